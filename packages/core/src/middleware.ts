@@ -5,11 +5,11 @@ export { perRun } from './agent/per-run.ts';
 export { isEnding, isNewAnswer, isNext } from './agent/next.ts';
 export type { Answer, CustomReason, Ending, LimitReason, Next } from './agent/next.ts';
 export type { Steps } from './agent/steps.ts';
-export type { Edit } from './agent/run/session.ts';
-export type { Revised } from './agent/step/jump.ts';
+export type { LogEdit } from './agent/run/session.ts';
+export type { RevisedEvent } from './agent/step/jump.ts';
 export type { AskResult, ToEvent } from './agent/step/read-reply.ts';
-export type { InboxHandler, NewCall } from './agent/run/inbox.ts';
-export type { CheckedRequest } from './event/interrupt-request.ts';
+export type { InboxHandler, JoiningCall } from './agent/run/inbox.ts';
+export type { CheckedInterrupt } from './event/interrupt-request.ts';
 export type {
   InnerStep,
   OpenCall,
@@ -22,7 +22,13 @@ export type {
 } from './agent/middleware.ts';
 export { checkNewIds, type ParsedInput } from './event/agent-input.ts';
 export { withExecute, hasResult, notStarted, deniedResult, errorResult } from './tool/tool-call.ts';
-export type { Prepared, ReadyCall, Suspension, ToolCall, ToolOutcome } from './tool/tool-call.ts';
+export type {
+  PreparedCall,
+  ReadyCall,
+  Suspension,
+  ToolCall,
+  ToolOutcome,
+} from './tool/tool-call.ts';
 export { withStream, wrapModel, type ModelMiddleware } from './model/wrap-model.ts';
 export { boundedModel } from './model/bounded-model.ts';
 export { runInfo, type RunInfo } from './model/chat-model.ts';

@@ -13,8 +13,8 @@ import { readReply, type AskResult, type ToEvent } from './step/read-reply.ts';
 import { closeCall } from './step/close-calls.ts';
 import type { RunContext } from './run-context.ts';
 import type { Run } from './run/run.ts';
-import { edit, note, type Edit } from './run/session.ts';
-import { reviseOrJump, type Revised } from './step/jump.ts';
+import { edit, note, type LogEdit } from './run/session.ts';
+import { reviseOrJump, type RevisedEvent } from './step/jump.ts';
 import { afterReply } from './step/reason.ts';
 import { admitInput } from './step/settle.ts';
 
@@ -27,7 +27,7 @@ export interface Steps {
    * Changes the conversation, in the log and in later model requests. Removes and appends in one
    * write if the memory can.
    */
-  edit(change: Edit): Promise<void>;
+  edit(change: LogEdit): Promise<void>;
   /**
    * Adds messages to all later model requests of this run. They are not stored. `first` (default)
    * places them between system prompt and conversation, before those of earlier calls. `last`: at
@@ -67,7 +67,7 @@ export interface Steps {
    * Passes an event through the hooks, then to the readers, and carries out what the hooks ask for. If
    * the hooks change its message, readers get a `step-reset` with the new message first.
    */
-  revise<K extends ModifiableEvent>(type: K, data: EventData<K>): Promise<Revised<K>>;
+  revise<K extends ModifiableEvent>(type: K, data: EventData<K>): Promise<RevisedEvent<K>>;
   /** Waits for code that may never settle. Rejects with the signal's reason after an abort. */
   wait<T>(work: T | PromiseLike<T>): Promise<T>;
   /** Returns the value of `work`, whose time does not count toward `limits.timeoutMs`. */

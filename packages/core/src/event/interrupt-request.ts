@@ -15,7 +15,7 @@ export type InterruptRequest =
   | { readonly mode: 'inject'; readonly messages: string | Msg | readonly Msg[] };
 
 /** A valid request of `interrupt()`, with its texts as messages. */
-export type CheckedRequest =
+export type CheckedInterrupt =
   | { readonly mode: 'stop'; readonly message: Msg | undefined }
   | { readonly mode: 'pause' }
   | { readonly mode: 'inject'; readonly messages: readonly Msg[] };
@@ -30,7 +30,7 @@ export const modesPart = 'steering';
 export function checkInterrupt(
   input: string | Msg | InterruptRequest,
   context: Required<MessageContext>,
-): CheckedRequest {
+): CheckedInterrupt {
   const isAnswer = typeof input === 'string' || 'role' in Object(input);
   const request = (isAnswer ? { message: input } : input) as InterruptRequest;
   const fields = 'mode:stop|pause|inject|? message:string|object|? messages:string|object';

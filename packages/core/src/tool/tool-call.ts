@@ -28,7 +28,7 @@ export interface ToolCall extends ReadyCall {
    * Checks another form of the tool call, such as one with edited arguments. Returns it ready to
    * run, or the problem as text for the model.
    */
-  prepare(toolUse: ToolUse): Promise<Prepared>;
+  prepare(toolUse: ToolUse): Promise<PreparedCall>;
 }
 
 /**
@@ -47,17 +47,17 @@ export function withExecute<C extends ReadyCall>(
 type Execute = NonNullable<Tool['execute']>;
 
 /** A tool call that can run, or its problem as text for the model. */
-export type Prepared =
+export type PreparedCall =
   | ReadyCall
   | { readonly ok: false; readonly problem: string; readonly toolUse: ToolUse };
 
 /** Returns whether a tool call was checked and has no outcome yet. */
-export function isPrepared(made: Prepared | ToolOutcome): made is Prepared {
+export function isPreparedCall(made: PreparedCall | ToolOutcome): made is PreparedCall {
   return 'ok' in made;
 }
 
 /** Checks whether a tool call can run. If not, returns the problem as text for the model. */
-export async function prepareCall(tools: ToolSet, toolUse: ToolUse): Promise<Prepared> {
+export async function prepareCall(tools: ToolSet, toolUse: ToolUse): Promise<PreparedCall> {
   const { name, input, raw } = toolUse;
   const refuse = (problem: string) => ({ ok: false, problem, toolUse }) as const;
   const tool = tools.find(name);

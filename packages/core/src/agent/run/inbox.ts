@@ -1,11 +1,11 @@
 import type { AgentResult } from '../../event/agent-result.ts';
 import type { ParsedInput } from '../../event/agent-input.ts';
-import type { CheckedRequest } from '../../event/interrupt-request.ts';
+import type { CheckedInterrupt } from '../../event/interrupt-request.ts';
 import { abortable } from '../../wait/abort.ts';
 import type { KernelCallOptions } from '../kernel-options.ts';
 
 /** An agent call that begins while another one runs. */
-export interface NewCall {
+export interface JoiningCall {
   readonly input: ParsedInput;
   readonly options: KernelCallOptions;
   /** Signal that aborts with the new call. */
@@ -19,12 +19,12 @@ export interface NewCall {
 /** What middleware does with what others ask of a running agent call. */
 export interface InboxHandler {
   /** Handles a request of `interrupt()`. Returns `undefined` to leave it to others. */
-  interrupt?(request: CheckedRequest): boolean | undefined;
+  interrupt?(request: CheckedInterrupt): boolean | undefined;
   /**
    * Handles a new agent call. Resolves with its result, or with `undefined` if the new call has to
    * wait for its turn. Rejects to refuse it. Returns `undefined` to leave it to others.
    */
-  call?(call: NewCall): Promise<AgentResult | undefined> | undefined;
+  call?(call: JoiningCall): Promise<AgentResult | undefined> | undefined;
 }
 
 /** Asks one handler. Returns `undefined` if the handler leaves it to others. */
@@ -62,7 +62,7 @@ export class Inbox {
    * Offers a new agent call until its turn. Resolves with its result, or with `undefined` if it has
    * to wait for its turn. Rejects if it is refused or aborted.
    */
-  join(call: NewCall, turn: Promise<unknown>): Promise<AgentResult | undefined> {
+  join(call: JoiningCall, turn: Promise<unknown>): Promise<AgentResult | undefined> {
     const joined = new Promise<AgentResult | undefined>((resolve) => {
       const ask: Ask<unknown> = (handler) => {
         const taken = handler.call?.(call);

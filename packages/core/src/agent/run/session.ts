@@ -44,7 +44,7 @@ export async function reload(run: Run): Promise<void> {
 }
 
 /** A change of the conversation. Messages are replaced first, and appended last. */
-export interface Edit {
+export interface LogEdit {
   /** Ids of the messages to remove. */
   readonly remove?: readonly string[];
   /** Messages that take the places of those with the same ids. */
@@ -64,7 +64,7 @@ export function append(run: Run, messages: readonly Msg[], options?: WriteOption
  */
 export async function edit(
   run: Run,
-  { remove = [], replace = [], append: given = [] }: Edit,
+  { remove = [], replace = [], append: given = [] }: LogEdit,
   options?: WriteOptions,
 ): Promise<void> {
   const { conversation, runId, waits } = run;

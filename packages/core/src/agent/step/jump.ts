@@ -10,7 +10,7 @@ import { customEnding } from './finish.ts';
 // What hooks ask for: `stop`, `jumpTo` and `gotoReasoning`. The outbox keeps it until a step takes it.
 
 /** An event after its hooks, and what they asked for. */
-export interface Revised<K extends ModifiableEvent> {
+export interface RevisedEvent<K extends ModifiableEvent> {
   readonly event: EventOf<K>;
   readonly next?: Next;
 }
@@ -22,7 +22,7 @@ export async function reviseOrJump<K extends ModifiableEvent>(
   run: Run,
   type: K,
   data: EventData<K>,
-): Promise<Revised<K>> {
+): Promise<RevisedEvent<K>> {
   const { event, jump: asked } = await run.outbox.revise(type, data);
   if (!asked) return { event };
   const about = event as { readonly message?: Msg };

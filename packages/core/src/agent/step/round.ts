@@ -3,7 +3,7 @@ import type { EventData, EventOf } from '../../event/agent-event.ts';
 import { resumeOfStarted } from '../../memory/log/resumption.ts';
 import type { ToolResult, ToolUse, Msg } from '../../message/msg.ts';
 import {
-  isPrepared,
+  isPreparedCall,
   prepareCall,
   hasResult,
   notStarted,
@@ -11,7 +11,7 @@ import {
   errorResult,
   interruptedResult,
 } from '../../tool/tool-call.ts';
-import type { Prepared, ReadyCall, ToolCall, ToolOutcome } from '../../tool/tool-call.ts';
+import type { PreparedCall, ReadyCall, ToolCall, ToolOutcome } from '../../tool/tool-call.ts';
 import { executeTool } from '../../tool/execute-tool.ts';
 import { toolQueue, type ToolQueueItem, type ToolSink } from '../../tool/tool-queue.ts';
 import { requireParts } from '../check-options.ts';
@@ -59,7 +59,7 @@ async function innerRound(run: Run, { calls, parallelTools }: Round): Promise<Ne
 /** A tool call that passed the hooks. If it cannot run, `checked` has the problem. */
 interface ReviewedCall {
   readonly call: OpenCall;
-  readonly checked: Prepared;
+  readonly checked: PreparedCall;
 }
 
 /**
@@ -74,14 +74,14 @@ async function reviewCalls(run: Run, calls: readonly OpenCall[]): Promise<readon
     const made = await reviewCall(run, call);
     // Given results enter the log in one write.
     const later = calls[index + 1]?.result !== undefined;
-    if (isPrepared(made)) ready.push({ call, checked: made });
+    if (isPreparedCall(made)) ready.push({ call, checked: made });
     else await recordOutcome(run, call.toolUse, made, { later });
   }
   return ready;
 }
 
 /** Returns the call as its tool may get it, or the outcome if the call has one already. */
-async function reviewCall(run: Run, call: OpenCall): Promise<Prepared | ToolOutcome> {
+async function reviewCall(run: Run, call: OpenCall): Promise<PreparedCall | ToolOutcome> {
   const { toolUse, state, result } = call;
   if (result) return result;
   if ((state.pending && !state.decision) || !mayStart(run)) return notStarted;
@@ -91,7 +91,7 @@ async function reviewCall(run: Run, call: OpenCall): Promise<Prepared | ToolOutc
   // An earlier run has passed the call through the hooks.
   if (!state.toolUse) {
     const reviewed = await passHooks(run, checked);
-    if (!isPrepared(reviewed)) return reviewed;
+    if (!isPreparedCall(reviewed)) return reviewed;
     checked = reviewed;
   }
   markReady(run, call, checked.toolUse);
@@ -107,7 +107,7 @@ function mayStart({ outbox, stopped }: Run): boolean {
 }
 
 /** Finds the tool and validates the input. */
-async function prepare(run: Run, toolUse: ToolUse): Promise<Prepared> {
+async function prepare(run: Run, toolUse: ToolUse): Promise<PreparedCall> {
   try {
     const prepared = await run.waits.code(prepareCall(run.tools, toolUse));
     if (prepared.ok) requireParts(run.setup.use, prepared.tool);
@@ -125,7 +125,7 @@ async function prepare(run: Run, toolUse: ToolUse): Promise<Prepared> {
  */
 function outcomeOfStarted(
   { toolUse, state }: OpenCall,
-  checked: Prepared,
+  checked: PreparedCall,
 ): ToolOutcome | undefined {
   if (!checked.ok) return errorResult(checked.toolUse, checked.problem);
   if (state.decision || !checked.tool.execute) return undefined;
@@ -139,7 +139,7 @@ function outcomeOfStarted(
  * call cannot run, the event names the problem. After a hook changes the tool call, the next hook
  * gets the problem of the changed one.
  */
-async function passHooks(run: Run, first: Prepared): Promise<Prepared | ToolOutcome> {
+async function passHooks(run: Run, first: PreparedCall): Promise<PreparedCall | ToolOutcome> {
   let rejection: ToolResult | undefined;
   let checked = first;
   const reject = (reason: string): void => {
@@ -164,7 +164,7 @@ async function passHooks(run: Run, first: Prepared): Promise<Prepared | ToolOutc
   return run.outbox.isStopAsked ? notStarted : (rejection ?? checked);
 }
 
-function shownAs({ toolUse, ...checked }: Prepared): EventData<'pre-acting'> {
+function shownAs({ toolUse, ...checked }: PreparedCall): EventData<'pre-acting'> {
   return checked.ok ? { toolUse } : { toolUse, problem: checked.problem };
 }
 

@@ -3,10 +3,10 @@ import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
 import { type Answer, type Next, isEnding, isNewAnswer } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
-import type { NewCall } from '../../agent/run/inbox.ts';
+import type { JoiningCall } from '../../agent/run/inbox.ts';
 import { checkOptions } from '../../error/agent-error.ts';
 import { checkNewIds, type ParsedInput } from '../../event/agent-input.ts';
-import type { CheckedRequest, InterruptRequest } from '../../event/interrupt-request.ts';
+import type { CheckedInterrupt, InterruptRequest } from '../../event/interrupt-request.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import { abortable } from '../../wait/abort.ts';
 import type { Agent } from '../../agent/agent.ts';
@@ -84,11 +84,11 @@ export function steering(options: SteeringOptions = {}): Middleware {
 }
 
 /** A call with decisions or with middleware of its own needs a run of its own. */
-function mayJoin({ input, options }: NewCall, context: RunContext): boolean {
+function mayJoin({ input, options }: JoiningCall, context: RunContext): boolean {
   return context.options.whenBusy === 'inject' && !input.decisions.length && !options.use;
 }
 
-function inject(request: CheckedRequest, run: SteeredRun): boolean | undefined {
+function inject(request: CheckedInterrupt, run: SteeredRun): boolean | undefined {
   if (request.mode !== 'inject') return undefined;
   const { messages } = request;
   run.add(messages, () => run.steps.admit({ messages, decisions: [], from: 'join' }));
@@ -121,7 +121,7 @@ async function afterAnswer(run: SteeredRun, answer: Answer): Promise<Next> {
  */
 async function joinCall(
   run: SteeredRun,
-  { input, result, signal, admit }: NewCall,
+  { input, result, signal, admit }: JoiningCall,
 ): Promise<AgentResult | undefined> {
   const injection = run.add(input.messages, admit);
   const nothing = (): undefined => undefined;
