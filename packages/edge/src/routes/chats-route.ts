@@ -1,12 +1,12 @@
 import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
-import type { ChatInfo } from '../session/chat-index.ts';
-import { chatsIn, pageOf } from '../session/chat-index.ts';
+import type { ListedSession } from '../session/session-index.ts';
+import { listedSessions, pageOf } from '../session/session-index.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import type { KvTitles } from '../store/kv-sessions.ts';
 import { invalidField, readJson } from '../http/request-body.ts';
 import { forgetSession, noContent } from '../session/hosted-session.ts';
-import { askerOf, unknownChat } from '../session/session-command.ts';
+import { askerOf, unknownSession } from '../session/session-command.ts';
 import { kvOf, kvSessionsOf, openMemory, setupOf } from '../turn/session.ts';
 
 /** Maximum number of conversations on a page. */
@@ -32,13 +32,13 @@ export async function chatsRoute(
   const page = { limit, before: count(c, 'before') };
   const ask = askerOf(c, '');
   if (ask) return ask({ type: 'list', ...page });
-  const { titles, chats } = await chatsInKv(c, settings);
+  const { titles, sessions } = await sessionsInKv(c, settings);
   const titleOf = await titles.read();
-  const titled = (chat: ChatInfo): ChatInfo => ({
-    ...chat,
-    title: titleOf(chat.sessionId) ?? chat.title,
+  const titled = (session: ListedSession): ListedSession => ({
+    ...session,
+    title: titleOf(session.sessionId) ?? session.title,
   });
-  return Response.json({ chats: pageOf(chats, page).map(titled) });
+  return Response.json({ chats: pageOf(sessions, page).map(titled) });
 }
 
 /**
@@ -72,8 +72,8 @@ export async function renameRoute(
   const title = checkTitle((await readJson(c.req.raw, settings.limits.bodyBytes))['title']);
   const ask = askerOf(c, sessionId);
   if (ask) return ask({ type: 'rename', title });
-  const { titles, chats } = await chatsInKv(c, settings);
-  if (!chats.some((chat) => chat.sessionId === sessionId)) throw unknownChat();
+  const { titles, sessions } = await sessionsInKv(c, settings);
+  if (!sessions.some((session) => session.sessionId === sessionId)) throw unknownSession();
   await titles.set(sessionId, title);
   return noContent();
 }
@@ -82,10 +82,10 @@ export async function renameRoute(
  * Returns the user's conversations in KV, the most recently changed first, with the titles in their
  * logs. Throws `NEEDS_DURABLE_OBJECT` if the endpoint stores conversations elsewhere.
  */
-async function chatsInKv(
+async function sessionsInKv(
   c: Context<EdgeEnv>,
   settings: HandlerSettings,
-): Promise<{ readonly titles: KvTitles; readonly chats: readonly ChatInfo[] }> {
+): Promise<{ readonly titles: KvTitles; readonly sessions: readonly ListedSession[] }> {
   const kv = kvOf(c.env);
   if (settings.memory || !kv)
     throw new AgentError(
@@ -94,7 +94,7 @@ async function chatsInKv(
     );
   const { user } = c.get('caller');
   const { store, titles } = kvSessionsOf(settings);
-  return { titles: titles(kv, user), chats: await chatsIn(store(kv), user) };
+  return { titles: titles(kv, user), sessions: await listedSessions(store(kv), user) };
 }
 
 function count(c: Context<EdgeEnv>, name: string): number | undefined {

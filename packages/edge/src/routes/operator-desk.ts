@@ -16,7 +16,7 @@ import {
   changesAddress,
   type ChangesRequest,
 } from '../session/announced-session.ts';
-import { askerOf, callSession, sessionObject, unknownChat } from '../session/session-command.ts';
+import { askerOf, callSession, sessionObject, unknownSession } from '../session/session-command.ts';
 import { turnHost } from '../session/host/turn-host.ts';
 import { readIds } from '../turn/asked-again.ts';
 import { checkSession, setupOf } from '../turn/session.ts';
@@ -149,7 +149,7 @@ async function tell(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Res
   const known = await messagesRoute(c, settings);
   if (!known.ok) return known;
   const { messages } = (await known.json()) as { readonly messages: readonly unknown[] };
-  if (!messages.length) throw unknownChat();
+  if (!messages.length) throw unknownSession();
   if (action === 'join')
     await askerOf(c, setup.sessionId)?.({ type: 'interrupt', mode: 'abort', reason: undefined });
   const message = operatorMessage(text, { name, action });

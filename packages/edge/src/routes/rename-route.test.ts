@@ -2,7 +2,7 @@ import { InMemoryMemory } from '@isoloop/core';
 import { expect, test } from 'vitest';
 import { bindings, testEndpoint } from '../../test-support/endpoint.ts';
 import { ask, codeOf, gate, open } from '../../test-support/session-client.ts';
-import type { ChatInfo } from '../session/chat-index.ts';
+import type { ListedSession } from '../session/session-index.ts';
 
 const stores = {
   KV: {},
@@ -45,8 +45,9 @@ test.for(Object.entries(stores))(
       );
     const rename = (title: unknown, from?: string, session = id): Promise<Response> =>
       sendJson('PATCH', `/api/chat/${session}`, { title }, from);
-    const list = async (from?: string): Promise<readonly ChatInfo[]> =>
-      ((await (await send('/api/chats', {}, from)).json()) as { chats: readonly ChatInfo[] }).chats;
+    const list = async (from?: string): Promise<readonly ListedSession[]> =>
+      ((await (await send('/api/chats', {}, from)).json()) as { chats: readonly ListedSession[] })
+        .chats;
     const messages = async () =>
       ((await (await send(`/api/chat/${id}/messages`)).json()) as { messages: object[] }).messages;
 

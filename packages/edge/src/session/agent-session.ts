@@ -1,5 +1,5 @@
 import { addSecretsOf } from '../http/secrets.ts';
-import { ChatIndex } from './chat-index.ts';
+import { SessionIndex } from './session-index.ts';
 import type { AgentSessionClass, HandlerSettings } from '../handler-options.ts';
 import { answerCommand, answerRequest, noContent } from './hosted-session.ts';
 import type { SessionRequest } from './session-command.ts';
@@ -14,12 +14,12 @@ export function agentSession(settings: HandlerSettings): AgentSessionClass {
   // in any runtime.
   return class AgentSession {
     readonly #host: SessionHost;
-    readonly #index: ChatIndex;
+    readonly #index: SessionIndex;
 
     constructor(ctx: DurableObjectState, env: object) {
       addSecretsOf(settings, env);
       this.#host = new SessionHost(ctx.storage, env, settings);
-      this.#index = new ChatIndex(ctx.storage);
+      this.#index = new SessionIndex(ctx.storage);
     }
 
     async fetch(request: Request): Promise<Response> {
@@ -39,7 +39,7 @@ export function agentSession(settings: HandlerSettings): AgentSessionClass {
         case 'list':
           return Response.json({ chats: this.#index.list(command) });
         case 'put-in-list':
-          this.#index.put(command.chat);
+          this.#index.put(command.session);
           return noContent();
         case 'take-from-list':
           this.#index.remove(command.sessionId);

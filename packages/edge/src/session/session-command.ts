@@ -2,7 +2,7 @@ import { AgentError, messageOf } from '@isoloop/core';
 import type { Context } from 'hono';
 import type { EdgeEnv } from '../handler-options.ts';
 import type { InterruptMode } from '../routes/interrupt-route.ts';
-import type { ChatInfo, ChatListOptions } from './chat-index.ts';
+import type { ListedSession, SessionListOptions } from './session-index.ts';
 import type { StreamFormat, TurnFormat } from './turn-format.ts';
 import type { NewTurn } from './queue/turn-queue.ts';
 
@@ -33,8 +33,8 @@ export type SessionCommand =
   | { readonly type: 'messages' }
   | { readonly type: 'rename'; readonly title: string }
   | { readonly type: 'delete' }
-  | ({ readonly type: 'list' } & ChatListOptions)
-  | { readonly type: 'put-in-list'; readonly chat: ChatInfo }
+  | ({ readonly type: 'list' } & SessionListOptions)
+  | { readonly type: 'put-in-list'; readonly session: ListedSession }
   | { readonly type: 'take-from-list'; readonly sessionId: string };
 
 /** A command of one type. */
@@ -45,7 +45,7 @@ interface Bindings {
 }
 
 /** Creates the error for a conversation that does not exist. */
-export function unknownChat(): AgentError {
+export function unknownSession(): AgentError {
   return new AgentError('NOT_FOUND', 'There is no such conversation.');
 }
 

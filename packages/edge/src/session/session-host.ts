@@ -3,9 +3,9 @@ import type { UiMessage } from '@isoloop/core/ai-sdk';
 import { DurableStore } from '../store/durable-store.ts';
 import { logError } from '../http/error-response.ts';
 import type { HandlerSettings, SessionSetup } from '../handler-options.ts';
-import { ListEntry } from './list-entry.ts';
+import { SessionListEntry } from './session-list-entry.ts';
 import { forgetSession, noContent, type HostedSession } from './hosted-session.ts';
-import { unknownChat, type Command, type SessionRequest } from './session-command.ts';
+import { unknownSession, type Command, type SessionRequest } from './session-command.ts';
 import { SessionRecord, type Identity } from './session-record.ts';
 import { QueuedMemory } from './queue/queued-memory.ts';
 import { checkFirst, onlyAdds } from './session-turn.ts';
@@ -16,7 +16,7 @@ import { TurnRunner } from './queue/turn-runner.ts';
 interface Parts {
   readonly memory: Memory;
   readonly turns: TurnRunner;
-  readonly entry: ListEntry;
+  readonly entry: SessionListEntry;
   /** Returns the time of the session's last change, in milliseconds since 1970. */
   readonly changedAt: () => number;
 }
@@ -88,10 +88,10 @@ export class SessionHost implements HostedSession {
     await this.#deleting?.catch(() => {});
     await this.#wake();
     const { identity } = this.#record;
-    if (!identity) throw unknownChat();
+    if (!identity) throw unknownSession();
     const { entry } = await this.#open(identity);
     // The session may have been deleted while it was opened.
-    if (!this.#record.identity) throw unknownChat();
+    if (!this.#record.identity) throw unknownSession();
     this.#record.rename(title);
     entry.update();
     // Waits for the list, and sets an alarm that tries again if the list could not be reached.
@@ -132,7 +132,7 @@ export class SessionHost implements HostedSession {
     const queue = new TurnQueue(this.#storage);
     const changedAt = (): number => Math.max(identity.createdAt, queue.changedAt);
     const about = { env: this.#env, identity, record: this.#record, memory };
-    const entry = new ListEntry({ ...about, changedAt });
+    const entry = new SessionListEntry({ ...about, changedAt });
     const turns = new TurnRunner({
       settings: this.#settings,
       setup: this.#setup(identity),

@@ -5,7 +5,7 @@ import { ScriptedModel } from '@isoloop/core/testing';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import type { UIMessage } from 'ai';
 import { expect, test } from 'vitest';
-import type { ChatInfo } from '../session/chat-index.ts';
+import type { ListedSession } from '../session/session-index.ts';
 import * as z from 'zod';
 import { createAgentHandler } from '../agent-handler.ts';
 import { kvSessions } from '../kv.ts';
@@ -100,10 +100,10 @@ test.for(secrets)(
     await send('POST', '/api/chat', { id: 'first', messages: [ask('Plan a\ntrip')] });
     await send('POST', '/api/chat', { id: 'second', messages: [ask('Hi')] });
     await send('POST', '/api/chat', { id: 'theirs', messages: [ask('Hi')] }, `${user}/more`);
-    const list = async (query = '', from = user): Promise<readonly ChatInfo[]> =>
+    const list = async (query = '', from = user): Promise<readonly ListedSession[]> =>
       (
         (await (await send('GET', `/api/chats${query}`, undefined, from)).json()) as {
-          chats: ChatInfo[];
+          chats: ListedSession[];
         }
       ).chats;
     const chat = (sessionId: string, title: string): object => ({

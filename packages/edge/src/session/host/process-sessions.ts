@@ -1,6 +1,6 @@
 import type { HandlerSettings } from '../../handler-options.ts';
 import type { KeyValueStore } from '@isoloop/core';
-import { chatsIn, pageOf } from '../chat-index.ts';
+import { listedSessions, pageOf } from '../session-index.ts';
 import { ProcessSession } from './process-session.ts';
 import { answerCommand, answerRequest } from '../hosted-session.ts';
 import type { SessionRequest } from '../session-command.ts';
@@ -53,7 +53,7 @@ export class ProcessSessions {
   async #answer(key: string, request: SessionRequest, env: object): Promise<Response> {
     const { user, sessionId, command } = request;
     if (command.type === 'list')
-      return Response.json({ chats: pageOf(await chatsIn(this.#store, user), command) });
+      return Response.json({ chats: pageOf(await listedSessions(this.#store, user), command) });
     await this.#deleting.get(key)?.catch(() => {});
     const entry = this.#open.get(key) ?? {
       session: new ProcessSession({

@@ -2,10 +2,10 @@ import { runInDurableObject } from 'cloudflare:test';
 import { AgentError, InMemoryMemory, ReActAgent, userMessage } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test, vi } from 'vitest';
-import { ChatIndex, type ChatListOptions } from './chat-index.ts';
+import { SessionIndex, type SessionListOptions } from './session-index.ts';
 import { defaultLimits, defaultSessions, type HandlerSettings } from '../handler-options.ts';
 import { given } from '../../test-support/session-client.ts';
-import { ListEntry } from './list-entry.ts';
+import { SessionListEntry } from './session-list-entry.ts';
 import { SessionHost } from './session-host.ts';
 import type { SessionCommand, SessionRequest } from './session-command.ts';
 
@@ -28,7 +28,7 @@ test('a list whose object has the table of an earlier version is empty and can b
     storage.sql.exec(`CREATE TABLE isoloop_chats (id TEXT PRIMARY KEY, title TEXT,
       created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL) WITHOUT ROWID`);
     storage.sql.exec("INSERT INTO isoloop_chats VALUES ('old', NULL, 1, 1)");
-    const list = new ChatIndex(storage);
+    const list = new SessionIndex(storage);
     expect(list.list({ limit: 9 })).toEqual([]);
     const chat = { sessionId: 'new', createdAt: 2, updatedAt: 2 };
     list.put(chat);
@@ -71,23 +71,23 @@ test('the session list is updated when a session begins, when it gets its title,
     }
     expect(counts).toEqual([3, 4, 5]);
     expect(told).toMatchObject([
-      { chat: { sessionId: 's' } },
-      { chat: { title: 'A' } },
-      { chat: { title: 'A' } },
+      { session: { sessionId: 's' } },
+      { session: { title: 'A' } },
+      { session: { title: 'A' } },
       {},
       {},
     ]);
   });
 });
 
-test('ChatIndex creates its table once, with the first entry', async () => {
+test('SessionIndex creates its table once, with the first entry', async () => {
   await runInDurableObject(stub(), (_, { storage }) => {
     const statements: string[] = [];
     const exec: SqlStorage['exec'] = (query, ...bindings) => {
       statements.push(query.split(' ')[0]!);
       return storage.sql.exec(query, ...bindings);
     };
-    const index = new ChatIndex({ sql: { exec } } as DurableObjectStorage);
+    const index = new SessionIndex({ sql: { exec } } as DurableObjectStorage);
     for (const sessionId of ['a', 'b', 'a']) index.put({ sessionId, createdAt: 1, updatedAt: 2 });
     expect(statements).toEqual(['CREATE', 'INSERT', 'INSERT', 'INSERT']);
     expect(index.list({ limit: 10 }).map(({ sessionId }) => sessionId)).toEqual(['a', 'b']);
@@ -96,10 +96,10 @@ test('ChatIndex creates its table once, with the first entry', async () => {
 
 test('a page of the session list includes all sessions with the same time as its last session', async () => {
   await runInDurableObject(stub(), (_, { storage }) => {
-    const index = new ChatIndex(storage);
+    const index = new SessionIndex(storage);
     for (const [sessionId, updatedAt] of Object.entries({ a: 3, b: 2, c: 2, d: 2, e: 1 }))
       index.put({ sessionId, createdAt: 1, updatedAt });
-    const page = (options: ChatListOptions): string =>
+    const page = (options: SessionListOptions): string =>
       index
         .list(options)
         .map(({ sessionId }) => sessionId)
@@ -125,7 +125,7 @@ test('a session whose conversation cannot be read is listed once, without a titl
   const memory = new InMemoryMemory();
   memory.read = () => Promise.reject(new AgentError('STORAGE_FAILED', 'damaged'));
   const env = listNamespace(told);
-  const entry = new ListEntry({
+  const entry = new SessionListEntry({
     env,
     identity,
     record: { title: undefined },
@@ -135,7 +135,7 @@ test('a session whose conversation cannot be read is listed once, without a titl
   entry.update();
   await entry.sent;
   expect(told).toEqual([
-    { type: 'put-in-list', chat: { sessionId: 's', createdAt: 1, updatedAt: 2 } },
+    { type: 'put-in-list', session: { sessionId: 's', createdAt: 1, updatedAt: 2 } },
   ]);
   expect(entry.isSent).toBe(true);
   expect(log).toHaveBeenCalledOnce();
@@ -149,7 +149,7 @@ test('a failed update of the list is repeated, and a sent one is not', async () 
   const { get } = env.CHAT_SESSION;
   const memory = new InMemoryMemory();
   const identity = { user: 'ann', sessionId: 's', createdAt: 1 };
-  const entry = new ListEntry({
+  const entry = new SessionListEntry({
     env,
     identity,
     record: { title: undefined },

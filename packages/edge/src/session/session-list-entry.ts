@@ -5,7 +5,7 @@ import { logError } from '../http/error-response.ts';
 import { callSession, sessionObject, type SessionCommand } from './session-command.ts';
 import type { Identity, SessionRecord } from './session-record.ts';
 
-export interface ListEntryOptions {
+export interface SessionListEntryOptions {
   readonly env: object;
   readonly identity: Identity;
   readonly record: Pick<SessionRecord, 'title'>;
@@ -19,13 +19,13 @@ export interface ListEntryOptions {
  * Object. Only the isolate's memory has the information whether the list has the last change. A new
  * isolate therefore sends the entry again.
  */
-export class ListEntry {
-  readonly #options: ListEntryOptions;
+export class SessionListEntry {
+  readonly #options: SessionListEntryOptions;
   #isSent = false;
   #sending: Promise<void> = Promise.resolve();
   #isClosed = false;
 
-  constructor(options: ListEntryOptions) {
+  constructor(options: SessionListEntryOptions) {
     this.#options = options;
   }
 
@@ -48,8 +48,8 @@ export class ListEntry {
         const { identity, changedAt } = this.#options;
         const { sessionId, createdAt } = identity;
         const title = await this.#title();
-        const chat = { sessionId, createdAt, updatedAt: changedAt(), title };
-        await this.#send({ type: 'put-in-list', chat });
+        const session = { sessionId, createdAt, updatedAt: changedAt(), title };
+        await this.#send({ type: 'put-in-list', session });
       } catch (error) {
         this.#isSent = false;
         logError(error, 'list');

@@ -1,14 +1,14 @@
 import { listSessions, type KeyValueStore } from '@isoloop/core';
 
 /** Entry of a conversation in the list. Times are in milliseconds since 1970. */
-export interface ChatInfo {
+export interface ListedSession {
   readonly sessionId: string;
   readonly title?: string | undefined;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
 
-export interface ChatListOptions {
+export interface SessionListOptions {
   /**
    * Maximum number of conversations on one page. A page has more if several conversations have the
    * same time as the last one, because the next page begins before that time.
@@ -25,36 +25,36 @@ export interface ChatListOptions {
  * List of one user's conversations, in the database of its own Durable Object. The object of each
  * conversation sends its changes to this object.
  */
-export class ChatIndex {
+export class SessionIndex {
   readonly #storage: DurableObjectStorage;
-  #isMade = false;
+  #hasTable = false;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
   }
 
   /** Returns a page of the conversations, the most recently changed first. */
-  list(options: ChatListOptions): readonly ChatInfo[] {
+  list(options: SessionListOptions): readonly ListedSession[] {
     if (!this.#exists) return [];
     const query = `SELECT session_id AS sessionId, title, created_at AS createdAt,
       updated_at AS updatedAt FROM isoloop_sessions ORDER BY updated_at DESC, session_id`;
-    const chats = this.#storage.sql.exec<Row>(query).toArray();
-    return pageOf(chats, options).map(({ title, ...chat }) => ({
-      ...chat,
+    const sessions = this.#storage.sql.exec<Row>(query).toArray();
+    return pageOf(sessions, options).map(({ title, ...session }) => ({
+      ...session,
       title: title ?? undefined,
     }));
   }
 
-  put({ sessionId, title, createdAt, updatedAt }: ChatInfo): void {
+  put({ sessionId, title, createdAt, updatedAt }: ListedSession): void {
     const { sql } = this.#storage;
     // The first write creates the table, so that objects of sessions do not get a table for the
     // list. It has no index by time: a written row costs as much as 1000 read ones.
-    if (!this.#isMade) {
+    if (!this.#hasTable) {
       const columns = `session_id TEXT PRIMARY KEY, title TEXT,
         created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL`;
       sql.exec(`CREATE TABLE IF NOT EXISTS isoloop_sessions (${columns}) WITHOUT ROWID`);
     }
-    this.#isMade = true;
+    this.#hasTable = true;
     const changes = 'title = excluded.title, updated_at = excluded.updated_at';
     sql.exec(
       `INSERT INTO isoloop_sessions VALUES (?, ?, ?, ?)
@@ -87,7 +87,10 @@ type Row = Record<'createdAt' | 'updatedAt', number> & {
  * Returns a user's conversations in a store, the most recently changed first, without those that
  * have moved to another place.
  */
-export async function chatsIn(store: KeyValueStore, user: string): Promise<readonly ChatInfo[]> {
+export async function listedSessions(
+  store: KeyValueStore,
+  user: string,
+): Promise<readonly ListedSession[]> {
   const prefix = `${user}/`;
   return (await listSessions(store, { startsWith: prefix }))
     .flatMap(({ version: _version, movedTo, sessionId, ...entry }) => {
@@ -99,11 +102,11 @@ export async function chatsIn(store: KeyValueStore, user: string): Promise<reado
 }
 
 /** Returns a page of sorted conversations. */
-export function pageOf<T extends Pick<ChatInfo, 'updatedAt'>>(
-  chats: readonly T[],
-  { limit, before = Infinity }: ChatListOptions,
+export function pageOf<T extends Pick<ListedSession, 'updatedAt'>>(
+  sessions: readonly T[],
+  { limit, before = Infinity }: SessionListOptions,
 ): readonly T[] {
-  const rest = chats.filter(({ updatedAt }) => updatedAt < before);
+  const rest = sessions.filter(({ updatedAt }) => updatedAt < before);
   const last = rest[limit - 1]?.updatedAt ?? 0;
   return rest.filter(({ updatedAt }) => updatedAt >= last);
 }
