@@ -52,13 +52,13 @@ test('steps.include() adds messages to requests, before or after the conversatio
   expect((await agent.messages()).map(textOf)).toEqual(['Hi', 'One.']);
 });
 
-test('steps.pause() suspends the run, and steps.addToResult() adds to its result', async () => {
+test('steps.suspend() suspends the run, and steps.addToResult() adds to its result', async () => {
   const warning = new AgentError('INTERNAL', 'Odd.').toJSON();
   const { agent, model } = setUp({
     wrapSettle: (next) => async (input, _context, steps) => {
       const first = await next(input);
       steps.addToResult({ warning });
-      steps.pause();
+      steps.suspend();
       return first;
     },
   });

@@ -73,7 +73,7 @@ export interface Steps {
   /** Returns the value of `work`, whose time does not count toward `limits.timeoutMs`. */
   untimed<T>(work: () => Promise<T>): Promise<T>;
   /** Ends the run at its next interrupt point as suspended. Its open tool calls stay open. */
-  pause(): void;
+  suspend(): void;
   /**
    * Returns the end of a run that was paused, interrupted or aborted. Stores `partial`, the part of
    * a reply that readers have.
@@ -118,7 +118,7 @@ export function stepsOf(run: Run): Steps {
     revise: (type, data) => step(() => reviseOrJump(run, type, data)),
     wait: (work) => run.waits.code(work),
     untimed: async (work) => run.alive().timeout.untimed(work),
-    pause: () => run.alive().stopWith({ how: 'suspended' }),
+    suspend: () => run.alive().stopWith({ how: 'suspended' }),
     endStopped: (partial) => step(() => endStopped(run, partial)),
     handleInbox: (handler) => run.alive().inbox.add(handler),
     beforeEnd: (work) => void run.alive().progress.beforeEnd.push(work),

@@ -55,7 +55,7 @@ export function steering(options: SteeringOptions = {}): Middleware {
       steps.handleInbox({
         interrupt({ mode }) {
           if (mode !== 'pause') return undefined;
-          steps.pause();
+          steps.suspend();
           return true;
         },
       });
