@@ -32,7 +32,7 @@ export async function killedMoves(
         name: place.name,
         read: (id) => step(() => place.read(id)),
         put: (copy) => step(() => place.put(copy)),
-        own: (id, change) => step(() => place.own(id, change)),
+        setOwner: (id, change) => step(() => place.setOwner(id, change)),
       };
     };
     const hasEnded = await moveSession(sessionId, { from: killable(from), to: killable(to) }).then(
@@ -52,6 +52,6 @@ export async function killedMoves(
 
 async function ownersOf({ sessionId, from, to }: KilledPlaces): Promise<readonly string[]> {
   const own = async (place: SessionPlace): Promise<boolean> =>
-    (await place.read(sessionId))?.owner?.owner === place.name;
+    (await place.read(sessionId))?.ownership?.owner === place.name;
   return [...((await own(from)) ? ['from'] : []), ...((await own(to)) ? ['to'] : [])];
 }

@@ -37,7 +37,7 @@ export {
   sessionViewOf,
   type StorePlaceOptions,
 } from './memory/move/store-place.ts';
-export { checkNotMoved, type SessionOwner } from './memory/log/stored-head.ts';
+export { checkNotMoved, type Ownership } from './memory/log/stored-head.ts';
 export { isCutOff, messagesBefore, resumptionOf } from './memory/log/resumption.ts';
 export type { LogEnd, Resumption } from './memory/log/resumption.ts';
 export type { SessionView } from './memory/log/session-view.ts';

@@ -28,16 +28,16 @@ export function copyOf(
   more: readonly LogRecord[] = [],
 ): SessionCopy {
   const records = messages.map((message): LogRecord => ({ kind: 'message', message }));
-  const owner = { owner: 'browser:1', epoch: 1, copyOf: 't' };
+  const ownership = { owner: 'browser:1', epoch: 1, copyOf: 't' };
   const format = 'isoloop-session' as const;
-  return { format, version: 3 as const, sessionId, records: [...records, ...more], owner };
+  return { format, version: 4 as const, sessionId, records: [...records, ...more], ownership };
 }
 
 /** Stores a copy and gives it to the endpoint. */
 export async function imported(session: Session, copy: SessionCopy): Promise<void> {
   const place = placeOf(session);
   await place.put(copy);
-  await place.own(session.id, { owner: place.name, epoch: 2, copyOf: 't' });
+  await place.setOwner(session.id, { owner: place.name, epoch: 2, copyOf: 't' });
 }
 
 export function pay(runs: string[]): Tool {

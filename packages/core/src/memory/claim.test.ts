@@ -81,7 +81,7 @@ test('a claim with `now: false` takes effect at the first write, and is lost if 
 test('each claim writes the next epoch, and a late claim of a lower epoch is refused', async () => {
   const store = new MemoryStore();
   const epoch = async (): Promise<number | undefined> =>
-    parseHead((await store.get('s:s:head'))!, 's:s:head').owner?.epoch;
+    parseHead((await store.get('s:s:head'))!, 's:s:head').ownership?.epoch;
   const [first, second, late] = [1, 2, 3].map(() => new SessionMemory(store, 's'));
   await first!.claim();
   expect(await epoch()).toBe(1);

@@ -47,8 +47,8 @@ function sessionInfo(key: string, text: string): SessionInfo {
   const encoded = key.slice(keyPrefix.session.length, -headEnd.length);
   const sessionId = decodeURIComponent(encoded);
   try {
-    const { title, createdAt, updatedAt, version, owner } = parseHead(text, key);
-    const place = owner?.owner;
+    const { title, createdAt, updatedAt, version, ownership } = parseHead(text, key);
+    const place = ownership?.owner;
     const movedTo = place?.includes(':') ? place : undefined;
     return { sessionId, createdAt, updatedAt, version, title: title || undefined, movedTo };
   } catch {

@@ -34,7 +34,11 @@ export async function repairSession(
   const errors = [...(error ? [error] : []), ...found.unread.map((each) => each.error)];
   if (!errors.length) return errors;
   const records = new LogState().load(flushesOf(found)).records();
-  await replaceLog(store, { text, head, batches: found.batches }, { records, owner: head?.owner });
+  await replaceLog(
+    store,
+    { text, head, batches: found.batches },
+    { records, ownership: head?.ownership },
+  );
   return errors;
 }
 

@@ -193,7 +193,7 @@ const damages: readonly (readonly [
   ],
   [
     'a record that is not JSON',
-    (store) => edit(store, 'r:00000001', '"v":7', '"v"'),
+    (store) => edit(store, 'r:00000001', '"v":8', '"v"'),
     { code: 'STORAGE_FAILED' },
   ],
   [

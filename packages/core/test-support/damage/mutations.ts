@@ -44,7 +44,7 @@ export function mutations({ own, others }: MutationSources, seed: number): reado
     add('last character gone', [key, value.slice(0, -1)]);
     add('another value', [
       key,
-      pick(['', 'null', '[]', '{}', '""', '0', 'true', '"text"', '{"v":7}']),
+      pick(['', 'null', '[]', '{}', '""', '0', 'true', '"text"', '{"v":8}']),
     ]);
     add('older format', [key, value.replace(/"v":\d+/, '"v":2')]);
     add('newer format', [key, value.replace(/"v":\d+/, '"v":9')]);

@@ -42,7 +42,7 @@ async function put(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Resp
   }
   checkFields('The body', body, 'owner,copyOf:string epoch:whole', 'INVALID_INPUT');
   const { owner, epoch, copyOf } = body as unknown as OwnerChange;
-  return take(c, settings, { type: 'own', change: { owner, epoch, copyOf } });
+  return take(c, settings, { type: 'set-owner', change: { owner, epoch, copyOf } });
 }
 
 async function take(

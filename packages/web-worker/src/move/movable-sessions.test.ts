@@ -70,14 +70,14 @@ test('a move that broke off is completed before the next one', async () => {
   const [store, edge] = [database(), new MemoryStore()];
   const sessionId = await stored(store);
   const place = edgePlace(edge);
-  const cut: SessionPlace = { ...place, own: () => Promise.reject(new Error('killed')) };
+  const cut: SessionPlace = { ...place, setOwner: () => Promise.reject(new Error('killed')) };
   const tab = await browserPlace({ store });
   await expect(movableSessions({ tab, edge: cut }).moveTo(sessionId, 'edge')).rejects.toThrow();
   const sessions = movableSessions({ tab, edge: place });
-  expect((await place.read(sessionId))?.owner).toMatchObject({ owner: tab.name });
+  expect((await place.read(sessionId))?.ownership).toMatchObject({ owner: tab.name });
   expect(await sessions.whereIs(sessionId)).toBe('edge');
   // The endpoint has taken the conversation, so that it accepts messages.
-  expect((await place.read(sessionId))?.owner).toMatchObject({ owner: name });
+  expect((await place.read(sessionId))?.ownership).toMatchObject({ owner: name });
   await sessions.moveTo(sessionId, 'tab');
   expect(await sessions.whereIs(sessionId)).toBe('tab');
   expect(await new IndexedDbMemory(sessionId, { store }).read()).toHaveLength(2);

@@ -136,9 +136,9 @@ async function holderOf(
 ): Promise<Holder | undefined> {
   const reads = await Promise.allSettled(places.map((place) => place.read(sessionId)));
   const copies = reads.map((read) => (read.status === 'fulfilled' ? read.value : undefined));
-  const epochOf = (copy: SessionCopy | undefined): number => copy?.owner?.epoch ?? -1;
+  const epochOf = (copy: SessionCopy | undefined): number => copy?.ownership?.epoch ?? -1;
   const isHolder = (copy: SessionCopy | undefined, at: number): boolean =>
-    copy?.owner?.owner === places[at]!.name;
+    copy?.ownership?.owner === places[at]!.name;
   const [best] = [...copies.keys()]
     .filter((at) => copies[at])
     .toSorted(
@@ -149,7 +149,7 @@ async function holderOf(
   const failed = reads.find((read) => read.status === 'rejected');
   if (failed && (best === undefined || !isHolder(copies[best], best))) throw failed.reason;
   if (best === undefined) return undefined;
-  const movedTo = copies[best]!.owner!.owner;
+  const movedTo = copies[best]!.ownership!.owner;
   const holder = places.find(({ name }) => name === movedTo);
   if (holder) return { holder, reader: places[best]! };
   const message = 'The session has moved to a place that is not in the list.';

@@ -102,7 +102,8 @@ test('an error after the new place became the owner shows the new place', async 
   let fails = true;
   const edge: SessionPlace = {
     ...given.edge,
-    own: (...own) => (fails ? Promise.reject(new Error('lost')) : given.edge.own(...own)),
+    setOwner: (...args) =>
+      fails ? Promise.reject(new Error('lost')) : given.edge.setOwner(...args),
   };
   const sessions = movableSessions({ ...given, edge });
   const one = mount(sessions, sessionId);

@@ -99,18 +99,18 @@ test('an agent whose session is open continues from the imported messages', asyn
 test.for([
   ['null', null],
   ['another format', { format: 'chat', version: 1, sessionId: 'x', records: [] }],
-  ['a newer version', { format: 'isoloop-session', version: 4, sessionId: 'x', records: [] }],
-  ['no id', { format: 'isoloop-session', version: 3, records: [] }],
-  ['no records', { format: 'isoloop-session', version: 3, sessionId: 'x' }],
+  ['a newer version', { format: 'isoloop-session', version: 5, sessionId: 'x', records: [] }],
+  ['no id', { format: 'isoloop-session', version: 4, records: [] }],
+  ['no records', { format: 'isoloop-session', version: 4, sessionId: 'x' }],
   [
     'a record of an unknown kind',
-    { format: 'isoloop-session', version: 3, sessionId: 'x', records: [{ kind: 'spell' }] },
+    { format: 'isoloop-session', version: 4, sessionId: 'x', records: [{ kind: 'spell' }] },
   ],
   [
     'an invalid message',
     {
       format: 'isoloop-session',
-      version: 3,
+      version: 4,
       sessionId: 'x',
       records: [{ kind: 'message', message: {} }],
     },

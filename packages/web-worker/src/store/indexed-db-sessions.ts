@@ -49,7 +49,7 @@ export interface StorageState {
 
 /** Format of a `SessionCopy`, which an endpoint takes, too. */
 const format = 'isoloop-session';
-const version = 3;
+const version = 4;
 
 /**
  * Lists and manages the conversations in IndexedDB. Works in pages and workers. An agent with an

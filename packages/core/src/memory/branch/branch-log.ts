@@ -9,7 +9,7 @@ import type { Flushes, LogRecord } from '../log/log-record.ts';
 import { EchoSigner, type Echo, type Tip } from './session-echo.ts';
 import { SessionStore } from '../log/session-store.ts';
 import { flushesOf } from '../log/stored-batch.ts';
-import { checkNotMoved, type SessionOwner } from '../log/stored-head.ts';
+import { checkNotMoved, type Ownership } from '../log/stored-head.ts';
 import { makeTurn, mergeTurns } from './turn-write.ts';
 import type { Log, FlushContext, SessionLogOptions } from '../log/session-log.ts';
 
@@ -23,8 +23,8 @@ export interface BranchLogOptions
   readonly sleep: (ms: number) => Promise<void>;
   /** Whether the log serves a move, which also reads a session of another place. Default: false. */
   readonly isMoving?: boolean;
-  /** Owner to write, for a move. Default: the owner in the head. */
-  readonly owner?: SessionOwner | undefined;
+  /** Ownership to write, for a move. Default: the ownership in the head. */
+  readonly ownership?: Ownership | undefined;
 }
 
 /**

@@ -41,7 +41,7 @@ export function makeWrite(
     records,
     ...(index.length > 0 && { index }),
     replaces,
-    owner: next.owner,
+    ownership: next.ownership,
   };
   const sealed = store.seal(makeRef(next.version, writing.generateId()), batch);
   const { ref } = sealed;
@@ -64,11 +64,11 @@ interface KnownLog {
 export async function replaceLog(
   store: SessionStore,
   { text, head, batches }: KnownLog,
-  { records, owner }: Pick<Content, 'records' | 'owner'>,
+  { records, ownership }: Pick<Content, 'records' | 'ownership'>,
 ): Promise<void> {
   const replaces = [...batches.keys()];
   const { title } = new LogState().add(records);
-  const writing = { writer: shortId(), title, owner, generateId: shortId, now: Date.now };
+  const writing = { writer: shortId(), title, ownership, generateId: shortId, now: Date.now };
   const { entries, headText } = makeWrite(store, head, { ...writing, records, replaces });
   if (!(await store.write(entries, headText, text)))
     throw new AgentError('SESSION_CONFLICT', 'The session has changed meanwhile.', {

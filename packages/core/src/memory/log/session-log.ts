@@ -9,7 +9,7 @@ import { newestSnapshot, SessionStore } from './session-store.ts';
 import { RestartableReads } from './restartable-reads.ts';
 import type { LogState } from './session-view.ts';
 import { flushesOf, inOrder, replacedBy, type Batch } from './stored-batch.ts';
-import { checkNotMoved, rejoin, type Head, type SessionOwner } from './stored-head.ts';
+import { checkNotMoved, rejoin, type Head, type Ownership } from './stored-head.ts';
 
 /** Options of a `SessionMemory` with their defaults. */
 export type SessionLogOptions = Omit<SessionMemoryOptions, 'durability' | 'requireCompareAndSet'> &
@@ -78,8 +78,8 @@ export class SessionLog {
    * read.
    */
   #wantsSnapshot = false;
-  /** The owner that this writer puts into the head. Default: the owner in the head. */
-  #claimed: SessionOwner | undefined;
+  /** The ownership that this writer puts into the head. Default: the one in the head. */
+  #claimedOwnership: Ownership | undefined;
   /** Whether another writer has claimed the session after this one, or this one gave it up. */
   #isLost = false;
 
@@ -114,7 +114,10 @@ export class SessionLog {
   }
 
   #claim(): void {
-    this.#claimed = { owner: this.#writer, epoch: (this.#head?.owner?.epoch ?? 0) + 1 };
+    this.#claimedOwnership = {
+      owner: this.#writer,
+      epoch: (this.#head?.ownership?.epoch ?? 0) + 1,
+    };
   }
 
   /** Gives up the session. This writer can no longer write. */
@@ -184,7 +187,7 @@ export class SessionLog {
       if (attempt > 0) await backOff(attempt, this.#options);
       if (attempt > 0 || (await this.#isOutdated())) {
         context.onReread(await this.load());
-        if (claims && this.#claimed) this.#claim();
+        if (claims && this.#claimedOwnership) this.#claim();
         this.#checkOwner();
       }
       if ((this.#isIdle && !claims) || (await this.#write(context))) return;
@@ -217,9 +220,9 @@ export class SessionLog {
   }
 
   #checkOwner(): void {
-    const { owner, epoch = 0 } = this.#head?.owner ?? {};
-    if (this.#claimed && owner !== this.#writer && epoch >= this.#claimed.epoch)
-      this.#isLost = true;
+    const { owner, epoch = 0 } = this.#head?.ownership ?? {};
+    const claim = this.#claimedOwnership;
+    if (claim && owner !== this.#writer && epoch >= claim.epoch) this.#isLost = true;
     if (this.#isLost)
       throw new AgentError('SESSION_CONFLICT', 'Another writer has taken the session over.', {
         retryable: true,
@@ -317,7 +320,7 @@ export class SessionLog {
       ...this.#options,
       writer: this.#writer,
       title: view?.title,
-      owner: this.#claimed,
+      ownership: this.#claimedOwnership,
       records: compacted ?? [...this.#pending],
       replaces,
     });

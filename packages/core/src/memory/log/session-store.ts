@@ -290,7 +290,7 @@ export class SessionStore {
       refs: [[...found].toSorted()],
       createdAt: 0,
       updatedAt: 0,
-      owner: batches.get(last)?.owner,
+      ownership: batches.get(last)?.ownership,
     };
   }
 }

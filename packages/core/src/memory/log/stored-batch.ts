@@ -4,7 +4,7 @@ import { joinValue } from '../store/split-value.ts';
 import type { Flushes, LogRecord } from './log-record.ts';
 import { checkSeal } from './seal.ts';
 import { suffixOf, type SessionKeys } from './session-keys.ts';
-import type { Head, SessionOwner } from './stored-head.ts';
+import type { Head, Ownership } from './stored-head.ts';
 
 /** The records of one flush (one write), as they are stored. */
 export interface Batch {
@@ -21,8 +21,8 @@ export interface Batch {
    * log with echoes (signed session tokens of clients).
    */
   readonly head?: Omit<Head, 'hash'>;
-  /** Owner of the session, for a head that has to be rebuilt. See `Head`. */
-  readonly owner?: SessionOwner | undefined;
+  /** Ownership of the session, for a head that has to be rebuilt. See `Head`. */
+  readonly ownership?: Ownership | undefined;
 }
 
 /** A batch of a log that could not be read, with the reason. */
@@ -45,7 +45,7 @@ export interface ReadBatches {
  * Version of the stored format. Other formats are refused. Another format must keep the checksum as
  * its last field, or have no checksum.
  */
-export const formatVersion = 7;
+export const formatVersion = 8;
 
 /** Parses a named batch from its values. Throws the errors of `parseSealed`. */
 export function parseBatch(keys: SessionKeys, ref: string, values: readonly string[]): Batch {

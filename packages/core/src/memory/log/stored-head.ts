@@ -2,7 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import { formatVersion, parseSealed } from './stored-batch.ts';
 
 /** Who may write a session. The head of the log has this record. */
-export interface SessionOwner {
+export interface Ownership {
   /**
    * Id of a writer in this store, or the name of the place to which the session belongs. Only names
    * of places have a colon.
@@ -35,7 +35,7 @@ export interface Head {
   readonly updatedAt: number;
   readonly title?: string | undefined;
   /** Who may write. Absent until a writer claims the session. Other writers copy this field. */
-  readonly owner?: SessionOwner | undefined;
+  readonly ownership?: Ownership | undefined;
 }
 
 /** Parses a head. Throws `STORAGE_FAILED` if the head is damaged or has another format. */
@@ -45,8 +45,8 @@ export function parseHead(text: string, key: string): Head {
 }
 
 /** Throws `SESSION_MOVED` if the session belongs to another place, so that this is only a copy. */
-export function checkNotMoved(head: Pick<Head, 'owner'> | undefined): void {
-  const movedTo = head?.owner?.owner;
+export function checkNotMoved(head: Pick<Head, 'ownership'> | undefined): void {
+  const movedTo = head?.ownership?.owner;
   if (!movedTo?.includes(':')) return;
   const message = 'The session has moved to another place.';
   throw new AgentError('SESSION_MOVED', message, { details: { movedTo } });
@@ -56,8 +56,8 @@ export function checkNotMoved(head: Pick<Head, 'owner'> | undefined): void {
 export interface Writing {
   readonly writer: string;
   readonly title: string | undefined;
-  /** Default: the owner in the head before. */
-  readonly owner?: SessionOwner | undefined;
+  /** Default: the ownership in the head before. */
+  readonly ownership?: Ownership | undefined;
   readonly generateId: () => string;
   readonly now: () => number;
 }
@@ -65,7 +65,7 @@ export interface Writing {
 /** Returns the head after `before`. Its refs are still those of `before`. */
 export function nextHead(
   before: Head | undefined,
-  { writer, title, owner = before?.owner, generateId, now }: Writing,
+  { writer, title, ownership = before?.ownership, generateId, now }: Writing,
 ): Omit<Head, 'hash'> {
   const at = now();
   return {
@@ -78,7 +78,7 @@ export function nextHead(
     // `updatedAt` must not decrease when the clock moves back.
     updatedAt: Math.max(at, before?.updatedAt ?? 0),
     title,
-    owner,
+    ownership,
   };
 }
 

@@ -60,10 +60,11 @@ export function endpointPlace(api: string, options: EndpointPlaceOptions = {}): 
       const response = await ask(pathOf(sessionId), { method: 'GET' });
       if (response.status === 204) return undefined;
       const copy = (await response.json()) as SessionCopy;
-      return { ...copy, owner: renamed(copy.owner, endpointHere, name) };
+      return { ...copy, ownership: renamed(copy.ownership, endpointHere, name) };
     },
-    put: (copy) => put(copy.sessionId, { ...copy, owner: renamed(copy.owner, name, endpointHere) }),
-    own: (sessionId, change) => put(sessionId, renamed(change, name, endpointHere)!),
+    put: (copy) =>
+      put(copy.sessionId, { ...copy, ownership: renamed(copy.ownership, name, endpointHere) }),
+    setOwner: (sessionId, change) => put(sessionId, renamed(change, name, endpointHere)!),
     async stop(sessionId) {
       const body = JSON.stringify({ mode: 'abort' });
       await ask(`${pathOf(sessionId)}/interrupt`, { method: 'POST', body });
@@ -71,12 +72,12 @@ export function endpointPlace(api: string, options: EndpointPlaceOptions = {}): 
   };
 }
 
-function renamed<T extends { readonly owner: string }>(
-  record: T | undefined,
+function renamed<O extends { readonly owner: string }>(
+  ownership: O | undefined,
   from: string,
   to: string,
-): T | undefined {
-  return record?.owner === from ? { ...record, owner: to } : record;
+): O | undefined {
+  return ownership?.owner === from ? { ...ownership, owner: to } : ownership;
 }
 
 interface ErrorBody {

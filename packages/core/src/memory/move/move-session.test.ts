@@ -92,9 +92,9 @@ test('a session is not given to an owner that is no place', async () => {
   const a = new MemoryStore();
   await talked(a, 'one');
   const place = placeOf('a:', a);
-  const { owner } = (await place.read('s'))!;
-  const change = { owner: 'zzz', epoch: owner!.epoch + 1, copyOf: owner!.copyOf! };
-  await expect(place.own('s', change)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  const { ownership } = (await place.read('s'))!;
+  const change = { owner: 'zzz', epoch: ownership!.epoch + 1, copyOf: ownership!.copyOf! };
+  await expect(place.setOwner('s', change)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   expect(await textsIn(a)).toEqual(['one']);
 });
 
@@ -102,7 +102,7 @@ test('a backup does not replace the copy of a session that has moved away', asyn
   const [a, b] = [new MemoryStore(), new MemoryStore()];
   const [from, to] = [placeOf('a:', a), placeOf('b:', b)];
   await talked(a, 'one');
-  const { owner: _owner, ...backup } = (await from.read('s'))!;
+  const { ownership: _ownership, ...backup } = (await from.read('s'))!;
   await moveSession('s', { from, to });
   await expect(from.put(backup)).rejects.toMatchObject(movedTo('b:'));
   await expect(textsIn(a)).rejects.toMatchObject(movedTo('b:'));
@@ -150,11 +150,11 @@ test('a copy that arrives late changes nothing, or makes the mover copy again', 
   await new SessionMemory(a, 's').append([userMessage('two')]);
   const takesLate: SessionPlace = {
     ...to,
-    async own(...given) {
+    async setOwner(...args) {
       // Between steps 2 and 3, the first time only.
       if ((await b.get('arrived')) === undefined) await to.put(early);
       await b.set('arrived', '1');
-      return to.own(...given);
+      return to.setOwner(...args);
     },
   };
   await moveSession('s', { from, to: takesLate });
@@ -261,7 +261,7 @@ async function ownersAmong(...stores: readonly KeyValueStore[]): Promise<readonl
   const owners: number[] = [];
   for (const [index, store] of stores.entries()) {
     const copy = await placeOf(`${index}:`, store).read('s');
-    if (copy?.owner?.owner === `${index}:`) owners.push(index);
+    if (copy?.ownership?.owner === `${index}:`) owners.push(index);
   }
   return owners;
 }

@@ -36,33 +36,32 @@ const longestStopMs = 10_000;
  */
 export async function moveSession(sessionId: string, options: MoveOptions): Promise<void> {
   const { from, to } = options;
-  const fields = 'from,to:own() running:wait|stop|refuse|? signal:object|? sleep:function|?';
+  const fields = 'from,to:setOwner() running:wait|stop|refuse|? signal:object|? sleep:function|?';
   checkOptions('moveSession()', options, fields, 'INVALID_INPUT');
   const copy = await atRest(sessionId, options);
-  const { owner: holder } = copy.owner;
-  if (holder === to.name) return finish(copy, copy.owner, options);
-  if (holder !== from.name) checkNotMoved(copy);
-  const { epoch, copyOf } = copy.owner;
+  const { owner, epoch, copyOf } = copy.ownership;
+  if (owner === to.name) return finish(copy, copy.ownership, options);
+  if (owner !== from.name) checkNotMoved(copy);
   const change = { owner: to.name, epoch: epoch + 1, copyOf };
   await to.put(copy);
-  await from.own(sessionId, change);
+  await from.setOwner(sessionId, change);
   await finish(copy, change, options);
 }
 
-type OwnedCopy = SessionCopy & { readonly owner: OwnerChange };
+type OwnedCopy = SessionCopy & { readonly ownership: OwnerChange };
 
 /** Takes the session that was given to the new place. */
 async function finish(copy: OwnedCopy, change: OwnerChange, options: MoveOptions): Promise<void> {
   const { from, to } = options;
   const { sessionId } = copy;
   try {
-    await to.own(sessionId, change);
+    await to.setOwner(sessionId, change);
   } catch (error) {
     const isOtherCopy = AgentError.is(error) && ['NOT_FOUND', 'SESSION_STALE'].includes(error.code);
     if (!isOtherCopy) throw error;
-    const given = { ...change, owner: from.name, epoch: change.epoch - 1 };
-    await to.put({ ...copy, owner: given });
-    await to.own(sessionId, change);
+    const ownership = { ...change, owner: from.name, epoch: change.epoch - 1 };
+    await to.put({ ...copy, ownership });
+    await to.setOwner(sessionId, change);
   }
 }
 
@@ -73,9 +72,9 @@ async function atRest(
 ): Promise<OwnedCopy> {
   for (let waited = 0; ; waited += lookEveryMs) {
     const copy = await from.read(sessionId);
-    if (!copy?.owner)
+    if (!copy?.ownership)
       throw new AgentError('NOT_FOUND', `There is no session "${sessionId}" to move.`);
-    const isGone = copy.owner.owner !== from.name;
+    const isGone = copy.ownership.owner !== from.name;
     const isCutOff = running === 'stop' && waited >= longestStopMs;
     if (!copy.isRunning || isGone || isCutOff) return copy as OwnedCopy;
     if (running === 'refuse')

@@ -7,7 +7,7 @@ import { shortId } from '../log/session-keys.ts';
 import { SessionStore } from '../log/session-store.ts';
 import { LogState, type SessionView } from '../log/session-view.ts';
 import { flushesOf } from '../log/stored-batch.ts';
-import type { SessionOwner } from '../log/stored-head.ts';
+import type { Ownership } from '../log/stored-head.ts';
 import { waitFor } from '../store/back-off.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 
@@ -17,14 +17,14 @@ export interface StoredSession {
   /** The shortest list of records that describes the session. */
   readonly records: readonly LogRecord[];
   /** Absent if no writer has claimed the session. */
-  readonly owner: SessionOwner | undefined;
+  readonly ownership: Ownership | undefined;
   /** Name of the last batch of the log. `undefined` if the store does not have the session. */
   readonly tip: string | undefined;
 }
 
 /** What a program that moves sessions writes. */
 export interface StoredChange {
-  readonly owner: SessionOwner;
+  readonly ownership: Ownership;
   /** Records in place of the log. Default: the log stays. */
   readonly records?: readonly LogRecord[];
 }
@@ -53,7 +53,7 @@ export async function changeOwner(
   if (unread[0]) throw unread[0].error;
   const view = new LogState().load(flushesOf(found));
   const records = view.records();
-  const change = await choose({ view, records, owner: head?.owner, tip: head?.hash });
+  const change = await choose({ view, records, ownership: head?.ownership, tip: head?.hash });
   if (!change) return;
   await replaceLog(store, { text, head, batches }, { records, ...change });
 }
@@ -74,7 +74,7 @@ export async function changeBranchOwner(
     echo,
     withoutEcho: 'latest' as const,
     isMoving: true,
-    owner: undefined as SessionOwner | undefined,
+    ownership: undefined as Ownership | undefined,
     generateId: shortId,
     now: Date.now,
     compactAfter: 256,
@@ -87,11 +87,11 @@ export async function changeBranchOwner(
   if (theirs) throw changed();
   const view = new LogState().load(yours ? flushesOf(yours) : []);
   view.checkWhole();
-  const { owner } = yours?.head ?? {};
+  const { ownership } = yours?.head ?? {};
   const records = view.records();
-  const change = await choose({ view, records, owner, tip: yours?.tip.hash });
+  const change = await choose({ view, records, ownership, tip: yours?.tip.hash });
   if (!change) return log.echo;
-  options.owner = change.owner;
+  options.ownership = change.ownership;
   const added = change.records ? replacing(view, change.records) : nothing;
   log.add(added);
   const next = new LogState().add(records).add(added);

@@ -1,8 +1,8 @@
 import type { LogRecord } from '../log/log-record.ts';
-import type { SessionOwner } from '../log/stored-head.ts';
+import type { Ownership } from '../log/stored-head.ts';
 
 export const copyFormat = 'isoloop-session';
-export const copyVersion = 3;
+export const copyVersion = 4;
 
 /** A whole session as plain JSON. */
 export interface SessionCopy {
@@ -12,7 +12,7 @@ export interface SessionCopy {
   /** The shortest list of records that describes the session. */
   readonly records: readonly LogRecord[];
   /** Name of the place that owns the session. Absent in a backup: its new place owns it. */
-  readonly owner?: SessionOwner | undefined;
+  readonly ownership?: Ownership | undefined;
   /** Whether a run is active or was cut off, or a person answers in the assistant's place. */
   readonly isRunning?: boolean | undefined;
   /** Proof of the endpoint that made the copy. */
@@ -20,7 +20,7 @@ export interface SessionCopy {
 }
 
 /** Change of the owner of a session. Steps 2 and 3 of a move. */
-export type OwnerChange = Required<SessionOwner>;
+export type OwnerChange = Required<Ownership>;
 
 /**
  * A store of sessions between which a conversation can move. All methods can be repeated. See
@@ -46,7 +46,7 @@ export interface SessionPlace {
    * - `SESSION_MOVED`: the session belongs to a third place.
    * - `AGENT_BUSY`: a person answers in the assistant's place.
    */
-  own(sessionId: string, change: OwnerChange): Promise<void>;
+  setOwner(sessionId: string, change: OwnerChange): Promise<void>;
   /** Asks the run of the session to end. Default: a run that does not end is cut off. */
   stop?(sessionId: string): Promise<void>;
 }

@@ -4,7 +4,7 @@ import { isOperated } from '../../message/metadata.ts';
 import type { Msg } from '../../message/msg.ts';
 import { checkRecords, type LogRecord } from '../log/log-record.ts';
 import { LogState, type SessionView } from '../log/session-view.ts';
-import { checkNotMoved, type SessionOwner } from '../log/stored-head.ts';
+import { checkNotMoved, type Ownership } from '../log/stored-head.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 import { signatureKey } from '../store/storage-keys.ts';
 import { changeOwner, type ChooseOwner, type StoredSession } from './owner-change.ts';
@@ -77,13 +77,13 @@ export function placeWith({ name, change, accept }: PlaceOptions): SessionPlace 
         const signed: LogRecord = { kind: 'state', state: { [signatureKey]: signature ?? null } };
         let records: readonly LogRecord[] = [...copy.records, signed];
         if (accept) records = await accept(copy, stored);
-        const here = { owner: crypto.randomUUID(), epoch: (stored.owner?.epoch ?? 0) + 1 };
-        return { records, owner: copy.owner ?? here };
+        const here = { owner: crypto.randomUUID(), epoch: (stored.ownership?.epoch ?? 0) + 1 };
+        return { records, ownership: copy.ownership ?? here };
       })),
-    own: async (sessionId, next) =>
+    setOwner: async (sessionId, next) =>
       void (await change(sessionId, (stored) => {
-        const owner = ownerAfter(next, name, stored);
-        return owner && { owner };
+        const ownership = ownershipAfter(next, name, stored);
+        return ownership && { ownership };
       })),
   };
 }
@@ -93,7 +93,7 @@ export function placeWith({ name, change, accept }: PlaceOptions): SessionPlace 
  * place that stores it.
  */
 export function checkCopy(copy: SessionCopy, name: string): void {
-  const { format, version, owner, records } = Object(copy) as Partial<SessionCopy>;
+  const { format, version, ownership, records } = Object(copy) as Partial<SessionCopy>;
   if (format !== copyFormat)
     throw new AgentError('INVALID_STATE', 'The value is not an exported session.');
   if (version !== copyVersion) {
@@ -101,9 +101,9 @@ export function checkCopy(copy: SessionCopy, name: string): void {
     throw new AgentError('INVALID_STATE', message);
   }
   checkFields('A session', copy, 'sessionId:string records:array', 'INVALID_STATE');
-  if (owner)
-    checkFields('An owner', owner, 'owner:string epoch:whole copyOf:string|?', 'INVALID_STATE');
-  if (owner && (!owner.owner.includes(':') || owner.owner === name))
+  if (ownership)
+    checkFields('An owner', ownership, 'owner:string epoch:whole copyOf:string|?', 'INVALID_STATE');
+  if (ownership && (!ownership.owner.includes(':') || ownership.owner === name))
     throw new AgentError('INVALID_STATE', 'The owner of a copy must be another place.');
   checkRecords(records ?? []);
 }
@@ -112,19 +112,19 @@ export function checkCopy(copy: SessionCopy, name: string): void {
 export function copyOfSession(
   sessionId: string,
   name: string,
-  { view, records, owner, tip = '' }: StoredSession,
-): SessionCopy & { readonly owner: OwnerChange } {
-  const isHere = !owner?.owner.includes(':');
-  const epoch = owner?.epoch ?? 0;
+  { view, records, ownership, tip = '' }: StoredSession,
+): SessionCopy & { readonly ownership: OwnerChange } {
+  const isHere = !ownership?.owner.includes(':');
+  const epoch = ownership?.epoch ?? 0;
   const signature = view.state[signatureKey];
   return {
     format: copyFormat,
     version: copyVersion,
     sessionId,
     records,
-    owner: isHere
+    ownership: isHere
       ? { owner: name, epoch, copyOf: tip }
-      : { owner: owner!.owner, epoch, copyOf: owner!.copyOf ?? '' },
+      : { owner: ownership!.owner, epoch, copyOf: ownership!.copyOf ?? '' },
     isRunning: isRunning(view) || isOperated(view.messages),
     ...(typeof signature === 'string' && { signature }),
   };
@@ -140,13 +140,14 @@ function isRunning({ openRun, ended }: StoredSession['view']): boolean {
  * another copy, and an older part of the same session. Throws `SESSION_MOVED` for a backup of a
  * session that belongs to another place, and `AGENT_BUSY` if a run or an operator writes here.
  */
-function checkPut({ records, owner }: SessionCopy, { view, ...stored }: StoredSession): void {
+function checkPut({ records, ownership }: SessionCopy, { view, ...stored }: StoredSession): void {
   if (stored.tip === undefined) return;
   // A backup would make a second owner.
-  if (!owner) checkNotMoved(stored);
-  const { epoch = 0, owner: holder } = stored.owner ?? {};
-  if (owner && epoch > owner.epoch) throw conflict('This place has a later owner of the session.');
-  if (holder?.includes(':')) return;
+  if (!ownership) checkNotMoved(stored);
+  const { epoch = 0, owner } = stored.ownership ?? {};
+  if (ownership && epoch > ownership.epoch)
+    throw conflict('This place has a later owner of the session.');
+  if (owner?.includes(':')) return;
   if (isRunning(view)) throw new AgentError('AGENT_BUSY', 'The session is running here.');
   checkNotOperated(view);
   if (!isStart(view.messages, messagesOf(records)))
@@ -154,38 +155,38 @@ function checkPut({ records, owner }: SessionCopy, { view, ...stored }: StoredSe
 }
 
 /**
- * Returns the owner that a place writes for a change, or `undefined` if it has it already. Throws the
- * errors of `SessionPlace.own`.
+ * Returns the ownership that a place writes for a change, or `undefined` if it has it already.
+ * Throws the errors of `SessionPlace.setOwner`.
  */
-function ownerAfter(
+function ownershipAfter(
   change: OwnerChange,
   name: string,
-  { owner: stored, tip, view }: StoredSession,
-): SessionOwner | undefined {
+  { ownership, tip, view }: StoredSession,
+): Ownership | undefined {
   const { owner, epoch, copyOf } = change;
   if (!owner.includes(':'))
     throw new AgentError('INVALID_INPUT', 'The owner must be the name of a place, with a colon.');
   if (tip === undefined) throw new AgentError('NOT_FOUND', 'There is no such session.');
-  if (owner === name) return ownerHere(change, stored);
-  if (stored?.owner === owner && stored.epoch === epoch) return undefined;
-  checkNotMoved({ owner: stored });
-  if (epoch !== (stored?.epoch ?? 0) + 1 || copyOf !== tip)
+  if (owner === name) return ownershipHere(change, ownership);
+  if (ownership?.owner === owner && ownership.epoch === epoch) return undefined;
+  checkNotMoved({ ownership });
+  if (epoch !== (ownership?.epoch ?? 0) + 1 || copyOf !== tip)
     throw conflict('The session has changed since it was copied.');
   checkNotOperated(view);
   return change;
 }
 
-/** Returns the owner that a place writes when it takes a session, or `undefined`. */
-function ownerHere(
+/** Returns the ownership that a place writes when it takes a session, or `undefined`. */
+function ownershipHere(
   { epoch, copyOf }: OwnerChange,
-  stored: SessionOwner | undefined,
-): SessionOwner | undefined {
-  const before = stored?.epoch ?? 0;
+  ownership: Ownership | undefined,
+): Ownership | undefined {
+  const before = ownership?.epoch ?? 0;
   if (before >= epoch) {
-    checkNotMoved({ owner: stored });
+    checkNotMoved({ ownership });
     return undefined;
   }
-  const isCopy = stored?.owner.includes(':') && stored.copyOf === copyOf;
+  const isCopy = ownership?.owner.includes(':') && ownership.copyOf === copyOf;
   if (isCopy && before === epoch - 1) return { owner: crypto.randomUUID(), epoch };
   throw new AgentError('SESSION_STALE', 'This place has another copy of the session.');
 }

@@ -39,7 +39,7 @@ test('a turn that begins while a copy is taken in is refused, and the copy is st
   state.isChecked = true;
   await put;
   expect(await codeOf(await session.post('/api/chat', turn))).toEqual([409, 'SESSION_MOVED']);
-  await place.own(session.id, { owner: place.name, epoch: 2, copyOf: 't' });
+  await place.setOwner(session.id, { owner: place.name, epoch: 2, copyOf: 't' });
   expect(textsOf([await session.chat([ask('Now')])])).toEqual(['Answer.']);
   expect(textsOf(await session.messages())).toEqual(['Hi.', 'From the tab.', 'Now', 'Answer.']);
 });

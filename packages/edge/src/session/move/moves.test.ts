@@ -230,7 +230,7 @@ test('an imported conversation passes the guards of the agent, and a rejected on
 test.for([
   ['no session', { format: 'other' }, 'INVALID_STATE'],
   ['another format', { version: 1 }, 'INVALID_STATE'],
-  ['the endpoint as the owner', { owner: { owner: 'here:', epoch: 1 } }, 'INVALID_STATE'],
+  ['the endpoint as the owner', { ownership: { owner: 'here:', epoch: 1 } }, 'INVALID_STATE'],
   ['an invalid record', { records: [{ kind: 'other' }] }, 'INVALID_STATE'],
   [
     'an invalid message',
@@ -276,7 +276,7 @@ test('a kill at each step leaves one owner in a browser and in a Durable Object,
   const waiting = [userMessage('Pay.'), createMessage('assistant', [callOf('call')])];
   const opened = new Map<string, Session>();
   const fill = async (place: SessionPlace, sessionId: string): Promise<void> => {
-    const { owner: _owner, ...backup } = copyOf(sessionId, waiting);
+    const { ownership: _ownership, ...backup } = copyOf(sessionId, waiting);
     await place.put(backup);
   };
   const next = (): { session: Session; from: SessionPlace; to: SessionPlace } => {
@@ -389,7 +389,7 @@ test('a message without an echo reads a conversation in KV that moved away or in
 test('a kill at each step leaves one owner in a browser and in KV, in both directions', async () => {
   const { place } = kvEndpoint([]);
   const fill = async (at: SessionPlace, sessionId: string): Promise<void> => {
-    const { owner: _owner, ...backup } = copyOf(sessionId, [userMessage('Hi.')]);
+    const { ownership: _ownership, ...backup } = copyOf(sessionId, [userMessage('Hi.')]);
     await at.put(backup);
   };
   const openAt = (isBack: boolean) => async () => {

@@ -9,7 +9,7 @@ import { importedRecords } from './imported-records.ts';
 export type MoveStep =
   | { readonly type: 'read' }
   | { readonly type: 'put'; readonly copy: SessionCopy }
-  | { readonly type: 'own'; readonly change: OwnerChange };
+  | { readonly type: 'set-owner'; readonly change: OwnerChange };
 
 export interface PlaceSetup {
   readonly settings: HandlerSettings;
@@ -25,7 +25,7 @@ export async function takeStep(
 ): Promise<SessionCopy | undefined> {
   const { sessionId } = given.setup;
   const place = placeOf(given);
-  if (step.type === 'own') await place.own(sessionId, step.change);
+  if (step.type === 'set-owner') await place.setOwner(sessionId, step.change);
   if (step.type === 'put') await place.put({ ...step.copy, sessionId });
   if (step.type !== 'read') return undefined;
   const copy = await place.read(sessionId);

@@ -6,7 +6,7 @@ import {
   endpointHere,
   sessionViewOf,
 } from '@isoloop/core/adapter';
-import type { ChooseOwner, LogRecord, SessionCopy, SessionOwner } from '@isoloop/core/adapter';
+import type { ChooseOwner, LogRecord, SessionCopy, Ownership } from '@isoloop/core/adapter';
 import type { AgentSessionClass, HandlerSettings } from '../../handler-options.ts';
 import { errorResponse } from '../../http/error-response.ts';
 import { DurableStore } from '../../store/durable-store.ts';
@@ -50,7 +50,7 @@ class MovingSession {
   readonly #options: MovingOptions;
   #session: InstanceType<AgentSessionClass>;
   /** Who may write the session, once it was read. */
-  #owner: Promise<SessionOwner | undefined> | undefined;
+  #ownership: Promise<Ownership | undefined> | undefined;
   /** Number of moves that are being taken in. Their guards may take long. */
   #moves = 0;
   /** Number of requests that change the session and are not in its queue yet. */
@@ -86,8 +86,8 @@ class MovingSession {
   /** Passes a request on to the session, if the session is here. */
   #pass(request: Request, { sessionId, command: { type } }: SessionRequest): Promise<Response> {
     const pass = async (): Promise<Response> => {
-      if (type === 'delete') this.#owner = Promise.resolve(undefined);
-      else checkNotMoved({ owner: await this.#read(sessionId) });
+      if (type === 'delete') this.#ownership = Promise.resolve(undefined);
+      else checkNotMoved({ ownership: await this.#readOwnership(sessionId) });
       return this.#session.fetch!(request);
     };
     if (!changing.has(type)) return pass();
@@ -104,14 +104,14 @@ class MovingSession {
     }
   }
 
-  #read(sessionId: string): Promise<SessionOwner | undefined> {
+  #readOwnership(sessionId: string): Promise<Ownership | undefined> {
     // An object without a session has no tables, and gets none.
     if (!new SessionRecord(this.#options.storage).identity) return Promise.resolve(undefined);
-    this.#owner ??= ownerIn(this.#store, sessionId).catch((error: unknown) => {
-      this.#owner = undefined;
+    this.#ownership ??= ownershipIn(this.#store, sessionId).catch((error: unknown) => {
+      this.#ownership = undefined;
       throw error;
     });
-    return this.#owner;
+    return this.#ownership;
   }
 
   get #store(): DurableStore {
@@ -151,7 +151,7 @@ class MovingSession {
     new SessionRecord(storage).begin({ user, sessionId, createdAt: Date.now() });
     // The title of the copy replaces the one that a person gave here before.
     if (step.type === 'put') storage.kv.delete('title');
-    this.#owner = undefined;
+    this.#ownership = undefined;
     // The session in memory has read the log before the move.
     this.#session = this.#options.open();
   }
@@ -169,8 +169,8 @@ class MovingSession {
     const { identity } = new SessionRecord(this.#options.storage);
     if (!identity) return;
     const { user, sessionId } = identity;
-    const owner = await this.#read(sessionId);
-    const list = owner?.owner.includes(':') && sessionObject(this.#options.env, user, '');
+    const ownership = await this.#readOwnership(sessionId);
+    const list = ownership?.owner.includes(':') && sessionObject(this.#options.env, user, '');
     const command = { type: 'take-from-list', sessionId } as const;
     if (list) await callSession(list, { user, sessionId: '', requestId: 'list', command });
   }
@@ -192,13 +192,13 @@ export function movingSession(
   };
 }
 
-async function ownerIn(store: DurableStore, key: string): Promise<SessionOwner | undefined> {
-  let found: SessionOwner | undefined;
-  await changeOwner(store, key, ({ owner }) => {
-    found = owner;
+async function ownershipIn(store: DurableStore, key: string): Promise<Ownership | undefined> {
+  let ownership: Ownership | undefined;
+  await changeOwner(store, key, (session) => {
+    ownership = session.ownership;
     return undefined;
   });
-  return found;
+  return ownership;
 }
 
 /** Returns the records with the title that a person gave the session here. */
@@ -208,6 +208,11 @@ function withTitle({ records }: SessionCopy, title: string | undefined): readonl
 
 /** Returns the copy of a session whose first turn is running, before the log has anything. */
 function emptyCopy(sessionId: string): SessionCopy {
-  const nothing = { view: sessionViewOf([]), records: [], owner: undefined, tip: undefined };
-  return { ...copyOfSession(sessionId, endpointHere, nothing), isRunning: true };
+  const emptySession = {
+    view: sessionViewOf([]),
+    records: [],
+    ownership: undefined,
+    tip: undefined,
+  };
+  return { ...copyOfSession(sessionId, endpointHere, emptySession), isRunning: true };
 }

@@ -34,12 +34,12 @@ test.for(['KV with echoes', 'Durable Object'] as const)(
     await tell('join');
     const refused = { code: 'AGENT_BUSY', message: expect.stringContaining('person') };
     await expect(move('refuse')).rejects.toMatchObject({ code: 'AGENT_BUSY' });
-    const { owner: here, ...copy } = (await at.read(id))!;
+    const { ownership: here, ...copy } = (await at.read(id))!;
     const given = { owner: 'browser:1', epoch: here!.epoch + 1, copyOf: here!.copyOf! };
-    await expect(at.own(id, given)).rejects.toMatchObject(refused);
+    await expect(at.setOwner(id, given)).rejects.toMatchObject(refused);
     // A copy over the conversation would take it away, too.
-    await expect(at.put({ ...copy, owner: given })).rejects.toMatchObject(refused);
+    await expect(at.put({ ...copy, ownership: given })).rejects.toMatchObject(refused);
     await move('wait', () => tell('leave'));
-    expect((await at.read(id))?.owner).toMatchObject({ owner: 'browser:1' });
+    expect((await at.read(id))?.ownership).toMatchObject({ owner: 'browser:1' });
   },
 );

@@ -21,7 +21,7 @@ async function signed(host: Place, replies: Replies, session?: { id?: string; us
   const place = () => endpointPlace('https://edge.test/api/chat', { headers, fetch });
   await chat().sendMessage({ text: 'Hi' });
   await messages();
-  const { owner: _owner, isRunning: _isRunning, ...copy } = (await place().read(id))!;
+  const { ownership: _ownership, isRunning: _isRunning, ...copy } = (await place().read(id))!;
   /** Deletes the conversation, and stores the copy in its place. */
   const restored = async (changed: SessionCopy): Promise<SessionCopy> => {
     expect((await fetch(path, { method: 'DELETE', headers })).status).toBe(204);
@@ -97,12 +97,12 @@ test.for(hosts)(
   '%s: the mark stays, whether a copy comes twice or a client removes the mark',
   async (host) => {
     const { id, copy, restored, place } = await signed(host, ['Hello.']);
-    const owner = { owner: 'browser:1', epoch: 1, copyOf: 't' };
-    const given = { ...copy, records: [...copy.records, ...added], owner };
+    const ownership = { owner: 'browser:1', epoch: 1, copyOf: 't' };
+    const given = { ...copy, records: [...copy.records, ...added], ownership };
     await restored(given);
     const stored = (await place().read(id))!;
     for (const again of [given, stored, given]) {
-      await place().put({ ...again, owner });
+      await place().put({ ...again, ownership });
       expect(marksIn((await place().read(id))!)).toEqual([false, false, false, true]);
     }
   },
