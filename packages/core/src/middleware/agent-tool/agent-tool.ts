@@ -181,12 +181,12 @@ async function takeTurn(
   if (interruptSignal?.aborted)
     throw new Error(`${agent.name} has not begun: its caller was interrupted.`);
   const log = await agent.messages();
-  const begun = log.some((one) => one.id === idempotencyKey);
+  const hasBegun = log.some((one) => one.id === idempotencyKey);
   const { type } = resumptionOf({ messages: log, openRun: undefined });
   // If somebody interrupted the child, this tool call must not continue its turn.
-  if (begun && (type === 'nothing' || type === 'interrupted'))
+  if (hasBegun && (type === 'nothing' || type === 'interrupted'))
     return answerOf(id, textOf(log.at(-1)!));
-  const input = begun ? decisionsIn(log, context) : userMessage(message, { id: idempotencyKey });
+  const input = hasBegun ? decisionsIn(log, context) : userMessage(message, { id: idempotencyKey });
   const failed = (why: unknown, cause?: unknown): Error =>
     new Error(`${agent.name} failed: ${String(why)} (session_id: ${id})`, { cause });
   const result = await runChild(agent, input, context).catch((error: unknown) => {

@@ -83,12 +83,12 @@ export interface ApprovalRuleBook {
 }
 
 /** Converts the rules. Throws `CONFIGURATION` for a rule or a pattern of the wrong kind. */
-export function approvalRules(given: ApprovalRules): ApprovalRuleBook {
-  if (Array.isArray(given))
+export function approvalRules(rules: ApprovalRules): ApprovalRuleBook {
+  if (Array.isArray(rules))
     throw misconfigured(`${where} must be an object such as { "mail_*": true }; got an array.`);
-  const rules = Object.entries(given).map(([key, rule]) => [key, toRule(key, rule)] as const);
-  const named = new Map(rules.filter(([key]) => !isPattern(key)));
-  const patterns = rules
+  const entries = Object.entries(rules).map(([key, rule]) => [key, toRule(key, rule)] as const);
+  const rulesByName = new Map(entries.filter(([key]) => !isPattern(key)));
+  const patterns = entries
     .filter(([key]) => isPattern(key))
     .map(([key, rule]) => ({ fits: nameMatcher(where, [key]), rule }));
   return {
@@ -98,14 +98,14 @@ export function approvalRules(given: ApprovalRules): ApprovalRuleBook {
       // A structured value is an answer, although it comes as a tool call.
       const isAnswer = tool.name === outputToolName && addedTools.includes(tool);
       const pattern = isAnswer ? undefined : patterns.find(({ fits }) => fits(tool.name));
-      const rule = named.get(tool.name) ?? pattern?.rule;
+      const rule = rulesByName.get(tool.name) ?? pattern?.rule;
       if (!rule) return own;
       const { when = () => true, description = true } = rule;
       const holds = await when(input, toolUse);
       return (holds && description) || own;
     },
     check(tools) {
-      const unknown = [...named.keys()].filter((name) => tools.find(name) === undefined);
+      const unknown = [...rulesByName.keys()].filter((name) => tools.find(name) === undefined);
       if (!unknown.length) return;
       const list = unknown.map((name) => `"${name}"`).join(', ');
       const names = tools.schemas().map(({ name }) => name);

@@ -38,15 +38,17 @@ export function deferredRounds(
     return isAsked;
   };
   const runDeferred = async (
-    given: readonly OpenCall[],
+    roundCalls: readonly OpenCall[],
     next: InnerStep<Round, Next>,
     context: RunContext,
   ): Promise<Next> => {
     const deferral = deferralOf(context);
-    const undecided = await Promise.all(given.map((call) => isUndecided(call, context, needs)));
-    const asks = undecided.includes(true) || given.some(({ state }) => state.decision);
+    const undecided = await Promise.all(
+      roundCalls.map((call) => isUndecided(call, context, needs)),
+    );
+    const asks = undecided.includes(true) || roundCalls.some(({ state }) => state.decision);
     // No tool of the round has started. Its only results are rejections.
-    const calls = asks && !hasRun(context) ? given.map(withoutStart) : given;
+    const calls = asks && !hasRun(context) ? roundCalls.map(withoutStart) : roundCalls;
     const waiting = calls.filter((_call, index) => undecided[index]);
     const fresh = calls.filter(({ state, result }) => !state.toolUse && !result);
     const first = waiting.length ? waiting : fresh;

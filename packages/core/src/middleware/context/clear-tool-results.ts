@@ -61,7 +61,7 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
       const same = { messages, removed: 0, before, after: before };
       if (before <= above) return same;
       const start = headOf(request);
-      const seen = messages.findLastIndex(({ role }) => role === 'assistant');
+      const lastReply = messages.findLastIndex(({ role }) => role === 'assistant');
       const results = messages.flatMap((message, index) =>
         index >= start && idsAt(message).length ? index : [],
       );
@@ -72,17 +72,17 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
       let freed = 0;
       /** The messages of a batch as they were. They stay if the batch frees too few tokens. */
       let batch: (readonly [index: number, message: Msg])[] = [];
-      for (const index of old.filter((at) => at < seen)) {
+      for (const index of old.filter((at) => at < lastReply)) {
         for (const id of idsAt(messages[index]!)) ids.add(id);
         const earlier = messages.slice(0, index);
         const call = earlier.findLastIndex((message) => !toolResultsOf(message).length);
         const hasCall = clearToolInputs && call >= start;
         for (const at of hasCall ? [index, call] : [index]) {
-          const given = fitted[at]!;
+          const previous = fitted[at]!;
           const cleared = clear(messages[at]!, ids);
           fitted[at] = cleared;
-          freed += countMessage(given, profile) - countMessage(cleared, profile);
-          batch.unshift([at, given]);
+          freed += countMessage(previous, profile) - countMessage(cleared, profile);
+          batch.unshift([at, previous]);
         }
         if (freed < clearAtLeast) continue;
         after -= freed;

@@ -81,12 +81,12 @@ export function trimRequest(
     likeArcReactor,
   });
   const removed = history - start + (turn - questionEnd);
-  const gone = sums[history]! - sums[start]! + (sums[turn]! - sums[questionEnd]!);
+  const removedTokens = sums[history]! - sums[start]! + (sums[turn]! - sums[questionEnd]!);
   const before = corrected(total);
   if (!removed) return { messages, removed, before, after: before };
   const head = messages.slice(0, start);
-  const kept = [...head, ...messages.slice(history, questionEnd), ...messages.slice(turn)];
-  return { messages: kept, removed, before, after: corrected(total - gone) };
+  const fitted = [...head, ...messages.slice(history, questionEnd), ...messages.slice(turn)];
+  return { messages: fitted, removed, before, after: corrected(total - removedTokens) };
 }
 
 interface TrimOptions extends Pick<Measured, 'question' | 'sums' | 'start'> {
@@ -118,10 +118,10 @@ export function findTrim(messages: readonly Msg[], options: TrimOptions): Trim {
   const questionEnd = afterQuestion(messages, options);
   const excess = sums[messages.length]! - sums[start]! - budget;
   if (excess <= 0) return { history: start, questionEnd, turn: questionEnd };
-  const wanted = roundTo > 0 ? Math.ceil(excess / roundTo) * roundTo : excess;
-  const history = trimHistory(messages, options, wanted);
-  const gone = sums[history]! - sums[start]!;
-  const missing = (gone < excess ? wanted : excess) - gone;
+  const roundedExcess = roundTo > 0 ? Math.ceil(excess / roundTo) * roundTo : excess;
+  const history = trimHistory(messages, options, roundedExcess);
+  const removedTokens = sums[history]! - sums[start]!;
+  const missing = (removedTokens < excess ? roundedExcess : excess) - removedTokens;
   const last = lastTrim(messages, options, questionEnd);
   const turn = skip(messages, sums, { from: questionEnd, to: last, tokens: missing });
   return { history, questionEnd, turn };

@@ -56,7 +56,7 @@ interface Split {
   readonly questionId: string | undefined;
   readonly past: Turn;
   /** `past` itself if all of its messages stay. */
-  readonly shown: Turn;
+  readonly pastView: Turn;
   /** Estimated tokens of the messages that are left out. */
   readonly saved: number;
 }
@@ -82,11 +82,11 @@ export function turnView(
       const isKnown = questionId !== undefined && split?.questionId === questionId;
       if (!isKnown || !hasAt(messages, start, split!.past))
         split = splitTurns(messages.slice(start), questionId, view);
-      const { past, shown, saved } = split!;
-      if (shown === past) return { messages, removed: 0, before, after: before };
+      const { past, pastView, saved } = split!;
+      if (pastView === past) return { messages, removed: 0, before, after: before };
       const rest = messages.slice(start + past.length);
-      const fitted = [...messages.slice(0, start), ...shown, ...rest];
-      const removed = past.length - shown.length;
+      const fitted = [...messages.slice(0, start), ...pastView, ...rest];
+      const removed = past.length - pastView.length;
       return { messages: fitted, removed, before, after: before - saved };
     },
   });
@@ -101,10 +101,10 @@ function splitTurns(
   const current = turns.findLastIndex((turn) => turn.some(({ id }) => id === questionId));
   const earlier = turns.slice(0, current < 0 ? -1 : current);
   const past = earlier.flat();
-  const shown = view(earlier).flat();
-  const isWhole = shown.length === past.length && hasAt(past, 0, shown);
-  const saved = tokensOf(past) - tokensOf(shown);
-  return { questionId, past, shown: isWhole ? past : shown, saved };
+  const pastView = view(earlier).flat();
+  const isWhole = pastView.length === past.length && hasAt(past, 0, pastView);
+  const saved = tokensOf(past) - tokensOf(pastView);
+  return { questionId, past, pastView: isWhole ? past : pastView, saved };
 }
 
 function tokensOf(messages: Turn): number {

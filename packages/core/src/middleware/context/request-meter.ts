@@ -138,16 +138,17 @@ function countAround({ tools, addedLater = [] }: ContextRequest, profile: TokenP
  * not counted again. The array is valid until the next call.
  */
 function messageSums(profile: TokenProfile): (messages: readonly Msg[]) => readonly number[] {
-  const known: Msg[] = [];
+  const counted: Msg[] = [];
   const sums = [0];
   return (messages) => {
     let same = 0;
-    while (same < known.length && same < messages.length && known[same] === messages[same]) same++;
-    known.length = same;
+    while (same < counted.length && same < messages.length && counted[same] === messages[same])
+      same++;
+    counted.length = same;
     sums.length = same + 1;
     for (let i = same; i < messages.length; i++) {
       const message = messages[i]!;
-      known.push(message);
+      counted.push(message);
       sums.push(sums[i]! + countMessage(message, profile));
     }
     return sums;

@@ -57,17 +57,17 @@ export function transcript(
   { partTokens, profile }: { partTokens: number; profile: TokenProfile },
 ): readonly string[] {
   const parts: string[][] = [];
-  let left = 0;
+  let remaining = 0;
   for (const message of messages) {
     const entry = shorten(entryOf(message), partTokens, profile);
     if (!entry) continue;
     const tokens = profile.countText(entry);
-    if (tokens > left || !parts.length) {
+    if (tokens > remaining || !parts.length) {
       parts.push([]);
-      left = partTokens;
+      remaining = partTokens;
     }
     parts.at(-1)!.push(entry);
-    left -= tokens;
+    remaining -= tokens;
   }
   return parts.map((entries) => entries.join('\n\n'));
 }

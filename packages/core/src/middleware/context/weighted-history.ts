@@ -144,34 +144,34 @@ const optionFields =
 
 /** Takes pieces in order, up to the first piece that does not fit. */
 function takeFirst(ranked: readonly Piece[], max: number): ReadonlySet<Piece> {
-  let left = max;
-  const end = ranked.findIndex(({ size }) => (left -= size) < 0);
+  let remaining = max;
+  const end = ranked.findIndex(({ size }) => (remaining -= size) < 0);
   return new Set(end < 0 ? ranked : ranked.slice(0, end));
 }
 
 /** Takes all pieces that fit. A step is taken only together with its question. */
 function takeFitting(ranked: readonly Piece[], max: number): ReadonlySet<Piece> {
-  const kept = new Set<Piece>();
-  let left = max;
+  const pieces = new Set<Piece>();
+  let remaining = max;
   for (const piece of ranked) {
     const { question = piece } = piece;
-    const missing = [...new Set([piece, question])].filter((each) => !kept.has(each));
+    const missing = [...new Set([piece, question])].filter((each) => !pieces.has(each));
     const size = missing.reduce((sum, each) => sum + each.size, 0);
-    if (size > left) continue;
-    left -= size;
-    for (const each of missing) kept.add(each);
+    if (size > remaining) continue;
+    remaining -= size;
+    for (const each of missing) pieces.add(each);
   }
-  return kept;
+  return pieces;
 }
 
 /**
  * Puts each step under the shown question before it. Leaves out steps before the first question.
  */
-function toTurns(shown: readonly Piece[]): readonly Turn[] {
-  const starts = shown.flatMap(({ question }, index) => (question ? [] : index));
+function toTurns(visiblePieces: readonly Piece[]): readonly Turn[] {
+  const starts = visiblePieces.flatMap(({ question }, index) => (question ? [] : index));
   return starts.map((start, index) => {
-    const pieces = shown.slice(start, starts[index + 1]);
-    return [...pieces.flatMap(({ messages }) => messages), ...shown[start]!.closing];
+    const pieces = visiblePieces.slice(start, starts[index + 1]);
+    return [...pieces.flatMap(({ messages }) => messages), ...visiblePieces[start]!.closing];
   });
 }
 

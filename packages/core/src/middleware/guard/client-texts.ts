@@ -41,10 +41,12 @@ export function jsonClientText(value: JsonValue, take: (checked: JsonValue) => v
     message,
     take(checked) {
       if (checked === message) return;
-      const left = checked?.content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
+      const newTexts = checked?.content.flatMap((block) =>
+        block.type === 'text' ? [block.text] : [],
+      );
       // The place of a text in the list says where it belongs in the value.
-      if (left?.length !== texts.length) throw unfitClientText();
-      take(mapStrings(value, () => left.shift()!));
+      if (newTexts?.length !== texts.length) throw unfitClientText();
+      take(mapStrings(value, () => newTexts.shift()!));
     },
   };
 }

@@ -8,10 +8,13 @@ import type { TokenProfile } from '../../tokens/token-profile.ts';
  */
 export function estimateUsage(
   request: Pick<ModelRequest, 'messages' | 'tools'>,
-  said: string,
+  replyText: string,
   profile: TokenProfile,
 ): Usage {
-  return { inputTokens: countRequest(request, profile), outputTokens: profile.countText(said) };
+  return {
+    inputTokens: countRequest(request, profile),
+    outputTokens: profile.countText(replyText),
+  };
 }
 
 /**
@@ -19,7 +22,7 @@ export function estimateUsage(
  * calls.
  */
 export function deltasText(batch: readonly ModelDelta[]): string {
-  let said = '';
-  for (const delta of batch) if ('delta' in delta) said += delta.delta;
-  return said;
+  let text = '';
+  for (const delta of batch) if ('delta' in delta) text += delta.delta;
+  return text;
 }

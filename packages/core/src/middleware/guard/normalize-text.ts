@@ -102,10 +102,10 @@ export interface Undisguised extends RewrittenText {
  * them. In the new text, look-alike letters are Latin and have no marks.
  */
 export function withoutDisguise(raw: string, readsTags = false): Undisguised {
-  const known = new Map<string, string>();
+  const plainForms = new Map<string, string>();
   const rewritten = rewriteText(raw, unusual, (char) => {
-    const plain = known.get(char) ?? plainForm(readsTags ? withReadTags(char) : char);
-    known.set(char, plain);
+    const plain = plainForms.get(char) ?? plainForm(readsTags ? withReadTags(char) : char);
+    plainForms.set(char, plain);
     return plain;
   });
   const { text: written } = rewritten;

@@ -49,12 +49,12 @@ export function rejectionError(
   { category, message, details }: Rejection,
   { locale = 'en', messages = {} }: ErrorMessageOptions,
 ): AgentError {
-  const about = { ...details, category, stage: name };
-  const error = { code: 'GUARD_REJECTED', details: about };
+  const allDetails = { ...details, category, stage: name };
+  const error = { code: 'GUARD_REJECTED', details: allDetails };
   const words = message ?? errorMessage(error, { locale, messages });
   return new AgentError('GUARD_REJECTED', words, {
     retryable: category === 'RATE_LIMITED',
-    details: about,
+    details: allDetails,
   });
 }
 

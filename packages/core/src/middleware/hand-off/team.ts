@@ -84,14 +84,15 @@ export class Team {
   }
 }
 
-type Given = Omit<HandOffAgent, 'systemPrompt'> & Partial<Pick<HandOffAgent, 'systemPrompt'>>;
+type MemberOptions = Omit<HandOffAgent, 'systemPrompt'> &
+  Partial<Pick<HandOffAgent, 'systemPrompt'>>;
 
-function memberOf(given: Given, fork?: ForkOptions): Member {
-  const { name, model, tools = [] } = given;
+function memberOf(options: MemberOptions, fork?: ForkOptions): Member {
+  const { name, model, tools = [] } = options;
   const set = Symbol.iterator in tools ? toolList(tools) : tools;
   return {
-    ...given,
-    toolName: given.toolName ?? agentToolName('transfer_to_', name, 'toolName'),
+    ...options,
+    toolName: options.toolName ?? agentToolName('transfer_to_', name, 'toolName'),
     ...(model && { model: boundedModel(model) }),
     tools: fork && set.fork(fork),
   };

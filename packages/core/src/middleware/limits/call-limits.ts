@@ -45,10 +45,10 @@ function callLimit(where: string, key: string, what: string, options: CallLimitO
      */
     reachedBy(more: number, context: RunContext): string | undefined {
       const used = countIn(context, name);
-      const asked = more > 1 ? `, ${more} more asked for` : '';
+      const furtherText = more > 1 ? `, ${more} more asked for` : '';
       const reached = (['run', 'session'] as const)
         .filter((kind) => used[kind] + more > limits[kind])
-        .map((kind) => `${used[kind]} of ${limits[kind]} used in this ${kind}${asked}`);
+        .map((kind) => `${used[kind]} of ${limits[kind]} used in this ${kind}${furtherText}`);
       if (!more || !reached.length) return undefined;
       const words = message ?? `The limit of ${what} is reached: ${reached.join('; ')}.`;
       if (atLimit !== 'fail') return words;

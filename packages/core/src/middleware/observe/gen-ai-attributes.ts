@@ -89,10 +89,10 @@ function toPart(block: ContentBlock): JsonObject {
     default: {
       const { type: modality, source } = block;
       const { mediaType } = source;
-      const about = { modality, ...(mediaType !== undefined && { mime_type: mediaType }) };
+      const mediaFields = { modality, ...(mediaType !== undefined && { mime_type: mediaType }) };
       return source.type === 'url'
-        ? { type: 'uri', ...about, uri: source.url }
-        : { type: 'blob', ...about };
+        ? { type: 'uri', ...mediaFields, uri: source.url }
+        : { type: 'blob', ...mediaFields };
     }
   }
 }

@@ -125,11 +125,11 @@ export interface MetricsOptions {
  */
 export function metrics(
   recorder: Metrics,
-  given: MetricsOptions = {},
+  options: MetricsOptions = {},
 ): Middleware & ModelMiddleware {
   checkFields('metrics()', { recorder }, 'recorder:object');
-  checkOptions('metrics()', given, 'now:function|?');
-  const { now = Date.now } = given;
+  checkOptions('metrics()', options, 'now:function|?');
+  const { now = Date.now } = options;
   /** Ids of tool calls after `pre-acting` whose tool was not called yet. */
   const waitingIn = perRun((): Set<string> => new Set());
   const recordCall = (
@@ -205,19 +205,19 @@ function recordEnd(recorder: Metrics, event: EventOf<'run-end'>): void {
 function measuredModel(model: ChatModel, recorder: Metrics, now: () => number): ChatModel {
   return withStream(model, (request, context) => {
     const startedAt = now();
-    let asked: Pick<ChatModel, 'provider' | 'modelId'> = model;
+    let lastModel: Pick<ChatModel, 'provider' | 'modelId'> = model;
     let firstDeltaMs: number | undefined;
     let usage: Usage | undefined;
     return watchReply(model, request, context, {
       asks(next) {
-        asked = next;
+        lastModel = next;
       },
       add(deltas) {
         if (firstDeltaMs === undefined && deltas.some(isContent)) firstDeltaMs = now() - startedAt;
         for (const delta of deltas) if (delta.type === 'finish') ({ usage } = delta);
       },
       end(end) {
-        const { provider, modelId } = asked;
+        const { provider, modelId } = lastModel;
         const labels = context.run && labelsOf(context.run);
         const durationMs = now() - startedAt;
         const measured = omitUndefined({ provider, modelId, durationMs, firstDeltaMs, usage });

@@ -32,13 +32,13 @@ export interface OpenTelemetryOptions {
  * covers one try. Use its `wrapModel` to trace a fallback model. Throws `CONFIGURATION` for an
  * option of the wrong kind.
  */
-export function openTelemetry(given: OpenTelemetryOptions): Middleware & ModelMiddleware {
-  checkOptions('openTelemetry()', given, 'api:object tracer:startSpan()|? content:boolean|?');
-  checkFields('openTelemetry(): api', given.api, 'trace:setSpan() context:with()');
-  const { api, tracer = api.trace.getTracer('isoloop'), content = false } = given;
+export function openTelemetry(options: OpenTelemetryOptions): Middleware & ModelMiddleware {
+  checkOptions('openTelemetry()', options, 'api:object tracer:startSpan()|? content:boolean|?');
+  checkFields('openTelemetry(): api', options.api, 'trace:setSpan() context:with()');
+  const { api, tracer = api.trace.getTracer('isoloop'), content = false } = options;
   const tracing = { api, tracer, content };
-  const known = perRun((): { spans?: RunSpans } => ({}));
-  const spansOf = (run: RunInfo): RunSpans | undefined => known(run).spans;
+  const stateOf = perRun((): { spans?: RunSpans } => ({}));
+  const spansOf = (run: RunInfo): RunSpans | undefined => stateOf(run).spans;
   return {
     name: 'openTelemetry',
     onError: 'ignore',
@@ -75,7 +75,7 @@ export function openTelemetry(given: OpenTelemetryOptions): Middleware & ModelMi
     },
     wrapRun: (next) => async (input, context) => {
       const spans = new RunSpans(tracing, context, input.messages);
-      known(context).spans = spans;
+      stateOf(context).spans = spans;
       try {
         const result = await api.context.with(spans.inside, () => next(input));
         spans.result(result);

@@ -138,13 +138,13 @@ export async function* tracedReply(
   spans?.chats.add(opened);
   const reply = new ReplyAssembler({ messageId: '', toolUseId: (id) => id || 'call_' });
   /** Model that was asked last. */
-  let asked: Pick<ChatModel, 'provider' | 'modelId'> = model;
-  const traced: ChatModel['stream'] = (...given) => {
-    const deltas = api.context.with(inside, () => model.stream(...given));
+  let lastModel: Pick<ChatModel, 'provider' | 'modelId'> = model;
+  const traced: ChatModel['stream'] = (...args) => {
+    const deltas = api.context.with(inside, () => model.stream(...args));
     return within(api.context, inside, deltas);
   };
   yield* watchReply({ stream: traced }, request, context, {
-    asks: (next) => void (asked = next),
+    asks: (next) => void (lastModel = next),
     add(deltas) {
       for (const delta of deltas) reply.add(delta);
     },
@@ -152,9 +152,9 @@ export async function* tracedReply(
       const failure = failureIn(end);
       if (failure) failSpan(span, failure);
       spans?.chats.delete(opened);
-      const isOther = asked.modelId !== model.modelId;
-      const answered = isOther ? { 'gen_ai.response.model': asked.modelId } : {};
-      span.setAttribute('gen_ai.provider.name', asked.provider);
+      const isOther = lastModel.modelId !== model.modelId;
+      const answered = isOther ? { 'gen_ai.response.model': lastModel.modelId } : {};
+      span.setAttribute('gen_ai.provider.name', lastModel.provider);
       span.setAttributes({ ...answered, ...replyAttributes(reply, content) });
       span.end(spans?.run.now());
     },
@@ -165,8 +165,8 @@ function replyAttributes(reply: ReplyAssembler, hasContent: boolean): Attributes
   const { finishReason, usage, metadata = {} } = reply;
   const { id, model } = metadata as { readonly id?: string; readonly model?: string };
   const content = reply.content({ partial: finishReason === undefined });
-  const isSaid = hasContent && content.length > 0;
-  const said = isSaid ? outputMessages(content, finishReason ?? 'error') : undefined;
+  const hasOutput = hasContent && content.length > 0;
+  const messages = hasOutput ? outputMessages(content, finishReason ?? 'error') : undefined;
   const reasons = finishReason === undefined ? undefined : [finishReason];
   return {
     ...(usage && usageAttributes(usage)),
@@ -174,7 +174,7 @@ function replyAttributes(reply: ReplyAssembler, hasContent: boolean): Attributes
       'gen_ai.response.model': model,
       'gen_ai.response.id': id,
       'gen_ai.response.finish_reasons': reasons,
-      'gen_ai.output.messages': said,
+      'gen_ai.output.messages': messages,
     }),
   };
 }

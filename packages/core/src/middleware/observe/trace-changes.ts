@@ -130,17 +130,17 @@ function watchedHooks(
 /** Compares what a wrapper gets with what it passes on, and what it gets back with its result. */
 function watchedStep(part: Middleware, key: (typeof wrappers)[number], compare: Compare): unknown {
   return (next: Handle) => {
-    return async (given: unknown, context: RunInfo, steps: unknown) => {
-      const toolUseId = key === 'wrapTool' ? (given as ToolCall).toolUse.id : undefined;
-      let made: unknown;
+    return async (input: unknown, context: RunInfo, steps: unknown) => {
+      const toolUseId = key === 'wrapTool' ? (input as ToolCall).toolUse.id : undefined;
+      let outcome: unknown;
       const inner: Handle = async (passed) => {
-        compare(context, key, given, passed, toolUseId);
-        made = await next(passed);
-        return made;
+        compare(context, key, input, passed, toolUseId);
+        outcome = await next(passed);
+        return outcome;
       };
       const wrap = part[key] as unknown as (next: Handle) => Handle;
-      const result = await wrap.call(part, inner)(given, context, steps);
-      compare(context, key, made, result, toolUseId);
+      const result = await wrap.call(part, inner)(input, context, steps);
+      compare(context, key, outcome, result, toolUseId);
       return result;
     };
   };

@@ -36,17 +36,17 @@ export interface AttachmentOptions {
  * `Infinity` means no limit. Throws `INVALID_INPUT` for a URL that no server can fetch.
  */
 export function attachment(
-  given: string | URL | Uint8Array | ArrayBuffer,
+  source: string | URL | Uint8Array | ArrayBuffer,
   options: AttachmentOptions = {},
 ): MediaBlock {
   checkOptions('attachment()', options, optionFields, 'INVALID_INPUT');
-  const { mediaType: said } = options;
-  if (said !== undefined && !/^[\w.+-]+\/[\w.+-]+(?:;|$)/.test(said))
-    throw invalidInput(`"${said}" is not a media type.`);
-  const bytes = bytesOf(given);
+  const { mediaType } = options;
+  if (mediaType !== undefined && !/^[\w.+-]+\/[\w.+-]+(?:;|$)/.test(mediaType))
+    throw invalidInput(`"${mediaType}" is not a media type.`);
+  const bytes = bytesOf(source);
   const block = bytes
     ? bytesBlock(bytes, options)
-    : addressBlock(typeof given === 'string' ? given : String(Object(given).href), options);
+    : addressBlock(typeof source === 'string' ? source : String(Object(source).href), options);
   if (block.source.type === 'base64') checkSize(block, block.source.data, options);
   return block;
 }
@@ -68,14 +68,14 @@ function addressBlock(address: string, options: AttachmentOptions): MediaBlock {
   return blockOf({ type: 'url', url: address, ...(mediaType && { mediaType }) }, name);
 }
 
-function dataBlock(url: string, { name, mediaType: said }: AttachmentOptions): MediaBlock {
+function dataBlock(url: string, { name, mediaType }: AttachmentOptions): MediaBlock {
   const inline = inlineSource({ type: 'url', url });
   if (inline.type === 'url' || !inline.data)
     throw invalidInput('attachment(): a data: URL must have data, in base64.');
   // By its standard, a `data:` URL without a type contains text. The name of the file is more
   // precise.
   const own = /^data:[;,]/.test(url) ? typeOf(name) : undefined;
-  return blockOf({ ...inline, mediaType: said ?? own ?? inline.mediaType }, name);
+  return blockOf({ ...inline, mediaType: mediaType ?? own ?? inline.mediaType }, name);
 }
 
 function bytesBlock(
@@ -86,12 +86,12 @@ function bytesBlock(
   return blockOf({ type: 'base64', mediaType, data: toBase64(bytes) }, name);
 }
 
-function bytesOf(given: unknown): Uint8Array | undefined {
-  if (ArrayBuffer.isView(given))
-    return new Uint8Array(given.buffer, given.byteOffset, given.byteLength);
+function bytesOf(source: unknown): Uint8Array | undefined {
+  if (ArrayBuffer.isView(source))
+    return new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
   // `instanceof` would be false for a buffer from another realm.
-  return Object.prototype.toString.call(given) === '[object ArrayBuffer]'
-    ? new Uint8Array(given as ArrayBuffer)
+  return Object.prototype.toString.call(source) === '[object ArrayBuffer]'
+    ? new Uint8Array(source as ArrayBuffer)
     : undefined;
 }
 

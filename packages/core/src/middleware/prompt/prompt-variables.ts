@@ -154,13 +154,13 @@ function promptRenderer(options: PromptVariablesOptions) {
 
   const fill = (
     template: string,
-    given: TemplateVariables,
+    values: TemplateVariables,
     { toolChoice }: GenerateOptions,
     tools: readonly ToolSchema[],
   ): string => {
     const offered = toolChoice === 'none' ? [] : tools;
     const text = toolsVariable && { [toolsVariable]: describeTools(offered, described) };
-    return renderTemplate(template, { ...given, ...text }, omitUndefined({ form, missing }));
+    return renderTemplate(template, { ...values, ...text }, omitUndefined({ form, missing }));
   };
   /** Renders a run's system prompt. Returns what `renderAgain` needs if it describes the tools. */
   const render = async (

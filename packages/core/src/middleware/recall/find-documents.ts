@@ -39,7 +39,7 @@ export async function findDocuments(
 ): Promise<string> {
   const { retriever, threshold = retriever.threshold ?? 0.7, timeoutMs = 10_000 } = options;
   const { rerank, topK = 10, candidates = topK, maxTokens = 4_000 } = options;
-  const wanted = Math.max(topK, candidates);
+  const candidateCount = Math.max(topK, candidates);
   let who = 'retriever';
   const read = (items: unknown): readonly RetrievedDocument[] =>
     readDocuments(items, maxTokens * 8, who, report);
@@ -50,20 +50,20 @@ export async function findDocuments(
   try {
     const query = await deadline.listen(() => queryOf(ownCall, ask));
     if (!query) return '';
-    const given = await deadline.listen(() => retrieve(options, ownCall, query, wanted));
-    const good = read(given).filter(({ score = threshold }) => score >= threshold);
-    let found = firstDistinct(byScore(good), wanted);
+    const results = await deadline.listen(() => retrieve(options, ownCall, query, candidateCount));
+    const good = read(results).filter(({ score = threshold }) => score >= threshold);
+    let found = firstDistinct(byScore(good), candidateCount);
     if (rerank && found.length) {
       who = 'reranker';
-      const about = { query, topK, signal: deadline.signal };
+      const rerankCall = { query, topK, signal: deadline.signal };
       const better = await deadline
-        .listen(async () => rerank(found, about))
+        .listen(async () => rerank(found, rerankCall))
         .then(read)
         .catch((error: unknown) => {
           if (call.signal.aborted) throw error;
           report(error);
         });
-      if (better) found = firstDistinct(better, wanted);
+      if (better) found = firstDistinct(better, candidateCount);
     }
     return sectionOf(options, found.slice(0, topK));
   } finally {
@@ -86,13 +86,13 @@ async function queryOf(call: RetrievalCall, ask: Ask): Promise<string> {
  * tenants, so a search must not run without them by mistake.
  */
 async function retrieve(
-  { retriever, filters: given }: RetrievalOptions,
+  { retriever, filters: filterOption }: RetrievalOptions,
   call: RetrievalCall,
   query: string,
   topK: number,
 ): Promise<unknown> {
   const { sessionId, signal } = call;
-  const filters = await (typeof given === 'function' ? given(call) : given);
+  const filters = await (typeof filterOption === 'function' ? filterOption(call) : filterOption);
   if (filters !== undefined && !isRecord(filters))
     throw misconfigured('retrieval(): filters must be an object');
   return retriever.retrieve(query, { topK, signal, sessionId, ...(filters && { filters }) });
@@ -152,11 +152,11 @@ function firstDistinct(
   documents: readonly RetrievedDocument[],
   count: number,
 ): readonly RetrievedDocument[] {
-  const seen = new Set<string>();
+  const earlierKeys = new Set<string>();
   const isNew = ({ id, content }: RetrievedDocument): boolean => {
     const keys = [`content ${content.replace(/\s+/g, ' ').trim()}`, ...(id ? [`id ${id}`] : [])];
-    const isKnown = keys.some((key) => seen.has(key));
-    for (const key of keys) seen.add(key);
+    const isKnown = keys.some((key) => earlierKeys.has(key));
+    for (const key of keys) earlierKeys.add(key);
     return !isKnown;
   };
   return documents.filter(isNew).slice(0, count);

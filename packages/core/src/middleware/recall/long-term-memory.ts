@@ -121,25 +121,25 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
   };
   const settings = { ...options, report };
   const recordings = new Set<Promise<void>>();
-  const inputOf = perRun((): { asked?: readonly Msg[] } => ({}));
+  const inputOf = perRun((): { messages?: readonly Msg[] } => ({}));
 
   const automatic: Partial<Middleware> = {
     ...recallOnce({
       name: 'long_term_memory',
       ids: options,
       role: () => role,
-      find(asked, context) {
-        inputOf(context).asked = asked;
-        return recallRecords(settings, asked, context);
+      find(input, context) {
+        inputOf(context).messages = input;
+        return recallRecords(settings, input, context);
       },
       report: (error) => report(error, 'recall'),
     }),
     onError: 'ignore',
     on: {
       'run-end': ({ result }, _control, context) => {
-        const { asked } = inputOf(context);
-        if (!asked || !hasAnswer(result)) return;
-        const input = wholeInput(asked, context.messages);
+        const { messages } = inputOf(context);
+        if (!messages || !hasAnswer(result)) return;
+        const input = wholeInput(messages, context.messages);
         const turn = { sessionId: context.sessionId, input, answer: result.message };
         const recording = Promise.resolve()
           .then(() => recordTurn(turn, settings))
@@ -256,10 +256,10 @@ function textListInput(name: string, description: string): JsonObject {
 function textsIn(input: unknown, name: string): readonly string[] {
   const value = isObjectOrArray(input) ? input[name] : undefined;
   const texts: readonly unknown[] = Array.isArray(value) ? value : [value];
-  const said = texts.flatMap((text) =>
+  const trimmedTexts = texts.flatMap((text) =>
     typeof text === 'string' && text.trim() ? [text.trim()] : [],
   );
-  if (said.length > 0 && said.length === texts.length) return said;
+  if (trimmedTexts.length > 0 && trimmedTexts.length === texts.length) return trimmedTexts;
   throw invalidInput(`${name}: an array of strings that are not empty`);
 }
 
@@ -332,7 +332,7 @@ const introduction =
  */
 function recalledText(records: readonly LongTermRecord[], maxTokens = 2_000): string {
   const entries: string[] = [];
-  let left = maxTokens;
+  let remaining = maxTokens;
   for (const { text, createdAt } of records) {
     const lines = cleanText(text).trim().replaceAll('\n', '\n  ');
     if (!lines) continue;
@@ -340,9 +340,10 @@ function recalledText(records: readonly LongTermRecord[], maxTokens = 2_000): st
     const date = typeof createdAt === 'string' ? `${createdAt.slice(0, 10)} ` : '';
     const entry = `- ${date}${lines}`;
     const tokens = estimateTokens(entry);
-    if (tokens > left && entries.length > 0) continue;
-    entries.push(shortenText(entry, Math.floor((entry.length * left) / Math.max(left, tokens))));
-    left -= tokens;
+    if (tokens > remaining && entries.length > 0) continue;
+    const length = Math.floor((entry.length * remaining) / Math.max(remaining, tokens));
+    entries.push(shortenText(entry, length));
+    remaining -= tokens;
   }
   return entries.join('\n');
 }

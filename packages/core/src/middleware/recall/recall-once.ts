@@ -15,10 +15,10 @@ export interface Recall {
   /** Returns the place of the text: a user message, or the end of the system prompt. */
   role(context: RunContext): 'user' | 'system' | undefined;
   /**
-   * Returns a text for an agent call, or an empty text. `asked`: the new messages, else the question
+   * Returns a text for an agent call, or an empty text. `input`: the new messages, else the question
    * that the agent call continues. It must end as soon as the context's `stopSignal` aborts.
    */
-  find(asked: readonly Msg[], context: RunContext): Promise<string>;
+  find(input: readonly Msg[], context: RunContext): Promise<string>;
   /** Receives the error of `find`. The agent call continues without the text. */
   readonly report: Report;
 }
@@ -36,8 +36,8 @@ export function recallOnce(recall: Recall): Required<Pick<Middleware, 'wrapSettl
       const { messages, questionId } = context;
       const question = messages.filter(({ id }) => id === questionId);
       const { name, ids, report } = recall;
-      const asked = input.messages.length ? input.messages : question;
-      const text = await recall.find(asked, context).catch((error: unknown) => {
+      const recallInput = input.messages.length ? input.messages : question;
+      const text = await recall.find(recallInput, context).catch((error: unknown) => {
         if (!context.stopSignal.aborted) report(error);
       });
       if (!text) return first;
@@ -49,7 +49,7 @@ export function recallOnce(recall: Recall): Required<Pick<Middleware, 'wrapSettl
 }
 
 /** Returns the text of the user's last message, or an empty text. */
-export function lastQuestion(asked: readonly Msg[]): string {
-  const question = asked.findLast(({ role }) => role === 'user');
+export function lastQuestion(messages: readonly Msg[]): string {
+  const question = messages.findLast(({ role }) => role === 'user');
   return question ? textOf(question).trim() : '';
 }

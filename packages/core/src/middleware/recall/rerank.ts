@@ -5,7 +5,7 @@ import { searchTerms } from '../../search/search-terms.ts';
 /** Function that sorts documents into a better order and may leave out some. */
 export type Rerank = (
   documents: readonly RetrievedDocument[],
-  about: { readonly query: string; readonly topK: number; readonly signal: AbortSignal },
+  call: { readonly query: string; readonly topK: number; readonly signal: AbortSignal },
 ) => readonly RetrievedDocument[] | Promise<readonly RetrievedDocument[]>;
 
 /**
@@ -18,9 +18,9 @@ export function keywordRerank(options: { readonly weight?: number } = {}): Reran
   checkOptions('keywordRerank()', options, 'weight:share|?');
   const { weight = 0.3 } = options;
   return (documents, { query }) => {
-    const wanted = termsOf(query);
+    const terms = termsOf(query);
     const rank = (document: RetrievedDocument, index: number): number => {
-      const share = shared(wanted, termsOf(document.content)) / (wanted.size || 1);
+      const share = shared(terms, termsOf(document.content)) / (terms.size || 1);
       return (1 - weight) * relevanceOf(document, index, documents.length) + weight * share;
     };
     return documents

@@ -50,10 +50,10 @@ export function retrieval(options: RetrievalOptions): Middleware {
     name: 'retrieved_context',
     ids: options,
     role: (context) => role ?? context.options.retrievalRole,
-    find(asked, { sessionId, stopSignal: signal, requestMessages: messages, toolContext }) {
+    find(input, { sessionId, stopSignal: signal, requestMessages: messages, toolContext }) {
       const get: RetrievalCall['get'] = (token) => valueFor(token, toolContext);
       const call = { sessionId, signal, messages, get };
-      return findDocuments(options, call, (within) => query(asked, within), report);
+      return findDocuments(options, call, (within) => query(input, within), report);
     },
     report,
   });

@@ -72,10 +72,10 @@ export function fallback(
         const { run, onModel } = context;
         onModel?.(model);
         const first = { model, request };
-        return tryEach(first, context, 'fallback', async ({ error: thrown, attempt, begun }) => {
+        return tryEach(first, context, 'fallback', async ({ error: thrown, attempt, hasBegun }) => {
           const from = models[attempt - 2] ?? model;
           const to = models[attempt - 1];
-          if (!to || (begun && !afterFirstDelta)) return undefined;
+          if (!to || (hasBegun && !afterFirstDelta)) return undefined;
           const error = failureOf(thrown, options);
           if (!error) return undefined;
           callListener(onFallback, { from, to, error, ...(run && { run: runInfo(run) }) });
@@ -98,10 +98,10 @@ function failureOf(thrown: unknown, { when }: FallbackOptions): AgentError | und
 
 function requestFor(
   model: ChatModel,
-  given: ModelRequest,
+  request: ModelRequest,
   { request: adapt }: FallbackOptions,
 ): ModelRequest {
-  const adapted = adapt ? adapt(given, model) : given;
+  const adapted = adapt ? adapt(request, model) : request;
   checkFields(`${where}: the result of \`request\``, adapted, 'messages,tools:array');
   if (model.features.tools || !adapted.tools.length) return adapted;
   const { toolChoice: _choice, ...rest } = adapted;

@@ -43,31 +43,31 @@ function timedStream(model: ChatModel, options: ModelTimeoutOptions): ChatModel[
   const { firstDeltaMs = Infinity, silenceMs = Infinity } = options;
   const { totalMs = Infinity, now = Date.now } = options;
   return async function* (request, context) {
-    let left = totalMs;
+    let remainingMs = totalMs;
     let silentMs = 0;
     const toError = (ms: number): AgentError => {
-      const limit = ms === left + silentMs ? totalMs : ms;
+      const limit = ms === remainingMs + silentMs ? totalMs : ms;
       const message = `The model took longer than ${limit} ms`;
       return new AgentError('MODEL_TIMEOUT', message, { retryable: true });
     };
     const deadline = new Deadline(context.signal, Infinity, toError);
-    let begun = false;
+    let hasBegun = false;
     let iterator: AsyncIterator<Deltas> | undefined;
     try {
       const { signal } = deadline;
       iterator = model.stream(request, { ...context, signal })[Symbol.asyncIterator]();
       for (;;) {
-        if (left <= 0) throw toError(left + silentMs);
+        if (remainingMs <= 0) throw toError(remainingMs + silentMs);
         const from = now();
-        const limitMs = Math.min(begun ? silenceMs : firstDeltaMs, left + silentMs);
+        const limitMs = Math.min(hasBegun ? silenceMs : firstDeltaMs, remainingMs + silentMs);
         const read = (): Promise<IteratorResult<Deltas>> => iterator!.next();
         const next = await deadline.wait(read, limitMs, silentMs);
         if (next.done) return;
         const waitedMs = now() - from;
-        left -= waitedMs;
+        remainingMs -= waitedMs;
         const isHeard = hasContent(next.value);
         silentMs = isHeard ? 0 : silentMs + waitedMs;
-        begun ||= isHeard;
+        hasBegun ||= isHeard;
         yield next.value;
       }
     } finally {

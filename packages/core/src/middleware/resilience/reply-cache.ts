@@ -150,14 +150,14 @@ async function keyOf(
   if ((options.temperature ?? Infinity) > maxTemperature) return undefined;
   const scopeText = scope(run, request);
   if (typeof scopeText !== 'string') return undefined;
-  const named = tools.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const sortedTools = tools.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const text = sortedJson([
     1,
     scopeText,
     provider,
     modelId,
     conversation(messages),
-    named,
+    sortedTools,
     options,
   ]);
   const { subtle } = crypto as { readonly subtle?: SubtleCrypto };

@@ -83,21 +83,21 @@ function backoff(
   const { maxRetryAfterMs = 60_000, isTransient, onRetry } = options;
   const { sleep = wait, random = Math.random } = options;
   return async ({ error, attempt, of, run }, signal) => {
-    const known = classifyError(error);
+    const errorClass = classifyError(error);
     // Errors of other code may have any value in `retryAfterMs`.
-    const retryAfterMs = known.retryAfterMs || 0;
+    const retryAfterMs = errorClass.retryAfterMs || 0;
     // A cancellation must not be retried, and a longer wait than allowed makes the failure final.
-    const isAborted = signal.aborted || known.code === 'ABORTED';
+    const isAborted = signal.aborted || errorClass.code === 'ABORTED';
     if (isAborted || attempt >= attempts) return false;
     if (retryAfterMs > maxRetryAfterMs) return false;
     // An open circuit breaker exists to stop requests.
-    const isUsual = known.transient && known.code !== 'CIRCUIT_OPEN';
+    const isUsual = errorClass.transient && errorClass.code !== 'CIRCUIT_OPEN';
     if (!(isTransient ? isTransient(error) : isUsual)) return false;
     const doublings = Math.min(attempt - 1, mostDoublings);
     const base = Math.min(firstDelayMs * 2 ** doublings, maxDelayMs);
     const jitter = Math.trunc(base * 0.25 * (random() * 2 - 1));
     const delayMs = Math.max(0, retryAfterMs, base + jitter);
-    const failure = { attempt, error: AgentError.from(error, known.code), of };
+    const failure = { attempt, error: AgentError.from(error, errorClass.code), of };
     callListener(onRetry, { ...failure, delayMs, ...(run && { run: runInfo(run) }) });
     try {
       await abortable(Promise.resolve(sleep(delayMs, signal)), signal);
@@ -132,8 +132,8 @@ export function retry(options: RetryOptions = {}): ModelMiddleware {
       withStream(model, (request, context) => {
         const { signal, run } = context;
         const attempt = { model, request };
-        return tryEach(attempt, context, 'retry', async ({ error, attempt: count, begun }) => {
-          if (begun && !afterFirstDelta) return undefined;
+        return tryEach(attempt, context, 'retry', async ({ error, attempt: count, hasBegun }) => {
+          if (hasBegun && !afterFirstDelta) return undefined;
           const failed = { error, attempt: count, of: model.modelId, run };
           const isRetried = await waitForRetry(failed, signal);
           return isRetried ? attempt : undefined;

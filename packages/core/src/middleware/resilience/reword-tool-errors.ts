@@ -51,23 +51,23 @@ export function rewordToolErrors(options: RewordToolErrorsOptions = {}): Middlew
       const { name } = call.tool;
       const applies = tools?.includes(name) ?? true;
       if (name === outputToolName || !applies) return next(call);
-      const seen: { signal?: AbortSignal; thrown?: unknown } = {};
+      const execution: { signal?: AbortSignal; thrown?: unknown } = {};
       const watched = withExecute(call, async (execute, input, context) => {
-        seen.signal = context.signal;
-        delete seen.thrown;
+        execution.signal = context.signal;
+        delete execution.thrown;
         try {
           return await execute(input, context);
         } catch (error) {
-          seen.thrown = error;
+          execution.thrown = error;
           throw error;
         }
       });
       const outcome = await next(watched);
       if (!hasResult(outcome) || outcome.state !== 'error') return outcome;
-      const said = outputText(outcome.output).replace(/^Error: /, '');
+      const text = outputText(outcome.output).replace(/^Error: /, '');
       // After a timeout, an error that the tool throws later is only a consequence.
-      const cause = seen.signal?.aborted ? seen.signal.reason : seen.thrown;
-      const error: unknown = cause ?? new AgentError('TOOL_ERROR', said);
+      const cause = execution.signal?.aborted ? execution.signal.reason : execution.thrown;
+      const error: unknown = cause ?? new AgentError('TOOL_ERROR', text);
       const failed: FailedTool = { name, toolUseId: call.toolUse.id, input: call.input };
       let output: string | undefined;
       try {

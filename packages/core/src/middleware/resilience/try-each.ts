@@ -13,7 +13,7 @@ export interface FailedRequest {
   /** Number of failed requests so far, including this request. */
   readonly attempt: number;
   /** Whether the reader has received deltas of any failed request. */
-  readonly begun: boolean;
+  readonly hasBegun: boolean;
 }
 
 export interface Attempt {
@@ -35,10 +35,10 @@ export async function* tryEach(
 ): AsyncGenerator<readonly ModelDelta[], void> {
   let current = first;
   let spent: Usage | undefined;
-  let begun = false;
+  let hasBegun = false;
   for (let attempt = 1; ; attempt += 1) {
     let usage: Usage | undefined;
-    let stale = begun;
+    let stale = hasBegun;
     try {
       for await (const deltas of current.model.stream(current.request, context)) {
         if (!deltas.length) continue;
@@ -48,12 +48,12 @@ export async function* tryEach(
         const told = total ? [...deltas.slice(0, -1), { ...last, usage: total }] : deltas;
         yield stale ? [{ type: 'reset', reason }, ...told] : told;
         stale = false;
-        begun = true;
+        hasBegun = true;
       }
       return;
     } catch (error) {
       if (context.signal.aborted) throw error;
-      const following = await next({ error, attempt, begun });
+      const following = await next({ error, attempt, hasBegun });
       if (!following) throw error;
       current = following;
       spent = sum(spent, usage);

@@ -59,12 +59,12 @@ export function emulateTools(options: EmulateToolsOptions): Middleware {
         const { signal } = toolContext;
         try {
           const { name, description, parameters } = tool.schema;
-          const about = JSON.stringify({ name, description, parameters });
-          const given = JSON.stringify(input) ?? '';
+          const toolJson = JSON.stringify({ name, description, parameters });
+          const inputJson = JSON.stringify(input) ?? '';
           return await askText({
             model,
             system: prompt,
-            user: `${fence('tool', about)}\n${fence('arguments', given)}`,
+            user: `${fence('tool', toolJson)}\n${fence('arguments', inputJson)}`,
             generate,
             signal,
             timeoutMs,

@@ -67,13 +67,13 @@ export function evictLargeResults(options: EvictLargeResultsOptions): LargeResul
   checkFields('evictLargeResults(): store', options.store, parts);
   const { maxTokens = 20_000, headLines = 10, exclude = [], profile = arc, onError } = options;
   const store = largeResultStore(options.store);
-  const kept = [readToolName, ...exclude];
+  const exemptTools = [readToolName, ...exclude];
   const evict = async (event: EventOf<'post-acting'>) => {
     const { sessionId, toolUse, result } = event;
     const { output } = result;
     const text = typeof output === 'string' ? output : textOf(output);
     const isShort = estimateTokens(text, profile) <= maxTokens;
-    if (isShort || kept.includes(result.name)) return undefined;
+    if (isShort || exemptTools.includes(result.name)) return undefined;
     try {
       await store.write(sessionId, toolUse.id, text);
     } catch (error) {
@@ -196,14 +196,14 @@ function linesOf(text: string): readonly string[] {
  * match may end in the next piece of a line that was split.
  */
 function findLines(lines: readonly string[], query: string): readonly number[] {
-  const wanted = normalize(query);
+  const foldedQuery = normalize(query);
   const folded = lines.map(normalize);
   return folded.flatMap((line, index) => {
-    if (line.includes(wanted)) return index;
+    if (line.includes(foldedQuery)) return index;
     const isSplit = lines[index]!.length >= maxLineLength - 1;
     const next = isSplit ? (folded[index + 1] ?? '') : '';
-    const seam = line.slice(-wanted.length) + next.slice(0, wanted.length);
-    return seam.includes(wanted) && !next.includes(wanted) ? index : [];
+    const seam = line.slice(-foldedQuery.length) + next.slice(0, foldedQuery.length);
+    return seam.includes(foldedQuery) && !next.includes(foldedQuery) ? index : [];
   });
 }
 

@@ -13,19 +13,19 @@ export function keepDataParts(): Middleware {
   return {
     name: 'keepDataParts',
     wrapTool: (next) => async (call) => {
-      const kept = new Map<string, DataPart>();
+      const parts = new Map<string, DataPart>();
       const keeping = withExecute(call, (execute, input, context) => {
         const emit = (progress: JsonValue): void => {
           if (!isDataPart(progress) || progress.transient) return context.emit(progress);
-          const part = { ...progress, id: progress.id ?? `${call.toolUse.id}:${kept.size}` };
+          const part = { ...progress, id: progress.id ?? `${call.toolUse.id}:${parts.size}` };
           context.emit(part);
           // A copy, because the tool may change the value later.
-          kept.set(dataPartKey(part), jsonForm(part, 'A data part') as DataPart);
+          parts.set(dataPartKey(part), jsonForm(part, 'A data part') as DataPart);
         };
         return execute(input, { ...context, emit });
       });
       const outcome = await next(keeping);
-      return hasResult(outcome) ? withDataParts(outcome, [...kept.values()]) : outcome;
+      return hasResult(outcome) ? withDataParts(outcome, [...parts.values()]) : outcome;
     },
   };
 }

@@ -27,15 +27,17 @@ export function byCategory(categories: readonly ToolCategory[]): ToolSelector {
   checkFields('byCategory()', { categories }, 'categories:array');
   for (const category of categories)
     checkFields('byCategory(): a category', category, 'keywords,tools:names');
-  const known = categories.map(({ keywords, tools }) => ({
+  const matchers = categories.map(({ keywords, tools }) => ({
     keywords: keywords.map(fold).filter(Boolean),
     has: nameMatcher('byCategory()', tools),
   }));
   return (question, tools) => {
-    const asked = fold(question);
-    const matched = known.filter(({ keywords }) => keywords.some((word) => asked.includes(word)));
+    const foldedQuestion = fold(question);
+    const matched = matchers.filter(({ keywords }) =>
+      keywords.some((word) => foldedQuestion.includes(word)),
+    );
     const isChosen = (name: string): boolean =>
-      matched.some(({ has }) => has(name)) || !known.some(({ has }) => has(name));
+      matched.some(({ has }) => has(name)) || !matchers.some(({ has }) => has(name));
     const names = tools.map(({ name }) => name);
     return matched.length ? names.filter(isChosen) : names;
   };

@@ -75,12 +75,12 @@ export function byModel(options: ByModelOptions): ToolSelector {
 function namesIn(reply: string, tools: readonly ToolSchema[]): readonly string[] {
   const object = reply.slice(reply.indexOf('{'), reply.lastIndexOf('}') + 1);
   const value = parseJson(reply) ?? parseJson(object);
-  const named: unknown = isObjectOrArray(value) ? value['tools'] : undefined;
+  const list: unknown = isObjectOrArray(value) ? value['tools'] : undefined;
   const bad = (what: string): AgentError => new AgentError('MODEL_BAD_RESPONSE', what);
-  if (!Array.isArray(named)) throw bad('The model returned no list of tools.');
-  const names = [...new Set<string>(named)];
+  if (!Array.isArray(list)) throw bad('The model returned no list of tools.');
+  const names = [...new Set<string>(list)];
   const known = names.filter((name) => tools.some((tool) => tool.name === name));
-  if (named.length && !known.length) throw bad('The model named only unknown tools.');
+  if (list.length && !known.length) throw bad('The model named only unknown tools.');
   return known;
 }
 

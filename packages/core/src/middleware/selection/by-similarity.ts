@@ -71,15 +71,15 @@ export function similaritySearch(embed: Embed, threshold: number): ToolSelector 
   return async (question, tools, context) => {
     const vectors = new Map(tools.map((tool) => [toText(tool), cache.get(toText(tool))]));
     const missing = [...vectors.keys()].filter((text) => !vectors.get(text));
-    const given = await embed([question, ...missing], context);
-    const [asked, ...made] = checkVectors(given, missing.length + 1);
+    const embeddings = await embed([question, ...missing], context);
+    const [questionVector, ...toolVectors] = checkVectors(embeddings, missing.length + 1);
     for (const [index, text] of missing.entries()) {
-      vectors.set(text, made[index]!);
-      cache.set(text, made[index]!);
+      vectors.set(text, toolVectors[index]!);
+      cache.set(text, toolVectors[index]!);
     }
     const scored = tools.map((tool) => ({
       name: tool.name,
-      score: cosine(asked!, vectors.get(toText(tool))!),
+      score: cosine(questionVector!, vectors.get(toText(tool))!),
     }));
     return scored
       .filter(({ score }) => score >= threshold)
@@ -92,10 +92,10 @@ function toText({ name, description }: ToolSchema): string {
   return `${name}: ${description}`;
 }
 
-function checkVectors(given: readonly Embedding[], count: number): readonly Embedding[] {
-  const length = Array.isArray(given) ? (given[0] as Embedding | undefined)?.length : 0;
+function checkVectors(vectors: readonly Embedding[], count: number): readonly Embedding[] {
+  const length = Array.isArray(vectors) ? (vectors[0] as Embedding | undefined)?.length : 0;
   const isFit = (vector: Embedding): boolean => vector?.length === length && isOfNumbers(vector);
-  if (length && given.length === count && given.every(isFit)) return given;
+  if (length && vectors.length === count && vectors.every(isFit)) return vectors;
   throw invalidInput(`embed() must return ${count} vectors of numbers, all of the same length.`);
 }
 

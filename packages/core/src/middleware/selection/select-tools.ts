@@ -69,8 +69,8 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
   const { alwaysOffer } = options;
   const isNamed = alwaysOffer && nameMatcher('selectTools(): alwaysOffer', alwaysOffer);
   const selectionOf = perRun(beginSelection);
-  const select = (context: RunContext, asked: Msg | undefined): Promise<void> =>
-    chooseTools(context, selectionOf(context), asked, options, isNamed);
+  const select = (context: RunContext, questionMessage: Msg | undefined): Promise<void> =>
+    chooseTools(context, selectionOf(context), questionMessage, options, isNamed);
   return {
     name: 'selectTools',
     wrapRun: (next) => (input, context) => {
@@ -80,8 +80,8 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
     // Chooses before documents are retrieved, as Arc Reactor does. Open tool calls of an earlier
     // run need all tools.
     wrapSettle: (next) => async (input, context) => {
-      const asked = lastUserMessage(input.messages) ?? questionIn(context.messages);
-      if (!context.openCalls.length) await select(context, asked);
+      const questionMessage = lastUserMessage(input.messages) ?? questionIn(context.messages);
+      if (!context.openCalls.length) await select(context, questionMessage);
       return next(input);
     },
     wrapRequest: (next) => async (draft, context, steps) => {
@@ -122,12 +122,12 @@ function questionIn(view: readonly Msg[]): Msg | undefined {
 async function chooseTools(
   context: RunContext,
   selection: Selection,
-  asked: Msg | undefined,
+  questionMessage: Msg | undefined,
   { by, maxTools = 20, onError }: SelectToolsOptions,
   isNamed: ((name: string) => boolean) | undefined,
 ): Promise<void> {
   if (context.stopped || !context.model.features.tools) return;
-  const question = asked ? textOf(asked).trim() : '';
+  const question = questionMessage ? textOf(questionMessage).trim() : '';
   const all = selection.set.schemas();
   const offered = all.map(({ name, description }) => [name, description]);
   const key = JSON.stringify([question, ...offered]);

@@ -112,12 +112,12 @@ function notesOf(
 ): readonly RunNote[] {
   const ended = interrupted ? 'interrupted' : openRun && 'suspended';
   const groups = tools.activeGroups?.();
-  const kept: JsonObject = {
+  const storedState: JsonObject = {
     ...(Object.keys(state).length > 0 && { values: { ...state } }),
     ...(groups && { groups: [...groups] }),
   };
   const standing = standingNotes({ calls, openRun, ended });
-  return [...standing, { kind: 'state', state: kept }];
+  return [...standing, { kind: 'state', state: storedState }];
 }
 
 function setGroups({ tools }: Agent, names: readonly string[]): void {

@@ -161,7 +161,7 @@ export function pauseNext(agent: Agent, request: string | Msg | InterruptRequest
 /** Messages that came in together during a run. */
 interface Injection {
   /** The messages before the guards. */
-  readonly given: readonly Msg[];
+  readonly sentMessages: readonly Msg[];
   /** Resolves with the messages after the guards. Rejects if a guard rejects them. */
   readonly admitted: Promise<ParsedInput>;
   /**
@@ -193,11 +193,11 @@ class SteeredRun {
    * Adds messages. `admit` passes them through the guards. If the run ends before the model gets
    * them, they only become part of the log. Throws `INVALID_INPUT` if an id is not new.
    */
-  add(given: readonly Msg[], admit: () => Promise<ParsedInput>): Injection {
-    const waiting = this.#injections.flatMap((earlier) => earlier.given);
-    checkNewIds(given, [...this.context.messages, ...waiting]);
+  add(sentMessages: readonly Msg[], admit: () => Promise<ParsedInput>): Injection {
+    const waiting = this.#injections.flatMap((earlier) => earlier.sentMessages);
+    checkNewIds(sentMessages, [...this.context.messages, ...waiting]);
     const admitted = admit();
-    const injection: Injection = { given, admitted, isTaken: false };
+    const injection: Injection = { sentMessages, admitted, isTaken: false };
     const settle = (messages: readonly Msg[]): void => void (injection.messages ??= messages);
     admitted.then(
       ({ messages }) => settle(messages),

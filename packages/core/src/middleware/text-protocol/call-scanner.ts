@@ -92,10 +92,10 @@ export class CallScanner {
     special.lastIndex = index;
     const end = special.exec(text)?.index ?? text.length;
     if (end > index) {
-      const said = text.slice(index, end);
-      const words = said.trimEnd();
+      const passage = text.slice(index, end);
+      const words = passage.trimEnd();
       if (words) this.#say(words);
-      this.#space += said.slice(words.length);
+      this.#space += passage.slice(words.length);
     } else if (text[index] === '`') this.#state = 'fence';
     else {
       this.#beginJson(text[index]!);
@@ -280,13 +280,13 @@ function isCall(item: JsonValue): item is JsonObject {
 /** Returns the tool call, or a text that says what is wrong. */
 function toCall(item: JsonValue): TextCall | string {
   if (!isCall(item)) return 'it is not an object with "tool_name".';
-  const { tool_name: name, arguments: given, think, trust_mode: trust } = item;
+  const { tool_name: name, arguments: rawArgs, think, trust_mode: trust } = item;
   if (typeof name !== 'string' || !name.trim()) return '"tool_name" is not the name of a tool.';
-  if (given === undefined)
+  if (rawArgs === undefined)
     return `"arguments" is missing in the call of "${name}": give an object, or {} if there are none.`;
-  const args = typeof given === 'string' ? readJson(given) : given;
+  const args = typeof rawArgs === 'string' ? readJson(rawArgs) : rawArgs;
   if (!isRecord(args))
-    return `"arguments" in the call of "${name}" is ${kindOf(given)}, not an object.`;
+    return `"arguments" in the call of "${name}" is ${kindOf(rawArgs)}, not an object.`;
   return {
     name: name.trim(),
     arguments: args,

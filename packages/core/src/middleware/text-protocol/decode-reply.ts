@@ -137,11 +137,11 @@ const fieldsOf: Readonly<Record<ParsedReply['type'], string>> = {
   invalid: 'message:string',
 };
 
-function checked(given: ParsedReply): ParsedReply {
+function checked(reply: ParsedReply): ParsedReply {
   const where = 'The result of parse';
-  checkFields(where, given, 'type:answer|calls|invalid');
-  checkFields(where, given, fieldsOf[given.type]);
-  for (const call of given.type === 'calls' ? given.calls : []) {
+  checkFields(where, reply, 'type:answer|calls|invalid');
+  checkFields(where, reply, fieldsOf[reply.type]);
+  for (const call of reply.type === 'calls' ? reply.calls : []) {
     checkFields(`${where}: a call`, call, 'name:string think:string|? returnDirect:boolean|?');
     try {
       JSON.stringify(call.arguments);
@@ -150,5 +150,5 @@ function checked(given: ParsedReply): ParsedReply {
       throw misconfigured(message, { cause });
     }
   }
-  return given;
+  return reply;
 }

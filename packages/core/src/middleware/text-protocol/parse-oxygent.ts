@@ -60,10 +60,10 @@ function isCall(value: JsonValue): value is JsonObject {
 }
 
 function callOf(value: JsonObject): TextCall {
-  const { tool_name: name, arguments: given, think, trust_mode: trust } = value;
+  const { tool_name: name, arguments: args, think, trust_mode: trust } = value;
   return {
     name: typeof name === 'string' ? name : JSON.stringify(name ?? null),
-    ...(given !== undefined && { arguments: given }),
+    ...(args !== undefined && { arguments: args }),
     ...(typeof think === 'string' && think && { think }),
     // `true == 1` in Python.
     ...((trust === 1 || trust === true) && { returnDirect: true }),

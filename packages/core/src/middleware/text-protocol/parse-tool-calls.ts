@@ -121,10 +121,10 @@ export class ReplyReader {
     return deltas;
   }
 
-  #add(given: string): void {
-    if (this.#isThinking) return this.#think(given);
+  #add(chunk: string): void {
+    if (this.#isThinking) return this.#think(chunk);
     // Drops white space between a thought and the answer.
-    const text = this.text || !this.#thoughts ? given : given.trimStart();
+    const text = this.text || !this.#thoughts ? chunk : chunk.trimStart();
     this.text += text;
     this.#say(this.#scanner ? this.#scanner.push(text) : text);
   }

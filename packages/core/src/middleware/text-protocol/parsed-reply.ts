@@ -51,10 +51,10 @@ export interface ReplyContext {
 /** Returns the context of a reply to a request. */
 export function replyContext(
   request: ModelRequest,
-  about: Omit<ReplyContext, 'messages' | 'tools' | 'replyFor'> & Partial<ReplyContext>,
+  fields: Omit<ReplyContext, 'messages' | 'tools' | 'replyFor'> & Partial<ReplyContext>,
 ): ReplyContext {
   const { messages, replyFor } = request;
-  return { messages, tools: offersTools(request) ? request.tools : [], replyFor, ...about };
+  return { messages, tools: offersTools(request) ? request.tools : [], replyFor, ...fields };
 }
 
 /**

@@ -58,10 +58,10 @@ export function injectionGuard(options: InjectionGuardOptions = {}): InputGuard 
   return inputGuardOf(name, check, options);
 }
 
-function toPattern(given: RegExp | InjectionPattern): InjectionPattern {
-  if (given instanceof RegExp) return { in: 'text', pattern: given };
-  checkFields('injectionGuard(): a pattern', given, 'in:text|words|letters pattern:exec()');
-  return given;
+function toPattern(pattern: RegExp | InjectionPattern): InjectionPattern {
+  if (pattern instanceof RegExp) return { in: 'text', pattern };
+  checkFields('injectionGuard(): a pattern', pattern, 'in:text|words|letters pattern:exec()');
+  return pattern;
 }
 
 function isFound(raw: string, patterns: readonly InjectionPattern[]): boolean {

@@ -19,7 +19,7 @@ function english(): readonly InjectionPattern[] {
   const disobey =
     '(?:ignore|disregard|forget|override|overrule|bypass|circumvent|neglect|dismiss|discard|abandon|unlearn|(?:do not|don t|dont|stop|no longer|never) (?:follow|obey|following|obeying|adhere to))';
   const undo = '(?:disable|deactivate|(?:turn|switch) off|get around|remove|lift)';
-  const given =
+  const previous =
     '(?:previous|prior|above|earlier|preceding|foregoing|initial|original|hidden|safety|your|developer|openai|anthropic)';
   const orders =
     '(?:instructions?|prompts?|rules?|directions|directives?|guidelines?|guardrails?|constraints?|restrictions?|limitations|policies|programming|training|orders|commands|safeguards|censorship|moderation|filters?)';
@@ -32,7 +32,7 @@ function english(): readonly InjectionPattern[] {
   const hidden =
     '(?:system|initial|original|hidden|secret|internal|confidential|developer|starting|base|core|pre)';
   return patternsIn('words', [
-    ` ${disobey}${gap} ${given}${gap} ${orders} `,
+    ` ${disobey}${gap} ${previous}${gap} ${orders} `,
     ` ${undo}${gap} your${gap} ${orders} `,
     ` ${disobey} (?:the|all|any) ${orders} (?:that )?(?:the |your )?(?:developers?|creators?|openai|anthropic|makers) (?:gave|set|told)`,
     ` ${disobey}(?: all| any){0,2}(?: of)? (?:the|these|those|system) (?:system )?(?:instructions|prompts?|directives) `,

@@ -245,15 +245,15 @@ const aboutValue = { callsTools: false, isValue: true } as const;
  * Replaces what a rule finds in a text, also behind `\u` escapes. Searches each string and number of
  * JSON on its own.
  */
-function maskedBy(rule: CheckedRule, given: string, isJson: boolean): string {
-  if (!rule.find) return given;
-  if (isJson) return mapJson(given, (text) => maskedBy(rule, text, false));
+function maskedBy(rule: CheckedRule, original: string, isJson: boolean): string {
+  if (!rule.find) return original;
+  if (isJson) return mapJson(original, (text) => maskedBy(rule, text, false));
   const found = (text: string): readonly Finding[] => {
     const findings = rule.find!(text);
     for (const finding of findings) throwRejected(rule, finding);
     return findings;
   };
-  const text = replaceFindings(given, found(given));
+  const text = replaceFindings(original, found(original));
   const read = unescaped(text);
   if (read.text === text) return text;
   const placed = found(read.text).map((finding) => ({

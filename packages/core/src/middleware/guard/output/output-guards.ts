@@ -141,14 +141,14 @@ async function* guard(
 ): AsyncGenerator<readonly ModelDelta[]> {
   const begin = (): GuardedReply =>
     new GuardedReply({ ...guards, isValue: request.replyFor === 'program' });
-  let asked = request;
+  let currentRequest = request;
   let spent: Usage | undefined;
   for (let retries = 0; ; retries++) {
     let reply = begin();
-    let said = '';
+    let replyText = '';
     try {
-      for await (const batch of next.stream(asked, context)) {
-        said += deltasText(batch);
+      for await (const batch of next.stream(currentRequest, context)) {
+        replyText += deltasText(batch);
         const start = batch.findLastIndex(({ type }) => type === 'reset') + 1;
         if (start) {
           reply = begin();
@@ -165,10 +165,12 @@ async function* guard(
         return;
       }
       if (reply.isReleased) yield [guardReset];
-      asked = askedAgain(request, text, question);
+      currentRequest = askedAgain(request, text, question);
     } catch (thrown) {
       // A failed or rejected reply also costs tokens, so its usage is reported.
-      const estimate = said ? estimateUsage(asked, said, guards.profile) : undefined;
+      const estimate = replyText
+        ? estimateUsage(currentRequest, replyText, guards.profile)
+        : undefined;
       const last = lastDeltas(thrown, reply, total(spent, reply.finish?.usage ?? estimate));
       const error = failureOf(thrown, guards);
       if (last.length) yield last;
