@@ -81,8 +81,8 @@ export class DirectHost implements SessionHost {
     void runs.settle(answer, request.settle);
   }
 
-  stop(work: string): void {
-    this.#options.pending.abort(work);
+  stop(requestId: string): void {
+    this.#options.pending.abort(requestId);
   }
 
   sleep(): void {

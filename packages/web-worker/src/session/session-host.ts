@@ -17,12 +17,12 @@ export interface SessionHost {
   /** Passes a new request to the agent's worker. */
   give(request: PendingRequest): void;
   /**
-   * Aborts the run of a request in another tab. `work`: id of the request. A run in this worker uses
-   * the signal of the request itself.
+   * Aborts the run of a request in another tab. A run in this worker uses the signal of the request
+   * itself.
    */
-  abort?(work: string): void;
+  abort?(requestId: string): void;
   /** Aborts the active run on behalf of a reader that joined the run. */
-  stop(work: string): void;
+  stop(requestId: string): void;
   /** Called when a reader has joined the active run or watches all runs. */
   onReader?(): void;
   /** Called when the page may be frozen at any moment. */

@@ -5,7 +5,7 @@ import { RunReaders, type RunReader } from './runs/run-readers.ts';
 import type { SessionHost } from './session-host.ts';
 import { SessionPages } from './page/session-pages.ts';
 import type { Asker } from '../wire/protocol.ts';
-import type { TabAnswer, TabQuestion, TabWork } from '../wire/tab-protocol.ts';
+import type { TabAnswer, TabQuestion, TabTask } from '../wire/tab-protocol.ts';
 
 export interface SessionOptions extends Omit<
   DirectHostOptions,
@@ -45,13 +45,13 @@ export class Session {
 
   /** Requests a run and returns its result. `reader` gets the events. */
   async run(
-    work: Exclude<TabWork, { readonly type: 'resume' }>,
+    task: Exclude<TabTask, { readonly type: 'resume' }>,
     controller: AbortController,
     reader?: RunReader,
   ): Promise<AgentResult> {
     this.#pending.abortLeft();
     return (await this.#request({
-      asked: { type: 'work', work: identified(work) },
+      asked: { type: 'task', task: identified(task) },
       controller,
       ...(reader && { reader }),
     })) as AgentResult;
@@ -74,7 +74,7 @@ export class Session {
       gone.addEventListener('abort', () => resolve(undefined)),
     );
     const resumed = this.#request({
-      asked: { type: 'work', work: { type: 'resume', asker } },
+      asked: { type: 'task', task: { type: 'resume', asker } },
       controller,
       reader,
       gone,
@@ -134,9 +134,9 @@ export class Session {
     reader: RunReader,
     gone: AbortSignal,
   ): Promise<AgentResult | undefined> | undefined {
-    const { work } = this.#readers.mirror;
-    if (work === undefined) return undefined;
-    const stop = (): void => this.#host.stop(work);
+    const { requestId } = this.#readers.mirror;
+    if (requestId === undefined) return undefined;
+    const stop = (): void => this.#host.stop(requestId);
     if (signal.aborted) stop();
     signal.addEventListener('abort', stop);
     const joined = this.#readers.join(reader, gone);
@@ -149,7 +149,7 @@ export class Session {
  * Gives a text an id. If another tab becomes the leader, it gets the request again, and the id says
  * whether the log has the message.
  */
-function identified<W extends TabWork>(work: W): W {
-  if (work.type !== 'run' || typeof work.input !== 'string' || !work.input.trim()) return work;
-  return { ...work, input: userMessage(work.input) };
+function identified<T extends TabTask>(task: T): T {
+  if (task.type !== 'run' || typeof task.input !== 'string' || !task.input.trim()) return task;
+  return { ...task, input: userMessage(task.input) };
 }

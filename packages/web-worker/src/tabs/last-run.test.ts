@@ -20,7 +20,7 @@ async function left(...messages: readonly Msg[]) {
   const memory = new SessionMemory(new MemoryStore(), 's');
   await memory.note([
     { kind: 'run-begin', runId: 'left' },
-    { kind: 'state', state: { tabs: { work: 'w', run: 'left', attempts: 2 } } },
+    { kind: 'state', state: { tabs: { requestId: 'w', run: 'left', attempts: 2 } } },
   ]);
   await memory.append(messages);
   const model = new ScriptedModel(['Because.']);
@@ -37,7 +37,7 @@ test.each([
     const { memory, agent } = await left(...messages);
     expect(await readLastRun(memory)).toMatchObject({
       type: 'cut-off',
-      work: 'w',
+      requestId: 'w',
       run: 'left',
       attempts: 2,
       hasAnswer,
@@ -61,7 +61,7 @@ test.each([
   expect(await cutOffTurn(agent)).toBeUndefined();
   expect(await readLastRun(memory)).toMatchObject({
     type: 'ended',
-    work: 'w',
+    requestId: 'w',
     result: { reason: 'interrupted', text },
   });
   expect(await memory.view()).toMatchObject({ openRun: undefined, ended: 'interrupted' });

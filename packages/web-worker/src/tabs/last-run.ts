@@ -10,7 +10,7 @@ import { resultOf } from '../session/log/logged-result.ts';
  */
 export type LastRun = {
   /** Id of the request for the run. `undefined` if no tab requested the run. */
-  readonly work: string | undefined;
+  readonly requestId: string | undefined;
   readonly messages: readonly Msg[];
   /** Earlier runs, newest first. */
   readonly earlier: readonly EarlierRun[];
@@ -40,16 +40,16 @@ export async function readLastRun(journal: Journal): Promise<LastRun> {
   const view = await journal.view();
   const { openRun, ended, messages, calls } = view;
   const { last, earlier } = notedRuns(view);
-  const work = last?.work;
+  const requestId = last?.requestId;
   if (openRun === undefined || !isCutOff(view)) {
     if (openRun !== undefined && ended === undefined)
       await journal.flush({ runId: openRun, reason: 'interrupted', calls });
     const result = resultOf(await journal.view(), journal.sessionVersion);
-    return { type: 'ended', work, messages, earlier, result };
+    return { type: 'ended', requestId, messages, earlier, result };
   }
   return {
     type: 'cut-off',
-    work,
+    requestId,
     messages,
     earlier,
     run: openRun,
@@ -70,5 +70,5 @@ function notedRuns(view: SessionView): {
   const earlier = noted?.earlier ?? [];
   const isLast = openRun === undefined || ended !== undefined || noted?.run === openRun;
   if (isLast || !noted) return { last: noted, earlier };
-  return { last: undefined, earlier: [{ work: noted.work }, ...earlier] };
+  return { last: undefined, earlier: [{ requestId: noted.requestId }, ...earlier] };
 }

@@ -40,9 +40,9 @@ export class Leader {
     this.#options = options;
     this.runs = runs;
     runs.onConflict = onConflict;
-    runs.onTold = (events, work, turn) => {
+    runs.onTold = (events, requestId, turn) => {
       if (hasPeers())
-        post({ type: 'events', leaderId: runs.id, work, turn, items: packEvents(events) });
+        post({ type: 'events', leaderId: runs.id, requestId, turn, items: packEvents(events) });
     };
     this.takeover = new RunTakeover(options);
   }
@@ -73,7 +73,7 @@ export class Leader {
     const answer =
       asked.type === 'ask'
         ? runs.answer(asked.question)
-        : takeover.perform({ ...job, work: asked.work });
+        : takeover.perform({ ...job, task: asked.task });
     await runs.settle(answer, settle);
   }
 
@@ -88,19 +88,19 @@ export class Leader {
     } else if (message.type === 'ping') post({ type: 'pong', leaderId: runs.id });
     if (!('leaderId' in message) || message.leaderId !== runs.id) return;
     if (message.type === 'read') return readers.unpace(message.id);
-    if (message.type !== 'work' && message.type !== 'ask') return;
+    if (message.type !== 'task' && message.type !== 'ask') return;
     const { id } = message;
     const tell = (outcome: TabOutcome): void =>
       post({ type: 'done', leaderId: runs.id, to: owner, id, outcome });
     const controller = new AbortController();
-    if (message.type === 'work') {
+    if (message.type === 'task') {
       const done = this.#done.get(id);
       if (done) return tell(done);
       if (this.#foreign.has(id)) return;
       this.#foreign.set(id, controller);
       if (message.aborted) controller.abort();
     }
-    const again = message.type === 'work' && message.again;
+    const again = message.type === 'task' && message.again;
     const request = { id, owner, asked: message, again, signal: controller.signal };
     void this.serve(request, (outcome) => {
       if (this.#foreign.delete(id)) this.#keep(id, outcome);
@@ -109,9 +109,9 @@ export class Leader {
   }
 
   /** Aborts a request of another tab, or a run that an earlier leader started. */
-  abort(work: string): void {
-    this.#foreign.get(work)?.abort();
-    this.takeover.abort(work);
+  abort(requestId: string): void {
+    this.#foreign.get(requestId)?.abort();
+    this.takeover.abort(requestId);
   }
 
   #keep(id: string, outcome: TabOutcome): void {

@@ -9,7 +9,7 @@ import { nobody, onAbort, type Job, type SessionRuns } from '../session/runs/ses
 import { callOptions } from '../wire/exposed-agent.ts';
 import type { Outputs } from '../wire/exposed-agent.ts';
 import type { Asker } from '../wire/protocol.ts';
-import type { TabWork } from '../wire/tab-protocol.ts';
+import type { TabTask } from '../wire/tab-protocol.ts';
 import { ending, takeoverEvents, takeoverGap } from './takeover-events.ts';
 import { readLastRun, type LastRun } from './last-run.ts';
 
@@ -34,7 +34,7 @@ export interface RunTakeoverOptions {
 
 /** Last run of the earlier leader. The run has ended, or this leader continues it. */
 interface PreviousRun {
-  readonly work: string;
+  readonly requestId: string;
   readonly result: Promise<AgentResult>;
   readonly controller: AbortController;
   /** Messages of the log when this leader read it. */
@@ -84,30 +84,30 @@ export class RunTakeover {
     // the reason.
     if (job.again) await runs.agent().catch(() => {});
     if (runs.cutOff === job.id) await this.#takeOver();
-    if (this.#previousRun?.work === job.id) {
+    if (this.#previousRun?.requestId === job.id) {
       const { controller, result } = this.#previousRun;
       this.#previousRun.owner = job.owner;
       onAbort(job.signal, () => controller.abort());
       return result;
     }
     if (runs.ended.has(job.id)) return runs.ended.resultOf(job.id, runs.journal);
-    return (job.again && this.#joined(job.work)) || runs.perform(job);
+    return (job.again && this.#joined(job.task)) || runs.perform(job);
   }
 
   /**
    * Returns the result of the previous run if that run has taken the messages of a request, as with
    * `whenBusy: 'inject'`.
    */
-  #joined(work: TabWork): Promise<AgentResult> | undefined {
-    if (work.type !== 'run' || !this.#previousRun) return undefined;
+  #joined(task: TabTask): Promise<AgentResult> | undefined {
+    if (task.type !== 'run' || !this.#previousRun) return undefined;
     const { messages, result } = this.#previousRun;
-    const given = new Set([work.input].flat().map((item) => (Object(item) as Partial<Msg>).id));
+    const given = new Set([task.input].flat().map((item) => (Object(item) as Partial<Msg>).id));
     return messages.some(({ id }) => given.has(id)) ? result : undefined;
   }
 
   /** Aborts a run that an earlier leader started. */
-  abort(work: string): void {
-    if (this.#previousRun?.work === work) this.#previousRun.controller.abort();
+  abort(requestId: string): void {
+    if (this.#previousRun?.requestId === requestId) this.#previousRun.controller.abort();
   }
 
   /**
@@ -116,13 +116,13 @@ export class RunTakeover {
    */
   leaveOpen(
     reason: AgentError,
-    work: string | undefined = this.#options.readers.mirror.work,
+    requestId: string | undefined = this.#options.readers.mirror.requestId,
     messages: readonly Msg[] = [],
   ): void {
     const result = leftOpen(reason);
     const controller = new AbortController();
-    if (work !== undefined)
-      this.#previousRun = { work, result: Promise.resolve(result), controller, messages };
+    if (requestId !== undefined)
+      this.#previousRun = { requestId, result: Promise.resolve(result), controller, messages };
     this.#untold = result;
   }
 
@@ -132,8 +132,8 @@ export class RunTakeover {
    */
   tellEnd(): void {
     const { readers, runs } = this.#options;
-    const { work, events } = readers.mirror;
-    if (this.#untold && work !== undefined) runs.tell(ending(events, this.#untold), work);
+    const { requestId, events } = readers.mirror;
+    if (this.#untold && requestId !== undefined) runs.tell(ending(events, this.#untold), requestId);
     this.#untold = undefined;
   }
 
@@ -149,27 +149,31 @@ export class RunTakeover {
     if (!journal) return readers.forget();
     const lastRun = await readLastRun(journal);
     // If the log has no data of the run that readers see, its tab requests the run again.
-    if (mirror.work !== lastRun.work) readers.forget();
-    const work = lastRun.work ?? crypto.randomUUID();
+    if (mirror.requestId !== lastRun.requestId) readers.forget();
+    const requestId = lastRun.requestId ?? crypto.randomUUID();
     runs.ended.runs = lastRun.earlier;
     if (lastRun.type === 'cut-off') {
       const mayContinue = lastRun.attempts < attempts || lastRun.hasAnswer;
-      if (mayContinue) return this.#continueRun(journal, work, lastRun);
+      if (mayContinue) return this.#continueRun(journal, requestId, lastRun);
       const message = `The run's tab is gone. It was continued ${lastRun.attempts} times.`;
-      return this.leaveOpen(new AgentError('WORKER_TERMINATED', message), work, lastRun.messages);
+      return this.leaveOpen(
+        new AgentError('WORKER_TERMINATED', message),
+        requestId,
+        lastRun.messages,
+      );
     }
     const { result, messages } = lastRun;
     const controller = new AbortController();
-    this.#previousRun = { work, result: endedRun(result), controller, messages };
+    this.#previousRun = { requestId, result: endedRun(result), controller, messages };
     this.#previousRun.result.catch(() => {});
-    runs.ended.add(work, result.message.id);
-    runs.tell(takeoverEvents(mirror.events, lastRun.messages), work);
+    runs.ended.add(requestId, result.message.id);
+    runs.tell(takeoverEvents(mirror.events, lastRun.messages), requestId);
     this.#untold = result;
   }
 
   #continueRun(
     journal: Journal,
-    work: string,
+    requestId: string,
     lastRun: Extract<LastRun, { readonly type: 'cut-off' }>,
   ): void {
     const { runs, readers, outputs, arrival } = this.#options;
@@ -186,10 +190,10 @@ export class RunTakeover {
       if (asker) await arrival(asker, controller.signal);
       const stream = agent.stream(undefined, options);
       const { runs: earlier } = runs.ended;
-      await noteRun(journal, { work, run, attempts, output, asker, earlier }, true);
-      if (seen.length) runs.tell(takeoverEvents(seen, lastRun.messages), work);
+      await noteRun(journal, { requestId, run, attempts, output, asker, earlier }, true);
+      if (seen.length) runs.tell(takeoverEvents(seen, lastRun.messages), requestId);
       return runs.forward(stream, {
-        id: work,
+        requestId,
         controller,
         turn,
         attempts,
@@ -199,7 +203,7 @@ export class RunTakeover {
         onStart,
       });
     });
-    this.#previousRun = { work, result, controller, messages: lastRun.messages };
+    this.#previousRun = { requestId, result, controller, messages: lastRun.messages };
   }
 }
 

@@ -90,22 +90,22 @@ export class TabSession implements SharedHost {
       if (asked.type === 'ask')
         this.#post({ type: 'ask', leaderId: role.leaderId, id, question: asked.question });
       else
-        this.#post({ type: 'work', leaderId: role.leaderId, id, work: asked.work, aborted, again });
+        this.#post({ type: 'task', leaderId: role.leaderId, id, task: asked.task, aborted, again });
     }
     this.#stallWatch.check();
   }
 
-  abort(work: string): void {
+  abort(requestId: string): void {
     const role = this.#role;
     if (role.type === 'following')
-      return this.#post({ type: 'abort', leaderId: role.leaderId, id: work });
-    this.#options.pending.abort(work);
-    if (role.type === 'leading') role.leader.abort(work);
+      return this.#post({ type: 'abort', leaderId: role.leaderId, id: requestId });
+    this.#options.pending.abort(requestId);
+    if (role.type === 'leading') role.leader.abort(requestId);
   }
 
-  stop(work: string): void {
-    this.#stopped = work;
-    this.abort(work);
+  stop(requestId: string): void {
+    this.#stopped = requestId;
+    this.abort(requestId);
   }
 
   onReader(): void {
@@ -172,9 +172,9 @@ export class TabSession implements SharedHost {
    * not delay the run.
    */
   #tellOfReaders(): void {
-    const { work } = this.#options.readers.mirror;
-    if (this.#role.type === 'following' && work !== undefined)
-      this.#post({ type: 'read', leaderId: this.#role.leaderId, id: work });
+    const { requestId } = this.#options.readers.mirror;
+    if (this.#role.type === 'following' && requestId !== undefined)
+      this.#post({ type: 'read', leaderId: this.#role.leaderId, id: requestId });
   }
 
   /** Passes all pending requests to a new leader. */
@@ -256,7 +256,7 @@ export class TabSession implements SharedHost {
     else if (message.type === 'pages' || message.type === 'answer') {
       if (message.leaderId === this.#role.leader.runs.id) this.#pages.hearTab(message);
     } else {
-      if (message.type === 'work' && message.work.type !== 'resume')
+      if (message.type === 'task' && message.task.type !== 'resume')
         this.#options.pending.abortLeft();
       this.#role.leader.hear(message);
     }
@@ -273,7 +273,7 @@ export class TabSession implements SharedHost {
     } else if (message.type === 'events') {
       this.#options.readers.show(
         unpackEvents<AgentEvent>(message.items),
-        message.work,
+        message.requestId,
         message.turn,
       );
       this.#stallWatch.check();

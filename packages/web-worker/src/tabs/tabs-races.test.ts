@@ -182,9 +182,9 @@ test('a tab that takes over from a slow leader accepts the leader’s late answe
   await first.connect([[{ gate: 'middle', text: 'never said' }]]).messages();
   const channel = new BroadcastChannel(`isoloop:session:${JSON.stringify([undefined, sessionId])}`);
   onTestFinished(() => channel.close());
-  const asked = new Promise<Extract<TabMessage, { type: 'work' }>>((resolve) =>
+  const asked = new Promise<Extract<TabMessage, { type: 'task' }>>((resolve) =>
     channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => {
-      if (data.type === 'work') resolve(data);
+      if (data.type === 'task') resolve(data);
     }),
   );
   const follower = second.connect([], { slow: 'building' });

@@ -142,7 +142,7 @@ test.for(['during the call', 'after the call'] as const)(
     onTestFinished(() => channel.close());
     const asked: string[] = [];
     channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => {
-      if (data.type === 'work') asked.push(data.leaderId);
+      if (data.type === 'task') asked.push(data.leaderId);
     });
     channel.postMessage({
       v: tabVersion,
@@ -214,7 +214,7 @@ test('a leading tab answers a tab with another version, so that it can refuse it
   const answer = new Promise<TabMessage>((resolve) =>
     channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => resolve(data)),
   );
-  channel.postMessage({ v: tabVersion + 1, from: 'other', type: 'work', id: 'x' });
+  channel.postMessage({ v: tabVersion + 1, from: 'other', type: 'task', id: 'x' });
   channel.postMessage({ v: tabVersion + 1, from: 'other', type: 'join' });
   expect(await answer).toMatchObject({ v: tabVersion, type: 'lead', to: 'other' });
   expect((await tab.call('go')).text).toBe('hello');

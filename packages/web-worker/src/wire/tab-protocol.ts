@@ -16,7 +16,7 @@ import type { WireEvent } from './delta-runs.ts';
  * Request for a run, which a tab sends to the leader. The leader is the tab whose worker runs the
  * agent of a shared session.
  */
-export type TabWork = { readonly asker: Asker } & (
+export type TabTask = { readonly asker: Asker } & (
   | {
       readonly type: 'run';
       readonly input: AgentInput | undefined;
@@ -55,9 +55,9 @@ export type TabAnswer =
   | readonly UiMessage[]
   | void;
 
-/** Request of a tab to the leader: for a run (`work`), or a question (`ask`). */
+/** Request of a tab to the leader: for a run (`task`), or a question (`ask`). */
 export type TabAsked =
-  | { readonly type: 'work'; readonly work: TabWork }
+  | { readonly type: 'task'; readonly task: TabTask }
   | { readonly type: 'ask'; readonly question: TabQuestion };
 
 /** Outcome of a `TabAsked`. */
@@ -66,13 +66,13 @@ export type TabOutcome = Outcome<AgentResult | TabAnswer>;
 /** Active run with its events up to now. */
 export interface RunSoFar {
   /** Id of the request that started the run. */
-  readonly work: string;
+  readonly requestId: string;
   readonly turn: ShownTurn;
   readonly items: readonly WireEvent[];
 }
 
 /** Version of `TabMessage`. Tabs refuse messages of another version. */
-export const tabVersion = 2;
+export const tabVersion = 3;
 
 /**
  * Message between the tabs of one session, over a BroadcastChannel. `leaderId`: id of the leader,
@@ -92,10 +92,10 @@ export type TabMessage = { readonly v: typeof tabVersion; readonly from: string 
     }
   | { readonly type: 'pong'; readonly leaderId: string }
   | {
-      readonly type: 'work';
+      readonly type: 'task';
       readonly leaderId: string;
       readonly id: string;
-      readonly work: TabWork;
+      readonly task: TabTask;
       readonly aborted: boolean;
       /** `true`: the tab has sent this request to an earlier leader too. */
       readonly again?: boolean;
@@ -115,7 +115,7 @@ export type TabMessage = { readonly v: typeof tabVersion; readonly from: string 
       readonly type: 'events';
       readonly leaderId: string;
       /** Id of the request that started the run. */
-      readonly work: string;
+      readonly requestId: string;
       /** Present with the first events of a run. */
       readonly turn?: ShownTurn | undefined;
       readonly items: readonly WireEvent[];

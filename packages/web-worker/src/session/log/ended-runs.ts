@@ -15,24 +15,23 @@ export class EndedRuns {
   runs: readonly EarlierRun[] = [];
 
   /**
-   * Adds a run. `work`: id of the request for the run. `answer`: id of the answer's message, if
-   * there is an answer.
+   * Adds the run of a request. `answer`: id of the answer's message, if there is an answer.
    */
-  add(work: string, answer?: string): void {
-    const others = this.runs.filter((run) => run.work !== work);
-    this.runs = [{ work, answer }, ...others].slice(0, keptRuns);
+  add(requestId: string, answer?: string): void {
+    const others = this.runs.filter((run) => run.requestId !== requestId);
+    this.runs = [{ requestId, answer }, ...others].slice(0, keptRuns);
   }
 
-  has(work: string): boolean {
-    return this.runs.some((run) => run.work === work);
+  has(requestId: string): boolean {
+    return this.runs.some((run) => run.requestId === requestId);
   }
 
   /**
    * Returns the result of a run from the log. Rejects with `WORKER_TERMINATED` if the log has no
    * answer.
    */
-  async resultOf(work: string, journal: Journal | undefined): Promise<AgentResult> {
-    const answer = this.runs.find((run) => run.work === work)?.answer;
+  async resultOf(requestId: string, journal: Journal | undefined): Promise<AgentResult> {
+    const answer = this.runs.find((run) => run.requestId === requestId)?.answer;
     if (answer === undefined || !journal) throw endUnknown();
     return earlierResult(await journal.view(), answer, journal.sessionVersion);
   }

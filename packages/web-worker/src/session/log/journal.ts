@@ -11,7 +11,7 @@ export type Journal = Memory & Pick<SessionMemory, 'claim' | 'release' | 'view' 
 /** Data in the log about the last run that a tab requested. */
 export interface NotedRun {
   /** Id of the request for the run. */
-  readonly work: string;
+  readonly requestId: string;
   readonly run: string;
   /** Number of times that another tab has continued the run. */
   readonly attempts: number;
@@ -28,7 +28,7 @@ export interface NotedRun {
  * later. Another tab may then lead the session and needs this data.
  */
 export interface EarlierRun {
-  readonly work: string;
+  readonly requestId: string;
   /** Id of the answer's message. Absent if the run failed. */
   readonly answer?: string | undefined;
 }

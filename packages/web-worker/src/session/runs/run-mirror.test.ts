@@ -96,5 +96,5 @@ test('a tab that knows another run takes all events of the leader’s run', () =
   const leader = new RunMirror();
   leader.add([start, delta(2, 'new')], 'other');
   expect(follower.catchUp(leader.soFar!)).toEqual([start, delta(2, 'new')]);
-  expect(follower.work).toBe('other');
+  expect(follower.requestId).toBe('other');
 });

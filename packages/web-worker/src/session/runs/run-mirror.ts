@@ -11,11 +11,11 @@ import type { RunSoFar } from '../../wire/tab-protocol.ts';
 export class RunMirror {
   #log: EventLog = [];
   #limit = eventLogLimit();
-  #run: { readonly work: string; readonly turn: ShownTurn } | undefined;
+  #run: { readonly requestId: string; readonly turn: ShownTurn } | undefined;
 
   /** Id of the request that started the active run. `undefined` if no run is active. */
-  get work(): string | undefined {
-    return this.#run?.work;
+  get requestId(): string | undefined {
+    return this.#run?.requestId;
   }
 
   /** Beginning of the chat message that shows the run. */
@@ -38,16 +38,16 @@ export class RunMirror {
 
   /**
    * Adds the events of the active run. If no run is active, a `run-start` begins the next one.
-   * Returns the added events. `work`: id of the request to which the events belong.
+   * Returns the added events.
    */
-  add(batch: EventBatch, work: string, turn: ShownTurn = {}): EventBatch {
-    return batch.filter((event) => this.#take(event, work, turn));
+  add(batch: EventBatch, requestId: string, turn: ShownTurn = {}): EventBatch {
+    return batch.filter((event) => this.#take(event, requestId, turn));
   }
 
   /** Replaces the events by those of another tab. Returns the events that were not known before. */
-  catchUp({ work, turn, items }: RunSoFar): EventBatch {
+  catchUp({ requestId, turn, items }: RunSoFar): EventBatch {
     const events = unpackEvents<AgentEvent>(items);
-    const known = this.work === work ? this.events : [];
+    const known = this.requestId === requestId ? this.events : [];
     const bySeq = new Map(events.map((event, index) => [event.seq, index]));
     const isShared = (event: AgentEvent): boolean => {
       const same = events[bySeq.get(event.seq) ?? -1];
@@ -55,7 +55,7 @@ export class RunMirror {
     };
     // Compares from the end, because each tab may have shortened the older events.
     const last = known.findLast(isShared);
-    this.#run = { work, turn };
+    this.#run = { requestId, turn };
     this.#keep(events.map(toEntry));
     return last ? events.slice(bySeq.get(last.seq)! + 1) : events;
   }
@@ -71,11 +71,11 @@ export class RunMirror {
     this.#limit = eventLogLimit();
   }
 
-  #take(event: AgentEvent, work: string, turn: ShownTurn): boolean {
+  #take(event: AgentEvent, requestId: string, turn: ShownTurn): boolean {
     const own = event.agentPath.length < 2;
     const begins = own && event.type === 'run-start';
-    if (this.#run ? work !== this.#run.work || begins : !begins) return false;
-    this.#run ??= { work, turn };
+    if (this.#run ? requestId !== this.#run.requestId || begins : !begins) return false;
+    this.#run ??= { requestId, turn };
     this.#log.push(toEntry(event));
     this.#log = this.#limit(this.#log, event);
     if (own && event.type === 'run-end') this.forget();

@@ -52,7 +52,9 @@ export class RunReaders {
 
   /** Whether a reader in this worker has received the start of a run, but not its end. */
   get isWaiting(): boolean {
-    return this.mirror.work !== undefined || [...this.#owners.values()].some(({ begun }) => begun);
+    return (
+      this.mirror.requestId !== undefined || [...this.#owners.values()].some(({ begun }) => begun)
+    );
   }
 
   get hasJoined(): boolean {
@@ -70,22 +72,23 @@ export class RunReaders {
   }
 
   /** Sets the reader of a request. Returns a function that removes the reader. */
-  own(work: string, reader: RunReader): () => void {
-    this.#owners.set(work, { reader, begun: false });
-    return () => void this.#owners.delete(work);
+  own(requestId: string, reader: RunReader): () => void {
+    this.#owners.set(requestId, { reader, begun: false });
+    return () => void this.#owners.delete(requestId);
   }
 
   /** Removes the reader of a request. The run then waits for another reader. */
-  leave(work: string): void {
-    const owner = this.#owners.get(work);
+  leave(requestId: string): void {
+    const owner = this.#owners.get(requestId);
     if (owner) owner.reader = undefined;
     this.#changed();
   }
 
   /** Returns whether the reader of a request has left and no other reader has joined. */
-  isLeft(work: string): boolean {
-    const owner = this.#owners.get(work);
-    const isRead = this.#unpaced === work || (this.mirror.work === work && this.#joined.size > 0);
+  isLeft(requestId: string): boolean {
+    const owner = this.#owners.get(requestId);
+    const isRead =
+      this.#unpaced === requestId || (this.mirror.requestId === requestId && this.#joined.size > 0);
     return owner !== undefined && !owner.reader && !isRead;
   }
 
@@ -114,19 +117,19 @@ export class RunReaders {
   }
 
   /** Passes events of a request to the readers. */
-  show(batch: EventBatch, work: string, turn?: ShownTurn): void {
-    const isMirrored = this.mirror.work === undefined || this.mirror.work === work;
-    const shown = this.mirror.add(batch, work, turn);
-    this.#show(shown, work, turn ?? this.mirror.turn);
+  show(batch: EventBatch, requestId: string, turn?: ShownTurn): void {
+    const isMirrored = this.mirror.requestId === undefined || this.mirror.requestId === requestId;
+    const shown = this.mirror.add(batch, requestId, turn);
+    this.#show(shown, requestId, turn ?? this.mirror.turn);
     // If the agent refuses a request during another run, only the reader of that request gets the
     // events.
-    if (!isMirrored || !shown.length) this.#give(batch, work, {});
+    if (!isMirrored || !shown.length) this.#give(batch, requestId, {});
   }
 
   /** Adds the events of the active run that another tab sent. `undefined`: no run is active. */
   catchUp(run: RunSoFar | undefined): void {
-    if (run?.work !== this.mirror.work) this.forget();
-    if (run) this.#show(this.mirror.catchUp(run), run.work, run.turn);
+    if (run?.requestId !== this.mirror.requestId) this.forget();
+    if (run) this.#show(this.mirror.catchUp(run), run.requestId, run.turn);
   }
 
   /** Removes the active run, which no tab continues. Readers that joined the run get an error. */
@@ -137,8 +140,8 @@ export class RunReaders {
   }
 
   /** Records that another tab reads the run too, so that no reader delays the run. */
-  unpace(work: string): void {
-    this.#unpaced = work;
+  unpace(requestId: string): void {
+    this.#unpaced = requestId;
     this.#changed();
   }
 
@@ -147,20 +150,20 @@ export class RunReaders {
    * more events already. The request may also have no reader in this worker. The promise rejects if
    * the reader of the request cannot be reached.
    */
-  paced(work: string, signal: AbortSignal): Promise<void> | undefined {
-    const owner = this.#owners.get(work);
+  paced(requestId: string, signal: AbortSignal): Promise<void> | undefined {
+    const owner = this.#owners.get(requestId);
     if (!owner || owner.reader?.isReady) return undefined;
-    return this.#untilReady(owner, work, signal);
+    return this.#untilReady(owner, requestId, signal);
   }
 
   /** Resolves when one of the run's readers can take more events, or when no reader sets its pace. */
-  async #untilReady(owner: Owner, work: string, signal: AbortSignal): Promise<void> {
-    for (let waits = true; waits && this.#unpaced !== work && !signal.aborted;) {
+  async #untilReady(owner: Owner, requestId: string, signal: AbortSignal): Promise<void> {
+    for (let waits = true; waits && this.#unpaced !== requestId && !signal.aborted;) {
       let change = (): void => {};
       const changed = new Promise<true>((resolve) => (change = () => resolve(true)));
       this.#waiting.add(change);
       signal.addEventListener('abort', change);
-      const others = this.mirror.work === work ? [...this.#joined] : [];
+      const others = this.mirror.requestId === requestId ? [...this.#joined] : [];
       const ready = others.map(({ reader }) =>
         reader.ready().then(
           () => false,
@@ -181,8 +184,8 @@ export class RunReaders {
   }
 
   /** Sets the callback for the case that the reader of the request cannot be reached. */
-  onFailure(work: string, fail: () => void): void {
-    const owner = this.#owners.get(work);
+  onFailure(requestId: string, fail: () => void): void {
+    const owner = this.#owners.get(requestId);
     if (owner?.reader) owner.reader.onFailure = fail;
   }
 
@@ -190,10 +193,10 @@ export class RunReaders {
     for (const change of this.#waiting) change();
   }
 
-  #show(events: EventBatch, work: string, turn: ShownTurn): void {
+  #show(events: EventBatch, requestId: string, turn: ShownTurn): void {
     if (!events.length) return;
     for (const watcher of this.#watchers) watcher(events);
-    this.#give(events, work, turn);
+    this.#give(events, requestId, turn);
     for (const joined of this.#joined) {
       joined.reader.add(events);
       for (const event of events) {
@@ -208,8 +211,8 @@ export class RunReaders {
    * Passes events to the reader of a request. If the reader already has events of the run, drops a
    * second `run-start`, which comes when another tab continues the run.
    */
-  #give(events: EventBatch, work: string, turn: ShownTurn): void {
-    const owner = this.#owners.get(work);
+  #give(events: EventBatch, requestId: string, turn: ShownTurn): void {
+    const owner = this.#owners.get(requestId);
     const own = owner?.begun
       ? events.filter(({ type, agentPath }) => type !== 'run-start' || agentPath.length > 1)
       : events;

@@ -41,7 +41,7 @@ test('the second of two concurrent requests to resume a run joins the run of the
     const result = await runs.perform({
       id,
       owner: 'tab',
-      work: { type: 'resume', asker: { page: 'p' } },
+      task: { type: 'resume', asker: { page: 'p' } },
       signal,
     });
     return [result, told.includes('run-start')];
@@ -78,8 +78,8 @@ test('without tabs, a call fails with SESSION_CONFLICT if another writer has cla
   });
   const { signal } = new AbortController();
   const asked = {
-    type: 'work',
-    work: { type: 'run', input: 'go', options: {}, asker: { page: 'p' } },
+    type: 'task',
+    task: { type: 'run', input: 'go', options: {}, asker: { page: 'p' } },
   } as const;
   const settled = new Promise<TabOutcome>((resolve) => {
     void runs.settle(runs.serve({ id: 'one', owner: 'tab', asked, signal }), resolve);

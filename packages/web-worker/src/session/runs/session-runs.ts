@@ -14,7 +14,7 @@ import { resultOf } from '../log/logged-result.ts';
 import { nextMacrotask } from '../../wire/macrotask.ts';
 import { toOutcome } from '../../wire/protocol.ts';
 import { AgentSession, type AgentSessionOptions } from '../agent-session.ts';
-import { answerQuestion, doWork } from '../session-work.ts';
+import { answerQuestion, performTask } from '../session-tasks.ts';
 import { canLock } from '../session-lock.ts';
 import type { RunMirror } from './run-mirror.ts';
 import { RunQueue } from './run-queue.ts';
@@ -27,7 +27,7 @@ import type {
   TabAsked,
   TabOutcome,
   TabQuestion,
-  TabWork,
+  TabTask,
 } from '../../wire/tab-protocol.ts';
 
 /** Request for a run. */
@@ -35,7 +35,7 @@ export interface Job {
   readonly id: string;
   /** Id of the tab that requested the run. */
   readonly owner: string;
-  readonly work: TabWork;
+  readonly task: TabTask;
   /**
    * Signal of the requesting tab. If this worker stops leading, its runs are aborted, but not this
    * signal.
@@ -44,7 +44,7 @@ export interface Job {
 }
 
 /** Request for a run, or a question. */
-export interface Request extends Omit<Job, 'work'> {
+export interface Request extends Omit<Job, 'task'> {
   readonly asked: TabAsked;
 }
 
@@ -64,9 +64,9 @@ export interface SessionRunsOptions extends Omit<AgentSessionOptions, 'onBuilt' 
 }
 
 /** Data that `forward` needs about a run. */
-export interface Course {
+export interface RunForwarding {
   /** Id of the request for the run. */
-  readonly id: string;
+  readonly requestId: string;
   readonly controller: AbortController;
   readonly turn: ShownTurn;
   /** Number of times that a tab has continued the run. */
@@ -97,7 +97,7 @@ export class SessionRuns {
   /** Id of this leader for other tabs. A worker that leads again gets a new id. */
   readonly id: string = crypto.randomUUID();
   /** Called with the events that readers get, to send them to other tabs. */
-  onTold: ((events: EventBatch, work: string, turn?: ShownTurn) => void) | undefined;
+  onTold: ((events: EventBatch, requestId: string, turn?: ShownTurn) => void) | undefined;
   /**
    * Called when another worker has become the writer of the log. If tabs do not share the session,
    * the requests reject with `SESSION_CONFLICT` instead.
@@ -166,12 +166,12 @@ export class SessionRuns {
   serve({ asked, ...job }: Request): Promise<AgentResult | TabAnswer> {
     return asked.type === 'ask'
       ? this.answer(asked.question)
-      : this.perform({ ...job, work: asked.work });
+      : this.perform({ ...job, task: asked.task });
   }
 
   /** Runs a request. Resolves with `undefined` if there is nothing to resume. */
-  async perform({ id, owner, work, signal }: Job): Promise<AgentResult | undefined> {
-    if (work.type === 'resume') {
+  async perform({ id, owner, task, signal }: Job): Promise<AgentResult | undefined> {
+    if (task.type === 'resume') {
       // After a reload, several readers may ask to resume at the same time. The second request
       // waits until the first run has sent events, so that its reader can join that run. The loop
       // is needed because another request may have started during the wait.
@@ -186,17 +186,25 @@ export class SessionRuns {
       onStart();
       onShown();
     };
-    const output = work.type === 'run' ? work.options.output : undefined;
+    const output = task.type === 'run' ? task.options.output : undefined;
     try {
       return await this.#inTurn({ owner, controller }, endWaits, async () => {
-        const resumes = work.type === 'resume';
+        const resumes = task.type === 'resume';
         if (!resumes) await this.#claimUnlocked();
         const { outputs } = this.#options;
-        const course = { id, controller, attempts: 0, gap: 0, output, onStart, onShown };
-        return doWork(this.#session, work, controller, outputs, async (stream, turn) => {
+        const forwarding = {
+          requestId: id,
+          controller,
+          attempts: 0,
+          gap: 0,
+          output,
+          onStart,
+          onShown,
+        };
+        return performTask(this.#session, task, controller, outputs, async (stream, turn) => {
           // `agent()` would wait for this run if it is aborted.
           if (resumes) await this.#unlocked?.claim({ now: true });
-          return this.forward(stream, { ...course, turn, asker: work.asker });
+          return this.forward(stream, { ...forwarding, turn, asker: task.asker });
         });
       });
     } finally {
@@ -255,25 +263,26 @@ export class SessionRuns {
   }
 
   /** Passes events to the readers of all tabs. */
-  tell(events: EventBatch, work: string, turn?: ShownTurn): void {
+  tell(events: EventBatch, requestId: string, turn?: ShownTurn): void {
     if (this.#over) return;
-    this.#options.readers.show(events, work, turn);
-    this.onTold?.(events, work, turn);
+    this.#options.readers.show(events, requestId, turn);
+    this.onTold?.(events, requestId, turn);
   }
 
   /**
    * Reads the events of a run at the speed of its readers, and passes them to the readers of all
    * tabs. Returns the run's result.
    */
-  async forward(stream: AgentStream, course: Course): Promise<AgentResult> {
-    const { id: work, turn, attempts, gap, output, asker, controller, onStart, onShown } = course;
+  async forward(stream: AgentStream, forwarding: RunForwarding): Promise<AgentResult> {
+    const { requestId, turn, attempts, gap, output, asker, controller, onStart, onShown } =
+      forwarding;
     const { readers, shared, pages } = this.#options;
     const earlier = this.ended.runs;
-    const noted: NotedRun = { work, run: stream.runId, attempts, output, asker, earlier };
+    const noted: NotedRun = { requestId, run: stream.runId, attempts, output, asker, earlier };
     const end = pages.begin(stream.runId, asker);
     const batches = stream.batches()[Symbol.asyncIterator]();
-    const offset = offsetOf(readers.mirror, work, gap);
-    readers.onFailure(work, () => void stream.cancel());
+    const offset = offsetOf(readers.mirror, requestId, gap);
+    readers.onFailure(requestId, () => void stream.cancel());
     let counts = false;
     try {
       for (let begun = false; ; begun = true) {
@@ -290,16 +299,16 @@ export class SessionRuns {
           this.#running += 1;
           await this.#note(noted);
         }
-        this.tell(later(value, offset), work, begun ? undefined : turn);
+        this.tell(later(value, offset), requestId, begun ? undefined : turn);
         onShown?.();
-        const pause = readers.paced(work, controller.signal);
+        const pause = readers.paced(requestId, controller.signal);
         if (pause) await pause;
       }
       const result = await stream.result;
-      this.ended.add(work, result.message.id);
+      this.ended.add(requestId, result.message.id);
       return result;
     } catch (error) {
-      this.ended.add(work);
+      this.ended.add(requestId);
       await stream.cancel();
       throw error;
     } finally {
@@ -345,8 +354,8 @@ export class SessionRuns {
     const noted = notedRun(view);
     if (!noted) return;
     this.ended.runs = noted.earlier ?? [];
-    if (view.openRun === noted.run && isCutOff(view)) this.cutOff = noted.work;
-    else this.ended.add(noted.work, resultOf(view).message.id);
+    if (view.openRun === noted.run && isCutOff(view)) this.cutOff = noted.requestId;
+    else this.ended.add(noted.requestId, resultOf(view).message.id);
   }
 
   async #inTurn<T>(
@@ -371,8 +380,8 @@ export function onAbort(signal: AbortSignal, listener: () => void): void {
 }
 
 /** Returns what to add to the `seq` of a run's events, so that they follow those already shown. */
-function offsetOf({ work, last }: RunMirror, own: string, gap: number): number {
-  return last && work === own ? last.seq + gap : 0;
+function offsetOf({ requestId, last }: RunMirror, own: string, gap: number): number {
+  return last && requestId === own ? last.seq + gap : 0;
 }
 
 function later(events: EventBatch, offset: number): EventBatch {

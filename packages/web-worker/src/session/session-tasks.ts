@@ -5,7 +5,7 @@ import { cutOffTurn, shownSoFar, takeChatMessage } from './chat-turn.ts';
 import type { ShownTurn } from '../wire/protocol.ts';
 import type { Outputs } from '../wire/exposed-agent.ts';
 import { pendingCalls, uiMessages } from './pending-calls.ts';
-import type { TabAnswer, TabQuestion, TabWork } from '../wire/tab-protocol.ts';
+import type { TabAnswer, TabQuestion, TabTask } from '../wire/tab-protocol.ts';
 
 /** Function that forwards the events of a run to its readers and returns its result. */
 type Forward = (stream: AgentStream, turn: ShownTurn) => Promise<AgentResult>;
@@ -14,26 +14,26 @@ type Forward = (stream: AgentStream, turn: ShownTurn) => Promise<AgentResult>;
  * Starts the run that a request asks for. Resolves with its result, or with `undefined` if there is
  * nothing to resume.
  */
-export function doWork(
+export function performTask(
   session: AgentSession,
-  work: TabWork,
+  task: TabTask,
   controller: AbortController,
   outputs: Outputs,
   forward: Forward,
 ): Promise<AgentResult | undefined> {
   const { signal } = controller;
-  switch (work.type) {
+  switch (task.type) {
     case 'run':
       return session.run(controller, async (agent) => {
-        const shown = isOfLog(work.input) ? shownSoFar(agent) : {};
+        const shown = isOfLog(task.input) ? shownSoFar(agent) : {};
         const turn = await shown;
-        const options = callOptions(work.options, controller, outputs);
-        return forward(agent.stream(work.input, options), turn);
+        const options = callOptions(task.options, controller, outputs);
+        return forward(agent.stream(task.input, options), turn);
       });
     case 'chat':
       return session.editAndRun(
         controller,
-        (agent) => takeChatMessage(agent, work, session.pages),
+        (agent) => takeChatMessage(agent, task, session.pages),
         (agent, { input, decisions = [], ...turn }) =>
           forward(agent.stream(input, { signal, decisions }), turn),
       );
