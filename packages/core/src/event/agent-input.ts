@@ -26,10 +26,10 @@ export interface ParsedInput {
   readonly messages: readonly Msg[];
   readonly decisions: readonly Decision[];
   /**
-   * Where input comes from that a run admits later: messages that join the run, or a decision of
-   * `decide`. Absent for the input of the agent call itself.
+   * What arrived while the agent call runs: messages that join it, or a decision of `decide`. Absent
+   * for the input with which the agent call began.
    */
-  readonly from?: 'join' | 'decision';
+  readonly arrivedDuringRun?: 'messages' | 'decision';
 }
 
 /**

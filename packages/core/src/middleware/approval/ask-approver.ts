@@ -86,7 +86,7 @@ async function decisionAbout(
     const answer: unknown = await deadline.wait(async () => decide(pending, approverContext));
     if (answer === undefined) return undefined;
     const decision = toDecision(pending, answer);
-    const input = { messages: [], decisions: [decision], from: 'decision' } as const;
+    const input = { messages: [], decisions: [decision], arrivedDuringRun: 'decision' } as const;
     const { decisions } = await steps.admit(input);
     return decisions[0];
   } catch (error) {

@@ -90,7 +90,7 @@ function clientTextOf(decision: Decision, replace: (part: object) => void): Clie
 export function checkClientTexts(clientTexts: readonly ClientText[]): Middleware {
   return {
     wrapInput: (next) => (input) =>
-      input.from === undefined
+      input.arrivedDuringRun === undefined
         ? checkWithClientTexts(clientTexts, input, (all) => next(all))
         : next(input),
   };

@@ -331,11 +331,11 @@ test('between runs and after a suspension, interrupt() injects nothing, and call
   await expect(agent.call('more')).rejects.toMatchObject({ code: 'PENDING_TOOL_CALLS' });
 });
 
-test('`input.from` says which input joins a running call, after guards, too', async () => {
+test('`input.arrivedDuringRun` says which input joins a running call, after guards, too', async () => {
   const seen: unknown[] = [];
   const watching: Middleware = {
     wrapInput: (next) => (input) => {
-      seen.push([input.messages.map(textOf), input.from]);
+      seen.push([input.messages.map(textOf), input.arrivedDuringRun]);
       return next(input);
     },
   };
@@ -356,6 +356,6 @@ test('`input.from` says which input joins a running call, after guards, too', as
   expect(seen).toEqual([
     [['go'], undefined],
     [[], 'decision'],
-    [['short'], 'join'],
+    [['short'], 'messages'],
   ]);
 });

@@ -91,7 +91,9 @@ function mayJoin({ input, options }: JoiningCall, context: RunContext): boolean 
 function inject(request: CheckedInterrupt, run: SteeredRun): boolean | undefined {
   if (request.mode !== 'inject') return undefined;
   const { messages } = request;
-  run.add(messages, () => run.steps.admit({ messages, decisions: [], from: 'join' }));
+  run.add(messages, () =>
+    run.steps.admit({ messages, decisions: [], arrivedDuringRun: 'messages' }),
+  );
   return true;
 }
 

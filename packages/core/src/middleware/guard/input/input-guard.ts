@@ -87,7 +87,8 @@ export function inputGuardOf(name: string, check: InputCheck, options: GuardOpti
       const decisions = [...input.decisions];
       const clientTexts = clientTextsOf(decisions);
       // A decision during the run has nothing to check if it has no text.
-      if (input.from && !clientTexts.length && !input.messages.length) return next(input);
+      if (input.arrivedDuringRun && !clientTexts.length && !input.messages.length)
+        return next(input);
       const { messages } = await checkWithClientTexts(clientTexts, input, async (all) => ({
         ...all,
         messages: await allowed(all.messages, context),
