@@ -116,7 +116,7 @@ export class ChatEndpoint {
         this.#waiting.push(resolve);
         signal?.addEventListener('abort', () => reject(signal.reason as Error));
       });
-    return Response.json({ place: String(this.#told) });
+    return Response.json({ position: String(this.#told) });
   }
 
   /**

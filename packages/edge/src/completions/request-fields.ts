@@ -100,7 +100,7 @@ export function readStreaming(body: RequestBody): {
   return { stream: stream === true, includeUsage: given['include_usage'] === true };
 }
 
-/** Throws `INVALID_INPUT` for a field of another type. `path`: place of the object. */
+/** Throws `INVALID_INPUT` for a field of another type. `path`: path of the object, with a dot. */
 export function checkType(
   body: RequestBody,
   field: string,

@@ -37,12 +37,12 @@ export function readResponseFormat(
   if (type !== 'json_schema')
     throw invalidField(param, 'must be of the type "text", "json_object" or "json_schema"');
   const { name, schema } = fieldsOf(isChat ? named : format);
-  const place = isChat ? `${param}.json_schema` : param;
-  checkName(name, `${place}.name`);
+  const path = isChat ? `${param}.json_schema` : param;
+  checkName(name, `${path}.name`);
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
-    throw invalidField(`${place}.schema`, 'must be a JSON Schema');
+    throw invalidField(`${path}.schema`, 'must be a JSON Schema');
   }
-  return { schema: usableSchema(schema as JsonObject, `${place}.schema`, check) };
+  return { schema: usableSchema(schema as JsonObject, `${path}.schema`, check) };
 }
 
 function usableSchema(

@@ -50,7 +50,7 @@ export function fieldsOf(given: unknown): RequestBody {
   return Object(given) as RequestBody;
 }
 
-/** Throws `INVALID_INPUT` for a field with another name. `path`: place of the object. */
+/** Throws `INVALID_INPUT` for a field with another name. `path`: path of the object, with a dot. */
 export function checkNames(given: RequestBody, names: readonly string[], path = ''): void {
   const other = Object.keys(given).find((name) => given[name] != null && !names.includes(name));
   if (other !== undefined)

@@ -109,9 +109,9 @@ test('in a Durable Object, a waiting page is told about the message of an operat
   await talk.sendMessage({ text: 'Hi' });
   const changes = async (after: string): Promise<string> => {
     const response = await get(`/api/chat/${id}/changes?after=${after}`);
-    return ((await response.json()) as { place: string }).place;
+    return ((await response.json()) as { position: string }).position;
   };
-  // A page without a place gets one at once.
+  // A page without a position gets one at once.
   const first = await changes('');
   const told = changes(first);
   await talk.sendMessage({ text: 'More' });

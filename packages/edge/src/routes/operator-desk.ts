@@ -67,7 +67,7 @@ export interface OperatorDesk<Env = object> {
  *   is in a Durable Object. With `leave`, the agent answers again.
  * - `GET /api/chat/:id/changes?after=` is for the user's page, with the `authorize` of the endpoint. It
  *   waits up to 25 seconds for a message of an operator in a Durable Object. It answers
- *   `{ place }` for the next request, or 204 if there was none.
+ *   `{ position }` for the next request, or 204 if there was none.
  *
  * Throws `CONFIGURATION` without `authorize`.
  *

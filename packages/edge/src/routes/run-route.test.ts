@@ -216,11 +216,11 @@ test('a run in KV gives its session a title, closes its agent, and does not repe
   expect(settled).toBe(1);
   const { chats } = (await (await target.get('/api/chats', user)).json()) as { chats: object[] };
   expect(chats).toMatchObject([{ sessionId, title: 'What is one?' }]);
-  const places = [...text.matchAll(/^id: (.+)$/gm)].map(([, place]) => place!);
+  const ids = [...text.matchAll(/^id: (.+)$/gm)].map(([, id]) => id!);
   const [, run] = /"runId":"([^"]+)"/.exec(text)!;
-  expect(places.at(-1)).toMatch(new RegExp(`^${run!.slice(-8)}:\\d+$`));
+  expect(ids.at(-1)).toMatch(new RegExp(`^${run!.slice(-8)}:\\d+$`));
   const again = await target.post('/api/run', { sessionId, input: 'What is one?' }, user, {
-    'last-event-id': places[0]!,
+    'last-event-id': ids[0]!,
   });
   expect([again.status, await again.text(), model.requests.length]).toEqual([204, '', 1]);
 });

@@ -212,8 +212,8 @@ test('a reader that sends the last event id it has seen gets only the events aft
     string,
     string,
   ];
-  const from = (place: string): Promise<Response> =>
-    session.send(`/api/chat/${session.id}/stream`, { headers: { 'last-event-id': place } });
+  const from = (lastEventId: string): Promise<Response> =>
+    session.send(`/api/chat/${session.id}/stream`, { headers: { 'last-event-id': lastEventId } });
   const later = await Promise.all(
     Array.from({ length: Number(seen) }, (_, index) => from(`${run}:${index + 1}`)),
   );

@@ -5,7 +5,7 @@ import { newMessages } from './session-turn.ts';
 
 /** Request of the Worker that waits for a message of an operator. */
 export interface ChangesRequest extends Omit<SessionRequest, 'command'> {
-  /** Place that the client has seen. The request ends at once if there is a later one. */
+  /** Position that the client has seen. The request ends at once if there is a later one. */
   readonly after: string;
 }
 
@@ -20,7 +20,7 @@ export function announcedSession(Session: AgentSessionClass): AgentSessionClass 
   return class {
     readonly #session: InstanceType<AgentSessionClass>;
     readonly #waiting: Set<() => void> = new Set();
-    /** Another isolate may have missed messages, so its places are others. */
+    /** Another isolate may have missed messages, so its positions are others. */
     readonly #isolate = crypto.randomUUID().slice(0, 8);
     #messages = 0;
 
@@ -44,15 +44,15 @@ export function announcedSession(Session: AgentSessionClass): AgentSessionClass 
       await this.#session.alarm();
     }
 
-    get #place(): string {
+    get #position(): string {
       return `${this.#isolate}:${this.#messages}`;
     }
 
-    /** Answers with the present place, or with 204 if it stays the same. */
+    /** Answers with the present position, or with 204 if it stays the same. */
     async #changes({ after }: ChangesRequest): Promise<Response> {
-      if (after === this.#place) await this.#nextMessage();
-      if (after === this.#place) return new Response(null, { status: 204 });
-      return Response.json({ place: this.#place });
+      if (after === this.#position) await this.#nextMessage();
+      if (after === this.#position) return new Response(null, { status: 204 });
+      return Response.json({ position: this.#position });
     }
 
     #nextMessage(): Promise<void> {

@@ -82,13 +82,13 @@ export async function liveResponse(
   const batches = read();
   // A turn within its request cannot be replayed. Its `events` still have the id, so that a client
   // that lost its connection starts no second turn.
-  const hasPlace = format.kind === 'events' || (format.kind === 'ui' && !here);
+  const hasEventIds = format.kind === 'events' || (format.kind === 'ui' && !here);
   return streamResponse(format, {
     // A client that reconnects may have seen all events, so no opening batch may come.
     batches:
       waits || replay ? batches : await awaitOpening(batches, (batch) => opens(format, batch)),
     encode: (batch) => encode(batch),
-    place: (batch) => (live && hasPlace ? placeOf(live.stream, batch) : undefined),
+    eventId: (batch) => (live && hasEventIds ? eventIdOf(live.stream, batch) : undefined),
     keepAliveMs: settings.limits.keepAliveMs,
     // In a queue, a disconnected client does not stop the turn: other clients may still read it.
     onCancel: () => here?.onCancel(),
@@ -96,11 +96,11 @@ export async function liveResponse(
 }
 
 /**
- * Returns the id of the stream position after a batch: the end of the run's id, and the number of
+ * Returns the id of a batch for `Last-Event-ID`: the end of the run's id, and the number of
  * the last event. Events of agents that run as tools have another run id, but their `seq` counts
  * within this run.
  */
-function placeOf({ runId }: Pick<AgentStream, 'runId'>, batch: EventBatch): string {
+function eventIdOf({ runId }: Pick<AgentStream, 'runId'>, batch: EventBatch): string {
   return `${runId.slice(-8)}:${batch.at(-1)!.seq}`;
 }
 

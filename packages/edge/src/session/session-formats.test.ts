@@ -342,17 +342,17 @@ test('a client that returns to a run gets only the events after the last event i
   const words = 'one two three four';
   const session = open([[{ text: words }, { wait: rest.passed, text: ' five' }], 'Never.']);
   const seen = await leave(await session.run({ input: 'Count' }), 'four');
-  const place = [...seen.matchAll(/^id: (.+)$/gm)].at(-1)![1]!;
-  const [run, seq] = place.split(':') as [string, string];
+  const lastEventId = [...seen.matchAll(/^id: (.+)$/gm)].at(-1)![1]!;
+  const [run, seq] = lastEventId.split(':') as [string, string];
   const watch = (id?: string): Promise<Response> =>
     session.send(
       `/api/chat/${session.id}/stream?events=only`,
       id === undefined ? {} : { headers: { 'last-event-id': id } },
     );
   const again = [
-    await session.run({ input: 'Count' }, { 'last-event-id': place }),
+    await session.run({ input: 'Count' }, { 'last-event-id': lastEventId }),
     await session.run({}, { 'last-event-id': `${run}:${Number(seq) - 1}` }),
-    await watch(place),
+    await watch(lastEventId),
     await watch(),
     await watch('other:3'),
   ];
@@ -376,8 +376,10 @@ test('a client that returns to a run gets only the events after the last event i
     ]).toEqual([run, 'run-end', false]);
     expect(text).not.toContain('"systemPrompt"');
   }
-  await expect.poll(async () => (await watch(place)).status).toBe(204);
-  expect((await session.run({ input: 'Count' }, { 'last-event-id': place })).status).toBe(204);
+  await expect.poll(async () => (await watch(lastEventId)).status).toBe(204);
+  expect((await session.run({ input: 'Count' }, { 'last-event-id': lastEventId })).status).toBe(
+    204,
+  );
   expect(session.script.model.requests.length).toBe(1);
 });
 
@@ -401,10 +403,10 @@ test('a client can resume after an event of an agent that is called as a tool', 
     },
   );
   const seen = await leave(await session.run({ input: 'Help' }), 'Helping ');
-  const place = [...seen.matchAll(/^id: (.+)$/gm)].at(-1)![1]!;
+  const lastEventId = [...seen.matchAll(/^id: (.+)$/gm)].at(-1)![1]!;
   const own = eventsIn(seen)[0]!.runId;
-  expect(place.split(':')[0]).toBe(own.slice(-8));
-  const again = await session.run({}, { 'last-event-id': place });
+  expect(lastEventId.split(':')[0]).toBe(own.slice(-8));
+  const again = await session.run({}, { 'last-event-id': lastEventId });
   rest.open();
   const text = await again.text();
   expect(text).not.toContain('I ask.');

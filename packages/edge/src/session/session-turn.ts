@@ -6,7 +6,7 @@ import type { TakeTurnOptions, TurnInput, TurnRequest } from '../turn/chat-turn.
 import { withoutSystem } from '../completions/completion-messages.ts';
 import { reopenCalls } from './reopened-calls.ts';
 import { openAiOf } from './turn-format.ts';
-import { unknownResponse } from './turn-place.ts';
+import { unknownResponse } from './response-ref.ts';
 import { acceptDecisions, noDecision } from '../turn/decisions.ts';
 import type { HandlerSettings } from '../handler-options.ts';
 import { invalidField } from '../http/request-body.ts';
@@ -17,8 +17,8 @@ import { invalidField } from '../http/request-body.ts';
  */
 export type SessionTurnRequest =
   | TurnRequest
-  | (Place & { readonly kind: 'messages'; readonly messages: readonly Msg[] })
-  | (Place & {
+  | (ContinuePoint & { readonly kind: 'messages'; readonly messages: readonly Msg[] })
+  | (ContinuePoint & {
       readonly kind: 'decide';
       readonly decisions: readonly Decision[];
       /** Names of the request's fields with the decisions, for errors. */
@@ -26,8 +26,8 @@ export type SessionTurnRequest =
     })
   | { readonly kind: 'continue' };
 
-/** Place in the session from which a turn continues. */
-export interface Place {
+/** Point of a session from which a turn continues. */
+export interface ContinuePoint {
   /**
    * `inputOf` the turn that must be the last one of the session. Default: the turn continues from
    * any state.
@@ -37,7 +37,7 @@ export interface Place {
 
 /**
  * Reads the log, removes the messages that the turn replaces, and returns the agent's input. System
- * messages are used only at the beginning of a session, and in turns that name their place.
+ * messages are used only at the beginning of a session, and in turns that name such a point.
  */
 export async function beginTurn(
   agent: ReActAgent,
@@ -45,12 +45,12 @@ export async function beginTurn(
   settings: HandlerSettings,
   options: TakeTurnOptions = {},
 ): Promise<TurnInput> {
-  if ('after' in request) await openAiOf(settings).goTo(agent.memory, request);
+  if ('after' in request) await openAiOf(settings).goBackTo(agent.memory, request);
   // Reads the log in all cases, because `entitle` needs to know whether the session is new.
   const stored = await agent.memory.read();
   switch (request.kind) {
     case 'messages': {
-      // A client that names no place may repeat the beginning of the conversation.
+      // A client that names no point may repeat the beginning of the conversation.
       const isNew = !stored.length || request.after !== undefined;
       const messages = request.messages.filter(({ role }) => isNew || role !== 'system');
       if (!messages.length)
@@ -78,7 +78,7 @@ export async function resumeTurn(
   settings: HandlerSettings,
 ): Promise<TurnInput | undefined> {
   const { memory } = agent;
-  const request = withoutPlace(given);
+  const request = withoutPoint(given);
   const stored = await memory.read();
   const { openRun, ended, calls } = await lastRun(memory);
   const { type } = resumptionOf({ messages: stored, openRun });
@@ -140,10 +140,10 @@ export function checkFirst(request: SessionTurnRequest): void {
 }
 
 /**
- * Removes the place, which was checked when the turn began. The turn itself may have changed the
+ * Removes the point, which was checked when the turn began. The turn itself may have changed the
  * session since then.
  */
-function withoutPlace(request: SessionTurnRequest): SessionTurnRequest {
+function withoutPoint(request: SessionTurnRequest): SessionTurnRequest {
   if (!('after' in request)) return request;
   const { after: _after, ...rest } = request;
   return rest;

@@ -14,7 +14,7 @@ import { checkMessageId, isMessageId, readUserMessage } from './user-message.ts'
  * - `message`: a new message, or an edited earlier message. `decisions`: decisions in the last
  *   assistant message that the client may not have sent before.
  * - `regenerate`: a new answer to the posted message, or to the user message before the message
- *   with the id `place`. Without either, a new answer to the last stored user message.
+ *   with the id `messageId`. Without either, a new answer to the last stored user message.
  * - `decisions`: decisions about pending tool calls, with which the agent continues.
  */
 export type TurnRequest =
@@ -23,7 +23,7 @@ export type TurnRequest =
       readonly message: Msg;
       readonly decisions?: readonly Decision[];
     }
-  | { readonly kind: 'regenerate'; readonly message?: Msg; readonly place?: string | undefined }
+  | { readonly kind: 'regenerate'; readonly message?: Msg; readonly messageId?: string | undefined }
   | {
       readonly kind: 'decisions';
       readonly decisions: readonly Decision[];
@@ -47,7 +47,7 @@ export function readTurnRequest(body: RequestBody, limits: EdgeLimits): TurnRequ
     const last = messages.findLast((message) => Object(message).role === 'user');
     if (typeof Object(last).id === 'string')
       return { kind: 'regenerate', message: readUserMessage(last) };
-    return { kind: 'regenerate', place: messageId };
+    return { kind: 'regenerate', messageId };
   }
   // After the assistant message there may be a user message that was refused because tool calls
   // were pending.
@@ -132,8 +132,8 @@ function questionAt(
 ): number {
   const { message } = request;
   if (!message) {
-    const place = request.kind === 'regenerate' ? request.place : undefined;
-    const at = stored.findLastIndex(({ id }) => place === undefined || id === place);
+    const messageId = request.kind === 'regenerate' ? request.messageId : undefined;
+    const at = stored.findLastIndex(({ id }) => messageId === undefined || id === messageId);
     const index = stored.slice(0, at + 1).findLastIndex(isQuestion);
     if (index < 0) throw noQuestion();
     return index;

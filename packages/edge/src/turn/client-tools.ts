@@ -94,18 +94,18 @@ function readTool(given: unknown, param: string, api: OpenAiApi): Tool {
   const declared = fieldsOf(given);
   if (declared['type'] !== 'function') throw invalidField(param, 'must be of the type "function"');
   const { name, description = '', parameters, strict } = functionOf(declared, api);
-  const place = api === 'completions' ? `${param}.function` : param;
+  const path = api === 'completions' ? `${param}.function` : param;
   if (api === 'responses') refuseToolFields(declared, param);
-  checkName(name, `${place}.name`);
+  checkName(name, `${path}.name`);
   if (typeof (description ?? '') !== 'string')
-    throw invalidField(`${place}.description`, 'must be a text');
+    throw invalidField(`${path}.description`, 'must be a text');
   if (strict != null && typeof strict !== 'boolean')
-    throw invalidField(`${place}.strict`, 'must be a boolean');
+    throw invalidField(`${path}.strict`, 'must be a boolean');
   try {
     return tool({
       name,
       description: (description as string | null) ?? '',
-      input: toObjectSchema(parameters, `${place}.parameters`),
+      input: toObjectSchema(parameters, `${path}.parameters`),
       ...(typeof strict === 'boolean' && { strict }),
     });
   } catch (cause) {

@@ -12,10 +12,10 @@ export interface EventStreamOptions {
   readonly batches: AsyncIterator<EventBatch>;
   readonly encode: EncodeBatch;
   /**
-   * Function that returns the id of the stream position after a batch. A client that reconnects
-   * sends this id as `Last-Event-ID`.
+   * Function that returns the id of a batch. A client that reconnects sends the last id as
+   * `Last-Event-ID`.
    */
-  readonly place?: (batch: EventBatch) => string | undefined;
+  readonly eventId?: (batch: EventBatch) => string | undefined;
   /** Maximum time without data, in milliseconds. */
   readonly keepAliveMs: number;
   /** Called when the client disconnects. */
@@ -30,7 +30,7 @@ export interface EventStreamOptions {
  * failed run. `isObject`: the body is an object that grows.
  */
 function eventStream(
-  { batches, encode, place, keepAliveMs, onCancel, onError }: EventStreamOptions,
+  { batches, encode, eventId, keepAliveMs, onCancel, onError }: EventStreamOptions,
   isObject: boolean,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
@@ -40,7 +40,7 @@ function eventStream(
 
   const textOf = (batch: EventBatch): string => {
     const text = encode(withPublicErrors(batch)).map(toText).join('');
-    const id = text && place?.(batch);
+    const id = text && eventId?.(batch);
     return id ? `${text.slice(0, -1)}id: ${id}\n\n` : text;
   };
 

@@ -51,11 +51,11 @@ async function follow(
   const { ask } = routesOf(path, () => latest().options);
   const channel = channelOf(path);
   signal.addEventListener('abort', () => channel.close());
-  for (let place = ''; !signal.aborted; await visible(signal)) {
+  for (let position = ''; !signal.aborted; await visible(signal)) {
     try {
-      const answer = await ask(`${path}/changes?after=${place}`, { signal });
+      const answer = await ask(`${path}/changes?after=${position}`, { signal });
       if (answer.status === 204) continue;
-      ({ place } = (await answer.json()) as { readonly place: string });
+      ({ position } = (await answer.json()) as { readonly position: string });
     } catch {
       await pause(retryMs, signal);
     }

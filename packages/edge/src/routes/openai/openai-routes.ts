@@ -13,9 +13,9 @@ import type { HandlerSettings, SettingsRoute } from '../../handler-options.ts';
 import type { Route } from '../../http/endpoint.ts';
 import type { RequestBody } from '../../http/request-body.ts';
 import type { LiveTurn } from '../../session/live-turn.ts';
-import { formatOfTurn, goToPlace } from '../../session/turn-place.ts';
+import { formatOfTurn, goBackTo } from '../../session/response-ref.ts';
 import type { EncodeBatch } from '../../turn/event-stream.ts';
-import type { Place } from '../../session/session-turn.ts';
+import type { ContinuePoint } from '../../session/session-turn.ts';
 import { completionsRoute } from './completions-route.ts';
 import { modelsRoute } from './models-route.ts';
 import { noStoredResponse, responsesRoute } from './responses-route.ts';
@@ -36,8 +36,8 @@ export interface OpenAiRoutes {
   ) => Promise<Response>;
   /** Creates an encoder for a streamed answer. Without a turn, the stream has only an error. */
   readonly encoder: (live: LiveTurn | undefined, format: OpenAiFormat) => Promise<EncodeBatch>;
-  /** Moves a session to the place from which a turn continues. See `goToPlace`. */
-  readonly goTo: (memory: Memory, place: Place) => Promise<void>;
+  /** Goes back to the point of a session from which a turn continues. See `goBackTo`. */
+  readonly goBackTo: (memory: Memory, point: ContinuePoint) => Promise<void>;
 }
 
 /**
@@ -80,6 +80,6 @@ export function openAiRoutes(options: OpenAiRoutesOptions = {}): OpenAiRoutes {
       if (!live) return answerEncoder(format, undefined);
       return answerEncoder(await formatOfTurn(live, format), live.call);
     },
-    goTo: goToPlace,
+    goBackTo,
   };
 }

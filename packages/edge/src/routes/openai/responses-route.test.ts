@@ -586,7 +586,7 @@ test('a queued turn is a stream that begins later, with the tools of its client'
   expect(bound.model.requests[1]).toMatchObject({ temperature: 0.5, tools: [{ name: 'weather' }] });
 });
 
-test('a queued turn whose place was taken ends its stream with an error', async () => {
+test('a queued turn that another turn has overtaken ends its stream with an error', async () => {
   let release!: () => void;
   const rest = new Promise<void>((resolve) => (release = resolve));
   const bound = boundEndpoint('Durable Object', ['One.', [{ wait: rest, text: 'Two.' }]]);

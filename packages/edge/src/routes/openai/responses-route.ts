@@ -7,7 +7,8 @@ import { checkResponseFields, repeatedFields } from '../../completions/request-f
 import type { EdgeEnv, EdgeLimits, HandlerSettings } from '../../handler-options.ts';
 import { invalidField } from '../../http/request-body.ts';
 import type { RequestBody } from '../../http/request-body.ts';
-import { readResponseId, responseId } from '../../session/turn-place.ts';
+import { readResponseId, responseId } from '../../session/response-ref.ts';
+import type { ContinuePoint } from '../../session/session-turn.ts';
 import { checkSession } from '../../turn/session.ts';
 import { answerInSession, answerOnce, sessionHeader } from './openai-answer.ts';
 import type { OpenAiSettings } from '../../completions/openai-options.ts';
@@ -34,8 +35,8 @@ export async function responsesRoute(
   const request = await readRequest(c, settings, own, 'responses');
   const { body, stream, answer } = request;
   checkResponseFields(body, own.thinking);
-  const place = readPlace(body, c.req.header(sessionHeader));
-  const posted = readInput(body, limits, place !== undefined);
+  const session = readSession(body, c.req.header(sessionHeader));
+  const posted = readInput(body, limits, session !== undefined);
   const formatOf = (id: string) =>
     ({
       kind: 'response',
@@ -43,15 +44,15 @@ export async function responsesRoute(
       response: {
         ...answer,
         id,
-        request: { ...repeatedFields(body), store: place !== undefined },
+        request: { ...repeatedFields(body), store: session !== undefined },
       },
     }) as const;
-  if (!place) {
+  if (!session) {
     const id = `resp_${crypto.randomUUID()}`;
     const paramOf = itemNames(body['input']);
     return answerOnce(c, settings, { ...request, format: formatOf(id), posted, paramOf, id });
   }
-  const { sessionId, after } = place;
+  const { sessionId, after } = session;
   const turnRequest = { ...readTurnRequest(body, posted), ...(after !== undefined && { after }) };
   const format = formatOf(responseId(sessionId, turnRequest));
   return answerInSession(c, settings, { ...request, format, sessionId, turnRequest });
@@ -65,21 +66,20 @@ export function noStoredResponse(c: Context<EdgeEnv>): never {
   );
 }
 
-interface SessionPlace {
+interface RequestSession extends ContinuePoint {
   readonly sessionId: string;
-  readonly after?: string;
 }
 
 /** Returns the session of a request, or `undefined` for a request without one. */
-function readPlace(body: RequestBody, header: string | undefined): SessionPlace | undefined {
+function readSession(body: RequestBody, header: string | undefined): RequestSession | undefined {
   const { previous_response_id: previous, store } = body;
   const named = header === undefined ? undefined : { sessionId: checkSession(header) };
-  const place = typeof previous === 'string' ? readResponseId(previous) : named;
-  if (!place) return store === true ? { sessionId: crypto.randomUUID() } : undefined;
+  const session = typeof previous === 'string' ? readResponseId(previous) : named;
+  if (!session) return store === true ? { sessionId: crypto.randomUUID() } : undefined;
   if (store === false) throw invalidField('store', 'cannot be false: the session is stored');
-  if (named && named.sessionId !== place.sessionId)
+  if (named && named.sessionId !== session.sessionId)
     throw invalidField('previous_response_id', 'is a response of another session');
-  return place;
+  return session;
 }
 
 /**

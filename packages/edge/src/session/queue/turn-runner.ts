@@ -109,7 +109,7 @@ export class TurnRunner {
     return liveResponse(waits ? opened : await opened, { format, settings });
   }
 
-  /** Returns the events of the running turn from the client's place on, or 204 without a turn. */
+  /** Returns the events of the running turn after the client's last one, or 204 without a turn. */
   async stream({ lastEventId, format }: Command<'stream'>): Promise<Response> {
     const live = await this.wake()?.catch(() => undefined);
     if (!live) return noContent();

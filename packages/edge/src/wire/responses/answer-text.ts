@@ -41,8 +41,8 @@ function citationsIn(blocks: readonly ContentBlock[], text: string): readonly Ur
   for (const source of blocks.flatMap(sourcesOf)) {
     if (source.type !== 'url' || citations.has(source.url)) continue;
     const { url, title = url } = source;
-    const place = { start_index: text.length, end_index: text.length };
-    citations.set(url, { type: 'url_citation', url, title, ...place });
+    const range = { start_index: text.length, end_index: text.length };
+    citations.set(url, { type: 'url_citation', url, title, ...range });
   }
   return [...citations.values()];
 }

@@ -1,26 +1,27 @@
+import type { ItemRef } from './response-event.ts';
 import type { ResponseFunctionCall } from './response-object.ts';
-import type { Emit, ItemPlace } from './text-item.ts';
+import type { Emit } from './text-item.ts';
 
 /** A call of one of the client's tools that is being streamed. */
 export class CallItem {
   /** Arguments that were sent so far, as JSON text. */
   text = '';
   isOpen = true;
-  readonly #place: ItemPlace;
+  readonly #ref: ItemRef;
   readonly #emit: Emit;
   readonly #call: { readonly call_id: string; readonly name: string };
 
-  constructor(callId: string, name: string, place: ItemPlace, emit: Emit) {
+  constructor(callId: string, name: string, ref: ItemRef, emit: Emit) {
     this.#call = { call_id: callId, name };
-    this.#place = place;
+    this.#ref = ref;
     this.#emit = emit;
-    emit({ type: 'response.output_item.added', output_index: place.index, item: this.item });
+    emit({ type: 'response.output_item.added', output_index: ref.output_index, item: this.item });
   }
 
   get item(): ResponseFunctionCall {
     return {
       type: 'function_call',
-      id: this.#place.id,
+      id: this.#ref.item_id,
       status: this.isOpen ? 'in_progress' : 'completed',
       ...this.#call,
       arguments: this.text,
@@ -31,18 +32,14 @@ export class CallItem {
     this.text += delta;
     if (!delta) return;
     const type = 'response.function_call_arguments.delta';
-    this.#emit({ type, ...this.#at, delta });
+    this.#emit({ type, ...this.#ref, delta });
   }
 
   close(): void {
     const type = 'response.function_call_arguments.done';
-    this.#emit({ type, ...this.#at, name: this.#call.name, arguments: this.text });
+    this.#emit({ type, ...this.#ref, name: this.#call.name, arguments: this.text });
     this.isOpen = false;
     const { item } = this;
-    this.#emit({ type: 'response.output_item.done', output_index: this.#place.index, item });
-  }
-
-  get #at(): { readonly item_id: string; readonly output_index: number } {
-    return { item_id: this.#place.id, output_index: this.#place.index };
+    this.#emit({ type: 'response.output_item.done', output_index: this.#ref.output_index, item });
   }
 }

@@ -7,17 +7,18 @@ import type {
   UrlCitation,
 } from './response-object.ts';
 
-interface Place {
+/** Names an item of a stream, in its events. */
+export interface ItemRef {
   readonly item_id: string;
   /** Index of the item in the response's `output`. */
   readonly output_index: number;
 }
 
-interface TextPlace extends Place {
+interface TextRef extends ItemRef {
   readonly content_index: number;
 }
 
-interface SummaryPlace extends Place {
+interface SummaryRef extends ItemRef {
   readonly summary_index: number;
 }
 
@@ -37,45 +38,45 @@ export type UnnumberedEvent =
       readonly output_index: number;
       readonly item: ResponseItem;
     }
-  | (TextPlace & {
+  | (TextRef & {
       readonly type: 'response.content_part.added' | 'response.content_part.done';
       readonly part: ResponseText;
     })
-  | (TextPlace & {
+  | (TextRef & {
       readonly type: 'response.output_text.delta';
       readonly delta: string;
       readonly logprobs: readonly never[];
     })
-  | (TextPlace & {
+  | (TextRef & {
       readonly type: 'response.output_text.done';
       readonly text: string;
       readonly logprobs: readonly never[];
     })
-  | (TextPlace & {
+  | (TextRef & {
       readonly type: 'response.output_text.annotation.added';
       readonly annotation: UrlCitation;
       /** Index of the annotation in its text. */
       readonly annotation_index: number;
     })
-  | (SummaryPlace & {
+  | (SummaryRef & {
       readonly type:
         | 'response.reasoning_summary_part.added'
         | 'response.reasoning_summary_part.done';
       readonly part: ResponseSummary;
     })
-  | (SummaryPlace & {
+  | (SummaryRef & {
       readonly type: 'response.reasoning_summary_text.delta';
       readonly delta: string;
     })
-  | (SummaryPlace & {
+  | (SummaryRef & {
       readonly type: 'response.reasoning_summary_text.done';
       readonly text: string;
     })
-  | (Place & {
+  | (ItemRef & {
       readonly type: 'response.function_call_arguments.delta';
       readonly delta: string;
     })
-  | (Place &
+  | (ItemRef &
       Pick<ResponseFunctionCall, 'name'> & {
         readonly type: 'response.function_call_arguments.done';
         readonly arguments: string;
@@ -108,14 +109,14 @@ export type ResponseEvent = UnnumberedEvent & { readonly sequence_number: number
  */
 export function pushJoined(events: UnnumberedEvent[], event: UnnumberedEvent): void {
   const last = events.at(-1);
-  if (last && 'delta' in last && 'delta' in event && isSamePlace(last, event))
+  if (last && 'delta' in last && 'delta' in event && isSameText(last, event))
     events[events.length - 1] = { ...last, delta: last.delta + event.delta };
   else events.push(event);
 }
 
-function isSamePlace(last: UnnumberedEvent & Place, event: UnnumberedEvent & Place): boolean {
-  const partOf = (place: object): unknown =>
-    'content_index' in place ? place.content_index : Object(place).summary_index;
+function isSameText(last: UnnumberedEvent & ItemRef, event: UnnumberedEvent & ItemRef): boolean {
+  const partOf = (each: object): unknown =>
+    'content_index' in each ? each.content_index : Object(each).summary_index;
   return (
     last.type === event.type && last.item_id === event.item_id && partOf(last) === partOf(event)
   );

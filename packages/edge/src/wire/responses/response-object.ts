@@ -4,7 +4,7 @@ import type { JsonObject } from '@isoloop/core';
 export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete';
 
 /**
- * A page that the text cites. Both places are at the end of the text, because models do not say
+ * A page that the text cites. Both indexes are at the end of the text, because models do not say
  * which part of the text cites the page.
  */
 export interface UrlCitation {

@@ -6,11 +6,10 @@ import type { AnswerText } from './answer-text.ts';
 import { CallItem } from './call-item.ts';
 import { finishedResponse, itemStatus, phaseOf } from './finished-response.ts';
 import { pushJoined } from './response-event.ts';
-import type { ResponseEvent, UnnumberedEvent } from './response-event.ts';
+import type { ItemRef, ResponseEvent, UnnumberedEvent } from './response-event.ts';
 import { itemId, responseObject } from './response-object.ts';
 import type { ResponseItem, ResponseObject, ResponseOptions } from './response-object.ts';
 import { TextItem } from './text-item.ts';
-import type { ItemPlace } from './text-item.ts';
 
 export interface ResponsesEncoderOptions extends ResponseOptions {
   /**
@@ -119,7 +118,7 @@ class Encoder {
     if (known) return known;
     this.#endThinking();
     const emit = this.#emit.bind(this);
-    const call = new CallItem(toolUseId, name, this.#place('function_call'), emit);
+    const call = new CallItem(toolUseId, name, this.#newRef('function_call'), emit);
     this.#items.push(call);
     this.#calls.set(toolUseId, call);
     return call;
@@ -221,14 +220,14 @@ class Encoder {
   }
 
   #addText(type: TextItem['type']): TextItem {
-    const item = new TextItem(type, this.#place(type), this.#emit.bind(this));
+    const item = new TextItem(type, this.#newRef(type), this.#emit.bind(this));
     this.#items.push(item);
     return item;
   }
 
-  #place(type: ResponseItem['type']): ItemPlace {
+  #newRef(type: ResponseItem['type']): ItemRef {
     const index = this.#items.length;
-    return { id: itemId(type, this.#options.id, index), index };
+    return { item_id: itemId(type, this.#options.id, index), output_index: index };
   }
 
   #emit(event: UnnumberedEvent): void {

@@ -1,6 +1,6 @@
 import { messageIdOf } from '@isoloop/core/adapter';
 import type { AnswerText } from './answer-text.ts';
-import type { UnnumberedEvent } from './response-event.ts';
+import type { ItemRef, UnnumberedEvent } from './response-event.ts';
 import { outputText } from './response-object.ts';
 import type {
   ResponseMessage,
@@ -10,12 +10,6 @@ import type {
 } from './response-object.ts';
 
 export type Emit = (event: UnnumberedEvent) => void;
-
-export interface ItemPlace {
-  readonly id: string;
-  /** Index of the item in the stream. */
-  readonly index: number;
-}
 
 interface Part {
   readonly blockId: string;
@@ -28,17 +22,17 @@ export class TextItem {
   readonly type: 'message' | 'reasoning';
   /** Whether the item belongs to a reply that was discarded. */
   isDiscarded = false;
-  readonly #place: ItemPlace;
+  readonly #ref: ItemRef;
   readonly #emit: Emit;
   readonly #parts: Part[] = [];
   #status: ResponseStatus = 'in_progress';
   #phase: ResponseMessage['phase'];
 
-  constructor(type: 'message' | 'reasoning', place: ItemPlace, emit: Emit) {
+  constructor(type: 'message' | 'reasoning', ref: ItemRef, emit: Emit) {
     this.type = type;
-    this.#place = place;
+    this.#ref = ref;
     this.#emit = emit;
-    emit({ type: 'response.output_item.added', output_index: place.index, item: this.item });
+    emit({ type: 'response.output_item.added', output_index: ref.output_index, item: this.item });
   }
 
   get isOpen(): boolean {
@@ -50,7 +44,7 @@ export class TextItem {
   }
 
   get item(): ResponseMessage | ResponseReasoning {
-    const { id } = this.#place;
+    const id = this.#ref.item_id;
     const status = this.#status;
     if (this.type === 'reasoning') {
       return { type: 'reasoning', id, status, summary: this.texts.map(summaryText) };
@@ -73,10 +67,10 @@ export class TextItem {
     part.text += delta;
     if (this.type === 'message') {
       const type = 'response.output_text.delta';
-      this.#emit({ type, ...this.#at, content_index: index, delta, logprobs: [] });
+      this.#emit({ type, ...this.#ref, content_index: index, delta, logprobs: [] });
     } else {
       const type = 'response.reasoning_summary_text.delta';
-      this.#emit({ type, ...this.#at, summary_index: index, delta });
+      this.#emit({ type, ...this.#ref, summary_index: index, delta });
     }
   }
 
@@ -100,8 +94,8 @@ export class TextItem {
       this.#parts[index]!.annotations = annotations;
       for (const [number, annotation] of annotations.entries()) {
         const type = 'response.output_text.annotation.added';
-        const place = { ...this.#at, content_index: index, annotation_index: number };
-        this.#emit({ type, ...place, annotation });
+        const ref = { ...this.#ref, content_index: index, annotation_index: number };
+        this.#emit({ type, ...ref, annotation });
       }
     }
   }
@@ -110,21 +104,17 @@ export class TextItem {
     for (const [index, { text, annotations }] of this.#parts.entries()) {
       if (this.type === 'message') {
         const type = 'response.output_text.done';
-        this.#emit({ type, ...this.#at, content_index: index, text, logprobs: [] });
+        this.#emit({ type, ...this.#ref, content_index: index, text, logprobs: [] });
       } else {
         const type = 'response.reasoning_summary_text.done';
-        this.#emit({ type, ...this.#at, summary_index: index, text });
+        this.#emit({ type, ...this.#ref, summary_index: index, text });
       }
       this.#emitPart('done', index, text, annotations);
     }
     this.#status = status;
     this.#phase = phase;
     const { item } = this;
-    this.#emit({ type: 'response.output_item.done', output_index: this.#place.index, item });
-  }
-
-  get #at(): { readonly item_id: string; readonly output_index: number } {
-    return { item_id: this.#place.id, output_index: this.#place.index };
+    this.#emit({ type: 'response.output_item.done', output_index: this.#ref.output_index, item });
   }
 
   #emitPart(
@@ -135,10 +125,10 @@ export class TextItem {
   ): void {
     if (this.type === 'message') {
       const type = `response.content_part.${step}` as const;
-      this.#emit({ type, ...this.#at, content_index: index, part: outputText(text, annotations) });
+      this.#emit({ type, ...this.#ref, content_index: index, part: outputText(text, annotations) });
     } else {
       const type = `response.reasoning_summary_part.${step}` as const;
-      this.#emit({ type, ...this.#at, summary_index: index, part: summaryText(text) });
+      this.#emit({ type, ...this.#ref, summary_index: index, part: summaryText(text) });
     }
   }
 }

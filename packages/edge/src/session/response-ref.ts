@@ -2,7 +2,7 @@ import { AgentError, toolResultsOf } from '@isoloop/core';
 import type { Memory, Msg } from '@isoloop/core';
 import { metadataOf, isQuestion } from '@isoloop/core/adapter';
 import { hasAnswer } from './reopened-calls.ts';
-import type { Place, SessionTurnRequest } from './session-turn.ts';
+import type { ContinuePoint, SessionTurnRequest } from './session-turn.ts';
 import type { OpenAiFormat } from '../completions/completion-answer.ts';
 import { hasOutput } from '../turn/event-stream.ts';
 import { checkSession } from '../turn/session.ts';
@@ -25,19 +25,19 @@ export function isInput(message: Msg, input: string): boolean {
 }
 
 /**
- * Moves the session to the place from which a turn continues: removes later turns from the log if
- * all of them failed. Throws `NOT_FOUND` if the log does not have the input that the turn names.
+ * Goes back to the point from which a turn continues: removes later turns from the log if all of
+ * them failed. Throws `NOT_FOUND` if the log does not have the input that the turn names.
  * Throws `SESSION_CONFLICT` if a later turn has an answer or is still running.
  */
-export async function goToPlace(memory: Memory, { after }: Place): Promise<void> {
+export async function goBackTo(memory: Memory, { after }: ContinuePoint): Promise<void> {
   if (after === undefined) return;
   const stored = await memory.read();
-  const place = stored.findLastIndex((message) => isInput(message, after));
-  if (place < 0) throw unknownResponse();
+  const index = stored.findLastIndex((message) => isInput(message, after));
+  if (index < 0) throw unknownResponse();
   // A run adds its id to its input, and to messages that it received while it ran.
-  const { runId } = metadataOf(stored[place]!);
-  const isLater = (message: Msg, index: number): boolean =>
-    index > place &&
+  const { runId } = metadataOf(stored[index]!);
+  const isLater = (message: Msg, at: number): boolean =>
+    at > index &&
     isQuestion(message) &&
     (runId === undefined || metadataOf(message).runId !== runId);
   const next = stored.findIndex(isLater);
@@ -61,8 +61,8 @@ export function unknownResponse(): AgentError {
   );
 }
 
-/** Part of a session that the id of a response names. */
-export interface ResponsePlace {
+/** What the id of a stored response names. */
+export interface ResponseRef {
   readonly sessionId: string;
   /** `inputOf` the turn of the response. */
   readonly after: string;
@@ -83,10 +83,10 @@ function idOf(sessionId: string, after: string, ...rest: readonly string[]): str
 }
 
 /** Reads the id of a stored response. Throws `NOT_FOUND` for any other id. */
-export function readResponseId(id: string): ResponsePlace {
-  const place = /^resp_[\w-]+$/.test(id) ? decode(id.slice(5)) : undefined;
-  if (!Array.isArray(place) || place.length < 2) throw unknownResponse();
-  const [sessionId, after] = place as readonly unknown[];
+export function readResponseId(id: string): ResponseRef {
+  const ref = /^resp_[\w-]+$/.test(id) ? decode(id.slice(5)) : undefined;
+  if (!Array.isArray(ref) || ref.length < 2) throw unknownResponse();
+  const [sessionId, after] = ref as readonly unknown[];
   if (typeof after !== 'string' || !after) throw unknownResponse();
   return { sessionId: checkSession(sessionId), after };
 }
@@ -94,7 +94,7 @@ export function readResponseId(id: string): ResponsePlace {
 /**
  * Returns the format for an answer of the given turn. The answer that a repeated request gets
  * belongs to an earlier turn, and has the id of that turn's response. If the log does not have the
- * turn's input, for example because a guard rejected it, the id names the place before the turn.
+ * turn's input, for example because a guard rejected it, the id names the point before the turn.
  * Waits until the answer begins or ends, because the log has the turn's input only then.
  */
 export async function formatOfTurn(
