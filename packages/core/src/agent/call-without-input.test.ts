@@ -300,6 +300,7 @@ test.each(tries)(
     const first = open([reply]);
     const answer: AgentResult = await first.agent.call('Why?', { output });
     expect(answer.output).toEqual({ n: 4 });
+    expect(answer.message.metadata).toMatchObject({ output: { n: 4 }, outputJson: { n: 2 } });
     const store = new MemoryStore();
     await leave(store, asked, message(answer.message), begun);
     const { agent, model } = open([], { store });

@@ -12,6 +12,10 @@ export interface MessageMetadata {
   readonly partial?: string;
   /** Why the run ended with this message, if the model did not write the message as its answer. */
   readonly reason?: string;
+  /** The output of an answer that passed the schema, as JSON. */
+  readonly output?: JsonValue;
+  /** The JSON that the model wrote for `output`, if the schema changed it. */
+  readonly outputJson?: JsonValue;
   /** Why the model ended the reply, in the provider's words. */
   readonly finishReason?: string;
   /** Tokens of the request and the reply: a `Usage`. */

@@ -40,7 +40,7 @@ export interface StructuredOptions {
  * Schema, or plain JSON Schema. Plain JSON Schema is not validated.
  *
  * The text of the stored answer is the value as JSON, and `metadata.output` is the value. If the
- * schema changes values, `metadata.given` is the JSON that the model wrote. The messages that led
+ * schema changes values, `metadata.outputJson` is the JSON that the model wrote. The messages that led
  * to the value are removed from the session log. Throws `CONFIGURATION` for an invalid schema or
  * option.
  *

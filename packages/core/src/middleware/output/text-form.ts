@@ -5,11 +5,11 @@ import { textOf, type Msg } from '../../message/msg.ts';
 import { systemTextAdder } from '../../message/system-message.ts';
 import { formatInstruction } from '../../schema/output-format.ts';
 import type { Schema, Validation } from '../../schema/schema.ts';
-import type { AnswerParts, Found, ValueForm } from './value-mode.ts';
+import type { AnswerParts, ParsedOutput, ValueForm } from './value-mode.ts';
 
 /** A value that was found in a reply. */
 interface Candidate {
-  readonly given: JsonValue;
+  readonly json: JsonValue;
   /**
    * Part of the reply that contains the value. Absent if the text of the answer is the value as
    * JSON.
@@ -80,27 +80,27 @@ async function readText(
   schema: Schema<unknown>,
   format: TextFormat,
   text: string,
-): Promise<Validation<Found>> {
-  let first: Validation<Found> | undefined;
+): Promise<Validation<ParsedOutput>> {
+  let first: Validation<ParsedOutput> | undefined;
   for (const candidate of format.read(text)) {
     const checked = await checkCandidate(schema, candidate);
     if (checked.ok) return checked;
     first ??= checked;
   }
-  const given = text.trim();
+  const json = text.trim();
   // If the schema asks for a string, the model may answer without quotes.
-  if (!first && given && schema.jsonSchema['type'] === 'string')
-    return checkCandidate(schema, { given });
+  if (!first && json && schema.jsonSchema['type'] === 'string')
+    return checkCandidate(schema, { json });
   return first ?? { ok: false, issues: [`it is not valid ${format.name}`] };
 }
 
 async function checkCandidate(
   schema: Schema<unknown>,
   candidate: Candidate,
-): Promise<Validation<Found>> {
-  const issue = shapeIssue(schema.jsonSchema['type'], candidate.given);
+): Promise<Validation<ParsedOutput>> {
+  const issue = shapeIssue(schema.jsonSchema['type'], candidate.json);
   if (issue) return { ok: false, issues: [issue] };
-  const checked = await schema.validate(candidate.given);
+  const checked = await schema.validate(candidate.json);
   return checked.ok ? { ok: true, value: { ...candidate, value: checked.value } } : checked;
 }
 
@@ -108,9 +108,9 @@ async function checkCandidate(
  * Returns an issue if the schema asks for an object or an array and the value is another type.
  * For a schema given as plain JSON Schema, this is the only check of the value.
  */
-function shapeIssue(type: JsonValue | undefined, given: JsonValue): string | undefined {
-  const isArray = Array.isArray(given);
-  if (type === 'object' && (!isObjectOrArray(given) || isArray)) return 'it is not an object';
+function shapeIssue(type: JsonValue | undefined, json: JsonValue): string | undefined {
+  const isArray = Array.isArray(json);
+  if (type === 'object' && (!isObjectOrArray(json) || isArray)) return 'it is not an object';
   return type === 'array' && !isArray ? 'it is not an array' : undefined;
 }
 
@@ -119,8 +119,8 @@ export const jsonText: TextFormat = {
   name: 'JSON',
   *read(text) {
     for (const part of [text, ...fenced(text), bracketed(text)]) {
-      const given = parseJson(part);
-      if (given !== undefined) yield { given };
+      const json = parseJson(part);
+      if (json !== undefined) yield { json };
     }
   },
 };
@@ -134,8 +134,8 @@ export function yamlText(parse: (text: string) => unknown): TextFormat {
     name: 'YAML',
     *read(text) {
       for (const part of [text, ...fenced(text)]) {
-        const given = tryParse(parse, part);
-        if (given !== undefined) yield { given, text: part };
+        const json = tryParse(parse, part);
+        if (json !== undefined) yield { json, text: part };
       }
     },
   };

@@ -9,7 +9,7 @@ test('asArguments() uses the schema of an object directly as the schema of the a
   expect(args.jsonSchema).toEqual(schema.jsonSchema);
   expect(await args.validate({ city: ' Rome ' })).toEqual({
     ok: true,
-    value: { value: { city: 'Rome' }, given: { city: ' Rome ' } },
+    value: { value: { city: 'Rome' }, json: { city: ' Rome ' } },
   });
   expect(await args.validate({ city: 1 })).toMatchObject({
     ok: false,
@@ -27,7 +27,7 @@ test('asArguments() wraps any other value in an object', async () => {
   });
   expect(await args.validate({ response: ['a'] })).toEqual({
     ok: true,
-    value: { value: ['a'], given: ['a'] },
+    value: { value: ['a'], json: ['a'] },
   });
   for (const input of [['a'], {}, null, 'a']) {
     expect(await args.validate(input)).toEqual({ ok: false, issues: ['response: it is missing'] });

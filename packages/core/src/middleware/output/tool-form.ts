@@ -6,7 +6,7 @@ import { omitUndefined, type JsonObject, type JsonValue } from '../../message/js
 import { outputToolName, wrappedName } from '../../schema/output-format.ts';
 import { objectInput, type Schema, type Validation } from '../../schema/schema.ts';
 import type { Tool } from '../../tool/tool.ts';
-import type { AnswerParts, Found, ValueForm } from './value-mode.ts';
+import type { AnswerParts, ParsedOutput, ValueForm } from './value-mode.ts';
 
 /**
  * Gets the value from the arguments of a tool, which it adds to the run (AgentScope:
@@ -21,21 +21,21 @@ export function toolForm(
   const input = asArguments(schema);
   const reminder = `Give your answer now: call "${outputToolName}".`;
   const forced = forceTool && { toolChoice: { name: outputToolName } };
-  let found: Found | undefined;
-  const tool = outputTool(input, (value) => (found = value));
+  let output: ParsedOutput | undefined;
+  const tool = outputTool(input, (value) => (output = value));
   if (context.tools.find(outputToolName)) {
     const message = `structured() reserves the tool name "${outputToolName}". Rename your tool.`;
     throw misconfigured(message);
   }
   context.addTools([tool]);
-  const read = async (reply: Msg): Promise<Validation<Found>> =>
-    found ? { ok: true, value: found } : readCall(input, outputCallIn(reply));
+  const read = async (reply: Msg): Promise<Validation<ParsedOutput>> =>
+    output ? { ok: true, value: output } : readCall(input, outputCallIn(reply));
   return {
     schema,
     isReminded: true,
     lastQuestion: reminder,
     request(request, isAsked) {
-      found = undefined;
+      output = undefined;
       const isOffered = request.tools.some(isOutputCall);
       const tools = isOffered ? request.tools : [...request.tools, tool.schema];
       return { ...request, tools, ...(isAsked && forced) };
@@ -54,7 +54,7 @@ export function toolForm(
       if (!reply || !result) return undefined;
       const reading = await read(reply);
       // A hook may have rejected the call or changed its arguments.
-      const isRejected = !found && reading.ok && result.state !== 'success';
+      const isRejected = !output && reading.ok && result.state !== 'success';
       if (!isRejected) return { reply, reading };
       return { reply, reading: { ok: false, issues: [outputText(result.output)] } };
     },
@@ -64,7 +64,7 @@ export function toolForm(
   };
 }
 
-function outputTool(input: Schema<Found>, take: (found: Found) => void): Tool {
+function outputTool(input: Schema<ParsedOutput>, take: (output: ParsedOutput) => void): Tool {
   return {
     name: outputToolName,
     input,
@@ -75,7 +75,7 @@ function outputTool(input: Schema<Found>, take: (found: Found) => void): Tool {
     },
     replay: 'safe',
     execute(value) {
-      take(value as Found);
+      take(value as ParsedOutput);
       return 'Received.';
     },
   };
@@ -87,9 +87,9 @@ function outputCallIn(reply: Msg): ToolUse | undefined {
 }
 
 async function readCall(
-  schema: Schema<Found>,
+  schema: Schema<ParsedOutput>,
   call: ToolUse | undefined,
-): Promise<Validation<Found>> {
+): Promise<Validation<ParsedOutput>> {
   if (!call) return { ok: false, issues: [`the model did not call "${outputToolName}"`] };
   if (call.input === null && call.raw) return { ok: false, issues: ['it is not valid JSON'] };
   return schema.validate(call.input);
@@ -148,17 +148,17 @@ function lastThinking(messages: readonly Msg[]): readonly ContentBlock[] {
  * Returns the schema for a tool's arguments, which must be an object. Another value is wrapped in
  * an object: `{ response: … }` (AgentScope wraps all values). So is an object with such a field.
  */
-export function asArguments({ jsonSchema, validate }: Schema<unknown>): Schema<Found> {
+export function asArguments({ jsonSchema, validate }: Schema<unknown>): Schema<ParsedOutput> {
   const { type, properties } = jsonSchema;
   const wrapped = type !== 'object' || Object.hasOwn(Object(properties), wrappedName);
   return {
     jsonSchema: wrapped ? wrap(jsonSchema) : jsonSchema,
     async validate(input) {
-      const given = (wrapped ? Object(input)[wrappedName] : input) as JsonValue | undefined;
-      if (wrapped && given === undefined)
+      const json = (wrapped ? Object(input)[wrappedName] : input) as JsonValue | undefined;
+      if (wrapped && json === undefined)
         return { ok: false, issues: [`${wrappedName}: it is missing`] };
-      const result = await validate(given);
-      return result.ok ? { ok: true, value: { value: result.value, given: given! } } : result;
+      const result = await validate(json);
+      return result.ok ? { ok: true, value: { value: result.value, json: json! } } : result;
     },
   };
 }

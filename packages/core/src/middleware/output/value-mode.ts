@@ -1,4 +1,4 @@
-import { withMetadata } from '../../message/metadata.ts';
+import { metadataOf, withMetadata, type MessageMetadata } from '../../message/metadata.ts';
 import type {
   InnerStep,
   Middleware,
@@ -17,16 +17,16 @@ import {
 } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { AgentError } from '../../error/agent-error.ts';
-import { isSameJson, jsonCopy, type JsonObject, type JsonValue } from '../../message/json.ts';
+import { isSameJson, jsonCopy, type JsonValue } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import type { Schema, Validation } from '../../schema/schema.ts';
 import { type LimitReply, type LimitSteps, answerAtLimit } from '../answer/answer-at-limit.ts';
 
 /** A value that passed the schema, and the JSON that the model wrote for it. */
-export interface Found {
+export interface ParsedOutput {
   readonly value: unknown;
-  readonly given: JsonValue;
+  readonly json: JsonValue;
   /** Text of the answer. Default: the value as JSON. */
   readonly text?: string;
 }
@@ -40,7 +40,7 @@ export interface AnswerParts {
   /** Text of the answer. */
   readonly text: string;
   /** Metadata of the answer: the value, and the JSON that the model wrote. */
-  readonly metadata: JsonObject;
+  readonly metadata: Pick<MessageMetadata, 'output' | 'outputJson'>;
   /** Type of the event with which readers get a text that no reply has. */
   readonly chunk: 'reasoning-chunk' | 'summary-chunk';
 }
@@ -60,7 +60,7 @@ export interface ValueForm {
    */
   request(request: ModelRequest, isAsked: boolean): ModelRequest;
   /** Reads the value from a reply. */
-  read(reply: Msg): Promise<Validation<Found>>;
+  read(reply: Msg): Promise<Validation<ParsedOutput>>;
   /** Returns what the model wrote as the value, for the error. */
   written(reply: Msg): string;
   /**
@@ -69,7 +69,7 @@ export interface ValueForm {
    */
   readResults?(
     messages: readonly Msg[],
-  ): Promise<{ readonly reply: Msg; readonly reading: Validation<Found> } | undefined>;
+  ): Promise<{ readonly reply: Msg; readonly reading: Validation<ParsedOutput> } | undefined>;
   /** Returns the question after a reply without a valid value. */
   question(issues: readonly string[]): string;
   /** Creates the answer, and sends its text to the readers unless they have it. */
@@ -170,9 +170,11 @@ class ValueRun {
    */
   async checkStored(ending: StoredAnswer): Promise<Next> {
     const { message } = ending;
-    const { output, given = output } = message.metadata ?? {};
-    const checked = given === undefined ? undefined : await this.#form.schema.validate(given);
-    if (checked?.ok) return { ...ending, output: checked.value };
+    const { output, outputJson = output } = metadataOf(message);
+    if (outputJson !== undefined) {
+      const validation = await this.#form.schema.validate(outputJson);
+      if (validation.ok) return { ...ending, output: validation.value };
+    }
     const outcome = await this.check(ending);
     if (isEnding(outcome) && outcome.message && outcome.message !== message)
       await this.#steps.edit({ remove: [message.id], append: [outcome.message] });
@@ -188,19 +190,19 @@ class ValueRun {
     if (reply.type === 'incomplete') return reply;
     const reading = await form.read(reply.message);
     if (!reading.ok) throw await this.#failure(reading.issues, reply.message);
-    const found = reading.value;
-    const answer = await this.#answer(found, reply.message, 'summary-chunk');
+    const parsedOutput = reading.value;
+    const answer = await this.#answer(parsedOutput, reply.message, 'summary-chunk');
     const { event } = await steps.revise('post-summary', { message: answer });
-    return { type: 'complete', message: event.message, output: found.value };
+    return { type: 'complete', message: event.message, output: parsedOutput.value };
   }
 
   async #ending(
     ending: Pick<Answer | StoredAnswer, 'kind'>,
-    found: Found,
+    parsedOutput: ParsedOutput,
     reply: Msg,
   ): Promise<Ending> {
-    const message = await this.#answer(found, reply, 'reasoning-chunk');
-    return { ...ending, reason: 'stop', message, output: found.value };
+    const message = await this.#answer(parsedOutput, reply, 'reasoning-chunk');
+    return { ...ending, reason: 'stop', message, output: parsedOutput.value };
   }
 
   /**
@@ -247,16 +249,16 @@ class ValueRun {
    * that contains the value.
    */
   async #answer(
-    { value, given, text: words }: Found,
+    { value, json, text: ownText }: ParsedOutput,
     reply: Msg,
     chunk: 'reasoning-chunk' | 'summary-chunk',
   ): Promise<Msg> {
     const removed = await this.#removeAttempts();
     // A value without a JSON form becomes the JSON that the model wrote.
-    const json = jsonCopy(value);
-    const output = json === undefined ? given : json;
-    const metadata = isSameJson(given, output) ? { output } : { output, given };
-    const text = words ?? JSON.stringify(output);
+    const copy = jsonCopy(value);
+    const output = copy === undefined ? json : copy;
+    const metadata = isSameJson(json, output) ? { output } : { output, outputJson: json };
+    const text = ownText ?? JSON.stringify(output);
     return this.#form.answer({ reply, removed, text, metadata, chunk });
   }
 

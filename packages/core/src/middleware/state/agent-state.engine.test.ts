@@ -147,7 +147,7 @@ test('saved and loaded states share no objects', async () => {
 });
 
 const good = {
-  version: 3,
+  version: 4,
   messages: [],
   activeGroups: null,
   interrupted: false,
@@ -158,7 +158,7 @@ const good = {
 
 test.for([
   ['nothing', undefined, 'must be an object'],
-  ['a later version', { ...good, version: 4 }, 'version is 4'],
+  ['a later version', { ...good, version: 5 }, 'version is 5'],
   ['no version', { ...good, version: undefined }, 'version is undefined'],
   ['a damaged message', { ...good, messages: [{ id: 'm', role: 'robot' }] }, 'role'],
   ['messages that are not an array', { ...good, messages: 'x' }, 'array'],

@@ -9,7 +9,7 @@ import { parseMessages } from '../../message/validate-message.ts';
 import type { AgentStatus, CallState } from '../../event/agent-status.ts';
 import type { Agent } from '../../agent/agent.ts';
 
-const version = 3;
+const version = 4;
 
 /**
  * The whole state of an agent as plain JSON (AgentScope: memory, toolkit, interrupt flag),
