@@ -15,20 +15,16 @@ import type { Steps } from './steps.ts';
 export type { RunContext, Steps };
 
 /** The step inside a wrapper: its `next`. It rejects if the run fails. */
-export type InnerStep<Given, Made> = (given: Given) => Promise<Made>;
+export type InnerStep<In, Out> = (input: In) => Promise<Out>;
 
 /** What a wrapper puts in the place of a step. `steps`: what it may do to the run. */
-export type OuterStep<Given, Made> = (
-  given: Given,
-  context: RunContext,
-  steps: Steps,
-) => Promise<Made>;
+export type OuterStep<In, Out> = (input: In, context: RunContext, steps: Steps) => Promise<Out>;
 
 /**
  * Wraps one step of the loop. The outer function runs again for each step, with a `next` of its own.
  * A variable in it lives for one step. Use `perRun()` for what belongs to a run.
  */
-export type Wrap<Given, Made> = (next: InnerStep<Given, Made>) => OuterStep<Given, Made>;
+export type Wrap<In, Out> = (next: InnerStep<In, Out>) => OuterStep<In, Out>;
 
 /** The next model request while `wrapRequest` of the middleware prepares it. */
 export interface RequestDraft {

@@ -7,13 +7,11 @@ import type { RunContext } from './run-context.ts';
  * Returns one wrapper that consists of several, for middleware that is made of others. The first is
  * the outermost.
  */
-export function nestedWraps<Given, Made>(
-  ...wraps: readonly Wrap<Given, Made>[]
-): Wrap<Given, Made> {
-  return (next) => (given, context, steps) => {
-    const around = (inner: InnerStep<Given, Made>, wrap: Wrap<Given, Made>) => (value: Given) =>
+export function nestedWraps<In, Out>(...wraps: readonly Wrap<In, Out>[]): Wrap<In, Out> {
+  return (next) => (input, context, steps) => {
+    const around = (inner: InnerStep<In, Out>, wrap: Wrap<In, Out>) => (value: In) =>
       wrap(inner)(value, context, steps);
-    return wraps.reduceRight(around, next)(given);
+    return wraps.reduceRight(around, next)(input);
   };
 }
 

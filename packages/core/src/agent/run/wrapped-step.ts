@@ -19,42 +19,42 @@ type WrapperKey = Exclude<keyof Middleware & `wrap${string}`, 'wrapModel'>;
 /** Wrappers that call their `next` once. */
 type StepKey = Exclude<WrapperKey, 'wrapTool'>;
 
-/** What each wrapper gets, and what it makes. */
+/** What each wrapper gets, and what it returns. */
 type Wrapped = {
-  readonly [K in WrapperKey]: NonNullable<Middleware[K]> extends Wrap<infer Given, infer Made>
-    ? { readonly given: Given; readonly made: Made }
+  readonly [K in WrapperKey]: NonNullable<Middleware[K]> extends Wrap<infer In, infer Out>
+    ? { readonly in: In; readonly out: Out }
     : never;
 };
-type Step<K extends WrapperKey> = InnerStep<Wrapped[K]['given'], Wrapped[K]['made']>;
-type Wrappers = { readonly [K in WrapperKey]?: Wrap<Wrapped[K]['given'], Wrapped[K]['made']> };
+type Step<K extends WrapperKey> = InnerStep<Wrapped[K]['in'], Wrapped[K]['out']>;
+type Wrappers = { readonly [K in WrapperKey]?: Wrap<Wrapped[K]['in'], Wrapped[K]['out']> };
 
 /**
  * Runs the step `inner` inside the wrappers `key` of all middleware. The first one is the outermost.
- * `recover`: returns what a wrapper or the step makes if it fails.
+ * `recover`: returns the outcome of a wrapper or of the step if it fails.
  */
 export function runWrapped<K extends StepKey>(
   run: Run,
   key: K,
-  given: Wrapped[K]['given'],
+  input: Wrapped[K]['in'],
   inner: Step<K>,
-  recover?: (thrown: unknown) => Promise<Wrapped[K]['made']>,
-): Promise<Wrapped[K]['made']> {
+  recover?: (thrown: unknown) => Promise<Wrapped[K]['out']>,
+): Promise<Wrapped[K]['out']> {
   const parts = partsWith(run.setup, key);
-  const recovered = (made: Promise<Wrapped[K]['made']>): Promise<Wrapped[K]['made']> =>
-    recover ? made.catch(recover) : made;
-  if (!parts.length) return recovered(inner(given));
+  const recovered = (outcome: Promise<Wrapped[K]['out']>): Promise<Wrapped[K]['out']> =>
+    recover ? outcome.catch(recover) : outcome;
+  if (!parts.length) return recovered(inner(input));
   const innermost: Step<K> = async (value) => run.alive().waits.inner(() => inner(value));
   const wrap = (next: Step<K>, part: Middleware): Step<K> => {
     return (value) => {
       // If a wrapper hangs after an abort, the outer wrappers still end.
-      const made = run.waits.wrapper(
+      const outcome = run.waits.wrapper(
         () => callWrapper(run, part, key, once(run, next, key, part), value),
-        (result) => checkMade(run, key, result),
+        (result) => checkOutcome(run, key, result),
       );
-      return recovered(made);
+      return recovered(outcome);
     };
   };
-  return parts.reduceRight(wrap, innermost)(given);
+  return parts.reduceRight(wrap, innermost)(input);
 }
 
 /** Runs one tool call inside `wrapTool` of all middleware. They may call `next` several times. */
@@ -64,8 +64,8 @@ export function runWrappedTool(
   inner: Step<'wrapTool'>,
 ): Promise<ToolOutcome> {
   const wrap = (next: Step<'wrapTool'>, part: Middleware): Step<'wrapTool'> => {
-    return (given) =>
-      boundedTool(run, given, () => callWrapper(run, part, 'wrapTool', next, given));
+    return (input) =>
+      boundedTool(run, input, () => callWrapper(run, part, 'wrapTool', next, input));
   };
   return partsWith(run.setup, 'wrapTool').reduceRight(wrap, inner)(call);
 }
@@ -76,33 +76,33 @@ function callWrapper<K extends WrapperKey>(
   part: Middleware,
   key: K,
   next: Step<K>,
-  given: Wrapped[K]['given'],
-): Promise<Wrapped[K]['made']> {
+  input: Wrapped[K]['in'],
+): Promise<Wrapped[K]['out']> {
   const wrappers: Wrappers = part;
   const outer = wrappers[key]!(next);
   if (typeof outer !== 'function') {
-    // It may be a promise that rejects: an async wrapper of the shape `(given, next)`.
+    // It may be a promise that rejects: an async wrapper of the shape `(input, next)`.
     void Promise.allSettled([outer]);
     checkFields(`${key}()`, { result: outer }, 'result:function');
   }
-  return outer(given, run, run.alive().steps);
+  return outer(input, run, run.alive().steps);
 }
 
 /** Returns a `next` whose second call rejects, and makes the agent call fail. */
-function once<Given, Made>(
+function once<In, Out>(
   run: Run,
-  next: InnerStep<Given, Made>,
+  next: InnerStep<In, Out>,
   key: StepKey,
   { name = 'unnamed' }: Middleware,
-): InnerStep<Given, Made> {
+): InnerStep<In, Out> {
   let isCalled = false;
-  return (given) => {
+  return (input) => {
     if (isCalled) {
       run.fail(misconfigured(`${key}() of "${name}" may call next() once.`));
       return Promise.reject(run.signal.reason);
     }
     isCalled = true;
-    return next(given);
+    return next(input);
   };
 }
 
@@ -126,8 +126,8 @@ async function boundedTool(
   }
 }
 
-/** Fields of what wrappers make, for `checkFields`. The other wrappers make a `Next`. */
-const madeFields: { readonly [K in StepKey]?: string } = {
+/** Fields of what wrappers return, for `checkFields`. The other wrappers return a `Next`. */
+const outcomeFields: { readonly [K in StepKey]?: string } = {
   wrapRun: 'reason,text:string message:object',
   wrapInput: 'messages,decisions:array',
   wrapRequest: 'messages,tools:array',
@@ -141,14 +141,14 @@ const ownFields: Readonly<Record<string, string>> = {
   unanswered: 'message:object|?',
 };
 
-/** Throws `CONFIGURATION` unless a wrapper made what its step makes. */
-function checkMade(run: Run, key: StepKey, made: unknown): void {
+/** Throws `CONFIGURATION` unless a wrapper returned what its step returns. */
+function checkOutcome(run: Run, key: StepKey, outcome: unknown): void {
   // After an abort, nothing is stored.
   if (key === 'wrapInput') run.signal.throwIfAborted();
-  const given = Object(made) as object & { readonly kind?: string };
-  const ending = `${endingFields} ${ownFields[given.kind!] ?? 'message:object'}`;
-  const next = 'to' in given ? 'to:model|tools' : ending;
+  const fields = Object(outcome) as object & { readonly kind?: string };
+  const ending = `${endingFields} ${ownFields[fields.kind!] ?? 'message:object'}`;
+  const next = 'to' in fields ? 'to:model|tools' : ending;
   // `wrapRequest` may make a `Next` in place of a request.
-  const isInstead = key === 'wrapRequest' && isNext(given);
-  checkFields(`The result of ${key}()`, made, isInstead ? next : (madeFields[key] ?? next));
+  const isInstead = key === 'wrapRequest' && isNext(fields);
+  checkFields(`The result of ${key}()`, outcome, isInstead ? next : (outcomeFields[key] ?? next));
 }
