@@ -77,7 +77,7 @@ export class DirectHost implements SessionHost {
     if (!runs) return;
     const { id, asked, controller } = request;
     request.givenTo = runs.id;
-    const answer = runs.serve({ id, owner: this.#id, asked, signal: controller.signal });
+    const answer = runs.serve({ id, tabId: this.#id, asked, signal: controller.signal });
     void runs.settle(answer, request.settle);
   }
 

@@ -81,9 +81,9 @@ export class Leader {
   hear(message: TabMessage): void {
     const { runs, takeover } = this;
     const { post, readers } = this.#options;
-    const { from: owner } = message;
+    const { from: tabId } = message;
     if (message.type === 'join') {
-      const answer = (): void => this.announce(owner);
+      const answer = (): void => this.announce(tabId);
       void takeover.ready.then(answer, answer);
     } else if (message.type === 'ping') post({ type: 'pong', leaderId: runs.id });
     if (!('leaderId' in message) || message.leaderId !== runs.id) return;
@@ -91,7 +91,7 @@ export class Leader {
     if (message.type !== 'task' && message.type !== 'ask') return;
     const { id } = message;
     const tell = (outcome: TabOutcome): void =>
-      post({ type: 'done', leaderId: runs.id, to: owner, id, outcome });
+      post({ type: 'done', leaderId: runs.id, to: tabId, id, outcome });
     const controller = new AbortController();
     if (message.type === 'task') {
       const done = this.#done.get(id);
@@ -101,7 +101,7 @@ export class Leader {
       if (message.aborted) controller.abort();
     }
     const again = message.type === 'task' && message.again;
-    const request = { id, owner, asked: message, again, signal: controller.signal };
+    const request = { id, tabId, asked: message, again, signal: controller.signal };
     void this.serve(request, (outcome) => {
       if (this.#foreign.delete(id)) this.#keep(id, outcome);
       tell(outcome);

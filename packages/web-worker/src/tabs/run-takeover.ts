@@ -5,7 +5,7 @@ import { endUnknown } from '../session/log/ended-runs.ts';
 import { noteRun, type Journal } from '../session/log/journal.ts';
 import { leftOpen } from '../session/log/logged-result.ts';
 import type { RunReaders } from '../session/runs/run-readers.ts';
-import { nobody, onAbort, type Job, type SessionRuns } from '../session/runs/session-runs.ts';
+import { noTab, onAbort, type Job, type SessionRuns } from '../session/runs/session-runs.ts';
 import { callOptions } from '../wire/exposed-agent.ts';
 import type { Outputs } from '../wire/exposed-agent.ts';
 import type { Asker } from '../wire/protocol.ts';
@@ -40,7 +40,7 @@ interface PreviousRun {
   /** Messages of the log when this leader read it. */
   readonly messages: readonly Msg[];
   /** Id of the tab that requested the run. Set when the tab has repeated its request. */
-  owner?: string;
+  tabId?: string;
 }
 
 /**
@@ -65,13 +65,13 @@ export class RunTakeover {
   }
 
   /**
-   * Returns whether a run of another tab, or a run that this leader continues, is active. `other`:
-   * id of the tab that asks.
+   * Returns whether a run is active that a tab other than `tabId` requested. This includes a run
+   * that this leader continues.
    */
-  isBusyFor(other: string): boolean {
-    const { owner } = this.#options.runs;
-    const tab = owner === nobody ? (this.#previousRun?.owner ?? nobody) : owner;
-    return tab !== undefined && tab !== other;
+  isBusyForOthers(tabId: string): boolean {
+    const { activeTab } = this.#options.runs;
+    const requester = activeTab === noTab ? (this.#previousRun?.tabId ?? noTab) : activeTab;
+    return requester !== undefined && requester !== tabId;
   }
 
   /**
@@ -86,7 +86,7 @@ export class RunTakeover {
     if (runs.cutOff === job.id) await this.#takeOver();
     if (this.#previousRun?.requestId === job.id) {
       const { controller, result } = this.#previousRun;
-      this.#previousRun.owner = job.owner;
+      this.#previousRun.tabId = job.tabId;
       onAbort(job.signal, () => controller.abort());
       return result;
     }

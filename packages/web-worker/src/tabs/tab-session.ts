@@ -81,7 +81,7 @@ export class TabSession implements SharedHost {
     if (role.type === 'leading' && request.givenTo !== role.leader.runs.id) {
       request.givenTo = role.leader.runs.id;
       void role.leader.serve(
-        { id, owner: this.#options.id, asked, again, signal: controller.signal },
+        { id, tabId: this.#options.id, asked, again, signal: controller.signal },
         request.settle,
       );
     } else if (role.type === 'following' && request.givenTo !== role.leaderId) {
@@ -154,7 +154,7 @@ export class TabSession implements SharedHost {
       // If other tabs wait for this leader, steps down at once, while the page's tools are still
       // connected.
       const { runs, takeover, hasForeign } = role.leader;
-      const isForeign = this.#hasPeers && takeover.isBusyFor(id);
+      const isForeign = this.#hasPeers && takeover.isBusyForOthers(id);
       if (!gone && !isForeign) await pending.settled();
       await (gone || isForeign || hasForeign ? runs.stepDown() : runs.close());
     }

@@ -105,8 +105,8 @@ test('concurrent calls of two tabs run one after the other; a second call of the
   const watching = read(follower.watch());
   const answers = [leader.call('a'), follower.call('b')];
   await first.heard({ reached: 'one' });
-  const owner = textOf((await leader.messages())[0]!) === 'a' ? leader : follower;
-  await expect(owner.call('c')).rejects.toMatchObject({ code: 'AGENT_BUSY' });
+  const asking = textOf((await leader.messages())[0]!) === 'a' ? leader : follower;
+  await expect(asking.call('c')).rejects.toMatchObject({ code: 'AGENT_BUSY' });
   first.open('one');
   await first.heard({ reached: 'two' });
   first.open('two');

@@ -57,7 +57,7 @@ export class PendingRequests {
     const settled = new Promise<TabOutcome>((resolve) => (settle = resolve));
     const wait: PendingRequest = { id, asked, controller, settle, settled, givenTo: undefined };
     this.#requests.set(id, wait);
-    const leave = reader && this.#readers.own(id, reader);
+    const leave = reader && this.#readers.addRequester(id, reader);
     const onGone = (): void => this.#readers.leave(id);
     if (gone?.aborted) onGone();
     gone?.addEventListener('abort', onGone);

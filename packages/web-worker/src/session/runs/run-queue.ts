@@ -5,24 +5,25 @@ import { AgentError } from '@isoloop/core';
  * the agent's `whenBusy` handles them.
  */
 export class RunQueue {
-  #owner: string | undefined;
+  #activeTab: string | undefined;
   #count = 0;
   #free: Promise<void> = Promise.resolve();
   #release: () => void = () => {};
 
   /** Id of the tab whose runs are active. */
-  get owner(): string | undefined {
-    return this.#owner;
+  get activeTab(): string | undefined {
+    return this.#activeTab;
   }
 
   /**
    * Waits until no other tab has an active run. Rejects with `ABORTED` if the signal aborts first.
    */
-  async enter(owner: string, signal: AbortSignal): Promise<void> {
-    while (this.#owner !== undefined && this.#owner !== owner)
+  async enter(tabId: string, signal: AbortSignal): Promise<void> {
+    while (this.#activeTab !== undefined && this.#activeTab !== tabId)
       await Promise.race([this.#free, aborted(signal)]);
-    if (this.#owner === undefined) this.#free = new Promise((resolve) => (this.#release = resolve));
-    this.#owner = owner;
+    if (this.#activeTab === undefined)
+      this.#free = new Promise((resolve) => (this.#release = resolve));
+    this.#activeTab = tabId;
     this.#count += 1;
   }
 
@@ -30,7 +31,7 @@ export class RunQueue {
   leave(): void {
     this.#count -= 1;
     if (this.#count > 0) return;
-    this.#owner = undefined;
+    this.#activeTab = undefined;
     this.#release();
   }
 }

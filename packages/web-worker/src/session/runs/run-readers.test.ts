@@ -26,7 +26,7 @@ function busyReader(): { readonly reader: RunReader; readonly free: () => void }
 test('a run does not wait while its reader can take more events', async () => {
   const readers = new RunReaders();
   const { reader, free } = busyReader();
-  readers.own('w', reader);
+  readers.addRequester('w', reader);
   const { signal } = new AbortController();
   const paced = readers.paced('w', signal);
   expect(paced).toBeInstanceOf(Promise);
@@ -42,6 +42,6 @@ test('a run that another tab requested does not wait', () => {
 test('a run whose reader cannot be reached fails at its next batch', async () => {
   const readers = new RunReaders();
   const ready = (): Promise<void> => Promise.reject(new Error('not cloneable'));
-  readers.own('w', { begin() {}, add() {}, isReady: false, ready, onFailure: undefined });
+  readers.addRequester('w', { begin() {}, add() {}, isReady: false, ready, onFailure: undefined });
   await expect(readers.paced('w', new AbortController().signal)).rejects.toThrow('not cloneable');
 });

@@ -17,12 +17,12 @@ export interface RunReader {
   onFailure: (() => void) | undefined;
 }
 
-/** Reader of a requested run. */
-interface Owner {
+/** Reader of a run that it has requested. */
+interface Requester {
   /** `undefined`: the reader has left. */
   reader: RunReader | undefined;
   /** Whether the reader has received events. */
-  begun: boolean;
+  hasBegun: boolean;
 }
 
 interface Joined {
@@ -40,7 +40,7 @@ export class RunReaders {
   readonly mirror: RunMirror = new RunMirror();
   readonly #watchers: Set<(events: EventBatch) => void> = new Set();
   /** Readers of requested runs, by request id. */
-  readonly #owners: Map<string, Owner> = new Map();
+  readonly #requesters: Map<string, Requester> = new Map();
   /** Further readers, which joined during the active run. */
   readonly #joined: Set<Joined> = new Set();
   /**
@@ -53,7 +53,8 @@ export class RunReaders {
   /** Whether a reader in this worker has received the start of a run, but not its end. */
   get isWaiting(): boolean {
     return (
-      this.mirror.requestId !== undefined || [...this.#owners.values()].some(({ begun }) => begun)
+      this.mirror.requestId !== undefined ||
+      [...this.#requesters.values()].some(({ hasBegun }) => hasBegun)
     );
   }
 
@@ -72,24 +73,24 @@ export class RunReaders {
   }
 
   /** Sets the reader of a request. Returns a function that removes the reader. */
-  own(requestId: string, reader: RunReader): () => void {
-    this.#owners.set(requestId, { reader, begun: false });
-    return () => void this.#owners.delete(requestId);
+  addRequester(requestId: string, reader: RunReader): () => void {
+    this.#requesters.set(requestId, { reader, hasBegun: false });
+    return () => void this.#requesters.delete(requestId);
   }
 
   /** Removes the reader of a request. The run then waits for another reader. */
   leave(requestId: string): void {
-    const owner = this.#owners.get(requestId);
-    if (owner) owner.reader = undefined;
+    const requester = this.#requesters.get(requestId);
+    if (requester) requester.reader = undefined;
     this.#changed();
   }
 
   /** Returns whether the reader of a request has left and no other reader has joined. */
   isLeft(requestId: string): boolean {
-    const owner = this.#owners.get(requestId);
+    const requester = this.#requesters.get(requestId);
     const isRead =
       this.#unpaced === requestId || (this.mirror.requestId === requestId && this.#joined.size > 0);
-    return owner !== undefined && !owner.reader && !isRead;
+    return requester !== undefined && !requester.reader && !isRead;
   }
 
   /**
@@ -151,13 +152,13 @@ export class RunReaders {
    * the reader of the request cannot be reached.
    */
   paced(requestId: string, signal: AbortSignal): Promise<void> | undefined {
-    const owner = this.#owners.get(requestId);
-    if (!owner || owner.reader?.isReady) return undefined;
-    return this.#untilReady(owner, requestId, signal);
+    const requester = this.#requesters.get(requestId);
+    if (!requester || requester.reader?.isReady) return undefined;
+    return this.#untilReady(requester, requestId, signal);
   }
 
   /** Resolves when one of the run's readers can take more events, or when no reader sets its pace. */
-  async #untilReady(owner: Owner, requestId: string, signal: AbortSignal): Promise<void> {
+  async #untilReady(requester: Requester, requestId: string, signal: AbortSignal): Promise<void> {
     for (let waits = true; waits && this.#unpaced !== requestId && !signal.aborted;) {
       let change = (): void => {};
       const changed = new Promise<true>((resolve) => (change = () => resolve(true)));
@@ -172,7 +173,7 @@ export class RunReaders {
       );
       try {
         waits = await Promise.race([
-          ...(owner.reader ? [owner.reader.ready().then(() => false)] : []),
+          ...(requester.reader ? [requester.reader.ready().then(() => false)] : []),
           ...ready,
           changed,
         ]);
@@ -185,8 +186,8 @@ export class RunReaders {
 
   /** Sets the callback for the case that the reader of the request cannot be reached. */
   onFailure(requestId: string, fail: () => void): void {
-    const owner = this.#owners.get(requestId);
-    if (owner?.reader) owner.reader.onFailure = fail;
+    const requester = this.#requesters.get(requestId);
+    if (requester?.reader) requester.reader.onFailure = fail;
   }
 
   #changed(): void {
@@ -212,14 +213,14 @@ export class RunReaders {
    * second `run-start`, which comes when another tab continues the run.
    */
   #give(events: EventBatch, requestId: string, turn: ShownTurn): void {
-    const owner = this.#owners.get(requestId);
-    const own = owner?.begun
+    const requester = this.#requesters.get(requestId);
+    const own = requester?.hasBegun
       ? events.filter(({ type, agentPath }) => type !== 'run-start' || agentPath.length > 1)
       : events;
-    if (!owner?.reader || !own.length) return;
-    if (!owner.begun) owner.reader.begin(turn);
-    owner.begun = true;
-    owner.reader.add(own);
+    if (!requester?.reader || !own.length) return;
+    if (!requester.hasBegun) requester.reader.begin(turn);
+    requester.hasBegun = true;
+    requester.reader.add(own);
   }
 }
 

@@ -40,7 +40,7 @@ test('the second of two concurrent requests to resume a run joins the run of the
     const { signal } = new AbortController();
     const result = await runs.perform({
       id,
-      owner: 'tab',
+      tabId: 'tab',
       task: { type: 'resume', asker: { page: 'p' } },
       signal,
     });
@@ -82,7 +82,7 @@ test('without tabs, a call fails with SESSION_CONFLICT if another writer has cla
     task: { type: 'run', input: 'go', options: {}, asker: { page: 'p' } },
   } as const;
   const settled = new Promise<TabOutcome>((resolve) => {
-    void runs.settle(runs.serve({ id: 'one', owner: 'tab', asked, signal }), resolve);
+    void runs.settle(runs.serve({ id: 'one', tabId: 'tab', asked, signal }), resolve);
   });
   expect(await settled).toMatchObject({ ok: false, error: { code: 'SESSION_CONFLICT' } });
   await runs.close();

@@ -34,7 +34,7 @@ import type {
 export interface Job {
   readonly id: string;
   /** Id of the tab that requested the run. */
-  readonly owner: string;
+  readonly tabId: string;
   readonly task: TabTask;
   /**
    * Signal of the requesting tab. If this worker stops leading, its runs are aborted, but not this
@@ -84,9 +84,9 @@ export interface RunForwarding {
 }
 
 /**
- * Owner in the queue of a run that a new leader continues. The runs of all tabs wait for this run.
+ * Tab id in the queue of a run that a new leader continues. The runs of all tabs wait for this run.
  */
-export const nobody = '';
+export const noTab = '';
 
 /**
  * Runs of a session in this worker, while it is the leader. The leader has the agent of the session
@@ -139,9 +139,9 @@ export class SessionRuns {
     return this.#over;
   }
 
-  /** Id of the tab whose runs are active, or `nobody` for a run that this leader continues. */
-  get owner(): string | undefined {
-    return this.#queue.owner;
+  /** Id of the tab whose runs are active, or `noTab` for a run that this leader continues. */
+  get activeTab(): string | undefined {
+    return this.#queue.activeTab;
   }
 
   /** Returns the agent. The first use creates it. */
@@ -170,14 +170,14 @@ export class SessionRuns {
   }
 
   /** Runs a request. Resolves with `undefined` if there is nothing to resume. */
-  async perform({ id, owner, task, signal }: Job): Promise<AgentResult | undefined> {
+  async perform({ id, tabId, task, signal }: Job): Promise<AgentResult | undefined> {
     if (task.type === 'resume') {
       // After a reload, several readers may ask to resume at the same time. The second request
       // waits until the first run has sent events, so that its reader can join that run. The loop
       // is needed because another request may have started during the wait.
       do await this.#unseen.settled();
       while (this.#unseen.size);
-      if (this.#queue.owner !== undefined) return undefined;
+      if (this.#queue.activeTab !== undefined) return undefined;
     }
     const controller = new AbortController();
     onAbort(signal, () => controller.abort());
@@ -188,7 +188,7 @@ export class SessionRuns {
     };
     const output = task.type === 'run' ? task.options.output : undefined;
     try {
-      return await this.#inTurn({ owner, controller }, endWaits, async () => {
+      return await this.#inTurn({ tabId, controller }, endWaits, async () => {
         const resumes = task.type === 'resume';
         if (!resumes) await this.#claimUnlocked();
         const { outputs } = this.#options;
@@ -234,7 +234,7 @@ export class SessionRuns {
   ): Promise<AgentResult> {
     const onStart = this.#starting.add();
     const result = this.#inTurn(
-      { owner: nobody, controller },
+      { tabId: noTab, controller },
       () => {},
       () => this.#session.run(controller, (agent) => job(agent, onStart)),
     );
@@ -359,12 +359,12 @@ export class SessionRuns {
   }
 
   async #inTurn<T>(
-    { owner, controller }: { readonly owner: string; readonly controller: AbortController },
+    { tabId, controller }: { readonly tabId: string; readonly controller: AbortController },
     onWait: () => void,
     job: () => Promise<T>,
   ): Promise<T> {
-    if (![undefined, owner].includes(this.#queue.owner)) onWait();
-    await this.#queue.enter(owner, controller.signal);
+    if (![undefined, tabId].includes(this.#queue.activeTab)) onWait();
+    await this.#queue.enter(tabId, controller.signal);
     try {
       return await job();
     } finally {
