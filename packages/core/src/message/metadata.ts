@@ -35,7 +35,7 @@ export interface MessageMetadata {
   readonly origin?: 'program' | 'client';
   /** Whether the reply comes from a cache. */
   readonly cached?: boolean;
-  /** Whether a client claims that an agent elsewhere wrote the message. */
+  /** Whether a client says that an agent elsewhere wrote the message. */
   readonly imported?: boolean;
   /** The person who wrote the message in the assistant's place. */
   readonly operator?: OperatorMark;

@@ -116,10 +116,10 @@ export async function takeTurn(
   // example if a guard refuses the input.
   if (replaces) await memory.delete(gone, { later: true });
   if (!message || regenerates) return { input: undefined, replaces };
-  const claims = request.kind === 'message' ? (request.decisions ?? []) : [];
-  const given = await usableDecisions(agent, claims);
+  const sentDecisions = request.kind === 'message' ? (request.decisions ?? []) : [];
+  const usable = await usableDecisions(agent, sentDecisions);
   const decisions = await decideForMessage(agent, {
-    given,
+    given: usable,
     isGone: (_toolUse, { started, pending }) => isResumed && started === true && !pending,
   });
   return { input: message, decisions, replaces };

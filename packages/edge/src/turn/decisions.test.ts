@@ -45,12 +45,12 @@ const result = (toolUseId: string, output = 'x'): Decision => ({
 });
 
 async function verdict(
-  claims: readonly Decision[],
+  sentDecisions: readonly Decision[],
   memory: Memory,
   isHistory = false,
 ): Promise<unknown> {
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([]), memory, tools });
-  return acceptDecisions(agent, claims, { isHistory }).catch(
+  return acceptDecisions(agent, sentDecisions, { isHistory }).catch(
     (error: unknown) => (error as { readonly code: string }).code,
   );
 }
@@ -74,14 +74,14 @@ const refused: readonly (readonly [string, readonly Decision[]])[] = [
 
 test.each(refused)(
   'acceptDecisions() on a memory without a log rejects decisions about %s',
-  async (_what, claims) => {
-    expect(await verdict(claims, new InMemoryMemory(log))).toBe('INVALID_DECISION');
+  async (_what, sentDecisions) => {
+    expect(await verdict(sentDecisions, new InMemoryMemory(log))).toBe('INVALID_DECISION');
   },
 );
 
 test('acceptDecisions() on a memory without a log accepts decisions on calls that are open according to the tools', async () => {
-  const claims = [{ ...approve('c1'), name: 'pay' }, result('c2')];
-  expect(await verdict(claims, new InMemoryMemory(log))).toEqual(claims);
+  const sentDecisions = [{ ...approve('c1'), name: 'pay' }, result('c2')];
+  expect(await verdict(sentDecisions, new InMemoryMemory(log))).toEqual(sentDecisions);
   expect(
     await verdict([{ type: 'reject', toolUseId: 'c2' }], new InMemoryMemory(log)),
   ).toHaveLength(1);
@@ -100,12 +100,12 @@ test('acceptDecisions() with isHistory ignores results of finished and unknown c
 test('acceptDecisions() on a memory with a log rejects decisions on calls that the log does not list as open', async () => {
   const memory = new SessionMemory(new MemoryStore(), 's');
   await memory.append(log);
-  for (const claims of [
+  for (const sentDecisions of [
     [approve('c1')],
     [result('c2')],
     [{ type: 'reject', toolUseId: 'c1' } as const],
   ]) {
-    expect(await verdict(claims, memory)).toBe('INVALID_DECISION');
+    expect(await verdict(sentDecisions, memory)).toBe('INVALID_DECISION');
   }
 });
 
@@ -146,8 +146,8 @@ test.each([
     tools: [{ ...asks, ...more }],
   });
   await agent.call('Order');
-  const claims = [result('c1', '{"size":"M"}')];
-  const accepting = acceptDecisions(agent, claims);
-  if (isAccepted) expect(await accepting).toEqual(claims);
+  const sentDecisions = [result('c1', '{"size":"M"}')];
+  const accepting = acceptDecisions(agent, sentDecisions);
+  if (isAccepted) expect(await accepting).toEqual(sentDecisions);
   else await expect(accepting).rejects.toMatchObject({ code: 'INVALID_DECISION' });
 });

@@ -9,7 +9,7 @@ export type Deciding = Pick<ReActAgent, 'memory' | 'tools' | 'status'>;
 
 export interface AcceptOptions {
   readonly isHistory?: boolean;
-  /** Names of the request's fields with the claims, for errors. Default: `messages`. */
+  /** Names of the request's fields with the decisions, for errors. Default: `messages`. */
   readonly params?: readonly string[];
 }
 
@@ -51,23 +51,23 @@ export function readDecisions(given: unknown, limits: EdgeLimits): readonly Deci
  *
  * A tool that asked the user a question takes a result, which is its answer.
  *
- * With `isHistory`, the claims may contain results of finished tool calls, which are skipped.
+ * With `isHistory`, the list may contain results of finished tool calls, which are skipped.
  */
 export async function acceptDecisions(
   agent: Deciding,
-  claims: readonly Decision[],
+  sentDecisions: readonly Decision[],
   { isHistory = false, params = [] }: AcceptOptions = {},
 ): Promise<readonly Decision[]> {
   const problemOf = await decisionCheck(agent);
-  const decisions: Decision[] = [];
-  for (const [index, claim] of claims.entries()) {
-    const isTwice = decisions.some(({ toolUseId }) => toolUseId === claim.toolUseId);
-    const problem = isTwice ? 'is decided twice' : await problemOf(claim);
-    if (isHistory && claim.type === 'result' && problem === notOpen) continue;
-    if (problem) throw refused(claim, problem, params[index]);
-    decisions.push(claim);
+  const validDecisions: Decision[] = [];
+  for (const [index, decision] of sentDecisions.entries()) {
+    const isTwice = validDecisions.some(({ toolUseId }) => toolUseId === decision.toolUseId);
+    const problem = isTwice ? 'is decided twice' : await problemOf(decision);
+    if (isHistory && decision.type === 'result' && problem === notOpen) continue;
+    if (problem) throw refused(decision, problem, params[index]);
+    validDecisions.push(decision);
   }
-  if (decisions.length) return decisions;
+  if (validDecisions.length) return validDecisions;
   throw noDecision(params[0]);
 }
 
@@ -84,12 +84,12 @@ export function noDecision(param = 'messages'): AgentError {
  */
 export async function usableDecisions(
   agent: Deciding,
-  claims: readonly Decision[],
+  sentDecisions: readonly Decision[],
 ): Promise<readonly Decision[]> {
-  if (!claims.length) return [];
+  if (!sentDecisions.length) return [];
   const problemOf = await decisionCheck(agent);
   const usable: Decision[] = [];
-  for (const claim of claims) if (!(await problemOf(claim))) usable.push(claim);
+  for (const decision of sentDecisions) if (!(await problemOf(decision))) usable.push(decision);
   return usable;
 }
 

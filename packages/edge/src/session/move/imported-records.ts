@@ -16,15 +16,15 @@ export interface ImportSetup extends GuardSetup {
   readonly signed: SignedParts;
 }
 
-/** Names of a message's metadata that tell how a run ended. A client may claim only these. */
-const claimable = ['runId', 'partial', 'reason', 'finishReason', 'usage'] as const;
+/** Names of a message's metadata that tell how a run ended. A client may set only these. */
+const clientMetadata = ['runId', 'partial', 'reason', 'finishReason', 'usage'] as const;
 
 const maxTitle = 200;
 
 /**
  * Returns the records to store for a session that a client sends. Messages that the endpoint has
- * stored or signed stay as they are. The other messages are claims of the client: they pass the
- * checks and guards, and are marked with `metadata.imported`. No tool call of the copy runs without a
+ * stored or signed stay as they are. The other messages are untrusted: they pass the checks and
+ * guards, and are marked with `metadata.imported`. No tool call of the copy runs without a
  * new approval. Throws `PAYLOAD_TOO_LARGE`, `INVALID_MESSAGE`, `INVALID_STATE` or `GUARD_REJECTED`.
  */
 export async function importedRecords(
@@ -35,18 +35,18 @@ export async function importedRecords(
   const messages = parseHistory(copy.messages);
   const { stored, signed, settings } = setup;
   checkSizes(messages, settings.limits);
-  const kept = sameStart(stored.messages, messages);
-  const known = Math.max(signed.messages, kept);
+  const storedCount = sameStart(stored.messages, messages);
+  const trustedCount = Math.max(signed.messages, storedCount);
   const mayEdit = setup.setup.mayEdit !== false;
-  const claims = messages.slice(known).map(asClaim);
+  const untrusted = messages.slice(trustedCount).map(asUntrusted);
   const guarded = await guardMessages(
-    settings.systemMessages === 'keep' ? claims : withoutSystem(claims),
+    settings.systemMessages === 'keep' ? untrusted : withoutSystem(untrusted),
     setup,
   );
-  const all = [...messages.slice(0, known), ...guarded];
+  const all = [...messages.slice(0, trustedCount), ...guarded];
   return [
     ...all.map((message): LogRecord => ({ kind: 'message', message })),
-    ...openCallRecords(all, copy, { kept, known, stored, signed, mayEdit }),
+    ...openCallRecords(all, copy, { storedCount, trustedCount, stored, signed, mayEdit }),
     ...stateRecords(copy, stored),
   ];
 }
@@ -59,20 +59,20 @@ function sameStart(stored: readonly Msg[], messages: readonly Msg[]): number {
   return other < 0 ? stored.length : other;
 }
 
-function asClaim({ id, role, name, content, createdAt, ...message }: Msg): Msg {
-  const told = Object.entries(metadataOf(message)).filter(([key]) =>
-    (claimable as readonly string[]).includes(key),
+function asUntrusted({ id, role, name, content, createdAt, ...message }: Msg): Msg {
+  const entries = Object.entries(metadataOf(message)).filter(([key]) =>
+    (clientMetadata as readonly string[]).includes(key),
   );
-  const metadata = { ...Object.fromEntries(told), ...(role !== 'user' && { imported: true }) };
+  const metadata = { ...Object.fromEntries(entries), ...(role !== 'user' && { imported: true }) };
   return { id, role, ...(name !== undefined && { name }), content, createdAt, metadata };
 }
 
 /** Who wrote the tool calls of the messages: this endpoint, or the client. */
 interface Origin {
   /** Number of the first messages that the endpoint has stored. */
-  readonly kept: number;
+  readonly storedCount: number;
   /** Number of the first messages that the endpoint has stored or signed. */
-  readonly known: number;
+  readonly trustedCount: number;
   readonly stored: SessionView;
   readonly signed: SignedParts;
   readonly mayEdit: boolean;
@@ -125,17 +125,17 @@ function waitingOf(use: ToolUse, open: OpenCall): Waiting | undefined {
   if (own?.started || (state.started && !state.pending)) return undefined;
   const { toolUse, waitedFor, pending = waitedFor } = own ?? {};
   if (pending) return { pending, ...(toolUse && { toolUse }) };
-  return claimedWait(use, { ...open, state: own ?? state });
+  return assumedWait(use, { ...open, state: own ?? state });
 }
 
 /** Returns what an open tool call waits for, if the endpoint itself does not know it. */
-function claimedWait(
+function assumedWait(
   { id, name, input }: ToolUse,
   { message, at, state, origin }: OpenCall,
 ): Waiting | undefined {
   const { kind = 'approval' } = state.pending ?? {};
   const call = { toolUseId: id, name, input };
-  const isOurs = at < origin.known;
+  const isOurs = at < origin.trustedCount;
   // With a result from outside, a client could answer a tool call of the endpoint.
   if (kind === 'external') return isOurs ? undefined : { pending: { ...call, kind } };
   if (kind !== 'approval') return undefined;
@@ -150,8 +150,8 @@ function ownState(
   { at, state, origin }: Omit<OpenCall, 'message'>,
 ): CallState | undefined {
   // A call that is not open here has its result, which the copy left out.
-  if (at < origin.kept) return origin.stored.calls.get(id) ?? { started: true };
-  return at < origin.known && origin.signed.calls.has(id) ? state : undefined;
+  if (at < origin.storedCount) return origin.stored.calls.get(id) ?? { started: true };
+  return at < origin.trustedCount && origin.signed.calls.has(id) ? state : undefined;
 }
 
 /** Reason of the approval of a tool call that no model of the endpoint has made. */

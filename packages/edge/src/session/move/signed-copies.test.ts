@@ -65,16 +65,13 @@ test.for(hosts)(
   },
 );
 
-test.for(hosts)(
-  '%s: one changed message makes the whole conversation a claim of the client',
-  async (host) => {
-    const { copy, restored } = await signed(host, ['Hello.']);
-    const back = await restored(edited(copy));
-    // The mark is for messages that the user did not write.
-    expect(marksIn(back)).toEqual([false, true]);
-    expect(messagesOf(back.records).map(textOf)).toEqual(['Edited', 'Hello.']);
-  },
-);
+test.for(hosts)('%s: one changed message makes the whole conversation untrusted', async (host) => {
+  const { copy, restored } = await signed(host, ['Hello.']);
+  const back = await restored(edited(copy));
+  // The mark is for messages that the user did not write.
+  expect(marksIn(back)).toEqual([false, true]);
+  expect(messagesOf(back.records).map(textOf)).toEqual(['Edited', 'Hello.']);
+});
 
 test.for(
   hosts.flatMap((host) =>
@@ -89,8 +86,8 @@ test.for(
   }[how];
   const isOther = how === 'foreign' || how === 'other user';
   const records = isOther ? other.copy.records : copy.records;
-  const claimed = { ...copy, records, signature: isOther ? other.copy.signature : signature };
-  expect(marksIn(await restored(claimed))).toEqual([false, true]);
+  const changed = { ...copy, records, signature: isOther ? other.copy.signature : signature };
+  expect(marksIn(await restored(changed))).toEqual([false, true]);
 });
 
 test.for(hosts)(
@@ -121,7 +118,7 @@ const withCall = ({ records, ...copy }: SessionCopy, note?: LogRecord): SessionC
 });
 
 test.for(['Durable Object'] as const)(
-  '%s: a signed open tool call waits for what it waited for, and for nothing that a client claims',
+  '%s: a signed open tool call waits for what it waited for, and for nothing that a client says',
   async (host) => {
     const { copy, restored } = await signed(host, [{ toolCalls: [call] }]);
     expect(messagesOf(copy.records).flatMap(toolUsesOf)).toHaveLength(1);
@@ -129,9 +126,9 @@ test.for(['Durable Object'] as const)(
     expect(pending).toMatchObject([{ toolUseId: 'c1', kind: 'approval' }]);
     expect(pendingIn(await restored(copy))).toEqual(pending);
     // An external call would let the client write the result.
-    const claimed = await restored(withCall(copy, waiting('external')));
-    expect(pendingIn(claimed)).toEqual([]);
-    expect(resultsIn(claimed)).toEqual([['c1', 'interrupted']]);
+    const external = await restored(withCall(copy, waiting('external')));
+    expect(pendingIn(external)).toEqual([]);
+    expect(resultsIn(external)).toEqual([['c1', 'interrupted']]);
     const forgotten = await restored(withCall(copy));
     expect(pendingIn(forgotten)).toMatchObject([{ toolUseId: 'c1', kind: 'approval' }]);
   },
