@@ -70,7 +70,7 @@ export type { Release, SemaphoreOptions } from './middleware/limits/concurrency-
 // Failures of models.
 export { retry, toolRetry } from './middleware/resilience/retry.ts';
 export type {
-  BackoffOptions,
+  RetryDelayOptions,
   RetryInfo,
   RetryOptions,
   ToolRetryOptions,

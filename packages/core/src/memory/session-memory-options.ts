@@ -1,8 +1,8 @@
 import type { AgentError } from '../error/agent-error.ts';
-import type { BackOffOptions } from './store/back-off.ts';
+import type { ContentionOptions } from './store/back-off.ts';
 
 /** How a `SessionMemory` writes, and whom it tells about problems of its store. */
-export interface SessionMemoryOptions extends BackOffOptions {
+export interface SessionMemoryOptions extends ContentionOptions {
   /**
    * When messages are written: `step` (default) before `append` resolves, `turn` at the next
    * `flush`.

@@ -1,5 +1,5 @@
 /** Options of a writer that tries again after another writer was faster. */
-export interface BackOffOptions {
+export interface ContentionOptions {
   /**
    * Function that waits for a time in milliseconds before a write is tried again. Default: uses
    * `setTimeout`.
@@ -26,7 +26,7 @@ const longestPauseMs = 1000;
  */
 export function backOff(
   attempt: number,
-  { sleep = waitFor, random = Math.random }: BackOffOptions,
+  { sleep = waitFor, random = Math.random }: ContentionOptions,
 ): Promise<void> {
   return sleep(Math.min(longestPauseMs, 2 ** attempt) * random());
 }

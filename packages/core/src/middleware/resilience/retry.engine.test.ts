@@ -208,13 +208,13 @@ test('`onRetry` gets each retry, and an `onRetry` that throws affects nothing', 
       attempt: 1,
       delayMs: 1000,
       error: expect.objectContaining({ code: 'MODEL_RATE_LIMITED' }),
-      of: 'scripted',
+      target: 'scripted',
     },
     {
       attempt: 2,
       delayMs: 2000,
       error: expect.objectContaining({ code: 'MODEL_SERVER', message: 'HTTP 502' }),
-      of: 'scripted',
+      target: 'scripted',
     },
   ]);
   expect(warn).toHaveBeenCalledTimes(2);

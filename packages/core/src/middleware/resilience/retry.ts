@@ -10,7 +10,7 @@ import { wait } from '../../wait/timer.ts';
 import { tryEach } from './try-each.ts';
 
 /** How often to try again, and how long to wait before each try. */
-export interface BackoffOptions {
+export interface RetryDelayOptions {
   /** Maximum number of tries, including the first. Default: 3, as in Arc Reactor. */
   readonly attempts?: number;
   /**
@@ -53,12 +53,12 @@ export interface RetryInfo {
   readonly delayMs: number;
   readonly error: AgentError;
   /** Id of the model, or name of the tool. */
-  readonly of: string;
+  readonly target: string;
   /** Run that made the request or tool call. Absent if it was made outside a run. */
   readonly run?: RunInfo;
 }
 
-const backoffFields =
+const retryDelayFields =
   'attempts,firstDelayMs,maxDelayMs,maxRetryAfterMs:count|? ' +
   'isTransient,onRetry,sleep,random:function|?';
 
@@ -66,7 +66,7 @@ const backoffFields =
 const mostDoublings = 50;
 
 /** A failed try, before it is known whether another one follows. */
-interface FailedTry extends Pick<RetryInfo, 'attempt' | 'of'> {
+interface FailedTry extends Pick<RetryInfo, 'attempt' | 'target'> {
   readonly error: unknown;
   readonly run: RunInfo | undefined;
 }
@@ -76,13 +76,13 @@ interface FailedTry extends Pick<RetryInfo, 'attempt' | 'of'> {
  * false at once if the failure is final. It rejects with the signal's reason when the signal aborts.
  * The waits grow exponentially, with random jitter, as in Arc Reactor.
  */
-function backoff(
-  options: BackoffOptions,
+function retryWaiter(
+  options: RetryDelayOptions,
 ): (failed: FailedTry, signal: AbortSignal) => Promise<boolean> {
   const { attempts = 3, firstDelayMs = 1_000, maxDelayMs = 10_000 } = options;
   const { maxRetryAfterMs = 60_000, isTransient, onRetry } = options;
   const { sleep = wait, random = Math.random } = options;
-  return async ({ error, attempt, of, run }, signal) => {
+  return async ({ error, attempt, target, run }, signal) => {
     const errorClass = classifyError(error);
     // Errors of other code may have any value in `retryAfterMs`.
     const retryAfterMs = errorClass.retryAfterMs || 0;
@@ -97,7 +97,7 @@ function backoff(
     const base = Math.min(firstDelayMs * 2 ** doublings, maxDelayMs);
     const jitter = Math.trunc(base * 0.25 * (random() * 2 - 1));
     const delayMs = Math.max(0, retryAfterMs, base + jitter);
-    const failure = { attempt, error: AgentError.from(error, errorClass.code), of };
+    const failure = { attempt, error: AgentError.from(error, errorClass.code), target };
     callListener(onRetry, { ...failure, delayMs, ...(run && { run: runInfo(run) }) });
     try {
       await abortable(Promise.resolve(sleep(delayMs, signal)), signal);
@@ -109,7 +109,7 @@ function backoff(
 }
 
 /** How often `retry()` asks again, after which errors, and who is told. */
-export interface RetryOptions extends BackoffOptions {
+export interface RetryOptions extends RetryDelayOptions {
   /**
    * Whether to ask again if a reply fails after its first delta. A `reset` delta then discards the
    * text so far; readers get a `step-reset`. Default false: the request fails.
@@ -123,8 +123,8 @@ export interface RetryOptions extends BackoffOptions {
  * `CONFIGURATION` for an option of the wrong kind.
  */
 export function retry(options: RetryOptions = {}): ModelMiddleware {
-  checkOptions('retry()', options, `${backoffFields} afterFirstDelta:boolean|?`);
-  const waitForRetry = backoff(options);
+  checkOptions('retry()', options, `${retryDelayFields} afterFirstDelta:boolean|?`);
+  const waitForRetry = retryWaiter(options);
   const { afterFirstDelta = false } = options;
   return {
     name: 'retry',
@@ -134,7 +134,7 @@ export function retry(options: RetryOptions = {}): ModelMiddleware {
         const attempt = { model, request };
         return tryEach(attempt, context, 'retry', async ({ error, attempt: count, hasBegun }) => {
           if (hasBegun && !afterFirstDelta) return undefined;
-          const failed = { error, attempt: count, of: model.modelId, run };
+          const failed = { error, attempt: count, target: model.modelId, run };
           const isRetried = await waitForRetry(failed, signal);
           return isRetried ? attempt : undefined;
         });
@@ -143,7 +143,7 @@ export function retry(options: RetryOptions = {}): ModelMiddleware {
 }
 
 /** How often `toolRetry()` runs a tool again, and after which errors. */
-export interface ToolRetryOptions extends BackoffOptions {
+export interface ToolRetryOptions extends RetryDelayOptions {
   /** Names of the tools to retry. Default: all tools. */
   readonly tools?: readonly string[];
   /**
@@ -160,9 +160,9 @@ export interface ToolRetryOptions extends BackoffOptions {
  * wrong kind.
  */
 export function toolRetry(options: ToolRetryOptions = {}): Middleware {
-  checkOptions('toolRetry()', options, `${backoffFields} tools:names|?`);
+  checkOptions('toolRetry()', options, `${retryDelayFields} tools:names|?`);
   const { tools, isTransient = isMarked } = options;
-  const waitForRetry = backoff({
+  const waitForRetry = retryWaiter({
     ...options,
     isTransient: (error) => !isSuspension(error) && isTransient(error),
   });
@@ -178,7 +178,7 @@ export function toolRetry(options: ToolRetryOptions = {}): Middleware {
           } catch (error) {
             const { signal, interruptSignal = signal } = context;
             const either = AbortSignal.any([signal, interruptSignal]);
-            const failed = { error, attempt, of: name, run };
+            const failed = { error, attempt, target: name, run };
             const isRetried = await waitForRetry(failed, either).catch((thrown: unknown) => {
               if (signal.aborted || !interruptSignal.aborted) throw thrown;
               return false;

@@ -60,7 +60,7 @@ test('toolRetry() repeats a tool after an error marked as retryable, and the mod
     attempt: 1,
     delayMs: 3000,
     error: marked,
-    of: 'step',
+    target: 'step',
     run: expect.objectContaining({ agentPath: ['a'] }),
   });
   expect(new Set(tries.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);

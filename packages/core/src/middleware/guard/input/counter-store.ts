@@ -1,7 +1,7 @@
 import { AgentError, checkFields, checkOptions } from '../../../error/agent-error.ts';
 import type { Awaitable } from '../../../event/hook.ts';
 import { parseJson } from '../../../message/json.ts';
-import { maxAttempts, backOff, type BackOffOptions } from '../../../memory/store/back-off.ts';
+import { maxAttempts, backOff, type ContentionOptions } from '../../../memory/store/back-off.ts';
 import type { KeyValueStore } from '../../../memory/store/key-value-store.ts';
 
 /**
@@ -52,7 +52,7 @@ export function inMemoryCounters(options: { readonly maxKeys?: number } = {}): C
   };
 }
 
-export interface StoredCountersOptions extends BackOffOptions {
+export interface StoredCountersOptions extends ContentionOptions {
   /** Text before the keys of the counters. Default `guard:`. */
   readonly prefix?: string;
 }
