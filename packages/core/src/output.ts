@@ -1,4 +1,4 @@
-export type { OutputMode } from './middleware/output/value-mode.ts';
+export type { OutputMode } from './middleware/output/output-mode.ts';
 export { jsonMode, structured, yamlMode } from './middleware/output/output-modes.ts';
 export type {
   JsonModeOptions,

@@ -4,7 +4,7 @@ import { extent } from '../../../../test/test-extent.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { Decision } from '../event/pending-call.ts';
-import type { OutputMode } from '../middleware/output/value-mode.ts';
+import type { OutputMode } from '../middleware/output/output-mode.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { isCutOff } from '../memory/log/resumption.ts';
 import { SessionMemory } from '../memory/session-memory.ts';

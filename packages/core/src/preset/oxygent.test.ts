@@ -20,7 +20,7 @@ import type {
 import { ReActAgent, type CallOptions } from './react-agent.ts';
 import { loadState, saveState } from '../middleware/state/agent-state.ts';
 import { jsonMode, structured } from '../middleware/output/output-modes.ts';
-import type { OutputMode } from '../middleware/output/value-mode.ts';
+import type { OutputMode } from '../middleware/output/output-mode.ts';
 import { oxygent, type OxygentOptions } from './oxygent.ts';
 import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
 import { callVariables } from '../middleware/prompt/prompt-variables.ts';

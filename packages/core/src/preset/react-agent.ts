@@ -30,7 +30,7 @@ import {
 } from '../middleware/guard/client-texts.ts';
 import { answerAtLimit, answerAtLimitFields } from '../middleware/answer/answer-at-limit.ts';
 import { runLimits, runLimitsFields, type RunLimits } from '../middleware/limits/run-limits.ts';
-import type { NoSchema, OutputMode } from '../middleware/output/value-mode.ts';
+import type { NoSchema, OutputMode } from '../middleware/output/output-mode.ts';
 import { retrievalFields } from '../middleware/recall/retrieval.ts';
 import type { ToolSource } from '../tool/tool.ts';
 import { pauseNext, steering, steeringFields } from '../middleware/steering/steering.ts';

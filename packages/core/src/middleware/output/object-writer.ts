@@ -4,7 +4,7 @@ import { misconfigured } from '../../error/agent-error.ts';
 import type { EventBatch } from '../../event/agent-event.ts';
 import { isAnswer, type AgentResult } from '../../event/agent-result.ts';
 import { parseJson, sortedJson } from '../../message/json.ts';
-import type { OutputMode } from './value-mode.ts';
+import type { OutputMode } from './output-mode.ts';
 import { AnswerSource } from './answer-source.ts';
 import { CompactJson } from './compact-json.ts';
 import { failureText, restartMark } from './object-format.ts';

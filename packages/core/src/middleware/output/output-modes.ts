@@ -3,7 +3,7 @@ import type { JsonValue } from '../../message/json.ts';
 import { readSchema } from '../../schema/schema.ts';
 import type { InferOutput, Schema, SchemaLike } from '../../schema/schema.ts';
 import { withObjectWriter } from './object-writer.ts';
-import { valueMode, type OutputMode } from './value-mode.ts';
+import { outputMode, type OutputMode } from './output-mode.ts';
 import { jsonText, textForm, yamlText, type TextFormat } from './text-form.ts';
 import { toolForm } from './tool-form.ts';
 
@@ -55,7 +55,7 @@ export function structured<const S extends SchemaLike>(
   checkOptions('structured()', options, structuredFields);
   const { mode, attempts = 3, forceTool = true, responseSchema } = options;
   const schema = readSchema('structured()', source);
-  const output = valueMode(attempts, (context, steps) => {
+  const output = outputMode(attempts, (context, steps) => {
     const { tools } = context.model.features;
     if (mode === 'tool' && !tools) {
       const message = 'The model takes no tools. Use structured(schema, { mode: "prompt" }).';
@@ -146,7 +146,7 @@ function textMode(
   format: TextFormat,
   { attempts = 2, responseSchema }: JsonModeOptions,
 ): OutputMode {
-  return valueMode(attempts, (_context, steps) => textForm(steps, read(), responseSchema, format));
+  return outputMode(attempts, (_context, steps) => textForm(steps, read(), responseSchema, format));
 }
 
 function schemaOf(where: string, source: SchemaLike | undefined): Schema<unknown> {

@@ -5,9 +5,9 @@ import { textOf, type Msg } from '../../message/msg.ts';
 import { systemTextAdder } from '../../message/system-message.ts';
 import { formatInstruction } from '../../schema/output-format.ts';
 import type { Schema, Validation } from '../../schema/schema.ts';
-import type { AnswerParts, ParsedOutput, ValueForm } from './value-mode.ts';
+import type { AnswerParts, ParsedOutput, OutputForm } from './output-mode.ts';
 
-/** A value that was found in a reply. */
+/** An output that was found in a reply. */
 interface Candidate {
   readonly json: JsonValue;
   /**
@@ -17,7 +17,7 @@ interface Candidate {
   readonly text?: string;
 }
 
-/** Text format of the value in an answer. */
+/** Text format of the output in an answer. */
 export interface TextFormat {
   readonly name: 'JSON' | 'YAML';
   /** Returns the possible values in a reply, the most likely first. */
@@ -25,7 +25,7 @@ export interface TextFormat {
 }
 
 /**
- * Gets the value from the text of the answer. The system prompt of each request contains the schema,
+ * Gets the output from the text of the answer. The system prompt of each request contains the schema,
  * which is never stored. `responseSchema`: see `StructuredOptions`.
  */
 export function textForm(
@@ -33,7 +33,7 @@ export function textForm(
   schema: Schema<unknown>,
   responseSchema: boolean | undefined,
   format: TextFormat = jsonText,
-): ValueForm {
+): OutputForm {
   const { name } = format;
   const instruction = formatInstruction(name, schema.jsonSchema);
   const addedLater = steps.message('system', instruction);
@@ -41,8 +41,8 @@ export function textForm(
   return {
     schema,
     addedLater,
-    lastQuestion: `Your steps are used up. Give your answer now, as ${name} alone.`,
-    request(request) {
+    limitPrompt: `Your steps are used up. Give your answer now, as ${name} alone.`,
+    adaptRequest(request) {
       const messages = addInstruction(request.messages, instruction);
       const isObject = schema.jsonSchema['type'] === 'object';
       const isOffered = isObject && (responseSchema ?? !request.tools.length);
@@ -50,23 +50,23 @@ export function textForm(
       return { ...request, messages, replyFor: 'program', ...offered };
     },
     read: (reply) => readText(schema, format, textOf(reply)),
-    written: textOf,
-    question(issues) {
+    writtenText: textOf,
+    correctionText(issues) {
       const lines = issues.map((issue) => `- ${issue}`).join('\n');
       const problem = `Your answer does not fit the schema:\n${lines}`;
       return `${problem}\nAnswer again, with the corrected ${name} alone.`;
     },
-    answer: (about) => answerOf(about, steps),
+    answer: (parts) => createAnswer(parts, steps),
   };
 }
 
 /** Creates the answer: the reply, whose text is the value alone. */
-async function answerOf({ reply, text, metadata }: AnswerParts, steps: Steps): Promise<Msg> {
+async function createAnswer({ reply, text, metadata }: AnswerParts, steps: Steps): Promise<Msg> {
   const isSame = textOf(reply) === text;
-  const kept = reply.content.filter(
+  const blocks = reply.content.filter(
     ({ type }) => type !== 'tool_use' && (isSame || type !== 'text'),
   );
-  const content = isSame ? kept : [...kept, { type: 'text', text } as const];
+  const content = isSame ? blocks : [...blocks, { type: 'text', text } as const];
   const message: Msg = { ...reply, content, metadata: { ...reply.metadata, ...metadata } };
   if (!isSame) await steps.emit('step-reset', { reason: 'output', replacement: message });
   return message;
@@ -83,9 +83,9 @@ async function readText(
 ): Promise<Validation<ParsedOutput>> {
   let first: Validation<ParsedOutput> | undefined;
   for (const candidate of format.read(text)) {
-    const checked = await checkCandidate(schema, candidate);
-    if (checked.ok) return checked;
-    first ??= checked;
+    const validation = await checkCandidate(schema, candidate);
+    if (validation.ok) return validation;
+    first ??= validation;
   }
   const json = text.trim();
   // If the schema asks for a string, the model may answer without quotes.
@@ -100,13 +100,14 @@ async function checkCandidate(
 ): Promise<Validation<ParsedOutput>> {
   const issue = shapeIssue(schema.jsonSchema['type'], candidate.json);
   if (issue) return { ok: false, issues: [issue] };
-  const checked = await schema.validate(candidate.json);
-  return checked.ok ? { ok: true, value: { ...candidate, value: checked.value } } : checked;
+  const validation = await schema.validate(candidate.json);
+  if (!validation.ok) return validation;
+  return { ok: true, value: { ...candidate, value: validation.value } };
 }
 
 /**
- * Returns an issue if the schema asks for an object or an array and the value is another type.
- * For a schema given as plain JSON Schema, this is the only check of the value.
+ * Returns an issue if the schema asks for an object or an array and the output is another type.
+ * For a schema given as plain JSON Schema, this is the only check of the output.
  */
 function shapeIssue(type: JsonValue | undefined, json: JsonValue): string | undefined {
   const isArray = Array.isArray(json);
@@ -161,9 +162,9 @@ function tryParse(parse: (text: string) => unknown, text: string): JsonValue | u
   if (!text.trim()) return undefined;
   // Without aliases, a text has no more nodes than characters. More nodes mean that aliases expand
   // a small text to a huge value.
-  let left = text.length + 1;
+  let remaining = text.length + 1;
   const toJson = (value: unknown): JsonValue => {
-    if (left-- < 0) throw new RangeError('too many nodes');
+    if (remaining-- < 0) throw new RangeError('too many nodes');
     const isText = typeof value === 'string' || typeof value === 'boolean';
     if (value === null || isText || Number.isFinite(value)) return value as JsonValue;
     if (Array.isArray(value)) return value.map(toJson);

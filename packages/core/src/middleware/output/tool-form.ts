@@ -6,10 +6,10 @@ import { omitUndefined, type JsonObject, type JsonValue } from '../../message/js
 import { outputToolName, wrappedName } from '../../schema/output-format.ts';
 import { objectInput, type Schema, type Validation } from '../../schema/schema.ts';
 import type { Tool } from '../../tool/tool.ts';
-import type { AnswerParts, ParsedOutput, ValueForm } from './value-mode.ts';
+import type { AnswerParts, ParsedOutput, OutputForm } from './output-mode.ts';
 
 /**
- * Gets the value from the arguments of a tool, which it adds to the run (AgentScope:
+ * Gets the output from the arguments of a tool, which it adds to the run (AgentScope:
  * `StructuredOutputHook`). Throws `CONFIGURATION` if the run has another tool of this name.
  */
 export function toolForm(
@@ -17,7 +17,7 @@ export function toolForm(
   forceTool: boolean,
   context: RunContext,
   steps: Steps,
-): ValueForm {
+): OutputForm {
   const input = asArguments(schema);
   const reminder = `Give your answer now: call "${outputToolName}".`;
   const forced = forceTool && { toolChoice: { name: outputToolName } };
@@ -33,15 +33,15 @@ export function toolForm(
   return {
     schema,
     isReminded: true,
-    lastQuestion: reminder,
-    request(request, isAsked) {
+    limitPrompt: reminder,
+    adaptRequest(request, isAsked) {
       output = undefined;
       const isOffered = request.tools.some(isOutputCall);
       const tools = isOffered ? request.tools : [...request.tools, tool.schema];
       return { ...request, tools, ...(isAsked && forced) };
     },
     read,
-    written(reply) {
+    writtenText(reply) {
       const call = outputCallIn(reply);
       return call ? (call.raw ?? JSON.stringify(call.input)) : textOf(reply);
     },
@@ -58,8 +58,8 @@ export function toolForm(
       if (!isRejected) return { reply, reading };
       return { reply, reading: { ok: false, issues: [outputText(result.output)] } };
     },
-    question: () => reminder,
-    answer: (about) => answerOf(about, steps),
+    correctionText: () => reminder,
+    answer: (parts) => createAnswer(parts, steps),
     withoutAttempt: withoutOutputCalls,
   };
 }
@@ -95,8 +95,8 @@ async function readCall(
   return schema.validate(call.input);
 }
 
-/** Creates the answer: the last thinking of the attempts, and the value as text. */
-async function answerOf(
+/** Creates the answer: the last thinking of the attempts, and the output as text. */
+async function createAnswer(
   { reply, removed, text, metadata, chunk }: AnswerParts,
   steps: Steps,
 ): Promise<Msg> {

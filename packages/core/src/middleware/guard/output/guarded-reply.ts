@@ -22,8 +22,8 @@ export interface GuardedReplyOptions {
   readonly lookahead: number | 'all';
   readonly thinking: boolean;
   readonly onAction: (action: OutputAction) => void;
-  /** Whether the text is a value for a program, such as JSON, and not text for a user. */
-  readonly isValue: boolean;
+  /** Whether the text is for a program, such as JSON, and not for a user. */
+  readonly isForProgram: boolean;
   readonly run?: RunInfo | undefined;
 }
 
@@ -101,7 +101,7 @@ export class GuardedReply {
    * again.
    */
   async end(retries: number): Promise<ReplyEnding> {
-    const { rules, onAction, isValue, run } = this.#options;
+    const { rules, onAction, isForProgram, run } = this.#options;
     for (const text of this.#texts) text.final = text.raw;
     const values = [...this.#values.values()].filter(({ isAnswer }) => isAnswer);
     for (const rule of rules) {
@@ -111,7 +111,7 @@ export class GuardedReply {
         return after;
       };
       for (const part of [...this.#texts, ...values]) {
-        const isJson = isValue || part instanceof GuardedValue;
+        const isJson = isForProgram || part instanceof GuardedValue;
         part.final = noteChange(part.final, maskedBy(rule, part.final, isJson));
       }
       // Reviews the values of tool calls, then the text of the reply.
@@ -142,9 +142,9 @@ export class GuardedReply {
     if (this.finish) this.finish = { ...this.finish, metadata };
   }
 
-  #aboutText(): Pick<ReviewContext, 'callsTools' | 'isValue'> {
+  #aboutText(): Pick<ReviewContext, 'callsTools' | 'isForProgram'> {
     const callsTools = this.#callsTools;
-    return { callsTools, isValue: this.#options.isValue && !callsTools };
+    return { callsTools, isForProgram: this.#options.isForProgram && !callsTools };
   }
 
   /**
@@ -239,7 +239,7 @@ export class GuardedReply {
   }
 }
 
-const aboutValue = { callsTools: false, isValue: true } as const;
+const aboutValue = { callsTools: false, isForProgram: true } as const;
 
 /**
  * Replaces what a rule finds in a text, also behind `\u` escapes. Searches each string and number of

@@ -128,7 +128,7 @@ export function outputGuardsOf(
 }
 
 /** The rules and settings for the replies of one run. */
-interface Guards extends Omit<GuardedReplyOptions, 'isValue'> {
+interface Guards extends Omit<GuardedReplyOptions, 'isForProgram'> {
   readonly profile: TokenProfile;
   errorOf(rejection: RuleRejection): AgentError;
 }
@@ -140,7 +140,7 @@ async function* guard(
   guards: Guards,
 ): AsyncGenerator<readonly ModelDelta[]> {
   const begin = (): GuardedReply =>
-    new GuardedReply({ ...guards, isValue: request.replyFor === 'program' });
+    new GuardedReply({ ...guards, isForProgram: request.replyFor === 'program' });
   let currentRequest = request;
   let spent: Usage | undefined;
   for (let retries = 0; ; retries++) {
@@ -201,7 +201,7 @@ function askedAgain(request: ModelRequest, text: string, question: string): Mode
  * rule asks for another reply of the model.
  */
 async function reviewAnswer(answer: Msg, guards: Guards): Promise<Msg | undefined> {
-  const reply = new GuardedReply({ ...guards, isValue: false, lookahead: 'all' });
+  const reply = new GuardedReply({ ...guards, isForProgram: false, lookahead: 'all' });
   const texts = answer.content.flatMap((block, index): ModelDelta[] =>
     block.type === 'text' ? [{ type: 'text', id: String(index), delta: block.text }] : [],
   );

@@ -22,10 +22,9 @@ export type Finding = { readonly start: number; readonly end: number } & (
  */
 export interface ReviewContext {
   /**
-   * Whether the text is a value for a program, in JSON or YAML. A changed text must still be a
-   * valid value.
+   * Whether the text is for a program, in JSON or YAML. A changed text must still be a valid value.
    */
-  readonly isValue: boolean;
+  readonly isForProgram: boolean;
   /** Whether the reply has tool calls, so that it is not the answer yet. */
   readonly callsTools: boolean;
   /** Number of times the model was asked again for this reply. */
@@ -138,12 +137,13 @@ export function lengthRule(options: LengthRuleOptions): OutputRule {
   return {
     name: 'lengthRule',
     releaseAtMost: max,
-    review(text, { callsTools, isValue, retries, run }) {
+    review(text, { callsTools, isForProgram, retries, run }) {
       const violated = (violation: LengthViolation): void =>
         callListener(options.onViolation, { ...violation, ...(run && { run: runInfo(run) }) });
       if (text.length > max) {
         violated({ rule: 'max', value: text.length, limit: max });
-        if (isValue) return { category: 'OUTPUT_REJECTED', details: { length: text.length, max } };
+        if (isForProgram)
+          return { category: 'OUTPUT_REJECTED', details: { length: text.length, max } };
         return { text: startOf(text, max) + mark };
       }
       const { length } = text.trim();

@@ -31,128 +31,128 @@ export interface ParsedOutput {
   readonly text?: string;
 }
 
-/** A value for which a form creates the answer. */
+/** An output for which a form creates the answer. */
 export interface AnswerParts {
-  /** The reply that contains the value. */
+  /** The reply that contains the output. */
   readonly reply: Msg;
   /** Messages of the attempts, which the answer replaces. */
   readonly removed: readonly Msg[];
   /** Text of the answer. */
   readonly text: string;
-  /** Metadata of the answer: the value, and the JSON that the model wrote. */
+  /** Metadata of the answer: the output, and the JSON that the model wrote. */
   readonly metadata: Pick<MessageMetadata, 'output' | 'outputJson'>;
   /** Type of the event with which readers get a text that no reply has. */
   readonly chunk: 'reasoning-chunk' | 'summary-chunk';
 }
 
-/** The form in which the model gives the value of one run. */
-export interface ValueForm {
+/** The form in which the model gives the output of one run. */
+export interface OutputForm {
   readonly schema: Schema<unknown>;
-  /** Whether the first reply without a value is no failed attempt, and only gets a reminder. */
+  /** Whether the first reply without an output is no failed attempt, and only gets a reminder. */
   readonly isReminded?: boolean;
   /** Message that `request` adds. Context policies count its tokens. */
   readonly addedLater?: Msg;
-  /** Question for the value at a limit. */
-  readonly lastQuestion: string;
+  /** Question for the output at a limit. */
+  readonly limitPrompt: string;
   /**
-   * Returns a changed copy of a model request. `isAsked`: the model was asked for the value and has
+   * Returns a changed copy of a model request. `isAsked`: the model was asked for the output and has
    * to give it now.
    */
-  request(request: ModelRequest, isAsked: boolean): ModelRequest;
-  /** Reads the value from a reply. */
+  adaptRequest(request: ModelRequest, isAsked: boolean): ModelRequest;
+  /** Reads the output from a reply. */
   read(reply: Msg): Promise<Validation<ParsedOutput>>;
-  /** Returns what the model wrote as the value, for the error. */
-  written(reply: Msg): string;
+  /** Returns what the model wrote as the output, for the error. */
+  writtenText(reply: Msg): string;
   /**
-   * Reads the value from the newest results of tool calls. Returns `undefined` if none of them is
-   * for the value. Absent if no tool takes the value.
+   * Reads the output from the newest results of tool calls. Returns `undefined` if none of them is
+   * for the output. Absent if no tool takes the output.
    */
   readResults?(
     messages: readonly Msg[],
   ): Promise<{ readonly reply: Msg; readonly reading: Validation<ParsedOutput> } | undefined>;
-  /** Returns the question after a reply without a valid value. */
-  question(issues: readonly string[]): string;
+  /** Returns the question after a reply without a valid output. */
+  correctionText(issues: readonly string[]): string;
   /** Creates the answer, and sends its text to the readers unless they have it. */
-  answer(about: AnswerParts): Promise<Msg>;
+  answer(parts: AnswerParts): Promise<Msg>;
   /** Returns a message of the log without its part of an attempt, or `undefined` if nothing is left. */
   withoutAttempt?(message: Msg): Msg | undefined;
 }
 
 /**
- * Creates an output mode. Its value is in the last reply. `formOf` returns the form of the value in
+ * Creates an output mode. Its output is in the last reply. `formOf` returns the form of the output in
  * one run, after the guards have checked the input. The agent call fails after `attempts` invalid
  * answers. Several runs may share the output mode.
  */
-export function valueMode(
+export function outputMode(
   attempts: number,
-  formOf: (context: RunContext, steps: Steps) => ValueForm,
+  formOf: (context: RunContext, steps: Steps) => OutputForm,
 ): OutputMode {
-  const valueRun = perRun(
-    (context, steps) => new ValueRun(formOf(context, steps), context, steps, attempts),
+  const runOf = perRun(
+    (context, steps) => new OutputRun(formOf(context, steps), context, steps, attempts),
   );
   return [
     {
       name: 'output',
       wrapSettle: (next) => async (input, context) => {
-        const run = valueRun(context);
+        const run = runOf(context);
         const outcome = await next(input);
         const isStored = isEnding(outcome) && outcome.kind === 'stored';
         return isStored ? run.checkStored(outcome) : outcome;
       },
-      wrapRequest: (next) => (draft, context) => valueRun(context).request(draft, next),
+      wrapRequest: (next) => (draft, context) => runOf(context).request(draft, next),
       wrapReply: (next) => async (reply, context) => {
-        // The output of a tool is no value.
+        // The result of a tool is not the output.
         if (!reply.request) return { to: 'model' };
         const outcome = await next(reply);
-        return isNewAnswer(outcome) ? valueRun(context).check(outcome) : outcome;
+        return isNewAnswer(outcome) ? runOf(context).check(outcome) : outcome;
       },
     },
-    answerAtLimit({ answer: (context, steps) => valueRun(context).last(steps) }),
+    answerAtLimit({ answer: (context, steps) => runOf(context).last(steps) }),
   ];
 }
 
 /**
- * One run that has to end with a value. Counts the attempts of the model, removes their messages
+ * One run that has to end with an output. Counts the attempts of the model, removes their messages
  * from the session log, and creates the answer or the error.
  */
-class ValueRun {
+class OutputRun {
   readonly #context: RunContext;
   readonly #steps: Steps;
-  readonly #form: ValueForm;
-  /** Ids of the replies without a value, and of the questions after them. */
+  readonly #form: OutputForm;
+  /** Ids of the replies without an output, and of the questions after them. */
   readonly #attemptIds: Set<string> = new Set();
-  #left: number;
-  /** Whether the model was asked for the value. */
+  #attemptsLeft: number;
+  /** Whether the model was asked for the output. */
   #isAsked = false;
 
-  constructor(form: ValueForm, context: RunContext, steps: Steps, attempts: number) {
+  constructor(form: OutputForm, context: RunContext, steps: Steps, attempts: number) {
     this.#form = form;
     this.#context = context;
     this.#steps = steps;
-    this.#left = attempts;
+    this.#attemptsLeft = attempts;
   }
 
-  /** Ends the run if a tool call has given the value. Otherwise asks the model for it. */
+  /** Ends the run if a tool call has given the output. Otherwise asks the model for it. */
   async request(
     draft: RequestDraft,
     next: InnerStep<RequestDraft, ModelRequest | Next>,
   ): Promise<ModelRequest | Next> {
     const form = this.#form;
     const read = draft.mustAnswer ? undefined : form.readResults?.(this.#context.messages);
-    const found = await read;
-    if (found) {
-      const { reading, reply } = found;
+    const result = await read;
+    if (result) {
+      const { reading, reply } = result;
       if (reading.ok) return this.#ending({ kind: 'answer' }, reading.value, reply);
       await this.#fail(reading.issues, reply);
     }
-    const { addedLater: own } = form;
-    const addedLater = own ? [...draft.addedLater, own] : draft.addedLater;
+    const { addedLater: ownMessage } = form;
+    const addedLater = ownMessage ? [...draft.addedLater, ownMessage] : draft.addedLater;
     const request = await next({ ...draft, addedLater });
-    return isNext(request) ? request : form.request(request, this.#isAsked);
+    return isNext(request) ? request : form.adaptRequest(request, this.#isAsked);
   }
 
   /**
-   * Reads the value from an answer. Returns the end of the run with its value, or asks the model
+   * Reads the output from an answer. Returns the end of the run with its output, or asks the model
    * again. Throws `OUTPUT_INVALID` after the last attempt.
    */
   async check(ending: Answer | StoredAnswer): Promise<Next> {
@@ -161,7 +161,7 @@ class ValueRun {
     if (reading.ok) return this.#ending(ending, reading.value, message);
     if (this.#isAsked || !this.#form.isReminded) await this.#fail(reading.issues, message);
     this.#isAsked = true;
-    return this.#again(message, this.#form.question(reading.issues));
+    return this.#again(message, this.#form.correctionText(reading.issues));
   }
 
   /**
@@ -181,12 +181,12 @@ class ValueRun {
     return outcome;
   }
 
-  /** Asks for the value at a limit. Only one attempt is made. */
+  /** Asks for the output at a limit. Only one attempt is made. */
   async last(steps: LimitSteps): Promise<LimitReply> {
     const form = this.#form;
-    const question = steps.message('user', form.lastQuestion);
+    const question = steps.message('user', form.limitPrompt);
     const messages = [...steps.refused.messages, question];
-    const reply = await steps.ask(messages, (request) => form.request(request, true));
+    const reply = await steps.ask(messages, (request) => form.adaptRequest(request, true));
     if (reply.type === 'incomplete') return reply;
     const reading = await form.read(reply.message);
     if (!reading.ok) throw await this.#failure(reading.issues, reply.message);
@@ -206,34 +206,34 @@ class ValueRun {
   }
 
   /**
-   * Starts another attempt. The session log keeps the reply until there is a value, so that nothing
-   * is lost if the agent call ends without a value. The question is never stored.
+   * Starts another attempt. The session log keeps the reply until there is an output, so that nothing
+   * is lost if the agent call ends without an output. The question is never stored.
    */
   async #again(reply: Msg, question: string): Promise<Next> {
     const steps = this.#steps;
-    const asked = steps.message('user', question);
+    const correction = steps.message('user', question);
     const isStored = this.#context.messages.some(({ id }) => id === reply.id);
     if (reply.content.length && !isStored)
       await steps.edit({ append: [withMetadata(reply, { correction: 'reply' })] });
-    steps.include([asked], 'last');
-    this.#attemptIds.add(reply.id).add(asked.id);
+    steps.include([correction], 'last');
+    this.#attemptIds.add(reply.id).add(correction.id);
     await steps.emit('step-reset', { reason: 'output' });
     return { to: 'model' };
   }
 
   /** Counts a failed attempt. Throws `OUTPUT_INVALID` after the last attempt. */
   async #fail(issues: readonly string[], reply: Msg): Promise<void> {
-    this.#left -= 1;
-    if (this.#left < 1) throw await this.#failure(issues, reply);
+    this.#attemptsLeft -= 1;
+    if (this.#attemptsLeft < 1) throw await this.#failure(issues, reply);
   }
 
   /**
-   * Creates the error of an agent call without a value. Stores the raw text of the last attempt as
+   * Creates the error of an agent call without an output. Stores the raw text of the last attempt as
    * the answer, with `metadata.reason` set to `error`.
    */
   async #failure(issues: readonly string[], reply: Msg): Promise<AgentError> {
     const steps = this.#steps;
-    const text = this.#form.written(reply);
+    const text = this.#form.writtenText(reply);
     await this.#removeAttempts();
     if (text) {
       const last = steps.message('assistant', text, { metadata: { reason: 'error' } });
@@ -245,8 +245,8 @@ class ValueRun {
   }
 
   /**
-   * Creates the answer with a value. It replaces all messages of the attempts. `reply`: the message
-   * that contains the value.
+   * Creates the answer with an output. It replaces all messages of the attempts. `reply`: the message
+   * that contains the output.
    */
   async #answer(
     { value, json, text: ownText }: ParsedOutput,
@@ -283,11 +283,11 @@ class ValueRun {
 }
 
 /**
- * A way to get a typed value from the model, such as `structured()`: the middleware that an agent
+ * A way to get a typed output from the model, such as `structured()`: the middleware that an agent
  * call gets with its option `output`.
  */
 export type OutputMode<T = unknown> = readonly Middleware[] & {
-  /** Carries only the type of the value. Never set. */
+  /** Carries only the type of the output. Never set. */
   readonly of?: () => T;
 };
 
