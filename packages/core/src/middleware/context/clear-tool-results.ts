@@ -4,7 +4,7 @@ import { memoize } from '../../model/formatter.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { countMessage } from '../../tokens/count-message.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
-import { contextPolicy, headOf, type ContextMiddleware } from './context-policy.ts';
+import { contextPolicy, headEnd, type ContextMiddleware } from './context-policy.ts';
 import { requestCounter } from './request-meter.ts';
 
 /** When `clearToolResults()` clears results, and which ones stay. */
@@ -60,7 +60,7 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
       const before = count(request);
       const same = { messages, removed: 0, before, after: before };
       if (before <= above) return same;
-      const start = headOf(request);
+      const start = headEnd(request);
       const lastReply = messages.findLastIndex(({ role }) => role === 'assistant');
       const results = messages.flatMap((message, index) =>
         index >= start && idsAt(message).length ? index : [],

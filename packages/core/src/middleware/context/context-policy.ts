@@ -39,7 +39,7 @@ export interface ContextRequest {
  * Returns the number of messages before the conversation. They are the first `headCount` messages
  * of the request and the system messages right after them.
  */
-export function headOf({ messages, headCount = 0 }: ContextRequest): number {
+export function headEnd({ messages, headCount = 0 }: ContextRequest): number {
   let start = headCount;
   while (messages[start]?.role === 'system') start++;
   return Math.min(start, messages.length);

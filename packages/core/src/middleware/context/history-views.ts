@@ -1,6 +1,6 @@
 import { checkFields } from '../../error/agent-error.ts';
 import { isCorrection } from '../../message/metadata.ts';
-import { contextPolicy, headOf, type ContextMiddleware } from './context-policy.ts';
+import { contextPolicy, headEnd, type ContextMiddleware } from './context-policy.ts';
 import { answerOf, isAnswered, turnsOf } from '../../message/turns.ts';
 import type { ContentBlock, Msg } from '../../message/msg.ts';
 import { memoize } from '../../model/formatter.ts';
@@ -75,7 +75,7 @@ export function turnView(
     name,
     fit(request) {
       const { messages, questionId } = request;
-      const start = headOf(request);
+      const start = headEnd(request);
       const before = count(request);
       // Earlier messages do not change during an agent call, so the split of its first request is
       // reused.

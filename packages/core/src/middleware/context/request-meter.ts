@@ -1,6 +1,6 @@
 import { misconfigured } from '../../error/agent-error.ts';
 import type { Msg } from '../../message/msg.ts';
-import { headOf, type ContextRequest } from './context-policy.ts';
+import { headEnd, type ContextRequest } from './context-policy.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { countMessage, countTools } from '../../tokens/count-message.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
@@ -84,7 +84,7 @@ export function requestMeter(where: string, options: WindowOptions): RequestMete
         `${where}: set window; the model "${model?.modelId}" does not state one.`,
       );
     checkWindow(window, extra);
-    const start = headOf(request);
+    const start = headEnd(request);
     const factor = model && calibration ? factorOf(where, model.modelId, calibration) : 1;
     const sums = sumsOf(messages);
     const fixed = sums[start]! + countAround(request, profile);

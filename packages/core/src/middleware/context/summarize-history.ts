@@ -7,7 +7,7 @@ import type { ChatModel, GenerateOptions, Usage } from '../../model/chat-model.t
 import { Deadline } from '../../wait/deadline.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { countMessage } from '../../tokens/count-message.ts';
-import { headOf, contextPolicy } from './context-policy.ts';
+import { headEnd, contextPolicy } from './context-policy.ts';
 import type { ContextMiddleware, ContextRequest, FittedContext } from './context-policy.ts';
 import { findTrim, groupOf, trimRequest } from './fit-context.ts';
 import { requestMeter, windowFields } from './request-meter.ts';
@@ -297,7 +297,7 @@ function firstUncovered({ measured, summary }: Work): number {
 
 /** Counts the user's first message as part of the head: the messages that always stay. */
 function withFirst(request: ContextRequest): ContextRequest {
-  const first = headOf(request);
+  const first = headEnd(request);
   const isAsked = request.messages[first]?.role === 'user';
   return isAsked ? { ...request, headCount: first + 1 } : request;
 }
