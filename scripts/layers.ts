@@ -86,7 +86,7 @@ const exceptions: readonly LayerException[] = [
     reason: 'a completion becomes a turn of a session',
   },
   {
-    from: 'edge/src/turn/asked-again.ts',
+    from: 'edge/src/turn/repeated-request.ts',
     to: 'edge/src/session/queue/turn-queue.ts',
     reason: 'turns wait in the queue of a session',
   },

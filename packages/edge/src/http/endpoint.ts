@@ -33,7 +33,7 @@ export function endpoint(
     c.set('requestId', requestId);
     c.set('errorFormat', errorFormat);
     const { headers: originHeaders, answer } = checkOrigin(c);
-    const response = answer ?? (await answerOf(c, route));
+    const response = answer ?? (await respond(c, route));
     const { headers } = response;
     for (const [name, value] of [
       ['x-request-id', requestId] as const,
@@ -60,7 +60,7 @@ export function byMethod(routes: Readonly<Record<string, Route>>): Route {
 }
 
 /** Calls the route. An error becomes a response. */
-async function answerOf(c: Context<EdgeEnv>, route: Route): Promise<Response> {
+async function respond(c: Context<EdgeEnv>, route: Route): Promise<Response> {
   try {
     return await route(c);
   } catch (error) {

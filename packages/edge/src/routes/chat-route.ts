@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { readIds } from '../turn/asked-again.ts';
+import { readIds } from '../turn/repeated-request.ts';
 import { readTurnRequest, type TurnRequest } from '../turn/chat-turn.ts';
 import { checkEdits } from '../turn/decisions.ts';
 import type { EdgeEnv, HandlerSettings, MemorySetup } from '../handler-options.ts';

@@ -121,8 +121,8 @@ async function refusal(response: Response, requestId: string): Promise<Response>
   const { status } = response;
   const words = await startOf(response);
   const [code, answer] = classify(status, words);
-  const wait = Number(response.headers.get('retry-after') || NaN);
-  const details = { ...(wait >= 0 && { retryAfterMs: wait * 1000 }) };
+  const retryAfter = Number(response.headers.get('retry-after') || NaN);
+  const details = { ...(retryAfter >= 0 && { retryAfterMs: retryAfter * 1000 }) };
   const error = new AgentError(code, `HTTP ${status} from the model server: ${words}`, { details });
   return errorResponse(error, {
     requestId,

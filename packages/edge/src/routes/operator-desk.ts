@@ -18,7 +18,7 @@ import {
 } from '../session/announced-session.ts';
 import { askerOf, callSession, sessionObject, unknownSession } from '../session/session-command.ts';
 import { turnHost } from '../session/host/turn-host.ts';
-import { readIds } from '../turn/asked-again.ts';
+import { readIds } from '../turn/repeated-request.ts';
 import { checkSession, setupOf } from '../turn/session.ts';
 import { messagesRoute } from './messages-route.ts';
 

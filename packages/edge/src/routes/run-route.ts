@@ -1,6 +1,6 @@
 import { userMessage } from '@isoloop/core';
 import type { Context } from 'hono';
-import { readIds } from '../turn/asked-again.ts';
+import { readIds } from '../turn/repeated-request.ts';
 import type { EdgeEnv, EdgeLimits, HandlerSettings } from '../handler-options.ts';
 import { checkModel, checkNames, invalidField, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';

@@ -41,13 +41,13 @@ export async function hasAnswer(memory: Memory, messages: readonly Msg[]): Promi
   const waiting = (await waitingCalls(memory)).filter(({ kind }) => kind === 'external');
   const ids = new Set(waiting.map(({ toolUseId }) => toolUseId));
   if (messages.flatMap(toolUsesOf).some(({ id }) => ids.has(id))) return true;
-  return turnsOf(messages).some(
+  return splitAtQuestions(messages).some(
     (turn) => resumptionOf({ messages: turn, openRun: undefined }).type === 'nothing',
   );
 }
 
 /** Splits messages into lists that begin with a question. */
-function turnsOf(messages: readonly Msg[]): readonly (readonly Msg[])[] {
+function splitAtQuestions(messages: readonly Msg[]): readonly (readonly Msg[])[] {
   const starts = messages.flatMap((message, index) =>
     index === 0 || isQuestion(message) ? [index] : [],
   );

@@ -46,7 +46,7 @@ export async function beginTurn(
   options: TakeTurnOptions = {},
 ): Promise<TurnInput> {
   if ('after' in request) await openAiOf(settings).goBackTo(agent.memory, request);
-  // Reads the log in all cases, because `entitle` needs to know whether the session is new.
+  // Reads the log in all cases, because `storeTitle` needs to know whether the session is new.
   const stored = await agent.memory.read();
   switch (request.kind) {
     case 'messages': {

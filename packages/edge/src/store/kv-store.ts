@@ -52,7 +52,7 @@ export class KvStore implements KeyValueStore {
   constructor(kv: KVNamespace, options: KvStoreOptions = {}) {
     // Accepts the options of `KvMemory`, which passes all of its options.
     checkOptions('KvStore', options, `${storeFields} ${echoFields}`);
-    const { expirationTtl, retryDelayMs = 1100, sleep = wait, random = Math.random } = options;
+    const { expirationTtl, retryDelayMs = 1100, random = Math.random } = options;
     if (expirationTtl !== undefined && !(expirationTtl >= minTtl)) {
       throw new AgentError(
         'CONFIGURATION',
@@ -68,7 +68,7 @@ export class KvStore implements KeyValueStore {
     this.#kv = kv;
     this.#put = expirationTtl === undefined ? {} : { expirationTtl };
     this.#retryDelayMs = retryDelayMs;
-    this.#sleep = sleep;
+    this.#sleep = options.sleep ?? sleep;
     this.#random = random;
   }
 
@@ -178,6 +178,6 @@ function statusOf(error: unknown): unknown {
   return AgentError.is(error) && error.details?.['status'];
 }
 
-function wait(ms: number): Promise<void> {
+function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -2,7 +2,13 @@ import { AgentError, SessionMemory } from '@isoloop/core';
 import type { AgentInput, Decision, Memory, Msg, PendingCall, ReActAgent } from '@isoloop/core';
 import { decideForMessage, isQuestion, titleOf, type SessionView } from '@isoloop/core/adapter';
 import { fromUiDecisions } from '@isoloop/core/ai-sdk';
-import { acceptDecisions, checkSize, sizeOf, usableDecisions, type Deciding } from './decisions.ts';
+import {
+  acceptDecisions,
+  checkSize,
+  sizeOf,
+  usableDecisions,
+  type DecidingAgent,
+} from './decisions.ts';
 import type { EdgeLimits } from '../handler-options.ts';
 import { invalidField, readMessages } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
@@ -97,7 +103,7 @@ export interface TakeTurnOptions {
 
 /** Removes the messages that the turn replaces from the log, and returns the agent's input. */
 export async function takeTurn(
-  agent: Deciding,
+  agent: DecidingAgent,
   request: TurnRequest,
   { isResumed = false }: TakeTurnOptions = {},
 ): Promise<TurnInput> {
@@ -167,12 +173,12 @@ export async function waitingCalls(memory: Memory): Promise<readonly PendingCall
 }
 
 /**
- * Adds a hook that sets the title of a new session to the beginning of its first message. Does
- * nothing for a session that already has data. The hook runs after the guards have accepted the
- * message and the log has it. The memory stores the title with its next write. `onTitle` is called
- * when the title is set.
+ * Stores the beginning of the first message as the title of a new session. Does nothing for a
+ * session that already has data. A hook does it, after the guards have accepted the message and the
+ * log has it. The memory writes the title with its next write. `onTitle` is called when the title
+ * is set.
  */
-export function entitle(agent: ReActAgent, onTitle?: () => void): void {
+export function storeTitle(agent: ReActAgent, onTitle?: () => void): void {
   const { memory } = agent;
   if (!memory.note || memory.sessionVersion !== 0) return;
   const remove = agent.addHook({

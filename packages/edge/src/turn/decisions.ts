@@ -5,7 +5,7 @@ import type { Caller, EdgeLimits } from '../handler-options.ts';
 import { invalidField } from '../http/request-body.ts';
 
 /** Parts of an agent that are needed to check decisions. */
-export type Deciding = Pick<ReActAgent, 'memory' | 'tools' | 'status'>;
+export type DecidingAgent = Pick<ReActAgent, 'memory' | 'tools' | 'status'>;
 
 export interface AcceptOptions {
   readonly isHistory?: boolean;
@@ -54,7 +54,7 @@ export function readDecisions(given: unknown, limits: EdgeLimits): readonly Deci
  * With `isHistory`, the list may contain results of finished tool calls, which are skipped.
  */
 export async function acceptDecisions(
-  agent: Deciding,
+  agent: DecidingAgent,
   sentDecisions: readonly Decision[],
   { isHistory = false, params = [] }: AcceptOptions = {},
 ): Promise<readonly Decision[]> {
@@ -83,7 +83,7 @@ export function noDecision(param = 'messages'): AgentError {
  * error: the client sends them again with each message, so every message would fail.
  */
 export async function usableDecisions(
-  agent: Deciding,
+  agent: DecidingAgent,
   sentDecisions: readonly Decision[],
 ): Promise<readonly Decision[]> {
   if (!sentDecisions.length) return [];
@@ -100,7 +100,7 @@ async function decisionCheck({
   memory,
   tools,
   status,
-}: Deciding): Promise<(decision: Decision) => Promise<string | undefined>> {
+}: DecidingAgent): Promise<(decision: Decision) => Promise<string | undefined>> {
   const history = await memory.read();
   await memory.restore?.(status, tools);
   const over = new Set(history.flatMap(toolResultsOf).map(({ toolUseId }) => toolUseId));

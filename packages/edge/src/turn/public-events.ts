@@ -20,14 +20,14 @@ export function toPublicEvents(
     const isShort = !inspect || /^(context-fitted|run-end)$/.test(event.type);
     return {
       ...((isShort && toTimelineEvent(event)) || event),
-      ...more(event),
+      ...publicFields(event),
       echo,
     };
   });
 }
 
 /** Returns the fields that `toTimelineEvent` omits but a client needs to show the turn. */
-function more(event: AgentEvent): object {
+function publicFields(event: AgentEvent): object {
   switch (event.type) {
     case 'pre-acting':
       return { input: event.toolUse.input };

@@ -22,7 +22,7 @@ import { checkApprovals } from '../../session/host/kv-host.ts';
 import { askerOf } from '../../session/session-command.ts';
 import type { SessionTurnRequest } from '../../session/session-turn.ts';
 import { turnHost } from '../../session/host/turn-host.ts';
-import { readIds } from '../../turn/asked-again.ts';
+import { readIds } from '../../turn/repeated-request.ts';
 import { awaitOpening, hasOutput, streamResponse } from '../../turn/event-stream.ts';
 import { makeAgent, readEcho, setupOf } from '../../turn/session.ts';
 

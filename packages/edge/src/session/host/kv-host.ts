@@ -5,7 +5,7 @@ import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import { logError } from '../../http/error-response.ts';
 import { onDisconnect, settleBehind, waitUntil } from '../../http/request-context.ts';
-import { entitle, type TurnInput } from '../../turn/chat-turn.ts';
+import { storeTitle, type TurnInput } from '../../turn/chat-turn.ts';
 import { makeAgent, openMemory } from '../../turn/session.ts';
 import { noContent } from '../hosted-session.ts';
 import { liveResponse } from '../live-turn.ts';
@@ -30,7 +30,7 @@ export function kvHost(
       try {
         call?.check(agent);
         const { input, decisions } = await beginKvTurn(agent, turn.request, settings);
-        entitle(agent);
+        storeTitle(agent);
         const abort = new AbortController();
         const { signal } = abort;
         const options = { ...call?.options, decisions, detached: true, signal };

@@ -4,8 +4,8 @@ import { isQuestion } from '@isoloop/core/adapter';
 import { toUiMessages } from '@isoloop/core/ai-sdk';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 import { answerSoFar } from '../../turn/answer-so-far.ts';
-import { isAskedAgain } from '../../turn/asked-again.ts';
-import { entitle, waitingCalls } from '../../turn/chat-turn.ts';
+import { isRepeat } from '../../turn/repeated-request.ts';
+import { storeTitle, waitingCalls } from '../../turn/chat-turn.ts';
 import { logError } from '../../http/error-response.ts';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import { noContent } from '../hosted-session.ts';
@@ -173,9 +173,9 @@ export class TurnRunner {
   }
 
   /** Returns the turn that a repeated request asks for, if there is one. */
-  #find(asked: NewTurn): LiveTurn | Promise<LiveTurn> | undefined {
-    const again = this.#options.queue.find((turn) => isAskedAgain(asked, turn));
-    if (!again) return this.#ended?.turn.key === asked.key ? this.#ended : undefined;
+  #find(newTurn: NewTurn): LiveTurn | Promise<LiveTurn> | undefined {
+    const again = this.#options.queue.find((turn) => isRepeat(turn, newTurn));
+    if (!again) return this.#ended?.turn.key === newTurn.key ? this.#ended : undefined;
     this.#work();
     return this.#whenOpened(again.id);
   }
@@ -272,7 +272,7 @@ export class TurnRunner {
     call?.check(agent);
     const start = await (turn.begun ? resumeTurn : beginTurn)(agent, turn.request, settings);
     if (!start) return;
-    entitle(agent, onChange);
+    storeTitle(agent, onChange);
     const begin = (): void => queue.begin(turn.id);
     // Replaced messages stay in the log until the run stores its input. If the isolate dies before
     // that, the turn starts again.

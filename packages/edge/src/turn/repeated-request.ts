@@ -25,13 +25,17 @@ export function readIds(c: Context<EdgeEnv>): Pick<NewTurn, 'requestId' | 'key'>
 }
 
 /**
- * Returns whether a request asks again for the given turn. Compares the idempotency keys. If
- * neither has a key, compares the model, and the id and content of the message.
+ * Returns whether the second turn repeats the first one. Compares the idempotency keys. If neither
+ * has a key, compares the model, and the id and content of the message.
  */
-export function isAskedAgain(asked: NewTurn, { request, model, key }: NewTurn): boolean {
-  if (asked.key !== undefined || key !== undefined) return asked.key === key;
-  if (asked.request.kind !== 'message' || request.kind !== 'message' || asked.model !== model)
-    return false;
-  const [one, other] = [asked.request.message, request.message];
-  return one.id === other.id && JSON.stringify(one.content) === JSON.stringify(other.content);
+export function isRepeat(first: NewTurn, second: NewTurn): boolean {
+  if (first.key !== undefined || second.key !== undefined) return first.key === second.key;
+  if (first.request.kind !== 'message' || second.request.kind !== 'message') return false;
+  const { message } = first.request;
+  const { id, content } = second.request.message;
+  return (
+    first.model === second.model &&
+    message.id === id &&
+    JSON.stringify(message.content) === JSON.stringify(content)
+  );
 }
