@@ -4,7 +4,7 @@ import { isObjectOrArray, jsonForm, type JsonValue, type JsonObject } from '../m
 import type { ToolUse, ToolResult, ToolResultState, MessageContent } from '../message/msg.ts';
 import type { Path } from '../schema/schema.ts';
 import type { Tool, ToolContent, ToolOutput } from './tool.ts';
-import type { ToolSet } from './set/tool-set.ts';
+import { toolOf, type ToolSet } from './set/tool-set.ts';
 import { isError, messageOf, fieldOf } from '../error/agent-error.ts';
 import { isBlock, isCompleteBlock, isToolResult } from '../message/is-message.ts';
 
@@ -150,6 +150,33 @@ export function errorResult(toolUse: ToolUse, message: string): ToolResult {
 /** Returns the result of a rejected tool call, with state `denied`. */
 export function deniedResult(toolUse: ToolUse, reason = 'no reason given'): ToolResult {
   return toolResult(toolUse, `Tool call rejected: ${reason}`, 'denied');
+}
+
+/**
+ * Returns the result that a person's decision gives a tool call: a rejection, or a result in place
+ * of the tool's. Returns nothing if the tool has to run.
+ */
+export function decidedResult(
+  toolUse: ToolUse,
+  state: CallState,
+  tools: ToolSet,
+): ToolResult | undefined {
+  const { decision } = state;
+  if (isForTool(state, tools)) return undefined;
+  if (decision?.type === 'reject') return deniedResult(toolUse, decision.reason);
+  if (decision?.type !== 'result') return undefined;
+  return toolResult(toolUse, decision.output, decision.state ?? 'success');
+}
+
+/**
+ * Returns whether the tool itself gets the decision about its call. An example is an agent tool
+ * whose child agent has pending tool calls.
+ */
+export function isForTool({ waitedFor }: CallState, tools: ToolSet): boolean {
+  if (waitedFor?.kind !== 'suspended') return false;
+  const tool = toolOf(tools, waitedFor.name);
+  // The answer to a tool that is gone now is not the tool's result.
+  return Boolean(tool ? tool.takesDecisions : waitedFor.details);
 }
 
 /**

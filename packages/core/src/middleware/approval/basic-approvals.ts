@@ -15,9 +15,9 @@ import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import { toolResultsOf, toolUsesOf, type ToolUse } from '../../message/msg.ts';
 import { withEditedCall } from '../../message/metadata.ts';
 import {
-  deniedResult,
+  decidedResult,
   errorResult,
-  toolResult,
+  isForTool,
   type ToolCall,
   type ToolOutcome,
 } from '../../tool/tool-call.ts';
@@ -148,30 +148,15 @@ async function decideRound(
  */
 async function applyDecision(call: OpenCall, run: DecidedRun): Promise<OpenCall> {
   const { context } = run;
-  const { toolUse, state, result } = call;
+  const { toolUse, state } = call;
   const { decision } = state;
-  if (!decision || result || isForTool(call, context)) return call;
-  if (decision.type === 'result') {
-    const { output, state: how = 'success' } = decision;
-    return { ...call, result: toolResult(toolUse, output, how) };
-  }
-  if (decision.type === 'reject')
-    return { ...call, result: deniedResult(toolUse, decision.reason) };
+  if (!decision || call.result) return call;
+  const result = decidedResult(toolUse, state, context.tools);
+  if (result) return { ...call, result };
   const startsNoTool = context.stopped === 'aborted' || context.stopped === 'interrupted';
-  if (decision.type !== 'edit' || startsNoTool) return call;
+  const isEdit = decision.type === 'edit' && !isForTool(state, context.tools);
+  if (!isEdit || startsNoTool) return call;
   return { ...call, toolUse: await editCall(toolUse, decision, run) };
-}
-
-/**
- * Returns whether the tool itself receives the decision. An example is an agent tool whose child
- * agent has pending tool calls.
- */
-function isForTool({ toolUse, state }: OpenCall, { tools }: RunContext): boolean {
-  const waitedFor = state.pending ?? state.waitedFor;
-  if (waitedFor?.kind !== 'suspended') return false;
-  const tool = toolOf(tools, toolUse.name);
-  // The answer to a tool that is gone now is not the tool's result.
-  return Boolean(tool ? tool.takesDecisions : waitedFor.details);
 }
 
 /**

@@ -1,7 +1,7 @@
-import type { Middleware } from '../../agent/middleware.ts';
+import type { Middleware, OpenCall } from '../../agent/middleware.ts';
 import { AgentError, messageOf, checkOptions } from '../../error/agent-error.ts';
-import type { ToolUse } from '../../message/msg.ts';
-import { interruptedResult, mayHaveStarted } from '../../tool/tool-call.ts';
+import type { ToolResult, ToolUse } from '../../message/msg.ts';
+import { decidedResult, interruptedResult, mayHaveStarted } from '../../tool/tool-call.ts';
 
 /** The text that the model reads as the result of a closed tool call. */
 export interface CloseOpenCallsOptions {
@@ -14,7 +14,8 @@ export interface CloseOpenCallsOptions {
 
 /**
  * Accepts new messages while tool calls have no result yet. Each such tool call gets an
- * `interrupted` result with a text for the model. Without this middleware, the agent call fails
+ * `interrupted` result with a text for the model. One that a person rejected, or whose result a
+ * person gave, gets this result instead. Without this middleware, the agent call fails
  * with `PENDING_TOOL_CALLS`. Decisions, results and an agent call without input continue the tool
  * calls as usual. If `words` throws, the agent call fails with `HOOK_ERROR`. Throws `CONFIGURATION`
  * for an option of the wrong kind.
@@ -29,13 +30,21 @@ export function closeOpenCalls(options: CloseOpenCallsOptions = {}): Middleware 
       for (const call of input.messages.length ? context.openCalls : []) {
         const { toolUse } = call;
         if (decided.has(toolUse.id)) continue;
-        const state = call.isNoted ? call.state : undefined;
-        const output = textFor(words, toolUse, mayHaveStarted(state));
-        await steps.closeCall(toolUse, { ...interruptedResult(toolUse, state), output });
+        const given = decidedResult(toolUse, call.state, context.tools);
+        await steps.closeCall(toolUse, given ?? closedResult(call, words));
       }
       return next(input);
     },
   };
+}
+
+function closedResult(
+  { toolUse, state, isNoted }: OpenCall,
+  words: NonNullable<CloseOpenCallsOptions['words']>,
+): ToolResult {
+  const known = isNoted ? state : undefined;
+  const output = textFor(words, toolUse, mayHaveStarted(known));
+  return { ...interruptedResult(toolUse, known), output };
 }
 
 function textFor(

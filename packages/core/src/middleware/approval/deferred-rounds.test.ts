@@ -13,6 +13,7 @@ import { historyFaults, requestFaults } from '../../../test-support/history-faul
 import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
+import { toolCallLimit } from '../limits/call-limits.ts';
 import { approvals, type ApprovalsOptions } from './approvals.ts';
 import { closeOpenCalls } from './close-open-calls.ts';
 
@@ -309,4 +310,82 @@ test('if a hook changes a tool call so that it needs approval, it defers the oth
   const decided = setUp([asked('read', 'read'), 'Done.'], { decide }, { use: toPay });
   expect((await decided.agent.call('go')).text).toBe('Done.');
   expect(decided.ran()).toEqual(['read 0']);
+});
+
+const resultsOf = async (agent: ReActAgent): Promise<readonly (readonly unknown[])[]> => {
+  const results = (await agent.messages()).flatMap(toolResultsOf);
+  return results.map(({ toolUseId, state, output }) => [toolUseId, state, output]);
+};
+
+test.each([
+  ['the option', {}],
+  ['`decide`', { decide: (): ApprovalDecision => ({ type: 'approve' }) }],
+  ['the preset', 'preset'],
+] as const)(
+  'with `deferRound` from %s, toolCallLimit() counts all tool calls of a reply at once',
+  async (_, given) => {
+    const { agent, ran } = setUp([asked('read', 'pay', 'read')], given, {
+      use: [toolCallLimit({ session: 2, message: 'Enough.' })],
+    });
+    expect(await agent.call('go')).toMatchObject({ reason: 'limit', text: 'Enough.' });
+    expect(ran()).toEqual([]);
+    expect(await resultsOf(agent)).toEqual(
+      ['read0', 'pay1', 'read2'].map((id) => [id, 'interrupted', 'It did not run. Enough.']),
+    );
+    expect(historyFaults(await agent.messages())).toEqual([]);
+  },
+);
+
+test('with `deferRound`, toolCallLimit() counts each tool call once', async () => {
+  const { agent, ran } = setUp(
+    [asked('read', 'pay'), asked('read')],
+    {},
+    { use: [toolCallLimit({ session: 2 })] },
+  );
+  await agent.call('go');
+  expect((await agent.call([approve('pay1')])).reason).toBe('limit');
+  expect(ran()).toEqual(['read 0', 'pay 1']);
+});
+
+test.each([false, true])(
+  "a limit that ends the run keeps a person's result and rejection; deferRound: %s",
+  async (deferRound) => {
+    const memory = new SessionMemory(new MemoryStore(), 's');
+    const stops = { on: { 'pre-acting': (_event: unknown, { stop }: { stop(): void }) => stop() } };
+    const first = setUp([asked('read', 'pay', 'mail')], { deferRound }, { memory, use: [stops] });
+    await first.agent.call('go');
+    const limit = toolCallLimit({ tool: 'read', session: 0, message: 'Enough.' });
+    const second = setUp([], { deferRound }, { memory, use: [limit] });
+    const { reason } = await second.agent.call([
+      { toolUseId: 'pay1', type: 'result', output: 'paid by hand' },
+      { toolUseId: 'mail2', type: 'reject', reason: 'no' },
+    ]);
+    expect(reason).toBe('limit');
+    expect(await resultsOf(second.agent)).toEqual([
+      ['read0', 'interrupted', 'It did not run. Enough.'],
+      ['pay1', 'success', 'paid by hand'],
+      ['mail2', 'denied', 'Tool call rejected: no'],
+    ]);
+  },
+);
+
+test('a new message keeps what a person has decided about other tool calls of the reply', async () => {
+  const { agent, ran } = setUp(
+    [asked('pay', 'pay', 'mail'), 'Fine.'],
+    {},
+    { use: [closeOpenCalls({ words: () => 'canceled' })] },
+  );
+  await agent.call('go');
+  const { pending } = await agent.call([
+    { toolUseId: 'pay0', type: 'result', output: 'paid by hand' },
+    { toolUseId: 'pay1', type: 'reject', reason: 'no' },
+  ]);
+  expect(pending).toHaveLength(1);
+  expect((await agent.call('never mind')).text).toBe('Fine.');
+  expect(await resultsOf(agent)).toEqual([
+    ['pay0', 'success', 'paid by hand'],
+    ['pay1', 'denied', 'Tool call rejected: no'],
+    ['mail2', 'interrupted', 'canceled'],
+  ]);
+  expect(ran()).toEqual([]);
 });

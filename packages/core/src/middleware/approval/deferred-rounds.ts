@@ -3,14 +3,19 @@ import type { InnerStep, Middleware, OpenCall, Round } from '../../agent/middlew
 import type { RunContext } from '../../agent/run-context.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { toolResultsOf } from '../../message/msg.ts';
-import { notStarted, type ReadyCall } from '../../tool/tool-call.ts';
+import { notStarted } from '../../tool/tool-call.ts';
 import { isUndecided, type NeedsApproval } from './approval-rules.ts';
 
-/** Which tool calls of a run may start. */
+/**
+ * What happens to the tool calls of one pass of a deferred round. `decide`: somebody decides about
+ * those that need an approval. `review`: the hooks get the others, and may change them so that they
+ * need an approval. `start`: the tools of all calls start.
+ */
+type Pass = 'decide' | 'review' | 'start';
+
 interface Deferral {
-  /** Whether the tool calls of the step start. If not, they are only decided. */
-  mayStart: boolean;
-  /** Ids of the tool calls that may start without a decision. */
+  pass: Pass;
+  /** Ids of the tool calls that need no decision. They are not asked about again. */
   readonly cleared: Set<string>;
 }
 
@@ -21,64 +26,76 @@ export interface DeferredRounds extends Required<Pick<Middleware, 'wrapRound' | 
 
 /**
  * Makes all tool calls of a reply wait until each call that needs an approval is decided, in the
- * runs for which `defers` returns true. First decides about the tool calls that need an approval.
- * Then shows the others to the hooks, which may change them so that they need one. Then starts all.
+ * runs for which `defers` returns true. A round then takes up to three passes, in each of which the
+ * inner wrappers get a part of its calls.
  */
 export function deferredRounds(
-  needs: NeedsApproval,
+  needsApproval: NeedsApproval,
   defers: (context: RunContext) => boolean,
 ): DeferredRounds {
-  const deferralOf = perRun((): Deferral => ({ mayStart: true, cleared: new Set() }));
-  const askOnce = async (call: ReadyCall, context: RunContext): Promise<boolean | string> => {
-    const deferral = deferralOf(context);
-    // A tool call that is asked about while tools run is not cleared.
-    const isDecided = !deferral.mayStart;
-    const isAsked = await needs(call, context);
-    if (!isAsked && isDecided) deferral.cleared.add(call.toolUse.id);
-    return isAsked;
-  };
-  const runDeferred = async (
-    roundCalls: readonly OpenCall[],
+  const deferralOf = perRun((): Deferral => ({ pass: 'start', cleared: new Set() }));
+  const needs: NeedsApproval = (call, context) =>
+    !deferralOf(context).cleared.has(call.toolUse.id) && needsApproval(call, context);
+  const runPass = async (
+    round: Round,
     next: InnerStep<Round, Next>,
     context: RunContext,
   ): Promise<Next> => {
     const deferral = deferralOf(context);
     const undecided = await Promise.all(
-      roundCalls.map((call) => isUndecided(call, context, needs)),
+      round.calls.map((call) => isUndecided(call, context, needs)),
     );
-    const asks = undecided.includes(true) || roundCalls.some(({ state }) => state.decision);
-    // No tool of the round has started. Its only results are rejections.
-    const calls = asks && !hasRun(context) ? roundCalls.map(withoutStart) : roundCalls;
-    const waiting = calls.filter((_call, index) => undecided[index]);
-    const fresh = calls.filter(({ state, result }) => !state.toolUse && !result);
-    const first = waiting.length ? waiting : fresh;
-    if (!first.length) {
+    const all = notStartedCalls(round.calls, undecided, context);
+    const { pass, calls } = passOf(all, undecided);
+    deferral.pass = pass;
+    if (pass === 'start') {
+      // No tool call waits for another question, so that all start in their order.
       for (const { toolUse } of calls) deferral.cleared.add(toolUse.id);
-      return next({ calls });
+      return next({ ...round, calls });
     }
-    deferral.mayStart = false;
-    try {
-      const outcome = await next({ calls: first, parallelTools: Infinity });
-      // The tools start in the next round, also if the run pauses after it.
-      const { openCalls } = context;
-      const hasPending = openCalls.some(({ state }) => state.pending);
-      const isPause = isEnding(outcome) && outcome.reason === 'suspended' && !hasPending;
-      return openCalls.length && (isPause || !isEnding(outcome)) ? { to: 'tools' } : outcome;
-    } finally {
-      deferral.mayStart = true;
-    }
+    const outcome = await next({ calls, parallelTools: Infinity });
+    const { openCalls } = context;
+    const hasPending = openCalls.some(({ state }) => state.pending);
+    // The tools of a run that pauses still start.
+    const isPause = isEnding(outcome) && outcome.reason === 'suspended' && !hasPending;
+    const isNextPass = openCalls.length > 0 && (isPause || !isEnding(outcome));
+    return isNextPass ? { to: 'tools' } : outcome;
   };
   return {
-    // A cleared tool call does not wait, so that it starts in its order among the decided ones.
-    needs(call, context) {
-      const isCleared = deferralOf(context).cleared.has(call.toolUse.id);
-      return isCleared ? false : askOnce(call, context);
-    },
+    needs,
     wrapRound: (next) => (round, context) =>
-      defers(context) ? runDeferred(round.calls, next, context) : next(round),
-    wrapTool: (next) => async (call, context) =>
-      deferralOf(context).mayStart ? next(call) : notStarted,
+      defers(context) ? runPass(round, next, context) : next(round),
+    wrapTool: (next) => async (call, context) => {
+      const { pass, cleared } = deferralOf(context);
+      if (pass === 'start') return next(call);
+      cleared.add(call.toolUse.id);
+      return notStarted;
+    },
   };
+}
+
+/** Returns the next pass of a round, and the tool calls that it is about. */
+function passOf(
+  calls: readonly OpenCall[],
+  undecided: readonly boolean[],
+): { readonly pass: Pass; readonly calls: readonly OpenCall[] } {
+  const waiting = calls.filter((_call, index) => undecided[index]);
+  if (waiting.length) return { pass: 'decide', calls: waiting };
+  const unseen = calls.filter(({ state, result }) => !state.toolUse && !result);
+  return unseen.length ? { pass: 'review', calls: unseen } : { pass: 'start', calls };
+}
+
+/**
+ * Marks the calls of a round as not started, unless the log says whether they have. Does so only if
+ * the round had to wait for decisions and none of its tools has run.
+ */
+function notStartedCalls(
+  calls: readonly OpenCall[],
+  undecided: readonly boolean[],
+  context: RunContext,
+): readonly OpenCall[] {
+  const asks = undecided.includes(true) || calls.some(({ state }) => state.decision);
+  return asks && !hasRun(context) ? calls.map(withoutStart) : calls;
 }
 
 /** Returns whether a tool of the last reply has run: it has a result that is not a rejection. */

@@ -1,10 +1,15 @@
 import type { Ending } from '../../agent/next.ts';
-import type { Middleware, OpenCall, RunContext, Steps } from '../../agent/middleware.ts';
+import type { Middleware, OpenCall, Round, RunContext, Steps } from '../../agent/middleware.ts';
 import { AgentError, misconfigured, checkOptions } from '../../error/agent-error.ts';
 import { ownPrefix } from '../../state/state-key.ts';
 import type { ToolUse } from '../../message/msg.ts';
 import { outputToolName } from '../../schema/output-format.ts';
-import { interruptedResult, mayHaveStarted, toolResult } from '../../tool/tool-call.ts';
+import {
+  decidedResult,
+  interruptedResult,
+  mayHaveStarted,
+  toolResult,
+} from '../../tool/tool-call.ts';
 import { perRun } from '../../agent/per-run.ts';
 
 /** How many calls a run and a session may have, and what happens after the last one. */
@@ -131,21 +136,21 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
   const limit = callLimit(where, key, what, options);
   const counts = ({ name }: ToolUse): boolean =>
     tool === undefined ? name !== outputToolName : name === tool;
-  // Hooks of an earlier run have seen other calls, which this limit has then admitted.
+  // Hooks have seen other calls, which this limit has then admitted.
   const isNew = ({ toolUse, state, result }: OpenCall): boolean =>
     counts(toolUse) && !state.toolUse && !result;
   const usedIn = perRun(() => new Set<string>());
   return {
     name: tool === undefined ? 'toolCallLimit' : `toolCallLimit:${tool}`,
     wrapRound: (next) => async (round, context, steps) => {
-      const { calls } = round;
+      const calls = allCalls(round, context);
       const words = limit.reachedBy(calls.filter(isNew).length, context);
       if (words === undefined) return next(round);
-      for (const { toolUse, state } of calls) {
-        const result = mayHaveStarted(state)
+      for (const { toolUse, state, result } of calls) {
+        const closed = mayHaveStarted(state)
           ? interruptedResult(toolUse, state)
           : toolResult(toolUse, `It did not run. ${words}`, 'interrupted');
-        await steps.closeCall(toolUse, result);
+        await steps.closeCall(toolUse, result ?? closed);
       }
       return endAt(words, steps);
     },
@@ -159,4 +164,17 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
       return next(call);
     },
   };
+}
+
+/**
+ * Returns all open calls of the reply. With `deferRound`, the round has only a part of them. A
+ * person may have given the result of one.
+ */
+function allCalls({ calls }: Round, { openCalls, tools }: RunContext): readonly OpenCall[] {
+  const inRound = new Map(calls.map((call) => [call.toolUse.id, call]));
+  return openCalls.map((open) => {
+    const call = inRound.get(open.toolUse.id) ?? open;
+    const result = call.result ?? decidedResult(call.toolUse, call.state, tools);
+    return result ? { ...call, result } : call;
+  });
 }
