@@ -24,13 +24,19 @@ export interface HookQuestion {
 type ControlName = keyof HookControl;
 type Handler = Required<Hook<undefined>>['onEvent'];
 
+/** Call of a control function by a hook. */
+interface ControlCall {
+  readonly name: ControlName;
+  readonly args: readonly unknown[];
+}
+
 /**
  * Message from page to worker: the event that the hook returned, and the control functions that the
  * hook called.
  */
 export interface HookAnswer {
   readonly event?: AgentEvent;
-  readonly asked: readonly { readonly name: ControlName; readonly args: readonly unknown[] }[];
+  readonly controlCalls: readonly ControlCall[];
 }
 
 /**
@@ -52,7 +58,7 @@ export function pageHooks(
     async ({ index, event }) => {
       const hook = hooks[index]!;
       const { on, onEvent } = hook;
-      const asked: { readonly name: ControlName; readonly args: readonly unknown[] }[] = [];
+      const controlCalls: ControlCall[] = [];
       let hasEnded = false;
       const ask =
         (name: ControlName) =>
@@ -62,7 +68,7 @@ export function pageHooks(
               'CONFIGURATION',
               `\`${name}\` was called after the hook at ${event.type} had ended.`,
             );
-          asked.push({ name, args });
+          controlCalls.push({ name, args });
         };
       const control: HookControl = {
         stop: ask('stop'),
@@ -94,7 +100,7 @@ export function pageHooks(
         );
       }
       hasEnded = true;
-      return { asked, ...(current && { event: current }) } satisfies HookAnswer;
+      return { controlCalls, ...(current && { event: current }) } satisfies HookAnswer;
     },
   );
 }

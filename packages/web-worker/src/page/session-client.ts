@@ -16,7 +16,7 @@ import { unreadable, type WorkerLink } from './worker-link.ts';
 type RunKind = 'call' | 'stream' | 'watch' | 'chat';
 
 /** Methods of the API that return a value. */
-type AskedMethod = 'pending' | 'interrupt' | 'messages' | 'uiMessages' | 'clear';
+type ValueMethod = 'pending' | 'interrupt' | 'messages' | 'uiMessages' | 'clear';
 
 type Ask = <T>(input: unknown) => Promise<Outcome<T>>;
 
@@ -32,7 +32,7 @@ export interface RemoteRun<T> {
 /** The API of a session in a worker, as its page uses it. */
 export interface SessionClient {
   /** Calls a method of the API. */
-  readonly ask: <T>(method: AskedMethod, input?: unknown) => Promise<T>;
+  readonly ask: <T>(method: ValueMethod, input?: unknown) => Promise<T>;
   /** Requests a run, which sends its events over a port of its own. */
   readonly begin: <K extends RunKind, T = AgentEvent>(
     kind: K,
@@ -53,7 +53,7 @@ export function sessionClient(link: WorkerLink): SessionClient {
     if (!connection.signal.aborted) remote.abort(id, isUnread).catch(() => {});
   };
   return {
-    ask: <T>(method: AskedMethod, input?: unknown) =>
+    ask: <T>(method: ValueMethod, input?: unknown) =>
       new Promise<T>((resolve, reject) => {
         connection.signal.throwIfAborted();
         pending.add(reject);

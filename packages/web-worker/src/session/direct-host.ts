@@ -75,9 +75,9 @@ export class DirectHost implements SessionHost {
   give(request: PendingRequest): void {
     const runs = this.#runs;
     if (!runs) return;
-    const { id, asked, controller } = request;
-    request.givenTo = runs.id;
-    const answer = runs.serve({ id, tabId: this.#id, asked, signal: controller.signal });
+    const { id, body, controller } = request;
+    request.lastLeaderId = runs.id;
+    const answer = runs.serve({ id, tabId: this.#id, body, signal: controller.signal });
     void runs.settle(answer, request.settle);
   }
 

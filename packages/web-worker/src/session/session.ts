@@ -51,7 +51,7 @@ export class Session {
   ): Promise<AgentResult> {
     this.#pending.abortLeft();
     return (await this.#request({
-      asked: { type: 'task', task: identified(task) },
+      body: { type: 'task', task: identified(task) },
       controller,
       ...(reader && { reader }),
     })) as AgentResult;
@@ -74,7 +74,7 @@ export class Session {
       gone.addEventListener('abort', () => resolve(undefined)),
     );
     const resumed = this.#request({
-      asked: { type: 'task', task: { type: 'resume', asker } },
+      body: { type: 'task', task: { type: 'resume', asker } },
       controller,
       reader,
       gone,
@@ -87,7 +87,7 @@ export class Session {
   /** Sends a question to the agent's worker and returns the answer. */
   ask<T extends TabAnswer>(question: TabQuestion): Promise<T> {
     return this.#request({
-      asked: { type: 'ask', question },
+      body: { type: 'ask', question },
       controller: new AbortController(),
     }) as Promise<T>;
   }

@@ -1,5 +1,5 @@
 import { packEvents } from '../wire/delta-runs.ts';
-import type { SessionRuns, Request } from '../session/runs/session-runs.ts';
+import type { SessionRuns, TabRequest } from '../session/runs/session-runs.ts';
 import type { TabMessage, TabOutcome, TabPost } from '../wire/tab-protocol.ts';
 import { RunTakeover, type RunTakeoverOptions } from './run-takeover.ts';
 
@@ -10,12 +10,6 @@ export interface LeaderOptions extends RunTakeoverOptions {
   readonly hasPeers: () => boolean;
   /** Called when another worker has become the writer of the log. */
   readonly onConflict: () => void;
-}
-
-/** Request or question of a tab. */
-export interface TabRequest extends Request {
-  /** Whether an earlier leader received this request too. */
-  readonly again?: boolean | undefined;
 }
 
 /**
@@ -65,15 +59,18 @@ export class Leader {
   }
 
   /** Serves a request after `takeover.ready`, when the runs of an earlier leader are known. */
-  async serve(request: TabRequest, settle: (outcome: TabOutcome) => void): Promise<void> {
+  async serve(
+    { body, ...request }: TabRequest,
+    settle: (outcome: TabOutcome) => void,
+  ): Promise<void> {
     const { runs, takeover } = this;
     await takeover.ready.catch(() => {});
     if (runs.over) return;
-    const { asked, ...job } = request;
+
     const answer =
-      asked.type === 'ask'
-        ? runs.answer(asked.question)
-        : takeover.perform({ ...job, task: asked.task });
+      body.type === 'ask'
+        ? runs.answer(body.question)
+        : takeover.perform({ ...request, task: body.task });
     await runs.settle(answer, settle);
   }
 
@@ -101,7 +98,7 @@ export class Leader {
       if (message.aborted) controller.abort();
     }
     const again = message.type === 'task' && message.again;
-    const request = { id, tabId, asked: message, again, signal: controller.signal };
+    const request = { id, tabId, body: message, again, signal: controller.signal };
     void this.serve(request, (outcome) => {
       if (this.#foreign.delete(id)) this.#keep(id, outcome);
       tell(outcome);

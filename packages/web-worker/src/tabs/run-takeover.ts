@@ -5,19 +5,18 @@ import { endUnknown } from '../session/log/ended-runs.ts';
 import { noteRun, type Journal } from '../session/log/journal.ts';
 import { leftOpen } from '../session/log/logged-result.ts';
 import type { RunReaders } from '../session/runs/run-readers.ts';
-import { noTab, onAbort, type Job, type SessionRuns } from '../session/runs/session-runs.ts';
+import {
+  noTab,
+  onAbort,
+  type SessionRuns,
+  type TaskRequest,
+} from '../session/runs/session-runs.ts';
 import { callOptions } from '../wire/exposed-agent.ts';
 import type { Outputs } from '../wire/exposed-agent.ts';
 import type { Asker } from '../wire/protocol.ts';
 import type { TabTask } from '../wire/tab-protocol.ts';
 import { ending, takeoverEvents, takeoverGap } from './takeover-events.ts';
 import { readLastRun, type LastRun } from './last-run.ts';
-
-/** Request of a tab for a run, which the leader of the session handles. */
-export interface TabJob extends Job {
-  /** Whether an earlier leader received this request too, and may have started the run. */
-  readonly again?: boolean | undefined;
-}
 
 export interface RunTakeoverOptions {
   readonly runs: SessionRuns;
@@ -78,20 +77,20 @@ export class RunTakeover {
    * Runs a request. If an earlier leader started the run, returns the result of that run. Resolves
    * with `undefined` if there is nothing to resume.
    */
-  async perform(job: TabJob): Promise<AgentResult | undefined> {
+  async perform(request: TaskRequest): Promise<AgentResult | undefined> {
     const { runs } = this.#options;
     // Creating the agent also reads the log. If that fails, the `runs.perform` below rejects with
     // the reason.
-    if (job.again) await runs.agent().catch(() => {});
-    if (runs.cutOff === job.id) await this.#takeOver();
-    if (this.#previousRun?.requestId === job.id) {
+    if (request.again) await runs.agent().catch(() => {});
+    if (runs.cutOff === request.id) await this.#takeOver();
+    if (this.#previousRun?.requestId === request.id) {
       const { controller, result } = this.#previousRun;
-      this.#previousRun.tabId = job.tabId;
-      onAbort(job.signal, () => controller.abort());
+      this.#previousRun.tabId = request.tabId;
+      onAbort(request.signal, () => controller.abort());
       return result;
     }
-    if (runs.ended.has(job.id)) return runs.ended.resultOf(job.id, runs.journal);
-    return (job.again && this.#joined(job.task)) || runs.perform(job);
+    if (runs.ended.has(request.id)) return runs.ended.resultOf(request.id, runs.journal);
+    return (request.again && this.#joined(request.task)) || runs.perform(request);
   }
 
   /**

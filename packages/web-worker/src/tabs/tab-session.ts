@@ -76,21 +76,21 @@ export class TabSession implements SharedHost {
   give(request: PendingRequest): void {
     if (this.#refusal) return request.settle({ ok: false, error: this.#refusal.toJSON() });
     const role = this.#role;
-    const { id, asked, controller } = request;
-    const again = request.givenTo !== undefined;
-    if (role.type === 'leading' && request.givenTo !== role.leader.runs.id) {
-      request.givenTo = role.leader.runs.id;
+    const { id, body, controller } = request;
+    const again = request.lastLeaderId !== undefined;
+    if (role.type === 'leading' && request.lastLeaderId !== role.leader.runs.id) {
+      request.lastLeaderId = role.leader.runs.id;
       void role.leader.serve(
-        { id, tabId: this.#options.id, asked, again, signal: controller.signal },
+        { id, tabId: this.#options.id, body, again, signal: controller.signal },
         request.settle,
       );
-    } else if (role.type === 'following' && request.givenTo !== role.leaderId) {
-      request.givenTo = role.leaderId;
+    } else if (role.type === 'following' && request.lastLeaderId !== role.leaderId) {
+      request.lastLeaderId = role.leaderId;
       const aborted = controller.signal.aborted;
-      if (asked.type === 'ask')
-        this.#post({ type: 'ask', leaderId: role.leaderId, id, question: asked.question });
+      if (body.type === 'ask')
+        this.#post({ type: 'ask', leaderId: role.leaderId, id, question: body.question });
       else
-        this.#post({ type: 'task', leaderId: role.leaderId, id, task: asked.task, aborted, again });
+        this.#post({ type: 'task', leaderId: role.leaderId, id, task: body.task, aborted, again });
     }
     this.#stallWatch.check();
   }

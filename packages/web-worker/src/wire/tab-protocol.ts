@@ -55,12 +55,12 @@ export type TabAnswer =
   | readonly UiMessage[]
   | void;
 
-/** Request of a tab to the leader: for a run (`task`), or a question (`ask`). */
-export type TabAsked =
+/** Body of a request of a tab to the leader: a run (`task`) or a question (`ask`). */
+export type TabRequestBody =
   | { readonly type: 'task'; readonly task: TabTask }
   | { readonly type: 'ask'; readonly question: TabQuestion };
 
-/** Outcome of a `TabAsked`. */
+/** Outcome of a tab's request. */
 export type TabOutcome = Outcome<AgentResult | TabAnswer>;
 
 /** Active run with its events up to now. */

@@ -19,8 +19,8 @@ type EventType = AgentEvent['type'];
 /** Sends events to the readers. Resolves when the run may go on. */
 export type SendEvents = (events: EventBatch) => Promise<void>;
 
-/** What hooks ask for: the first `stop`, or else the first jump. */
-interface Asked {
+/** Jump that hooks request: the first `stop`, or else the first jump. */
+interface RequestedJump {
   jump?: Jump;
 }
 
@@ -33,8 +33,8 @@ export class Outbox {
   #seq = 0;
   /** Sequence number of the last event that was sent to the readers. */
   #sentSeq = 0;
-  /** What hooks asked for at events of the input and of a round, until a step takes it. */
-  readonly #asked: Asked = {};
+  /** Jump that hooks request at events of the input and of a round, until a step takes it. */
+  readonly #requestedJump: RequestedJump = {};
 
   /** Passes events to the readers, from the begin of the run on. */
   deliver!: SendEvents;
@@ -91,23 +91,23 @@ export class Outbox {
 
   /** Whether a hook has asked to stop the run here. */
   get isStopAsked(): boolean {
-    return this.#asked.jump?.to === 'stop';
+    return this.#requestedJump.jump?.to === 'stop';
   }
 
-  /** Returns what hooks asked for, once. */
+  /** Returns the jump that hooks requested, once. */
   takeJump(): Jump | undefined {
-    const { jump } = this.#asked;
-    delete this.#asked.jump;
+    const { jump } = this.#requestedJump;
+    delete this.#requestedJump.jump;
     return jump;
   }
 
   /** Returns all controls. The dispatcher refuses those that the event does not offer. */
-  #controlsAt(type: EventType, asked: Asked = this.#asked): EventControl {
+  #controlsAt(type: EventType, request: RequestedJump = this.#requestedJump): EventControl {
     // Without hooks, an event costs no closures.
     if (!this.#run.hooks.handlers(type).length) return {};
     const at = type as StopEvent;
     const ask = (jump: Jump): void => {
-      if (!asked.jump || (jump.to === 'stop' && asked.jump.to !== 'stop')) asked.jump = jump;
+      if (!request.jump || (jump.to === 'stop' && request.jump.to !== 'stop')) request.jump = jump;
     };
     const controls: EventControl = {
       stop: () => ask({ at, to: 'stop' }),
@@ -129,11 +129,11 @@ export class Outbox {
   async revise<K extends EventType>(
     type: K,
     data: EventData<K>,
-  ): Promise<Asked & { readonly event: EventOf<K> }> {
+  ): Promise<RequestedJump & { readonly event: EventOf<K> }> {
     const { message: given } = data as { readonly message?: Msg };
     // Hooks of tool calls that run at the same time may ask for something else.
-    const asked: Asked = {};
-    const control = this.#controlsAt(type, asked);
+    const request: RequestedJump = {};
+    const control = this.#controlsAt(type, request);
     let event = await this.#run.hooks.modify<K>(this.event(type, data), control);
     const { message } = event as { readonly message?: Msg };
     if (message && message !== given) {
@@ -142,7 +142,7 @@ export class Outbox {
       event = this.stamp({ ...event, message: replacement }, event.at);
     }
     await this.tellReaders([event as AgentEvent]);
-    return { event, ...asked };
+    return { event, ...request };
   }
 
   /**

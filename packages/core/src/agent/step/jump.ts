@@ -23,10 +23,10 @@ export async function reviseOrJump<K extends ModifiableEvent>(
   type: K,
   data: EventData<K>,
 ): Promise<RevisedEvent<K>> {
-  const { event, jump: asked } = await run.outbox.revise(type, data);
-  if (!asked) return { event };
+  const { event, jump: requestedJump } = await run.outbox.revise(type, data);
+  if (!requestedJump) return { event };
   const about = event as { readonly message?: Msg };
-  return { event, next: await jump(run, asked, about.message) };
+  return { event, next: await jump(run, requestedJump, about.message) };
 }
 
 /** Carries out a hook's jump. `message`: the model's last reply, which the log may not have yet. */

@@ -49,8 +49,8 @@ async function innerRound(run: Run, { calls, parallelTools }: Round): Promise<Ne
   run.signal.throwIfAborted();
   // The message is read here, because a person may have edited its tool calls meanwhile.
   const message = run.messages.findLast(({ role }) => role === 'assistant');
-  const asked = run.outbox.takeJump();
-  if (asked) return jump(run, asked, message);
+  const requestedJump = run.outbox.takeJump();
+  if (requestedJump) return jump(run, requestedJump, message);
   if (run.stopped) return endStopped(run);
   if (!pendingCallsOf(run).length) return { to: 'model' };
   return { kind: 'unanswered', reason: 'suspended', message };

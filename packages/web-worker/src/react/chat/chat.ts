@@ -63,7 +63,7 @@ export interface ChatHost {
   onFinish(answer: FinishedAnswer): void;
 }
 
-type Asked = RequestOptions & {
+type RequestedAnswer = RequestOptions & {
   readonly trigger: AnswerRequest['trigger'] | 'resume-stream';
   readonly messageId?: string | undefined;
 };
@@ -80,7 +80,7 @@ export class Chat {
    * What the page has asked for and did not get. A message that failed stays here while the chat
    * tries in vain to resume its answer.
    */
-  failed: Asked['trigger'] | undefined;
+  failed: RequestedAnswer['trigger'] | undefined;
   /** Number of stops. A message whose files are still being read is not sent after a stop. */
   #stops = 0;
 
@@ -189,28 +189,28 @@ export class Chat {
       await this.#request({ ...options, trigger: 'submit-message', messageId });
   }
 
-  async #request(asked: Asked): Promise<void> {
+  async #request(request: RequestedAnswer): Promise<void> {
     while (this.#aborting) await this.ended;
     const aborting = new AbortController();
     this.#aborting = aborting;
-    this.ended = this.#answer(asked, aborting.signal).finally(() => {
+    this.ended = this.#answer(request, aborting.signal).finally(() => {
       this.#aborting = undefined;
       this.#reader = undefined;
     });
-    if (await this.ended) await this.#sendDecided(this.state.messages.at(-1)?.id, asked);
+    if (await this.ended) await this.#sendDecided(this.state.messages.at(-1)?.id, request);
   }
 
   /** Reads an answer to its end. Returns whether it is complete. */
-  async #answer(asked: Asked, signal: AbortSignal): Promise<boolean> {
+  async #answer(request: RequestedAnswer, signal: AbortSignal): Promise<boolean> {
     let error: Error | undefined;
     try {
-      const batches = await this.#begin(asked, signal);
+      const batches = await this.#begin(request, signal);
       for await (const batch of batches ?? []) if (!signal.aborted) this.#take(batch);
     } catch (thrown) {
       if (!signal.aborted && (thrown as Error).name !== 'AbortError') error = thrown as Error;
     }
     if (!error) this.failed = undefined;
-    else if (!this.failed || asked.trigger !== 'resume-stream') this.failed = asked.trigger;
+    else if (!this.failed || request.trigger !== 'resume-stream') this.failed = request.trigger;
     this.#set({ status: error ? 'error' : 'ready', error });
     const { messages } = this.state;
     if (!this.#reader) return false;
@@ -223,8 +223,8 @@ export class Chat {
     return !isAbort && !isError;
   }
 
-  async #begin(asked: Asked, signal: AbortSignal): Promise<AnswerBatches | undefined> {
-    const { trigger, ...options } = asked;
+  async #begin(request: RequestedAnswer, signal: AbortSignal): Promise<AnswerBatches | undefined> {
+    const { trigger, ...options } = request;
     if (trigger === 'resume-stream') {
       const batches = await this.#host.reconnect(signal);
       if (batches && !signal.aborted) this.#expect();

@@ -14,7 +14,8 @@ export interface AskOptions {
   readonly timeoutMs?: number;
 }
 
-interface Asked {
+/** Question that the page has not answered yet. */
+interface PendingQuestion {
   readonly onProgress: ((progress: unknown) => void) | undefined;
   resolve(value: unknown): void;
   reject(reason: unknown): void;
@@ -26,13 +27,13 @@ interface Asked {
  */
 export class PageLink {
   readonly #port: MessagePort;
-  readonly #asked: Map<number, Asked> = new Map();
+  readonly #questions: Map<number, PendingQuestion> = new Map();
   readonly #onGone: () => void;
   readonly #onVisible: () => void;
   /** Whether the user sees the page. A page that does not say so counts as visible. */
   visible = true;
   #lastId = 0;
-  #gone = false;
+  #isGone = false;
 
   /** `onVisible` is called after `visible` has changed. */
   constructor(port: MessagePort, onGone: () => void, onVisible: () => void) {
@@ -52,16 +53,16 @@ export class PageLink {
     const id = ++this.#lastId;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const giveUp = (reason: unknown): void => {
-      if (!this.#gone)
+      if (!this.#isGone)
         this.#port.postMessage({ type: 'abort', id } satisfies PageQuestion<unknown>);
-      this.#asked.get(id)?.reject(reason);
+      this.#questions.get(id)?.reject(reason);
     };
     const onAbort = (): void => giveUp(signal?.reason);
     return new Promise<T>((resolve, reject) => {
-      if (this.#gone) return reject(pageGone());
+      if (this.#isGone) return reject(pageGone());
       if (signal?.aborted) return reject(signal.reason);
       this.#port.postMessage({ type: 'ask', id, question } satisfies PageQuestion<unknown>);
-      this.#asked.set(id, { onProgress, resolve: resolve as (value: unknown) => void, reject });
+      this.#questions.set(id, { onProgress, resolve: resolve as (value: unknown) => void, reject });
       signal?.addEventListener('abort', onAbort);
       if (timeoutMs !== undefined)
         timer = setTimeout(
@@ -72,15 +73,15 @@ export class PageLink {
     }).finally(() => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
-      this.#asked.delete(id);
+      this.#questions.delete(id);
     });
   }
 
   close(): void {
-    if (this.#gone) return;
-    this.#gone = true;
+    if (this.#isGone) return;
+    this.#isGone = true;
     this.#port.close();
-    for (const { reject } of this.#asked.values()) reject(pageGone());
+    for (const { reject } of this.#questions.values()) reject(pageGone());
     this.#onGone();
   }
 
@@ -89,13 +90,13 @@ export class PageLink {
       this.visible = answer.visible;
       return this.#onVisible();
     }
-    const asked = this.#asked.get(answer.id);
-    if (!asked) return;
-    if (!('outcome' in answer)) return asked.onProgress?.(answer.progress);
+    const question = this.#questions.get(answer.id);
+    if (!question) return;
+    if (!('outcome' in answer)) return question.onProgress?.(answer.progress);
     try {
-      asked.resolve(fromOutcome(answer.outcome));
+      question.resolve(fromOutcome(answer.outcome));
     } catch (error) {
-      asked.reject(error);
+      question.reject(error);
     }
   }
 }

@@ -24,10 +24,10 @@ function remoteHook(
 ): Hook {
   let failure: { readonly error: unknown; readonly runId: string } | undefined;
 
-  const told = (event: AgentEvent, control: Partial<HookControl>): void => {
+  const askAboutChunk = (event: AgentEvent, control: Partial<HookControl>): void => {
     const { runId } = event;
     ask(event)
-      .then(({ asked }) => applyAll(asked, control))
+      .then(({ controlCalls }) => applyAll(controlCalls, control))
       .catch((error: unknown) => {
         const isIgnored = hook.onError === 'ignore' && !isMisuse(error);
         if (!isPageGone(error) && !isIgnored) failure ??= { error, runId };
@@ -37,11 +37,11 @@ function remoteHook(
     event: AgentEvent,
     control: Partial<HookControl>,
   ): Promise<AgentEvent | void> => {
-    if (event.type.endsWith('-chunk')) return told(event, control);
+    if (event.type.endsWith('-chunk')) return askAboutChunk(event, control);
     try {
       const answer = await ask(event);
       if (failure?.runId === event.runId) throw failure.error;
-      applyAll(answer.asked, control);
+      applyAll(answer.controlCalls, control);
       return answer.event;
     } catch (error) {
       failure = undefined;
@@ -57,9 +57,9 @@ function remoteHook(
   };
 }
 
-function applyAll(asked: HookAnswer['asked'], control: Partial<HookControl>): void {
-  for (const { name, args } of asked)
-    (control[name] as (...given: readonly unknown[]) => void)(...args);
+function applyAll(controlCalls: HookAnswer['controlCalls'], control: Partial<HookControl>): void {
+  for (const { name, args } of controlCalls)
+    (control[name] as (...args: readonly unknown[]) => void)(...args);
 }
 
 /**

@@ -2,7 +2,7 @@ import { AgentError } from '@isoloop/core';
 import type { AgentResult } from '@isoloop/core';
 import { fromOutcome } from '../../wire/protocol.ts';
 import type { RunReader, RunReaders } from './run-readers.ts';
-import type { TabAnswer, TabAsked, TabOutcome } from '../../wire/tab-protocol.ts';
+import type { TabAnswer, TabRequestBody, TabOutcome } from '../../wire/tab-protocol.ts';
 
 /**
  * Pending request of a page. The leader, which is the tab whose worker has the agent, receives
@@ -10,16 +10,16 @@ import type { TabAnswer, TabAsked, TabOutcome } from '../../wire/tab-protocol.ts
  */
 export interface PendingRequest {
   readonly id: string;
-  readonly asked: TabAsked;
+  readonly body: TabRequestBody;
   readonly controller: AbortController;
   readonly settle: (outcome: TabOutcome) => void;
   readonly settled: Promise<TabOutcome>;
   /** Id of the leader (`SessionRuns`) that received the request last. */
-  givenTo: string | undefined;
+  lastLeaderId: string | undefined;
 }
 
 export interface PendingRequestOptions {
-  readonly asked: TabAsked;
+  readonly body: TabRequestBody;
   readonly controller: AbortController;
   /** Reader for the events of the requested run. */
   readonly reader?: RunReader;
@@ -49,13 +49,13 @@ export class PendingRequests {
    * outcome of the request.
    */
   async add(
-    { asked, controller, reader, gone }: PendingRequestOptions,
+    { body, controller, reader, gone }: PendingRequestOptions,
     give: (wait: PendingRequest) => void,
   ): Promise<AgentResult | TabAnswer> {
     const id = crypto.randomUUID();
     let settle!: PendingRequest['settle'];
     const settled = new Promise<TabOutcome>((resolve) => (settle = resolve));
-    const wait: PendingRequest = { id, asked, controller, settle, settled, givenTo: undefined };
+    const wait: PendingRequest = { id, body, controller, settle, settled, lastLeaderId: undefined };
     this.#requests.set(id, wait);
     const leave = reader && this.#readers.addRequester(id, reader);
     const onGone = (): void => this.#readers.leave(id);

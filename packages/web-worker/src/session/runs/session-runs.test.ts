@@ -77,12 +77,12 @@ test('without tabs, a call fails with SESSION_CONFLICT if another writer has cla
     outputs: {},
   });
   const { signal } = new AbortController();
-  const asked = {
+  const body = {
     type: 'task',
     task: { type: 'run', input: 'go', options: {}, asker: { page: 'p' } },
   } as const;
   const settled = new Promise<TabOutcome>((resolve) => {
-    void runs.settle(runs.serve({ id: 'one', tabId: 'tab', asked, signal }), resolve);
+    void runs.settle(runs.serve({ id: 'one', tabId: 'tab', body, signal }), resolve);
   });
   expect(await settled).toMatchObject({ ok: false, error: { code: 'SESSION_CONFLICT' } });
   await runs.close();

@@ -24,28 +24,29 @@ import type { ShownTurn, Asker } from '../../wire/protocol.ts';
 import type { Outputs } from '../../wire/exposed-agent.ts';
 import type {
   TabAnswer,
-  TabAsked,
+  TabRequestBody,
   TabOutcome,
   TabQuestion,
   TabTask,
 } from '../../wire/tab-protocol.ts';
 
-/** Request for a run. */
-export interface Job {
+/** Request of a tab, which the leader handles. */
+export interface TabRequest {
   readonly id: string;
-  /** Id of the tab that requested the run. */
   readonly tabId: string;
-  readonly task: TabTask;
+  readonly body: TabRequestBody;
   /**
    * Signal of the requesting tab. If this worker stops leading, its runs are aborted, but not this
    * signal.
    */
   readonly signal: AbortSignal;
+  /** Whether an earlier leader received this request too, and may have started its run. */
+  readonly again?: boolean | undefined;
 }
 
-/** Request for a run, or a question. */
-export interface Request extends Omit<Job, 'task'> {
-  readonly asked: TabAsked;
+/** Request of a tab for a run. */
+export interface TaskRequest extends Omit<TabRequest, 'body'> {
+  readonly task: TabTask;
 }
 
 export interface SessionRunsOptions extends Omit<AgentSessionOptions, 'onBuilt' | 'alone'> {
@@ -163,14 +164,14 @@ export class SessionRuns {
   }
 
   /** Runs a request or answers a question. */
-  serve({ asked, ...job }: Request): Promise<AgentResult | TabAnswer> {
-    return asked.type === 'ask'
-      ? this.answer(asked.question)
-      : this.perform({ ...job, task: asked.task });
+  serve({ body, ...request }: TabRequest): Promise<AgentResult | TabAnswer> {
+    return body.type === 'ask'
+      ? this.answer(body.question)
+      : this.perform({ ...request, task: body.task });
   }
 
   /** Runs a request. Resolves with `undefined` if there is nothing to resume. */
-  async perform({ id, tabId, task, signal }: Job): Promise<AgentResult | undefined> {
+  async perform({ id, tabId, task, signal }: TaskRequest): Promise<AgentResult | undefined> {
     if (task.type === 'resume') {
       // After a reload, several readers may ask to resume at the same time. The second request
       // waits until the first run has sent events, so that its reader can join that run. The loop
