@@ -17,6 +17,7 @@ import { MemoryStore, ReActAgent } from '../packages/core/dist/index.js';
 import { openai } from '../packages/core/dist/openai.js';
 import { structured } from '../packages/core/dist/output.js';
 import { createAgentHandler } from '../packages/edge/dist/index.js';
+import { storeSessions } from '../packages/edge/dist/store.js';
 import { pageSize } from './lib/page-size.mjs';
 import { writeSections } from './lib/results-file.mjs';
 
@@ -75,7 +76,7 @@ function ours(events, mode) {
     fetch: fetchOf(events),
   });
   const handler = createAgentHandler({
-    store: new MemoryStore(),
+    store: storeSessions(new MemoryStore()),
     authorize: () => ({ user: 'u' }),
     agent: ({ memory, sessionId }) =>
       new ReActAgent({

@@ -9,6 +9,7 @@ import { showFailuresAs } from '@isoloop/core/adapter';
 import { unstorageStore } from '@isoloop/core/unstorage';
 import { createAgentHandler, type AgentHandler } from '@isoloop/edge';
 import { openAiRoutes } from '@isoloop/edge/openai';
+import { storeSessions } from '@isoloop/edge/store';
 import OpenAI from 'openai';
 import fsDriver from 'unstorage/drivers/fs';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
@@ -35,7 +36,7 @@ function handlerOf({ replies, store, onPay = () => {} }: Options): AgentHandler 
   return createAgentHandler({
     openai: openAiRoutes(),
     models: ['scripted'],
-    store,
+    store: storeSessions(store),
     agent: ({ sessionId, memory }) =>
       new ReActAgent({ name: 'assistant', model, memory, sessionId, tools: [pay] }),
     authorize: (request) => {
@@ -192,7 +193,11 @@ test('after a process has died during a turn, a new process continues the turn a
     const agent = ({ sessionId, memory }: { sessionId: string; memory: Memory }): ReActAgent =>
       new ReActAgent({ name: 'assistant', model, memory, sessionId, tools: [look] });
     return serveIt(
-      createAgentHandler({ store: open(), agent, authorize: () => ({ user: 'ann' }) }),
+      createAgentHandler({
+        store: storeSessions(open()),
+        agent,
+        authorize: () => ({ user: 'ann' }),
+      }),
     );
   };
   const dying = await process({ toolCalls: [{ name: 'look' }] }, { hang: true });

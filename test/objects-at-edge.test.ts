@@ -13,6 +13,7 @@ import { openai } from '@isoloop/core/openai';
 import { structured, type OutputMode } from '@isoloop/core/output';
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
 import { createAgentHandler } from '@isoloop/edge';
+import { storeSessions } from '@isoloop/edge/store';
 import { createTextStreamResponse, Output, streamText, toTextStream } from 'ai';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import * as z from 'zod';
@@ -41,7 +42,7 @@ async function answerOf(
   options: Partial<AgentOptions> = {},
 ): Promise<Response> {
   const handler = createAgentHandler({
-    store: new MemoryStore(),
+    store: storeSessions(new MemoryStore()),
     authorize: () => ({ user: 'u' }),
     agent: ({ memory, sessionId }) =>
       new ReActAgent({ name: 'a', model, memory, sessionId, ...options, use: [...output] }),

@@ -24,7 +24,6 @@ import { interruptRoute } from './routes/interrupt-route.ts';
 import { branchesRoute, messagesRoute } from './routes/messages-route.ts';
 import { addSecretsOf } from './http/secrets.ts';
 import { rateLimited } from './http/rate-limit.ts';
-import { ProcessSessions } from './session/host/process-sessions.ts';
 import { runRoute } from './routes/run-route.ts';
 import { echoHeader } from './turn/session.ts';
 import { streamRoute } from './routes/stream-route.ts';
@@ -43,11 +42,12 @@ import { missingOpenAi } from './session/turn-format.ts';
  * An error response is `{ error: { code, message, requestId } }`. Under `/v1` and `/llm/v1` it has
  * OpenAI's shape `{ error: { message, type, code, param } }`. If you bind the class `Session` as
  * `CHAT_SESSION`, each conversation lives in its own Durable Object. Otherwise conversations are
- * stored in KV, with `kv: kvSessions()` of `@isoloop/edge/kv`. Outside Cloudflare, pass `store`.
+ * stored in KV, with `kv: kvSessions()` of `@isoloop/edge/kv`. Outside Cloudflare, pass
+ * `store: storeSessions(store)` of `@isoloop/edge/store`.
  *
  * Throws `CONFIGURATION` if `models` is empty, an entry of `cors` is not an origin, or `store` is
- * not a store. Throws
- * `CONFIGURATION` also for invalid values in `sessions` and `limits`.
+ * not `storeSessions(store)`. Throws `CONFIGURATION` also for invalid values in `sessions` and
+ * `limits`.
  *
  * @example
  * export default createAgentHandler<Env>({
@@ -72,7 +72,7 @@ export function createAgentHandler<
   };
   checkSettings(settings);
   const { llm, openai, store, moves, operator } = settings;
-  const sessions = store && new ProcessSessions(settings, store);
+  const sessions = store?.open(settings);
   const identify = rateLimited(settings, access(settings));
   const allowed =
     (route: SettingsRoute, enter = identify): Route =>
@@ -137,7 +137,7 @@ function errorFormatOf(path: string): RequestVariables['errorFormat'] {
 /** Returns the route for all other paths. */
 function noRoute({ openai }: HandlerSettings): Route {
   return ({ req }: Context<EdgeEnv>) => {
-    const advice = !openai && req.path.startsWith('/v1/') ? ` ${missingOpenAi}` : '';
+    const advice = !openai && req.path.startsWith('/v1/') ? ` ${missingOpenAi()}` : '';
     throw new AgentError('NOT_FOUND', `There is no ${req.method} ${req.path} here.${advice}`);
   };
 }

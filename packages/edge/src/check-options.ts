@@ -1,6 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import { checkOptions } from '@isoloop/core/adapter';
 import { isOrigin } from './http/cross-origin.ts';
+import { missingPart } from './http/missing-part.ts';
 import {
   defaultLimits,
   type EdgeLimits,
@@ -13,10 +14,13 @@ import {
  * limit that is not a number would limit nothing.
  */
 export function checkSettings(settings: HandlerSettings): void {
+  const { models, sessions, limits, cors, store } = settings;
+  if (store && !store.open) {
+    const message = missingPart('Conversations in a store need', 'store', 'storeSessions(store)');
+    throw new AgentError('CONFIGURATION', message);
+  }
   checkOptions(where, settings, fields);
-  const { models, sessions, limits, cors, store, memory } = settings;
   if (!models.length) throw wrong('`models` is empty: name at least one model');
-  if (store && memory) throw wrong('give either store or memory');
   checkSessions(sessions);
   checkLimits(limits);
   checkOrigins(cors);
@@ -27,7 +31,7 @@ const where = 'createAgentHandler()';
 /** Fields of `HandlerSettings` for `checkOptions`. */
 const fields =
   'agent:function authorize,inspect,memory,rateLimit:function|? cors,models:array|? ' +
-  'store:setMany()|? kv:open()|? events:boolean|? systemMessages:as-user|keep|? ' +
+  'store,kv:open()|? events:boolean|? systemMessages:as-user|keep|? ' +
   'approvals:at-least-once|? limits,sessions:object|? secrets:array|function|? openai,llm,moves,operator:routes()|?';
 
 /**

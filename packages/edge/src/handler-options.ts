@@ -1,11 +1,12 @@
-import type { Awaitable, KeyValueStore, Memory, ReActAgent } from '@isoloop/core';
+import type { Awaitable, Memory, ReActAgent } from '@isoloop/core';
 import type { Context, Hono } from 'hono';
 import type { OperatorDesk } from './routes/operator-desk.ts';
-import type { KvSessions } from './store/kv-sessions.ts';
 import type { LlmProxy } from './proxy/llm-options.ts';
 import type { Route } from './http/endpoint.ts';
 import type { RateLimiter } from './http/rate-limit.ts';
 import type { OpenAiRoutes } from './routes/openai/openai-routes.ts';
+import type { KvSessions } from './session/host/kv-sessions.ts';
+import type { StoreSessions } from './session/host/store-sessions.ts';
 
 /** Caller of a request: the user to whom the conversation belongs. */
 export interface Caller {
@@ -111,12 +112,10 @@ export interface AgentHandlerOptions<
    */
   readonly kv?: KvSessions;
   /**
-   * Store of the conversations outside Cloudflare, such as `unstorageStore(driver)`. The sessions
-   * then run in this process like in Durable Objects. Turns wait for each other, continue without
-   * clients and can be interrupted. Only one process may use a conversation at a time. Default: the
-   * bindings of the Worker.
+   * Conversations in a store, outside Cloudflare: `storeSessions(store)` of `@isoloop/edge/store`.
+   * Default: the bindings of the Worker.
    */
-  readonly store?: KeyValueStore;
+  readonly store?: StoreSessions;
   /**
    * Whether all clients also get the agent's events, as `data-isoloop-event` parts without prompts.
    * If false, only clients that post `events: true` get these parts.

@@ -1,2 +1,2 @@
-export { kvSessions } from './store/kv-sessions.ts';
-export type { KvSessions } from './store/kv-sessions.ts';
+export { kvSessions } from './session/host/kv-sessions.ts';
+export type { KvSessions } from './session/host/kv-sessions.ts';

@@ -6,6 +6,7 @@ import * as llms from './llm.ts';
 import * as operators from './operator.ts';
 import * as moves from './move.ts';
 import * as openais from './openai.ts';
+import * as stores from './store.ts';
 
 // A value of the type `never` fits the options of each function.
 type Wrong = never;
@@ -39,6 +40,7 @@ const entries: Readonly<Record<string, Entry>> = {
     calls: { jwt: (wrong) => jwts.jwt(given({ issuer: 'i', audience: 'a' }, wrong)) },
   },
   './kv': { exports: kvs, calls: {}, others: ['kvSessions'] },
+  './store': { exports: stores, calls: {}, others: ['storeSessions'] },
   './openai': { exports: openais, calls: { openAiRoutes: openais.openAiRoutes } },
   './move': { exports: moves, calls: {}, others: ['sessionMoves'] },
   './operator': {

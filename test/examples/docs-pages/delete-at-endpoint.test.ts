@@ -5,6 +5,7 @@ import { MemoryStore, ReActAgent, type KeyValueStore } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region delete-at-endpoint
 import { createAgentHandler } from '@isoloop/edge';
+import { storeSessions } from '@isoloop/edge/store';
 
 interface Env {
   readonly SERVER_TOKEN: string; // 32 random characters or more
@@ -22,7 +23,7 @@ test('a server deletes all conversations of one user at an endpoint', async () =
 
   // #region delete-at-endpoint
   const handler = createAgentHandler<Env>({
-    store, // in Node; a Worker binds CHAT_SESSION instead
+    store: storeSessions(store), // in Node; a Worker binds CHAT_SESSION instead
     agent: ({ sessionId, memory }) =>
       new ReActAgent({ name: 'assistant', model, sessionId, memory }),
     authorize: (request, { SERVER_TOKEN }) => {

@@ -4,6 +4,7 @@ import { ScriptedModel } from '@isoloop/core/testing';
 // #region hono-app
 import { MemoryStore, ReActAgent } from '@isoloop/core';
 import { bearerToken, createAgentHandler } from '@isoloop/edge';
+import { storeSessions } from '@isoloop/edge/store';
 import { Hono } from 'hono';
 import { logger } from 'hono/logger';
 // #endregion
@@ -16,7 +17,7 @@ test('an endpoint in a Hono app answers under its path, after the app’s own mi
 
   // #region hono-app
   const agent = createAgentHandler({
-    store: new MemoryStore(), // in Workers: leave it out and bind CHAT_SESSION
+    store: storeSessions(new MemoryStore()), // in Workers: leave it out and bind CHAT_SESSION
     agent: ({ sessionId, memory }) =>
       new ReActAgent({ name: 'assistant', sessionId, memory, model }),
     authorize: bearerToken(() => ({ ann: token })),

@@ -3,6 +3,7 @@ import { expect, onTestFinished, test, vi, type Mock } from 'vitest';
 import { testEndpoint, type TestEndpoint } from '../../test-support/endpoint.ts';
 import { bearerToken } from './bearer-token.ts';
 import { llmProxy } from '../routes/llm-proxy.ts';
+import { storeSessions } from '../store.ts';
 
 function spyOn(method: 'error' | 'warn'): Mock {
   const spy = vi.spyOn(console, method).mockImplementation(() => {});
@@ -145,13 +146,51 @@ test.each(['https://app.test/', 'https://APP.test', 'app.test', '*', 'https://*.
   },
 );
 
-test.each([
-  [{ getItem: () => null, setItem: () => {} }, undefined, 'store must be an object with setMany()'],
-  [null, undefined, 'store must be an object with setMany()'],
-  [new MemoryStore(), () => new InMemoryMemory(), 'either store or memory'],
-])('the store %j with the memory %j says what to pass', (store, memory, advice) => {
-  expect(() => testEndpoint([], {}, { store, ...(memory && { memory }) } as never)).toThrow(
+const storeAdvice =
+  "Conversations in a store need `store: storeSessions(store)` in createAgentHandler(). Import it: import { storeSessions } from '@isoloop/edge/store';";
+
+test.each<[what: string, store: unknown, advice: string]>([
+  ['a bare store', new MemoryStore(), storeAdvice],
+  ['another object', { getItem: () => null }, storeAdvice],
+  ['a path', './chats', storeAdvice],
+  ['null', null, 'store must be an object with open()'],
+])('with %s as `store`, the error says what to pass', (_what, store, advice) => {
+  expect(() => testEndpoint([], {}, { store } as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(advice) }),
+  );
+});
+
+test('a store and a memory at once are refused', () => {
+  const options = { store: storeSessions(new MemoryStore()), memory: () => new InMemoryMemory() };
+  expect(() => testEndpoint([], {}, options)).toThrow(
+    expect.objectContaining({
+      code: 'CONFIGURATION',
+      message: 'createAgentHandler(): give either store or memory.',
+    }),
+  );
+});
+
+test.each([{ getItem: () => null }, null, './chats'])('storeSessions(%j) is refused', (store) => {
+  expect(() => storeSessions(store as never)).toThrow(
+    expect.objectContaining({
+      code: 'CONFIGURATION',
+      message: expect.stringContaining('storeSessions(): the store'),
+    }),
+  );
+});
+
+test('without a place for conversations, the log says what to bind or pass', async () => {
+  const log = spyOn('error');
+  const target = testEndpoint([], {}, { kv: undefined as never });
+  for (const answer of [target.get('/api/chats'), target.get('/api/chat/c1/messages')]) {
+    const [status, error] = await refusalOf(answer);
+    expect([status, error.code]).toEqual([500, 'CONFIGURATION']);
+    expect(error.message).not.toContain('CHAT_KV');
+  }
+  expect(log.mock.calls.map(([line]) => line)).toEqual(
+    Array.from({ length: 2 }, () =>
+      expect.stringContaining("import { kvSessions } from '@isoloop/edge/kv';"),
+    ),
   );
 });
 

@@ -1,13 +1,11 @@
 import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
-import type { ListedSession } from '../session/session-index.ts';
-import { listedSessions, pageOf } from '../session/session-index.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
-import type { KvTitles } from '../store/kv-sessions.ts';
+import type { KvSessionList } from '../session/host/kv-sessions.ts';
 import { invalidField, readJson } from '../http/request-body.ts';
 import { forgetSession, noContent } from '../session/hosted-session.ts';
-import { askerOf, unknownSession } from '../session/session-command.ts';
-import { kvOf, kvSessionsOf, openMemory, setupOf } from '../turn/session.ts';
+import { askerOf } from '../session/session-command.ts';
+import { missingPlace, openMemory, setupOf } from '../turn/session.ts';
 
 /** Maximum number of conversations on a page. */
 const maxLimit = 1000;
@@ -32,13 +30,7 @@ export async function chatsRoute(
   const page = { limit, before: count(c, 'before') };
   const ask = askerOf(c, '');
   if (ask) return ask({ type: 'list', ...page });
-  const { titles, sessions } = await sessionsInKv(c, settings);
-  const titleOf = await titles.read();
-  const titled = (session: ListedSession): ListedSession => ({
-    ...session,
-    title: titleOf(session.sessionId) ?? session.title,
-  });
-  return Response.json({ chats: pageOf(sessions, page).map(titled) });
+  return Response.json({ chats: await sessionsInKv(c, settings).page(page) });
 }
 
 /**
@@ -55,8 +47,7 @@ export async function deleteRoute(
   if (ask) return ask({ type: 'delete' });
   const memory = await openMemory(settings, { ...setup, withoutEcho: 'latest' });
   await forgetSession(settings, setup, memory);
-  const kv = kvOf(c.env);
-  if (kv && !settings.memory) await kvSessionsOf(settings).titles(kv, user).delete(sessionId);
+  if (!settings.memory) await settings.kv?.list(c.env, user)?.forgetTitle(sessionId);
   return noContent();
 }
 
@@ -72,29 +63,23 @@ export async function renameRoute(
   const title = checkTitle((await readJson(c.req.raw, settings.limits.bodyBytes))['title']);
   const ask = askerOf(c, sessionId);
   if (ask) return ask({ type: 'rename', title });
-  const { titles, sessions } = await sessionsInKv(c, settings);
-  if (!sessions.some((session) => session.sessionId === sessionId)) throw unknownSession();
-  await titles.set(sessionId, title);
+  await sessionsInKv(c, settings).rename(sessionId, title);
   return noContent();
 }
 
 /**
- * Returns the user's conversations in KV, the most recently changed first, with the titles in their
- * logs. Throws `NEEDS_DURABLE_OBJECT` if the endpoint stores conversations elsewhere.
+ * Returns the list of the user's conversations in KV. Throws `NEEDS_DURABLE_OBJECT` if they are in
+ * the host's own memory, and `CONFIGURATION` if they have no place.
  */
-async function sessionsInKv(
-  c: Context<EdgeEnv>,
-  settings: HandlerSettings,
-): Promise<{ readonly titles: KvTitles; readonly sessions: readonly ListedSession[] }> {
-  const kv = kvOf(c.env);
-  if (settings.memory || !kv)
+function sessionsInKv(c: Context<EdgeEnv>, settings: HandlerSettings): KvSessionList {
+  if (settings.memory)
     throw new AgentError(
       'NEEDS_DURABLE_OBJECT',
       'Only sessions in CHAT_SESSION or CHAT_KV can be listed and renamed.',
     );
-  const { user } = c.get('caller');
-  const { store, titles } = kvSessionsOf(settings);
-  return { titles: titles(kv, user), sessions: await listedSessions(store(kv), user) };
+  const list = settings.kv?.list(c.env, c.get('caller').user);
+  if (list) return list;
+  throw missingPlace();
 }
 
 function count(c: Context<EdgeEnv>, name: string): number | undefined {

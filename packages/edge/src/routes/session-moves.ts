@@ -7,8 +7,9 @@ import { readJson } from '../http/request-body.ts';
 import { moveAddress, movingSession, type MoveRequest } from '../session/move/moving-session.ts';
 import { takeKvStep } from '../session/move/kv-move.ts';
 import type { MoveStep } from '../session/move/moving-place.ts';
+import { kvOf } from '../session/host/kv-sessions.ts';
 import { callSession, sessionObject } from '../session/session-command.ts';
-import { echoHeader, kvOf, setupOf } from '../turn/session.ts';
+import { echoHeader, setupOf } from '../turn/session.ts';
 
 /**
  * Lets conversations move between this endpoint and other places, such as browsers, with

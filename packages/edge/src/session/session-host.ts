@@ -53,7 +53,7 @@ export class SessionHost implements HostedSession {
     await this.#deleting?.catch(() => {});
     const identity = this.#identify(request);
     // A first turn that has nothing to continue from creates no session.
-    if (await this.#isNew(identity)) checkFirst(turnRequest);
+    if (await this.#isNew(identity)) checkFirst(turnRequest, this.#settings);
     const { turns, entry, memory } = await this.#open(identity);
     const replacesNothing = await onlyAdds(turnRequest, memory);
     // The session may have been deleted while it was opened.

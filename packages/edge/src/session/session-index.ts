@@ -1,5 +1,3 @@
-import { listSessions, type KeyValueStore } from '@isoloop/core';
-
 /** Entry of a conversation in the list. Times are in milliseconds since 1970. */
 export interface ListedSession {
   readonly sessionId: string;
@@ -82,24 +80,6 @@ type Row = Record<'createdAt' | 'updatedAt', number> & {
   readonly sessionId: string;
   readonly title: string | null;
 };
-
-/**
- * Returns a user's conversations in a store, the most recently changed first, without those that
- * have moved to another place.
- */
-export async function listedSessions(
-  store: KeyValueStore,
-  user: string,
-): Promise<readonly ListedSession[]> {
-  const prefix = `${user}/`;
-  return (await listSessions(store, { startsWith: prefix }))
-    .flatMap(({ version: _version, movedTo, sessionId, ...entry }) => {
-      const id = sessionId.slice(prefix.length);
-      // Another user's id may begin with this user's id and a slash. A session id has no slash.
-      return id.includes('/') || movedTo ? [] : [{ sessionId: id, ...entry }];
-    })
-    .toSorted((one, other) => other.updatedAt - one.updatedAt);
-}
 
 /** Returns a page of sorted conversations. */
 export function pageOf<T extends Pick<ListedSession, 'updatedAt'>>(

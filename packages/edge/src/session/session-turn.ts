@@ -3,13 +3,10 @@ import type { Decision, Memory, Msg, ReActAgent } from '@isoloop/core';
 import { metadataOf, isCutOff, resumptionOf, type Resumption } from '@isoloop/core/adapter';
 import { lastRun, noQuestion, takeTurn, waitingCalls } from '../turn/chat-turn.ts';
 import type { TakeTurnOptions, TurnInput, TurnRequest } from '../turn/chat-turn.ts';
-import { withoutSystem } from '../completions/completion-messages.ts';
 import { reopenCalls } from './reopened-calls.ts';
 import { openAiOf } from './turn-format.ts';
-import { unknownResponse } from './response-ref.ts';
 import { acceptDecisions, noDecision } from '../turn/decisions.ts';
 import type { HandlerSettings } from '../handler-options.ts';
-import { invalidField } from '../http/request-body.ts';
 
 /**
  * Request for a turn of a session, as plain JSON. `useChat` sends a `TurnRequest`. Other clients
@@ -35,28 +32,21 @@ export interface ContinuePoint {
   readonly after?: string;
 }
 
-/**
- * Reads the log, removes the messages that the turn replaces, and returns the agent's input. System
- * messages are used only at the beginning of a session, and in turns that name such a point.
- */
+/** Reads the log, removes the messages that the turn replaces, and returns the agent's input. */
 export async function beginTurn(
   agent: ReActAgent,
-  request: SessionTurnRequest,
+  clientRequest: SessionTurnRequest,
   settings: HandlerSettings,
   options: TakeTurnOptions = {},
 ): Promise<TurnInput> {
-  if ('after' in request) await openAiOf(settings).goBackTo(agent.memory, request);
+  const { memory } = agent;
+  const prepared = await settings.openai?.prepare(memory, clientRequest, settings);
+  const request = prepared ?? clientRequest;
   // Reads the log in all cases, because `storeTitle` needs to know whether the session is new.
-  const stored = await agent.memory.read();
+  await memory.read();
   switch (request.kind) {
-    case 'messages': {
-      // A client that names no point may repeat the beginning of the conversation.
-      const isNew = !stored.length || request.after !== undefined;
-      const messages = request.messages.filter(({ role }) => isNew || role !== 'system');
-      if (!messages.length)
-        throw invalidField('messages', 'has nothing new after the last message of the assistant');
-      return { input: settings.systemMessages === 'keep' ? messages : withoutSystem(messages) };
-    }
+    case 'messages':
+      return { input: request.messages };
     case 'decide':
       if (request.decisions.every(({ type }) => type === 'result'))
         await reopenCalls(agent, request.decisions);
@@ -130,8 +120,8 @@ export async function onlyAdds(request: SessionTurnRequest, memory: Memory): Pro
 }
 
 /** Throws if the first turn of a session has nothing to continue from. */
-export function checkFirst(request: SessionTurnRequest): void {
-  if ('after' in request) throw unknownResponse();
+export function checkFirst(request: SessionTurnRequest, settings: HandlerSettings): void {
+  if ('after' in request) throw openAiOf(settings).unknownResponse();
   if (request.kind === 'continue')
     throw new AgentError('INVALID_INPUT', 'The session has nothing to continue.');
   if (request.kind === 'decide') throw noDecision(request.params?.[0]);

@@ -4,6 +4,7 @@ import { objectMediaType } from '@isoloop/core/adapter';
 import type { Context } from 'hono';
 import type { OpenAiFormat } from '../completions/completion-answer.ts';
 import type { HandlerSettings } from '../handler-options.ts';
+import { missingPart } from '../http/missing-part.ts';
 import { hasBegun, hasOutput } from '../turn/event-stream.ts';
 
 /**
@@ -42,14 +43,15 @@ export function isOpenAiFormat(format: { readonly kind: string }): format is Ope
   return format.kind === 'completion' || format.kind === 'response';
 }
 
-/** Advice for an endpoint without OpenAI's API. */
-export const missingOpenAi =
-  "OpenAI's API needs `openai: openAiRoutes()` in createAgentHandler(). Import it: import { openAiRoutes } from '@isoloop/edge/openai';";
+/** Returns the advice for an endpoint without OpenAI's API. */
+export function missingOpenAi(): string {
+  return missingPart("OpenAI's API needs", 'openai', 'openAiRoutes()');
+}
 
 /** Returns OpenAI's API. Throws `CONFIGURATION` if the endpoint does not have it. */
 export function openAiOf({
   openai,
 }: Pick<HandlerSettings, 'openai'>): NonNullable<HandlerSettings['openai']> {
-  if (!openai) throw new AgentError('CONFIGURATION', missingOpenAi);
+  if (!openai) throw new AgentError('CONFIGURATION', missingOpenAi());
   return openai;
 }

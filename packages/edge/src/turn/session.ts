@@ -9,6 +9,7 @@ import type {
   SessionAgent,
   SessionSetup,
 } from '../handler-options.ts';
+import { missingPart } from '../http/missing-part.ts';
 
 /**
  * Checks and returns a session id that a client posted. A session id is 1 to 128 letters, digits,
@@ -33,36 +34,25 @@ export function setupOf(
   return { env: c.env, user: c.get('caller').user, sessionId };
 }
 
-/** Returns the binding with the conversations in KV, if there is one. */
-export function kvOf(env: unknown): KVNamespace | undefined {
-  return (Object(env) as { readonly CHAT_KV?: KVNamespace }).CHAT_KV;
-}
-
 /**
  * Opens the memory of a session. Rejects with `CONFIGURATION` if there is neither the option
- * `memory` nor a KV namespace.
+ * `memory` nor `kv` with its binding.
  */
 export async function openMemory(
   settings: Pick<HandlerSettings, 'kv' | 'memory'>,
   setup: MemorySetup,
 ): Promise<Memory> {
   if (settings.memory) return settings.memory(setup);
-  const kv = kvOf(setup.env);
-  if (kv) return kvSessionsOf(settings).open(kv, setup);
-  throw new AgentError(
-    'CONFIGURATION',
-    'Conversations need a place: bind CHAT_SESSION, or pass `store`, `memory`, or `kv` with the binding CHAT_KV.',
-  );
+  const memory = settings.kv?.open(setup);
+  if (memory) return memory;
+  throw missingPlace();
 }
 
-/** Returns the sessions in KV. Throws `CONFIGURATION` if the endpoint does not have them. */
-export function kvSessionsOf({
-  kv,
-}: Pick<HandlerSettings, 'kv'>): NonNullable<HandlerSettings['kv']> {
-  if (kv) return kv;
-  const message =
-    "Conversations in CHAT_KV need `kv: kvSessions()` in createAgentHandler(). Import it: import { kvSessions } from '@isoloop/edge/kv';";
-  throw new AgentError('CONFIGURATION', message);
+/** Creates the error for an endpoint that has no place for conversations. */
+export function missingPlace(): AgentError {
+  const places = 'Conversations need a place: bind CHAT_SESSION, or pass `store` or `memory`.';
+  const message = missingPart(`${places} In CHAT_KV, they need`, 'kv', 'kvSessions()');
+  return new AgentError('CONFIGURATION', message);
 }
 
 /**

@@ -107,14 +107,22 @@ export async function answerOnce(
 }
 
 /** Answers a turn of a stored session. The turn continues if the client disconnects. */
-export function answerInSession(
+export async function answerInSession(
   c: Context<EdgeEnv>,
   settings: HandlerSettings,
   { model, call, format, sessionId, turnRequest, fields }: OpenAiRequest & StoredTurn,
 ): Promise<Response> {
+  const setup = setupOf(c, sessionId);
   const messageId = crypto.randomUUID();
   const turn = { request: turnRequest, model, messageId, call: fields, ...readIds(c) };
-  return turnHost(c, settings, setupOf(c, sessionId)).answer({
+  // Checks the client's tools before the request reaches the Durable Object, so that a refused turn
+  // creates no session.
+  if (fields['tools'] != null && askerOf(c, sessionId)) {
+    const made = await makeAgent(settings, { ...setup, model, memory: new InMemoryMemory() });
+    settleBehind(c, made);
+    call.check(made.agent);
+  }
+  return turnHost(c, settings, setup).answer({
     turn,
     format,
     call,

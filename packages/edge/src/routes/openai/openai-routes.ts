@@ -13,11 +13,12 @@ import type { HandlerSettings, SettingsRoute } from '../../handler-options.ts';
 import type { Route } from '../../http/endpoint.ts';
 import type { RequestBody } from '../../http/request-body.ts';
 import type { LiveTurn } from '../../session/live-turn.ts';
-import { formatOfTurn, goBackTo } from '../../session/response-ref.ts';
+import { formatOfTurn, unknownResponse } from '../../session/response-ref.ts';
 import type { EncodeBatch } from '../../turn/event-stream.ts';
-import type { ContinuePoint } from '../../session/session-turn.ts';
+import type { SessionTurnRequest } from '../../session/session-turn.ts';
 import { completionsRoute } from './completions-route.ts';
 import { modelsRoute } from './models-route.ts';
+import { prepareTurn } from './openai-turn.ts';
 import { noStoredResponse, responsesRoute } from './responses-route.ts';
 
 /** OpenAI's API at `/v1`, for the option `openai` of `createAgentHandler`. */
@@ -36,8 +37,14 @@ export interface OpenAiRoutes {
   ) => Promise<Response>;
   /** Creates an encoder for a streamed answer. Without a turn, the stream has only an error. */
   readonly encoder: (live: LiveTurn | undefined, format: OpenAiFormat) => Promise<EncodeBatch>;
-  /** Goes back to the point of a session from which a turn continues. See `goBackTo`. */
-  readonly goBackTo: (memory: Memory, point: ContinuePoint) => Promise<void>;
+  /** Prepares a session for a turn, and returns the request for the agent. See `prepareTurn`. */
+  readonly prepare: (
+    memory: Memory,
+    request: SessionTurnRequest,
+    settings: HandlerSettings,
+  ) => Promise<SessionTurnRequest>;
+  /** Creates the error for a turn that continues from a response that is not stored. */
+  readonly unknownResponse: () => AgentError;
 }
 
 /**
@@ -80,6 +87,7 @@ export function openAiRoutes(options: OpenAiRoutesOptions = {}): OpenAiRoutes {
       if (!live) return answerEncoder(format, undefined);
       return answerEncoder(await formatOfTurn(live, format), live.call);
     },
-    goBackTo,
+    prepare: prepareTurn,
+    unknownResponse,
   };
 }

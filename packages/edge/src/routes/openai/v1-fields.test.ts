@@ -2,6 +2,7 @@ import { MemoryStore, tool } from '@isoloop/core';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import type OpenAI from 'openai';
 import { openAiRoutes } from '../../openai.ts';
+import { storeSessions } from '../../store.ts';
 import { describe, expect, test } from 'vitest';
 import { boundEndpoint, places, type Bound } from '../../../test-support/both-bindings.ts';
 import { testEndpoint } from '../../../test-support/endpoint.ts';
@@ -144,7 +145,7 @@ describe.each(routes)('%s', (_route, ask) => {
 
   test('a setting also reaches the model in a session, whose turns are queued', async () => {
     const options = {
-      store: new MemoryStore(),
+      store: storeSessions(new MemoryStore()),
       openai: openAiRoutes({ clientSettings: ['topP', 'maxTokens'] }),
     };
     const target = testEndpoint(['One.', 'Two.'], {}, options);

@@ -49,7 +49,7 @@ export class ProcessSession implements HostedSession {
   async turn(command: Command<'turn'>): Promise<Response | undefined> {
     const isNew = (await this.#memory.read()).length === 0;
     if (this.#isDeleted) return undefined;
-    if (isNew && !this.#turns.isBusy) checkFirst(command.turn.request);
+    if (isNew && !this.#turns.isBusy) checkFirst(command.turn.request, this.#options.settings);
     return this.#turns.answer(command);
   }
 

@@ -1,6 +1,7 @@
 import type { HandlerSettings } from '../../handler-options.ts';
 import type { KeyValueStore } from '@isoloop/core';
-import { listedSessions, pageOf } from '../session-index.ts';
+import { listedSessions } from '../listed-sessions.ts';
+import { pageOf } from '../session-index.ts';
 import { ProcessSession } from './process-session.ts';
 import { answerCommand, answerRequest } from '../hosted-session.ts';
 import type { SessionRequest } from '../session-command.ts';

@@ -2,7 +2,6 @@ import type { Context } from 'hono';
 import type { CompletionCall } from '../../completions/completion-call.ts';
 import type { EdgeEnv, HandlerSettings, MemorySetup, SessionSetup } from '../../handler-options.ts';
 import { kvHost } from './kv-host.ts';
-import { objectHost } from './object-host.ts';
 import { askerOf } from '../session-command.ts';
 import type { StreamFormat, TurnFormat } from '../turn-format.ts';
 import type { NewTurn } from '../queue/turn-queue.ts';
@@ -17,7 +16,7 @@ export interface AnswerRequest {
   readonly echo: Pick<MemorySetup, 'echo' | 'withoutEcho'>;
 }
 
-/** Runs the turns of one session. See `kvHost` and `objectHost`. */
+/** Runs the turns of one session. */
 export interface TurnHost {
   /** Runs a turn and returns the answer in the client's format. */
   answer(request: AnswerRequest): Promise<Response>;
@@ -26,8 +25,9 @@ export interface TurnHost {
 }
 
 /**
- * Returns the host of a session. The host is a Durable Object if a class is bound as
- * `CHAT_SESSION`, otherwise the Worker itself.
+ * Returns the host of a session. If a class is bound as `CHAT_SESSION`, the host forwards turns to
+ * the session's Durable Object, which queues them and continues them without clients. Otherwise the
+ * Worker itself runs them: see `kvHost`.
  */
 export function turnHost(
   c: Context<EdgeEnv>,
@@ -35,5 +35,9 @@ export function turnHost(
   setup: SessionSetup,
 ): TurnHost {
   const ask = askerOf(c, setup.sessionId);
-  return ask ? objectHost(c, settings, setup, ask) : kvHost(c, settings, setup);
+  if (!ask) return kvHost(c, settings, setup);
+  return {
+    answer: ({ turn, format }) => ask({ type: 'turn', turn, format }),
+    reconnect: (format, lastEventId) => ask({ type: 'stream', format, lastEventId }),
+  };
 }

@@ -2,7 +2,7 @@ import { changeBranchOwner, type ChooseOwner } from '@isoloop/core/adapter';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import { sessionSecrets } from '../../http/secrets.ts';
 import { KvStore } from '../../store/kv-store.ts';
-import { KvTitles } from '../../store/kv-sessions.ts';
+import { KvTitles } from '../../store/kv-titles.ts';
 import { echoHeader } from '../../turn/session.ts';
 import { noContent } from '../hosted-session.ts';
 import { takeStep, type MoveStep } from './moving-place.ts';

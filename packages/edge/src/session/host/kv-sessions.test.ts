@@ -5,11 +5,11 @@ import { ScriptedModel } from '@isoloop/core/testing';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import type { UIMessage } from 'ai';
 import { expect, test } from 'vitest';
-import type { ListedSession } from '../session/session-index.ts';
+import type { ListedSession } from '../session-index.ts';
 import * as z from 'zod';
-import { createAgentHandler } from '../agent-handler.ts';
-import { kvSessions } from '../kv.ts';
-import type { AgentHandlerOptions, SessionAgent } from '../handler-options.ts';
+import { createAgentHandler } from '../../agent-handler.ts';
+import { kvSessions } from '../../kv.ts';
+import type { AgentHandlerOptions, SessionAgent } from '../../handler-options.ts';
 
 interface TestEnv {
   readonly CHAT_KV: KVNamespace;

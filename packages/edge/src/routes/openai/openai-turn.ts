@@ -1,0 +1,27 @@
+import type { Memory } from '@isoloop/core';
+import { withoutSystem } from '../../completions/completion-messages.ts';
+import type { HandlerSettings } from '../../handler-options.ts';
+import { invalidField } from '../../http/request-body.ts';
+import type { SessionTurnRequest } from '../../session/session-turn.ts';
+import { goBackTo } from '../../session/response-ref.ts';
+
+/**
+ * Goes back to the point of a session from which a turn continues, and returns the request with the
+ * messages that the agent may read. System messages are used only at the beginning of a session,
+ * and in turns that name such a point. Rejects like `goBackTo`, and with `INVALID_INPUT` if no
+ * message is left.
+ */
+export async function prepareTurn(
+  memory: Memory,
+  request: SessionTurnRequest,
+  { systemMessages }: HandlerSettings,
+): Promise<SessionTurnRequest> {
+  if ('after' in request) await goBackTo(memory, request);
+  if (request.kind !== 'messages') return request;
+  // A client that names no point may repeat the beginning of the conversation.
+  const isNew = request.after !== undefined || !(await memory.read()).length;
+  const messages = request.messages.filter(({ role }) => isNew || role !== 'system');
+  if (!messages.length)
+    throw invalidField('messages', 'has nothing new after the last message of the assistant');
+  return { ...request, messages: systemMessages === 'keep' ? messages : withoutSystem(messages) };
+}
