@@ -484,6 +484,42 @@ test('a `stop` about one tool call ends the run, though the wrapper of another o
   expect(model.requests).toHaveLength(1);
 });
 
+test('a tool runs if a hook asks for `stop` while the store records its start', async () => {
+  const memory = new SessionMemory(new MemoryStore(), 's');
+  const ran: string[] = [];
+  const toolNamed = (name: string) =>
+    tool({ name, description: name, input: {}, execute: () => void ran.push(name) });
+  let onStop = (): void => {};
+  const stopAsked = new Promise<void>((resolve) => (onStop = resolve));
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([{ toolCalls: [{ name: 'quick' }, { name: 'slow' }] }]),
+    tools: [toolNamed('quick'), toolNamed('slow')],
+    memory,
+    use: [
+      {
+        on: {
+          'post-acting': ({ toolUse }, { stop }) => {
+            if (toolUse.name !== 'quick') return;
+            stop();
+            onStop();
+          },
+        },
+      },
+    ],
+  });
+  const { note } = memory;
+  memory.note = async (notes, options) => {
+    await note.call(memory, notes, options);
+    const isSlow = notes.some((one) => one.kind === 'call-started' && one.toolUse?.name === 'slow');
+    if (isSlow) await stopAsked;
+  };
+  expect(await agent.call('Go')).toMatchObject({ reason: 'stopped-by-hook' });
+  expect(ran).toEqual(['quick', 'slow']);
+  const results = (await agent.messages()).flatMap(toolResultsOf);
+  expect(results.map(({ state }) => state)).toEqual(['success', 'success']);
+});
+
 test("decisions are kept after a stop at `pre-call`, and `jumpTo('tools')` applies them", async () => {
   for (const ask of ['stop', 'jump'] as const) {
     const ran: string[] = [];

@@ -75,10 +75,22 @@ test('5,000 calls without a limit all run, and no signal gets many listeners', a
   listened.mockRestore();
 });
 
-test('calls that do not run count toward the limit of tool calls', async () => {
-  const { agent, ran } = setUp(300, { limits: { toolCalls: 200 } });
-  expect((await agent.call('Hi')).reason).toBe('limit');
-  expect(ran()).toBeLessThanOrEqual(128);
+test('calls beyond `replyCalls` do not count toward the limit of tool calls, and no middleware sees them', async () => {
+  const rounds: number[] = [];
+  const { agent, ran } = setUp(300, {
+    limits: { toolCalls: 129 },
+    use: [
+      {
+        wrapRound: (next) => (round) => {
+          rounds.push(round.calls.length);
+          return next(round);
+        },
+      },
+    ],
+  });
+  expect((await agent.call('Hi')).reason).toBe('stop');
+  expect(ran()).toBe(128);
+  expect(rounds).toEqual([128]);
 });
 
 test('a reply with 20,000 calls is handled, and the results are in the order of the calls', async () => {

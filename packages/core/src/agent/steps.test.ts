@@ -117,7 +117,7 @@ test.each(['abort', 'interrupt'] as const)(
 );
 
 test('the time of two steps.untimed() at once does not count, and no timer is left', async () => {
-  vi.useFakeTimers();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
   const model = new ScriptedModel([{ toolCalls: [{ name: 'a' }, { name: 'b' }] }, 'Done.']);
   const slow: Middleware = {
     wrapTool: (next) => async (call, _context, steps) => {

@@ -3,32 +3,19 @@ import type { PendingCall } from '../../event/pending-call.ts';
 import { applyMessage, applyNote } from '../../memory/log/call-notes.ts';
 import type { RunNote } from '../../memory/log/log-record.ts';
 import { toolUsesOf, type ToolUse, type Msg } from '../../message/msg.ts';
-import { toolResult, type Suspension } from '../../tool/tool-call.ts';
+import type { Suspension } from '../../tool/tool-call.ts';
 import type { OpenCall } from '../middleware.ts';
 import type { Run } from './run.ts';
 
 // The messages of a run say which tool calls are open. `AgentStatus.calls` has the state of each.
 // During a run, only this file changes these states.
 
-/**
- * Returns the open tool calls in their order. Each call that the reply makes beyond
- * `limits.replyCalls` has an error result. A call that waits for somebody came before the limit.
- */
+/** Returns the open tool calls in their order. */
 export function openCallsOf(run: Run): readonly OpenCall[] {
-  const { replyCalls } = run.options.limits;
-  const reply = run.messages.findLast(({ role }) => role === 'assistant');
-  const late = new Set(reply && toolUsesOf(reply).slice(replyCalls));
-  const output = `Error: A reply may have ${replyCalls} tool calls. Make this call again later.`;
-  return run.conversation.openToolUses().map((asked): OpenCall => {
-    const known = callState(run, asked);
+  return run.conversation.openToolUses().map((toolUse) => {
+    const known = callState(run, toolUse);
     const state = known ?? assumedState(run);
-    const isRefused = late.has(asked) && !state.pending && !state.decision;
-    return {
-      toolUse: state.toolUse ?? asked,
-      state,
-      isNoted: known !== undefined,
-      ...(isRefused && { result: toolResult(asked, output, 'error') }),
-    };
+    return { toolUse: state.toolUse ?? toolUse, state, isNoted: known !== undefined };
   });
 }
 

@@ -2,12 +2,13 @@ import { checkRequest } from '../../event/check-event.ts';
 import { toolUsesOf, type Msg } from '../../message/msg.ts';
 import { shortenResults } from '../../message/shorten-results.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
+import { errorResult } from '../../tool/tool-call.ts';
 import type { Reply, RequestDraft } from '../middleware.ts';
 import type { Next } from '../next.ts';
 import type { Run } from '../run/run.ts';
 import { append } from '../run/session.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
-import { closeOpenCalls } from './close-calls.ts';
+import { closeCall, closeOpenCalls } from './close-calls.ts';
 import { customEnding } from './finish.ts';
 import { reviseOrJump } from './jump.ts';
 
@@ -62,13 +63,21 @@ export function afterReply(run: Run, reply: Reply): Promise<Next> {
   return runWrapped(run, 'wrapReply', reply, (given) => innerReply(run, given));
 }
 
-/** Passes a reply of the model through the `post-reasoning` hooks. Appends it if it calls tools. */
+/**
+ * Passes a reply of the model through the `post-reasoning` hooks. Appends it if it calls tools. Each
+ * call beyond `limits.replyCalls` gets an error result.
+ */
 async function innerReply(run: Run, given: Reply): Promise<Next> {
   if (!given.request) return customEnding(run, given.message, { reason: given.reason });
   const { event, next } = await reviseOrJump(run, 'post-reasoning', { message: given.message });
   if (next) return next;
   const { message } = event;
-  if (!toolUsesOf(message).length) return { kind: 'answer', reason: 'stop', message };
+  const toolUses = toolUsesOf(message);
+  if (!toolUses.length) return { kind: 'answer', reason: 'stop', message };
   await append(run, [message]);
+  const { replyCalls } = run.options.limits;
+  const problem = `A reply may have ${replyCalls} tool calls. Make this call again later.`;
+  for (const toolUse of toolUses.slice(replyCalls))
+    await closeCall(run, toolUse, errorResult(toolUse, problem), { later: true });
   return { to: 'tools' };
 }

@@ -69,13 +69,12 @@ interface ReviewedCall {
  */
 async function reviewCalls(run: Run, calls: readonly OpenCall[]): Promise<readonly ReviewedCall[]> {
   const ready: ReviewedCall[] = [];
-  for (const [index, call] of calls.entries()) {
+  for (const call of calls) {
     if (run.outbox.isStopAsked) break;
     const made = await reviewCall(run, call);
-    // Given results enter the log in one write.
-    const later = calls[index + 1]?.result !== undefined;
     if (isPreparedCall(made)) ready.push({ call, checked: made });
-    else await recordOutcome(run, call.toolUse, made, { later });
+    // Results that calls have before they start enter the log with the next write.
+    else await recordOutcome(run, call.toolUse, made, { later: true });
   }
   return ready;
 }
@@ -98,12 +97,17 @@ async function reviewCall(run: Run, call: OpenCall): Promise<PreparedCall | Tool
   return checked;
 }
 
+/** Returns whether tools may start. A `stop` of a hook, an interrupt or an abort prevents it. */
+function mayStart(run: Run): boolean {
+  return !run.outbox.isStopAsked && !isStopped(run);
+}
+
 /**
- * Returns whether tools may start. A `stop` of a hook, an interrupt or an abort prevents it. A run
- * that is only suspended continues with its open calls.
+ * Returns whether an interrupt or an abort ends the run. A run that is only suspended continues with
+ * its open calls.
  */
-function mayStart({ outbox, stopped }: Run): boolean {
-  return !outbox.isStopAsked && (!stopped || stopped === 'suspended');
+function isStopped({ aborted, interruptSignal }: Run): boolean {
+  return aborted || interruptSignal.aborted;
 }
 
 /** Finds the tool and validates the input. */
@@ -230,13 +234,15 @@ async function runTool(
 
 /**
  * Notes in the log that a tool starts. Does so once per call, even if wrappers try several times.
- * Resolves with false if the tool must not start.
+ * Resolves with false if the tool must not start. A hook's `stop` during the write comes too late: it
+ * leaves the call open, and by the log the tool has started.
  */
 async function noteStart(run: Run, ready: ReadyCall, toolUse: ToolUse): Promise<boolean> {
-  if (callState(run, toolUse)?.started) return mayStart(run);
+  if (!mayStart(run)) return false;
+  if (callState(run, toolUse)?.started) return true;
   const note = { kind: 'call-started', toolUseId: toolUse.id, toolUse } as const;
   await run.waits.write(run.setup.memory.note?.([note], { now: true }));
-  if (!mayStart(run)) return false;
+  if (isStopped(run)) return false;
   applyNotes(run, [note]);
   run.toolsUsed.set(ready.toolUse.id, ready.tool.name);
   return true;
