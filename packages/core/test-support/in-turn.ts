@@ -35,7 +35,7 @@ export async function fitInTurn(
     tools,
     addedLater,
     options: {},
-    mustAnswer: false,
+    mustAsk: false,
   };
   const last: InnerStep<RequestDraft, ModelRequest> = async (given) => {
     draft = given;

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { ReActAgent } from '../preset/react-agent.ts';
 import { Agent } from './agent.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool, type Tool } from '../tool/tool.ts';
@@ -31,7 +32,7 @@ test('neither `allowTools` nor other middleware hides a tool that was added to t
     },
   };
   const tools = [named('own')];
-  const agent = new Agent({ name: 'a', model, tools, use: [hiding, watching] });
+  const agent = new ReActAgent({ name: 'a', model, tools, use: [hiding, watching] });
   const result = await agent.call('go', { use: [adding('added')], allowTools: ['own'] });
   expect(result.toolsUsed).toEqual(['added']);
   expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(['added']);

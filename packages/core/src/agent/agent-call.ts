@@ -13,13 +13,13 @@ import type { RunInput } from './step/settle.ts';
 
 /**
  * Runs one agent call: sends `run-start`, runs the loop inside its wrappers, and sends `run-end`.
- * Sends `error` before `run-end` if the agent call fails. Without `running` as its stage, the run
- * gets no turn: it sends its events, and stores nothing.
+ * Sends `error` before `run-end` if the agent call fails. Without `input`, the run gets no turn: it
+ * sends its events, and stores nothing.
  */
-export async function runAgentCall(run: Run, given: RunInput): Promise<AgentResult> {
+export async function runAgentCall(run: Run, input?: RunInput): Promise<AgentResult> {
   run.timeout.start();
   try {
-    return await sendEnd(run, await runToResult(run, given), false);
+    return await sendEnd(run, await runToResult(run, input), false);
   } catch (thrown) {
     const failure = AgentError.from(thrown);
     const error = failure.toJSON();
@@ -36,21 +36,21 @@ export async function runAgentCall(run: Run, given: RunInput): Promise<AgentResu
 }
 
 /** Runs the loop inside `wrapRun`. Whoever ends the run, the log then has its end. */
-async function runToResult(run: Run, given: RunInput): Promise<AgentResult> {
-  const hasTurn = run.stage === 'running';
-  if (hasTurn) {
+async function runToResult(run: Run, turn?: RunInput): Promise<AgentResult> {
+  if (turn) {
     run.status.runs += 1;
-    run.resumes = await resumedRun(run, given.input);
+    run.resumes = await resumedRun(run, turn.input);
   }
   await run.outbox.emit('run-start', omitUndefined({ resumes: run.resumes }));
   // A hook may have rejected the agent call, or may hang after an abort.
-  if (!hasTurn || 'error' in run.halt || run.waits.abandoned)
+  if (!turn || 'error' in run.halt || run.waits.abandoned)
     return endWith(run, await finish(run, await endStopped(run)));
+  // Each wrapper gets the result of an aborted run from its `next`.
   const recover = (thrown: unknown): Promise<AgentResult> => endAborted(run, thrown);
   // If a wrapper changes the input, `wrapInput` has to see the change.
   const inner = async (input: ParsedInput): Promise<AgentResult> =>
-    endWith(run, await loop(run, input === given.input ? given : { input }));
-  const result = await runWrapped(run, 'wrapRun', given.input, inner, recover);
+    endWith(run, await loop(run, input === turn.input ? turn : { input }));
+  const result = await runWrapped(run, 'wrapRun', turn.input, inner, recover);
   // A wrapper may have answered without `next`.
   await closeLog(run, result.reason);
   return result;
@@ -95,7 +95,7 @@ function resultOf(
   return {
     text: textOf(message),
     message,
-    ...omitUndefined({ reason, output, error, stoppedAt, warnings: warnings[0] && warnings }),
+    ...omitUndefined({ reason, output, error, stoppedAt, warnings: warnings[0] && [...warnings] }),
     usage,
     toolsUsed: toolsUsedBy(run),
     durationMs: run.now() - run.startedAt,

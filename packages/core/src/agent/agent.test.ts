@@ -777,3 +777,14 @@ test('middleware of one call serves only this call', async () => {
   expect([plain.text, plain.output]).toEqual(['Hi.', undefined]);
   expect((await agent.messages()).flatMap(toolUsesOf)).toEqual([]);
 });
+
+test('the session of an agent is that of its options, or else that of its memory', async () => {
+  const memory = new SessionMemory(new MemoryStore(), 'of-memory');
+  const agent = new Agent({ name: 'a', model: new ScriptedModel(['Hi.']), memory });
+  expect(agent.sessionId).toBe('of-memory');
+  const named = new Agent({ name: 'a', model: new ScriptedModel([]), memory, sessionId: 'own' });
+  expect(named.sessionId).toBe('own');
+  expect(new Agent({ name: 'a', model: new ScriptedModel([]) }).sessionId).toMatch(
+    /^[\da-f-]{36}$/,
+  );
+});

@@ -78,7 +78,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
     this.options = completedOptions(given, this.use, fields);
     const { name, sessionId, memory, now, presetPriority, generateId } = this.options;
     this.name = name;
-    this.sessionId = sessionId ?? generateId();
+    this.sessionId = sessionId ?? memory?.sessionId ?? generateId();
     this.memory = memory ?? new InMemoryMemory();
     const { state = {} } = this.memory;
     this.status = { calls: new Map(), state, runs: 0, interrupted: false };

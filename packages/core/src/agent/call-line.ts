@@ -62,7 +62,7 @@ export class CallLine {
       if (this.#refusal) run.haltWith(this.#refusal);
       const { failure } = run;
       if (failure && run.callOptions.throwOnError !== false) throw failure;
-      if (failure) return await this.#runWithoutTurn(call);
+      if (failure) return await this.#runWithoutTurn(run);
       const earlier = this.isBusy && Promise.allSettled(this.#results);
       this.#results.add(driver.result);
       const early = earlier && (await this.#waitForTurn(call, earlier));
@@ -99,13 +99,14 @@ export class CallLine {
       return undefined;
     } catch (error) {
       if (!run.aborted) run.haltWith(AgentError.from(error));
-      return this.#runWithoutTurn(call);
+      return this.#runWithoutTurn(run);
     }
   }
 
   /** Ends a call that was refused, or aborted while it waited. */
-  #runWithoutTurn(call: BegunCall): Promise<AgentResult> {
-    call.run.moveTo('ending');
-    return runAgentCall(call.run, call);
+  #runWithoutTurn(run: Run): Promise<AgentResult> {
+    // It takes no interrupts.
+    run.moveTo('ending');
+    return runAgentCall(run);
   }
 }

@@ -33,7 +33,7 @@ export const kernelFields: OptionFields = {
     'whenBusy:reject|queue|? preCall:modifiable|notification|? presetPriority:preset|model|?',
   limits: 'iterations,parallelTools,timeoutMs,replyLength,replyCalls,resultLength:count|?',
   call:
-    'signal:addEventListener()|? detached,throwOnError:boolean|? allowTools,use:array|? ' +
+    'signal:addEventListener()|? detached,throwOnError:boolean|? use:array|? ' +
     `toolContext:iterator()|? ${generateFields}`,
 };
 
@@ -80,7 +80,7 @@ export function runOptions(options: AgentSettings, call: KernelCallOptions): Age
   const given = omitUndefined(call);
   const ofKernel = fieldsIn(kernelFields.call);
   const settings = fieldsIn(generateFields);
-  const overrides = pickFields(given, (key) => key === 'allowTools' || !ofKernel.has(key));
+  const overrides = pickFields(given, (key) => !ofKernel.has(key));
   const generate = { ...options.generate, ...pickFields(given, (key) => settings.has(key)) };
   return { ...options, ...overrides, generate };
 }

@@ -5,7 +5,7 @@ import type { AgentEvent } from '../event/agent-event.ts';
 import type { ControlOf, HookControl, Hooks } from '../event/hook.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
-import { textOf, toolResultsOf } from '../message/msg.ts';
+import { textOf, toolResultsOf, type Msg } from '../message/msg.ts';
 import { positionHooks } from '../preset/position-hooks.ts';
 import { longTermMemory } from '../middleware/recall/long-term-memory.ts';
 import { saveState } from '../middleware/state/agent-state.ts';
@@ -483,6 +483,37 @@ test('a `stop` about one tool call ends the run, though the wrapper of another o
   expect(revised).toEqual([{ event: expect.objectContaining({ type: 'post-summary' }) }]);
   expect(model.requests).toHaveLength(1);
 });
+
+test.for(['stop', "jumpTo('end')"] as const)(
+  'a reply that %s makes the answer is stored as the `post-call` hooks leave it',
+  async (how) => {
+    const { agent } = setUpMasked(
+      how === 'stop' ? ({ stop }) => stop() : ({ jumpTo }) => jumpTo('end'),
+    );
+    const { text } = await agent.call('Go');
+    const last = (await agent.messages()).at(-1)!;
+    expect([text, textOf(last)]).toEqual(['Masked.', 'Masked.']);
+  },
+);
+
+test('the answer of `jumpTo` may not have the id of the reply that it replaces', async () => {
+  const { agent } = setUpMasked(({ jumpTo }, message) => jumpTo('end', [message]));
+  await expect(agent.call('Go')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+});
+
+function setUpMasked(act: (control: ControlOf<'post-reasoning'>, message: Msg) => void): {
+  readonly agent: ReActAgent;
+} {
+  const masking: Hooks<RunContext> = {
+    'post-reasoning': ({ message }, control) => act(control, message),
+    'post-call': (event) => ({
+      ...event,
+      message: { ...event.message, content: [{ type: 'text', text: 'Masked.' }] },
+    }),
+  };
+  const model = new ScriptedModel(['A secret.']);
+  return { agent: new ReActAgent({ name: 'a', model, use: [{ on: masking }] }) };
+}
 
 test('a tool runs if a hook asks for `stop` while the store records its start', async () => {
   const memory = new SessionMemory(new MemoryStore(), 's');

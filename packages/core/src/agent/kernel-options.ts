@@ -78,15 +78,17 @@ export interface KernelDefaults {
  */
 export interface FeatureOptions {}
 
+/** Options of one agent call that middleware reads from `context.options`, declared in the same way. */
+export interface FeatureCallOptions {}
+
 /** All options that a middleware may set in its `defaults`. */
 export type AgentDefaults = KernelDefaults & FeatureOptions;
 
 /** Options that a middleware may set, completed with the defaults of middleware and kernel. */
 export type CompletedOptions = Partial<AgentDefaults> &
+  FeatureCallOptions &
   KernelDefaults & {
     readonly limits: Required<KernelLimits>;
-    /** Names of the tools that the agent call may use, for middleware that brings its own tools. */
-    readonly allowTools?: readonly string[];
   };
 
 /** The options of an agent, completed with the defaults of middleware and kernel. */
@@ -143,7 +145,10 @@ export interface KernelOptions<S extends ToolSource = ToolSource> extends Partia
   readonly whenBusy?: 'reject' | 'queue';
   /** Id of the user for whom the agent works. Events contain it, and middleware can read it. */
   readonly userId?: string;
-  /** Id of the conversation in events. Default: a new id. */
+  /**
+   * Id of the conversation, in events and as a key for what middleware stores. Default: the id of
+   * `memory`, or a new one if the memory has none.
+   */
   readonly sessionId?: string;
   /**
    * Function that returns a new id.
@@ -164,7 +169,7 @@ export interface KernelOptions<S extends ToolSource = ToolSource> extends Partia
 export interface KernelCallOptions extends GenerateOptions {
   /**
    * Signal that aborts the agent call. It stops the model, the tools and all waits at once. The
-   * agent call then resolves with reason `aborted`.
+   * agent call then resolves with reason `aborted`, unless its input is refused.
    */
   readonly signal?: AbortSignal;
   /**
@@ -178,11 +183,6 @@ export interface KernelCallOptions extends GenerateOptions {
    * type always reject.
    */
   readonly throwOnError?: boolean;
-  /**
-   * Names of the tools that this agent call may use. Unknown names are ignored. Default: all active
-   * tools.
-   */
-  readonly allowTools?: readonly string[];
   /** Values that tools look up by `ContextToken`. They override the agent's values. */
   readonly toolContext?: Iterable<ContextEntry>;
   /**

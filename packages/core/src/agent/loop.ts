@@ -1,6 +1,7 @@
 import { isEnding, isNext, type Ending, type Next } from './next.ts';
 import { isRejection } from '../wait/halt.ts';
 import type { Run } from './run/run.ts';
+import { closeOpenCalls } from './step/close-calls.ts';
 import { endingOf, endStopped, finish, type FinishedRun } from './step/finish.ts';
 import { readReply, releasedPart } from './step/read-reply.ts';
 import { afterReply, nextRequest } from './step/reason.ts';
@@ -18,7 +19,7 @@ export async function loop(run: Run, given: RunInput): Promise<FinishedRun> {
     if (pause) await pause;
     const { to } = next;
     try {
-      next = await (next.to === 'model' ? reason(run, next.mustAnswer) : runRound(run));
+      next = await (next.to === 'model' ? reason(run, next.mustAsk) : runRound(run));
       // A wrapper may ask for step after step, without its `next`.
       if (!isEnding(next)) run.signal.throwIfAborted();
     } catch (thrown) {
@@ -29,9 +30,9 @@ export async function loop(run: Run, given: RunInput): Promise<FinishedRun> {
 }
 
 /** Asks the model once and returns what follows its reply. */
-async function reason(run: Run, mustAnswer = false): Promise<Next> {
+async function reason(run: Run, mustAsk = false): Promise<Next> {
   if (run.stopped) return endStopped(run);
-  const request = await nextRequest(run, mustAnswer);
+  const request = await nextRequest(run, mustAsk);
   if (isNext(request)) return request;
   const { type, message } = await readReply(run, request);
   if (type === 'incomplete') return endStopped(run, message);
@@ -47,7 +48,10 @@ async function rescue(run: Run, thrown: unknown, step?: 'model' | 'tools'): Prom
   // is a failure, too.
   if (step === 'tools') run.fail(thrown);
   if (step === 'tools' || run.waits.isAbort(thrown)) return endStopped(run, releasedPart(run));
-  if (!isRejection(thrown)) throw thrown;
+  if (!isRejection(thrown)) {
+    if (step) await closeOpenCalls(run).catch(() => {});
+    throw thrown;
+  }
   run.haltWith(thrown);
   // A rejection of the input changes nothing.
   return step ? endStopped(run) : { ...endingOf(run), keepsCalls: true };

@@ -39,9 +39,9 @@ export interface RequestDraft {
   readonly options: GenerateOptions;
   /**
    * Whether a hook or a wrapper asked for this request. Middleware that answers with the results of
-   * tools, without the model, then lets the model answer.
+   * tools, without the model, then does not.
    */
-  readonly mustAnswer: boolean;
+  readonly mustAsk: boolean;
   /**
    * Messages that outer wrappers add to the request after `next`, such as the list of tasks. Inner
    * wrappers count their tokens, so that the request still fits, but do not add them.
@@ -95,7 +95,7 @@ export interface OpenCall {
   readonly state: Readonly<CallState>;
   /**
    * Whether the log says something about it. If not, the memory keeps no notes, and the memory's
-   * `openCalls` decides whether the tool counts as started.
+   * `unnotedCalls` decides whether the tool counts as started.
    */
   readonly isNoted: boolean;
   /** Result that the tool call gets. Its tool does not run. */

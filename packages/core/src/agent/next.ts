@@ -6,11 +6,11 @@ import type { RequestDraft } from './middleware.ts';
 
 /**
  * What a run does next: it asks the model, runs the open tool calls, or ends. This value is the only
- * way to steer the loop. `mustAnswer`: the model must answer, even if middleware would answer with the
- * results of tools.
+ * way to steer the loop. `mustAsk`: the model must be asked, even if middleware would answer with
+ * the results of tools.
  */
 export type Next =
-  | { readonly to: 'model'; readonly mustAnswer?: boolean }
+  | { readonly to: 'model'; readonly mustAsk?: boolean }
   | { readonly to: 'tools' }
   | Ending;
 

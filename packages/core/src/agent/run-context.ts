@@ -97,7 +97,10 @@ export interface RunContext extends RunInfo {
   setSystemPrompt(text: string): void;
   /** Adds the usage of a middleware's own model request to the usage of the agent call. */
   addUsage(usage: Usage | undefined): void;
-  /** Stops everything at once, as an abort does. The agent call fails with this error. */
+  /**
+   * Stops everything at once, as an abort does. The agent call fails with this error. Has no effect
+   * from `run-end` on.
+   */
   fail(error: AgentError): void;
   /** Interrupts this run, as `agent.interrupt()` does. Returns false if the run is about to end. */
   interrupt(request?: string | Msg | InterruptRequest): boolean;

@@ -207,3 +207,17 @@ test('a jump with a message that the log has fails the agent call, and stores it
   await expect(agent.call(input)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   expect((await agent.messages()).filter(({ id }) => id === input.id)).toHaveLength(1);
 });
+
+test('steps.revise() takes no event at which hooks reject what only the loop can reject', () => {
+  const part: Middleware = {
+    wrapRound: (next) => async (round, _context, steps) => {
+      // @ts-expect-error
+      void (() => steps.revise('pre-call', { input: [] }));
+      const { toolUse } = round.calls[0]!;
+      // @ts-expect-error
+      void (() => steps.revise('pre-acting', { toolUse }));
+      return next(round);
+    },
+  };
+  expect(part.wrapRound).toBeDefined();
+});

@@ -65,9 +65,13 @@ export interface Steps {
   ): Promise<void>;
   /**
    * Passes an event through the hooks, then to the readers, and carries out what the hooks ask for. If
-   * the hooks change its message, readers get a `step-reset` with the new message first.
+   * the hooks change its message, readers get a `step-reset` with the new message first. Hooks at
+   * `pre-call` and `pre-acting` may reject what only the loop can reject, so only the loop sends these.
    */
-  revise<K extends ModifiableEvent>(type: K, data: EventData<K>): Promise<RevisedEvent<K>>;
+  revise<K extends Exclude<ModifiableEvent, 'pre-call' | 'pre-acting'>>(
+    type: K,
+    data: EventData<K>,
+  ): Promise<RevisedEvent<K>>;
   /** Waits for code that may never settle. Rejects with the signal's reason after an abort. */
   wait<T>(work: T | PromiseLike<T>): Promise<T>;
   /** Returns the value of `work`, whose time does not count toward `limits.timeoutMs`. */

@@ -32,3 +32,20 @@ test('a part made of public helpers rejects tool calls, fails them, leaves them 
     ['hidden', 'error', 'Error: Tool not allowed: hidden.'],
   ]);
 });
+
+test('a tool call that a wrapper closes gets no second result from its tool', async () => {
+  const part: Middleware = {
+    wrapTool: (next) => async (call, _context, steps) => {
+      await steps.closeCall(call.toolUse, deniedResult(call.toolUse, 'no'));
+      return next(call);
+    },
+  };
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => 'ran' });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
+  const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
+  const ended: string[] = [];
+  agent.addHook({ on: { 'post-acting': ({ result }) => void ended.push(result.state) } });
+  await agent.call('go');
+  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([{ state: 'denied' }]);
+  expect(ended).toEqual(['denied']);
+});

@@ -92,6 +92,8 @@ export interface Memory {
    * without `note`. Default: `interrupt`, so that no tool runs twice.
    */
   readonly unnotedCalls?: 'run' | 'interrupt';
+  /** Id of the session that the memory stores: the default of the agent's `sessionId`. */
+  readonly sessionId?: string;
   /** Number that grows with every write to the log. Absent if the memory has no log. */
   readonly sessionVersion?: number;
 }

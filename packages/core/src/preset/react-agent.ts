@@ -31,6 +31,7 @@ import {
 import { answerAtLimit, answerAtLimitFields } from '../middleware/answer/answer-at-limit.ts';
 import { runLimits, runLimitsFields, type RunLimits } from '../middleware/limits/run-limits.ts';
 import type { NoSchema, OutputMode } from '../middleware/output/output-mode.ts';
+import { allowedTools } from '../middleware/selection/allowed-tools.ts';
 import { retrievalFields } from '../middleware/recall/retrieval.ts';
 import type { ToolSource } from '../tool/tool.ts';
 import { pauseNext, steering, steeringFields } from '../middleware/steering/steering.ts';
@@ -56,6 +57,11 @@ export interface AgentOptions<S extends ToolSource = ToolSource>
  * const { output } = await agent.call('How warm is it?', { output: structured(schema), signal });
  */
 export interface CallOptions<T = unknown> extends KernelCallOptions {
+  /**
+   * Names of the tools that this agent call may use. Unknown names are ignored. Default: all active
+   * tools.
+   */
+  readonly allowTools?: readonly string[];
   /** Whether tool results become the answer of this agent call. Overrides the agent's setting. */
   readonly returnDirect?: ReturnDirect;
   /**
@@ -84,7 +90,8 @@ const fields: OptionFields = {
     `whenBusy:reject|queue|inject|? ${approvalsFields} ${retrievalFields}`,
   limits: `${kernelFields.limits} ${runLimitsFields}`,
   call:
-    `${kernelFields.call} clientTexts,decisions,instructions:array|? output ` + directAnswersFields,
+    `${kernelFields.call} allowTools,clientTexts,decisions,instructions:array|? output ` +
+    directAnswersFields,
 };
 
 /** The part of `standard()` that serves each option. */
@@ -162,6 +169,7 @@ export class ReActAgent<const S extends ToolSource = ToolSource> extends Agent<S
     const use: (Middleware | UseList)[] = [];
     decisions?.forEach((item, index) => checkDecision(item, `Item ${index} of \`decisions\``));
     if (decisions?.length) use.push(addDecisions(decisions));
+    if (rest.allowTools) use.push(allowedTools(rest.allowTools));
     if (added?.length) use.push(instructions(checkedMessages(added)));
     if (clientTexts?.length) use.push(checkClientTexts(clientTexts));
     if (rest.use) use.push(rest.use);

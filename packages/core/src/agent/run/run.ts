@@ -11,7 +11,7 @@ import { addUsage, noUsage, runInfo } from '../../model/chat-model.ts';
 import type { ChatModel, RunInfo, ToolSchema, Usage } from '../../model/chat-model.ts';
 import { TimerYield } from '../../wait/timer-yield.ts';
 import { BoundedWaits } from '../../wait/bounded-waits.ts';
-import { allowTools, toolsBefore, type ToolSet } from '../../tool/set/tool-set.ts';
+import { toolsBefore, type ToolSet } from '../../tool/set/tool-set.ts';
 import type { Tool } from '../../tool/tool.ts';
 import { Haltable } from '../../wait/halt.ts';
 import { Inbox, type InboxHandler } from './inbox.ts';
@@ -99,7 +99,6 @@ export class Run extends Haltable implements RunContext {
   ) {
     super();
     const { options, tools } = setup;
-    const { allowTools: allowed, toolContext = [] } = callOptions;
     this.setup = setup;
     this.callOptions = callOptions;
     this.status = setup.status;
@@ -126,11 +125,11 @@ export class Run extends Haltable implements RunContext {
     });
     this.steps = stepsOf(this);
     this.setSystemPrompt(this.agentPrompt);
-    this.tools = allowed ? allowTools(tools, allowed) : tools;
+    this.tools = tools;
     this.toolContext = new Map([
       ...(tools.toolContext ?? []),
       ...(options.toolContext ?? []),
-      ...toolContext,
+      ...(callOptions.toolContext ?? []),
     ]);
   }
 

@@ -39,12 +39,13 @@ export async function jump(
   const end: EndBase<JumpReason> = { reason: why, keepsCalls: to === 'stop', stoppedAt };
   if (to === 'stop') return { ...end, kind: 'unanswered', message };
   const messages = [...parseInput(given, run.options).messages];
-  const last = to === 'end' ? messages.pop() : undefined;
   const isNew = message?.content.length && !run.conversation.has(message.id);
-  if (isNew) messages.unshift(message);
+  // At the end, `finish` stores the reply after the `post-call` hooks, unless another answer follows.
+  if (isNew && (to !== 'end' || messages.length)) messages.unshift(message);
   checkNewIds(messages, run.messages);
+  const last = to === 'end' ? messages.pop() : undefined;
   await append(run, messages);
-  if (to === 'model') return { to, mustAnswer: true };
+  if (to === 'model') return { to, mustAsk: true };
   if (to === 'tools') return { to };
   return last ? customEnding(run, last, end) : { ...end, kind: 'unanswered', message };
 }

@@ -14,9 +14,9 @@ import { reviseOrJump } from './jump.ts';
 
 /**
  * Makes the next model request from the log, and passes it through `wrapRequest`. Closes open tool
- * calls first. `mustAnswer`: the model must answer.
+ * calls first. `mustAsk`: no middleware may answer in the model's place.
  */
-export async function nextRequest(run: Run, mustAnswer: boolean): Promise<ModelRequest | Next> {
+export async function nextRequest(run: Run, mustAsk: boolean): Promise<ModelRequest | Next> {
   // Messages from callers and hooks may contain tool calls without results, and results without
   // tool calls.
   await closeOpenCalls(run);
@@ -27,7 +27,7 @@ export async function nextRequest(run: Run, mustAnswer: boolean): Promise<ModelR
     headCount: messages.length - run.messages.length,
     tools: run.toolSchemas,
     options: run.options.generate,
-    mustAnswer,
+    mustAsk,
     addedLater: [],
     limit: run.iteration >= iterations ? 'max-iterations' : undefined,
   };

@@ -176,9 +176,11 @@ function shownAs({ toolUse, ...checked }: PreparedCall): EventData<'pre-acting'>
 async function handle(run: Run, item: ToolQueueItem): Promise<void> {
   const { toolUse } = item;
   if (item.type === 'events') return run.outbox.tellReaders(item.events);
-  // A decision may have changed the arguments.
-  if (item.type === 'outcome')
-    return recordOutcome(run, callState(run, toolUse)?.toolUse ?? toolUse, item.outcome);
+  if (item.type === 'outcome') {
+    // A decision may have changed the arguments. A wrapper may have closed the call.
+    const state = callState(run, toolUse);
+    return state && recordOutcome(run, state.toolUse ?? toolUse, item.outcome);
+  }
   // After an abort, nobody needs progress events, and a hook could hang.
   if (run.aborted) return;
   return run.outbox.emit('acting-chunk', { toolUseId: toolUse.id, chunk: item.chunk });

@@ -39,7 +39,7 @@ export function directAnswers(): Middleware {
   return {
     name: 'directAnswers',
     wrapRequest: (next) => (draft, context, steps) =>
-      draft.mustAnswer || !mayAnswer(context)
+      draft.mustAsk || !mayAnswer(context)
         ? next(draft)
         : answerDirectly(draft, next, context, steps),
   };

@@ -115,7 +115,7 @@ export function handOff(options: HandOffOptions): Middleware {
       const outcome = await next({ ...round, calls });
       const isHandedOff = !isEnding(outcome) && outcome.to === 'model' && turn.follow();
       // The results of this round are no answer.
-      return isHandedOff ? { to: 'model', mustAnswer: true } : outcome;
+      return isHandedOff ? { to: 'model', mustAsk: true } : outcome;
     },
   };
 }

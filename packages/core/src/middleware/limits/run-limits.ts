@@ -42,7 +42,7 @@ export function runLimits(defaults: RunLimits = {}): Middleware {
   /** The tool calls of each run so far. */
   const callsOf = perRun(() => ({ count: 0 }));
   const maxCalls = ({ options }: RunContext): number =>
-    options.limits?.toolCalls ?? defaults.toolCalls ?? Infinity;
+    options.limits.toolCalls ?? defaults.toolCalls ?? Infinity;
   const hasCallsLeft = (context: RunContext): boolean => callsOf(context).count < maxCalls(context);
   const counted = (call: OpenCall, context: RunContext): OpenCall => {
     if (!isCounted(call)) return call;
@@ -58,7 +58,7 @@ export function runLimits(defaults: RunLimits = {}): Middleware {
     name: 'runLimits',
     wrapRequest: (next) => (draft, context) => {
       const { usage, options } = context;
-      const tokens = options.limits?.tokens ?? defaults.tokens ?? Infinity;
+      const tokens = options.limits.tokens ?? defaults.tokens ?? Infinity;
       const isOver = usage.inputTokens + usage.outputTokens >= tokens;
       const limited = isOver ? { ...draft, limit: draft.limit ?? 'limit' } : draft;
       if (hasCallsLeft(context)) return next(limited);

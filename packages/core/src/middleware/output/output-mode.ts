@@ -138,7 +138,7 @@ class OutputRun {
     next: InnerStep<RequestDraft, ModelRequest | Next>,
   ): Promise<ModelRequest | Next> {
     const form = this.#form;
-    const read = draft.mustAnswer ? undefined : form.readResults?.(this.#context.messages);
+    const read = draft.mustAsk ? undefined : form.readResults?.(this.#context.messages);
     const result = await read;
     if (result) {
       const { reading, reply } = result;

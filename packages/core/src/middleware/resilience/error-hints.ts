@@ -35,7 +35,7 @@ export function errorHints(): Middleware {
       if (!hinting.isForced) return outcome;
       hinting.refused += 1;
       await steps.emit('step-reset', { reason: 'error-hints' });
-      return { to: 'model', mustAnswer: true };
+      return { to: 'model', mustAsk: true };
     },
   };
 }

@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest';
+import { AgentError } from '../error/agent-error.ts';
+import { toolResultsOf } from '../message/msg.ts';
+import { ScriptedModel } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
+import { Agent } from './agent.ts';
+import type { Middleware } from './middleware.ts';
+
+const failure = new AgentError('LIMIT_EXCEEDED', 'Too much.');
+
+const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
+
+test.for<[when: string, part: Middleware]>([
+  [
+    'in a `post-call` hook',
+    { on: { 'post-call': (_event, _control, context) => context.fail(failure) } },
+  ],
+  [
+    'in work before the end',
+    {
+      wrapSettle: (next) => (input, _context, steps) => {
+        steps.beforeEnd(async (context) => context.fail(failure));
+        return next(input);
+      },
+    },
+  ],
+  [
+    'after `next` of `wrapRun`',
+    {
+      wrapRun: (next) => async (input, context) => {
+        const result = await next(input);
+        context.fail(failure);
+        return result;
+      },
+    },
+  ],
+])('context.fail() %s makes the agent call fail', async ([, part]) => {
+  const agent = new Agent({ name: 'a', model: new ScriptedModel(['One.', 'Two.']), use: [part] });
+  await expect(agent.call('Hi')).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
+  expect(agent.busy).toBe(false);
+});
+
+test('a second `next` of `wrapRun` makes the agent call fail, even if the wrapper catches its error', async () => {
+  const twice: Middleware = {
+    name: 'twice',
+    wrapRun: (next) => async (input) => {
+      const result = await next(input);
+      await next(input).catch(() => {});
+      return result;
+    },
+  };
+  const agent = new Agent({ name: 'a', model: new ScriptedModel(['One.', 'Two.']), use: [twice] });
+  await expect(agent.call('Hi')).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+    message: expect.stringContaining('"twice" may call next() once'),
+  });
+});
+
+test.for(['throw', 'fail'] as const)(
+  'after a `wrapReply` makes the agent call fail by %s, the tool calls are closed and the next call runs',
+  async (how) => {
+    let isBroken = true;
+    const part: Middleware = {
+      wrapReply: (next) => async (reply, context) => {
+        const outcome = await next(reply);
+        if (isBroken && how === 'throw') throw failure;
+        if (isBroken) context.fail(failure);
+        return outcome;
+      },
+    };
+    const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'Two.']);
+    const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
+    await expect(agent.call('Hi')).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
+    isBroken = false;
+    expect((await agent.call('Again')).text).toBe('Two.');
+    expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
+      { state: 'interrupted', output: 'Interrupted before it ran.' },
+    ]);
+  },
+);
+
+test('a warning after `next` of `wrapRun` does not change the result that the wrapper has', async () => {
+  const warning = new AgentError('INTERNAL', 'Odd.').toJSON();
+  const part: Middleware = {
+    wrapRun: (next) => async (input, _context, steps) => {
+      steps.addToResult({ warning });
+      const result = await next(input);
+      steps.addToResult({ warning });
+      return result;
+    },
+  };
+  const agent = new Agent({ name: 'a', model: new ScriptedModel(['One.']), use: [part] });
+  expect((await agent.call('Hi')).warnings).toEqual([warning]);
+});
