@@ -10,7 +10,7 @@ import type {
 } from '../agent/kernel-options.ts';
 import { definePreset } from '../agent/use-list.ts';
 import type { Middleware, UseList } from '../agent/middleware.ts';
-import { AgentError, invalidInput, missingPart } from '../error/agent-error.ts';
+import { invalidInput, missingPart } from '../error/agent-error.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import { checkDecision, type Decision } from '../event/pending-call.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
@@ -203,5 +203,5 @@ function checkedMessages(messages: readonly Msg[]): readonly Msg[] {
   const wrong = messages.findIndex((item) => !isMessage(item));
   if (wrong < 0) return messages;
   const message = `Item ${wrong} of \`instructions\` is no message. Create messages with systemMessage('…').`;
-  throw new AgentError('INVALID_INPUT', message);
+  throw invalidInput(message);
 }
