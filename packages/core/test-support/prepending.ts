@@ -1,6 +1,6 @@
 import type { Middleware } from '../src/agent/middleware.ts';
 import type { Msg } from '../src/message/msg.ts';
-import { asOwn } from '../src/message/metadata.ts';
+import { markAsProgram } from '../src/message/metadata.ts';
 
 /** Makes middleware that puts messages before the conversation, as a recall does. */
 export function prepending(find: (input: readonly Msg[]) => Promise<readonly Msg[]>): Middleware {
@@ -8,7 +8,7 @@ export function prepending(find: (input: readonly Msg[]) => Promise<readonly Msg
     wrapSettle: (next) => async (input, context, steps) => {
       const first = await next(input);
       const found = await find(input.messages);
-      steps.include(found.map(asOwn));
+      steps.include(found.map(markAsProgram));
       return first;
     },
   };

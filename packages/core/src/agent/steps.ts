@@ -35,7 +35,7 @@ export interface Steps {
    */
   include(messages: readonly Msg[], place?: 'first' | 'last'): void;
   /**
-   * Creates a message with the run's clock and ids. A user message is marked as the library's own,
+   * Creates a message with the run's clock and ids. A user message has the origin `program`,
    * because no speaker wrote it.
    */
   message(

@@ -90,15 +90,15 @@ export function isCorrection(message: Msg): boolean {
 }
 
 /**
- * Marks a message as the library's own, with `metadata.origin`. Nobody in the conversation said it: it
- * is a prompt, a hint, or recalled text. The origin `client` stays.
+ * Returns a copy of the message with the origin `program`. Nobody in the conversation said it: it is a
+ * prompt, a hint, or recalled text. The origin `client` stays.
  */
-export function asOwn(message: Msg): Msg {
+export function markAsProgram(message: Msg): Msg {
   return withMetadata(message, { origin: 'program', ...message.metadata });
 }
 
-/** Returns whether a message is marked as the library's own. */
-export function isOwn(message: Msg): boolean {
+/** Returns whether the library or a hook wrote the message. */
+export function isFromProgram(message: Msg): boolean {
   return metadataOf(message).origin === 'program';
 }
 

@@ -1,7 +1,7 @@
 import { textOf, toolResultsOf, toolUsesOf, hasToolResults } from './msg.ts';
 import type { ContentBlock, MediaBlock, ToolUse, Msg } from './msg.ts';
 import { contentText } from './media.ts';
-import { asOwn, metadataOf } from './metadata.ts';
+import { markAsProgram, metadataOf } from './metadata.ts';
 import { oncePerGroup, resultGroups } from './tool-pairs.ts';
 import type { JsonObject } from './json.ts';
 import { textChecksum } from './text.ts';
@@ -42,7 +42,7 @@ function observation(group: readonly Msg[], media: readonly MediaBlock['type'][]
   const { id } = group[0]!;
   const { createdAt } = group.at(-1)!;
   const content: ContentBlock[] = [...files, { type: 'text', text }, ...others];
-  return asOwn({ id, role: 'user', content, createdAt });
+  return markAsProgram({ id, role: 'user', content, createdAt });
 }
 
 /** Writes tool calls in the form that the model should use. */
@@ -59,7 +59,7 @@ function withCallsAsText(message: Msg): Msg {
     writtenText(message) ??
     [textOf(message), callsText(toolUsesOf(message))].filter(Boolean).join('\n\n');
   const others = message.content.filter(({ type }) => type !== 'text' && type !== 'tool_use');
-  return asOwn({ ...message, content: [...others, { type: 'text', text }] });
+  return markAsProgram({ ...message, content: [...others, { type: 'text', text }] });
 }
 
 function isVisible(block: ContentBlock): boolean {

@@ -1,6 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import { systemMessage, userMessage } from '../message/msg.ts';
-import { asOwn } from '../message/metadata.ts';
+import { markAsProgram } from '../message/metadata.ts';
 import { Deadline } from '../wait/deadline.ts';
 import type { ChatModel, GenerateOptions, ModelRequest, RunInfo, Usage } from './chat-model.ts';
 import { defaultReplyLength } from './reply-length.ts';
@@ -42,7 +42,7 @@ async function textOfReply(
   { model, system, user, generate, replyFor, run, onUsage }: TextRequest,
   signal: AbortSignal,
 ): Promise<string> {
-  const messages = [systemMessage(system), asOwn(userMessage(user))];
+  const messages = [systemMessage(system), markAsProgram(userMessage(user))];
   let text = '';
   for await (const deltas of model.stream(
     { ...generate, messages, tools: [], replyFor },

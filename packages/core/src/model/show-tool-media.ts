@@ -1,7 +1,7 @@
 import { toolResultsOf, hasToolResults } from '../message/msg.ts';
 import type { ContentBlock, MediaBlock, ToolResult, Msg } from '../message/msg.ts';
 import { mediaPlaceholder } from '../message/media.ts';
-import { asOwn } from '../message/metadata.ts';
+import { markAsProgram } from '../message/metadata.ts';
 import { oncePerGroup, resultGroups } from '../message/tool-pairs.ts';
 import type { ModelFeatures } from './chat-model.ts';
 import { withStream, type ModelMiddleware } from './wrap-model.ts';
@@ -47,7 +47,10 @@ function withMedia(group: readonly Msg[], media: ModelFeatures['media']): readon
     content: message.content.map((block) => withoutMedia(block, isMoved)),
   }));
   const { id, createdAt } = group.at(-1)!;
-  return [...replaced, asOwn({ id: `${id}:media`, role: 'user', content: movedBlocks, createdAt })];
+  return [
+    ...replaced,
+    markAsProgram({ id: `${id}:media`, role: 'user', content: movedBlocks, createdAt }),
+  ];
 }
 
 function withoutMedia(

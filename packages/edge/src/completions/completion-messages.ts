@@ -91,7 +91,7 @@ export function checkConversation(
 
 /**
  * Converts a client's system messages to user messages, so that the model does not treat them as
- * the agent's own prompt. The origin `client` keeps `asOwn` from treating them as the library's
+ * the agent's own prompt. The origin `client` keeps `markAsProgram` from treating them as the library's
  * own messages, and makes `titleOf` prefer other messages.
  */
 export function withoutSystem(messages: readonly Msg[]): readonly Msg[] {

@@ -1,4 +1,4 @@
-import { asOwn } from '../../message/metadata.ts';
+import { markAsProgram } from '../../message/metadata.ts';
 import { AgentError, type AgentErrorData } from '../../error/agent-error.ts';
 import { HookDispatcher } from '../../event/hook-dispatcher.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
@@ -232,7 +232,7 @@ export class Run extends Haltable implements RunContext {
     const { generateId, now, name } = this.options;
     const speaker = role === 'assistant' && { name };
     const message = createMessage(role, content, { ...options, ...speaker, generateId, now });
-    return role === 'user' ? asOwn(message) : message;
+    return role === 'user' ? markAsProgram(message) : message;
   };
 
   async loadState(): Promise<void> {

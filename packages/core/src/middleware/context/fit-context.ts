@@ -6,7 +6,7 @@ import type { TokenProfile } from '../../tokens/token-profile.ts';
 import { requestMeter, windowFields } from './request-meter.ts';
 import type { Measured, RequestMeter, WindowOptions } from './request-meter.ts';
 import { hasToolResults, type Msg } from '../../message/msg.ts';
-import { isOwn } from '../../message/metadata.ts';
+import { isFromProgram } from '../../message/metadata.ts';
 
 /** How large a request of `fitContext()` may be, and what stays in it. */
 export interface FitContextOptions extends WindowOptions {
@@ -167,7 +167,7 @@ function lastTrim(
   if (likeArcReactor && budget <= 0 && question >= start) return length;
   let last = length - 1;
   // A hint about the newest tool results stays together with them.
-  while (!likeArcReactor && last > from && isOwn(messages[last]!)) last--;
+  while (!likeArcReactor && last > from && isFromProgram(messages[last]!)) last--;
   const newest = groupStart(messages, last, from);
   // Arc Reactor keeps the newest group only if the group is a single message.
   return likeArcReactor && newest < length - 1 ? length : newest;

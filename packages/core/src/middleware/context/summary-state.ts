@@ -2,7 +2,7 @@ import { keyPrefix } from '../../memory/store/storage-keys.ts';
 import { AgentError, checkFields } from '../../error/agent-error.ts';
 import { fence } from '../../message/text.ts';
 import type { Msg } from '../../message/msg.ts';
-import { asOwn } from '../../message/metadata.ts';
+import { markAsProgram } from '../../message/metadata.ts';
 import { parseJson } from '../../message/json.ts';
 import type { SummaryStore } from '../../memory/store/key-value-store.ts';
 import { RecentMap } from '../../state/recent-map.ts';
@@ -96,7 +96,7 @@ const heading =
 
 function withMessage(summary: Omit<Summary, 'message'>): Summary {
   const { last, text } = summary;
-  const message = asOwn({
+  const message = markAsProgram({
     id: `summary-${last}`,
     role: 'user',
     name: 'summary',

@@ -5,7 +5,7 @@ import { misconfigured, type AgentError } from '../../error/agent-error.ts';
 import { createMessage, toolResultsOf, type Msg } from '../../message/msg.ts';
 import type { JsonValue } from '../../message/json.ts';
 import { mapStrings } from './message-texts.ts';
-import { asOwn } from '../../message/metadata.ts';
+import { markAsProgram } from '../../message/metadata.ts';
 
 /** Something that a client sent and the model will read, as a message for the guards. */
 export interface ClientText {
@@ -119,7 +119,7 @@ export async function checkWithClientTexts(
  */
 export function instructions(messages: readonly Msg[]): Middleware {
   const checked: Msg[] = [];
-  const take = (left: Msg | undefined): void => void (left && checked.push(asOwn(left)));
+  const take = (left: Msg | undefined): void => void (left && checked.push(markAsProgram(left)));
   return {
     ...checkClientTexts(messages.map((message) => ({ message, take }))),
     wrapSettle: (next) => async (input, context, steps) => {

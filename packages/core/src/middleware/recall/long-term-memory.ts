@@ -10,7 +10,7 @@ import {
 import { reportFailure } from '../../error/report-failure.ts';
 import { isAnswer, type AgentResult } from '../../event/agent-result.ts';
 import { toolUsesOf, assistantMessage, type Msg, type MessageContext } from '../../message/msg.ts';
-import { isOwn } from '../../message/metadata.ts';
+import { isFromProgram } from '../../message/metadata.ts';
 import { recallOnce, lastQuestion } from './recall-once.ts';
 import { isObjectOrArray, type JsonObject } from '../../message/json.ts';
 import { objectInput } from '../../schema/schema.ts';
@@ -196,7 +196,9 @@ function wholeInput(input: readonly Msg[], conversation: readonly Msg[]): readon
   if (start === -1) return input;
   const added = conversation
     .slice(start)
-    .filter((message) => message.role === 'user' && !isOwn(message) && !ids.has(message.id));
+    .filter(
+      (message) => message.role === 'user' && !isFromProgram(message) && !ids.has(message.id),
+    );
   return [...input, ...added];
 }
 

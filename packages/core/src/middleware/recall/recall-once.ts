@@ -2,7 +2,7 @@ import type { Middleware } from '../../agent/middleware.ts';
 import { isEnding } from '../../agent/next.ts';
 import { addToSystemPrompt, type RunContext } from '../../agent/run-context.ts';
 import { createMessage, textOf, type MessageContext, type Msg } from '../../message/msg.ts';
-import { asOwn } from '../../message/metadata.ts';
+import { markAsProgram } from '../../message/metadata.ts';
 
 /** Function that gets a failure. */
 export type Report = (error: unknown) => void;
@@ -42,7 +42,7 @@ export function recallOnce(recall: Recall): Required<Pick<Middleware, 'wrapSettl
       });
       if (!text) return first;
       if (recall.role(context) === 'system') addToSystemPrompt(context, text);
-      else steps.include([asOwn(createMessage('user', text, { ...ids, name }))]);
+      else steps.include([markAsProgram(createMessage('user', text, { ...ids, name }))]);
       return first;
     },
   };

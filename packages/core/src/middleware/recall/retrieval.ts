@@ -1,7 +1,7 @@
 import { checkFields, AgentError } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { textOf } from '../../message/msg.ts';
-import { isOwn } from '../../message/metadata.ts';
+import { isFromProgram } from '../../message/metadata.ts';
 import { longestTimeout } from '../../wait/timer.ts';
 import { objectInput, textIn } from '../../schema/schema.ts';
 import { valueFor } from '../../tool/context-token.ts';
@@ -72,7 +72,7 @@ export function recentQuestions(turns = 2): NonNullable<RetrievalOptions['query'
   checkFields('recentQuestions()', { turns }, 'turns:natural');
   return (_input, { messages }) =>
     messages
-      .filter((message) => message.role === 'user' && !isOwn(message))
+      .filter((message) => message.role === 'user' && !isFromProgram(message))
       .slice(-turns)
       .map(textOf)
       .join('\n');

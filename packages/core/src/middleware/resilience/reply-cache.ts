@@ -4,7 +4,7 @@ import { reportFailure, callListener } from '../../error/report-failure.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { ContentBlock, Msg } from '../../message/msg.ts';
 import { isRecord, sortedJson } from '../../message/json.ts';
-import { isOwn } from '../../message/metadata.ts';
+import { isFromProgram } from '../../message/metadata.ts';
 import { abortable } from '../../wait/abort.ts';
 import { runInfo } from '../../model/chat-model.ts';
 import type { ChatModel, ModelDelta, ModelRequest, RunInfo } from '../../model/chat-model.ts';
@@ -218,7 +218,7 @@ function conversation(messages: readonly Msg[]): unknown {
   // The `multiAgent` formatter reads the name, and whether the message is the library's own.
   return messages.map((message) => {
     const { role, name, content } = message;
-    return [role, name, content.map(numbered), isOwn(message)];
+    return [role, name, content.map(numbered), isFromProgram(message)];
   });
 }
 

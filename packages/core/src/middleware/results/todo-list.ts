@@ -9,7 +9,7 @@ import {
 import type { ToolResult, Msg } from '../../message/msg.ts';
 import { fence } from '../../message/text.ts';
 import { isObjectOrArray, parseJson, type JsonObject } from '../../message/json.ts';
-import { asOwn } from '../../message/metadata.ts';
+import { markAsProgram } from '../../message/metadata.ts';
 import { memoize } from '../../model/formatter.ts';
 import { objectInput } from '../../schema/schema.ts';
 import { tool } from '../../tool/tool.ts';
@@ -109,7 +109,7 @@ function toList(result: ToolResult) {
   const lines = todos.map(({ status, content }) => `- [${status}] ${content}`).join('\n');
   const text = `Your to-do list as it stands now.\n${fence('todo_list', lines)}`;
   const message = createMessage('user', text, { id: `todos-${toolUseId}`, now: () => 0 });
-  return { todos, toolUseId, message: asOwn(message) };
+  return { todos, toolUseId, message: markAsProgram(message) };
 }
 
 /** Returns whether the messages have the tool call that wrote the list, with its arguments. */

@@ -2,7 +2,7 @@ import { checkOptions } from '../../error/agent-error.ts';
 import { textOf, type ContentBlock, type MediaBlock, type Msg } from '../../message/msg.ts';
 import { cleanText, withoutTags } from '../../message/text.ts';
 import { isMedia } from '../../message/media.ts';
-import { isOwn } from '../../message/metadata.ts';
+import { isFromProgram } from '../../message/metadata.ts';
 import { groupMessages, oncePerGroup } from '../../message/tool-pairs.ts';
 import type { ChatModel, HistoryForm } from '../chat-model.ts';
 import { withStream } from '../wrap-model.ts';
@@ -55,7 +55,7 @@ const defaultHeader =
 
 function isSpeech(message: Msg): boolean {
   const { role, content } = message;
-  if (role === 'system' || role === 'tool' || isOwn(message)) return false;
+  if (role === 'system' || role === 'tool' || isFromProgram(message)) return false;
   return !content.some((block) => block.type === 'tool_use' || block.type === 'tool_result');
 }
 

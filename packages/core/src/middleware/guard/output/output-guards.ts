@@ -12,7 +12,7 @@ import type {
   RunInfo,
   Usage,
 } from '../../../model/chat-model.ts';
-import { asOwn } from '../../../message/metadata.ts';
+import { markAsProgram } from '../../../message/metadata.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';
 import { estimateUsage, deltasText } from '../estimate-usage.ts';
@@ -192,8 +192,11 @@ function lastDeltas(
 }
 
 function askedAgain(request: ModelRequest, text: string, question: string): ModelRequest {
-  const said = text ? [assistantMessage(text)] : [];
-  return { ...request, messages: [...request.messages, ...said, asOwn(userMessage(question))] };
+  const reply = text ? [assistantMessage(text)] : [];
+  return {
+    ...request,
+    messages: [...request.messages, ...reply, markAsProgram(userMessage(question))],
+  };
 }
 
 /**
