@@ -55,7 +55,7 @@ const parts = {
     'event/interrupt-request.js': true,
     'agent/run/inbox.js': true,
   },
-  'errors with codes': { 'error/agent-error.js': ['messageOf', 'missingPart'] },
+  'errors with codes': { 'error/agent-error.js': ['errorText', 'missingPart'] },
   'assembly of replies': { 'model/reply-assembler.js': true },
   'limits of replies and time': {
     'model/reply-length.js': true,

@@ -16,8 +16,8 @@ import { piiRule, outputGuards, lengthRule, regexRule } from '@isoloop/core/guar
 import { textOf } from '@isoloop/core';
 import { inputGuard, type OutputRule } from '@isoloop/core/guards';
 // #endregion
-// #region error-message
-import { errorMessage } from '@isoloop/core/middleware';
+// #region user-error-text
+import { userErrorText } from '@isoloop/core/middleware';
 // #endregion
 import { tool } from '@isoloop/core';
 
@@ -173,14 +173,14 @@ test('piiGuard() hides personal data in input, output and tool results', async (
   expect(JSON.stringify(model.requests[1])).toContain('Ann, [IP]');
 });
 
-test('errorMessage() returns a text for users', async () => {
+test('userErrorText() returns a text for users', async () => {
   const error: unknown = new Error('connect ECONNREFUSED 10.0.0.7');
   const say: string[] = [];
 
-  // #region error-message
-  say.push(errorMessage(error, { locale: 'ko-KR' })); // also 'en', 'zh', 'ja'
+  // #region user-error-text
+  say.push(userErrorText(error, { locale: 'ko-KR' })); // also 'en', 'zh', 'ja'
   say.push(
-    errorMessage({ code: 'TOOL_TIMEOUT' }, { messages: { TOOL_TIMEOUT: 'That took too long.' } }),
+    userErrorText({ code: 'TOOL_TIMEOUT' }, { messages: { TOOL_TIMEOUT: 'That took too long.' } }),
   );
   // #endregion
 

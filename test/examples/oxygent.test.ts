@@ -18,7 +18,7 @@ import { oxygent } from '@isoloop/core/presets';
 // #endregion
 import { AgentError, ReActAgent, textOf, tool } from '@isoloop/core';
 import { fitContext, lastTurns, successfulTurns } from '@isoloop/core/context';
-import { errorMessage } from '@isoloop/core/middleware';
+import { userErrorText } from '@isoloop/core/middleware';
 
 const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () => 'nothing' });
 const tools = [look];
@@ -102,13 +102,13 @@ test('friendlyErrors() sets the text of a failed call', async () => {
     name: 'kind',
     model,
     use: [friendlyErrors('Please try again.')],
-  }); // or errorMessage
+  }); // or userErrorText
   const failed = await kind.call('Hello', { throwOnError: false });
   console.assert(failed.text === 'Please try again.' && failed.error?.code === 'MODEL_SERVER');
   // #endregion
 
   expect(failed).toMatchObject({ reason: 'error', text: 'Please try again.' });
-  expect(friendlyErrors(errorMessage)).toBeTypeOf('object');
+  expect(friendlyErrors(userErrorText)).toBeTypeOf('object');
 });
 
 test('oxygent() sets OxyGent’s protocol, memory and trust mode', async () => {

@@ -2,7 +2,7 @@ export type { AgentOptions, CallOptions } from './preset/react-agent.ts';
 export { AgentStream } from './event/readers/agent-stream.ts';
 export { agentTool, type AgentToolOptions } from './middleware/agent-tool/agent-tool.ts';
 export { ReActAgent } from './preset/react-agent.ts';
-export { AgentError, messageOf } from './error/agent-error.ts';
+export { AgentError, errorText } from './error/agent-error.ts';
 export type { AgentErrorCode, AgentErrorData, AgentErrorOptions } from './error/agent-error.ts';
 export type { AgentEvent, AgentEventBase, EventBatch, EventOf } from './event/agent-event.ts';
 export type { AgentResult, StopReason } from './event/agent-result.ts';

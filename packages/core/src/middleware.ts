@@ -131,11 +131,10 @@ export type { OperatorMessageOptions } from './middleware/operator/operator.ts';
 
 // Errors for users.
 export { classifyError, type ErrorClass } from './error/classify-error.ts';
-export { errorMessage } from './error/error-message.ts';
+export { userErrorText } from './error/user-error-text.ts';
 export type {
-  ErrorMessageKey,
-  ErrorMessageOptions,
-  ErrorMessageResolver,
-  ErrorMessages,
+  UserErrorKey,
+  UserErrorTextOptions,
+  UserErrorTexts,
   GuardCategory,
-} from './error/error-message.ts';
+} from './error/user-error-text.ts';

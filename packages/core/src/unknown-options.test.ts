@@ -70,7 +70,7 @@ const entries: Readonly<Record<string, Entry>> = {
     },
     // An error must not throw another error. Messages also take the context of a hook as options.
     others:
-      'AgentError AgentStream messageOf outputText textOf toolResultsOf toolUsesOf ' +
+      'AgentError AgentStream errorText outputText textOf toolResultsOf toolUsesOf ' +
       'assistantMessage createMessage systemMessage toolMessage userMessage',
   },
   './adapter': {
@@ -160,7 +160,7 @@ const entries: Readonly<Record<string, Entry>> = {
       answerFromObservations: (wrong) => middleware.answerFromObservations(wrong),
       approvals: (wrong) => middleware.approvals(wrong),
       circuitBreaker: (wrong) => middleware.circuitBreaker(wrong),
-      errorMessage: (wrong) => middleware.errorMessage(new Error('x'), wrong),
+      userErrorText: (wrong) => middleware.userErrorText(new Error('x'), wrong),
       evictLargeResults: (wrong) => middleware.evictLargeResults(given({ store }, wrong)),
       fallback: (wrong) => middleware.fallback([model], wrong),
       handOff: (wrong) =>

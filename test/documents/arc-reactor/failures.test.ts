@@ -1,5 +1,5 @@
 import { tool, type AgentResult } from '@isoloop/core';
-import { errorMessage } from '@isoloop/core/middleware';
+import { userErrorText } from '@isoloop/core/middleware';
 import { friendlyErrors } from '@isoloop/core/presets';
 import { describe, expect, test, vi } from 'vitest';
 import { useClock } from '../test-support.ts';
@@ -26,7 +26,7 @@ describe('failures', () => {
     const { agent } = make(
       Array.from({ length: 3 }, () => failing('429 for key sk-1')),
       {
-        use: [friendlyErrors((error) => errorMessage(error, said)), withoutWaits()],
+        use: [friendlyErrors((error) => userErrorText(error, said)), withoutWaits()],
       },
     );
     expect((await agent.call('Hi', returned)).text).toBe('잠시 후 다시 시도해 주세요.');

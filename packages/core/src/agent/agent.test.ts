@@ -3,7 +3,7 @@ import {
   assistantMessage,
   InMemoryMemory,
   MemoryStore,
-  messageOf,
+  errorText,
   ReActAgent,
   SessionMemory,
   systemMessage,
@@ -656,7 +656,7 @@ test.each([{ mode: 'pause' } as const, { mode: 'inject', messages: 'Hurry.' } as
 );
 
 test('an agent refuses options that only ReActAgent can serve', async () => {
-  const refused = (options: object): string => messageOf(thrownBy(() => setUp([], options)));
+  const refused = (options: object): string => errorText(thrownBy(() => setUp([], options)));
   for (const name of ['onLimit', 'pauseWhenIdle', 'deferRound', 'returnDirect', 'retrievalRole'])
     expect(refused({ [name]: true })).toContain(`Agent has no option \`${name}\`. It has: name,`);
   for (const name of ['tokens', 'toolCalls'])
@@ -685,7 +685,7 @@ test('an agent refuses options that only ReActAgent can serve', async () => {
 });
 
 test('an agent refuses the defaults of a preset for ReActAgent, and names the preset', () => {
-  const refused = (use: UseList): string => messageOf(thrownBy(() => setUp([], { use })));
+  const refused = (use: UseList): string => errorText(thrownBy(() => setUp([], { use })));
   expect(refused([arcReactor()])).toBe(
     'The middleware "arcReactor" sets `retrievalRole`, which Agent does not have. Use ReActAgent.',
   );

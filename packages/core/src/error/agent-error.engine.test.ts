@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AgentError, messageOf } from './agent-error.ts';
+import { AgentError, errorText } from './agent-error.ts';
 
 test('an AgentError keeps code and details in a structured clone of its JSON, and the JSON does not contain its cause', () => {
   const error = new AgentError('MODEL_RATE_LIMITED', 'slow down', {
@@ -40,5 +40,5 @@ test('AgentError.from() turns any thrown value into an AgentError whose cause is
   const data = AgentError.from(structuredClone(own.toJSON()));
   expect(data).toBeInstanceOf(AgentError);
   expect(data.toJSON()).toEqual(own.toJSON());
-  expect(messageOf(new RangeError())).toBe('RangeError');
+  expect(errorText(new RangeError())).toBe('RangeError');
 });

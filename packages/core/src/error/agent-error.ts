@@ -157,7 +157,7 @@ export class AgentError extends Error {
     // After a conversion to JSON, the value is only the data of an error, without methods.
     if (AgentError.is(value))
       return (value as Partial<AgentError>).toJSON ? value : AgentError.fromJSON(value);
-    return new AgentError(code, messageOf(value), { cause: value });
+    return new AgentError(code, errorText(value), { cause: value });
   }
 
   /** Restores the error from the result of `toJSON`, on the other side of a boundary. */
@@ -186,7 +186,7 @@ export function fieldOf(value: unknown, name: string): unknown {
 }
 
 /** Returns the message of any thrown value, even if its fields cannot be read. */
-export function messageOf(value: unknown): string {
+export function errorText(value: unknown): string {
   try {
     // For an error without a message, returns its name.
     return String((Object(value) as Partial<Error>).message || value);

@@ -1,4 +1,4 @@
-import { AgentError, messageOf, type AgentErrorCode } from './agent-error.ts';
+import { AgentError, errorText, type AgentErrorCode } from './agent-error.ts';
 
 /** What `classifyError()` says about an error: its code, and whether another try may help. */
 export interface ErrorClass {
@@ -28,7 +28,7 @@ export function classifyError(error: unknown): ErrorClass {
 /** Returns the message of an error, or of a thrown object with a message. */
 function wordsOf(link: unknown): string {
   const { message } = fieldsOf(link);
-  const words = typeof message === 'string' && message ? message : messageOf(link);
+  const words = typeof message === 'string' && message ? message : errorText(link);
   return words.slice(0, longestMessage);
 }
 

@@ -1,4 +1,4 @@
-import { AgentError, messageOf, checkOptions } from '../error/agent-error.ts';
+import { AgentError, errorText, checkOptions } from '../error/agent-error.ts';
 import type { AgentEvent } from './agent-event.ts';
 import { isBlock, isMessage, isToolResult } from '../message/is-message.ts';
 import { jsonForm } from '../message/json.ts';
@@ -56,7 +56,7 @@ export function checkEvent(returned: AgentEvent, event: AgentEvent, hook: string
     } catch (thrown) {
       cause = thrown;
     }
-    const why = cause ? ` ${messageOf(cause)}` : '';
+    const why = cause ? ` ${errorText(cause)}` : '';
     const message = `Hook "${hook}" must return valid \`${field}\` at ${type}.${why}`;
     throw new AgentError('HOOK_ERROR', message, { cause, details: { hook, event: type, field } });
   }

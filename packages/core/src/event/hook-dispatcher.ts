@@ -1,4 +1,4 @@
-import { AgentError, messageOf } from '../error/agent-error.ts';
+import { AgentError, errorText } from '../error/agent-error.ts';
 import { isObjectOrArray } from '../message/json.ts';
 import type { AgentEvent, EventOf } from './agent-event.ts';
 import type { BoundedWaits } from '../wait/bounded-waits.ts';
@@ -152,7 +152,7 @@ export class HookDispatcher {
       if (onError === 'ignore' && error !== misuse.error) return undefined;
       if (AgentError.is(error)) throw error;
       const { type } = event;
-      const message = `Hook "${name}" failed at ${type}: ${messageOf(error)}`;
+      const message = `Hook "${name}" failed at ${type}: ${errorText(error)}`;
       throw new AgentError('HOOK_ERROR', message, {
         cause: error,
         details: { hook: name, event: type },

@@ -1,5 +1,5 @@
 import type { CallToolResult, Progress } from '@modelcontextprotocol/client';
-import { AgentError, messageOf } from '../error/agent-error.ts';
+import { AgentError, errorText } from '../error/agent-error.ts';
 import type { Decision } from '../event/pending-call.ts';
 import { omitUndefined, type JsonObject } from '../message/json.ts';
 import { mediaKind } from '../message/media.ts';
@@ -73,7 +73,7 @@ async function withAnswers(
   context: ToolContext,
 ): Promise<McpCall> {
   const inputResponses = await toAnswers(questions, decision).catch((error: unknown) =>
-    context.suspend(`${messageOf(error)}\n${questionText(questions)}`, context.waitedFor?.details),
+    context.suspend(`${errorText(error)}\n${questionText(questions)}`, context.waitedFor?.details),
   );
   if (next === 'retry') return { ...call, inputResponses, ...omitUndefined({ requestState }) };
   if (Object.values(inputResponses).some(({ action }) => action !== 'accept'))

@@ -1,5 +1,5 @@
 import type * as sdk from '@modelcontextprotocol/client';
-import { AgentError, messageOf } from '../error/agent-error.ts';
+import { AgentError, errorText } from '../error/agent-error.ts';
 import type { JsonObject } from '../message/json.ts';
 import { lostAnswer } from './mcp-error.ts';
 import { toHeaders, type McpHeaders, type McpToolsOptions } from './mcp-options.ts';
@@ -102,7 +102,7 @@ async function headersFrom(
   try {
     return await headers();
   } catch (cause) {
-    const message = `The headers for the MCP server could not be computed: ${messageOf(cause)}`;
+    const message = `The headers for the MCP server could not be computed: ${errorText(cause)}`;
     throw new AgentError('MCP_AUTH', message, { cause });
   }
 }
@@ -117,7 +117,7 @@ function guardedAuth(provider: sdk.OAuthClientProvider): sdk.OAuthClientProvider
         try {
           return await Reflect.apply(value, target, args);
         } catch (cause) {
-          const message = `mcpTools(): auth.${String(name)}() failed: ${messageOf(cause)}`;
+          const message = `mcpTools(): auth.${String(name)}() failed: ${errorText(cause)}`;
           throw new AgentError('MCP_AUTH', message, { cause });
         }
       };

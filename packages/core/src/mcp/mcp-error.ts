@@ -1,4 +1,4 @@
-import { AgentError, messageOf, type AgentErrorCode } from '../error/agent-error.ts';
+import { AgentError, errorText, type AgentErrorCode } from '../error/agent-error.ts';
 import { omitUndefined } from '../message/json.ts';
 
 /** The fields of the SDK's errors that are used. */
@@ -25,7 +25,7 @@ export function toMcpError(error: unknown, where: string): AgentError {
   const { name, code, cause } = fieldsOf(error);
   if (code === 'ERA_NEGOTIATION_FAILED' && cause) return toMcpError(cause, where);
   const status = statusOf(error);
-  const text = messageOf(error)
+  const text = errorText(error)
     .replace(/^(?:MCP error -?\d+: |Error POSTing to endpoint: )+/, '')
     .slice(0, 300);
   const failed = (of: AgentErrorCode, message: string, retryable = false): AgentError => {
@@ -33,7 +33,7 @@ export function toMcpError(error: unknown, where: string): AgentError {
     return new AgentError(of, message, { retryable, cause: error, details });
   };
   const server = `The MCP server "${where}"`;
-  if (isSaid(error) && messageOf(error) !== lostAnswer.message)
+  if (isSaid(error) && errorText(error) !== lostAnswer.message)
     return failed('MCP_BAD_RESPONSE', `${server} says: ${text}`);
   if (/^40[13]$/.test(`${status}`))
     return failed('MCP_AUTH', `${server} refused the credentials (${status}).`);
@@ -112,6 +112,6 @@ function isMisread(error: unknown): boolean {
   return (
     error instanceof SyntaxError ||
     Array.isArray(Object(error).issues) ||
-    /protocol version/i.test(messageOf(error))
+    /protocol version/i.test(errorText(error))
   );
 }

@@ -1,4 +1,4 @@
-import { isError, messageOf, invalidInput } from '../error/agent-error.ts';
+import { isError, errorText, invalidInput } from '../error/agent-error.ts';
 
 /** Any value that JSON can hold. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
@@ -108,7 +108,7 @@ export function jsonForm(value: unknown, what: string): JsonValue | undefined {
     if (text === undefined) throw new Error(`it is a ${typeof value}`);
     return JSON.parse(text) as JsonValue;
   } catch (cause) {
-    throw invalidInput(`${what} has no JSON form: ${messageOf(cause)}. Use plain JSON.`, { cause });
+    throw invalidInput(`${what} has no JSON form: ${errorText(cause)}. Use plain JSON.`, { cause });
   }
 }
 

@@ -2,7 +2,7 @@ import type { Middleware } from '../agent/middleware.ts';
 import { perRun } from '../agent/per-run.ts';
 import { definePreset } from '../agent/use-list.ts';
 import { summaryFallback } from '../middleware/answer/answer-at-limit.ts';
-import { AgentError, messageOf, checkOptions } from '../error/agent-error.ts';
+import { AgentError, errorText, checkOptions } from '../error/agent-error.ts';
 import { errorResult } from '../tool/tool-call.ts';
 
 /**
@@ -56,7 +56,7 @@ function roundErrors(): Middleware {
       } catch (error) {
         const isFatal = AgentError.is(error) && error.code === 'TOOL_ERROR';
         if (isFatal || context.signal.aborted) throw error;
-        current.failure = `Tool execution failed: ${messageOf(error)}`;
+        current.failure = `Tool execution failed: ${errorText(error)}`;
         return errorResult(call.toolUse, current.failure);
       }
     },

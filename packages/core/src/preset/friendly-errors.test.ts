@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
-import { errorMessage } from '../error/error-message.ts';
+import { userErrorText } from '../error/user-error-text.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import type { FriendlyText } from '../event/agent-result.ts';
 import { friendlyErrors } from './oxygent-events.ts';
@@ -29,9 +29,9 @@ test('a failed call returns a message for the user with its reason and error, an
 });
 
 test('a function can return the message, and a default message replaces it if it throws', async () => {
-  const locale = (error: unknown) => errorMessage(error, { locale: 'zh' });
+  const locale = (error: unknown) => userErrorText(error, { locale: 'zh' });
   const called = await agentOf([down], locale).call('Hi', { throwOnError: false });
-  expect(called.text).toBe(errorMessage(new AgentError('MODEL_SERVER', ''), { locale: 'zh' }));
+  expect(called.text).toBe(userErrorText(new AgentError('MODEL_SERVER', ''), { locale: 'zh' }));
   const broken = () => {
     throw new Error('no words');
   };

@@ -59,7 +59,7 @@ function withId(event: AgentEvent, { messages }: RunContext): AgentEvent {
  * Sets the `text` of a failed agent call's result to a text for the user (OxyGent:
  * `friendly_error_text`). The text is in the result with `throwOnError: false`, and in the event
  * `run-end`. `reason` and `error` do not change, and nothing is stored. An agent call that throws
- * still throws. `words` may be `errorMessage`. If the model has already written text, that text
+ * still throws. `words` may be `userErrorText`. If the model has already written text, that text
  * stays. Throws `CONFIGURATION` if `words` is neither a string nor a function.
  */
 export function friendlyErrors(words: FriendlyText = defaultErrorText): Middleware {

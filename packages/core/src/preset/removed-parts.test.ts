@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { messageOf } from '../error/agent-error.ts';
+import { errorText } from '../error/agent-error.ts';
 import { approvals } from '../middleware/approval/approvals.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { ReActAgent, type AgentOptions } from './react-agent.ts';
@@ -46,6 +46,6 @@ test('ReActAgent refuses `deferRound` without approvals() in `use`', () => {
 
 test('a call refuses `returnDirect` if direct answers were removed', async () => {
   const agent = make({}, 'directAnswers');
-  const failure = await agent.call('Hi', { returnDirect: true }).catch(messageOf);
+  const failure = await agent.call('Hi', { returnDirect: true }).catch(errorText);
   expect(failure).toContain('The option `returnDirect` needs the middleware "directAnswers".');
 });

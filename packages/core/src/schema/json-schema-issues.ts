@@ -36,7 +36,7 @@ export function toIssues(
       continue;
     }
     if (keyword !== 'anyOf' && keyword !== 'oneOf') {
-      issues.push({ path, message: messageOf(error, valueAt) });
+      issues.push({ path, message: issueText(error, valueAt) });
       continue;
     }
     const inner = errorsWithin(errors, index);
@@ -89,7 +89,7 @@ function unionMessage(error: OutputUnit, inner: readonly OutputUnit[], valueAt: 
   return `fits none of the forms: ${[...new Set(lines)].join(' | ')}${more}`;
 }
 
-function messageOf(error: OutputUnit, valueAt: ValueAt): string {
+function issueText(error: OutputUnit, valueAt: ValueAt): string {
   const { keyword } = error;
   if (keyword === 'false') return 'is not allowed';
   if (keyword === 'not') return 'must not match the schema in "not"';

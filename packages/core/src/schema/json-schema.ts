@@ -1,4 +1,4 @@
-import { checkOptions, messageOf, misconfigured, type AgentError } from '../error/agent-error.ts';
+import { checkOptions, errorText, misconfigured, type AgentError } from '../error/agent-error.ts';
 import {
   dereference,
   validate,
@@ -73,7 +73,7 @@ function compile(schema: JsonObject, draft: SchemaDraft): Compiled {
           return valid ? { value } : { issues: toIssues(errors, readerOf(root, lookup)) };
         } catch (error) {
           // The value is nested too deeply, or it is not JSON.
-          return { issues: [{ message: `could not be checked: ${messageOf(error)}` }] };
+          return { issues: [{ message: `could not be checked: ${errorText(error)}` }] };
         }
       },
       jsonSchema: { input: () => root as Record<string, unknown> },
@@ -98,7 +98,7 @@ function prepare(root: JsonSchemaNode): Record<string, JsonSchemaNode | boolean>
 }
 
 function wrong(what: string, cause: unknown): AgentError {
-  return misconfigured(`${what}: ${messageOf(cause)}`, { cause });
+  return misconfigured(`${what}: ${errorText(cause)}`, { cause });
 }
 
 function draftOf(named: unknown, otherwise: SchemaDraft = '2020-12'): SchemaDraft {

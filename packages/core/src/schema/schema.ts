@@ -1,5 +1,5 @@
 import { isObjectOrArray, type JsonObject } from '../message/json.ts';
-import { AgentError, messageOf, misconfigured, invalidInput } from '../error/agent-error.ts';
+import { AgentError, errorText, misconfigured, invalidInput } from '../error/agent-error.ts';
 
 /** Keys from the whole value to one place in it. */
 export type Path = readonly string[];
@@ -119,7 +119,7 @@ function readJsonSchema(
     const { $schema: _dialect, ...schema } = jsonSchema.input({ target: 'draft-2020-12' });
     return schema as JsonObject;
   } catch (cause) {
-    const message = `${where} has no JSON Schema: ${messageOf(cause)}. For a date, use z.iso.datetime().`;
+    const message = `${where} has no JSON Schema: ${errorText(cause)}. For a date, use z.iso.datetime().`;
     throw misconfigured(message, { cause });
   }
 }

@@ -1,4 +1,4 @@
-import { AgentError, invalidInput, messageOf } from '../error/agent-error.ts';
+import { AgentError, invalidInput, errorText } from '../error/agent-error.ts';
 import { isObjectOrArray } from '../message/json.ts';
 import type { Entry, KeyValueStore } from '../memory/store/key-value-store.ts';
 import { joinValue, splitValue } from '../memory/store/split-value.ts';
@@ -235,7 +235,7 @@ export class StoredEntries<T extends object> {
       if (this.#isNew(place)) this.#addEntry(place, entry);
     } catch (cause) {
       this.#ignored.add(key);
-      const message = `The ${words.entry} ${key} in the store cannot be read: ${messageOf(cause)}.`;
+      const message = `The ${words.entry} ${key} in the store cannot be read: ${errorText(cause)}.`;
       onError(new AgentError('STORAGE_FAILED', message, { cause, details: { key } }));
     }
   }

@@ -1,4 +1,4 @@
-import { AgentError, messageOf } from '../error/agent-error.ts';
+import { AgentError, errorText } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { ToolUse, Msg } from '../message/msg.ts';
@@ -71,7 +71,7 @@ export async function executeTool(call: ToolCall, options: ExecuteOptions): Prom
     if (signal.aborted) return interruptedResult(toolUse);
     if (isSuspension(error)) return error;
     if (AgentError.is(error) && error.code === 'TOOL_ERROR') throw error;
-    return errorResult(toolUse, messageOf(error));
+    return errorResult(toolUse, errorText(error));
   } finally {
     deadline.end();
   }

@@ -5,7 +5,7 @@ import type { ToolUse, ToolResult, ToolResultState, MessageContent } from '../me
 import type { Path } from '../schema/schema.ts';
 import type { Tool, ToolContent, ToolOutput } from './tool.ts';
 import { toolOf, type ToolSet } from './set/tool-set.ts';
-import { isError, messageOf, fieldOf } from '../error/agent-error.ts';
+import { isError, errorText, fieldOf } from '../error/agent-error.ts';
 import { isBlock, isCompleteBlock, isToolResult } from '../message/is-message.ts';
 
 /** Tool call whose tool exists and whose arguments passed the schema. */
@@ -247,7 +247,7 @@ function inJsonForm(
     if (isError(value)) throw value;
     return read(jsonForm(value, what), what);
   } catch (error) {
-    return errorResult(toolUse, messageOf(error));
+    return errorResult(toolUse, errorText(error));
   }
 }
 

@@ -1,4 +1,4 @@
-import { messageOf } from '@isoloop/core';
+import { errorText } from '@isoloop/core';
 import { checkOptions } from '@isoloop/core/adapter';
 import type { ChatModel, ModelFeatures } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
@@ -117,7 +117,7 @@ function toResponse(reply: unknown): Response {
  * `3040: Capacity temporarily exceeded`.
  */
 function refusal(error: unknown): Response {
-  const message = messageOf(error);
+  const message = errorText(error);
   const code = /\b(\d{4,5})\b/.exec(message)?.[1] ?? '';
   return Response.json({ error: { message, code } }, { status: statusOf[code] ?? 500 });
 }

@@ -1,4 +1,4 @@
-import { AgentError, messageOf } from '@isoloop/core';
+import { AgentError, errorText } from '@isoloop/core';
 import { timerMs } from '@isoloop/core/adapter';
 import { addSecrets } from '@isoloop/core/observe';
 import type { Context } from 'hono';
@@ -105,7 +105,7 @@ async function ask(
     if (AgentError.is(reason)) throw reason;
     throw new AgentError(
       'MODEL_UNREACHABLE',
-      `The model server could not be reached: ${messageOf(error)}`,
+      `The model server could not be reached: ${errorText(error)}`,
       { retryable: true },
     );
   } finally {

@@ -1,4 +1,4 @@
-import { AgentError, messageOf } from '@isoloop/core';
+import { AgentError, errorText } from '@isoloop/core';
 import type { Context } from 'hono';
 import type { EdgeEnv } from '../handler-options.ts';
 import type { InterruptMode } from '../routes/interrupt-route.ts';
@@ -100,7 +100,7 @@ export async function callSession(
         ...options,
         details: { retryAfterMs: 10_000 },
       });
-    const message = `The session could not be reached: ${messageOf(cause)}`;
+    const message = `The session could not be reached: ${errorText(cause)}`;
     throw new AgentError('STORAGE_FAILED', message, options);
   }
 }

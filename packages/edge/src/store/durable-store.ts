@@ -1,4 +1,4 @@
-import { AgentError, messageOf } from '@isoloop/core';
+import { AgentError, errorText } from '@isoloop/core';
 import type { KeyValueStore } from '@isoloop/core';
 import type { StoreFeatures } from '@isoloop/core/adapter';
 import { inPages } from './in-pages.ts';
@@ -155,7 +155,7 @@ interface Row extends Record<string, SqlStorageValue> {
 }
 
 function toStorageError(cause: unknown): AgentError {
-  const message = messageOf(cause);
+  const message = errorText(cause);
   if (/SQLITE_FULL|storage limit|too big|SQLITE_TOOBIG/i.test(message)) {
     return new AgentError(
       'STORAGE_QUOTA',

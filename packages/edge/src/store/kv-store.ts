@@ -1,4 +1,4 @@
-import { AgentError, messageOf } from '@isoloop/core';
+import { AgentError, errorText } from '@isoloop/core';
 import type { KeyValueStore } from '@isoloop/core';
 import { checkOptions, echoFields } from '@isoloop/core/adapter';
 import type { StoreFeatures } from '@isoloop/core/adapter';
@@ -147,7 +147,7 @@ async function request<T>(what: string, operation: () => Promise<T>): Promise<T>
   try {
     return await operation();
   } catch (cause) {
-    const message = messageOf(cause);
+    const message = errorText(cause);
     const status = Number(/\b[45]\d\d\b/.exec(message)?.[0] ?? 0);
     if (/limit exceeded for the day/i.test(message)) {
       throw new AgentError(

@@ -1,4 +1,4 @@
-import { AgentError, messageOf, outputText } from '@isoloop/core';
+import { AgentError, errorText, outputText } from '@isoloop/core';
 import { checkOptions } from '@isoloop/core/adapter';
 import type { ChatModel, ContentBlock, ModelDelta, ModelRequest, Msg } from '@isoloop/core';
 
@@ -172,7 +172,7 @@ function unavailable(): AgentError {
 function toModelError(error: unknown, signal: AbortSignal): unknown {
   if (AgentError.is(error) || signal.aborted) return error;
   const name = error instanceof Error ? error.name : '';
-  const message = `The browser's model failed: ${messageOf(error)}`;
+  const message = `The browser's model failed: ${errorText(error)}`;
   if (name === 'QuotaExceededError')
     return new AgentError('MODEL_CONTEXT_LENGTH', message, { cause: error });
   if (['NotAllowedError', 'NotSupportedError', 'InvalidStateError', 'SyntaxError'].includes(name))

@@ -1,4 +1,4 @@
-import { AgentError, messageOf } from '@isoloop/core';
+import { AgentError, errorText } from '@isoloop/core';
 import { checkOptions } from '@isoloop/core/adapter';
 import type { AgentEvent, HookControl } from '@isoloop/core';
 import type { Hook } from '@isoloop/core/middleware';
@@ -92,7 +92,7 @@ export function pageHooks(
         const name = hook.name ?? 'unnamed';
         throw new AgentError(
           'HOOK_ERROR',
-          `Hook "${name}" failed on the page at ${event.type}: ${messageOf(thrown)}`,
+          `Hook "${name}" failed on the page at ${event.type}: ${errorText(thrown)}`,
           {
             cause: thrown,
             details: { hook: name, event: event.type },

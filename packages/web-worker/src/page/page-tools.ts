@@ -1,4 +1,4 @@
-import { AgentError, messageOf } from '@isoloop/core';
+import { AgentError, errorText } from '@isoloop/core';
 import { checkOptions, isError, jsonForm } from '@isoloop/core/adapter';
 import type { JsonValue, Tool, ToolContext, ToolUse } from '@isoloop/core';
 import type { ContextEntry, ContextToken } from '@isoloop/core/tools';
@@ -196,6 +196,6 @@ async function checked({ name, input: schema }: Tool, input: unknown): Promise<u
  * the tool returned an error, throws it.
  */
 function outputOf(name: string, output: unknown): unknown {
-  if (isError(output)) throw new AgentError('INVALID_INPUT', messageOf(output), { cause: output });
+  if (isError(output)) throw new AgentError('INVALID_INPUT', errorText(output), { cause: output });
   return jsonForm(output, `The result of the page tool "${name}"`);
 }

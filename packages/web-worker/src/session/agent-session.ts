@@ -1,6 +1,6 @@
 import {
   AgentError,
-  messageOf,
+  errorText,
   SessionMemory,
   type ReActAgent,
   type JsonValue,
@@ -219,7 +219,7 @@ export class AgentSession {
       if (AgentError.is(error)) throw error;
       throw new AgentError(
         'WORKER_FAILED',
-        `The worker could not build its agent: ${messageOf(error)}`,
+        `The worker could not build its agent: ${errorText(error)}`,
         { cause: error },
       );
     }

@@ -1,4 +1,4 @@
-import { AgentError, messageOf } from '@isoloop/core';
+import { AgentError, errorText } from '@isoloop/core';
 import type { KeyValueStore } from '@isoloop/core';
 import { checkOptions } from '@isoloop/core/adapter';
 import type { StoreFeatures } from '@isoloop/core/adapter';
@@ -194,7 +194,7 @@ function storageError(cause: unknown): AgentError {
       { cause },
     );
   }
-  const reason = cause === null ? 'the connection was lost' : messageOf(cause);
+  const reason = cause === null ? 'the connection was lost' : errorText(cause);
   return new AgentError('STORAGE_FAILED', `The browser's database failed: ${reason}`, {
     cause,
     retryable: isConnectionLost(cause),

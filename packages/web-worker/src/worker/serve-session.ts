@@ -76,7 +76,11 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
       const encoder = new ChatEncoder({ events, replays });
       runs.begin(request, port, encoder, async (controller, reader) => {
         if (!replays)
-          return session.run({ type: 'chat', ...messageOf(request), asker }, controller, reader);
+          return session.run(
+            { type: 'chat', ...chatMessageOf(request), asker },
+            controller,
+            reader,
+          );
         return runs.read(controller.signal, request.aborted, (own, left) =>
           session.resume(asker, own, reader, left),
         );
@@ -198,7 +202,7 @@ function watch(session: Session, reader: RunReader, signal: AbortSignal): Promis
 }
 
 /** Returns the message that the request is about, and the last assistant message. */
-function messageOf({ trigger, messages, messageId }: ChatRequest): ChatMessage {
+function chatMessageOf({ trigger, messages, messageId }: ChatRequest): ChatMessage {
   const [first] = messages as readonly ({ readonly id?: unknown } | undefined)[];
   // If the user decides about tool calls of the assistant message, a user message that was refused
   // may come after it.

@@ -1,4 +1,4 @@
-import { AgentError, messageOf } from '../../error/agent-error.ts';
+import { AgentError, errorText } from '../../error/agent-error.ts';
 import type {
   AgentEvent,
   AgentEventBase,
@@ -204,7 +204,7 @@ function mapped(run: Run, parts: readonly Middleware[], given: AgentEvent): Agen
     try {
       return part.mapEvent!(event, run);
     } catch (cause) {
-      const message = `mapEvent of "${part.name ?? 'unnamed'}" failed: ${messageOf(cause)}`;
+      const message = `mapEvent of "${part.name ?? 'unnamed'}" failed: ${errorText(cause)}`;
       throw new AgentError('HOOK_ERROR', message, { cause });
     }
   }, given);

@@ -1,4 +1,4 @@
-import { messageOf } from '../../error/agent-error.ts';
+import { errorText } from '../../error/agent-error.ts';
 import type { EventData, EventOf } from '../../event/agent-event.ts';
 import { resumeOfStarted } from '../../memory/log/resumption.ts';
 import type { ToolResult, ToolUse, Msg } from '../../message/msg.ts';
@@ -119,7 +119,7 @@ async function prepare(run: Run, toolUse: ToolUse): Promise<PreparedCall> {
   } catch (error) {
     if (run.waits.isAbort(error)) throw error;
     // If a schema throws, only this tool call fails.
-    return { ok: false, problem: messageOf(error), toolUse };
+    return { ok: false, problem: errorText(error), toolUse };
   }
 }
 
@@ -200,7 +200,7 @@ async function runSafely(run: Run, one: ReviewedCall, around: Surroundings): Pro
     const { started, pending } = callState(run, toolUse) ?? {};
     const staysOpen = !started && (run.aborted || pending);
     // The other tools stop at once, before the loop reads the outcome.
-    const failed = failCall(run, toolUse, error, messageOf(error));
+    const failed = failCall(run, toolUse, error, errorText(error));
     return staysOpen ? notStarted : failed;
   }
 }

@@ -1,4 +1,4 @@
-import { AgentError, messageOf, checkFields } from '../../error/agent-error.ts';
+import { AgentError, errorText, checkFields } from '../../error/agent-error.ts';
 import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import type { ToolUse, Msg } from '../../message/msg.ts';
 import type { JsonObject } from '../../message/json.ts';
@@ -87,7 +87,7 @@ export function checkRecords(records: unknown): asserts records is readonly LogR
   try {
     parseMessages(list.flatMap((record) => ('message' in record ? [record.message] : [])));
   } catch (cause) {
-    const message = `The session has an invalid message: ${messageOf(cause)}`;
+    const message = `The session has an invalid message: ${errorText(cause)}`;
     throw new AgentError('INVALID_STATE', message, { cause });
   }
 }

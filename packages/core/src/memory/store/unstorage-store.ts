@@ -1,5 +1,5 @@
 import type { Driver } from 'unstorage';
-import { AgentError, messageOf, checkFields, checkOptions } from '../../error/agent-error.ts';
+import { AgentError, errorText, checkFields, checkOptions } from '../../error/agent-error.ts';
 import type { Entry, KeyValueStore, StoreFeatures } from './key-value-store.ts';
 import { textChecksum } from '../../message/text.ts';
 
@@ -128,7 +128,7 @@ class UnstorageStore implements KeyValueStore {
     } catch (error) {
       if (AgentError.is(error)) throw error;
       const code = isFull(error) ? 'STORAGE_QUOTA' : 'STORAGE_FAILED';
-      const message = `The driver "${this.#driver.name ?? 'unknown'}" failed: ${messageOf(error)}`;
+      const message = `The driver "${this.#driver.name ?? 'unknown'}" failed: ${errorText(error)}`;
       throw new AgentError(code, message, { cause: error, retryable: code === 'STORAGE_FAILED' });
     }
   }

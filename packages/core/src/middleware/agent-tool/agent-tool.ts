@@ -1,4 +1,4 @@
-import { messageOf, checkFields, checkOptions } from '../../error/agent-error.ts';
+import { errorText, checkFields, checkOptions } from '../../error/agent-error.ts';
 import { userMessage, textOf, toolUseIn, type Msg } from '../../message/msg.ts';
 import { isObjectOrArray } from '../../message/json.ts';
 import { metadataOf } from '../../message/metadata.ts';
@@ -190,7 +190,7 @@ async function takeTurn(
   const failed = (why: unknown, cause?: unknown): Error =>
     new Error(`${agent.name} failed: ${String(why)} (session_id: ${id})`, { cause });
   const result = await runChild(agent, input, context).catch((error: unknown) => {
-    throw failed(messageOf(error), error);
+    throw failed(errorText(error), error);
   });
   if (result.reason === 'suspended') throw suspension(agent, result.pending);
   if (result.reason === 'error') throw failed(result.error?.message);

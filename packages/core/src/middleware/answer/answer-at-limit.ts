@@ -189,7 +189,7 @@ async function complete(given: Msg, steps: LimitSteps): Promise<CompleteReply> {
 /** The text of `summaryFallback()`. */
 export interface SummaryFallbackOptions {
   /**
-   * Text of the answer, or a function that returns it for the error. `errorMessage` is such a
+   * Text of the answer, or a function that returns it for the error. `userErrorText` is such a
    * function. Default: names the limit and quotes the error, with secrets masked.
    */
   readonly text?: FriendlyText;

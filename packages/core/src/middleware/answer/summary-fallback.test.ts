@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
-import { errorMessage } from '../../error/error-message.ts';
+import { userErrorText } from '../../error/user-error-text.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { summarize, summaryFallback } from './answer-at-limit.ts';
 import type { OnLimit, SummaryFallbackOptions } from './answer-at-limit.ts';
@@ -96,7 +96,7 @@ test('keys in the error are masked in the answer, the log, the events and the re
 test.for<[options: SummaryFallbackOptions, text: string]>([
   [{ text: 'Sorry.' }, 'Sorry.'],
   [{ text: ({ code }) => `Failed with ${code}.` }, 'Failed with MODEL_SERVER.'],
-  [{ text: errorMessage }, errorMessage(down)],
+  [{ text: userErrorText }, userErrorText(down)],
   [
     {
       text: () => {

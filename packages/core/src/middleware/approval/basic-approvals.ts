@@ -9,7 +9,7 @@ import type {
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
 import type { Next } from '../../agent/next.ts';
-import { AgentError, messageOf } from '../../error/agent-error.ts';
+import { AgentError, errorText } from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import { toolResultsOf, toolUsesOf, type ToolUse } from '../../message/msg.ts';
@@ -72,7 +72,7 @@ async function runUnlessNeeded(
     if (isApproved()) return next(call);
     // The tool has not started, so the run closes the call as interrupted.
     if (context.stopped === 'aborted') throw error;
-    return errorResult(call.toolUse, messageOf(error));
+    return errorResult(call.toolUse, errorText(error));
   }
   if (!reason || isApproved()) return next(call);
   const suspension = { suspended: true, kind: 'approval' } as const;

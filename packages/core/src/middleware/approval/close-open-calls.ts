@@ -1,5 +1,5 @@
 import type { Middleware, OpenCall } from '../../agent/middleware.ts';
-import { AgentError, messageOf, checkOptions } from '../../error/agent-error.ts';
+import { AgentError, errorText, checkOptions } from '../../error/agent-error.ts';
 import type { ToolResult, ToolUse } from '../../message/msg.ts';
 import { decidedResult, interruptedResult, mayHaveStarted } from '../../tool/tool-call.ts';
 
@@ -55,7 +55,7 @@ function textFor(
   try {
     return words(toolUse, { started });
   } catch (cause) {
-    const message = `closeOpenCalls(): words failed: ${messageOf(cause)}`;
+    const message = `closeOpenCalls(): words failed: ${errorText(cause)}`;
     throw new AgentError('HOOK_ERROR', message, { cause });
   }
 }

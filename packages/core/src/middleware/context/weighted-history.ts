@@ -1,4 +1,4 @@
-import { messageOf, misconfigured, checkOptions } from '../../error/agent-error.ts';
+import { errorText, misconfigured, checkOptions } from '../../error/agent-error.ts';
 import type { Msg } from '../../message/msg.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { countMessage } from '../../tokens/count-message.ts';
@@ -181,7 +181,7 @@ function worthOf(order: (place: number) => unknown, place: number): number {
   try {
     worth = order(place);
   } catch (cause) {
-    throw misconfigured(`${call} failed: ${messageOf(cause)}.`, { cause });
+    throw misconfigured(`${call} failed: ${errorText(cause)}.`, { cause });
   }
   if (typeof worth === 'number' && Number.isFinite(worth)) return worth;
   throw misconfigured(`${call} must return a number; got ${String(worth)}.`);

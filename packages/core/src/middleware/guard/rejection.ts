@@ -1,10 +1,10 @@
 import { AgentError } from '../../error/agent-error.ts';
 import {
-  errorMessage,
-  type ErrorMessageOptions,
+  userErrorText,
+  type UserErrorTextOptions,
   type GuardCategory,
-} from '../../error/error-message.ts';
-import { errorTexts } from '../../error/error-texts.ts';
+} from '../../error/user-error-text.ts';
+import { userErrorTexts } from '../../error/user-error-texts.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { isRecord, isObjectOrArray, type JsonObject } from '../../message/json.ts';
 
@@ -18,7 +18,7 @@ export interface Rejection {
 }
 
 /** Options of all guards. `locale` and `messages` choose the text of rejections. */
-export interface GuardOptions extends ErrorMessageOptions {
+export interface GuardOptions extends UserErrorTextOptions {
   /**
    * Gets exceptions of guards and rules, with the name of the guard or rule. They are reported
    * nowhere else. Default: `console.warn`.
@@ -47,11 +47,11 @@ export function reporter({ onError }: GuardOptions): Report {
 export function rejectionError(
   name: string,
   { category, message, details }: Rejection,
-  { locale = 'en', messages = {} }: ErrorMessageOptions,
+  { locale = 'en', messages = {} }: UserErrorTextOptions,
 ): AgentError {
   const allDetails = { ...details, category, stage: name };
   const error = { code: 'GUARD_REJECTED', details: allDetails };
-  const words = message ?? errorMessage(error, { locale, messages });
+  const words = message ?? userErrorText(error, { locale, messages });
   return new AgentError('GUARD_REJECTED', words, {
     retryable: category === 'RATE_LIMITED',
     details: allDetails,
@@ -64,7 +64,7 @@ export function isGuardRejection(value: unknown): value is Rejection {
   const { category, message, details } = value;
   return (
     typeof category === 'string' &&
-    Object.hasOwn(errorTexts.en, `GUARD_REJECTED:${category}`) &&
+    Object.hasOwn(userErrorTexts.en, `GUARD_REJECTED:${category}`) &&
     (message === undefined || typeof message === 'string') &&
     (details === undefined || isObjectOrArray(details))
   );

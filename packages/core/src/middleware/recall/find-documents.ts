@@ -1,7 +1,7 @@
 import { omitUndefined, isRecord, isObjectOrArray, type JsonObject } from '../../message/json.ts';
 import {
   AgentError,
-  messageOf,
+  errorText,
   misconfigured,
   checkFields,
   checkOptions,
@@ -115,7 +115,7 @@ function readDocuments(
     try {
       documents.push(readDocument(`[${index}]`, item, maxLength));
     } catch (error) {
-      faults.push(messageOf(error));
+      faults.push(errorText(error));
     }
   }
   if (items.length > maxItems) faults.push(`${items.length} items`);

@@ -3,7 +3,7 @@ import { perRun } from '../../agent/per-run.ts';
 import {
   AgentError,
   invalidInput,
-  messageOf,
+  errorText,
   checkFields,
   checkOptions,
 } from '../../error/agent-error.ts';
@@ -211,7 +211,7 @@ function longTermTools(settings: LongTermSettings): readonly Tool[] {
   // Throws an error without a code, because some error codes of a memory would end the agent call.
   const fail = (cause: unknown, phase: LongTermPhase, { signal }: ToolContext): never => {
     if (!signal.aborted) report(cause, phase);
-    throw new Error(`The long-term memory failed: ${messageOf(cause)}`, { cause });
+    throw new Error(`The long-term memory failed: ${errorText(cause)}`, { cause });
   };
   return [
     tool({

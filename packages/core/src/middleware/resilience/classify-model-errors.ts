@@ -1,4 +1,4 @@
-import { AgentError, messageOf } from '../../error/agent-error.ts';
+import { AgentError, errorText } from '../../error/agent-error.ts';
 import { classifyError } from '../../error/classify-error.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 
@@ -18,7 +18,7 @@ export function classifyModelErrors(): ModelMiddleware {
           if (isCoded || context.signal.aborted) throw cause;
           const { code, transient: retryable, retryAfterMs } = classifyError(cause);
           const details = retryAfterMs === undefined ? undefined : { retryAfterMs };
-          throw new AgentError(code, messageOf(cause), { cause, retryable, details });
+          throw new AgentError(code, errorText(cause), { cause, retryable, details });
         }
       }),
   };

@@ -1,4 +1,4 @@
-import { AgentError, messageOf, checkFields, checkOptions } from '../../error/agent-error.ts';
+import { AgentError, errorText, checkFields, checkOptions } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { outputText } from '../../message/msg.ts';
 import { outputToolName } from '../../schema/output-format.ts';
@@ -81,11 +81,11 @@ export function rewordToolErrors(options: RewordToolErrorsOptions = {}): Middlew
         return outcome;
       }
       if (output !== undefined) return { ...outcome, output };
-      throw new AgentError('TOOL_ERROR', messageOf(error), { cause: error });
+      throw new AgentError('TOOL_ERROR', errorText(error), { cause: error });
     },
   };
 }
 
 function defaultFormat(error: unknown): string {
-  return `Tool failed: ${messageOf(error)}`;
+  return `Tool failed: ${errorText(error)}`;
 }

@@ -1,4 +1,4 @@
-import { AgentError, messageOf, checkOptions } from '../../error/agent-error.ts';
+import { AgentError, errorText, checkOptions } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { fence } from '../../message/text.ts';
 import { askText } from '../../model/ask-text.ts';
@@ -80,7 +80,7 @@ export function emulateTools(options: EmulateToolsOptions): Middleware {
           if (onFailure === 'run') return execute(input, toolContext);
           // Throws an error without a code, because some error codes of a model would end the agent
           // call.
-          throw new Error(`The tool could not be emulated: ${messageOf(error)}`, { cause: error });
+          throw new Error(`The tool could not be emulated: ${errorText(error)}`, { cause: error });
         }
       });
       return next(emulated);

@@ -1,4 +1,4 @@
-import { AgentError, messageOf, checkFields } from '../../error/agent-error.ts';
+import { AgentError, errorText, checkFields } from '../../error/agent-error.ts';
 import { isRecord, isObjectOrArray, type JsonObject } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { RunNote } from '../../memory/log/log-record.ts';
@@ -180,7 +180,7 @@ function attempt<T>(work: () => T, why?: string): T {
   try {
     return work();
   } catch (cause) {
-    throw stateError(why ?? messageOf(cause), cause);
+    throw stateError(why ?? errorText(cause), cause);
   }
 }
 

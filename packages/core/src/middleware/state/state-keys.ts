@@ -1,6 +1,6 @@
 import {
   AgentError,
-  messageOf,
+  errorText,
   misconfigured,
   invalidInput,
   checkFields,
@@ -235,7 +235,7 @@ function changeOf(key: AnyKey, name: string, update: JsonValue): (values: Values
       if (!fits(key, values, name)) throw new Error('the saved value does not fit the key');
       return { [name]: toJson(name, key.reduce(value, freeze(update) as never)) };
     } catch (cause) {
-      const message = `The state key "${name}" cannot take an update: ${messageOf(cause)}`;
+      const message = `The state key "${name}" cannot take an update: ${errorText(cause)}`;
       throw new AgentError(AgentError.from(cause, 'INVALID_STATE').code, message, { cause });
     }
   };

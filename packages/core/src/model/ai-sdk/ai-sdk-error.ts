@@ -1,4 +1,4 @@
-import { AgentError, messageOf, type AgentErrorCode } from '../../error/agent-error.ts';
+import { AgentError, errorText, type AgentErrorCode } from '../../error/agent-error.ts';
 import { errorOfChunk, errorOfResponse, quote } from '../http/provider-error.ts';
 
 /**
@@ -31,7 +31,7 @@ export function toAgentError(error: unknown): AgentError {
   const code =
     codes[error.name] ??
     (error.name.startsWith('AI_') ? 'MODEL_BAD_RESPONSE' : 'MODEL_UNREACHABLE');
-  return new AgentError(code, quote(messageOf(error)), {
+  return new AgentError(code, quote(errorText(error)), {
     cause: error,
     retryable: code === 'MODEL_UNREACHABLE',
   });

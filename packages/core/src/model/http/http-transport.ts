@@ -1,4 +1,4 @@
-import { AgentError, isError, messageOf } from '../../error/agent-error.ts';
+import { AgentError, isError, errorText } from '../../error/agent-error.ts';
 import type { ReplyDecoder } from '../formatter.ts';
 import type { JsonObject } from '../../message/json.ts';
 import type { ReplyStream } from '../chat-model.ts';
@@ -143,7 +143,7 @@ function toSafeError(error: unknown, request: HttpRequest, advice: string): Agen
   const reason = (Object(error) as Error).cause ?? error;
   const failure = new AgentError(
     'MODEL_UNREACHABLE',
-    clean(`The connection to ${addressOf(request.url)} failed: ${messageOf(reason)}${advice}`),
+    clean(`The connection to ${addressOf(request.url)} failed: ${errorText(reason)}${advice}`),
     { retryable: true },
   );
   if (isError(reason)) failure.stack += clean(`\nCaused by: ${reason.stack}`);

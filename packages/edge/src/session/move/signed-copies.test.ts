@@ -42,10 +42,10 @@ const added: readonly LogRecord[] = [userMessage('More'), assistantMessage('Adde
 /** Changes the text of the first message. */
 const edited = ({ records: [first, ...rest], ...copy }: SessionCopy): SessionCopy => ({
   ...copy,
-  records: [{ kind: 'message', message: userMessage('Edited', messageOf(first)) }, ...rest],
+  records: [{ kind: 'message', message: userMessage('Edited', messageIn(first)) }, ...rest],
 });
 
-const messageOf = (record: LogRecord | undefined) =>
+const messageIn = (record: LogRecord | undefined) =>
   record?.kind === 'message' ? { id: record.message.id } : {};
 
 test.for(hosts)(

@@ -1,5 +1,5 @@
 import type { JsonValue } from '@isoloop/core';
-import { messageOf, textOf } from '@isoloop/core';
+import { errorText, textOf } from '@isoloop/core';
 import type { InspectedStep } from '../steps/inspected-run.ts';
 import {
   forkBefore,
@@ -59,7 +59,7 @@ function form(
       const draft = draftOf(field.value);
       if (draft) await fork(draft);
     } catch (error) {
-      problem.textContent = messageOf(error);
+      problem.textContent = errorText(error);
     }
     button.disabled = false;
   };

@@ -1,4 +1,4 @@
-import { messageOf } from '@isoloop/core';
+import { errorText } from '@isoloop/core';
 import type { LogRecord } from '@isoloop/core/adapter';
 import type { ReplayAgent } from '../replay/replay-run.ts';
 import type { InspectorSession, InspectorSource } from '../source/inspector-source.ts';
@@ -160,7 +160,7 @@ export class InspectorPanel {
   }
 
   #fail(error: unknown, signal: AbortSignal): void {
-    if (!signal.aborted) this.#problem.textContent = messageOf(error);
+    if (!signal.aborted) this.#problem.textContent = errorText(error);
   }
 
   /** Draws at the next frame, because a reply has hundreds of events. */

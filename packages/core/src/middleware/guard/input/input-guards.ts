@@ -1,5 +1,5 @@
 import { misconfigured, checkFields, checkOptions } from '../../../error/agent-error.ts';
-import type { GuardCategory } from '../../../error/error-message.ts';
+import type { GuardCategory } from '../../../error/user-error-text.ts';
 import type { RunContext } from '../../../agent/middleware.ts';
 import type { Awaitable } from '../../../event/hook.ts';
 import type { Msg } from '../../../message/msg.ts';

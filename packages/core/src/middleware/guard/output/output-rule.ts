@@ -1,4 +1,4 @@
-import type { GuardCategory } from '../../../error/error-message.ts';
+import type { GuardCategory } from '../../../error/user-error-text.ts';
 import type { Awaitable } from '../../../event/hook.ts';
 import type { JsonObject } from '../../../message/json.ts';
 import { type RunInfo, runInfo } from '../../../model/chat-model.ts';

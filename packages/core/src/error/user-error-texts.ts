@@ -1,6 +1,6 @@
-import type { ErrorLanguage, ErrorMessages } from './error-message.ts';
+import type { ErrorLanguage, UserErrorTexts } from './user-error-text.ts';
 
-const english: ErrorMessages = {
+const english: UserErrorTexts = {
   AGENT_BUSY: 'I am still working on your last message. Please wait until it is done.',
   PENDING_TOOL_CALLS: 'A step is still waiting for your decision. Please decide first.',
   INVALID_DECISION: 'This decision is no longer needed.',
@@ -61,7 +61,7 @@ const english: ErrorMessages = {
   'GUARD_REJECTED:OUTPUT_TOO_SHORT': 'The answer was too short. Please try again.',
 };
 
-const chinese: ErrorMessages = {
+const chinese: UserErrorTexts = {
   AGENT_BUSY: '我还在处理您的上一条消息，请等它完成。',
   PENDING_TOOL_CALLS: '有一个步骤在等待您的决定，请先作出决定。',
   INVALID_DECISION: '这个决定已不再需要。',
@@ -116,7 +116,7 @@ const chinese: ErrorMessages = {
   'GUARD_REJECTED:OUTPUT_TOO_SHORT': '回答太短了，请重试。',
 };
 
-const japanese: ErrorMessages = {
+const japanese: UserErrorTexts = {
   AGENT_BUSY: '前のメッセージを処理しています。終わるまでお待ちください。',
   PENDING_TOOL_CALLS: 'あなたの判断を待っている処理があります。先に判断してください。',
   INVALID_DECISION: 'この判断はもう必要ありません。',
@@ -174,7 +174,7 @@ const japanese: ErrorMessages = {
   'GUARD_REJECTED:OUTPUT_TOO_SHORT': '回答が短すぎました。もう一度お試しください。',
 };
 
-const korean: ErrorMessages = {
+const korean: UserErrorTexts = {
   AGENT_BUSY: '이전 메시지를 아직 처리하고 있습니다. 끝날 때까지 기다려 주세요.',
   PENDING_TOOL_CALLS: '결정을 기다리는 작업이 있습니다. 먼저 결정해 주세요.',
   INVALID_DECISION: '이 결정은 더 이상 필요하지 않습니다.',
@@ -231,7 +231,7 @@ const korean: ErrorMessages = {
 };
 
 /** Texts by language. A language that lacks the text for a code does not compile. */
-export const errorTexts: Readonly<Record<ErrorLanguage, ErrorMessages>> = {
+export const userErrorTexts: Readonly<Record<ErrorLanguage, UserErrorTexts>> = {
   en: english,
   zh: chinese,
   ja: japanese,

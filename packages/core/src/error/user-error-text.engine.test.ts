@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { AgentError } from './agent-error.ts';
-import { errorMessage, type ErrorMessageKey } from './error-message.ts';
-import { errorTexts } from './error-texts.ts';
+import { userErrorText, type UserErrorKey } from './user-error-text.ts';
+import { userErrorTexts } from './user-error-texts.ts';
 
-const keys = Object.keys(errorTexts.en) as ErrorMessageKey[];
+const keys = Object.keys(userErrorTexts.en) as UserErrorKey[];
 const script = {
   en: /^[\x20-\x7e]+$/,
   zh: /[\u4e00-\u9fff]/,
@@ -14,11 +14,11 @@ const script = {
 test.each(['en', 'zh', 'ja', 'ko'] as const)(
   '%s has a text for every code and category',
   (locale) => {
-    expect(Object.keys(errorTexts[locale])).toEqual(keys);
+    expect(Object.keys(userErrorTexts[locale])).toEqual(keys);
     for (const key of keys) {
       const [code, category] = key.split(':');
-      const said = errorMessage({ code, details: { category } }, { locale });
-      expect(said).toBe(errorTexts[locale][key]);
+      const said = userErrorText({ code, details: { category } }, { locale });
+      expect(said).toBe(userErrorTexts[locale][key]);
       expect(said).toMatch(script[locale]);
     }
   },
@@ -50,21 +50,23 @@ test('the message for the user contains no text of the error', () => {
   ];
   for (const locale of ['en', 'zh', 'ja', 'ko'] as const) {
     for (const error of errors)
-      expect(keys.map((key) => errorTexts[locale][key])).toContain(errorMessage(error, { locale }));
+      expect(keys.map((key) => userErrorTexts[locale][key])).toContain(
+        userErrorText(error, { locale }),
+      );
   }
-  expect(errorMessage(new Error(secret))).toBe(errorTexts.en.INTERNAL);
+  expect(userErrorText(new Error(secret))).toBe(userErrorTexts.en.INTERNAL);
 });
 
 test('a category gives a more specific text than its code; a category of another code is ignored', () => {
   const rejected = new AgentError('GUARD_REJECTED', '', { details: { category: 'OFF_TOPIC' } });
-  expect(errorMessage(rejected.toJSON(), { locale: 'ko' })).toBe(
-    errorTexts.ko['GUARD_REJECTED:OFF_TOPIC'],
+  expect(userErrorText(rejected.toJSON(), { locale: 'ko' })).toBe(
+    userErrorTexts.ko['GUARD_REJECTED:OFF_TOPIC'],
   );
-  expect(errorMessage({ code: 'GUARD_REJECTED', details: { category: 'NEW' } })).toBe(
-    errorTexts.en.GUARD_REJECTED,
+  expect(userErrorText({ code: 'GUARD_REJECTED', details: { category: 'NEW' } })).toBe(
+    userErrorTexts.en.GUARD_REJECTED,
   );
-  expect(errorMessage({ code: 'TOOL_ERROR', details: { category: 'OFF_TOPIC' } })).toBe(
-    errorTexts.en.TOOL_ERROR,
+  expect(userErrorText({ code: 'TOOL_ERROR', details: { category: 'OFF_TOPIC' } })).toBe(
+    userErrorTexts.en.TOOL_ERROR,
   );
 });
 
@@ -75,8 +77,8 @@ test.each([
   ['fr', 'en'],
   ['', 'en'],
   ['__proto__', 'en'],
-] as const)('errorMessage() uses the language %s as %s', (locale, language) => {
-  expect(errorMessage({ code: 'NOT_FOUND' }, { locale })).toBe(errorTexts[language].NOT_FOUND);
+] as const)('userErrorText() uses the language %s as %s', (locale, language) => {
+  expect(userErrorText({ code: 'NOT_FOUND' }, { locale })).toBe(userErrorTexts[language].NOT_FOUND);
 });
 
 test('custom texts take precedence, also for thrown values that are not an AgentError', () => {
@@ -85,10 +87,10 @@ test('custom texts take precedence, also for thrown values that are not an Agent
     INTERNAL: 'Ups.',
     'GUARD_REJECTED:OFF_TOPIC': 'Falsches Thema.',
   };
-  expect(errorMessage({ code: 'NOT_FOUND' }, { messages })).toBe('Nichts da.');
-  expect(errorMessage('?', { messages })).toBe('Ups.');
+  expect(userErrorText({ code: 'NOT_FOUND' }, { messages })).toBe('Nichts da.');
+  expect(userErrorText('?', { messages })).toBe('Ups.');
   expect(
-    errorMessage({ code: 'GUARD_REJECTED', details: { category: 'OFF_TOPIC' } }, { messages }),
+    userErrorText({ code: 'GUARD_REJECTED', details: { category: 'OFF_TOPIC' } }, { messages }),
   ).toBe('Falsches Thema.');
-  expect(errorMessage({ code: 'TOOL_ERROR' }, { messages })).toBe(errorTexts.en.TOOL_ERROR);
+  expect(userErrorText({ code: 'TOOL_ERROR' }, { messages })).toBe(userErrorTexts.en.TOOL_ERROR);
 });
