@@ -286,9 +286,9 @@ export function checkOptions(
 
 /** Returns the first option that is not in `fields`. An `undefined` option counts as not set. */
 export function unknownIn(options: object, fields: string): string | undefined {
-  const known = fieldsIn(fields);
+  const knownFields = fieldsIn(fields);
   return Object.keys(options).find(
-    (key) => !known.has(key) && options[key as keyof object] !== undefined,
+    (key) => !knownFields.has(key) && options[key as keyof object] !== undefined,
   );
 }
 

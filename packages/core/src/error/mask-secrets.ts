@@ -27,7 +27,7 @@ const random = /^(?=.*\d)(?=.*[a-z]).{16}/i;
 /** Replaces parts of a text that look like a key, a token or a password by `***`. */
 export function maskSecrets(text: string): string {
   const clean = patterns.reduce(
-    (left, pattern) => left.replace(pattern, '$1***'),
+    (masked, pattern) => masked.replace(pattern, '$1***'),
     withoutTexts(text, [...secretForms]).replace(prefixed, '***'),
   );
   return withoutTokensNearNames(clean).replace(/[\w-]{16,}/g, (word) =>
@@ -93,9 +93,9 @@ const secretForms: Set<string> = new Set();
 
 /** Masks these values in all later logs, also encoded for URLs, JSON and base64. */
 export function addSecretForms(values: readonly unknown[]): void {
-  for (const given of values) {
+  for (const secret of values) {
     // A binding often ends with a line break, which an error does not quote.
-    const value = typeof given === 'string' ? given.trim() : '';
+    const value = typeof secret === 'string' ? secret.trim() : '';
     if (value.length < shortest || secretForms.has(value)) continue;
     for (const form of formsOf(value)) secretForms.add(form);
   }
@@ -111,7 +111,7 @@ export function addSecretForms(values: readonly unknown[]): void {
  */
 function withoutTexts(text: string, texts: readonly string[]): string {
   const longestFirst = texts.toSorted((one, other) => other.length - one.length);
-  return longestFirst.reduce((left, value) => left.replaceAll(value, '***'), text);
+  return longestFirst.reduce((masked, value) => masked.replaceAll(value, '***'), text);
 }
 
 /** Returns a secret in all forms in which a text may quote it: plain, in URLs, JSON and base64. */

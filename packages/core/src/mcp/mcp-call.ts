@@ -134,8 +134,8 @@ function toBlock(content: McpContent): ContentBlock {
       return mediaBlock(mediaKind(mediaType), mediaType, resource.blob, resource.uri);
     }
     case 'resource_link': {
-      const about = [content.mimeType, content.description].filter(Boolean).join(', ');
-      return textBlock(`${content.name}: ${content.uri}${about && ` (${about})`}`);
+      const note = [content.mimeType, content.description].filter(Boolean).join(', ');
+      return textBlock(`${content.name}: ${content.uri}${note && ` (${note})`}`);
     }
   }
 }

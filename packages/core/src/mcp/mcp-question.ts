@@ -163,9 +163,9 @@ export function toQuestions(requests: object): McpQuestions {
  */
 export function questionsInError(error: unknown): McpReply | undefined {
   const { code, data } = Object(error) as { readonly code?: unknown; readonly data?: unknown };
-  const asked: unknown = Object(data).elicitations;
-  if (code !== -32_042 || !Array.isArray(asked) || !asked.length) return undefined;
-  const entries = asked.map((each, index) => [String(index), toQuestion(each)] as const);
+  const questions: unknown = Object(data).elicitations;
+  if (code !== -32_042 || !Array.isArray(questions) || !questions.length) return undefined;
+  const entries = questions.map((each, index) => [String(index), toQuestion(each)] as const);
   if (entries.some(([, question]) => !question)) return undefined;
   return { questions: Object.fromEntries(entries) as McpQuestions, next: 'repeat' };
 }

@@ -52,12 +52,13 @@ export class Conversation {
   }
 
   /**
-   * Returns an id for a new tool call: the given id, or a new id if the session already has the
-   * given one.
+   * Returns an id for a new tool call: `proposedId`, or a new id if the session already has
+   * that one.
    */
-  toolUseId(given: string | undefined, generateId: () => string): string {
-    const isFree = given && !this.#toolUseIds.has(given) && !this.#usedIds.has(given);
-    const id = isFree ? given : `call_${generateId()}`;
+  toolUseId(proposedId: string | undefined, generateId: () => string): string {
+    const isFree =
+      proposedId && !this.#toolUseIds.has(proposedId) && !this.#usedIds.has(proposedId);
+    const id = isFree ? proposedId : `call_${generateId()}`;
     this.#usedIds.add(id);
     return id;
   }

@@ -13,7 +13,7 @@ export type JsonOf<T> = unknown extends T
   ? JsonValue
   : T extends JsonValue | undefined
     ? T
-    : T extends { toJSON(...given: never[]): infer J }
+    : T extends { toJSON(...args: never[]): infer J }
       ? JsonOf<J>
       : T extends bigint | symbol | Code
         ? never
@@ -31,7 +31,7 @@ export type JsonOf<T> = unknown extends T
                     ? JsonValue
                     : { readonly [K in keyof T as JsonKey<K, T[K]>]: JsonOf<T[K]> };
 
-type Code = (...given: never[]) => unknown;
+type Code = (...args: never[]) => unknown;
 
 type JsonKey<K, V> = K extends symbol ? never : V extends Code ? never : K;
 

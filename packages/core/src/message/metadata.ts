@@ -120,8 +120,8 @@ export function withEditedCall(message: Msg, toolUseId: string, input: JsonValue
   if (!call || isSameJson(call.input, input)) return message;
   const before = originalCalls(message);
   const originals = before.some(({ id }) => id === toolUseId) ? before : [...before, call];
-  const { raw: _raw, ...kept } = call;
-  const content = message.content.map((block) => (block === call ? { ...kept, input } : block));
+  const { raw: _raw, ...fields } = call;
+  const content = message.content.map((block) => (block === call ? { ...fields, input } : block));
   return withMetadata({ ...message, content }, { edited: originals });
 }
 

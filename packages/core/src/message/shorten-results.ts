@@ -2,7 +2,7 @@ import { textOf, type ContentBlock, type Msg } from './msg.ts';
 import { startOf } from './text.ts';
 
 /** Messages as models see them, by their originals: token counts and wire forms are cached on a message. */
-const shortMessages = new WeakMap<Msg, { readonly length: number; readonly shown: Msg }>();
+const shortMessages = new WeakMap<Msg, { readonly length: number; readonly shortMessage: Msg }>();
 
 /** Returns the messages as the model sees them: long tool results are shortened and say so. */
 export function shortenResults(messages: readonly Msg[], length: number): readonly Msg[] {
@@ -12,13 +12,13 @@ export function shortenResults(messages: readonly Msg[], length: number): readon
 }
 
 function shownMessage(message: Msg, length: number): Msg {
-  const known = shortMessages.get(message);
-  if (known?.length === length) return known.shown;
+  const earlier = shortMessages.get(message);
+  if (earlier?.length === length) return earlier.shortMessage;
   const content = message.content.map((block) => shownBlock(block, length));
   const isSame = content.every((block, index) => block === message.content[index]);
-  const shown = isSame ? message : { ...message, content };
-  shortMessages.set(message, { length, shown });
-  return shown;
+  const shortMessage = isSame ? message : { ...message, content };
+  shortMessages.set(message, { length, shortMessage });
+  return shortMessage;
 }
 
 function shownBlock(block: ContentBlock, length: number): ContentBlock {
@@ -28,8 +28,8 @@ function shownBlock(block: ContentBlock, length: number): ContentBlock {
   const total = lengthOfTexts(blocks);
   if (total <= length) return block;
   const note = `[This result is shortened. It has ${total} characters; these are the first ${length}.]`;
-  const shown = [...startOfTexts(blocks, length), { type: 'text', text: note } as const];
-  return { ...block, output: typeof output === 'string' ? textOf(shown) : shown };
+  const shortBlocks = [...startOfTexts(blocks, length), { type: 'text', text: note } as const];
+  return { ...block, output: typeof output === 'string' ? textOf(shortBlocks) : shortBlocks };
 }
 
 /** Returns the length of all texts together. Media does not count. */

@@ -64,10 +64,10 @@ type Fail = (field: string, expected: string) => never;
 
 function failAt(index: number, message: unknown): Fail {
   return (field, expected) => {
-    const given = isRecord(message) ? message['id'] : undefined;
-    const id = typeof given === 'string' ? { id: given } : undefined;
-    const named = `Message ${index}${id ? ` (id ${JSON.stringify(given)})` : ''}`;
-    const problem = `${named}: ${field || 'the message'} must be ${expected}`;
+    const messageId = isRecord(message) ? message['id'] : undefined;
+    const id = typeof messageId === 'string' ? { id: messageId } : undefined;
+    const where = `Message ${index}${id ? ` (id ${JSON.stringify(messageId)})` : ''}`;
+    const problem = `${where}: ${field || 'the message'} must be ${expected}`;
     throw new AgentError('INVALID_MESSAGE', problem, { details: { index, field, ...id } });
   };
 }

@@ -58,7 +58,7 @@ export interface ReplyAssemblerOptions {
    * Returns the id for a tool call: the model's id, or a new id if the session already has the
    * model's id.
    */
-  toolUseId(given: string | undefined): string;
+  toolUseId(id: string | undefined): string;
 }
 
 /**

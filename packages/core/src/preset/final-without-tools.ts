@@ -50,8 +50,8 @@ function withoutTextCalls(message: Msg): Msg {
     (block) => block.type !== 'tool_use' || isOutputTool(block),
   );
   if (words === undefined && blocks.length === message.content.length) return message;
-  const said = words ? [{ type: 'text', text: words } as const] : [];
-  return { ...withoutMark(message), content: [...blocks, ...said] };
+  const textBlocks = words ? [{ type: 'text', text: words } as const] : [];
+  return { ...withoutMark(message), content: [...blocks, ...textBlocks] };
 }
 
 /** Returns a function that says whether a delta stays: it is no part of a removed tool call. */

@@ -65,8 +65,8 @@ function withId(event: AgentEvent, { messages }: RunContext): AgentEvent {
 export function friendlyErrors(words: FriendlyText = defaultErrorText): Middleware {
   checkFields('friendlyErrors()', { words }, 'words:string|function');
   const withWords = (result: AgentResult): AgentResult => {
-    const { reason, error, text: said, message } = result;
-    if (reason !== 'error' || !error || said) return result;
+    const { reason, error, text: answerText, message } = result;
+    if (reason !== 'error' || !error || answerText) return result;
     const text = friendlyText(error, words);
     return { ...result, text, message: { ...message, content: [{ type: 'text', text }] } };
   };

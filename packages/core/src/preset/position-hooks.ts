@@ -143,9 +143,9 @@ async function runAt<K extends 'pre-call' | 'pre-reasoning' | 'post-reasoning' |
 ): Promise<EventOf<K>> {
   const leaving: Record<string, unknown> & { isOver?: boolean } = {};
   for (const [name, ask] of Object.entries(control as Partial<HookControl>))
-    leaving[name] = (...given: never[]) => {
+    leaving[name] = (...args: never[]) => {
       leaving.isOver = true;
-      (ask as (...given: never[]) => void)(...given);
+      (ask as (...args: never[]) => void)(...args);
     };
   const { type }: AgentEvent = event;
   const here = hooks.flatMap((hook): AgentHook[] => {

@@ -64,8 +64,8 @@ export function springAiAlibaba(options: SpringAiAlibabaOptions = {}): readonly 
   const { state, variables = {} } = options;
   const variablesOf = async (call: PromptCall): Promise<TemplateVariables> => {
     const values = state?.of(call).all() as TemplateVariables | undefined;
-    const given = typeof variables === 'function' ? variables(call) : variables;
-    return { input: userText(call.input), ...values, ...(await given) };
+    const ownVariables = typeof variables === 'function' ? variables(call) : variables;
+    return { input: userText(call.input), ...values, ...(await ownVariables) };
   };
   const limits = { iterations: Infinity, parallelTools: parallelToolExecution ? 5 : 1 };
   return definePreset([

@@ -101,8 +101,8 @@ function wrong(what: string, cause: unknown): AgentError {
   return misconfigured(`${what}: ${errorText(cause)}`, { cause });
 }
 
-function draftOf(named: unknown, otherwise: SchemaDraft = '2020-12'): SchemaDraft {
-  const name = named ?? otherwise;
+function draftOf(schemaUri: unknown, otherwise: SchemaDraft = '2020-12'): SchemaDraft {
+  const name = schemaUri ?? otherwise;
   const [, numbered, dated] =
     /^(?:https?:\/\/json-schema\.org\/draft(?:-0([467])|\/(2019-09|2020-12))\/schema#?)$/.exec(
       String(name),

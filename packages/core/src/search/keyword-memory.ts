@@ -93,8 +93,8 @@ export function keywordMemory(options: KeywordMemoryOptions): LongTermMemory {
         const isWanted = sessionId === undefined || record?.sessionId === sessionId;
         if (!record || !isWanted || record.sessionId === exceptSessionId) return [];
         const text = record.parts.map((part) => `${part.speaker}: ${part.text}`).join('\n');
-        const { parts: _parts, ...about } = record;
-        return [{ ...about, id: key.slice(records.prefix.length), text, score }];
+        const { parts: _parts, ...recordFields } = record;
+        return [{ ...recordFields, id: key.slice(records.prefix.length), text, score }];
       });
       // The best records come first, and of equal ones the newest.
       return found

@@ -256,9 +256,9 @@ class DocumentIndex {
  * common value is enough.
  */
 function passes({ metadata = {} }: RetrievedDocument, filters: JsonObject): boolean {
-  return Object.entries(filters).every(([key, wanted]) => {
+  return Object.entries(filters).every(([key, expected]) => {
     const has = Object.hasOwn(metadata, key) ? [metadata[key]].flat() : [];
-    return [wanted].flat().some((each) => has.some((value) => isSame(value, each)));
+    return [expected].flat().some((each) => has.some((value) => isSame(value, each)));
   });
 }
 

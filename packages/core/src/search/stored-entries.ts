@@ -159,8 +159,8 @@ export class StoredEntries<T extends object> {
   /** Deletes all entries whose keys begin with `prefix`, also parts of entries. */
   async deleteAll(prefix: string): Promise<void> {
     const places = [...this.#entries.values()].map(({ place }) => place);
-    const held = places.filter(({ key }) => key.startsWith(prefix));
-    await this.delete(held, await this.#options.store.keys(prefix));
+    const matchingPlaces = places.filter(({ key }) => key.startsWith(prefix));
+    await this.delete(matchingPlaces, await this.#options.store.keys(prefix));
   }
 
   /**
@@ -255,8 +255,8 @@ export class StoredEntries<T extends object> {
   }
 
   #isNew(place: Place): boolean {
-    const held = this.#entries.get(this.#slotOf(place));
-    return !held || held.place.revision < place.revision;
+    const current = this.#entries.get(this.#slotOf(place));
+    return !current || current.place.revision < place.revision;
   }
 
   #slotOf({ group, key }: Place): string {

@@ -37,7 +37,7 @@ export type AgentData<Source> = [DeclaredName<DataIn<Source>>] extends [never]
     };
 
 /** Tool in an agent, or in anything that has or makes an agent. */
-type ToolIn<Source> = Source extends (...given: never[]) => infer Made
+type ToolIn<Source> = Source extends (...args: never[]) => infer Made
   ? ToolIn<Awaited<Made>>
   : Source extends { readonly agent: infer Agent }
     ? ToolIn<Agent>

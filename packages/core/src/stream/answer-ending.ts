@@ -62,5 +62,5 @@ export function replyEnding(message: Msg): AnswerEnding {
   const { partial, finishReason } = metadataOf(message);
   if (partial) return 'incomplete';
   if (typeof finishReason !== 'string') return 'complete';
-  return otherEndings.find(([, known]) => known.test(finishReason))?.[0] ?? 'complete';
+  return otherEndings.find(([, pattern]) => pattern.test(finishReason))?.[0] ?? 'complete';
 }

@@ -8,8 +8,8 @@ import { textOf, toolUsesOf } from '../message/msg.ts';
  */
 export function toTimelineEvent(event: AgentEvent): JsonObject | undefined {
   const { type, runId, seq, iteration, at } = event;
-  const about = describe(event);
-  return about && { type, runId, seq, iteration, at, agentPath: [...event.agentPath], ...about };
+  const fields = describe(event);
+  return fields && { type, runId, seq, iteration, at, agentPath: [...event.agentPath], ...fields };
 }
 
 function describe(event: AgentEvent): JsonObject | undefined {

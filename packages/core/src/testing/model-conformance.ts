@@ -178,8 +178,8 @@ function abortTests({ expect, test }: TestFramework, modelWith: ModelWith): void
       if (!whole) return;
       const { reads } = await outcomeOf(whole);
       for (let count = 1; count < reads; count += 1) {
-        const left = await outcomeOf(modelWith(reply)!, { leaveAfter: count });
-        expect([left.reads, left.error]).toEqual([count, undefined]);
+        const partialOutcome = await outcomeOf(modelWith(reply)!, { leaveAfter: count });
+        expect([partialOutcome.reads, partialOutcome.error]).toEqual([count, undefined]);
         const aborted = await outcomeOf(modelWith(reply)!, { abortAfter: count });
         expect([aborted.reads, aborted.error?.code]).toEqual([count, 'ABORTED']);
       }

@@ -88,13 +88,13 @@ export function contentOf(deltas: readonly ModelDelta[]): readonly unknown[] {
   let calls = 0;
   const reply = new ReplyAssembler({
     messageId: 'reply',
-    toolUseId: (given) => given ?? `unnamed_${(calls += 1)}`,
+    toolUseId: (id) => id ?? `unnamed_${(calls += 1)}`,
   });
   for (const delta of deltas) reply.add(delta);
-  return reply.content({ partial: false }).flatMap(shown);
+  return reply.content({ partial: false }).flatMap(comparableParts);
 }
 
-function shown(block: ContentBlock): readonly unknown[] {
+function comparableParts(block: ContentBlock): readonly unknown[] {
   switch (block.type) {
     case 'text':
       return block.text ? [{ type: 'text', text: block.text }] : [];
@@ -120,8 +120,8 @@ export function expectedOf(reply: ConformanceReply): readonly unknown[] {
   ];
 }
 
-export function callWith(given: string): ConformanceReply {
-  const call = { id: 'call_a', name: 'clock', arguments: given ? [given] : [] };
+export function callWith(args: string): ConformanceReply {
+  const call = { id: 'call_a', name: 'clock', arguments: args ? [args] : [] };
   return { toolCalls: [call], finish: 'tool-calls' };
 }
 

@@ -50,13 +50,13 @@ export interface ScriptedStep {
   readonly usage?: Usage;
 }
 
-type Said = string | ScriptedStep | readonly ScriptedStep[];
+type ReplyScript = string | ScriptedStep | readonly ScriptedStep[];
 
 /**
  * One reply: a text, one step, several steps in order, or a function that returns one of these for
  * the request.
  */
-export type ScriptedReply = Said | ((request: ModelRequest) => Said);
+export type ScriptedReply = ReplyScript | ((request: ModelRequest) => ReplyScript);
 
 /** Name and features of a `ScriptedModel`. */
 export interface ScriptedModelOptions {
@@ -144,9 +144,9 @@ export class ScriptedModel implements ChatModel {
   }
 }
 
-function toSteps(said: Said): readonly ScriptedStep[] {
-  if (typeof said === 'string') return [{ text: said }];
-  return 'length' in said ? said : [said];
+function toSteps(reply: ReplyScript): readonly ScriptedStep[] {
+  if (typeof reply === 'string') return [{ text: reply }];
+  return 'length' in reply ? reply : [reply];
 }
 
 function throwIfAborted(signal: AbortSignal): void {

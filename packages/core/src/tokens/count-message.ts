@@ -66,8 +66,8 @@ function cached<T extends object>(
 ): number {
   const counts = countsOf.get(profile) ?? new WeakMap<object, number>();
   countsOf.set(profile, counts);
-  const known = counts.get(key);
-  if (known !== undefined) return known;
+  const cachedCount = counts.get(key);
+  if (cachedCount !== undefined) return cachedCount;
   const tokens = count(key);
   counts.set(key, tokens);
   return tokens;

@@ -83,8 +83,8 @@ export class TokenCalibration {
     if (estimated === 0 || messages.some(({ content }) => content.some(holdsMedia))) return false;
     const { ratio, requests } = this.#models.get(modelId) ?? { ratio: 1, requests: 0 };
     const share = Math.max(this.#weight, 1 / (requests + 1)) * Math.min(1, estimated / fullSize);
-    const seen = clamped(reported / estimated);
-    this.#models.set(modelId, { ratio: ratio + share * (seen - ratio), requests: requests + 1 });
+    const sample = clamped(reported / estimated);
+    this.#models.set(modelId, { ratio: ratio + share * (sample - ratio), requests: requests + 1 });
     return true;
   }
 

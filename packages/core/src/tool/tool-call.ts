@@ -38,10 +38,10 @@ export interface ToolCall extends ReadyCall {
  */
 export function withExecute<C extends ReadyCall>(
   call: C,
-  execute: (run: Execute, ...given: Parameters<Execute>) => ReturnType<Execute>,
+  execute: (run: Execute, ...args: Parameters<Execute>) => ReturnType<Execute>,
 ): C {
   const { tool } = call;
-  return { ...call, tool: { ...tool, execute: (...given) => execute(tool.execute!, ...given) } };
+  return { ...call, tool: { ...tool, execute: (...args) => execute(tool.execute!, ...args) } };
 }
 
 type Execute = NonNullable<Tool['execute']>;
@@ -52,8 +52,8 @@ export type PreparedCall =
   | { readonly ok: false; readonly problem: string; readonly toolUse: ToolUse };
 
 /** Returns whether a tool call was checked and has no outcome yet. */
-export function isPreparedCall(made: PreparedCall | ToolOutcome): made is PreparedCall {
-  return 'ok' in made;
+export function isPreparedCall(call: PreparedCall | ToolOutcome): call is PreparedCall {
+  return 'ok' in call;
 }
 
 /** Checks whether a tool call can run. If not, returns the problem as text for the model. */

@@ -360,8 +360,13 @@ export type InputWithout<Input, Preset> = unknown extends Input
  * Returns the names of the middleware that an agent needs for a tool. An agent without them must not
  * offer the tool.
  */
-export function requiredParts(given: Tool): readonly string[] {
-  const { requires = [], needsApproval, execute, replay, returnDirect } = given;
+export function requiredParts({
+  requires = [],
+  needsApproval,
+  execute,
+  replay,
+  returnDirect,
+}: Tool): readonly string[] {
   const needsDecisions = needsApproval || !execute || replay === 'ask';
   return [
     ...requires,

@@ -4,7 +4,7 @@ import type { RunDriver } from './run-driver.ts';
 
 /** An agent: its events are what readers get. */
 interface Streaming {
-  stream(...given: never): AgentStream;
+  stream(...args: never): AgentStream;
 }
 
 /** Which run a new reader joins, and from which event. */

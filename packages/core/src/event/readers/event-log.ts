@@ -47,8 +47,8 @@ export function addEvent(log: EventLog, event: EventLogEntry['event']): void {
 export function eventsSince(log: EventLog, seq: number): readonly AgentEvent[] {
   const first = log.findLastIndex(({ event }) => event.seq <= seq) + 1;
   return log.slice(first).map(({ event, ends }) => {
-    const seen = ends.at(seq - event.seq - 1);
-    return seen ? { ...event, delta: event.delta!.slice(seen) } : event;
+    const readLength = ends.at(seq - event.seq - 1);
+    return readLength ? { ...event, delta: event.delta!.slice(readLength) } : event;
   });
 }
 

@@ -99,12 +99,12 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
     description,
     input: objectInput(childProperties, ['message']),
     async execute(input, context) {
-      const { message, session_id: asked } = input as ChildInput;
+      const { message, session_id: sessionId } = input as ChildInput;
       const { toolUseId } = context;
-      const id = asked || (typeof agent === 'function' ? toolUseId : agent.sessionId);
-      const known = children.get(id);
+      const id = sessionId || (typeof agent === 'function' ? toolUseId : agent.sessionId);
+      const openChild = children.get(id);
       const child =
-        known ?? keepChild(children, id, await createChild(agent, toolName, id, context));
+        openChild ?? keepChild(children, id, await createChild(agent, toolName, id, context));
       const answer = child.turn.then(() => takeTurn(child, message, context));
       child.turn = answer.catch(() => {});
       return answer;
@@ -155,9 +155,9 @@ async function createChild(
   const isNew = id === toolUseId;
   const isKnown = isNew || messages.some((message) => hasCall(message, id, toolName));
   if (typeof factory === 'function' && isKnown) {
-    const made = await factory({ sessionId: `${sessionId}:${encodeURIComponent(id)}` });
-    checkFields(`${toolName}: the value from its factory`, made, childFields);
-    if (isNew || (await made.messages()).length) return made;
+    const agent = await factory({ sessionId: `${sessionId}:${encodeURIComponent(id)}` });
+    checkFields(`${toolName}: the value from its factory`, agent, childFields);
+    if (isNew || (await agent.messages()).length) return agent;
   }
   const message = `There is no session "${id}" of ${toolName}.`;
   throw new Error(`${message} Leave session_id out to begin a new one.`);

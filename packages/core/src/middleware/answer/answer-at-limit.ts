@@ -155,9 +155,9 @@ export function summarize(options: SummarizeOptions = {}): OnLimit {
   const { prompt = 'Your steps are used up. Answer now from what you have found.', messages } =
     options;
   return async (context, steps) => {
-    const asked = messages?.(context, steps);
+    const ownMessages = messages?.(context, steps);
     const found = [...steps.refused.messages, steps.message('user', prompt)];
-    const reply = await steps.ask(asked ?? found);
+    const reply = await steps.ask(ownMessages ?? found);
     if (reply.type === 'incomplete') return reply;
     // Some models call tools that the request did not offer. A last message with open tool calls
     // would make the history invalid.
@@ -181,8 +181,8 @@ async function fixedText(text: string, steps: LimitSteps): Promise<CompleteReply
 }
 
 /** Passes a last reply through the `post-summary` hooks. */
-async function complete(given: Msg, steps: LimitSteps): Promise<CompleteReply> {
-  const { event } = await steps.revise('post-summary', { message: given });
+async function complete(message: Msg, steps: LimitSteps): Promise<CompleteReply> {
+  const { event } = await steps.revise('post-summary', { message });
   return { type: 'complete', message: event.message };
 }
 

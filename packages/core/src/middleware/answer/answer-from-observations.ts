@@ -33,8 +33,8 @@ export function answerFromObservations(options: AnswerFromObservationsOptions = 
       const turn = shortenResults(currentTurn(messages, questionId), resultLength);
       const end = requestMessages.length - messages.length;
       const recalled = requestMessages.slice(systemPrompt ? 1 : 0, end);
-      const asked = steps.message('user', questionWith(turn));
-      return [steps.message('system', system), ...recalled, asked];
+      const question = steps.message('user', questionWith(turn));
+      return [steps.message('system', system), ...recalled, question];
     },
   });
 }
@@ -46,8 +46,8 @@ const ownPrompt =
 
 function questionWith(turn: readonly Msg[]): readonly ContentBlock[] {
   // The corrections of invalid replies are user messages too, but not part of the question.
-  const asked = turn.filter(isQuestion);
-  const question = asked.flatMap(({ content }) => content.filter(isShown));
+  const questionMessages = turn.filter(isQuestion);
+  const question = questionMessages.flatMap(({ content }) => content.filter(isShown));
   const results = turn.flatMap(toolResultsOf);
   return [
     { type: 'text', text: 'Question:' },

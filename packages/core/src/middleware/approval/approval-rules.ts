@@ -124,7 +124,7 @@ export function approvalRules(rules: ApprovalRules): ApprovalRuleBook {
 function toRule(key: string, rule: boolean | string | ApprovalRule): ApprovalRule {
   if (typeof rule === 'boolean') return { when: () => rule };
   if (typeof rule === 'string') return { description: rule };
-  const about = `${where}.${key}: a rule other than a boolean or a string`;
-  checkOptions(about, rule, 'description:string|? when:function|?');
+  const what = `${where}.${key}: a rule other than a boolean or a string`;
+  checkOptions(what, rule, 'description:string|? when:function|?');
   return rule;
 }

@@ -90,9 +90,9 @@ export function contextPolicy<P extends ContextPolicy & Pick<Middleware, 'name'>
     wrapRequest: (next) => async (draft, context, steps) => {
       const { tools, addedLater } = draft;
       const { sessionId, questionId, model, stopSignal: signal } = context;
-      const about = { sessionId, questionId, model, signal, run: context };
+      const sessionFields = { sessionId, questionId, model, signal, run: context };
       const request = { messages: draft.messages, headCount: draft.headCount, tools, addedLater };
-      const result = await policy.fit({ ...request, ...about }, context);
+      const result = await policy.fit({ ...request, ...sessionFields }, context);
       checkFields('The result of a context policy', result, resultFields);
       const { removed, before, after, messages, headCount = draft.headCount } = result;
       const error = result.error?.toJSON();

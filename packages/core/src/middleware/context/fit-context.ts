@@ -45,8 +45,8 @@ export function fitContext(options: FitContextOptions = {}): ContextMiddleware {
   return contextPolicy({
     name: 'fitContext',
     fit(request) {
-      const given = likeArcReactor ? { ...request, tools: [] } : request;
-      return trimRequest(given, meter, options);
+      const adaptedRequest = likeArcReactor ? { ...request, tools: [] } : request;
+      return trimRequest(adaptedRequest, meter, options);
     },
   });
 }

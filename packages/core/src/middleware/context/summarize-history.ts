@@ -101,8 +101,8 @@ export function summarizeHistory(options: SummarizeHistoryOptions = {}): History
   return contextPolicy({
     name: 'summarizeHistory',
     fit(request) {
-      const given = settings.keepFirst ? withFirst(request) : request;
-      return summarizer.fit(given);
+      const adaptedRequest = settings.keepFirst ? withFirst(request) : request;
+      return summarizer.fit(adaptedRequest);
     },
     deleteSession: (sessionId: string) => state.delete(sessionId),
   });
@@ -168,9 +168,9 @@ class Summarizer {
     const { model: own, summaryTokens } = this.#settings;
     const model = own ? boundedModel(own) : request.model;
     if (!model) throw misconfigured(`${where}: set model when no agent makes the request.`);
-    const given = this.#measure(request, summaryTokens);
+    const measurement = this.#measure(request, summaryTokens);
     // Copies `sums`: the meter reuses the array if it measures another session during a wait below.
-    const measured = { ...given, sums: [...given.sums] };
+    const measured = { ...measurement, sums: [...measurement.sums] };
     const { start, sums, fixed, budget, corrected } = measured;
     const conversation = sums[messages.length]! - sums[start]!;
     const before = corrected(fixed + conversation);
@@ -201,8 +201,9 @@ class Summarizer {
     const fail = (error: unknown): void => this.#fail(work, error);
     const session = await this.#state.of(sessionId, fail);
     work.session = session;
-    const { summary: known, failedFor } = session;
-    if (known && covers(known, messages, work.measured.start)) work.summary = known;
+    const { summary: earlierSummary, failedFor } = session;
+    if (earlierSummary && covers(earlierSummary, messages, work.measured.start))
+      work.summary = earlierSummary;
     if (questionId !== undefined && failedFor === questionId) return;
     const end = this.#endOfSummary(work);
     if (end === firstUncovered(work)) return;
@@ -223,12 +224,12 @@ class Summarizer {
     const { summaryTokens, roundTo = Math.floor(window / 4), keep = Infinity } = this.#settings;
     const from = firstUncovered(work);
     const size = summary ? this.#count(summary.message) : 0;
-    const count = (left: number, message: Msg): number => left - this.#count(message);
+    const count = (rest: number, message: Msg): number => rest - this.#count(message);
     const room = shownQuestion(work).reduce(count, budget);
     if (sums[messages.length]! - sums[from]! <= room - size) return from;
-    const left = room - Math.max(size, summaryTokens);
+    const remaining = room - Math.max(size, summaryTokens);
     const question = Math.max(measured.question, from - 1);
-    const trim = { sums, start: from, question, budget: left, roundTo };
+    const trim = { sums, start: from, question, budget: remaining, roundTo };
     const { history, questionEnd, turn } = findTrim(messages, trim);
     const end = turn > questionEnd ? turn : history;
     if (messages.length - end <= keep) return end;
@@ -258,9 +259,9 @@ class Summarizer {
         work.usage = addUsage(work.usage ?? noUsage, usage);
       },
     });
-    const made = makeSummary(request.messages.slice(start, end), text);
-    const tokens = this.#count(made.message);
-    if (tokens <= summaryTokens * 2) return made;
+    const newSummary = makeSummary(request.messages.slice(start, end), text);
+    const tokens = this.#count(newSummary.message);
+    if (tokens <= summaryTokens * 2) return newSummary;
     const message = `The summary has ${tokens} tokens; there is room for ${summaryTokens}.`;
     throw new AgentError('MODEL_BAD_RESPONSE', message);
   }

@@ -19,8 +19,8 @@ export interface SummaryRequest extends Omit<TextRequest, 'user' | 'replyFor' | 
  * requests; each one extends the summary. Rejects with the model's error, or with
  * `MODEL_BAD_RESPONSE` if a reply has no text.
  */
-export async function requestSummary(asked: SummaryRequest): Promise<string> {
-  const { summary, messages, partTokens, profile, ...request } = asked;
+export async function requestSummary(options: SummaryRequest): Promise<string> {
+  const { summary, messages, partTokens, profile, ...request } = options;
   let text = summary;
   for (const conversation of transcript(messages, { partTokens, profile })) {
     const before = text === undefined ? '' : `${fence('summary_so_far', text)}\n`;
@@ -87,8 +87,8 @@ function lineOf(block: ContentBlock): string {
       return `calls ${block.name} ${block.raw ?? JSON.stringify(block.input)}`;
     case 'tool_result': {
       const { name, state, output } = block;
-      const said = typeof output === 'string' ? output : output.map(lineOf).join('\n');
-      return `${name} returned (${state}): ${said}`;
+      const text = typeof output === 'string' ? output : output.map(lineOf).join('\n');
+      return `${name} returned (${state}): ${text}`;
     }
     default:
       return mediaPlaceholder(block);

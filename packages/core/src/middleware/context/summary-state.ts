@@ -52,8 +52,8 @@ export class SummaryState {
    * `onError`, and the session counts as having no summary.
    */
   async of(sessionId: string, onError: (error: unknown) => void): Promise<SessionSummary> {
-    const known = this.#sessions.get(sessionId);
-    if (known) return known;
+    const earlier = this.#sessions.get(sessionId);
+    if (earlier) return earlier;
     const session: SessionSummary = {};
     this.#sessions.set(sessionId, session);
     try {

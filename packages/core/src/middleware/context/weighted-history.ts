@@ -86,8 +86,8 @@ export function weightedHistory(options: WeightedHistoryOptions = {}): ContextMi
     });
     const places = [...pieces.keys()].toSorted((a, b) => worths[b]! - worths[a]!);
     const ranked = places.map((place) => pieces[place]!);
-    const kept = likeOxygent ? takeFirst(ranked, max) : takeFitting(ranked, max);
-    return toTurns(pieces.filter((piece) => kept.has(piece)));
+    const visible = likeOxygent ? takeFirst(ranked, max) : takeFitting(ranked, max);
+    return toTurns(pieces.filter((piece) => visible.has(piece)));
   });
 }
 

@@ -119,7 +119,8 @@ export async function checkWithClientTexts(
  */
 export function instructions(messages: readonly Msg[]): Middleware {
   const checked: Msg[] = [];
-  const take = (left: Msg | undefined): void => void (left && checked.push(markAsProgram(left)));
+  const take = (message: Msg | undefined): void =>
+    void (message && checked.push(markAsProgram(message)));
   return {
     ...checkClientTexts(messages.map((message) => ({ message, take }))),
     wrapSettle: (next) => async (input, context, steps) => {

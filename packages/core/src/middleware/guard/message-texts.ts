@@ -50,8 +50,8 @@ function mapBlock(block: ContentBlock, change: Change): ContentBlock {
     case 'tool_use':
       return mapCall(block, change);
     case 'tool_result': {
-      const { output: given } = block;
-      const output = typeof given === 'string' ? change(given) : mapBlocks(given, change);
+      const { output: source } = block;
+      const output = typeof source === 'string' ? change(source) : mapBlocks(source, change);
       return withFields(block, { output, ...mapName(block, change) });
     }
     default: {
@@ -63,14 +63,14 @@ function mapBlock(block: ContentBlock, change: Change): ContentBlock {
   }
 }
 
-function mapName(given: { readonly name?: string }, change: Change): { readonly name?: string } {
-  return given.name ? { name: change(given.name) } : {};
+function mapName(source: { readonly name?: string }, change: Change): { readonly name?: string } {
+  return source.name ? { name: change(source.name) } : {};
 }
 
 /** Returns a copy with these fields, or the same object if it has them already. */
-function withFields<T extends object>(given: T, fields: Partial<T>): T {
+function withFields<T extends object>(source: T, fields: Partial<T>): T {
   const keys = Object.keys(fields) as (keyof T)[];
-  return keys.every((key) => given[key] === fields[key]) ? given : { ...given, ...fields };
+  return keys.every((key) => source[key] === fields[key]) ? source : { ...source, ...fields };
 }
 
 function mapCall(call: ToolUse, change: Change): ToolUse {

@@ -223,8 +223,8 @@ export class TeamTurn {
     const { messages, questionId } = this.#context;
     const start = messages.findLastIndex(({ id, role }) => id === questionId || role === 'tool');
     for (const message of messages.slice(start + 1)) {
-      const named = this.withActiveName(message);
-      if (named !== message) await this.#steps.edit({ replace: [named] });
+      const namedMessage = this.withActiveName(message);
+      if (namedMessage !== message) await this.#steps.edit({ replace: [namedMessage] });
     }
   }
 }

@@ -129,9 +129,9 @@ export function concurrencyLimit(semaphore: Semaphore): Middleware {
 const places: WeakMap<Semaphore, Set<string>> = new WeakMap();
 
 function runsWithPlace(semaphore: Semaphore): Set<string> {
-  const known = places.get(semaphore) ?? new Set();
-  places.set(semaphore, known);
-  return known;
+  const runIds = places.get(semaphore) ?? new Set();
+  places.set(semaphore, runIds);
+  return runIds;
 }
 
 /**

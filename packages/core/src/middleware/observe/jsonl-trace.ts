@@ -138,8 +138,8 @@ function lineWriter(
 function toJson(event: AgentEvent, requests: boolean): JsonValue {
   const { messages, tools } = event as Partial<EventOf<'pre-reasoning'>>;
   const counts = { messages: messages?.length, tools: tools?.length };
-  const shown = requests ? event : { ...event, ...counts };
-  return JSON.parse(JSON.stringify(shown)) as JsonValue;
+  const visibleEvent = requests ? event : { ...event, ...counts };
+  return JSON.parse(JSON.stringify(visibleEvent)) as JsonValue;
 }
 
 function withoutSecrets(event: JsonValue): JsonValue {

@@ -190,9 +190,9 @@ function recordEnd(recorder: Metrics, event: EventOf<'run-end'>): void {
   const { result } = event;
   const labels = labelsOf(event);
   const { reason, error, durationMs, iterations, toolsUsed, usage } = result;
-  const about = { reason, durationMs, iterations, toolsUsed };
+  const fields = { reason, durationMs, iterations, toolsUsed };
   const code = error && { error: error.code as AgentErrorCode };
-  callListener(() => recorder.agentCall?.({ ...labels, ...about, ...code }));
+  callListener(() => recorder.agentCall?.({ ...labels, ...fields, ...code }));
   const isUsed = usage.inputTokens + usage.outputTokens > 0;
   if (isUsed) callListener(() => recorder.tokenUsage?.(usage, labels));
   if (reason !== 'rejected') return;

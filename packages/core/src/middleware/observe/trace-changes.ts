@@ -32,7 +32,7 @@ type Compare = (
   after: unknown,
   toolUseId?: string,
 ) => void;
-type Handle = (...given: readonly unknown[]) => unknown;
+type Handle = (...args: readonly unknown[]) => unknown;
 
 /** Wrappers that get a value and return one. */
 const wrappers = [

@@ -138,8 +138,8 @@ export function promptVariables(options: PromptVariablesOptions): Middleware {
     wrapRequest: (next) => async (draft, context) => {
       const { rendered } = stateOf(context);
       if (!rendered) return next(draft);
-      const given = renderAgain(rendered, draft, draft.options, context);
-      const request = await next(given);
+      const renderedDraft = renderAgain(rendered, draft, draft.options, context);
+      const request = await next(renderedDraft);
       // Hooks may have changed the tools.
       return isNext(request) ? request : renderAgain(rendered, request, request, context);
     },
@@ -170,8 +170,9 @@ function promptRenderer(options: PromptVariablesOptions) {
     const { systemPrompt: whole, agentPrompt, toolContext, options: run, toolSchemas } = context;
     if (!whole || context.stopped) return undefined;
     const own = toolContext.get(token);
-    const asked = typeof variables === 'function' ? variables(callOf(context, input)) : variables;
-    const values = await abortable(Promise.resolve(asked), context.stopSignal);
+    const pendingValues =
+      typeof variables === 'function' ? variables(callOf(context, input)) : variables;
+    const values = await abortable(Promise.resolve(pendingValues), context.stopSignal);
     checkFields('The result of `variables`', values, '', 'INVALID_INPUT');
     if (own !== undefined) checkFields("The call's own prompt variables", own, '', 'INVALID_INPUT');
     // Text that other middleware added after the agent's own prompt is not a template. An example

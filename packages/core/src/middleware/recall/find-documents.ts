@@ -130,13 +130,18 @@ function readDocuments(
  */
 function readDocument(where: string, item: unknown, maxLength: number): RetrievedDocument {
   const fields = Object.entries(Object(item) as object);
-  const given = Object.fromEntries(fields.filter(([, value]) => value !== null && value !== ''));
-  checkFields(where, given, 'content:string id,source:string|? score:number|?');
-  const { id, content, source, score, metadata } = given as unknown as RetrievedDocument;
+  const presentFields = Object.fromEntries(
+    fields.filter(([, value]) => value !== null && value !== ''),
+  );
+  checkFields(where, presentFields, 'content:string id,source:string|? score:number|?');
+  const { id, content, source, score, metadata } = presentFields as unknown as RetrievedDocument;
   const start = content.trim().slice(0, maxLength);
   if (!start) throw misconfigured(`${where}: content is blank.`);
-  const known = omitUndefined({ id, source, score });
-  return { ...known, ...(isObjectOrArray(metadata) && { metadata }), content: start };
+  return {
+    ...omitUndefined({ id, source, score }),
+    ...(isObjectOrArray(metadata) && { metadata }),
+    content: start,
+  };
 }
 
 /**

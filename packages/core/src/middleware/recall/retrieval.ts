@@ -92,9 +92,9 @@ function searchTool(options: RetrievalOptions, report: Report): Tool {
     timeoutMs: longestTimeout,
     replay: 'safe',
     async execute(input, { sessionId, signal, messages, get }) {
-      const asked = textIn(input, 'query');
+      const queryText = textIn(input, 'query');
       const call = { sessionId, signal, messages, get };
-      const searching = findDocuments(options, call, () => asked, report);
+      const searching = findDocuments(options, call, () => queryText, report);
       const found = await searching.catch((cause: unknown) => {
         if (!signal.aborted) report(cause);
         // Throws an error without a code, because some error codes of a retriever would end the

@@ -116,8 +116,8 @@ function cachedStream(
     let reply: ModelDelta[] = [];
     let isOther = false;
     yield* watchReply(model, request, context, {
-      asks(asked) {
-        isOther = provider !== asked.provider || modelId !== asked.modelId;
+      asks(answeringModel) {
+        isOther = provider !== answeringModel.provider || modelId !== answeringModel.modelId;
       },
       add(deltas) {
         const reset = deltas.findLastIndex(({ type }) => type === 'reset');

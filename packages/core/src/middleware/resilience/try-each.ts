@@ -45,8 +45,8 @@ export async function* tryEach(
         const last = deltas.at(-1)!;
         if (last.type === 'finish') ({ usage } = last);
         const total = last.type === 'finish' && spent && sum(spent, usage);
-        const told = total ? [...deltas.slice(0, -1), { ...last, usage: total }] : deltas;
-        yield stale ? [{ type: 'reset', reason }, ...told] : told;
+        const batch = total ? [...deltas.slice(0, -1), { ...last, usage: total }] : deltas;
+        yield stale ? [{ type: 'reset', reason }, ...batch] : batch;
         stale = false;
         hasBegun = true;
       }

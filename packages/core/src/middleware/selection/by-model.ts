@@ -79,9 +79,9 @@ function namesIn(reply: string, tools: readonly ToolSchema[]): readonly string[]
   const bad = (what: string): AgentError => new AgentError('MODEL_BAD_RESPONSE', what);
   if (!Array.isArray(list)) throw bad('The model returned no list of tools.');
   const names = [...new Set<string>(list)];
-  const known = names.filter((name) => tools.some((tool) => tool.name === name));
-  if (list.length && !known.length) throw bad('The model named only unknown tools.');
-  return known;
+  const knownNames = names.filter((name) => tools.some((tool) => tool.name === name));
+  if (list.length && !knownNames.length) throw bad('The model named only unknown tools.');
+  return knownNames;
 }
 
 const optionFields =

@@ -75,8 +75,8 @@ function countTerms(
   add(name, nameWeight);
   add(description, 1);
   for (const [key, property] of Object.entries(Object(parameters['properties']) as JsonObject)) {
-    const about = isObjectOrArray(property) ? property['description'] : '';
-    add(typeof about === 'string' ? `${key} ${about}` : key, 1);
+    const detail = isObjectOrArray(property) ? property['description'] : '';
+    add(typeof detail === 'string' ? `${key} ${detail}` : key, 1);
   }
   return counts;
 }

@@ -156,8 +156,8 @@ async function chooseTools(
     }
   }
   const { toolChoice } = context.options.generate;
-  const wanted = typeof toolChoice === 'object' ? [toolChoice.name] : [];
-  const best = new Set([...wanted, ...always.map(({ name }) => name), ...chosen]);
+  const requiredNames = typeof toolChoice === 'object' ? [toolChoice.name] : [];
+  const best = new Set([...requiredNames, ...always.map(({ name }) => name), ...chosen]);
   const names = [...best].slice(0, maxTools);
   selection.key = key;
   const inOrder = [...always, ...others].map(({ name }) => name);

@@ -152,10 +152,10 @@ function parseState(value: unknown): AgentState {
     checkFields('The saved state', copy, fields, 'INVALID_STATE');
   check('');
   const state = copy as AgentState;
-  const given: unknown = state.version;
-  if (given !== version) {
-    const shown = isObjectOrArray(given) ? 'an object' : String(given);
-    throw stateError(`its version is ${shown}, not ${version}`);
+  const stateVersion: unknown = state.version;
+  if (stateVersion !== version) {
+    const versionText = isObjectOrArray(stateVersion) ? 'an object' : String(stateVersion);
+    throw stateError(`its version is ${versionText}, not ${version}`);
   }
   const messages = attempt(() => parseMessages(state.messages));
   check('interrupted:boolean calls,state:object');

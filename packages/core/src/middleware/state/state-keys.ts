@@ -201,8 +201,8 @@ function sessionState<K extends StateKeys>(keys: K, values: () => Values): Sessi
         void Object.assign(own, ...changes.map((change) => change(own)));
       updateValues(values(), apply, Object.keys(updates));
     },
-    reset(given, value) {
-      const name = given as string;
+    reset(keyName, value) {
+      const name = keyName as string;
       const key = keyOf(keys, name);
       const next = value === undefined ? undefined : toJson(name, value);
       if (next !== undefined && !key.is(next))

@@ -122,7 +122,7 @@ export class CallScanner {
       return true;
     }
     const name = fence.replace(/^`+\s*/, '').toLowerCase();
-    if (callFence.test(fence) || fenceNames.some((known) => known.startsWith(name)))
+    if (callFence.test(fence) || fenceNames.some((fenceName) => fenceName.startsWith(name)))
       return this.#withholdFence(fence);
     this.#openFence = 'code';
     return this.#giveUp();
@@ -175,7 +175,7 @@ export class CallScanner {
     if (this.#last !== '{' || this.#depth !== this.#keyDepth || this.#isLikely) return false;
     const key = (this.#json + c).replace(/^\[?\s*\{\s*/, '');
     const name = key.replace(/^['‘“`]/, '');
-    if (!bareKey.test(key) && !keys.some((known) => known.startsWith(name))) return false;
+    if (!bareKey.test(key) && !keys.some((callKey) => callKey.startsWith(name))) return false;
     this.#isBare = true;
     this.#json += c;
     if (c === ':')

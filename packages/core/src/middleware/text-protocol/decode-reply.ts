@@ -48,8 +48,8 @@ export async function* decodeReply(
   const last = reply.end();
   if (last.length) yield last;
   const { text, thinking, finish = { type: 'finish' as const, reason: 'stop' } } = reply;
-  const about = { thinking, finishReason: finish.reason, parallel, signal };
-  const context = replyContext(request, about);
+  const fields = { thinking, finishReason: finish.reason, parallel, signal };
+  const context = replyContext(request, fields);
   try {
     const meaning = await abortable(meaningOf(reply, context, parse, request.isFinal), signal);
     const metadata = { ...finish.metadata, ...aboutReply(text, meaning) };
@@ -98,7 +98,9 @@ async function parsedReply(
 ): Promise<ParsedReply> {
   if (parse === parseToolCalls) return reply.parsed(context);
   const { text } = reply;
-  const parsed = checked(await parse(text, context, (given) => parseToolCalls(given, context)));
+  const parsed = checked(
+    await parse(text, context, (textPart) => parseToolCalls(textPart, context)),
+  );
   // A custom parser may return an empty list of tool calls. The reply is then an answer.
   return parsed.type === 'calls' && !parsed.calls.length
     ? { type: 'answer', text: parsed.text ?? text }

@@ -57,8 +57,8 @@ export class ReplyReader {
    * Reads more of the reply. Returns its words and its thinking as deltas. `reset`: all text so far
    * was thinking, which follows.
    */
-  push(given: string): readonly ModelDelta[] {
-    const text = this.#tag + given;
+  push(chunk: string): readonly ModelDelta[] {
+    const text = this.#tag + chunk;
     this.#tag = '';
     for (let index = 0; index < text.length;) {
       const found = text.indexOf('<', index);

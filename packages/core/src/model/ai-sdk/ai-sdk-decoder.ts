@@ -131,9 +131,9 @@ export class AiSdkDecoder {
 
   #showSources(): void {
     if (!this.#sources.length) return;
-    const shown = { delta: '', providerMetadata: { sources: this.#sources } };
+    const fields = { delta: '', providerMetadata: { sources: this.#sources } };
     const block = this.#lastText ?? { type: 'thinking', id: 'sources' };
-    this.#sink.push({ ...block, ...shown });
+    this.#sink.push({ ...block, ...fields });
   }
 
   #open(id: string, name: string): ModelDelta & { readonly type: 'tool-input' } {

@@ -51,8 +51,8 @@ export async function httpRequest(
 ): Promise<Omit<HttpRequest, 'url' | 'body'>> {
   const { apiKey, baseURL, fetch, headers } = options;
   try {
-    const given = typeof apiKey === 'function' ? apiKey() : apiKey;
-    const key = (await given)?.trim();
+    const pendingKey = typeof apiKey === 'function' ? apiKey() : apiKey;
+    const key = (await pendingKey)?.trim();
     if (key && !/^[!-~]+$/.test(key))
       throw misconfigured('The API key has characters that cannot be sent.');
     const isOwnServer = baseURL === undefined && !fetch;

@@ -137,8 +137,8 @@ function toSafeError(error: unknown, request: HttpRequest, advice: string): Agen
   const clean = (text: string): string => withoutSecrets(text, request);
   if (AgentError.is(error)) {
     const { code, message, retryable, details } = error;
-    const shown = details && (JSON.parse(clean(JSON.stringify(details))) as JsonObject);
-    return new AgentError(code, clean(message), { retryable, details: shown });
+    const cleanDetails = details && (JSON.parse(clean(JSON.stringify(details))) as JsonObject);
+    return new AgentError(code, clean(message), { retryable, details: cleanDetails });
   }
   const reason = (Object(error) as Error).cause ?? error;
   const failure = new AgentError(

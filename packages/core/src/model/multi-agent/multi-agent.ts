@@ -84,8 +84,8 @@ function history(group: readonly Msg[], header: readonly string[], withNames: bo
   let lines: string[] = [];
   const endBlock = (end: readonly string[]): void => {
     // Reads the lines together, because a tag may begin in one text and end in the next one.
-    const said = lines.length ? [withoutHistory(lines.join('\n'))] : [];
-    const text = [...start, ...said, ...end].join('\n');
+    const middle = lines.length ? [withoutHistory(lines.join('\n'))] : [];
+    const text = [...start, ...middle, ...end].join('\n');
     if (text) content.push({ type: 'text', text });
     start = [];
     lines = [];

@@ -43,8 +43,8 @@ export type Callers = ReadonlyMap<string, JsonValue>;
 export function callersIn(messages: readonly Msg[], { origin }: InputFormat): Callers {
   const callers = new Map<string, JsonValue>();
   for (const block of messages.flatMap(toolUsesOf)) {
-    const kept = keptItem(block);
-    const caller = kept.origin === origin ? kept.item?.['caller'] : undefined;
+    const { item, origin: itemOrigin } = keptItem(block);
+    const caller = itemOrigin === origin ? item?.['caller'] : undefined;
     if (caller != null) callers.set(block.id, caller);
   }
   return callers;

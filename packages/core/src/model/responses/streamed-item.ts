@@ -87,9 +87,9 @@ export class StreamedItem {
   canBe(item: WireItem): boolean {
     if (!this.call) return this.fits(item);
     const whole = argumentText(item.arguments);
-    const known = this.call.arguments;
+    const argumentsSoFar = this.call.arguments;
     if (!this.closed && this.fits(item)) return true;
-    const isSame = this.closed ? whole === known : whole.startsWith(known);
+    const isSame = this.closed ? whole === argumentsSoFar : whole.startsWith(argumentsSoFar);
     return isSame && this.fits({ ...item, call_id: null });
   }
 
@@ -153,8 +153,8 @@ export class StreamedItem {
   /** Adds the missing texts of a kind. Events without an index belong to one text. */
   #completeAll(kind: PartKind, parts: WireItem['content']): void {
     const whole = (parts ?? []).map((part) => part?.text ?? part?.refusal ?? '');
-    const known = this.#parts.filter((part) => part.kind === kind).map(({ text }) => text);
-    if (whole.join('') === known.join('')) return;
+    const textsSoFar = this.#parts.filter((part) => part.kind === kind).map(({ text }) => text);
+    if (whole.join('') === textsSoFar.join('')) return;
     whole.forEach((text, index) => this.completeText(kind, index, text));
   }
 
@@ -238,8 +238,8 @@ export class StreamedItem {
 
   #part(kind: PartKind, index: number): StreamedPart {
     const id = `${kind}-${this.#index}-${index}`;
-    const known = this.#parts.find((part) => part.id === id);
-    if (known) return known;
+    const existing = this.#parts.find((part) => part.id === id);
+    if (existing) return existing;
     const part: StreamedPart = { kind, index, id, text: '', annotations: [] };
     this.#parts.push(part);
     return part;

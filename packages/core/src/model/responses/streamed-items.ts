@@ -76,8 +76,8 @@ export class StreamedItems {
   listed(output: readonly WireItem[]): readonly (StreamedItem | undefined)[] {
     const isLonger = output.length > this.all.length;
     return output.map((item, index) => {
-      const known = this.#named(item) ?? this.#at(index, (open) => open.canBe(item));
-      const open = known ?? (isLonger ? this.#create(item, index) : undefined);
+      const match = this.#named(item) ?? this.#at(index, (open) => open.canBe(item));
+      const open = match ?? (isLonger ? this.#create(item, index) : undefined);
       return open && this.#noteIds(open, item);
     });
   }
@@ -86,8 +86,8 @@ export class StreamedItems {
   #named(item: WireItem): StreamedItem | undefined {
     const { type, id, call_id: callId } = item;
     const call = callId ? this.#byCall.get(`${type} ${callId}`) : undefined;
-    const known = call ?? (id ? this.#byId.get(`${type} ${id}`) : undefined);
-    return known?.fits(item) ? known : undefined;
+    const candidate = call ?? (id ? this.#byId.get(`${type} ${id}`) : undefined);
+    return candidate?.fits(item) ? candidate : undefined;
   }
 
   /** Returns the newest item that passes the test, at a place or in the whole reply. */
@@ -101,8 +101,8 @@ export class StreamedItems {
     const index = isFree ? place : this.#next;
     const call =
       item.type === 'function_call' ? new StreamedCall(this.#calls++, this.#emit) : undefined;
-    const about = { index, origin: this.#origin, type: item.type, call };
-    const open = new StreamedItem(about, this.#emit);
+    const fields = { index, origin: this.#origin, type: item.type, call };
+    const open = new StreamedItem(fields, this.#emit);
     this.all.push(open);
     this.#indexes.add(index);
     this.#next = Math.max(this.#next, index + 1);

@@ -119,8 +119,9 @@ class Encoder implements UiMessageEncoder {
         messageMetadata: { runId, sessionId },
       });
     }
-    const seen = events && toTimelineEvent(event);
-    if (seen) this.#chunks.push({ type: 'data-isoloop-event', data: seen, transient: true });
+    const timelineEvent = events && toTimelineEvent(event);
+    if (timelineEvent)
+      this.#chunks.push({ type: 'data-isoloop-event', data: timelineEvent, transient: true });
     // The output of an agent that runs as a tool is for the calling agent, not for the reader.
     if (isOwn) this.#show(event);
   }

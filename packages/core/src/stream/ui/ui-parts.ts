@@ -49,8 +49,8 @@ export function hostedOutcome(hostedTool: HostedTool): UiOutcome | undefined {
 /** Returns how a tool call ended that nobody denied. */
 export function resultOutcome({ state, output, providerMetadata }: ToolResult): UiOutcome {
   if (state !== 'success') return { state: 'output-error', errorText: outputText(output) };
-  const shown = { state: 'output-available', output: output as JsonValue } as const;
-  return providerMetadata?.['json'] ? { ...shown, toolMetadata: { json: true } } : shown;
+  const outputPart = { state: 'output-available', output: output as JsonValue } as const;
+  return providerMetadata?.['json'] ? { ...outputPart, toolMetadata: { json: true } } : outputPart;
 }
 
 /** Returns the chunk for the end of a tool call. */

@@ -7,8 +7,8 @@ type Fields = Readonly<Record<string, unknown>>;
 interface Transport {
   readonly resumeStreamIsReplay?: boolean | undefined;
   readonly close?: (() => void) | undefined;
-  sendMessages(...given: never[]): Promise<ReadableStream<unknown>>;
-  reconnectToStream(...given: never[]): Promise<ReadableStream<unknown> | null>;
+  sendMessages(...args: never[]): Promise<ReadableStream<unknown>>;
+  reconnectToStream(...args: never[]): Promise<ReadableStream<unknown> | null>;
 }
 
 /**
@@ -28,11 +28,11 @@ export function typedTransport<T extends Transport>(
   const typed: Transport = {
     ...(resumeStreamIsReplay !== undefined && { resumeStreamIsReplay }),
     ...(close && { close: () => close.call(transport) }),
-    async sendMessages(...given) {
-      return typedChunks(await transport.sendMessages(...given));
+    async sendMessages(...args) {
+      return typedChunks(await transport.sendMessages(...args));
     },
-    async reconnectToStream(...given) {
-      const stream = await transport.reconnectToStream(...given);
+    async reconnectToStream(...args) {
+      const stream = await transport.reconnectToStream(...args);
       return stream && typedChunks(stream);
     },
   };

@@ -46,8 +46,8 @@ export interface InjectionGuardOptions extends InputGuardOptions {
  */
 export function injectionGuard(options: InjectionGuardOptions = {}): InputGuard {
   checkOptions('injectionGuard()', options, `patterns:array|? ${inputGuardFields}`);
-  const { patterns: given = injectionPatterns(), name = 'injectionGuard' } = options;
-  const patterns = given.map(toPattern);
+  const { patterns: patternList = injectionPatterns(), name = 'injectionGuard' } = options;
+  const patterns = patternList.map(toPattern);
   const check = (input: readonly Msg[]): readonly Msg[] | Rejection => {
     const raw = textWithUrls(input);
     const readings = hasTags(raw) ? [raw, withReadTags(raw), tagsOnly(raw)] : [raw];

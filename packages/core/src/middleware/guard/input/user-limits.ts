@@ -89,7 +89,7 @@ export interface SpendCapOptions extends CounterOptions {
 interface Unreported {
   readonly request: ModelRequest;
   /** Text that the model has written so far. */
-  said: string;
+  replyText: string;
 }
 
 /**
@@ -133,18 +133,18 @@ export function spendCap(options: SpendCapOptions): Middleware {
         return await next(input);
       } finally {
         let { usage } = context;
-        for (const { request, said } of unreportedIn(context))
-          if (said) usage = addUsage(usage, estimateUsage(request, said, profile));
+        for (const { request, replyText } of unreportedIn(context))
+          if (replyText) usage = addUsage(usage, estimateUsage(request, replyText, profile));
         await spend(usage, context).catch((error: unknown) => report(error, name));
       }
     },
     wrapModel: (next) =>
       withStream(next, async function* (request, context) {
-        const entry = { request, said: '' };
+        const entry = { request, replyText: '' };
         const requests = context.run && unreportedIn(context.run);
         requests?.add(entry);
         for await (const batch of next.stream(request, context)) {
-          entry.said += deltasText(batch);
+          entry.replyText += deltasText(batch);
           if (batch.some((delta) => delta.type === 'finish' && delta.usage))
             requests?.delete(entry);
           yield batch;

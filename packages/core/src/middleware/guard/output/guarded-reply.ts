@@ -117,8 +117,8 @@ export class GuardedReply {
       // Reviews the values of tool calls, then the text of the reply.
       for (const value of rule.review ? [...values, undefined] : []) {
         const text = value ? value.final : this.#text();
-        const about = value ? aboutValue : this.#aboutText();
-        const review = await rule.review!(text, { ...about, retries, run });
+        const replyFields = value ? aboutValue : this.#aboutText();
+        const review = await rule.review!(text, { ...replyFields, retries, run });
         if ('retry' in review) {
           onAction({ rule: rule.name, action: 'retried' });
           return { deltas: [], text, question: review.retry };
@@ -209,9 +209,9 @@ export class GuardedReply {
    * Cuts the text at `releaseAtMost`. After the cut, no more text is released until the reply ends.
    */
   #withinLimit(passed: string): string {
-    const left = this.#releaseAtMost - this.#released;
-    if (passed.length <= left) return passed;
-    const some = startOf(passed, left);
+    const remaining = this.#releaseAtMost - this.#released;
+    if (passed.length <= remaining) return passed;
+    const some = startOf(passed, remaining);
     this.#released = Infinity;
     return some;
   }
@@ -234,7 +234,7 @@ export class GuardedReply {
     const values = [...this.#values.values()].flatMap((value) => value.release());
     if (this.#texts.every(({ released, final }) => final.startsWith(released)))
       return [...this.#texts.flatMap((text) => restOf(text, text.released.length)), ...values];
-    const again = this.#kept.flatMap((kept) => ('windows' in kept ? restOf(kept, 0) : [kept]));
+    const again = this.#kept.flatMap((piece) => ('windows' in piece ? restOf(piece, 0) : [piece]));
     return [guardReset, ...again, ...values];
   }
 }

@@ -82,8 +82,8 @@ export function replaceFindings(text: string, findings: readonly Finding[]): str
   if (!findings.length) return text;
   const pieces: string[] = [];
   let from = 0;
-  for (const { start, end, ...said } of findings) {
-    pieces.push(text.slice(from, start), 'replacement' in said ? said.replacement : '');
+  for (const { start, end, ...rest } of findings) {
+    pieces.push(text.slice(from, start), 'replacement' in rest ? rest.replacement : '');
     from = end;
   }
   return pieces.join('') + text.slice(from);
@@ -182,9 +182,10 @@ export function regexRule(
   options: RegexRuleOptions,
 ): OutputRule & Required<Pick<OutputRule, 'find'>> {
   checkOptions('regexRule()', options, 'pattern action:mask|reject|? replacement,name:string|?');
-  const { pattern: given, action = 'mask', replacement = '***', name = 'regexRule' } = options;
-  if (!(given instanceof RegExp)) throw misconfigured('regexRule(): pattern must be a RegExp.');
-  const pattern = new RegExp(given.source, `${given.flags.replace(/[gy]/g, '')}g`);
+  const { pattern: ownPattern, action = 'mask', replacement = '***', name = 'regexRule' } = options;
+  if (!(ownPattern instanceof RegExp))
+    throw misconfigured('regexRule(): pattern must be a RegExp.');
+  const pattern = new RegExp(ownPattern.source, `${ownPattern.flags.replace(/[gy]/g, '')}g`);
   return {
     name,
     *find(text): Generator<Finding> {

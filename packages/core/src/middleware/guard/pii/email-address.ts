@@ -183,6 +183,6 @@ function openHiddenAddress(text: string): number {
     if (incompleteDomain.test(tail.slice(index + sign.length)))
       return from + index - localPartLength(text, from + index);
   }
-  const begun = text.length - incompleteAt.exec(tail)![0].length;
-  return begun - runLength(text, begun, spacedLocal);
+  const start = text.length - incompleteAt.exec(tail)![0].length;
+  return start - runLength(text, start, spacedLocal);
 }

@@ -40,9 +40,9 @@ export function ibanLength(match: string): number {
   const country = ibanLengths.indexOf(match.slice(0, 2).toUpperCase());
   if (country < 0) return 0;
   let end = 0;
-  for (let left = Number(ibanLengths.slice(country + 2, country + 4)); left; end++) {
+  for (let remaining = Number(ibanLengths.slice(country + 2, country + 4)); remaining; end++) {
     if (end === match.length) return 0;
-    if (!/[ -]/.test(match[end]!)) left -= 1;
+    if (!/[ -]/.test(match[end]!)) remaining -= 1;
   }
   if (/^[a-z\d]/i.test(match.slice(end))) return 0;
   // The check digits count last, and a letter counts as two digits: A is 10 (mod 97).

@@ -161,8 +161,8 @@ function replacementOf(
     return `[${label}:${hash(kind + value.toLowerCase().replace(ungrouped(kind), ''))}]`;
   if (kind === 'email') return `${[...value][0]}***${value.slice(value.indexOf('@'))}`;
   if (kind === 'ip') return value.replace(/[\da-f]+/gi, (group, at: number) => (at ? '*' : group));
-  const shown = value.search(/(?:[a-z\d][^a-z\d]*){4}$/i);
-  return value.slice(0, shown).replace(/[a-z\d]/gi, '*') + value.slice(shown);
+  const visibleFrom = value.search(/(?:[a-z\d][^a-z\d]*){4}$/i);
+  return value.slice(0, visibleFrom).replace(/[a-z\d]/gi, '*') + value.slice(visibleFrom);
 }
 
 /** Returns the characters that only group a value, so that equal values have equal hashes. */
