@@ -62,10 +62,8 @@ function checkLimits(limits: EdgeLimits): void {
 function checkOrigins(origins: readonly string[] = []): void {
   for (const origin of origins as readonly unknown[]) {
     if (typeof origin === 'string' && isOrigin(origin)) continue;
-    const given = JSON.stringify(origin);
-    throw wrong(
-      `cors has ${given}; list each origin without a path, such as "https://example.com"`,
-    );
+    const text = JSON.stringify(origin);
+    throw wrong(`cors has ${text}; list each origin without a path, such as "https://example.com"`);
   }
 }
 

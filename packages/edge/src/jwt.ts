@@ -117,7 +117,7 @@ export function jwt<Env extends object = object>(
     // Over plain http, an attacker on the network could replace the keys.
     if (!url || (url.protocol !== 'https:' && !isLocalHost(url.hostname)))
       throw new AgentError('CONFIGURATION', 'jwt(): `jwksUrl` must be https.');
-    keys ??= issuerKeys({ url, send: (...given) => send(...given), timeoutMs, keepMs });
+    keys ??= issuerKeys({ url, send: (...args) => send(...args), timeoutMs, keepMs });
     return (await jwtVerify(token, keys, { ...checks, algorithms: [...algorithms] })).payload;
   };
 

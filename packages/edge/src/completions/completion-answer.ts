@@ -31,8 +31,8 @@ export function wholeAnswer(
   format: OpenAiFormat,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  const waits = waitsHere(result);
-  if (waits) throw waits;
+  const waitError = waitErrorOf(result);
+  if (waitError) throw waitError;
   const body =
     format.kind === 'completion'
       ? toChatCompletion(result, format.completion)
@@ -64,15 +64,15 @@ function namedEvent(chunk: { readonly type?: string }): string {
 /** Replaces the end of a run that waits for decisions that the client cannot give by an error. */
 function withWaitError(event: AgentEvent): AgentEvent {
   if (event.type !== 'run-end' || event.agentPath.length > 1) return event;
-  const waits = waitsHere(event.result);
-  return waits ? { ...event, type: 'error', error: waits.toJSON() } : event;
+  const waitError = waitErrorOf(event.result);
+  return waitError ? { ...event, type: 'error', error: waitError.toJSON() } : event;
 }
 
 /**
  * Returns an error if the run waits only for decisions that a client of this API cannot give, such
  * as approvals.
  */
-function waitsHere({ pending }: AgentResult): AgentError | undefined {
+function waitErrorOf({ pending }: AgentResult): AgentError | undefined {
   if (!pending.length || pending.some(({ kind }) => kind === 'external')) return undefined;
   const names = [...new Set(pending.map(({ name }) => name))].join(', ');
   return new AgentError(

@@ -44,28 +44,28 @@ export function readCall(
   const { systemMessages } = settings;
   const { jsonSchema } = own;
   const api: OpenAiApi = body['api'] === 'responses' ? 'responses' : 'completions';
-  const readDeclared = (from: RequestBody): Declared => ({
+  const readDeclarations = (from: RequestBody): Declarations => ({
     tools: readClientTools(from, api),
     format: readResponseFormat(from, api, jsonSchema),
   });
-  let declared = readDeclared(body);
-  const { tools, format } = declared;
-  const given = readInstructions(body);
-  const instructions = systemMessages === 'keep' ? given : withoutSystem(given);
+  let declarations = readDeclarations(body);
+  const { tools, format } = declarations;
+  const messages = readInstructions(body);
+  const instructions = systemMessages === 'keep' ? messages : withoutSystem(messages);
   const names = tools.tools.map(({ name }) => name);
   const take = (guarded: JsonValue): void => {
-    declared = readDeclared({ ...body, ...(guarded as JsonObject) });
+    declarations = readDeclarations({ ...body, ...(guarded as JsonObject) });
   };
   const output = [
-    ...(names.length ? [clientTools(() => declared.tools)] : []),
-    ...(format ? clientJsonMode(() => declared.format?.schema) : []),
+    ...(names.length ? [clientTools(() => declarations.tools)] : []),
+    ...(format ? clientJsonMode(() => declarations.format?.schema) : []),
   ];
   return {
     options: {
       ...readSettings(body, settings, own),
       ...(instructions.length && { instructions }),
       // The guards check the declarations before the output mode begins, and may change them.
-      ...(output.length && { clientTexts: [jsonClientText(declarations(body), take)], output }),
+      ...(output.length && { clientTexts: [jsonClientText(declaredFields(body), take)], output }),
     },
     wholeText: format !== undefined,
     isExternal: (name) => names.includes(name),
@@ -74,15 +74,14 @@ export function readCall(
 }
 
 /** What a request declares for its answer. */
-interface Declared {
+interface Declarations {
   readonly tools: ClientTools;
   readonly format: ResponseFormat | undefined;
 }
 
 /** Returns the fields whose names, descriptions and schemas the model reads. */
-function declarations({ tools, response_format: format, text }: RequestBody): JsonValue {
-  const declared = { tools, response_format: format, text };
-  return JSON.parse(JSON.stringify(declared)) as JsonValue;
+function declaredFields({ tools, response_format: format, text }: RequestBody): JsonValue {
+  return JSON.parse(JSON.stringify({ tools, response_format: format, text })) as JsonValue;
 }
 
 /** Returns the instructions of a Responses API request, which hold only for its response. */

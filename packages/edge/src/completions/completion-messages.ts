@@ -51,18 +51,18 @@ export function checkConversation(
   { tools }: ReActAgent,
   paramOf: ParamOf = messageParam,
 ): void {
-  const open = new Set<string>();
-  const seen = new Set<string>();
+  const openIds = new Set<string>();
+  const earlierIds = new Set<string>();
   for (const [index, message] of messages.entries()) {
     const param = (): string => paramOf(index);
-    if (message.role !== 'tool' && open.size)
-      throw invalidField(param(), `comes before the results of the tool calls ${list(open)}`);
+    if (message.role !== 'tool' && openIds.size)
+      throw invalidField(param(), `comes before the results of the tool calls ${list(openIds)}`);
     for (const { toolUseId } of toolResultsOf(message)) {
-      if (!open.delete(toolUseId))
+      if (!openIds.delete(toolUseId))
         throw invalidField(param(), 'answers no tool call of the message before it');
     }
     for (const { id, name } of toolUsesOf(message)) {
-      if (seen.has(id))
+      if (earlierIds.has(id))
         throw invalidField(
           param(),
           `has a tool call with an id that was there before: ${JSON.stringify(id)}`,
@@ -73,14 +73,14 @@ export function checkConversation(
           `has a call of ${JSON.stringify(name)}, a tool that only the agent calls`,
         );
       }
-      seen.add(id);
-      open.add(id);
+      earlierIds.add(id);
+      openIds.add(id);
     }
   }
-  if (open.size)
+  if (openIds.size)
     throw invalidField(
       paramOf(messages.length - 1),
-      `leaves tool calls without results: ${list(open)}`,
+      `leaves tool calls without results: ${list(openIds)}`,
     );
   if (messages.at(-1)?.role === 'assistant')
     throw invalidField(

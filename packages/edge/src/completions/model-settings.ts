@@ -43,7 +43,7 @@ export function readSettings(
   { limits }: Pick<HandlerSettings, 'limits'>,
   { clientSettings: permitted }: Pick<OpenAiSettings, 'clientSettings'>,
 ): GenerateOptions {
-  const read: { -readonly [K in ClientSetting]?: GenerateOptions[K] } = {};
+  const options: { -readonly [K in ClientSetting]?: GenerateOptions[K] } = {};
   const permits = (name: ClientSetting, field: string, isNeutral = false): boolean => {
     if (permitted.includes(name)) return true;
     if (isNeutral) return false;
@@ -55,22 +55,24 @@ export function readSettings(
     const field = fields.find((each) => body[each] != null);
     if (field === undefined) continue;
     const value = readNumber(body[field], field, setting);
-    if (permits(name, field, value === neutral)) read[name] = value;
+    if (permits(name, field, value === neutral)) options[name] = value;
   }
-  if (read.maxTokens !== undefined) read.maxTokens = Math.min(read.maxTokens, limits.outputTokens);
+  if (options.maxTokens !== undefined)
+    options.maxTokens = Math.min(options.maxTokens, limits.outputTokens);
   const stop: readonly unknown[] = [body['stop'] ?? []].flat();
   if (!stop.every((text) => typeof text === 'string' && text))
     throw invalidField('stop', 'must be a text or a list of texts');
-  if (stop.length && permits('stop', 'stop')) read.stop = stop as readonly string[];
-  return read as GenerateOptions;
+  if (stop.length && permits('stop', 'stop')) options.stop = stop as readonly string[];
+  return options as GenerateOptions;
 }
 
 function readNumber(
-  given: unknown,
+  value: unknown,
   field: string,
   { min, max, isWhole = false }: NumberSetting,
 ): number {
-  const value = Number(given);
-  if (value === given && value >= min && value <= max && !(isWhole && value % 1)) return value;
+  const number = Number(value);
+  const isInRange = number === value && number >= min && number <= max;
+  if (isInRange && !(isWhole && number % 1)) return number;
   throw invalidField(field, `must be a ${isWhole ? 'whole ' : ''}number from ${min} to ${max}`);
 }

@@ -68,9 +68,9 @@ const neutral: readonly string[] = [
  * changes the answer. Does not check the values of the fields that the endpoint reads.
  */
 export function checkFields(body: RequestBody, api: OpenAiApi): void {
-  const known = [...sharedFields, ...callFieldNames[api], ...otherFields[api]];
+  const readFields = [...sharedFields, ...callFieldNames[api], ...otherFields[api]];
   for (const [field, value] of Object.entries(body)) {
-    if (value == null || known.includes(field)) continue;
+    if (value == null || readFields.includes(field)) continue;
     if (neutral.includes(`${field} ${JSON.stringify(value)}`)) continue;
     const allowed = neutral.filter((each) => each.startsWith(`${field} `));
     const values = allowed.map((each) => each.slice(field.length + 1)).join(' or ');
@@ -80,8 +80,8 @@ export function checkFields(body: RequestBody, api: OpenAiApi): void {
 
 /** Returns the listed fields that the client has set. */
 export function pick(body: RequestBody, fields: readonly string[]): RequestBody {
-  const given = fields.filter((field) => body[field] != null);
-  return Object.fromEntries(given.map((field) => [field, body[field]]));
+  const setFields = fields.filter((field) => body[field] != null);
+  return Object.fromEntries(setFields.map((field) => [field, body[field]]));
 }
 
 /** Reads how the answer is streamed. Throws `INVALID_INPUT`, with the field's name. */
@@ -93,11 +93,14 @@ export function readStreaming(body: RequestBody): {
   checkType(body, 'stream', 'boolean');
   if (options != null && stream !== true)
     throw invalidField('stream_options', 'needs `stream: true`');
-  const given = readObject(options, 'stream_options', ['include_usage', 'include_obfuscation']);
-  checkType(given, 'include_usage', 'boolean', 'stream_options.');
-  if (given['include_obfuscation'])
+  const streamFields = readObject(options, 'stream_options', [
+    'include_usage',
+    'include_obfuscation',
+  ]);
+  checkType(streamFields, 'include_usage', 'boolean', 'stream_options.');
+  if (streamFields['include_obfuscation'])
     throw invalidField('stream_options.include_obfuscation', 'must be false: there is none');
-  return { stream: stream === true, includeUsage: given['include_usage'] === true };
+  return { stream: stream === true, includeUsage: streamFields['include_usage'] === true };
 }
 
 /** Throws `INVALID_INPUT` for a field of another type. `path`: path of the object, with a dot. */

@@ -31,12 +31,12 @@ export function readResponseFormat(
   const format = isChat ? body['response_format'] : fieldsOf(body['text'])['format'];
   const param = isChat ? 'response_format' : 'text.format';
   if (format == null) return undefined;
-  const { type, json_schema: named } = fieldsOf(format);
+  const { type, json_schema: jsonSchema } = fieldsOf(format);
   if (type === 'text') return undefined;
   if (type === 'json_object') return {};
   if (type !== 'json_schema')
     throw invalidField(param, 'must be of the type "text", "json_object" or "json_schema"');
-  const { name, schema } = fieldsOf(isChat ? named : format);
+  const { name, schema } = fieldsOf(isChat ? jsonSchema : format);
   const path = isChat ? `${param}.json_schema` : param;
   checkName(name, `${path}.name`);
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
@@ -46,14 +46,14 @@ export function readResponseFormat(
 }
 
 function usableSchema(
-  given: JsonObject,
+  schema: JsonObject,
   param: string,
   check?: SchemaChecker,
 ): StandardSchema | JsonObject {
   try {
-    const schema = check?.(given) ?? given;
-    readSchema(param, schema);
-    return schema;
+    const usable = check?.(schema) ?? schema;
+    readSchema(param, usable);
+    return usable;
   } catch {
     throw invalidField(param, 'is a JSON Schema that cannot be used');
   }

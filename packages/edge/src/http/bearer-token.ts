@@ -28,11 +28,12 @@ export function bearerToken<Env extends object = object>(
   tokens: (env: Env) => Awaitable<string | UserTokens>,
 ): (request: Request, env: Env) => Promise<Caller | null> {
   return async (request, env) => {
-    const given = readBearer(request);
-    if (given === undefined) return null;
-    const known = await tokens(env);
-    const users: UserTokens = typeof known === 'string' ? { token: known } : Object(known);
-    const digest = await digestOf(given);
+    const sentToken = readBearer(request);
+    if (sentToken === undefined) return null;
+    const userTokens = await tokens(env);
+    const users: UserTokens =
+      typeof userTokens === 'string' ? { token: userTokens } : Object(userTokens);
+    const digest = await digestOf(sentToken);
     let caller: Caller | null = null;
     for (const [user, list] of Object.entries(users)) {
       const all = [list].flat();
@@ -42,7 +43,7 @@ export function bearerToken<Env extends object = object>(
         if (isSame(digest, await digestOf(token))) caller ??= { user };
       }
     }
-    if (caller) addSecrets([given]);
+    if (caller) addSecrets([sentToken]);
     return caller;
   };
 }
@@ -65,8 +66,8 @@ async function digestOf(text: string): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
 }
 
-function isSame(left: Uint8Array, right: Uint8Array): boolean {
+function isSame(one: Uint8Array, other: Uint8Array): boolean {
   let difference = 0;
-  for (let index = 0; index < left.length; index++) difference |= left[index]! ^ right[index]!;
+  for (let index = 0; index < one.length; index++) difference |= one[index]! ^ other[index]!;
   return difference === 0;
 }

@@ -8,7 +8,7 @@ import type { EdgeEnv } from '../handler-options.ts';
 const maxLogged = 50;
 
 /** Headers of answers that pages may read. */
-const exposed = ['x-request-id', 'x-vercel-ai-ui-message-stream', 'retry-after'];
+const exposedHeaders = ['x-request-id', 'x-vercel-ai-ui-message-stream', 'retry-after'];
 
 /** Result of a check of a request's origin. */
 export interface OriginCheck {
@@ -28,26 +28,26 @@ export interface OriginCheck {
  * them. A preflight shows that nothing forwards them, so it needs a listed origin.
  */
 export function crossOrigin(
-  listed: readonly string[],
-  exposedToo: readonly string[],
+  listedOrigins: readonly string[],
+  moreExposedHeaders: readonly string[],
 ): (c: Context<EdgeEnv>) => OriginCheck {
-  const logged = new Set<string>();
-  const exposes = [...exposed, ...exposedToo].join(',');
+  const loggedOrigins = new Set<string>();
+  const exposes = [...exposedHeaders, ...moreExposedHeaders].join(',');
   // A cache must not give the answer for one origin to a page of another origin.
-  const vary = listed.length ? [['vary', 'origin'] as const] : [];
+  const vary = listedOrigins.length ? [['vary', 'origin'] as const] : [];
   return (c) => {
     const origin = c.req.header('origin');
     if (origin === undefined) return { headers: vary };
     const isPreflight = c.req.method === 'OPTIONS';
-    if (listed.includes(origin)) {
+    if (listedOrigins.includes(origin)) {
       const allow = [...vary, ['access-control-allow-origin', origin] as const];
       if (isPreflight) return { headers: allow, answer: preflightAnswer(c) };
       return { headers: [...allow, ['access-control-expose-headers', exposes]] };
     }
     if (!isPreflight && isOwn(origin, c.req.url)) return { headers: vary };
     const error = refusalOf(origin);
-    if (!logged.has(origin) && logged.size < maxLogged) {
-      logged.add(origin);
+    if (!loggedOrigins.has(origin) && loggedOrigins.size < maxLogged) {
+      loggedOrigins.add(origin);
       console.warn(error.message);
     }
     return { headers: vary, answer: errorResponse(error, { ...c.var, status: 403 }) };
@@ -60,11 +60,11 @@ export function isOrigin(text: string): boolean {
 }
 
 function preflightAnswer(c: Context<EdgeEnv>): Response {
-  const wanted = c.req.header('access-control-request-headers');
+  const requestedHeaders = c.req.header('access-control-request-headers');
   const headers = {
     'access-control-allow-methods': 'GET,POST,PUT,PATCH,DELETE',
     'access-control-max-age': '3600',
-    ...(wanted !== undefined && { 'access-control-allow-headers': wanted }),
+    ...(requestedHeaders !== undefined && { 'access-control-allow-headers': requestedHeaders }),
   };
   return new Response(null, { status: 204, headers });
 }

@@ -66,13 +66,11 @@ export interface ErrorResponseOptions extends Pick<RequestVariables, 'requestId'
  * Returns the response for a failed request, with an error message that a client may see. Logs the
  * error like `logError`. `endpoint` adds the headers of every response.
  */
-export function errorResponse(
-  thrown: unknown,
-  { requestId, errorFormat, headers, status: given }: ErrorResponseOptions,
-): Response {
+export function errorResponse(thrown: unknown, options: ErrorResponseOptions): Response {
+  const { requestId, errorFormat, headers } = options;
   logError(thrown, requestId);
   const error = publicError(AgentError.from(thrown).toJSON());
-  const status = given ?? publicErrors[error.code][0];
+  const status = options.status ?? publicErrors[error.code][0];
   const retryAfterMs = error.details?.['retryAfterMs'];
   const responseHeaders = {
     // OpenAI's clients retry after a 409, but a retry of this request would fail again.

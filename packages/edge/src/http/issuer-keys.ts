@@ -35,28 +35,28 @@ const pollMs = 20;
  */
 export function issuerKeys(options: IssuerKeysOptions): JWTVerifyGetKey {
   const { keepMs, timeoutMs } = options;
-  let known: { readonly keys: KeySet; readonly at: number } | undefined;
-  let failed: { readonly cause: unknown; readonly at: number } | undefined;
-  let reading: { readonly at: number } | undefined;
+  let lastKeys: { readonly keys: KeySet; readonly at: number } | undefined;
+  let lastFailure: { readonly cause: unknown; readonly at: number } | undefined;
+  let currentRead: { readonly at: number } | undefined;
 
-  /** Returns the known keys if they are younger than a time. */
+  /** Returns the last good keys if they are younger than a time. */
   const youngerThan = (ageMs: number): KeySet | undefined =>
-    known && Date.now() - known.at < ageMs ? known.keys : undefined;
+    lastKeys && Date.now() - lastKeys.at < ageMs ? lastKeys.keys : undefined;
 
   /** Returns whether a request reads the keys. A request that the runtime ended never ends its read. */
   const isReading = (): boolean =>
-    reading !== undefined && Date.now() - reading.at < timeoutMs + pollMs;
+    currentRead !== undefined && Date.now() - currentRead.at < timeoutMs + pollMs;
 
   const refresh = async (): Promise<void> => {
     const own = { at: Date.now() };
-    reading = own;
+    currentRead = own;
     try {
-      known = { keys: await readKeys(options), at: Date.now() };
-      failed = undefined;
+      lastKeys = { keys: await readKeys(options), at: Date.now() };
+      lastFailure = undefined;
     } catch (cause) {
-      failed = { cause, at: Date.now() };
+      lastFailure = { cause, at: Date.now() };
     }
-    if (reading === own) reading = undefined;
+    if (currentRead === own) currentRead = undefined;
   };
 
   /** Returns keys that are younger than `maxAgeMs`, or the last good ones during an outage. */
@@ -66,9 +66,10 @@ export function issuerKeys(options: IssuerKeysOptions): JWTVerifyGetKey {
       if (old) return old;
       await new Promise((resolve) => setTimeout(resolve, pollMs));
     }
-    if (!youngerThan(maxAgeMs) && !(failed && Date.now() - failed.at < retryMs)) await refresh();
+    const hasJustFailed = lastFailure && Date.now() - lastFailure.at < retryMs;
+    if (!youngerThan(maxAgeMs) && !hasJustFailed) await refresh();
     const keys = youngerThan(maxAgeMs) ?? old;
-    if (!keys) throw keysUnavailable(failed?.cause);
+    if (!keys) throw keysUnavailable(lastFailure?.cause);
     return keys;
   };
 
@@ -100,12 +101,11 @@ export function keysUnavailable(cause: unknown): AgentError {
 
 async function readKeys({ url, send, timeoutMs }: IssuerKeysOptions): Promise<KeySet> {
   const signal = AbortSignal.timeout(timeoutMs);
-  const reading = read(url, send, signal);
   // `send` may ignore the signal.
   const late = new Promise<never>((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error));
   });
-  const document = await Promise.race([reading, late]);
+  const document = await Promise.race([read(url, send, signal), late]);
   const keys = createLocalJWKSet(document);
   // An issuer without keys refuses everybody, so this is a failure of its server.
   if (!document.keys.some(({ kty }) => typeof kty === 'string' && kty !== 'oct'))

@@ -44,10 +44,9 @@ export function rateLimited(
 function senderOf({ headers }: Request): string {
   const address = headers.get('cf-connecting-ip') ?? '';
   if (!address.includes(':') || address.includes('.')) return address;
-  const [left = '', right = ''] = address.split('::');
-  const [before, after] = [left, right].map((part) => part.split(':').filter(Boolean));
-  const zeros = Array.from({ length: 8 - before!.length - after!.length }, () => '0');
-  return [...before!, ...zeros, ...after!].slice(0, 4).join(':');
+  const [head = [], tail = []] = address.split('::').map((part) => part.split(':').filter(Boolean));
+  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => '0');
+  return [...head, ...zeros, ...tail].slice(0, 4).join(':');
 }
 
 async function isWithin(limiter: RateLimiter, key: string): Promise<boolean> {

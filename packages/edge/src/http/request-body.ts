@@ -46,13 +46,13 @@ export function checkName(name: unknown, param: string): asserts name is string 
 }
 
 /** Returns the fields of a value. A value that is not an object has none. */
-export function fieldsOf(given: unknown): RequestBody {
-  return Object(given) as RequestBody;
+export function fieldsOf(value: unknown): RequestBody {
+  return Object(value) as RequestBody;
 }
 
 /** Throws `INVALID_INPUT` for a field with another name. `path`: path of the object, with a dot. */
-export function checkNames(given: RequestBody, names: readonly string[], path = ''): void {
-  const other = Object.keys(given).find((name) => given[name] != null && !names.includes(name));
+export function checkNames(fields: RequestBody, names: readonly string[], path = ''): void {
+  const other = Object.keys(fields).find((name) => fields[name] != null && !names.includes(name));
   if (other !== undefined)
     throw invalidField(path + other, `is not supported. Use: ${names.join(', ')}`);
 }
@@ -78,12 +78,12 @@ export function checkModel(
   owner = 'createAgentHandler',
 ): string {
   if (typeof model === 'string' && models.includes(model)) return model;
-  const known = models.map((name) => JSON.stringify(name)).join(', ');
-  if (typeof model !== 'string') throw invalidField('model', `must be one of ${known}`);
-  const asked = JSON.stringify(model.slice(0, 100));
+  const listedModels = models.map((name) => JSON.stringify(name)).join(', ');
+  if (typeof model !== 'string') throw invalidField('model', `must be one of ${listedModels}`);
+  const name = JSON.stringify(model.slice(0, 100));
   throw new AgentError(
     'NOT_FOUND',
-    `This endpoint does not list the model ${asked}. Ask for one of ${known}, or add it to the option models of ${owner}.`,
+    `This endpoint does not list the model ${name}. Ask for one of ${listedModels}, or add it to the option models of ${owner}.`,
     { details: { param: 'model' } },
   );
 }

@@ -53,12 +53,12 @@ export function toChatWire(body: RequestBody, setup: WireSetup): object {
   checkCommon(body, chatFields, setup);
   if (body['n'] != null && body['n'] !== 1) throw invalidField('n', 'must be 1');
   const { max_tokens: tokens, max_completion_tokens: completionTokens, ...rest } = body;
-  const asked = [
+  const limits = [
     tokenLimit('max_tokens', tokens),
     tokenLimit('max_completion_tokens', completionTokens),
   ];
   const cap = upstream.maxTokensField ?? maxTokensFieldOf(url);
-  return { ...rest, model: modelOf(setup), [cap]: Math.min(maxTokens, ...asked) };
+  return { ...rest, model: modelOf(setup), [cap]: Math.min(maxTokens, ...limits) };
 }
 
 /** Returns the body of a Responses API request for the model's server, which stores nothing. */
@@ -76,8 +76,14 @@ export function toResponsesWire(body: RequestBody, setup: WireSetup): object {
   };
 }
 
-function checkCommon(body: RequestBody, known: ReadonlySet<string>, { fields }: WireSetup): void {
-  const unknown = Object.keys(body).find((field) => !known.has(field) && !fields.includes(field));
+function checkCommon(
+  body: RequestBody,
+  apiFields: ReadonlySet<string>,
+  { fields }: WireSetup,
+): void {
+  const unknown = Object.keys(body).find(
+    (field) => !apiFields.has(field) && !fields.includes(field),
+  );
   if (unknown !== undefined)
     throw invalidField(unknown, 'is not a field that this endpoint forwards');
   // Tools that the model's server itself provides, such as a web search, would cost you money.

@@ -91,11 +91,9 @@ function privateIpv6(text: string): string | undefined {
 
 /** Returns the eight words of an address. */
 function wordsOf(text: string): readonly number[] {
-  const [left = '', right = ''] = text.split('::');
-  const words = (part: string): number[] =>
+  const words = (part: string): readonly number[] =>
     part ? part.split(':').map((word) => Number.parseInt(word, 16)) : [];
-  const head = words(left);
-  const tail = words(right);
+  const [head = [], tail = []] = text.split('::').map(words);
   return [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => 0), ...tail];
 }
 

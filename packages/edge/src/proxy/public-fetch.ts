@@ -40,7 +40,7 @@ const isRedirect: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
  */
 export function publicFetch(options: PublicFetchOptions = {}): typeof fetch {
   checkPublicOptions(options);
-  const { fetch: given, redirects = 5 } = options;
+  const { fetch: send, redirects = 5 } = options;
   return async (input: RequestInfo | URL, init?: RequestInit) => {
     const { url: address, redirect } =
       input instanceof Request ? input : { url: String(input), redirect: 'follow' };
@@ -51,11 +51,11 @@ export function publicFetch(options: PublicFetchOptions = {}): typeof fetch {
     const mode = init?.redirect ?? redirect;
     for (let hop = 0; ; hop++) {
       // A body can be sent only once, so a copy is kept for a redirect.
-      const again = request.body && mode === 'follow' ? request.clone() : request;
-      const response = await (given ?? fetch)(request);
+      const copy = request.body && mode === 'follow' ? request.clone() : request;
+      const response = await (send ?? fetch)(request);
       const location = locationOf(response);
       if (location === null || mode === 'manual') {
-        if (again !== request) drop(again.body);
+        if (copy !== request) drop(copy.body);
         return response;
       }
       drop(response.body);
@@ -63,7 +63,7 @@ export function publicFetch(options: PublicFetchOptions = {}): typeof fetch {
       if (hop >= redirects) throw refused(url, `redirects more than ${redirects} times`);
       if (!URL.canParse(location, url)) throw refused(url, 'redirects to an invalid address');
       url = checkAddress(new URL(location, url).href, options);
-      request = redirected(again, response.status, url);
+      request = redirected(copy, response.status, url);
     }
   };
 }

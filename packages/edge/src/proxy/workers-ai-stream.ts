@@ -91,11 +91,11 @@ function textOf(response: unknown): string {
 
 function toCall(call: OwnCall, state: State): readonly object[] {
   const name = call.function?.name ?? call.name;
-  const given = call.function?.arguments ?? call.arguments;
+  const args = call.function?.arguments ?? call.arguments;
   // An empty fragment marks the end of a tool call.
-  if (!name && !call.id && (given == null || given === '')) return [];
+  if (!name && !call.id && (args == null || args === '')) return [];
   if (name) state.calls += 1;
-  const text = given == null ? '' : textOf(given);
+  const text = args == null ? '' : textOf(args);
   const index = call.index ?? Math.max(0, state.calls - 1);
   return [
     {

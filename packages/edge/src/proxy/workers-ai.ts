@@ -87,16 +87,16 @@ function toInputs({
   tool_choice: choice,
   ...rest
 }: WireRequest): object {
-  const { function: named } = Object(choice) as { readonly function?: { readonly name?: string } };
+  const { function: chosen } = Object(choice) as { readonly function?: { readonly name?: string } };
   return {
     ...rest,
     messages: messages.map((message) =>
       message.content === null ? { ...message, content: '' } : message,
     ),
     ...(tools && {
-      tools: named ? tools.filter((tool) => tool.function?.name === named.name) : tools,
+      tools: chosen ? tools.filter((tool) => tool.function?.name === chosen.name) : tools,
     }),
-    ...(choice !== undefined && { tool_choice: named ? 'required' : choice }),
+    ...(choice !== undefined && { tool_choice: chosen ? 'required' : choice }),
   };
 }
 

@@ -133,7 +133,7 @@ class Encoder {
   readonly #beforeText = separator();
   readonly #beforeThinking = separator();
   /** Arguments that were sent so far, by the id of the tool call. */
-  readonly #told: Map<string, string> = new Map();
+  readonly #sentArguments: Map<string, string> = new Map();
 
   constructor(options: OpenAiEncoderOptions) {
     this.#options = options;
@@ -171,9 +171,9 @@ class Encoder {
   }
 
   #toolInput(toolUseId: string, name: string, delta: string): ChatCompletionChunk {
-    const before = this.#told.get(toolUseId);
-    this.#told.set(toolUseId, (before ?? '') + delta);
-    const index = [...this.#told.keys()].indexOf(toolUseId);
+    const before = this.#sentArguments.get(toolUseId);
+    this.#sentArguments.set(toolUseId, (before ?? '') + delta);
+    const index = [...this.#sentArguments.keys()].indexOf(toolUseId);
     const first = {
       index,
       id: toolUseId,
@@ -187,18 +187,18 @@ class Encoder {
 
   #end(result: AgentResult): readonly (ChatCompletionChunk | OpenAiError)[] {
     const { wholeText, includeUsage } = this.#options;
-    const told = this.#told;
+    const sent = this.#sentArguments;
     const calls = externalCalls(result);
-    if (!arePending(calls, told)) return [toOpenAiError(withdrawnCall)];
+    if (!arePending(calls, sent)) return [toOpenAiError(withdrawnCall)];
     const chunks = wholeText && result.text ? [this.#chunk({ content: result.text })] : [];
     // A model may write no arguments for a tool without parameters, but the client expects JSON.
-    for (const [toolUseId, text] of told)
+    for (const [toolUseId, text] of sent)
       if (!text.trim()) chunks.push(this.#toolInput(toolUseId, '', '{}'));
-    const rest = calls.filter((call) => !told.has(call.toolUseId)).map(toToolCall);
+    const rest = calls.filter((call) => !sent.has(call.toolUseId)).map(toToolCall);
     if (rest.length)
       chunks.push(
         this.#chunk({
-          tool_calls: rest.map((call, index) => ({ index: told.size + index, ...call })),
+          tool_calls: rest.map((call, index) => ({ index: sent.size + index, ...call })),
         }),
       );
     chunks.push(this.#chunk({}, endingWords(result).chat));

@@ -123,12 +123,12 @@ export interface ResponseOptions {
   readonly request?: ResponseRequest;
 }
 
-type Given = Pick<ResponseObject, 'status' | 'output'> & Partial<ResponseObject>;
+type ResponseFields = Pick<ResponseObject, 'status' | 'output'> & Partial<ResponseObject>;
 
 /** Creates a response with the given fields. */
 export function responseObject(
   { id, created, model, request }: ResponseOptions,
-  given: Given,
+  fields: ResponseFields,
 ): ResponseObject {
   return {
     id,
@@ -153,7 +153,7 @@ export function responseObject(
     truncation: 'disabled',
     usage: null,
     ...request,
-    ...given,
+    ...fields,
   };
 }
 

@@ -114,8 +114,8 @@ class Encoder {
   }
 
   #call(toolUseId: string, name: string): CallItem {
-    const known = this.#calls.get(toolUseId);
-    if (known) return known;
+    const sentCall = this.#calls.get(toolUseId);
+    if (sentCall) return sentCall;
     this.#endThinking();
     const emit = this.#emit.bind(this);
     const call = new CallItem(toolUseId, name, this.#newRef('function_call'), emit);

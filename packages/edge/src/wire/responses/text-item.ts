@@ -60,9 +60,11 @@ export class TextItem {
   }
 
   add(blockId: string, delta: string): void {
-    const known = this.#parts.findIndex((part) => part.blockId === blockId);
-    const index = known < 0 ? this.#parts.push({ blockId, text: '', annotations: [] }) - 1 : known;
-    if (known < 0) this.#emitPart('added', index, '');
+    let index = this.#parts.findIndex((part) => part.blockId === blockId);
+    if (index < 0) {
+      index = this.#parts.push({ blockId, text: '', annotations: [] }) - 1;
+      this.#emitPart('added', index, '');
+    }
     const part = this.#parts[index]!;
     part.text += delta;
     if (this.type === 'message') {
