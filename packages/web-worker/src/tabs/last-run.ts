@@ -1,6 +1,7 @@
 import type { AgentResult, Msg } from '@isoloop/core';
 import { isCutOff, resumptionOf, type SessionView } from '@isoloop/core/adapter';
-import { notedRun, type EarlierRun, type Journal, type NotedRun } from '../session/log/journal.ts';
+import type { ClaimableMemory } from '../session/log/claimable-memory.ts';
+import { notedRun, type EarlierRun, type NotedRun } from '../session/log/noted-run.ts';
 import type { Asker } from '../wire/protocol.ts';
 import { resultOf } from '../session/log/logged-result.ts';
 
@@ -36,15 +37,15 @@ export type LastRun = {
  * Reads the last run from the log. If the user interrupted the run but the log lacks its end,
  * writes the end.
  */
-export async function readLastRun(journal: Journal): Promise<LastRun> {
-  const view = await journal.view();
+export async function readLastRun(memory: ClaimableMemory): Promise<LastRun> {
+  const view = await memory.view();
   const { openRun, ended, messages, calls } = view;
   const { last, earlier } = notedRuns(view);
   const requestId = last?.requestId;
   if (openRun === undefined || !isCutOff(view)) {
     if (openRun !== undefined && ended === undefined)
-      await journal.flush({ runId: openRun, reason: 'interrupted', calls });
-    const result = resultOf(await journal.view(), journal.sessionVersion);
+      await memory.flush({ runId: openRun, reason: 'interrupted', calls });
+    const result = resultOf(await memory.view(), memory.sessionVersion);
     return { type: 'ended', requestId, messages, earlier, result };
   }
   return {

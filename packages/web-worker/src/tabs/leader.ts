@@ -34,7 +34,7 @@ export class Leader {
     this.#options = options;
     this.runs = runs;
     runs.onConflict = onConflict;
-    runs.onTold = (events, requestId, turn) => {
+    runs.onEvents = (events, requestId, turn) => {
       if (hasPeers())
         post({ type: 'events', leaderId: runs.id, requestId, turn, items: packEvents(events) });
     };

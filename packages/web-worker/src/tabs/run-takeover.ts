@@ -2,7 +2,8 @@ import { AgentError } from '@isoloop/core';
 import type { AgentResult, Msg } from '@isoloop/core';
 import { shownSoFar } from '../session/chat-turn.ts';
 import { endUnknown } from '../session/log/ended-runs.ts';
-import { noteRun, type Journal } from '../session/log/journal.ts';
+import type { ClaimableMemory } from '../session/log/claimable-memory.ts';
+import { noteRun } from '../session/log/noted-run.ts';
 import { leftOpen } from '../session/log/logged-result.ts';
 import type { RunReaders } from '../session/runs/run-readers.ts';
 import {
@@ -82,14 +83,14 @@ export class RunTakeover {
     // Creating the agent also reads the log. If that fails, the `runs.perform` below rejects with
     // the reason.
     if (request.again) await runs.agent().catch(() => {});
-    if (runs.cutOff === request.id) await this.#takeOver();
+    if (runs.cutOffRequestId === request.id) await this.#takeOver();
     if (this.#previousRun?.requestId === request.id) {
       const { controller, result } = this.#previousRun;
       this.#previousRun.tabId = request.tabId;
       onAbort(request.signal, () => controller.abort());
       return result;
     }
-    if (runs.ended.has(request.id)) return runs.ended.resultOf(request.id, runs.journal);
+    if (runs.ended.has(request.id)) return runs.ended.resultOf(request.id, runs.memory);
     return (request.again && this.#joined(request.task)) || runs.perform(request);
   }
 
@@ -143,17 +144,17 @@ export class RunTakeover {
     const { runs, readers, attempts } = this.#options;
     const { mirror } = readers;
     await runs.agent();
-    runs.cutOff = undefined;
-    const { journal } = runs;
-    if (!journal) return readers.forget();
-    const lastRun = await readLastRun(journal);
+    runs.cutOffRequestId = undefined;
+    const { memory } = runs;
+    if (!memory) return readers.forget();
+    const lastRun = await readLastRun(memory);
     // If the log has no data of the run that readers see, its tab requests the run again.
     if (mirror.requestId !== lastRun.requestId) readers.forget();
     const requestId = lastRun.requestId ?? crypto.randomUUID();
     runs.ended.runs = lastRun.earlier;
     if (lastRun.type === 'cut-off') {
       const mayContinue = lastRun.attempts < attempts || lastRun.hasAnswer;
-      if (mayContinue) return this.#continueRun(journal, requestId, lastRun);
+      if (mayContinue) return this.#continueRun(memory, requestId, lastRun);
       const message = `The run's tab is gone. It was continued ${lastRun.attempts} times.`;
       return this.leaveOpen(
         new AgentError('WORKER_TERMINATED', message),
@@ -171,7 +172,7 @@ export class RunTakeover {
   }
 
   #continueRun(
-    journal: Journal,
+    memory: ClaimableMemory,
     requestId: string,
     lastRun: Extract<LastRun, { readonly type: 'cut-off' }>,
   ): void {
@@ -189,7 +190,7 @@ export class RunTakeover {
       if (asker) await arrival(asker, controller.signal);
       const stream = agent.stream(undefined, options);
       const { runs: earlier } = runs.ended;
-      await noteRun(journal, { requestId, run, attempts, output, asker, earlier }, true);
+      await noteRun(memory, { requestId, run, attempts, output, asker, earlier }, true);
       if (seen.length) runs.tell(takeoverEvents(seen, lastRun.messages), requestId);
       return runs.forward(stream, {
         requestId,

@@ -1,6 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentResult } from '@isoloop/core';
-import type { EarlierRun, Journal } from './journal.ts';
+import type { ClaimableMemory } from './claimable-memory.ts';
+import type { EarlierRun } from './noted-run.ts';
 import { earlierResult } from './logged-result.ts';
 
 /** Maximum number of ended runs to keep. */
@@ -30,10 +31,10 @@ export class EndedRuns {
    * Returns the result of a run from the log. Rejects with `WORKER_TERMINATED` if the log has no
    * answer.
    */
-  async resultOf(requestId: string, journal: Journal | undefined): Promise<AgentResult> {
+  async resultOf(requestId: string, memory: ClaimableMemory | undefined): Promise<AgentResult> {
     const answer = this.runs.find((run) => run.requestId === requestId)?.answer;
-    if (answer === undefined || !journal) throw endUnknown();
-    return earlierResult(await journal.view(), answer, journal.sessionVersion);
+    if (answer === undefined || !memory) throw endUnknown();
+    return earlierResult(await memory.view(), answer, memory.sessionVersion);
   }
 }
 

@@ -35,7 +35,7 @@ test('the second of two concurrent requests to resume a run joins the run of the
     readers: new RunReaders(),
     outputs: {},
   });
-  runs.onTold = (events) => void told.push(...events.map(({ type }) => type));
+  runs.onEvents = (events) => void told.push(...events.map(({ type }) => type));
   const resume = async (id: string): Promise<readonly [AgentResult | undefined, boolean]> => {
     const { signal } = new AbortController();
     const result = await runs.perform({

@@ -2,14 +2,8 @@ import { AgentError } from '@isoloop/core';
 import type { AgentEvent, AgentResult, AgentStream, EventBatch, ReActAgent } from '@isoloop/core';
 import { isCutOff } from '@isoloop/core/adapter';
 import { EndedRuns } from '../log/ended-runs.ts';
-import {
-  claimableJournal,
-  claimedJournal,
-  notedRun,
-  noteRun,
-  type Journal,
-  type NotedRun,
-} from '../log/journal.ts';
+import { claimableMemory, claimMemory, type ClaimableMemory } from '../log/claimable-memory.ts';
+import { notedRun, noteRun, type NotedRun } from '../log/noted-run.ts';
 import { resultOf } from '../log/logged-result.ts';
 import { nextMacrotask } from '../../wire/macrotask.ts';
 import { toOutcome } from '../../wire/protocol.ts';
@@ -98,7 +92,7 @@ export class SessionRuns {
   /** Id of this leader for other tabs. A worker that leads again gets a new id. */
   readonly id: string = crypto.randomUUID();
   /** Called with the events that readers get, to send them to other tabs. */
-  onTold: ((events: EventBatch, requestId: string, turn?: ShownTurn) => void) | undefined;
+  onEvents: ((events: EventBatch, requestId: string, turn?: ShownTurn) => void) | undefined;
   /**
    * Called when another worker has become the writer of the log. If tabs do not share the session,
    * the requests reject with `SESSION_CONFLICT` instead.
@@ -110,14 +104,14 @@ export class SessionRuns {
    * Id of the request whose run is interrupted in the log. `undefined` after another run has
    * started.
    */
-  cutOff: string | undefined;
-  /** Log of the session. Set when the agent has been created, if tabs can share the log. */
-  journal: Journal | undefined;
+  cutOffRequestId: string | undefined;
+  /** Memory of the session. Set when the agent has been created, if tabs can share it. */
+  memory: ClaimableMemory | undefined;
   readonly #options: SessionRunsOptions;
   readonly #session: AgentSession;
   readonly #queue = new RunQueue();
-  /** Log of the session that this worker claims before each run, because the browser has no locks. */
-  #unlocked: Journal | undefined;
+  /** Memory that this worker claims before each run, because the browser has no locks. */
+  #unlockedMemory: ClaimableMemory | undefined;
   /** Requests whose runs have not started. */
   readonly #starting: WaitGroup = new WaitGroup();
   /** Requests whose readers have not received events yet. */
@@ -204,7 +198,7 @@ export class SessionRuns {
         };
         return performTask(this.#session, task, controller, outputs, async (stream, turn) => {
           // `agent()` would wait for this run if it is aborted.
-          if (resumes) await this.#unlocked?.claim({ now: true });
+          if (resumes) await this.#unlockedMemory?.claim({ now: true });
           return this.forward(stream, { ...forwarding, turn, asker: task.asker });
         });
       });
@@ -259,7 +253,7 @@ export class SessionRuns {
    */
   async stepDown(): Promise<void> {
     this.#over = true;
-    await this.journal?.release();
+    await this.memory?.release();
     void this.#session.close();
   }
 
@@ -267,7 +261,7 @@ export class SessionRuns {
   tell(events: EventBatch, requestId: string, turn?: ShownTurn): void {
     if (this.#over) return;
     this.#options.readers.show(events, requestId, turn);
-    this.onTold?.(events, requestId, turn);
+    this.onEvents?.(events, requestId, turn);
   }
 
   /**
@@ -325,17 +319,17 @@ export class SessionRuns {
 
   /** Notes in the log that a run has begun. The log then has no cut-off run any more. */
   async #note(run: NotedRun): Promise<void> {
-    if (this.cutOff !== undefined) this.ended.add(this.cutOff);
-    this.cutOff = undefined;
-    if (this.journal) await noteRun(this.journal, run);
+    if (this.cutOffRequestId !== undefined) this.ended.add(this.cutOffRequestId);
+    this.cutOffRequestId = undefined;
+    if (this.memory) await noteRun(this.memory, run);
   }
 
   async #claim({ memory }: ReActAgent): Promise<void> {
     if (this.#options.shared && !this.#over)
-      this.journal = await claimedJournal(memory, this.#options.takesOver);
-    if (!this.#options.shared && !(await canLock())) this.#unlocked = claimableJournal(memory);
+      this.memory = await claimMemory(memory, this.#options.takesOver);
+    if (!this.#options.shared && !(await canLock())) this.#unlockedMemory = claimableMemory(memory);
     if (!this.#over) return this.#lookBack();
-    await this.journal?.release();
+    await this.memory?.release();
     throw new AgentError('ABORTED', 'Another tab leads the session.');
   }
 
@@ -345,17 +339,17 @@ export class SessionRuns {
    */
   async #claimUnlocked(): Promise<void> {
     await this.agent();
-    await this.#unlocked?.claim({ now: true });
+    await this.#unlockedMemory?.claim({ now: true });
   }
 
   /** Reads from the log how earlier runs ended, because a tab may request such a run again. */
   async #lookBack(): Promise<void> {
-    if (this.#options.takesOver || !this.journal) return;
-    const view = await this.journal.view();
+    if (this.#options.takesOver || !this.memory) return;
+    const view = await this.memory.view();
     const noted = notedRun(view);
     if (!noted) return;
     this.ended.runs = noted.earlier ?? [];
-    if (view.openRun === noted.run && isCutOff(view)) this.cutOff = noted.requestId;
+    if (view.openRun === noted.run && isCutOff(view)) this.cutOffRequestId = noted.requestId;
     else this.ended.add(noted.requestId, resultOf(view).message.id);
   }
 

@@ -1,0 +1,43 @@
+import type { JsonObject } from '@isoloop/core';
+import type { SessionView } from '@isoloop/core/adapter';
+import type { Asker } from '../../wire/protocol.ts';
+import type { ClaimableMemory } from './claimable-memory.ts';
+
+/** Data in the log about the last run that a tab requested. */
+export interface NotedRun {
+  /** Id of the request for the run. */
+  readonly requestId: string;
+  readonly run: string;
+  /** Number of times that another tab has continued the run. */
+  readonly attempts: number;
+  /** Name of the output that the run returns, if any. */
+  readonly output?: string | undefined;
+  /** Page that asked for the run. */
+  readonly asker?: Asker | undefined;
+  /** Earlier runs, newest first. */
+  readonly earlier?: readonly EarlierRun[];
+}
+
+/**
+ * Run that has ended. If its tab was frozen at the end of the run, the tab requests the run again
+ * later. Another tab may then lead the session and needs this data.
+ */
+export interface EarlierRun {
+  readonly requestId: string;
+  /** Id of the answer's message. Absent if the run failed. */
+  readonly answer?: string | undefined;
+}
+
+/**
+ * Stores the data about a run in the log, with the next write of the run. With `now`, writes at
+ * once.
+ */
+export function noteRun(memory: ClaimableMemory, run: NotedRun, now = false): Promise<void> {
+  // Leaves out fields without a value, which are no JSON.
+  const tabs = JSON.parse(JSON.stringify(run)) as JsonObject;
+  return memory.note([{ kind: 'state', state: { tabs } }], { now });
+}
+
+export function notedRun({ state }: SessionView): NotedRun | undefined {
+  return state['tabs'] as NotedRun | undefined;
+}
