@@ -5,7 +5,7 @@ import { weakStore } from '../../test-support/weak-store.ts';
 import type { AgentError } from '../error/agent-error.ts';
 import { assistantMessage, toolMessage, userMessage, type Msg } from '../message/msg.ts';
 import { EchoMemory } from './branch/echo-memory.ts';
-import { LogState } from './log/session-view.ts';
+import { SessionFold } from './log/session-fold.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import { listSessions } from './list-sessions.ts';
 import { repairSession } from './repair-session.ts';
@@ -358,10 +358,10 @@ function idsOf(messages: readonly Msg[]): readonly string[] {
   return messages.map(({ id }) => id);
 }
 
-test('LogState closes all tool calls that may have lost results, after several lost records', () => {
+test('SessionFold closes all tool calls that may have lost results, after several lost records', () => {
   const lost = [{ kind: 'lost' }] as const;
   const of = (each: Msg) => [{ kind: 'message', message: each }] as const;
-  const view = new LogState().load([
+  const fold = new SessionFold().load([
     of(asks('a')),
     lost,
     of(message('q')),
@@ -369,5 +369,5 @@ test('LogState closes all tool calls that may have lost results, after several l
     lost,
     of(message('end')),
   ]);
-  expect(idsOf(view.messages)).toEqual(['asks a', 'lost a', 'q', 'asks b', 'lost b', 'end']);
+  expect(idsOf(fold.messages)).toEqual(['asks a', 'lost a', 'q', 'asks b', 'lost b', 'end']);
 });

@@ -5,7 +5,7 @@ import { makeTurn } from './branch/turn-write.ts';
 import { replaceLog } from './log/log-write.ts';
 import { shortId } from './log/session-keys.ts';
 import { SessionStore } from './log/session-store.ts';
-import { LogState } from './log/session-view.ts';
+import { SessionFold } from './log/session-fold.ts';
 import { damaged, flushesOf, isDamage } from './log/stored-batch.ts';
 import type { KeyValueStore } from './store/key-value-store.ts';
 
@@ -33,7 +33,7 @@ export async function repairSession(
   const found = await store.readUnnamed(head, await store.readBatches(head));
   const errors = [...(error ? [error] : []), ...found.unread.map((each) => each.error)];
   if (!errors.length) return errors;
-  const records = new LogState().load(flushesOf(found)).records();
+  const records = new SessionFold().load(flushesOf(found)).records();
   await replaceLog(
     store,
     { text, head, batches: found.batches },
@@ -86,10 +86,10 @@ async function lastTurn(
 
 /** Writes the readable records as a turn that replaces all batches, and the head. */
 async function writeTurn(store: SessionStore, branch: Branch | undefined): Promise<void> {
-  const view = new LogState().load(branch ? flushesOf(branch) : []);
+  const fold = new SessionFold().load(branch ? flushesOf(branch) : []);
   const replaces = branch ? coveredRefs(branch) : [];
-  const content = { records: view.records(), replaces, index: [] };
-  const writing = { writer: shortId(), title: view.title, generateId: shortId, now: Date.now };
+  const content = { records: fold.records(), replaces, index: [] };
+  const writing = { writer: shortId(), title: fold.title, generateId: shortId, now: Date.now };
   const turn = await makeTurn(store, branch, content, { ...writing, id: shortId() });
   await store.values.setMany([...turn.values, turn.head]);
 }

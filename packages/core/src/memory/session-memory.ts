@@ -17,7 +17,8 @@ import {
 } from './log/session-log.ts';
 import { shortId } from './log/session-keys.ts';
 import { trackValues, valuesIn, type Values } from './log/session-values.ts';
-import { LogState, type SessionView } from './log/session-view.ts';
+import { SessionFold } from './log/session-fold.ts';
+import type { SessionView } from './log/session-view.ts';
 import type { Memory, ReplyStore, RunEnd, WriteOptions } from './memory.ts';
 import { groupsKey, titleKey, valuesKey } from './store/storage-keys.ts';
 
@@ -46,7 +47,7 @@ export class SessionMemory implements Memory {
   readonly features: StoreFeatures;
   readonly #log: Log;
   readonly #durability: 'step' | 'turn';
-  #view: LogState | undefined;
+  #fold: SessionFold | undefined;
   readonly #values = trackValues({});
   /** Tool groups of the agent that uses this memory. */
   #groups: SyncedGroups | undefined;
@@ -101,7 +102,7 @@ export class SessionMemory implements Memory {
 
   /** Number of messages in memory. 0 before the first read and after `unload`. */
   get loadedMessages(): number {
-    return this.#view?.messages.length ?? 0;
+    return this.#fold?.messages.length ?? 0;
   }
 
   /** Rejects with `INVALID_MESSAGE`, and appends nothing, if a message is invalid. */
@@ -136,12 +137,12 @@ export class SessionMemory implements Memory {
     return this.run(async () => {
       const records = recordsOf(parseMessages(messages));
       const removed = new Set(gone);
-      const view = await this.#load();
-      const ids = view.messages.map(({ id }) => id).filter((id) => removed.has(id));
+      const fold = await this.#load();
+      const ids = fold.messages.map(({ id }) => id).filter((id) => removed.has(id));
       if (ids.length) records.unshift({ kind: 'truncate', ids });
       if (later && !messages.length) {
         this.#removals = [...this.#removals, ...records];
-        view.add(records);
+        fold.add(records);
       } else if (records.length) await this.#add(records, later);
     });
   }
@@ -166,16 +167,16 @@ export class SessionMemory implements Memory {
 
   async #restore(status: AgentStatus, tools: ToolSet): Promise<void> {
     // Another process, such as the worker of another tab, may have continued the session.
-    const isOld = this.#view && (await this.#log.hasChanged?.());
-    const view = await (isOld ? this.#reload() : this.#load());
+    const isOld = this.#fold && (await this.#log.hasChanged?.());
+    const fold = await (isOld ? this.#reload() : this.#load());
     status.calls.clear();
-    for (const [id, state] of view.calls) status.calls.set(id, { ...state });
-    status.openRun = view.openRun;
-    status.stoppedRun = view.stoppedRun;
-    status.interrupted = view.ended === 'interrupted';
+    for (const [id, state] of fold.calls) status.calls.set(id, { ...state });
+    status.openRun = fold.openRun;
+    status.stoppedRun = fold.stoppedRun;
+    status.interrupted = fold.ended === 'interrupted';
     if (status.state !== this.state) this.#values.shareWith(status);
     if (!this.#groups?.isOf(status)) this.#groups = new SyncedGroups(status, tools);
-    this.#groups.restore(view.state[groupsKey]);
+    this.#groups.restore(fold.state[groupsKey]);
   }
 
   /** Returns the session's current state. The object changes with later appends and notes. */
@@ -194,9 +195,9 @@ export class SessionMemory implements Memory {
    */
   records(): Promise<readonly LogRecord[]> {
     return this.run(async () => {
-      const view = await this.#load();
-      view.checkWhole();
-      return structuredClone(view.records());
+      const fold = await this.#load();
+      fold.checkWhole();
+      return structuredClone(fold.records());
     });
   }
 
@@ -239,7 +240,7 @@ export class SessionMemory implements Memory {
   claim({ now = true }: { readonly now?: boolean } = {}): Promise<void> {
     return this.run(async () => {
       if (!this.#log.claim) throw notAvailable('owner');
-      this.#setView(await this.#log.claim());
+      this.#setFold(await this.#log.claim());
       if (now) await this.#flush(true);
     });
   }
@@ -266,9 +267,9 @@ export class SessionMemory implements Memory {
    */
   unload({ above = 0 }: { readonly above?: number } = {}): Promise<void> {
     return this.run(async () => {
-      if (!this.#view || this.#view.messages.length <= above) return;
+      if (!this.#fold || this.#fold.messages.length <= above) return;
       this.#log.unload?.();
-      this.#view = undefined;
+      this.#fold = undefined;
     });
   }
 
@@ -277,7 +278,7 @@ export class SessionMemory implements Memory {
       await this.#log.clear();
       this.#removals = [];
       this.#values.clear();
-      this.#setView([]);
+      this.#setFold([]);
     });
   }
 
@@ -288,7 +289,7 @@ export class SessionMemory implements Memory {
   async #end({ runId, reason, calls }: RunEnd): Promise<void> {
     if ((await this.#load()).openRun === runId)
       return this.#addToLog([...suspendedNote(calls), { kind: 'run-end', runId, reason }]);
-    if (this.#removals.length) this.#view = undefined;
+    if (this.#removals.length) this.#fold = undefined;
     this.#removals = [];
   }
 
@@ -300,18 +301,18 @@ export class SessionMemory implements Memory {
   async #addToLog(records: readonly LogRecord[]): Promise<void> {
     this.#log.add([...this.#removals, ...records]);
     this.#removals = [];
-    if (this.#view) this.#view.add(records);
+    if (this.#fold) this.#fold.add(records);
     else await this.#load();
     for (const values of valuesIn(records)) this.#values.put(values);
   }
 
   async #flush(claims = false): Promise<void> {
-    if (!this.#view && (this.#groups || this.#values.updates.length)) await this.#load();
+    if (!this.#fold && (this.#groups || this.#values.updates.length)) await this.#load();
     this.#noteState();
     const context: FlushContext = {
-      view: () => this.#view,
+      fold: () => this.#fold,
       onReread: (records) => {
-        this.#setView(records);
+        this.#setFold(records);
         this.#noteState();
       },
     };
@@ -323,7 +324,7 @@ export class SessionMemory implements Memory {
    * Adds a note about the session's values and active tool groups, if they differ from the log's.
    */
   #noteState(): void {
-    const values = this.#values.changes(this.#view?.state[valuesKey]);
+    const values = this.#values.changes(this.#fold?.state[valuesKey]);
     const groups = this.#groups?.changes();
     if (!values && !groups) return;
     const state = {
@@ -332,24 +333,24 @@ export class SessionMemory implements Memory {
     };
     const records = [{ kind: 'state', state } as const];
     this.#log.add(records);
-    this.#view?.add(records);
+    this.#fold?.add(records);
   }
 
-  async #load(): Promise<LogState> {
-    return this.#view ?? this.#reload();
+  async #load(): Promise<SessionFold> {
+    return this.#fold ?? this.#reload();
   }
 
-  async #reload(): Promise<LogState> {
-    return this.#setView(await this.#log.load());
+  async #reload(): Promise<SessionFold> {
+    return this.#setFold(await this.#log.load());
   }
 
-  #setView(records: Flushes): LogState {
+  #setFold(records: Flushes): SessionFold {
     const pending = records.at(-1) ?? [];
-    const view = new LogState().load(records.slice(0, -1));
-    const logged = view.state[valuesKey];
-    this.#view = view.load([[...pending, ...this.#removals]]);
-    this.#values.load(logged, new Set(valuesIn(pending)));
-    return view;
+    const fold = new SessionFold().load(records.slice(0, -1));
+    const values = fold.state[valuesKey];
+    this.#fold = fold.load([[...pending, ...this.#removals]]);
+    this.#values.load(values, new Set(valuesIn(pending)));
+    return fold;
   }
 
   /** Runs one operation at a time, in call order. */

@@ -333,13 +333,13 @@ export class BranchLog implements Log {
     const before = this.#branch;
     const { compactAfter } = this.#options;
     const pending = [...this.#pending];
-    const view = context.view();
-    const merged = mergeTurns(before, pending, compactAfter, view);
+    const fold = context.fold();
+    const merged = mergeTurns(before, pending, compactAfter, fold);
     const turn = await makeTurn(this.#store, before, merged, {
       ...this.#options,
       id: attemptId(this.#turnId, this.#unsureWrites.length),
       writer: this.#writer,
-      title: view?.title,
+      title: fold?.title,
     });
     const { ref, text, values, head } = turn;
     this.#unsureWrites = [...this.#unsureWrites, { ref, records: pending.length }];

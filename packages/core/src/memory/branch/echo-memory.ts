@@ -7,7 +7,7 @@ import type { Branch } from './branch.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 import { SessionMemory } from '../session-memory.ts';
 import { memoryFields, type SessionMemoryOptions } from '../session-memory-options.ts';
-import { LogState } from '../log/session-view.ts';
+import { SessionFold } from '../log/session-fold.ts';
 import { flushesOf } from '../log/stored-batch.ts';
 
 /** How an `EchoMemory` signs session tokens and handles late reads. */
@@ -138,7 +138,7 @@ export class EchoMemory extends SessionMemory {
 }
 
 function toSession(branch: Branch & { readonly echo: string }): SessionBranch {
-  const { messages } = new LogState().load(flushesOf(branch));
+  const { messages } = new SessionFold().load(flushesOf(branch));
   const { version, updatedAt } = branch.head;
   return { messages, version, updatedAt, echo: branch.echo };
 }

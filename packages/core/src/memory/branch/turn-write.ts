@@ -3,7 +3,7 @@ import { levelWidth } from '../log/log-write.ts';
 import { seal } from '../log/seal.ts';
 import { makeRef } from '../log/session-keys.ts';
 import type { SessionStore } from '../log/session-store.ts';
-import type { LogState } from '../log/session-view.ts';
+import type { SessionFold } from '../log/session-fold.ts';
 import { formatVersion, inOrder, type Batch } from '../log/stored-batch.ts';
 import { addToLevels, fullLevels, nextHead, type Head, type Writing } from '../log/stored-head.ts';
 import type { Entry } from '../store/key-value-store.ts';
@@ -80,14 +80,14 @@ export function mergeTurns(
   before: Branch | undefined,
   pending: readonly LogRecord[],
   compactAfter: number,
-  view: LogState | undefined,
+  fold: SessionFold | undefined,
 ): Merged {
   const width = Math.min(levelWidth, compactAfter || 1);
   const index = before ? fullLevels(before.head.refs, width) : [];
   const plain: Merged = { records: pending, replaces: [], index };
   if (!before || index.length === 0 || before.unread.length > 0) return plain;
-  if (view && isLong(before, compactAfter))
-    return { records: view.records(), replaces: coveredRefs(before), index: [] };
+  if (fold && isLong(before, compactAfter))
+    return { records: fold.records(), replaces: coveredRefs(before), index: [] };
   // Includes every batch from the first one on, because writers without echoes may have added
   // batches in between.
   const [first = ''] = index.toSorted();

@@ -3,7 +3,7 @@ import type { LogRecord } from './log-record.ts';
 import { seal } from './seal.ts';
 import { makeRef, shortId } from './session-keys.ts';
 import type { SealedBatch, SessionStore } from './session-store.ts';
-import { LogState } from './session-view.ts';
+import { SessionFold } from './session-fold.ts';
 import { formatVersion, replacedBy, type Batch } from './stored-batch.ts';
 import { fullLevels, nextHead, addToLevels, type Head, type Writing } from './stored-head.ts';
 
@@ -67,7 +67,7 @@ export async function replaceLog(
   { records, ownership }: Pick<Content, 'records' | 'ownership'>,
 ): Promise<void> {
   const replaces = [...batches.keys()];
-  const { title } = new LogState().add(records);
+  const { title } = new SessionFold().add(records);
   const writing = { writer: shortId(), title, ownership, generateId: shortId, now: Date.now };
   const { entries, headText } = makeWrite(store, head, { ...writing, records, replaces });
   if (!(await store.write(entries, headText, text)))

@@ -3,7 +3,7 @@ import { assistantMessage, toolMessage, userMessage, type Msg } from '../../mess
 import type { JsonObject } from '../../message/json.ts';
 import type { LogRecord } from './log-record.ts';
 import { isCutOff, messagesBefore, resumptionOf, type Resumption } from './resumption.ts';
-import { LogState } from './session-view.ts';
+import { SessionFold } from './session-fold.ts';
 
 const message = (given: Msg): LogRecord => ({ kind: 'message', message: given });
 const user = (id: string): LogRecord => message(userMessage(`Question ${id}`, { id }));
@@ -329,8 +329,8 @@ test.each(rows)(
   'resumptionOf() says how a call without input continues a log: %s',
   (_name, records, row) => {
     const { type, removed: gone = [], answer, cutOff = false } = row;
-    const compacted = new LogState().add(new LogState().add(records).records()!);
-    for (const view of [new LogState().add(records), compacted]) {
+    const compacted = new SessionFold().add(new SessionFold().add(records).records()!);
+    for (const view of [new SessionFold().add(records), compacted]) {
       const found = resumptionOf(view);
       expect(found.type).toBe(type);
       expect(found.removed.map(({ id }) => id)).toEqual(gone);
@@ -347,10 +347,10 @@ test.each(rows)(
 
 test('`stoppedRun` is the id of the last run if the run was interrupted or aborted', () => {
   for (const reason of ['interrupted', 'aborted', 'stop']) {
-    const log = new LogState().add([begin(), user('u'), end(reason)]);
+    const log = new SessionFold().add([begin(), user('u'), end(reason)]);
     const expected = reason === 'stop' ? undefined : 'r1';
     expect(log.stoppedRun).toBe(expected);
-    expect(new LogState().add(log.records()!).stoppedRun).toBe(expected);
+    expect(new SessionFold().add(log.records()!).stoppedRun).toBe(expected);
     expect(log.add([begin('r2')]).stoppedRun).toBeUndefined();
   }
 });

@@ -7,7 +7,7 @@ import type { Flushes, LogRecord } from './log-record.ts';
 import { makeWrite } from './log-write.ts';
 import { newestSnapshot, SessionStore } from './session-store.ts';
 import { RestartableReads } from './restartable-reads.ts';
-import type { LogState } from './session-view.ts';
+import type { SessionFold } from './session-fold.ts';
 import { flushesOf, inOrder, replacedBy, type Batch } from './stored-batch.ts';
 import { checkNotMoved, rejoin, type Head, type Ownership } from './stored-head.ts';
 
@@ -22,8 +22,8 @@ export interface FlushContext {
    * written.
    */
   onReread(records: Flushes): void;
-  /** Returns the state of the session after the pending records, if it was read. */
-  view(): LogState | undefined;
+  /** Returns the state of the session after the pending records, if the log was read. */
+  fold(): SessionFold | undefined;
 }
 
 /** A write of a batch whose outcome is unknown. */
@@ -313,13 +313,13 @@ export class SessionLog {
    */
   async #write(context: FlushContext): Promise<boolean> {
     const count = this.#pending.length;
-    const view = context.view();
-    const compacted = this.#wantsSnapshot && view?.isWhole ? view.records() : undefined;
+    const fold = context.fold();
+    const compacted = this.#wantsSnapshot && fold?.isWhole ? fold.records() : undefined;
     const replaces = compacted && [...this.#batches.keys()];
     const { batch, ref, entries, head, headText } = makeWrite(this.#store, this.#head, {
       ...this.#options,
       writer: this.#writer,
-      title: view?.title,
+      title: fold?.title,
       ownership: this.#claimedOwnership,
       records: compacted ?? [...this.#pending],
       replaces,

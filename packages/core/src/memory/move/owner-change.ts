@@ -5,7 +5,8 @@ import type { LogRecord } from '../log/log-record.ts';
 import { replaceLog } from '../log/log-write.ts';
 import { shortId } from '../log/session-keys.ts';
 import { SessionStore } from '../log/session-store.ts';
-import { LogState, type SessionView } from '../log/session-view.ts';
+import { SessionFold } from '../log/session-fold.ts';
+import type { SessionView } from '../log/session-view.ts';
 import { flushesOf } from '../log/stored-batch.ts';
 import type { Ownership } from '../log/stored-head.ts';
 import { waitFor } from '../store/back-off.ts';
@@ -51,9 +52,9 @@ export async function changeOwner(
   const found = await store.readBatches(head);
   const { batches, unread } = found;
   if (unread[0]) throw unread[0].error;
-  const view = new LogState().load(flushesOf(found));
-  const records = view.records();
-  const change = await choose({ view, records, ownership: head?.ownership, tip: head?.hash });
+  const fold = new SessionFold().load(flushesOf(found));
+  const records = fold.records();
+  const change = await choose({ view: fold, records, ownership: head?.ownership, tip: head?.hash });
   if (!change) return;
   await replaceLog(store, { text, head, batches }, { records, ...change });
 }
@@ -85,18 +86,18 @@ export async function changeBranchOwner(
   const log = new BranchLog(values, key, options);
   const { yours, theirs } = await log.branches();
   if (theirs) throw changed();
-  const view = new LogState().load(yours ? flushesOf(yours) : []);
-  view.checkWhole();
+  const fold = new SessionFold().load(yours ? flushesOf(yours) : []);
+  fold.checkWhole();
   const { ownership } = yours?.head ?? {};
-  const records = view.records();
-  const change = await choose({ view, records, ownership, tip: yours?.tip.hash });
+  const records = fold.records();
+  const change = await choose({ view: fold, records, ownership, tip: yours?.tip.hash });
   if (!change) return log.echo;
   options.ownership = change.ownership;
-  const added = change.records ? replacing(view, change.records) : nothing;
-  log.add(added);
-  const next = new LogState().add(records).add(added);
+  const newRecords = change.records ? replacing(fold, change.records) : nothing;
+  log.add(newRecords);
+  const nextFold = new SessionFold().add(records).add(newRecords);
   await log.flush({
-    view: () => next,
+    fold: () => nextFold,
     onReread: () => {
       throw changed();
     },
@@ -109,13 +110,13 @@ const nothing: readonly LogRecord[] = [{ kind: 'state', state: {} }];
 
 /** Returns records that replace the whole state of a session. */
 function replacing(view: SessionView, records: readonly LogRecord[]): readonly LogRecord[] {
-  const gone = Object.fromEntries(Object.keys(view.state).map((name) => [name, null]));
+  const removal = Object.fromEntries(Object.keys(view.state).map((name) => [name, null]));
   const runId = crypto.randomUUID();
   return [
     { kind: 'truncate', ids: view.messages.map(({ id }) => id) },
     { kind: 'run-begin', runId },
     { kind: 'run-end', runId, reason: 'stop' },
-    { kind: 'state', state: gone },
+    { kind: 'state', state: removal },
     ...records,
   ];
 }

@@ -3,7 +3,8 @@ import type { Awaitable } from '../../event/hook.ts';
 import { isOperated } from '../../message/metadata.ts';
 import type { Msg } from '../../message/msg.ts';
 import { checkRecords, type LogRecord } from '../log/log-record.ts';
-import { LogState, type SessionView } from '../log/session-view.ts';
+import { SessionFold } from '../log/session-fold.ts';
+import type { SessionView } from '../log/session-view.ts';
 import { checkNotMoved, type Ownership } from '../log/stored-head.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 import { signatureKey } from '../store/storage-keys.ts';
@@ -209,7 +210,7 @@ function conflict(message: string): AgentError {
 
 /** Returns the state of a session from its records. */
 export function sessionViewOf(records: readonly LogRecord[]): SessionView {
-  return new LogState().add(records);
+  return new SessionFold().add(records);
 }
 
 /** Returns the messages of a session from its records, as agents read them. */

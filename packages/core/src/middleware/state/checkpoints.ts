@@ -2,7 +2,8 @@ import { isSameJson } from '../../message/json.ts';
 import { misconfigured, invalidInput } from '../../error/agent-error.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
 import type { LogRecord } from '../../memory/log/log-record.ts';
-import { LogState, standingNotes, type SessionView } from '../../memory/log/session-view.ts';
+import { SessionFold } from '../../memory/log/session-fold.ts';
+import { standingNotes, type SessionView } from '../../memory/log/session-view.ts';
 import type { SessionMemory } from '../../memory/session-memory.ts';
 import { toolUsesOf, type Msg } from '../../message/msg.ts';
 import type { Agent } from '../../agent/agent.ts';
@@ -53,7 +54,7 @@ export async function returnToCheckpoint(agent: Agent, id: string): Promise<void
   const before = names.slice(0, names.indexOf(id) + 1).map((name) => flushes.get(name)!);
   const current = await memory.view();
   checkIdle(agent);
-  await memory.write(recordsTo(new LogState().load(before), current));
+  await memory.write(recordsTo(new SessionFold().load(before), current));
   await memory.restore(agent.status, agent.tools);
 }
 
@@ -75,11 +76,11 @@ async function flushesOf(memory: SessionMemory, agent: Agent): Promise<NamedFlus
 
 function checkpointsIn(flushes: NamedFlushes): readonly Checkpoint[] {
   const found: Checkpoint[] = [];
-  const view = new LogState();
+  const fold = new SessionFold();
   let isNew = true;
   for (const [id, records] of flushes) {
     isNew ||= records.some(({ kind }) => ['message', 'replace', 'truncate'].includes(kind));
-    const { messages, calls, ended } = view.load([records]);
+    const { messages, calls, ended } = fold.load([records]);
     const message = messages.at(-1);
     // A running tool may have had effects, so a session can't return to this state.
     const isActing = [...calls.values()].some(({ started }) => started);

@@ -1,0 +1,221 @@
+import { AgentError } from '../../error/agent-error.ts';
+import type { CallState } from '../../event/agent-status.ts';
+import type { JsonValue } from '../../message/json.ts';
+import { toolMessage, toolResultsOf, toolUseIn, toolUsesOf, type Msg } from '../../message/msg.ts';
+import { inRequestOrder, openToolUses, orderFrom } from '../../message/tool-pairs.ts';
+import { interruptedResult } from '../../tool/tool-call.ts';
+import { titleKey } from '../store/storage-keys.ts';
+import { applyMessage, applyNote, callsOf } from './call-notes.ts';
+import { recordsOf, type Flushes, type LogRecord } from './log-record.ts';
+import { endsWithAnswer } from './resumption.ts';
+import { standingNotes, type OpenReply, type SessionView, type Summary } from './session-view.ts';
+
+/** Computes the state of a session from the records of its log, in order. */
+export class SessionFold implements SessionView {
+  /** The messages, the oldest first. */
+  #appended: Msg[] = [];
+  /** The last result of `messages`. Empty after a message was removed or replaced. */
+  #ordered: readonly Msg[] = [];
+  /** Number of messages at the start of `#ordered` that need no further look. */
+  #settled = 0;
+  readonly calls: Map<string, CallState> = new Map();
+  openRun: string | undefined;
+  ended: string | undefined;
+  stoppedRun: string | undefined;
+  summary: Summary | undefined;
+  reply: OpenReply | undefined;
+  readonly state: Record<string, JsonValue> = {};
+  /** Tool calls whose results may be among lost records. `undefined` if no record is lost. */
+  #doubtful: Set<string> | undefined;
+
+  get messages(): readonly Msg[] {
+    const known = this.#ordered.length;
+    if (known < this.#appended.length) {
+      const all = [...this.#ordered, ...this.#appended.slice(known)];
+      this.#ordered = orderFrom(all, this.#settled, inRequestOrder);
+      if (!openToolUses(all.slice(this.#settled)).length) this.#settled = all.length;
+    }
+    return this.#ordered;
+  }
+
+  get title(): string | undefined {
+    return this.state[titleKey] as string | undefined;
+  }
+
+  /** Applies records. */
+  add(records: readonly LogRecord[]): this {
+    for (const record of records) this.#apply(record);
+    return this;
+  }
+
+  /**
+   * Applies the records of flushes from a store. After lost records, closes tool calls whose
+   * results may be lost, and leaves out results without a tool call. The history then stays valid,
+   * and no finished tool runs again.
+   */
+  load(flushes: Flushes): this {
+    for (const record of flushes.flat()) {
+      if (record.kind === 'lost') this.#doubtful = new Set(this.calls.keys());
+      else if (this.#doubtful) this.#applyAfterLoss(record, this.#doubtful);
+      else this.#apply(record);
+    }
+    this.#close();
+    if (this.#doubtful && this.summary && !holds(this.messages, this.summary))
+      this.summary = undefined;
+    return this;
+  }
+
+  /** Whether all records were read. */
+  get isWhole(): boolean {
+    return this.#doubtful === undefined;
+  }
+
+  /** Throws `STORAGE_FAILED` if some records could not be read. */
+  checkWhole(): void {
+    if (this.isWhole) return;
+    const message = 'A part of the session is damaged; repairSession() continues with the rest.';
+    throw new AgentError('STORAGE_FAILED', message);
+  }
+
+  /** Returns the shortest list of records that gives the same state. */
+  records(): readonly LogRecord[] {
+    return [
+      ...recordsOf(this.messages),
+      ...standingNotes(this),
+      ...(this.summary ? [this.summary] : []),
+      ...(this.reply ? [this.reply] : []),
+      ...(Object.keys(this.state).length ? [{ kind: 'state', state: this.state } as const] : []),
+    ];
+  }
+
+  #applyAfterLoss(record: LogRecord, doubtful: Set<string>): void {
+    if (record.kind !== 'message') {
+      for (const id of callsOf(record)) doubtful.delete(id);
+      this.#apply(record);
+      return;
+    }
+    if (record.message.role !== 'tool') this.#close();
+    const message = withoutStrayResults(record.message, this.calls);
+    if (message) this.#apply({ kind: 'message', message });
+  }
+
+  /** Gives each tool call whose result may be lost an `interrupted` result. */
+  #close(): void {
+    for (const id of this.#doubtful ?? []) {
+      const message = this.calls.has(id) && closedCall(this.#appended, id, this.calls.get(id));
+      if (message) this.#apply({ kind: 'message', message });
+    }
+    this.#doubtful?.clear();
+  }
+
+  #apply(record: LogRecord): void {
+    switch (record.kind) {
+      case 'message':
+        this.#append(record.message);
+        break;
+      case 'replace':
+        this.#setMessages(
+          this.#appended.map((one) => (one.id === record.message.id ? record.message : one)),
+        );
+        break;
+      case 'truncate':
+        this.#remove(new Set(record.ids));
+        // If the log now ends with an answer, an earlier run gave this answer.
+        this.#closeAnswered();
+        break;
+      case 'run-begin':
+        this.openRun = record.runId;
+        this.ended = undefined;
+        this.stoppedRun = undefined;
+        break;
+      case 'run-end':
+        this.ended = record.reason;
+        if (!/suspended|error/.test(record.reason) && !this.calls.size) this.openRun = undefined;
+        if (/interrupted|aborted/.test(record.reason)) this.stoppedRun = record.runId || undefined;
+        break;
+      case 'summary':
+        this.summary = record.count > 0 ? record : undefined;
+        break;
+      case 'reply':
+        this.reply = record.state && record;
+        break;
+      case 'state':
+        for (const [key, value] of Object.entries(record.state)) {
+          if (value === null) delete this.state[key];
+          else this.state[key] = value;
+        }
+        break;
+      default:
+        applyNote(this.calls, record);
+    }
+  }
+
+  #append(message: Msg): void {
+    this.#appended.push(message);
+    if (message.role === 'assistant') this.reply = undefined;
+    applyMessage(this.calls, message);
+    // After the end of a run, an answer comes from outside, and the failed or waiting run is
+    // settled.
+    if (this.ended !== undefined) this.#closeAnswered();
+  }
+
+  #closeAnswered(): void {
+    if (!this.calls.size && endsWithAnswer(this.messages)) this.openRun = undefined;
+  }
+
+  #remove(ids: ReadonlySet<string>): void {
+    const removed = this.#appended.filter(({ id }) => ids.has(id));
+    this.#setMessages(this.#appended.filter(({ id }) => !ids.has(id)));
+    if (this.summary && (ids.has(this.summary.first) || ids.has(this.summary.last)))
+      this.summary = undefined;
+    const left = new Set(this.#appended.flatMap(toolUsesOf).map(({ id }) => id));
+    // The result was removed, but the tool has run.
+    for (const { toolUseId } of removed.flatMap(toolResultsOf))
+      if (left.has(toolUseId)) this.calls.set(toolUseId, { started: true });
+    for (const { id } of removed.flatMap(toolUsesOf)) this.calls.delete(id);
+  }
+
+  #setMessages(messages: Msg[]): void {
+    this.#appended = messages;
+    this.#ordered = [];
+    this.#settled = 0;
+  }
+}
+
+/**
+ * Returns the message without the tool results that belong to none of the calls. Returns `undefined`
+ * if no content is left.
+ */
+function withoutStrayResults(message: Msg, calls: SessionView['calls']): Msg | undefined {
+  const content = message.content.filter(
+    (block) => block.type !== 'tool_result' || calls.has(block.toolUseId),
+  );
+  if (content.length === message.content.length) return message;
+  return content.length > 0 ? { ...message, content } : undefined;
+}
+
+/**
+ * Returns a message with an `interrupted` result for a tool call. Returns `undefined` if the
+ * messages do not contain the tool call.
+ */
+function closedCall(
+  messages: readonly Msg[],
+  toolUseId: string,
+  state: CallState | undefined,
+): Msg | undefined {
+  const message = messages.findLast((each) => toolUseIn(each, toolUseId));
+  const toolUse = message && toolUseIn(message, toolUseId);
+  if (!toolUse) return undefined;
+  const result = interruptedResult(toolUse, { ...state, started: true });
+  // The id and the time are fixed, so that each read returns the same message.
+  return { ...toolMessage(result, { id: `lost ${toolUseId}` }), createdAt: message.createdAt };
+}
+
+/**
+ * Returns whether the messages still contain the `count` messages from `first` to `last` that a
+ * summary describes.
+ */
+function holds(messages: readonly Msg[], { first, last, count }: Summary): boolean {
+  const start = messages.findIndex(({ id }) => id === first);
+  return start >= 0 && messages[start + count - 1]?.id === last;
+}
