@@ -144,7 +144,7 @@ test('modelRequestLimit() and toolCallLimit() end an agent call', async () => {
     tools,
     use: [
       modelRequestLimit({ run: 20, session: 200, atLimit: 'fail' }),
-      toolCallLimit({ tool: 'look', run: 1, message: 'I looked already.' }),
+      toolCallLimit({ tool: 'look', run: 1, text: 'I looked already.' }),
     ],
   });
   const once = await counted.call('Look twice.');

@@ -109,7 +109,7 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
     ['add'],
   ],
   './middleware': [
-    () => answerWith(modelRequestLimit({ run: 1, message: 'Enough.' })),
+    () => answerWith(modelRequestLimit({ run: 1, text: 'Enough.' })),
     ['Enough.', 'add'],
   ],
   './presets': [

@@ -15,7 +15,7 @@ describe('limits and the context', () => {
     const open = (replies: readonly ScriptedReply[]) =>
       alibaba(replies, {
         tools: [noting(log, 'look')],
-        use: [modelRequestLimit({ run: 2, message: '够了' })],
+        use: [modelRequestLimit({ run: 2, text: '够了' })],
         preset: { hooks: [notingHook(log, 'h', { beforeModel: () => {}, afterModel: () => {} })] },
       });
 

@@ -1,7 +1,7 @@
 import { isEnding, isNext, type Ending, type Next } from './next.ts';
 import { isRejection } from '../wait/halt.ts';
 import type { Run } from './run/run.ts';
-import { closeOpenCalls } from './step/close-calls.ts';
+import { interruptOpenCalls } from './step/close-calls.ts';
 import { endingOf, endStopped, finish, type FinishedRun } from './step/finish.ts';
 import { readReply, releasedPart } from './step/read-reply.ts';
 import { afterReply, nextRequest } from './step/reason.ts';
@@ -49,7 +49,7 @@ async function rescue(run: Run, thrown: unknown, step?: 'model' | 'tools'): Prom
   if (step === 'tools') run.fail(thrown);
   if (step === 'tools' || run.waits.isAbort(thrown)) return endStopped(run, releasedPart(run));
   if (!isRejection(thrown)) {
-    if (step) await closeOpenCalls(run).catch(() => {});
+    if (step) await interruptOpenCalls(run).catch(() => {});
     throw thrown;
   }
   run.haltWith(thrown);

@@ -101,16 +101,13 @@ export type FriendlyText = string | ((error: NonNullable<AgentResult['error']>) 
 export const defaultErrorText = 'Something went wrong on my side. Please try again.';
 
 /**
- * Returns the text for an error. If `words` throws, returns the default text, so that the original
+ * Returns the text for an error. If `text` throws, returns the default text, so that the original
  * error is not lost.
  */
-export function friendlyText(
-  error: NonNullable<AgentResult['error']>,
-  words: FriendlyText,
-): string {
-  if (typeof words === 'string') return words;
+export function friendlyText(error: NonNullable<AgentResult['error']>, text: FriendlyText): string {
+  if (typeof text === 'string') return text;
   try {
-    return String(words(error));
+    return String(text(error));
   } catch {
     return defaultErrorText;
   }

@@ -8,11 +8,11 @@ import { jsonMode } from '../middleware/output/output-modes.ts';
 import { ReActAgent } from './react-agent.ts';
 
 const down = { error: new AgentError('MODEL_SERVER', 'secret: 500') };
-const agentOf = (replies: readonly ScriptedReply[], words?: FriendlyText) =>
+const agentOf = (replies: readonly ScriptedReply[], text?: FriendlyText) =>
   new ReActAgent({
     name: 'a',
     model: new ScriptedModel(replies),
-    use: [friendlyErrors(words)],
+    use: [friendlyErrors(text)],
   });
 
 test('a failed call returns a message for the user with its reason and error, and the message is not stored', async () => {

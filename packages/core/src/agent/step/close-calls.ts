@@ -88,7 +88,7 @@ export function failCall(run: Run, toolUse: ToolUse, error: unknown, message: st
  * Three places call this function: each model request, what stops a run at once, and the end of a
  * run. An ending with `keepsCalls` leaves the calls open.
  */
-export async function closeOpenCalls(run: Run): Promise<void> {
+export async function interruptOpenCalls(run: Run): Promise<void> {
   const keepsPending = run.failure && run.failure.code !== 'CALL_TIMEOUT';
   let failure: unknown;
   for (const toolUse of run.conversation.openToolUses()) {

@@ -1,7 +1,7 @@
 import { withMetadata } from '../../message/metadata.ts';
 import type { StopReason } from '../../event/agent-result.ts';
 import { textOf, toolUsesOf, type Msg } from '../../message/msg.ts';
-import { closeOpenCalls } from './close-calls.ts';
+import { interruptOpenCalls } from './close-calls.ts';
 import type { CustomReason, EndBase, Ending } from '../next.ts';
 import { pendingCallsOf } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
@@ -19,7 +19,7 @@ import { releasedPart } from './read-reply.ts';
 export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
   if (run.aborted) run.moveTo('stopping');
   if (partial) await append(run, [partial]);
-  if (run.stopped !== 'suspended') await closeOpenCalls(run);
+  if (run.stopped !== 'suspended') await interruptOpenCalls(run);
   return endingOf(run, partial);
 }
 
@@ -82,7 +82,7 @@ export async function finish(run: Run, ending: Ending): Promise<FinishedRun> {
 
 async function storeAnswer(run: Run, ending: Ending): Promise<FinishedRun> {
   const { reason, keepsCalls = reason === 'suspended' } = ending;
-  if (!keepsCalls) await closeOpenCalls(run);
+  if (!keepsCalls) await interruptOpenCalls(run);
   run.moveTo('ending');
   const message = await reviewAnswer(run, ending);
   // If the agent call was aborted before its answer, the message is empty.
@@ -91,7 +91,7 @@ async function storeAnswer(run: Run, ending: Ending): Promise<FinishedRun> {
     // `closeLog` writes the answer together with the end of the run, unless it has to wait before.
     await append(run, [message], { later: !run.progress.beforeEnd.length });
     // A wrapper may end the run with a reply whose tool calls do not run.
-    if (!keepsCalls && toolUsesOf(message).length) await closeOpenCalls(run);
+    if (!keepsCalls && toolUsesOf(message).length) await interruptOpenCalls(run);
   }
   return { ...ending, message };
 }

@@ -8,7 +8,7 @@ import type { Next } from '../next.ts';
 import type { Run } from '../run/run.ts';
 import { append } from '../run/session.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
-import { closeCall, closeOpenCalls } from './close-calls.ts';
+import { closeCall, interruptOpenCalls } from './close-calls.ts';
 import { customEnding } from './finish.ts';
 import { reviseOrJump } from './jump.ts';
 
@@ -19,7 +19,7 @@ import { reviseOrJump } from './jump.ts';
 export async function nextRequest(run: Run, mustAsk: boolean): Promise<ModelRequest | Next> {
   // Messages from callers and hooks may contain tool calls without results, and results without
   // tool calls.
-  await closeOpenCalls(run);
+  await interruptOpenCalls(run);
   const { iterations, resultLength } = run.options.limits;
   const messages = shortenResults(run.requestMessages, resultLength);
   const draft: RequestDraft = {

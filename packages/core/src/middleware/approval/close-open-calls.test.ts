@@ -81,9 +81,9 @@ test('the text says that a tool call of another host, or an external tool call, 
   ]);
 });
 
-test('`words` sets the text of the result, and the post-acting event contains it', async () => {
+test('`text` sets the text of the result, and the post-acting event contains it', async () => {
   const { agent } = setUp(['pay'], ['fine'], {
-    words: ({ name, id }, { started }) => `${name} ${id} ${started}`,
+    text: ({ name, id }, { started }) => `${name} ${id} ${started}`,
   });
   await agent.call('Go');
   const said: unknown[] = [];
@@ -143,13 +143,13 @@ test('tool calls that an abort interrupts keep the usual text', async () => {
   ]);
 });
 
-test('if `words` throws, the call fails, and the next call works', async () => {
+test('if `text` throws, the call fails, and the next call works', async () => {
   let fails = true;
-  const words = (): string => {
+  const text = (): string => {
     if (fails) throw new Error('no words');
     return 'cancelled';
   };
-  const { agent, results } = setUp(['pay'], ['fine'], { words });
+  const { agent, results } = setUp(['pay'], ['fine'], { text });
   await agent.call('Go');
   await expect(agent.call('Never mind')).rejects.toMatchObject({ code: 'HOOK_ERROR' });
   fails = false;
@@ -157,7 +157,7 @@ test('if `words` throws, the call fails, and the next call works', async () => {
   expect(await results()).toEqual([['interrupted', 'cancelled']]);
 });
 
-test.each([{ words: 'gone' }, null])('closeOpenCalls() rejects the options %o', (options) => {
+test.each([{ text: 'gone' }, null])('closeOpenCalls() rejects the options %o', (options) => {
   expect(() => closeOpenCalls(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

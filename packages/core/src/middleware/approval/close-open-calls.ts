@@ -9,7 +9,7 @@ export interface CloseOpenCallsOptions {
    * Returns the text of the result that the model gets. If `started` is true, the tool may have had
    * effects. Default: says that another message arrived first.
    */
-  readonly words?: (toolUse: ToolUse, about: { readonly started: boolean }) => string;
+  readonly text?: (toolUse: ToolUse, about: { readonly started: boolean }) => string;
 }
 
 /**
@@ -17,12 +17,12 @@ export interface CloseOpenCallsOptions {
  * `interrupted` result with a text for the model. One that a person rejected, or whose result a
  * person gave, gets this result instead. Without this middleware, the agent call fails
  * with `PENDING_TOOL_CALLS`. Decisions, results and an agent call without input continue the tool
- * calls as usual. If `words` throws, the agent call fails with `HOOK_ERROR`. Throws `CONFIGURATION`
+ * calls as usual. If `text` throws, the agent call fails with `HOOK_ERROR`. Throws `CONFIGURATION`
  * for an option of the wrong kind.
  */
 export function closeOpenCalls(options: CloseOpenCallsOptions = {}): Middleware {
-  checkOptions('closeOpenCalls()', options, 'words:function|?');
-  const { words = defaultWords } = options;
+  checkOptions('closeOpenCalls()', options, 'text:function|?');
+  const { text = defaultText } = options;
   return {
     name: 'closeOpenCalls',
     wrapSettle: (next) => async (input, context, steps) => {
@@ -31,7 +31,7 @@ export function closeOpenCalls(options: CloseOpenCallsOptions = {}): Middleware 
         const { toolUse } = call;
         if (decided.has(toolUse.id)) continue;
         const given = decidedResult(toolUse, call.state, context.tools);
-        await steps.closeCall(toolUse, given ?? closedResult(call, words));
+        await steps.closeCall(toolUse, given ?? closedResult(call, text));
       }
       return next(input);
     },
@@ -40,27 +40,27 @@ export function closeOpenCalls(options: CloseOpenCallsOptions = {}): Middleware 
 
 function closedResult(
   { toolUse, state, isNoted }: OpenCall,
-  words: NonNullable<CloseOpenCallsOptions['words']>,
+  text: NonNullable<CloseOpenCallsOptions['text']>,
 ): ToolResult {
   const known = isNoted ? state : undefined;
-  const output = textFor(words, toolUse, mayHaveStarted(known));
+  const output = textFor(text, toolUse, mayHaveStarted(known));
   return { ...interruptedResult(toolUse, known), output };
 }
 
 function textFor(
-  words: NonNullable<CloseOpenCallsOptions['words']>,
+  text: NonNullable<CloseOpenCallsOptions['text']>,
   toolUse: ToolUse,
   started: boolean,
 ): string {
   try {
-    return words(toolUse, { started });
+    return text(toolUse, { started });
   } catch (cause) {
-    const message = `closeOpenCalls(): words failed: ${errorText(cause)}`;
+    const message = `closeOpenCalls(): text failed: ${errorText(cause)}`;
     throw new AgentError('HOOK_ERROR', message, { cause });
   }
 }
 
-function defaultWords({ name }: ToolUse, { started }: { readonly started: boolean }): string {
+function defaultText({ name }: ToolUse, { started }: { readonly started: boolean }): string {
   const effect = started ? 'It may have had effects.' : 'It did not run.';
   return `The call of "${name}" was canceled: another message came in before it had ended. ${effect}`;
 }

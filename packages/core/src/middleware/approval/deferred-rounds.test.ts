@@ -325,7 +325,7 @@ test.each([
   'with `deferRound` from %s, toolCallLimit() counts all tool calls of a reply at once',
   async (_, given) => {
     const { agent, ran } = setUp([asked('read', 'pay', 'read')], given, {
-      use: [toolCallLimit({ session: 2, message: 'Enough.' })],
+      use: [toolCallLimit({ session: 2, text: 'Enough.' })],
     });
     expect(await agent.call('go')).toMatchObject({ reason: 'limit', text: 'Enough.' });
     expect(ran()).toEqual([]);
@@ -354,7 +354,7 @@ test.each([false, true])(
     const stops = { on: { 'pre-acting': (_event: unknown, { stop }: { stop(): void }) => stop() } };
     const first = setUp([asked('read', 'pay', 'mail')], { deferRound }, { memory, use: [stops] });
     await first.agent.call('go');
-    const limit = toolCallLimit({ tool: 'read', session: 0, message: 'Enough.' });
+    const limit = toolCallLimit({ tool: 'read', session: 0, text: 'Enough.' });
     const second = setUp([], { deferRound }, { memory, use: [limit] });
     const { reason } = await second.agent.call([
       { toolUseId: 'pay1', type: 'result', output: 'paid by hand' },
@@ -373,7 +373,7 @@ test('a new message keeps what a person has decided about other tool calls of th
   const { agent, ran } = setUp(
     [asked('pay', 'pay', 'mail'), 'Fine.'],
     {},
-    { use: [closeOpenCalls({ words: () => 'canceled' })] },
+    { use: [closeOpenCalls({ text: () => 'canceled' })] },
   );
   await agent.call('go');
   const { pending } = await agent.call([

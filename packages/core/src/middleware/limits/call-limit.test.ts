@@ -75,7 +75,7 @@ test('an answer in the last allowed request ends the run normally', async () => 
 });
 
 test('modelRequestLimit({ session }) counts across runs, also after a saved state is loaded', async () => {
-  const limit = () => [modelRequestLimit({ session: 2, message: 'Come back tomorrow.' })];
+  const limit = () => [modelRequestLimit({ session: 2, text: 'Come back tomorrow.' })];
   const first = setUp(['One.'], limit());
   await run(first.agent);
   const { agent, model } = setUp(['Two.', 'Three.'], limit());

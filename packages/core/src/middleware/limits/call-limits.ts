@@ -19,16 +19,16 @@ export interface CallLimitOptions {
   /** Maximum number in all runs of the session. */
   readonly session?: number;
   /**
-   * What happens at the limit. `end` (default) ends the agent call with `message` as its text and
+   * What happens at the limit. `end` (default) ends the agent call with `text` as its answer and
    * `limit` as its reason. `fail` fails it with `LIMIT_EXCEEDED`.
    */
   readonly atLimit?: 'end' | 'fail';
   /** Text of the final message or of the error. Default: names the limit that is reached. */
-  readonly message?: string;
+  readonly text?: string;
 }
 
 /** Fields of `CallLimitOptions` for `checkOptions`. */
-const limitFields = 'run,session:count|? atLimit:end|fail|? message:string|?';
+const limitFields = 'run,session:count|? atLimit:end|fail|? text:string|?';
 
 /** The numbers of a session. The limits of one kind share them. */
 type Count = Readonly<Record<'session' | 'run' | 'counted', number>> & { readonly runId: string };
@@ -38,7 +38,7 @@ type Count = Readonly<Record<'session' | 'run' | 'counted', number>> & { readonl
  * state. `key` is the name of the count in the state, and `what` names the counted items in messages. Throws `CONFIGURATION` without a limit.
  */
 function callLimit(where: string, key: string, what: string, options: CallLimitOptions) {
-  const { run = Infinity, session = Infinity, atLimit, message } = options;
+  const { run = Infinity, session = Infinity, atLimit, text } = options;
   const limits = { run, session };
   if ((options.run ?? options.session) === undefined)
     throw misconfigured(`${where} needs run or session.`);
@@ -55,10 +55,10 @@ function callLimit(where: string, key: string, what: string, options: CallLimitO
         .filter((kind) => used[kind] + more > limits[kind])
         .map((kind) => `${used[kind]} of ${limits[kind]} used in this ${kind}${furtherText}`);
       if (!more || !reached.length) return undefined;
-      const words = message ?? `The limit of ${what} is reached: ${reached.join('; ')}.`;
-      if (atLimit !== 'fail') return words;
+      const limitText = text ?? `The limit of ${what} is reached: ${reached.join('; ')}.`;
+      if (atLimit !== 'fail') return limitText;
       const details = { what, run: used.run, session: used.session };
-      throw new AgentError('LIMIT_EXCEEDED', words, { details });
+      throw new AgentError('LIMIT_EXCEEDED', limitText, { details });
     },
     /**
      * Brings the count up to date. `total`: number of items in this run so far. The total of another
@@ -82,8 +82,8 @@ function countIn({ runId, resumes, state }: RunContext, name: string): Count {
 }
 
 /** Returns the end of an agent call at a limit. */
-function endAt(words: string, steps: Steps): Ending {
-  const message = steps.message('assistant', words, { metadata: { reason: 'limit' } });
+function endAt(text: string, steps: Steps): Ending {
+  const message = steps.message('assistant', text, { metadata: { reason: 'limit' } });
   return { kind: 'custom', reason: 'limit', message };
 }
 
@@ -100,8 +100,8 @@ export function modelRequestLimit(options: CallLimitOptions): Middleware {
     name: 'modelRequestLimit',
     wrapRequest: (next) => async (draft, context, steps) => {
       if (draft.limit) return next(draft);
-      const words = limit.reachedBy(1, context);
-      if (words !== undefined) return endAt(words, steps);
+      const text = limit.reachedBy(1, context);
+      if (text !== undefined) return endAt(text, steps);
       const outcome = await next(draft);
       limit.count(context.iteration, context);
       return outcome;
@@ -144,15 +144,15 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
     name: tool === undefined ? 'toolCallLimit' : `toolCallLimit:${tool}`,
     wrapRound: (next) => async (round, context, steps) => {
       const calls = allCalls(round, context);
-      const words = limit.reachedBy(calls.filter(isNew).length, context);
-      if (words === undefined) return next(round);
+      const text = limit.reachedBy(calls.filter(isNew).length, context);
+      if (text === undefined) return next(round);
       for (const { toolUse, state, result } of calls) {
         const closed = mayHaveStarted(state)
           ? interruptedResult(toolUse, state)
-          : toolResult(toolUse, `It did not run. ${words}`, 'interrupted');
+          : toolResult(toolUse, `It did not run. ${text}`, 'interrupted');
         await steps.closeCall(toolUse, result ?? closed);
       }
-      return endAt(words, steps);
+      return endAt(text, steps);
     },
     wrapTool: (next) => (call, context) => {
       if (counts(call.toolUse) && !mayHaveStarted(call.state)) {
