@@ -53,7 +53,7 @@ export type InvalidReply = {
    * Text of the reply without its tool call. Present if the reply calls a tool although the request
    * offered none.
    */
-  readonly words?: string;
+  readonly proseText?: string;
 };
 
 /** A reply with tool calls in its text, as the model wrote it. */
@@ -64,7 +64,7 @@ export type WrittenReply = {
    */
   readonly parts: readonly string[];
   /** Checksum of the tool calls in the reply. */
-  readonly calls: number;
+  readonly callsChecksum: number;
 };
 
 /** Mark of a message that a person wrote in the assistant's place. */

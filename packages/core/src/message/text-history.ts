@@ -68,16 +68,16 @@ function isVisible(block: ContentBlock): boolean {
 
 /**
  * If a reply has tool calls in its text, this metadata stores the reply as the model wrote it.
- * `words`: the part of the text that the message shows.
+ * `shownText`: the part of the text that the message shows.
  */
 export function writtenReply(
   text: string,
-  words: string,
+  shownText: string,
   calls: readonly Pick<ToolUse, 'name' | 'input'>[],
 ): JsonObject {
-  const at = words ? text.indexOf(words) : -1;
-  const parts = at < 0 ? [text] : [text.slice(0, at), text.slice(at + words.length)];
-  return { written: { parts, calls: checksumOf(calls) } };
+  const at = shownText ? text.indexOf(shownText) : -1;
+  const parts = at < 0 ? [text] : [text.slice(0, at), text.slice(at + shownText.length)];
+  return { written: { parts, callsChecksum: checksumOf(calls) } };
 }
 
 /**
@@ -89,7 +89,7 @@ export function writtenText(message: Msg): string | undefined {
   const { written } = metadataOf(message);
   // Messages of clients may have any metadata.
   const isKnown =
-    Array.isArray(written?.parts) && written.calls === checksumOf(toolUsesOf(message));
+    Array.isArray(written?.parts) && written.callsChecksum === checksumOf(toolUsesOf(message));
   return isKnown ? written.parts.join(textOf(message)) : undefined;
 }
 

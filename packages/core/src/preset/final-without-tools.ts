@@ -45,12 +45,12 @@ function isOutputTool({ name }: { readonly name: string }): boolean {
  * the model for a correction.
  */
 function withoutTextCalls(message: Msg): Msg {
-  const words = metadataOf(message).invalidReply?.words?.trim();
+  const text = metadataOf(message).invalidReply?.proseText?.trim();
   const blocks = message.content.filter(
     (block) => block.type !== 'tool_use' || isOutputTool(block),
   );
-  if (words === undefined && blocks.length === message.content.length) return message;
-  const textBlocks = words ? [{ type: 'text', text: words } as const] : [];
+  if (text === undefined && blocks.length === message.content.length) return message;
+  const textBlocks = text ? [{ type: 'text', text } as const] : [];
   return { ...withoutMark(message), content: [...blocks, ...textBlocks] };
 }
 

@@ -22,15 +22,15 @@ const maxFence = 100;
 const maxDepth = 200;
 
 /**
- * Reads a text piece by piece, each character once, and separates tool calls from words. A tool
+ * Reads a text piece by piece, each character once, and separates tool calls from prose. A tool
  * call is a JSON object or a list of JSON objects. The scanner withholds text that may be a tool
- * call, including a code fence and white space before it. It does not return words after the first
+ * call, including a code fence and white space before it. It does not return prose after the first
  * tool call.
  */
 export class CallScanner {
   readonly #calls: TextCall[] = [];
   #problem: string | undefined;
-  #state: 'words' | 'fence' | 'json' | 'over' = 'words';
+  #state: 'prose' | 'fence' | 'json' | 'over' = 'prose';
   #out = '';
   /** White space that is withheld. */
   #space = '';
@@ -40,7 +40,7 @@ export class CallScanner {
   #openFence: 'json' | 'code' | undefined;
   /** JSON that is withheld. */
   #json = '';
-  /** Words after a tool call. */
+  /** Prose after a tool call. */
   #tail = '';
   #depth = 0;
   /** Nesting depth of a tool call's keys: 2 in a list, otherwise 1. */
@@ -61,7 +61,7 @@ export class CallScanner {
     return this.#state === 'json' && this.#inString;
   }
 
-  /** Reads more of the text and returns the words that are certainly not part of a tool call. */
+  /** Reads more of the text and returns the prose that is certainly not part of a tool call. */
   push(text: string): string {
     this.#out = '';
     for (let index = 0; index < text.length;) index = this.#step(text, index);
@@ -80,22 +80,22 @@ export class CallScanner {
   /** Reads one or more characters from the index and returns the index after them. */
   #step(text: string, index: number): number {
     if (this.#state === 'over') return text.length;
-    if (this.#state === 'words') return this.#readWords(text, index);
+    if (this.#state === 'prose') return this.#readProse(text, index);
     if (this.inString) return this.#readString(text, index);
     const c = text[index]!;
     const isTaken = this.#state === 'fence' ? this.#takesFence(c) : this.#takesJson(c);
     return isTaken ? index + 1 : index;
   }
 
-  #readWords(text: string, index: number): number {
+  #readProse(text: string, index: number): number {
     const special = this.#openFence === 'code' ? /`/g : /[`{[]/g;
     special.lastIndex = index;
     const end = special.exec(text)?.index ?? text.length;
     if (end > index) {
       const passage = text.slice(index, end);
-      const words = passage.trimEnd();
-      if (words) this.#say(words);
-      this.#space += passage.slice(words.length);
+      const prose = passage.trimEnd();
+      if (prose) this.#say(prose);
+      this.#space += passage.slice(prose.length);
     } else if (text[index] === '`') this.#state = 'fence';
     else {
       this.#beginJson(text[index]!);
@@ -216,24 +216,24 @@ export class CallScanner {
     else if (found) {
       this.#calls.push(...found);
       this.#space = this.#fence = this.#json = this.#tail = '';
-      this.#state = 'words';
+      this.#state = 'prose';
     } else if (value === undefined && this.#isLikely)
       this.#fail(`it is not JSON; it ends with ${this.#lastWords()}`);
     else this.#giveUp();
   }
 
-  /** Treats the withheld text as words, because it is not a tool call. */
+  /** Treats the withheld text as prose, because it is not a tool call. */
   #giveUp(): false {
-    const words = this.#fence + this.#json;
-    this.#state = 'words';
+    const prose = this.#fence + this.#json;
+    this.#state = 'prose';
     this.#fence = this.#json = '';
-    this.#say(words);
+    this.#say(prose);
     return false;
   }
 
-  #say(words: string): void {
-    if (this.#calls.length) this.#tail += this.#space + words;
-    else this.#out += this.#space + words;
+  #say(prose: string): void {
+    if (this.#calls.length) this.#tail += this.#space + prose;
+    else this.#out += this.#space + prose;
     this.#space = '';
   }
 

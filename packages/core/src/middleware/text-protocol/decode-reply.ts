@@ -62,8 +62,8 @@ export async function* decodeReply(
   }
 }
 
-/** A reply's meaning. `words`: text of an invalid reply that calls a tool without tools. */
-type Meaning = ParsedReply & { readonly words?: string };
+/** A reply's meaning. `proseText`: text of an invalid reply that calls a tool without tools. */
+type Meaning = ParsedReply & { readonly proseText?: string };
 
 /**
  * Returns the meaning of a reply. With `isFinal`, the model cannot correct the reply, so an invalid
@@ -75,7 +75,7 @@ async function meaningOf(
   parse: ReplyParser,
   isFinal = false,
 ): Promise<Meaning> {
-  const { text, words, callsNatively } = reply;
+  const { text, proseText, callsNatively } = reply;
   const answer: ParsedReply = { type: 'answer', text };
   // The agent requests a note for itself, such as a summary. A note calls no tools.
   if (callsNatively || context.replyFor === 'model') return answer;
@@ -84,11 +84,11 @@ async function meaningOf(
   const hasTools = context.tools.length > 0;
   if (isFinal) {
     if (parsed.type === 'invalid') return answer;
-    return hasTools ? parsed : { type: 'answer', text: parsed.text ?? words.trim() };
+    return hasTools ? parsed : { type: 'answer', text: parsed.text ?? proseText.trim() };
   }
   const message = problemOf(parsed, context);
   if (message === undefined) return parsed;
-  return { type: 'invalid', message, ...(!hasTools && { words }) };
+  return { type: 'invalid', message, ...(!hasTools && { proseText }) };
 }
 
 async function parsedReply(
@@ -126,8 +126,8 @@ function problemOf(
 function aboutReply(text: string, parsed: Meaning): JsonObject | undefined {
   if (parsed.type === 'answer') return undefined;
   if (parsed.type === 'invalid') {
-    const { message, words } = parsed;
-    return { invalidReply: { text, message, ...(words !== undefined && { words }) } };
+    const { message, proseText } = parsed;
+    return { invalidReply: { text, message, ...(proseText !== undefined && { proseText }) } };
   }
   const uses = parsed.calls.map(({ name, arguments: input = {} }) => ({ name, input }));
   return writtenReply(text, parsed.text ?? '', uses);

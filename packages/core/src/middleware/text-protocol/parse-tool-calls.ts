@@ -26,7 +26,7 @@ const open = '<think>';
 const close = '</think>';
 
 /**
- * Separates a reply's thinking from its text, and words in the text from possible tool calls. Reads
+ * Separates a reply's thinking from its text, and prose in the text from possible tool calls. Reads
  * the reply piece by piece. A `<think>` or `</think>` tag may be split over two pieces. A tag in a
  * string of a tool call is text. Thinking without an end tag continues to the end of the reply. If
  * an end tag has no start tag, all text before it is thinking, as in DeepSeek's templates.
@@ -44,7 +44,7 @@ export class ReplyReader {
   /** All text so far, without thinking. */
   text = '';
   /** The part of the text that was returned, which is not a tool call. */
-  words = '';
+  proseText = '';
   thinking = '';
 
   /** `scans`: whether the reply may contain tool calls. */
@@ -54,7 +54,7 @@ export class ReplyReader {
   }
 
   /**
-   * Reads more of the reply. Returns its words and its thinking as deltas. `reset`: all text so far
+   * Reads more of the reply. Returns its prose and its thinking as deltas. `reset`: all text so far
    * was thinking, which follows.
    */
   push(chunk: string): readonly ModelDelta[] {
@@ -112,7 +112,7 @@ export class ReplyReader {
       return { type: 'invalid', message: `${this.#problem}${why} No tool was called. ${question}` };
     }
     if (!this.#calls.length) return { type: 'answer', text: this.text };
-    return { type: 'calls', calls: this.#calls, ...(this.words && { text: this.words }) };
+    return { type: 'calls', calls: this.#calls, ...(this.proseText && { text: this.proseText }) };
   }
 
   #released(): readonly ModelDelta[] {
@@ -129,10 +129,10 @@ export class ReplyReader {
     this.#say(this.#scanner ? this.#scanner.push(text) : text);
   }
 
-  #say(words: string): void {
-    if (!words) return;
-    this.words += words;
-    this.#out.push({ type: 'text', id: 'text', delta: words });
+  #say(prose: string): void {
+    if (!prose) return;
+    this.proseText += prose;
+    this.#out.push({ type: 'text', id: 'text', delta: prose });
   }
 
   #think(thinking: string): void {
@@ -150,7 +150,7 @@ export class ReplyReader {
   #end(): void {
     if (!this.#isThinking) {
       const thought = this.text;
-      this.text = this.words = '';
+      this.text = this.proseText = '';
       this.#thoughts += 1;
       if (this.#scans) this.#scanner = new CallScanner();
       this.#out.push({ type: 'reset', reason: 'protocol' });

@@ -22,7 +22,7 @@ export interface TextCall {
 /** What the text of a reply means: an answer, tool calls, or neither. */
 export type ParsedReply =
   | { readonly type: 'answer'; readonly text: string }
-  /** `text`: the words before the tool calls. */
+  /** `text`: the prose before the tool calls. */
   | { readonly type: 'calls'; readonly calls: readonly TextCall[]; readonly text?: string }
   /** `message`: tells the model why it has to reply again. */
   | { readonly type: 'invalid'; readonly message: string };

@@ -87,7 +87,7 @@ test.each(['word ', '{"a":', '{"tool_name":"', '`', '<', "{'", '[{"a":1},', '</t
     const text = part.repeat(100_000 / part.length);
     for (const c of text) reader.push(c);
     reader.end();
-    expect(reader.words.length).toBeLessThanOrEqual(text.length);
+    expect(reader.proseText.length).toBeLessThanOrEqual(text.length);
   },
 );
 
@@ -130,9 +130,9 @@ function readAll(pieces: readonly string[]) {
   const deltas = [...pieces.flatMap((piece) => reader.push(piece)), ...reader.end()];
   const start = deltas.findLastIndex(({ type }) => type === 'reset') + 1;
   const said = deltas.slice(start).map((delta) => (delta.type === 'text' ? delta.delta : ''));
-  const { text, thinking, words } = reader;
-  expect(said.join('')).toBe(words);
-  return { words, text, thinking, parsed: reader.parsed() };
+  const { text, thinking, proseText } = reader;
+  expect(said.join('')).toBe(proseText);
+  return { proseText, text, thinking, parsed: reader.parsed() };
 }
 
 test('the result does not depend on how a reply is split, and an answer loses no text', () => {
@@ -146,7 +146,7 @@ test('the result does not depend on how a reply is split, and an answer loses no
     expect(readAll(reply.split('')), at).toEqual(whole);
     expect(readAll([reply.slice(0, cut), reply.slice(cut)]), at).toEqual(whole);
     if (parseToolCalls(reply).type !== 'answer') continue;
-    expect(whole.words, at).toBe(whole.text);
+    expect(whole.proseText, at).toBe(whole.text);
     if (!reply.includes('think>')) expect(whole.text, at).toBe(reply);
   }
 });

@@ -48,8 +48,8 @@ export class TextReply {
   }
 
   /** The part of the text that is not a tool call. */
-  get words(): string {
-    return this.#reader.words;
+  get proseText(): string {
+    return this.#reader.proseText;
   }
 
   get thinking(): string {
