@@ -123,10 +123,10 @@ export async function takeTurn(
   if (replaces) await memory.delete(gone, { later: true });
   if (!message || regenerates) return { input: undefined, replaces };
   const sentDecisions = request.kind === 'message' ? (request.decisions ?? []) : [];
-  const usable = await usableDecisions(agent, sentDecisions);
+  const clientDecisions = await usableDecisions(agent, sentDecisions);
   const decisions = await decideForMessage(agent, {
-    given: usable,
-    isGone: (_toolUse, { started, pending }) => isResumed && started === true && !pending,
+    clientDecisions,
+    isToolGone: (_toolUse, { started, pending }) => isResumed && started === true && !pending,
   });
   return { input: message, decisions, replaces };
 }

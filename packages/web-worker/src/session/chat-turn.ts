@@ -48,10 +48,10 @@ export async function takeChatMessage(
   // The run's first write stores this change, so that the replaced answer is never lost alone.
   if (gone.length) await memory.delete(gone, { later: true });
   if (again) return { input: undefined };
-  let given: readonly Decision[] = [];
-  if (isAnswer(answer)) given = await decisionsIn(agent, answer);
-  const isGone = pages.goneCalls(agent.tools);
-  return { input: sent, decisions: await decideForMessage(agent, { given, isGone }) };
+  let clientDecisions: readonly Decision[] = [];
+  if (isAnswer(answer)) clientDecisions = await decisionsIn(agent, answer);
+  const isToolGone = pages.goneToolCheck(agent.tools);
+  return { input: sent, decisions: await decideForMessage(agent, { clientDecisions, isToolGone }) };
 }
 
 /**

@@ -34,7 +34,7 @@ async function suspended(...names: readonly string[]) {
 test('call() accepts a message together with decisions about all open tool calls, and asks the model once', async () => {
   const { agent, model, memory, seen } = await suspended('pay', 'pay');
   const decisions = await decideForMessage(agent, {
-    given: [{ type: 'approve', toolUseId: 'call_1' }],
+    clientDecisions: [{ type: 'approve', toolUseId: 'call_1' }],
   });
   const result = await agent.call('Tea instead', { decisions });
   expect(result.text).toBe('Tea.');
@@ -60,8 +60,8 @@ test('decideForMessage() returns no decisions while an external tool call is ope
     details: { ids: ['call_1', 'call_2'] },
   });
   expect(seen).toEqual(['pre-call']);
-  const isGone = ({ name }: { readonly name: string }): boolean => name === 'color';
-  const decisions = await decideForMessage(agent, { isGone });
+  const isToolGone = ({ name }: { readonly name: string }): boolean => name === 'color';
+  const decisions = await decideForMessage(agent, { isToolGone });
   await agent.call('Tea instead', { decisions });
   expect(seen.toSorted()).toEqual(['denied', 'interrupted', 'pre-call', 'pre-call']);
 });

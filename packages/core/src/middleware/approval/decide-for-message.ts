@@ -10,27 +10,28 @@ import type { Agent } from '../../agent/agent.ts';
 /** Decisions that came with the message, and which tool calls nobody can answer any more. */
 export interface DecideForMessageOptions {
   /** Decisions that the user has made about open tool calls. */
-  readonly given?: readonly Decision[];
+  readonly clientDecisions?: readonly Decision[];
   /**
    * Returns whether nobody can finish the tool call, because the page or process of the tool has
    * ended. Such a tool call is closed as interrupted. Default: returns false.
    */
-  readonly isGone?: (toolUse: ToolUse, state: CallState) => boolean;
+  readonly isToolGone?: (toolUse: ToolUse, state: CallState) => boolean;
 }
 
 /**
  * Returns decisions about all open tool calls, for a chat in which the user writes a new message
  * instead of deciding. Pass them to the agent call as `options.decisions`. Tool calls that wait for
- * approval are rejected, unless `given` has a decision about them. Returns an empty list if a tool
- * call waits for something else. The agent then refuses the message, or closes the tool calls
- * (`closeOpenCalls`).
+ * approval are rejected, unless `clientDecisions` has a decision about them. Returns an empty list
+ * if a tool call waits for something else. The agent then refuses the message, or closes the tool
+ * calls (`closeOpenCalls`).
  */
 export async function decideForMessage(
   { memory, tools, status }: Pick<Agent, 'memory' | 'tools' | 'status'>,
   options: DecideForMessageOptions = {},
 ): Promise<readonly Decision[]> {
-  checkOptions('decideForMessage()', options, 'given:array|? isGone:function|?', 'INVALID_INPUT');
-  const { given = [], isGone = () => false } = options;
+  const fields = 'clientDecisions:array|? isToolGone:function|?';
+  checkOptions('decideForMessage()', options, fields, 'INVALID_INPUT');
+  const { clientDecisions = [], isToolGone = () => false } = options;
   const open = openToolUses(await memory.read());
   if (!open.length) return [];
   await memory.restore?.(status, tools);
@@ -38,14 +39,15 @@ export async function decideForMessage(
   const isRoundDeferred = open.some((toolUse) => isWaiting(stateOf(toolUse)));
   const decisions = open.map((toolUse): Decision | undefined => {
     const state = stateOf(toolUse);
-    const own = given.find(({ toolUseId }) => toolUseId === toolUse.id) ?? state?.decision;
+    const sent = clientDecisions.find(({ toolUseId }) => toolUseId === toolUse.id);
+    const own = sent ?? state?.decision;
     if (own) return own;
     // A memory without a log does not know what its tool calls wait for.
     const mayWait = !state && Boolean(toolOf(tools, toolUse.name)?.needsApproval);
     // The tool call may only wait until the other tool calls of its reply have decisions.
     const isDeferred = isRoundDeferred && state && !state.started && !state.pending;
     if (mayWait || isWaiting(state) || isDeferred) return rejected(toolUse);
-    return state && isGone(toolUse, state) ? interrupted(toolUse, state) : undefined;
+    return state && isToolGone(toolUse, state) ? interrupted(toolUse, state) : undefined;
   });
   const known = decisions.filter((decision) => decision !== undefined);
   return known.length === open.length ? known : [];

@@ -151,7 +151,7 @@ export class SessionPages {
    * Returns a check of whether the page of a tool call has disconnected. Use the check only while
    * no run is active.
    */
-  goneCalls(tools: ToolSet): Required<DecideForMessageOptions>['isGone'] {
+  goneToolCheck(tools: ToolSet): Required<DecideForMessageOptions>['isToolGone'] {
     return ({ name }, { pending, started = false }) => {
       if (pending?.reason === pageGoneReason) return true;
       // An unknown tool belongs to a page that was never connected to this worker.
