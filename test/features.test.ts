@@ -124,8 +124,13 @@ test('docs/features.md names the folder and the members of each middleware', () 
   expect(said).toEqual(made);
 });
 
-/** Functions whose middleware belongs to a row of another function, or to a preset. */
-const withoutRow = new Set(['defaultToolTimeout', 'finalWithoutTools', 'outputGuardsOf']);
+/** Functions whose middleware belongs to an option, to a row of another function, or to a preset. */
+const withoutRow = new Set([
+  'allowedTools',
+  'defaultToolTimeout',
+  'finalWithoutTools',
+  'outputGuardsOf',
+]);
 
 test('docs/features.md has a row for each function that returns middleware', () => {
   const files = globSync('packages/core/src/{middleware/*,preset}/**/*.ts', { cwd: root });

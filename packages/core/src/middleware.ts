@@ -3,8 +3,18 @@
 // are at `@isoloop/core`.
 export { perRun } from './agent/per-run.ts';
 export { isEnding, isNewAnswer, isNext } from './agent/next.ts';
-export type { Answer, CustomReason, Ending, LimitReason, Next } from './agent/next.ts';
+export type {
+  Answer,
+  CustomReason,
+  EndBase,
+  Ending,
+  LimitReason,
+  Next,
+  StoredAnswer,
+} from './agent/next.ts';
 export type { Steps } from './agent/steps.ts';
+export type { RunNote } from './memory/log/log-record.ts';
+export type { CallState } from './event/agent-status.ts';
 export type { LogEdit } from './agent/run/session.ts';
 export type { RevisedEvent } from './agent/step/jump.ts';
 export type { AskResult, ToEvent } from './agent/step/read-reply.ts';
@@ -23,6 +33,7 @@ export type {
 export { checkNewIds, type ParsedInput } from './event/agent-input.ts';
 export { withExecute, hasResult, notStarted, deniedResult, errorResult } from './tool/tool-call.ts';
 export type {
+  NotStarted,
   PreparedCall,
   ReadyCall,
   Suspension,
@@ -30,16 +41,17 @@ export type {
   ToolOutcome,
 } from './tool/tool-call.ts';
 export { withStream, wrapModel, type ModelMiddleware } from './model/wrap-model.ts';
-export { boundedModel } from './model/bounded-model.ts';
+export { boundedModel, type ModelBounds } from './model/bounded-model.ts';
+export type { ReplyPiece } from './model/reply-assembler.ts';
 export { runInfo, type RunInfo } from './model/chat-model.ts';
 export { allowTools } from './tool/set/tool-set.ts';
 export { addToSystemPrompt } from './agent/run-context.ts';
-export { nestedHooks, nestedWraps } from './agent/nested.ts';
+export { nestedHooks, nestedWraps, type NestedHooks } from './agent/nested.ts';
 export { definePreset } from './agent/use-list.ts';
 export type { AgentDefaults } from './agent/kernel-options.ts';
 export type { Stopped } from './wait/halt.ts';
 export type { ControlOf, EventControls, Hook, HookHandler } from './event/hook.ts';
-export type { Jump, JumpReason } from './event/hook.ts';
+export type { Jump, JumpReason, ModifiableEvent } from './event/hook.ts';
 export type { EventData } from './event/agent-event.ts';
 
 // The parts of `ReActAgent`, for an `Agent` from `@isoloop/core/kernel`, or with other options.
@@ -52,6 +64,7 @@ export { answerAtLimit } from './middleware/answer/answer-at-limit.ts';
 export type {
   AnswerAtLimitOptions,
   LimitReply,
+  LimitSteps,
   SummarizeOptions,
 } from './middleware/answer/answer-at-limit.ts';
 export { runLimits, type RunLimits } from './middleware/limits/run-limits.ts';

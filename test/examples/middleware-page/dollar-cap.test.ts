@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import '../strict-assert.ts';
 import { tool } from '@isoloop/core';
+import { summarizeHistory } from '@isoloop/core/context';
+import { wrapModel } from '@isoloop/core/middleware';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region dollar-cap
 import type { Middleware, Usage } from '@isoloop/core';
@@ -69,4 +71,35 @@ test('a middleware of your own prices each reply by the model that wrote it', as
 
   expect([large.requests.length, small.requests.length]).toEqual([3, 1]);
   large.assertDone();
+});
+
+test('the cap also counts a model that other middleware asks itself, if it wraps that model', async () => {
+  const look = tool({
+    name: 'look',
+    description: 'Looks.',
+    input: { type: 'object', properties: {} },
+    execute: () => 'Nothing at all. '.repeat(50),
+  });
+  const usage = { inputTokens: 1_000, outputTokens: 0 };
+  const asks = { toolCalls: [{ name: 'look' }], usage };
+  const large = new ScriptedModel([asks, 'That was it.', 'It still is.'], { modelId: 'large' });
+  const small = new ScriptedModel([{ text: 'They looked.', usage }], { modelId: 'small' });
+  const spent: string[] = [];
+  const cap = dollarCap(1, (modelId, { inputTokens }) => {
+    spent.push(`${modelId} ${inputTokens}`);
+    return 0;
+  });
+  const agent = new ReActAgent({
+    name: 'assistant',
+    model: large,
+    tools: [look],
+    use: [
+      cap,
+      summarizeHistory({ model: wrapModel(small, cap), maxTokens: 100, summaryTokens: 50, keep: 1 }),
+    ],
+  });
+  await agent.call('Look around. '.repeat(50));
+  expect(spent).toEqual(['large 1000', 'large 10']);
+  await agent.call('And now?');
+  expect(spent.slice(2)).toEqual(['small 1000', 'large 10']);
 });

@@ -16,11 +16,14 @@ export interface ModelMiddleware {
  * @example
  * const summarizer = wrapModel(model, retry(), modelTimeout({ totalMs: 30_000 }));
  */
-export function wrapModel(model: ChatModel, ...middleware: readonly ModelMiddleware[]): ChatModel {
+export function wrapModel(
+  model: ChatModel,
+  ...middleware: readonly Partial<ModelMiddleware>[]
+): ChatModel {
   checkFields('wrapModel(): the model', model, 'stream:function features:object');
   return middleware.reduceRight((next, one) => {
     checkFields('wrapModel(): the middleware', one, 'wrapModel:function');
-    return one.wrapModel(next);
+    return one.wrapModel!(next);
   }, model);
 }
 

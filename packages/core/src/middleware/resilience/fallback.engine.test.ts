@@ -13,7 +13,7 @@ import { tool } from '../../tool/tool.ts';
 import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import { fallback, type FallbackInfo, type FallbackOptions } from './fallback.ts';
 import { retry } from './retry.ts';
-import { wrapModel, type ModelMiddleware } from '../../model/wrap-model.ts';
+import { wrapModel } from '../../model/wrap-model.ts';
 
 const down = new AgentError('MODEL_SERVER', 'down', { retryable: true });
 
@@ -216,7 +216,7 @@ test('output guards check the replies of every fallback model', async () => {
   expect(() => agent([fallback([b()]), retry(), guards])).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
-  const guarded = wrapModel(b(), guards as ModelMiddleware);
+  const guarded = wrapModel(b(), guards);
   for (const extensions of [
     [guards, fallback([b()])],
     [fallback([guarded]), guards],
