@@ -18,13 +18,12 @@ export async function reopenCalls(
   const later = stored.slice(at + 1);
   const isOfTurn = (message: Msg): boolean =>
     message.role !== 'tool' || toolResultsOf(message).some(({ toolUseId }) => ids.has(toolUseId));
-  const first = later.findIndex(isOfTurn);
-  if (at < 0 || first < 0 || later.some(isQuestion) || (await hasAnswer(memory, later))) return;
+  const ofTurn = later.filter(isOfTurn);
+  if (at < 0 || !ofTurn.length || later.some(isQuestion) || (await hasAnswer(memory, later)))
+    return;
   const calls = toolUsesOf(stored[at]!).filter(({ id }) => ids.has(id));
   if (calls.length < ids.size || calls.some(({ name }) => runsHere(tools.find(name)))) return;
-  await memory.delete(
-    later.filter((message, index) => index >= first && isOfTurn(message)).map(({ id }) => id),
-  );
+  await memory.delete(ofTurn.map(({ id }) => id));
   const pending = calls.map(({ id: toolUseId, name, input }) => ({
     pending: { toolUseId, name, input, kind: 'external' } as const,
   }));
