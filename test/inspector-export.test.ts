@@ -6,7 +6,7 @@ import { MemoryStore, SessionMemory, type Msg } from '@isoloop/core';
 import { localHost } from './faults/inject-faults.ts';
 import { makeWitness } from './faults/mortal-process.ts';
 import { expect, onTestFinished, test } from 'vitest';
-import { turnsOf } from '../packages/web-worker/src/inspector/steps/log-turns.ts';
+import { loggedTurns } from '../packages/web-worker/src/inspector/steps/log-turns.ts';
 import { testFile } from '../packages/web-worker/src/inspector/steps/test-file.ts';
 import { root } from '../scripts/root.ts';
 import { faultScenarios } from './faults/fault-scenarios.ts';
@@ -18,10 +18,10 @@ async function exported(): Promise<readonly string[]> {
     const store = new MemoryStore();
     await localHost(scenario, store).live(makeWitness(), { generation: 0 });
     const messages = await new SessionMemory(store, 's').read();
-    sources.push(...turnsOf(messages).map((turn) => testFile(turn).source));
+    sources.push(...loggedTurns(messages).map((turn) => testFile(turn).source));
   }
   const waits = await approvalThatWaits();
-  return [...sources, ...turnsOf(waits).map((turn) => testFile(turn).source)];
+  return [...sources, ...loggedTurns(waits).map((turn) => testFile(turn).source)];
 }
 
 /** Returns the messages of a turn whose tool call nobody has approved. */

@@ -13,7 +13,7 @@ import { readInvitation } from './offline/read-invitation.ts';
 import { asksSurvival, listedNotes, plan, planNext, type PlannedCall } from './offline/plan.ts';
 import { asksPlan, planStep } from './offline/todo-plan.ts';
 import { helpText, survivalText, wordAnswer } from './offline/word-answer.ts';
-import { wait } from './wait.ts';
+import { sleep } from './sleep.ts';
 
 /** The tool with which `structured()` asks for an object. */
 const objectTool = 'generate_response';
@@ -37,9 +37,9 @@ export function offlineModel(options: OfflineModelOptions = {}): ChatModel {
     modelId: 'offline',
     features: { tools: true, media: [], contextWindow: offlineWindow },
     async *stream(request, { signal }) {
-      if (firstDelayMs) await wait(firstDelayMs, signal);
+      if (firstDelayMs) await sleep(firstDelayMs, signal);
       for (const deltas of reply(request)) {
-        if (delayMs) await wait(delayMs, signal);
+        if (delayMs) await sleep(delayMs, signal);
         signal.throwIfAborted();
         yield deltas;
       }

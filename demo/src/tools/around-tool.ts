@@ -1,6 +1,6 @@
 import type { ToolContext } from '@isoloop/core';
 import { timesOf, type Pace } from '../pace.ts';
-import { wait } from '../wait.ts';
+import { sleep } from '../sleep.ts';
 
 /** Runs the work of one tool call. */
 export type AroundTool = <T>(context: ToolContext, work: () => T | Promise<T>) => Promise<T>;
@@ -15,7 +15,7 @@ export interface AroundToolOptions {
 export function aroundTool({ pace, onRun }: AroundToolOptions): AroundTool {
   const [least, most] = timesOf(pace).toolMs;
   return async (context, work) => {
-    if (most) await wait(least + Math.random() * (most - least), context.signal);
+    if (most) await sleep(least + Math.random() * (most - least), context.signal);
     const result = await work();
     await onRun?.(context.toolUseId);
     return result;

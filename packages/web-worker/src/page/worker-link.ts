@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import { longestTimeout } from '@isoloop/core/adapter';
-import { checkGiven } from './check-given.ts';
+import { checkArguments } from './check-arguments.ts';
 import type { ConnectOptions } from './connect-agent.ts';
 import {
   boundaryError,
@@ -41,7 +41,7 @@ export function linkWorker(
   const isFit =
     Object(worker).addEventListener && sessionId?.trim?.() && page.every?.((part) => part?.serve);
   const takes = 'connectAgent() takes worker, sessionId, agent, options, timeoutMs, page';
-  checkGiven(takes, isFit, others);
+  checkArguments(takes, isFit, others);
   const { port1, port2 } = new MessageChannel();
   const connection = new AbortController();
   const { signal } = connection;

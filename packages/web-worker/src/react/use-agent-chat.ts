@@ -1,5 +1,5 @@
 import type { AgentData, AgentTools } from '@isoloop/core/ai-sdk';
-import type { GivenOptions, NamedAgent } from '../wire/exposed-agent.ts';
+import type { FactoryOptions, NamedAgent } from '../wire/exposed-agent.ts';
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import type { AgentChat } from './agent-chat.ts';
 import { shownError, type AgentChatState } from './agent-chat-state.ts';
@@ -56,7 +56,7 @@ export type AgentChatOptionsFor<Source> = UseAgentChatOptions<AgentUIMessage<Sou
         readonly name: infer Name extends string;
         readonly options: infer Options;
       }
-      ? NamedAgent<Name> & GivenOptions<Options>
+      ? NamedAgent<Name> & FactoryOptions<Options>
       : unknown
     : unknown);
 

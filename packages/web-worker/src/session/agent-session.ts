@@ -211,7 +211,7 @@ export class AgentSession {
           'The factory passed to exposeAgent() returned no agent.',
         );
       await onBuilt(built);
-      entitle(built);
+      storeTitle(built);
       pages.attach(built);
       return built;
     } catch (error) {
@@ -230,7 +230,7 @@ export class AgentSession {
  * Adds a hook that sets the title of a session without a title to the beginning of its first
  * message. The memory stores the title with its next write.
  */
-function entitle(agent: ReActAgent): void {
+function storeTitle(agent: ReActAgent): void {
   const { memory } = agent;
   if (!(memory instanceof SessionMemory)) return;
   agent.addHook({

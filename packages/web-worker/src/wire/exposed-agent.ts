@@ -44,11 +44,11 @@ export type NamedAgent<N extends string> = [N] extends [never]
     : { readonly agent: N };
 
 /** Option `options` of `connectAgent`. Optional if the factory accepts `null`. */
-export type GivenOptions<O> = null extends O ? { readonly options?: O } : { readonly options: O };
+export type FactoryOptions<O> = null extends O ? { readonly options?: O } : { readonly options: O };
 
 /** Options of `connectAgent` whose types depend on the exposed agents. */
 export type OptionsOf<E extends ExposedAgent> = NamedAgent<TypesOf<E>['name']> &
-  GivenOptions<TypesOf<E>['options']>;
+  FactoryOptions<TypesOf<E>['options']>;
 
 /**
  * Converts options from a page to options of the agent. Throws `INVALID_INPUT` if the worker has no

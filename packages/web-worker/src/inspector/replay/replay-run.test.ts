@@ -3,7 +3,7 @@ import { makeWitness, MortalProcess } from '../../../../../test/faults/mortal-pr
 import { localHost } from '../../../../../test/faults/inject-faults.ts';
 import { expect, test } from 'vitest';
 import { faultScenarios } from '../../../../../test/faults/fault-scenarios.ts';
-import { messagesInLog, turnsOf, type LogTurn } from '../steps/log-turns.ts';
+import { messagesInLog, loggedTurns, type LogTurn } from '../steps/log-turns.ts';
 import { replayScript } from '../steps/replay-script.ts';
 import { replayRun, type ReplayAgent } from './replay-run.ts';
 
@@ -92,7 +92,7 @@ const scenarios = faultScenarios().map((scenario) => [scenario.name, scenario] a
 test.for(scenarios)(
   'a replay of "%s" says what the log says, and makes no live call',
   async ([, scenario]) => {
-    const turns = turnsOf(messagesInLog(await play(scenario)));
+    const turns = loggedTurns(messagesInLog(await play(scenario)));
     expect(turns).toHaveLength(scenario.turns.length);
     for (const turn of turns) {
       const expected = linesOf(turn.messages).toSorted();
@@ -111,7 +111,7 @@ test.for(scenarios)(
 
 test('a replay waits before each reply and each result, and ends when its signal aborts', async () => {
   const [, chain] = scenarios.find(([name]) => name === 'ten-step chain')!;
-  const [turn] = turnsOf(messagesInLog(await play(chain)));
+  const [turn] = loggedTurns(messagesInLog(await play(chain)));
   const stop = new AbortController();
   let waits = 0;
   const run = replayRun({
@@ -132,7 +132,7 @@ test('a replay waits before each reply and each result, and ends when its signal
 
 test('a turn that was cut off ends where its log ends', async () => {
   const [, chain] = scenarios.find(([name]) => name === 'ten-step chain')!;
-  const [turn] = turnsOf(messagesInLog(await play(chain)));
+  const [turn] = loggedTurns(messagesInLog(await play(chain)));
   const cut = { ...turn!, messages: turn!.messages.slice(0, 4) };
   expect(await replayed(cut, undefined)).toEqual(linesOf(cut.messages).toSorted());
 });

@@ -1,7 +1,7 @@
 import { assistantMessage, toolMessage, userMessage, type Msg } from '@isoloop/core';
 import { expect, test } from 'vitest';
 import { forkBefore, forkWithArguments, forkWithInput } from './fork-draft.ts';
-import { turnsOf } from './log-turns.ts';
+import { loggedTurns } from './log-turns.ts';
 
 const result = (toolUseId: string): Msg =>
   toolMessage(
@@ -25,7 +25,7 @@ const messages = [
   assistantMessage('Paid.', { id: 'a2' }),
 ];
 
-const turn = turnsOf(messages)[1]!;
+const turn = loggedTurns(messages)[1]!;
 const ids = (list: readonly Msg[] | undefined): readonly string[] =>
   (list ?? []).map(({ id }) => id);
 

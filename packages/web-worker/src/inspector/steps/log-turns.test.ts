@@ -10,7 +10,7 @@ import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { contextUse } from './context-use.ts';
 import { EventRuns, type InspectedEvent } from './event-runs.ts';
-import { messagesInLog, runOfTurn, turnsOf } from './log-turns.ts';
+import { messagesInLog, runOfTurn, loggedTurns } from './log-turns.ts';
 import { shownRuns } from './shown-runs.ts';
 
 const add = tool({ name: 'add', description: '', input: {}, execute: () => '3' });
@@ -33,7 +33,7 @@ async function conversation(replies: readonly ScriptedReply[]) {
     runs.push(events);
   }
   const records = [...(await memory.flushes()).values()].flat();
-  return { records, runs, turns: turnsOf(messagesInLog(records)) };
+  return { records, runs, turns: loggedTurns(messagesInLog(records)) };
 }
 
 const replies = ['First.', { toolCalls: [{ name: 'add', id: 'x' }] }, 'Second.'];

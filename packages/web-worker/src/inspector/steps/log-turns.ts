@@ -25,7 +25,7 @@ export function messagesInLog(records: readonly LogRecord[]): readonly Msg[] {
 }
 
 /** Returns the turns of a conversation. Messages before the first user message are in no turn. */
-export function turnsOf(messages: readonly Msg[]): readonly LogTurn[] {
+export function loggedTurns(messages: readonly Msg[]): readonly LogTurn[] {
   const starts = messages.flatMap((message, index) => {
     const earlier = messages[index - 1];
     // Several user messages in a row are the input of one agent call.

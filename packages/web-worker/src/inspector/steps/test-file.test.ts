@@ -1,6 +1,6 @@
 import { assistantMessage, toolMessage, userMessage } from '@isoloop/core';
 import { expect, test } from 'vitest';
-import { turnsOf } from './log-turns.ts';
+import { loggedTurns } from './log-turns.ts';
 import { testFile } from './test-file.ts';
 
 const messages = [
@@ -22,7 +22,7 @@ const messages = [
 ];
 
 test('an exported test has the earlier turns, the replies and the results, and no secret', () => {
-  const { name, source } = testFile(turnsOf(messages)[1]!);
+  const { name, source } = testFile(loggedTurns(messages)[1]!);
   expect(name).toBe('what-s-the-time-in.test.ts');
   expect(source).toBe(`import { ReActAgent, createMessage, tool } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';

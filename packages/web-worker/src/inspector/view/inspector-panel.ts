@@ -4,7 +4,7 @@ import type { ReplayAgent } from '../replay/replay-run.ts';
 import type { InspectorSession, InspectorSource } from '../source/inspector-source.ts';
 import { contextUse } from '../steps/context-use.ts';
 import { EventRuns, type InspectedEvent } from '../steps/event-runs.ts';
-import { messagesInLog, turnsOf, type LogTurn } from '../steps/log-turns.ts';
+import { messagesInLog, loggedTurns, type LogTurn } from '../steps/log-turns.ts';
 import { shownRuns, type ShownRun } from '../steps/shown-runs.ts';
 import { testFile } from '../steps/test-file.ts';
 import { exportView } from './export-view.ts';
@@ -152,7 +152,7 @@ export class InspectorPanel {
       if (signal.aborted) return;
       this.#sessions = sessions;
       this.#log = log;
-      this.#turns = turnsOf(messagesInLog(log));
+      this.#turns = loggedTurns(messagesInLog(log));
       this.#later();
     } catch (error) {
       this.#fail(error, signal);

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { partialOutput, type DeepPartial, type ItemOf } from '@isoloop/core/output';
-import { checkGiven } from '../../page/check-given.ts';
+import { checkArguments } from '../../page/check-arguments.ts';
 import { sessionClient } from '../../page/session-client.ts';
 import { linkWorker } from '../../page/worker-link.ts';
 import { isEndpoint, type AgentSource, type LinkOptions } from '../source/agent-source.ts';
@@ -98,7 +98,7 @@ function objectsOf<T>({ source, options }: Latest, signal: AbortSignal, text?: s
   if (!isEndpoint(source))
     return workerObjects(source as Worker, { ...others, sessionId }, text, signal) as Objects<T>;
   const { agent: _a, options: _o, timeoutMs: _t, page: _p, ...unknown } = others;
-  checkGiven('With an endpoint, useAgentObject() takes sessionId', true, unknown);
+  checkArguments('With an endpoint, useAgentObject() takes sessionId', true, unknown);
   return endpointObjects(source, { sessionId, text, signal }) as Objects<T>;
 }
 

@@ -2,7 +2,7 @@ import { AgentError } from '@isoloop/core';
 import type { AgentErrorCode } from '@isoloop/core';
 import { SseParser, toTypedChunk } from '@isoloop/core/adapter';
 import { typedMessages } from '@isoloop/core/ai-sdk';
-import { checkGiven } from '../../page/check-given.ts';
+import { checkArguments } from '../../page/check-arguments.ts';
 import type { AgentLink, AgentEndpoint } from './agent-source.ts';
 import type { AgentSessionEntry } from './agent-sessions.ts';
 import type { AnswerBatches, AnswerRequest } from '../chat/chat.ts';
@@ -34,13 +34,13 @@ export interface AgentEndpointOptions {
 export function agentEndpoint(api: string, options: AgentEndpointOptions = {}): AgentEndpoint {
   const { headers: _h, body: _b, credentials: _c, fetch: _f, ...others } = options;
   const isFit = typeof api === 'string';
-  checkGiven('agentEndpoint() takes api, headers, body, credentials, fetch', isFit, others);
+  checkArguments('agentEndpoint() takes api, headers, body, credentials, fetch', isFit, others);
   const address = api.replace(/\/$/, '');
   const endpoint: Endpoint = {
     api: address,
     options,
     link: ({ sessionId, agent: _a, options: _o, timeoutMs: _t, page: _p, ...unknown }, latest) => {
-      checkGiven('useAgentChat() takes sessionId, throttle, listSessions', sessionId, unknown);
+      checkArguments('useAgentChat() takes sessionId, throttle, listSessions', sessionId, unknown);
       return linkEndpoint(address, sessionId, () => (latest() as Endpoint).options);
     },
   };

@@ -1,5 +1,5 @@
 /** Waits, or rejects with the signal's reason as soon as it aborts. */
-export function wait(ms: number, signal: AbortSignal): Promise<void> {
+export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {
       clearTimeout(timer);
