@@ -95,7 +95,12 @@ test('the cap also counts a model that other middleware asks itself, if it wraps
     tools: [look],
     use: [
       cap,
-      summarizeHistory({ model: wrapModel(small, cap), maxTokens: 100, summaryTokens: 50, keep: 1 }),
+      summarizeHistory({
+        model: wrapModel(small, cap),
+        maxTokens: 100,
+        summaryTokens: 50,
+        keep: 1,
+      }),
     ],
   });
   await agent.call('Look around. '.repeat(50));
