@@ -250,18 +250,18 @@ export function checkFields(
 type Fields = ReadonlyMap<string, readonly string[]>;
 
 /** Parsed lists of fields. There are few lists, and each new agent uses most of them. */
-const parsed = new Map<string, Fields>();
+const fieldLists = new Map<string, Fields>();
 
 /** Returns the fields of a list. */
 export function fieldsIn(list: string): Fields {
-  const before = parsed.get(list);
+  const before = fieldLists.get(list);
   if (before) return before;
   const fields = new Map<string, readonly string[]>();
   for (const field of list.split(' ')) {
     const [keys = '', kinds = ''] = field.split(':');
     for (const key of keys.split(',')) fields.set(key, kinds.split('|'));
   }
-  parsed.set(list, fields);
+  fieldLists.set(list, fields);
   return fields;
 }
 

@@ -108,11 +108,11 @@ function byType(link: unknown): ErrorClass | undefined {
     [name, code].some((word) => typeof word === 'string' && pattern.test(word)),
   );
   if (http === undefined) return match && { code: match[1], transient: match[2] };
-  const found = byStatus(http);
+  const statusClass = byStatus(http);
   const isTooLong =
-    found.code === 'MODEL_REQUEST' &&
+    statusClass.code === 'MODEL_REQUEST' &&
     (match?.[1] === 'MODEL_CONTEXT_LENGTH' || contextLength.test(wordsOf(link)));
-  return isTooLong ? { ...found, code: 'MODEL_CONTEXT_LENGTH' } : found;
+  return isTooLong ? { ...statusClass, code: 'MODEL_CONTEXT_LENGTH' } : statusClass;
 }
 
 /** Returns the HTTP status of a failed request, where the SDKs of the providers put it. */

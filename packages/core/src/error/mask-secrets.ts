@@ -18,7 +18,7 @@ const patterns: readonly RegExp[] = /* @__PURE__ */ [
 ].map((pattern) => new RegExp(pattern, 'gi'));
 
 /** Beginnings of the keys of well-known services. Some are also beginnings of other names. */
-const prefixed =
+const keyWithPrefix =
   /\b(?:(?:gsk_|whsec_|tvly-|nvapi-|glpat-|lsv2_|shp[a-z]{2}_|gh[oprsu]_|github_pat_|xox[a-z]-|[prs]k_(?:live|test)_|[sS][kK]-(?=[\w-]{8})|(?:sk-|hf_|r8_|npm_|xai-|pplx-)(?=[\w-]*[\dA-Z]|[a-z]{16}))[\w.-]{4,}|(?:AKIA|ASIA|AIza|ya29|eyJ)[\w.-]{12,})/g;
 
 /** Text that looks random. The parts of model names and UUIDs are shorter. */
@@ -28,7 +28,7 @@ const random = /^(?=.*\d)(?=.*[a-z]).{16}/i;
 export function maskSecrets(text: string): string {
   const clean = patterns.reduce(
     (masked, pattern) => masked.replace(pattern, '$1***'),
-    withoutTexts(text, [...secretForms]).replace(prefixed, '***'),
+    withoutTexts(text, [...secretForms]).replace(keyWithPrefix, '***'),
   );
   return withoutTokensNearNames(clean).replace(/[\w-]{16,}/g, (word) =>
     word.split(/[-_]/).some((part) => random.test(part)) ? '***' : word,
@@ -42,7 +42,8 @@ const word = /[^\s"'`,;:=()[\]{}<>\\、。，：；（）「」“”]+/g;
 const names = /* @__PURE__ */ new RegExp(`(?:${name}|keys|secrets)$`, 'i');
 
 /** A part of letters and digits, but no word with a number, such as `llama3` or `sha256`. */
-const mixed = /(?:^|[^a-z\d])(?![a-z]+\d{1,3}[a-z]?(?![a-z\d]))(?=\d*[a-z])(?=[a-z]*\d)[a-z\d]{6}/i;
+const lettersAndDigits =
+  /(?:^|[^a-z\d])(?![a-z]+\d{1,3}[a-z]?(?![a-z\d]))(?=\d*[a-z])(?=[a-z]*\d)[a-z\d]{6}/i;
 const uuid = /^[\da-f-]{36}\b/i;
 const pathOrFile = /^[./@]|\.[a-z]{2,4}\.?$/i;
 
@@ -58,9 +59,9 @@ function withoutTokensNearNames(text: string): string {
   /** Whether the name can only name a secret. A key alone may be the key of an object. */
   let isStrong = false;
   // oxlint-disable-next-line complexity -- a list of what a token looks like, with its words
-  return text.replace(word, (found, at: number) => {
+  return text.replace(word, (candidate, at: number) => {
     const gap = text.slice(end, at);
-    end = at + found.length;
+    end = at + candidate.length;
     if (wordsLeft < nearby && gap.includes('\n')) wordsLeft = 0;
     const isFirst = wordsLeft === nearby;
     const isQuoted = isFirst && (/[^\s,;]/.test(gap) || /passw/i.test(before));
@@ -68,18 +69,20 @@ function withoutTokensNearNames(text: string): string {
     const isMeant = isStrong && (isQuoted || isAfterColon || /^(?:is|was)$/.test(before));
     const isToken =
       wordsLeft > 0 &&
-      !pathOrFile.test(found) &&
-      (mixed.test(found) ||
-        uuid.test(found) ||
-        (isMeant && /^(?=.*\d)(?=.*[a-z]).{6}/i.test(found)) ||
-        (found.length >= 8 && /\d/.test(found) && (isMeant || isFirst || found.includes('+'))) ||
-        (isQuoted && found.length >= 12 && (isStrong || /[^a-z_]/.test(found))));
-    if (!isToken && names.test(found)) {
+      !pathOrFile.test(candidate) &&
+      (lettersAndDigits.test(candidate) ||
+        uuid.test(candidate) ||
+        (isMeant && /^(?=.*\d)(?=.*[a-z]).{6}/i.test(candidate)) ||
+        (candidate.length >= 8 &&
+          /\d/.test(candidate) &&
+          (isMeant || isFirst || candidate.includes('+'))) ||
+        (isQuoted && candidate.length >= 12 && (isStrong || /[^a-z_]/.test(candidate))));
+    if (!isToken && names.test(candidate)) {
       wordsLeft = nearby;
-      isStrong = !/^keys?$/i.test(found) || /^(?:api|access|secret|private)$/i.test(before);
-    } else wordsLeft = /[.!?]$/.test(found) ? 0 : wordsLeft - 1;
-    before = found;
-    return isToken ? '***' : found;
+      isStrong = !/^keys?$/i.test(candidate) || /^(?:api|access|secret|private)$/i.test(before);
+    } else wordsLeft = /[.!?]$/.test(candidate) ? 0 : wordsLeft - 1;
+    before = candidate;
+    return isToken ? '***' : candidate;
   });
 }
 

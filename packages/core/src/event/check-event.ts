@@ -46,13 +46,13 @@ export function checkRequest(messages: readonly Msg[]): void {
  * Throws `HOOK_ERROR` if a field of an event is invalid. `event`: the event of the run, which the
  * hook with the name `hook` has changed.
  */
-export function checkEvent(returned: AgentEvent, event: AgentEvent, hook: string): void {
+export function checkEvent(hookEvent: AgentEvent, event: AgentEvent, hook: string): void {
   const { type } = event;
   for (const field of Object.keys(event)) {
     const key = field as 'type';
     let cause: unknown;
     try {
-      if (checks[field]?.(returned[key], event[key]) !== false) continue;
+      if (checks[field]?.(hookEvent[key], event[key]) !== false) continue;
     } catch (thrown) {
       cause = thrown;
     }

@@ -39,7 +39,7 @@ export function controlsAt(
   handling: Handling,
 ): HookControl {
   const { hook, misuse } = handling;
-  const guarded = names.map((name) => [
+  const guardedControls = names.map((name) => [
     name,
     (...args: never[]) => {
       const use = control[name] as ((...args: never[]) => void) | undefined;
@@ -53,5 +53,5 @@ export function controlsAt(
       throw misuse.error;
     },
   ]);
-  return Object.fromEntries(guarded) as unknown as HookControl;
+  return Object.fromEntries(guardedControls) as unknown as HookControl;
 }

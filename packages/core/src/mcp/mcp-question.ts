@@ -78,12 +78,12 @@ export async function toAnswers(questions: McpQuestions, decision: Decision): Pr
 }
 
 function readAnswer(question: McpQuestion, text: string): unknown {
-  const read = readJson(text);
-  if (isObjectOrArray(read) || 'url' in question) return read;
+  const value = readJson(text);
+  if (isObjectOrArray(value) || 'url' in question) return value;
   const fields = Object.entries(Object(question.requestedSchema['properties']) as JsonObject);
-  if (fields.length !== 1) return read;
+  if (fields.length !== 1) return value;
   const [name, schema] = fields[0]!;
-  return { [name]: Object(schema)['type'] === 'string' ? text : read };
+  return { [name]: Object(schema)['type'] === 'string' ? text : value };
 }
 
 async function toAnswer(question: McpQuestion, answer: unknown): Promise<ElicitResult> {

@@ -155,10 +155,10 @@ export class McpSession {
     }
   }
 
-  async #connectOnce(more: Parameters<sdk.Client['connect']>[1] = {}): Promise<void> {
+  async #connectOnce(options: Parameters<sdk.Client['connect']>[1] = {}): Promise<void> {
     const { transport } = this.#connection;
     // The SDK's types do not compile under `exactOptionalPropertyTypes`.
-    await this.#client.connect(transport as sdk.Transport, { timeout: longestTimeout, ...more });
+    await this.#client.connect(transport as sdk.Transport, { timeout: longestTimeout, ...options });
     this.#connection.readWith((message) => this.#lister.withoutInvalidTools(message));
   }
 

@@ -75,14 +75,14 @@ export interface McpToolOptions extends McpToolsOptions {
  * allowed become `_`. A number is added to a name that is already taken.
  */
 export function nameTools(
-  listed: readonly ServerTool[],
+  serverTools: readonly ServerTool[],
   { include, exclude = [], prefix = '' }: McpToolsOptions,
 ): readonly (readonly [name: string, tool: ServerTool])[] {
   const names = new Set<string>();
-  const offered = listed.filter(
+  const offeredTools = serverTools.filter(
     ({ name }) => (include?.includes(name) ?? true) && !exclude.includes(name),
   );
-  return offered.map((serverTool) => {
+  return offeredTools.map((serverTool) => {
     const plain = `${prefix}${serverTool.name}`.replace(/[^\w-]/g, '_');
     let name = plain.slice(0, 64);
     for (let number = 2; names.has(name); number += 1)
@@ -94,7 +94,7 @@ export function nameTools(
 
 export function toTool(name: string, serverTool: ServerTool, options: McpToolOptions): Tool {
   const { timeoutMs, group, needsApproval, replay, server, execute } = options;
-  const declared = tool({
+  const plainTool = tool({
     name,
     description: serverTool.description ?? serverTool.title ?? '',
     input: inputOf(serverTool, options),
@@ -103,7 +103,7 @@ export function toTool(name: string, serverTool: ServerTool, options: McpToolOpt
     ...omitUndefined({ timeoutMs, group, needsApproval, replay }),
   });
   // The answers to the server's questions go to the server.
-  return { ...declared, takesDecisions: true };
+  return { ...plainTool, takesDecisions: true };
 }
 
 /**
@@ -117,10 +117,10 @@ function inputOf(
   const jsonSchema = inputSchema as JsonObject;
   try {
     if (schema) {
-      const own = schema(jsonSchema);
+      const ownSchema = schema(jsonSchema);
       const fields = 'validate:function jsonSchema:object';
-      checkFields('mcpTools(): the result of schema()', own['~standard'], fields);
-      return own;
+      checkFields('mcpTools(): the result of schema()', ownSchema['~standard'], fields);
+      return ownSchema;
     }
   } catch (error) {
     const what = `The arguments of the tool "${name}" are not checked before they are sent`;

@@ -179,7 +179,7 @@ export class McpTools implements ToolSet {
         void this.#listTools();
       },
     });
-    const listed = await session.open();
+    const toolList = await session.open();
     if (signal.aborted || isGone) {
       await session.close();
       signal.throwIfAborted();
@@ -190,7 +190,7 @@ export class McpTools implements ToolSet {
     this.#instructions = session.instructions;
     this.#retrying?.abort();
     this.#retrying = undefined;
-    this.#useTools(listed);
+    this.#useTools(toolList);
     // The server's list changed while it was read.
     if (isStale) void this.#listTools();
     return session;
@@ -264,11 +264,11 @@ export class McpTools implements ToolSet {
     this.#listing = false;
   }
 
-  #useTools(listed: McpToolList): void {
-    const text = JSON.stringify(listed);
+  #useTools(toolList: McpToolList): void {
+    const text = JSON.stringify(toolList);
     if (text === this.#listed || this.#closing.signal.aborted) return;
     this.#listed = text;
-    const { tools: offered, refused } = listed;
+    const { tools: serverTools, refused } = toolList;
     if (refused.length) {
       const server = `The MCP server "${this.name}"`;
       const some = refused.slice(0, 3).join(', ');
@@ -277,7 +277,7 @@ export class McpTools implements ToolSet {
     }
     const call = (name: string) => (input: unknown, context: ToolContext) =>
       callServerTool(this.#server, { name, arguments: input as JsonObject }, context);
-    const tools = nameTools(offered, this.#options).map(([name, tool]) =>
+    const tools = nameTools(serverTools, this.#options).map(([name, tool]) =>
       toTool(name, tool, {
         ...this.#options,
         server: this.name,

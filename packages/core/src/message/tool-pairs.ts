@@ -3,16 +3,16 @@ import { hasToolResults, type ToolUse, type Msg } from './msg.ts';
 /**
  * Applies `order` (`inRequestOrder` or `forModel`) to a conversation whose first messages are
  * settled: they are in order, and their tool calls have results. Looks only at the messages from
- * `settled` on, so that a step of a long conversation is fast.
+ * `settledCount` on, so that a step of a long conversation is fast.
  */
 export function orderFrom(
   messages: readonly Msg[],
-  settled: number,
+  settledCount: number,
   order: (messages: readonly Msg[]) => readonly Msg[],
 ): readonly Msg[] {
-  const rest = messages.slice(settled);
+  const rest = messages.slice(settledCount);
   const ordered = order(rest);
-  return ordered === rest ? messages : [...messages.slice(0, settled), ...ordered];
+  return ordered === rest ? messages : [...messages.slice(0, settledCount), ...ordered];
 }
 
 /** Returns the tool calls that have no result anywhere in the conversation. */

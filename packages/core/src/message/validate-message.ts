@@ -152,11 +152,11 @@ function checkMessage(message: unknown, fail: Fail): void {
 /** Checks that a message of this role may have these blocks. */
 function checkRole(role: unknown, blocks: readonly Fields[], fail: Fail): void {
   for (const [index, { type }] of blocks.entries()) {
-    const needed = blockRoles[type as string];
-    if (needed !== undefined && needed !== role)
+    const neededRole = blockRoles[type as string];
+    if (neededRole !== undefined && neededRole !== role)
       fail(
         `content[${index}]`,
-        `in a message with role ${needed}, because it is a ${String(type)}`,
+        `in a message with role ${neededRole}, because it is a ${String(type)}`,
       );
   }
   if (role === 'tool' && !blocks.some(({ type }) => type === 'tool_result'))

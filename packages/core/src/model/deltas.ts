@@ -36,14 +36,14 @@ export function hasContent(deltas: readonly ModelDelta[]): boolean {
 
 /** Joins adjacent deltas of the same block. The content of the reply stays the same. */
 export function joinDeltas(deltas: readonly ModelDelta[]): readonly ModelDelta[] {
-  const joined: ModelDelta[] = [];
+  const joinedDeltas: ModelDelta[] = [];
   for (const delta of deltas) {
-    const last = joined.at(-1);
+    const last = joinedDeltas.at(-1);
     if (last && 'delta' in last && 'delta' in delta && continues(last, delta))
-      joined[joined.length - 1] = { ...last, delta: last.delta + delta.delta };
-    else joined.push(delta);
+      joinedDeltas[joinedDeltas.length - 1] = { ...last, delta: last.delta + delta.delta };
+    else joinedDeltas.push(delta);
   }
-  return joined;
+  return joinedDeltas;
 }
 
 function continues(last: ModelDelta, delta: ModelDelta): boolean {

@@ -42,13 +42,13 @@ function withMedia(group: readonly Msg[], media: ModelFeatures['media']): readon
         : [];
     });
   if (!movedBlocks.length) return group;
-  const replaced = group.map((message) => ({
+  const withPlaceholders = group.map((message) => ({
     ...message,
     content: message.content.map((block) => withoutMedia(block, isMoved)),
   }));
   const { id, createdAt } = group.at(-1)!;
   return [
-    ...replaced,
+    ...withPlaceholders,
     markAsProgram({ id: `${id}:media`, role: 'user', content: movedBlocks, createdAt }),
   ];
 }

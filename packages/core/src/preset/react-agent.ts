@@ -164,13 +164,13 @@ export class ReActAgent<const S extends ToolSource = ToolSource> extends Agent<S
   /** Turns the options that the kernel does not have into middleware. */
   protected override kernelOptions(options: CallOptions): KernelCallOptions {
     checkServed(this.use, options);
-    const { clientTexts, decisions, instructions: added, output, ...rest } = options;
+    const { clientTexts, decisions, instructions: addedInstructions, output, ...rest } = options;
     // What a client sent comes first, so that all guards get it. These texts are no new messages.
     const use: (Middleware | UseList)[] = [];
     decisions?.forEach((item, index) => checkDecision(item, `Item ${index} of \`decisions\``));
     if (decisions?.length) use.push(addDecisions(decisions));
     if (rest.allowTools) use.push(allowedTools(rest.allowTools));
-    if (added?.length) use.push(instructions(checkedMessages(added)));
+    if (addedInstructions?.length) use.push(instructions(checkedMessages(addedInstructions)));
     if (clientTexts?.length) use.push(checkClientTexts(clientTexts));
     if (rest.use) use.push(rest.use);
     if (Array.isArray(output)) use.push(output);

@@ -21,7 +21,7 @@ export type JsonSchemaDraft = '4' | '7' | '2019-09' | '2020-12';
 
 type Compiled = StandardSchema<unknown, unknown>;
 
-const compiled: WeakMap<object, Map<SchemaDraft, Compiled>> = new WeakMap();
+const compiledSchemas: WeakMap<object, Map<SchemaDraft, Compiled>> = new WeakMap();
 
 /**
  * Checks values against plain JSON Schema, for `tool({ input })` and `structured()`.
@@ -51,9 +51,9 @@ export function jsonSchema<T = unknown>(
   if (!isRecord(schema)) throw misconfigured('A JSON Schema must be an object.');
   checkOptions('jsonSchema()', options, 'draft');
   const draft = draftOf(schema['$schema'], options.draft);
-  const byDraft = compiled.get(schema) ?? new Map<SchemaDraft, Compiled>();
+  const byDraft = compiledSchemas.get(schema) ?? new Map<SchemaDraft, Compiled>();
   const found = byDraft.get(draft) ?? compile(schema, draft);
-  compiled.set(schema, byDraft.set(draft, found));
+  compiledSchemas.set(schema, byDraft.set(draft, found));
   return found as StandardSchema<T, T>;
 }
 
@@ -103,11 +103,11 @@ function wrong(what: string, cause: unknown): AgentError {
 
 function draftOf(schemaUri: unknown, otherwise: SchemaDraft = '2020-12'): SchemaDraft {
   const name = schemaUri ?? otherwise;
-  const [, numbered, dated] =
+  const [, numberedDraft, datedDraft] =
     /^(?:https?:\/\/json-schema\.org\/draft(?:-0([467])|\/(2019-09|2020-12))\/schema#?)$/.exec(
       String(name),
     ) ?? [];
-  const draft = numbered === '6' ? '7' : (numbered ?? dated ?? name);
+  const draft = numberedDraft === '6' ? '7' : (numberedDraft ?? datedDraft ?? name);
   if (draft === '4' || draft === '7' || draft === '2019-09' || draft === '2020-12') return draft;
   const message = `${JSON.stringify(name)} is not a known draft of JSON Schema.`;
   throw misconfigured(`${message} Use 4, 7, 2019-09 or 2020-12.`);

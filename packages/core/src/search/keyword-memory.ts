@@ -87,7 +87,7 @@ export function keywordMemory(options: KeywordMemoryOptions): LongTermMemory {
   return {
     async retrieve(query, { limit = 5, sessionId, exceptSessionId, signal } = {}) {
       await records.refresh(signal, maxRecords);
-      const found = search.search(query).flatMap(({ id, score }): LongTermRecord[] => {
+      const matches = search.search(query).flatMap(({ id, score }): LongTermRecord[] => {
         const key = id as string;
         const record = records.get(key);
         const isWanted = sessionId === undefined || record?.sessionId === sessionId;
@@ -97,7 +97,7 @@ export function keywordMemory(options: KeywordMemoryOptions): LongTermMemory {
         return [{ ...recordFields, id: key.slice(records.prefix.length), text, score }];
       });
       // The best records come first, and of equal ones the newest.
-      return found
+      return matches
         .sort((a, b) => b.score! - a.score! || Date.parse(b.createdAt) - Date.parse(a.createdAt))
         .slice(0, limit);
     },

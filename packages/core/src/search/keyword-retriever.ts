@@ -132,7 +132,7 @@ function storedRetriever(
 ): KeywordRetriever {
   checkOptions('keywordRetriever()', source, 'store:getMany() namespace:string|?');
   const { store, namespace = 'default' } = source;
-  const stored = new StoredEntries<SearchDocument>({
+  const entries = new StoredEntries<SearchDocument>({
     store,
     kind: keyPrefix.documents,
     namespace,
@@ -150,27 +150,27 @@ function storedRetriever(
   return {
     threshold,
     async retrieve(query, { topK = 10, signal, filters } = {}) {
-      await stored.refresh(signal);
+      await entries.refresh(signal);
       return index.find(query, topK, filters);
     },
     add: (documents) =>
-      stored.inTurn(async () => {
+      entries.inTurn(async () => {
         const [first, ...others] = checked(documents);
         if (!first) return;
-        const prefix = others.length ? stored.prefix : stored.groupPrefix(first.id);
-        const listed = await stored.list(prefix);
+        const prefix = others.length ? entries.prefix : entries.groupPrefix(first.id);
+        const places = await entries.list(prefix);
         for (const document of documents) {
           const place = { group: document.id, at: now(), id: crypto.randomUUID().slice(0, 8) };
-          const before = await stored.write(place, document);
-          const older = listed.filter(({ group }) => group === document.id);
-          await stored.delete(before ? [...older, before] : older);
+          const before = await entries.write(place, document);
+          const older = places.filter(({ group }) => group === document.id);
+          await entries.delete(before ? [...older, before] : older);
         }
       }),
     remove: (ids) =>
-      stored.inTurn(async () => {
-        for (const id of ids) await stored.deleteAll(stored.groupPrefix(id));
+      entries.inTurn(async () => {
+        for (const id of ids) await entries.deleteAll(entries.groupPrefix(id));
       }),
-    clear: () => stored.inTurn(() => stored.deleteAll(stored.prefix)),
+    clear: () => entries.inTurn(() => entries.deleteAll(entries.prefix)),
   };
 }
 

@@ -41,7 +41,7 @@ export function searchTerms({
   segment = segmenter() ?? null,
   stopWords,
 }: SearchTermsOptions): SearchTerms {
-  const ignored = new Set(stopWords ?? commonWords.trim().split(/\s+/));
+  const ignoredWords = new Set(stopWords ?? commonWords.trim().split(/\s+/));
   return {
     ofText: (text) =>
       termsOf(text, (chars, whole) => {
@@ -55,7 +55,7 @@ export function searchTerms({
         if (chars.length === 1) return chars;
         const words = segment?.(whole).filter((word) => lengthOf(word) > 1 || han.test(word));
         return [...bigrams(chars), ...(words ?? chars.filter((char) => han.test(char)))];
-      }).filter((term) => !ignored.has(term));
+      }).filter((term) => !ignoredWords.has(term));
       // Short pieces of hiragana are mostly grammar. They are used only if the query has no other
       // terms.
       const telling = terms.filter((term) => !hiraganaPiece.test(term));
@@ -91,12 +91,12 @@ export function shortQuery(text: string): string {
 
 function termsOf(
   text: string,
-  unspaced: (chars: readonly string[], whole: string) => readonly string[],
+  termsOfUnspaced: (chars: readonly string[], whole: string) => readonly string[],
 ): string[] {
   const terms: string[] = [];
   for (const [word, whole] of normalized(text).matchAll(run)) {
     if (whole === undefined) terms.push(stem(word));
-    else terms.push(...unspaced([...whole], whole));
+    else terms.push(...termsOfUnspaced([...whole], whole));
   }
   return terms;
 }

@@ -143,14 +143,14 @@ export class StoredEntries<T extends object> {
 
   /** Deletes entries from the store and the index. `keys`: other keys to delete. */
   async delete(places: readonly Place[], keys: readonly string[] = []): Promise<void> {
-    const deleted = new Set([...places.flatMap(keysOf), ...keys]);
-    if (!deleted.size) return;
+    const deletedKeys = new Set([...places.flatMap(keysOf), ...keys]);
+    if (!deletedKeys.size) return;
     // A running refresh must not add these entries again.
-    for (const key of deleted) this.#ignored.add(key);
+    for (const key of deletedKeys) this.#ignored.add(key);
     try {
-      await this.#options.store.delete([...deleted]);
+      await this.#options.store.delete([...deletedKeys]);
     } catch (error) {
-      for (const key of deleted) this.#ignored.delete(key);
+      for (const key of deletedKeys) this.#ignored.delete(key);
       throw error;
     }
     for (const place of places) this.#removeEntry(place);
@@ -191,26 +191,26 @@ export class StoredEntries<T extends object> {
 
   async #refresh(limit: number): Promise<void> {
     const { store, onError } = this.#options;
-    const listed = await this.list(this.prefix);
-    const keys = new Set(listed.map(({ key }) => key));
+    const places = await this.list(this.prefix);
+    const keys = new Set(places.map(({ key }) => key));
     for (const key of this.#ignored) if (!keys.has(key)) this.#ignored.delete(key);
-    const sorted = listed.filter(({ key }) => !this.#ignored.has(key)).toSorted(byRevision);
+    const sorted = places.filter(({ key }) => !this.#ignored.has(key)).toSorted(byRevision);
     /** The newest of the entries of each slot. */
     const newest = new Map(sorted.map((place) => [this.#slotOf(place), place]));
     const entries = [...newest.values()].toSorted(byRevision);
     const old = entries.splice(0, Math.max(0, entries.length - limit));
-    const added = entries.filter((place) => this.#isNew(place));
+    const newPlaces = entries.filter((place) => this.#isNew(place));
     // A key that is not listed was deleted elsewhere, or it is so new that the list does not have
     // it yet. Its value shows which is the case.
-    const unlisted = [...this.#entries].flatMap(([slot, { place }]) =>
+    const unlistedPlaces = [...this.#entries].flatMap(([slot, { place }]) =>
       newest.has(slot) ? [] : place,
     );
     const values = await store.getMany([
-      ...added.flatMap(keysOf),
-      ...unlisted.map(({ key }) => key),
+      ...newPlaces.flatMap(keysOf),
+      ...unlistedPlaces.map(({ key }) => key),
     ]);
-    for (const place of unlisted) if (!values.has(place.key)) this.#removeEntry(place);
-    for (const place of added) this.#readEntry(place, values);
+    for (const place of unlistedPlaces) if (!values.has(place.key)) this.#removeEntry(place);
+    for (const place of newPlaces) this.#readEntry(place, values);
     if (old.length)
       await this.delete(old).catch((error: unknown) =>
         onError(AgentError.from(error, 'STORAGE_FAILED')),
@@ -219,13 +219,13 @@ export class StoredEntries<T extends object> {
 
   #readEntry(place: Place, values: ReadonlyMap<string, string>): void {
     const { words, parse, onError } = this.#options;
-    const found = keysOf(place).flatMap((key) => values.get(key) ?? []);
+    const parts = keysOf(place).flatMap((key) => values.get(key) ?? []);
     // The entry was deleted after the list was read, or its values cannot be read yet. The next
     // refresh tries again.
-    if (found.length < place.values || this.#ignored.has(place.key)) return;
+    if (parts.length < place.values || this.#ignored.has(place.key)) return;
     const { key } = place;
     try {
-      const value: unknown = JSON.parse(joinValue(found));
+      const value: unknown = JSON.parse(joinValue(parts));
       const fields = isObjectOrArray(value) ? value : {};
       const { v: format = formatVersion } = fields;
       if (format !== formatVersion)

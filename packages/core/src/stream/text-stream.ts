@@ -125,11 +125,11 @@ class TextWriter {
   }
 
   #replace(text: string): string {
-    const written = this.#written;
+    const textSoFar = this.#written;
     this.#blockId = this.#written = '';
-    if (!written || !text.startsWith(written)) return text && this.#begin(text);
-    this.#written = written;
-    return this.#append(text.slice(written.length));
+    if (!textSoFar || !text.startsWith(textSoFar)) return text && this.#begin(text);
+    this.#written = textSoFar;
+    return this.#append(text.slice(textSoFar.length));
   }
 
   #begin(text: string): string {

@@ -57,12 +57,12 @@ export function memoryConformance(
     });
 
     test('operations take effect in order, even if nobody awaits them', async (memory) => {
-      const appended = Array.from({ length: 10 }, (_, n) =>
+      const appends = Array.from({ length: 10 }, (_, n) =>
         memory.append([userMessage(String(n), { id: String(n) })]),
       );
       const deleted = memory.delete(['3', '4']);
       expect(idsOf(await memory.read())).toEqual(['0', '1', '2', '5', '6', '7', '8', '9']);
-      await Promise.all([...appended, deleted]);
+      await Promise.all([...appends, deleted]);
     });
 
     test('delete removes the messages and ignores unknown ids', async (memory) => {

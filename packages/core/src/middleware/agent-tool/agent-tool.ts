@@ -93,7 +93,7 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
   const toolName = agentToolName('call_', name, 'name');
   const children = new Map<string, Child>();
   if (typeof agent !== 'function') keepChild(children, agent.sessionId, agent);
-  const declared = tool({
+  const plainTool = tool({
     ...rest,
     name: toolName,
     description,
@@ -110,10 +110,10 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
       return answer;
     },
   });
-  const { execute } = declared;
+  const { execute } = plainTool;
   return {
-    ...declared,
-    input: { ...declared.input, validate: validateInput },
+    ...plainTool,
+    input: { ...plainTool.input, validate: validateInput },
     takesDecisions: true,
     ...(isLocal(agent) && { mayNeedApproval: () => mayNeedApproval(agent) }),
     // A fork opens its own children.
@@ -187,13 +187,13 @@ async function takeTurn(
   if (hasBegun && (type === 'nothing' || type === 'interrupted'))
     return answerOf(id, textOf(log.at(-1)!));
   const input = hasBegun ? decisionsIn(log, context) : userMessage(message, { id: idempotencyKey });
-  const failed = (why: unknown, cause?: unknown): Error =>
+  const failure = (why: unknown, cause?: unknown): Error =>
     new Error(`${agent.name} failed: ${String(why)} (session_id: ${id})`, { cause });
   const result = await runChild(agent, input, context).catch((error: unknown) => {
-    throw failed(errorText(error), error);
+    throw failure(errorText(error), error);
   });
   if (result.reason === 'suspended') throw suspension(agent, result.pending);
-  if (result.reason === 'error') throw failed(result.error?.message);
+  if (result.reason === 'error') throw failure(result.error?.message);
   return answerOf(id, result.text || `(no text; it ended with: ${result.reason})`);
 }
 

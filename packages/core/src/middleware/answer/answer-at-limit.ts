@@ -79,13 +79,13 @@ export function answerAtLimit(options: AnswerAtLimitOptions = {}): Middleware {
       if (!isEnding(outcome) || outcome.kind !== 'limit') return outcome;
       const { reason, draft: refused } = outcome;
       const answer = options.answer ?? defaultAnswer(context);
-      let stopped: Next | undefined;
+      let hookEnding: Next | undefined;
       const limitSteps: LimitSteps = {
         ...steps,
         refused,
         async ask(messages, adapt = (request) => request) {
           const { event, next: ending } = await steps.revise('pre-summary', { messages });
-          stopped = ending;
+          hookEnding = ending;
           if (ending) return { type: 'incomplete' };
           const { toolChoice: _toolChoice, ...generate } = context.options.generate;
           const request = adapt({
@@ -98,7 +98,7 @@ export function answerAtLimit(options: AnswerAtLimitOptions = {}): Middleware {
         },
       };
       const reply = await steps.wait(answer(context, limitSteps));
-      if (stopped) return stopped;
+      if (hookEnding) return hookEnding;
       if (reply.type === 'complete') {
         const { type: _type, ...ending } = reply;
         return { kind: 'answer', reason, ...ending };

@@ -94,15 +94,15 @@ export function approvalRules(rules: ApprovalRules): ApprovalRuleBook {
   return {
     async needs(call, { addedTools }) {
       const { tool, input, toolUse } = call;
-      const own = await toolNeedsApproval(call);
+      const ownNeed = await toolNeedsApproval(call);
       // A structured value is an answer, although it comes as a tool call.
       const isAnswer = tool.name === outputToolName && addedTools.includes(tool);
       const pattern = isAnswer ? undefined : patterns.find(({ fits }) => fits(tool.name));
       const rule = rulesByName.get(tool.name) ?? pattern?.rule;
-      if (!rule) return own;
+      if (!rule) return ownNeed;
       const { when = () => true, description = true } = rule;
       const holds = await when(input, toolUse);
-      return (holds && description) || own;
+      return (holds && description) || ownNeed;
     },
     check(tools) {
       const unknown = [...rulesByName.keys()].filter((name) => tools.find(name) === undefined);

@@ -63,20 +63,20 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
   checkOptions('approvals()', options, optionFields);
   const { needsApproval, decide, deferRound } = options;
   const rules = approvalRules(needsApproval ?? {});
-  const deferred = deferredRounds(
+  const rounds = deferredRounds(
     rules.needs,
     ({ options: ofAgent }) => deferRound ?? ofAgent.deferRound ?? false,
   );
-  const decided = basicApprovals(deferred.needs);
+  const basic = basicApprovals(rounds.needs);
   const asking = decide ? [askApprover({ ...options, decide })] : [];
-  const parts = [...asking, decided, deferred];
+  const parts = [...asking, basic, rounds];
   const middleware: ApprovalMiddleware = {
-    name: decided.name,
+    name: basic.name,
     mayNeedApproval: Boolean(needsApproval || decide),
     wrapSettle: (next) => async (input, context, steps) => {
       // Later than `wrapRun`, in which other middleware adds tools.
       rules.check(context.tools);
-      return decided.wrapSettle(next)(input, context, steps);
+      return basic.wrapSettle(next)(input, context, steps);
     },
     wrapRound: nestedWraps(...parts.map((part) => part.wrapRound)),
     wrapTool: nestedWraps(...parts.map((part) => part.wrapTool)),

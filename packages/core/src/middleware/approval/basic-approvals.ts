@@ -113,10 +113,10 @@ function decidedInput(input: SettledInput, open: readonly OpenCall[]): SettledIn
 }
 
 function checkDecisions(decisions: readonly Decision[], open: readonly OpenCall[]): void {
-  const undecided = new Map(open.map(({ toolUse }) => [toolUse.id, toolUse.name]));
+  const undecidedCalls = new Map(open.map(({ toolUse }) => [toolUse.id, toolUse.name]));
   for (const { toolUseId: id, name } of decisions) {
-    const isOfAnotherTool = name !== undefined && undecided.get(id) !== name;
-    if (!isOfAnotherTool && undecided.delete(id)) continue;
+    const isOfAnotherTool = name !== undefined && undecidedCalls.get(id) !== name;
+    if (!isOfAnotherTool && undecidedCalls.delete(id)) continue;
     const message = `Tool call "${id}" is not open, belongs to another tool, or has two decisions.`;
     throw new AgentError('INVALID_DECISION', message);
   }
@@ -184,28 +184,28 @@ export async function editCall(
 ): Promise<ToolUse> {
   const { id, name } = toolUse;
   const input = jsonForm(decision.input, 'The edited arguments')!;
-  const edited: ToolUse = { ...toolUse, input };
+  const editedCall: ToolUse = { ...toolUse, input };
   const visibleInput = withoutHidden(context, name, input);
   const message = context.messages.find((one) => toolUsesOf(one).some((call) => call.id === id));
-  const changed = message && withEditedCall(message, id, visibleInput);
+  const changedMessage = message && withEditedCall(message, id, visibleInput);
   // A deferred round comes here again after the edit.
-  if (changed === message && isSameJson(toolUse.input, input)) return toolUse;
-  if (changed && changed !== message) await steps.edit({ replace: [changed] });
+  if (changedMessage === message && isSameJson(toolUse.input, input)) return toolUse;
+  if (changedMessage && changedMessage !== message) await steps.edit({ replace: [changedMessage] });
   const state = openCall(context, toolUse)?.state;
-  if (!state?.toolUse) return edited;
+  if (!state?.toolUse) return editedCall;
   await steps.emit(
     'pre-acting',
-    { toolUse: { ...edited, input: visibleInput } },
+    { toolUse: { ...editedCall, input: visibleInput } },
     { to: 'readers' },
   );
   // The log has the form that the hooks have seen. The edited form takes its place.
   const { pending: before, waitedFor = before } = state;
   const pending: PendingCall = { toolUseId: id, name, kind: 'approval', ...waitedFor, input };
   await steps.note([
-    { kind: 'suspended', calls: [{ pending, toolUse: edited }] },
+    { kind: 'suspended', calls: [{ pending, toolUse: editedCall }] },
     { kind: 'decision', decision },
   ]);
-  return edited;
+  return editedCall;
 }
 
 function withoutHidden({ tools }: RunContext, name: string, input: JsonValue): JsonValue {

@@ -26,10 +26,10 @@ export function closeOpenCalls(options: CloseOpenCallsOptions = {}): Middleware 
   return {
     name: 'closeOpenCalls',
     wrapSettle: (next) => async (input, context, steps) => {
-      const decided = new Set(input.decisions.map(({ toolUseId }) => toolUseId));
+      const decidedIds = new Set(input.decisions.map(({ toolUseId }) => toolUseId));
       for (const call of input.messages.length ? context.openCalls : []) {
         const { toolUse } = call;
-        if (decided.has(toolUse.id)) continue;
+        if (decidedIds.has(toolUse.id)) continue;
         const given = decidedResult(toolUse, call.state, context.tools);
         await steps.closeCall(toolUse, given ?? closedResult(call, text));
       }

@@ -58,18 +58,18 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
     fit(request) {
       const { messages } = request;
       const before = count(request);
-      const same = { messages, removed: 0, before, after: before };
-      if (before <= above) return same;
+      const unchanged = { messages, removed: 0, before, after: before };
+      if (before <= above) return unchanged;
       const start = headEnd(request);
       const lastReply = messages.findLastIndex(({ role }) => role === 'assistant');
       const results = messages.flatMap((message, index) =>
         index >= start && idsAt(message).length ? index : [],
       );
       const old = results.slice(0, Math.max(0, results.length - keep));
-      const fitted = [...messages];
+      const fittedMessages = [...messages];
       const ids = new Set<string>();
       let after = before;
-      let freed = 0;
+      let freedTokens = 0;
       /** The messages of a batch as they were. They stay if the batch frees too few tokens. */
       let batch: (readonly [index: number, message: Msg])[] = [];
       for (const index of old.filter((at) => at < lastReply)) {
@@ -78,21 +78,21 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
         const call = earlier.findLastIndex((message) => !toolResultsOf(message).length);
         const hasCall = clearToolInputs && call >= start;
         for (const at of hasCall ? [index, call] : [index]) {
-          const previous = fitted[at]!;
+          const previous = fittedMessages[at]!;
           const cleared = clear(messages[at]!, ids);
-          fitted[at] = cleared;
-          freed += countMessage(previous, profile) - countMessage(cleared, profile);
+          fittedMessages[at] = cleared;
+          freedTokens += countMessage(previous, profile) - countMessage(cleared, profile);
           batch.unshift([at, previous]);
         }
-        if (freed < clearAtLeast) continue;
-        after -= freed;
-        freed = 0;
+        if (freedTokens < clearAtLeast) continue;
+        after -= freedTokens;
+        freedTokens = 0;
         batch = [];
         if (clearAtLeast && after <= above) break;
       }
-      for (const [at, message] of batch) fitted[at] = message;
-      const isSame = fitted.every((message, index) => message === messages[index]);
-      return isSame ? same : { messages: fitted, removed: 0, before, after };
+      for (const [at, message] of batch) fittedMessages[at] = message;
+      const isSame = fittedMessages.every((message, index) => message === messages[index]);
+      return isSame ? unchanged : { messages: fittedMessages, removed: 0, before, after };
     },
   });
 }

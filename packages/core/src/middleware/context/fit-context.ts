@@ -71,12 +71,12 @@ export function trimRequest(
 ): FittedContext {
   const { messages } = request;
   const { likeArcReactor = false } = options;
-  const measured = meter(request);
-  const { window, start, sums, fixed, corrected } = measured;
+  const measurement = meter(request);
+  const { window, start, sums, fixed, corrected } = measurement;
   const total = fixed + sums[messages.length]! - sums[start]!;
   const { roundTo = likeArcReactor ? 0 : Math.floor(window / 10) } = options;
   const { history, questionEnd, turn } = findTrim(messages, {
-    ...measured,
+    ...measurement,
     roundTo,
     likeArcReactor,
   });

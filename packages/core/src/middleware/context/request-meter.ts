@@ -138,17 +138,17 @@ function countAround({ tools, addedLater = [] }: ContextRequest, profile: TokenP
  * not counted again. The array is valid until the next call.
  */
 function messageSums(profile: TokenProfile): (messages: readonly Msg[]) => readonly number[] {
-  const counted: Msg[] = [];
+  const previous: Msg[] = [];
   const sums = [0];
   return (messages) => {
     let same = 0;
-    while (same < counted.length && same < messages.length && counted[same] === messages[same])
+    while (same < previous.length && same < messages.length && previous[same] === messages[same])
       same++;
-    counted.length = same;
+    previous.length = same;
     sums.length = same + 1;
     for (let i = same; i < messages.length; i++) {
       const message = messages[i]!;
-      counted.push(message);
+      previous.push(message);
       sums.push(sums[i]! + countMessage(message, profile));
     }
     return sums;

@@ -96,15 +96,15 @@ function lineOf(block: ContentBlock): string {
 }
 
 function shorten(text: string, maxTokens: number, profile: TokenProfile): string {
-  let shortened = text;
+  let shortText = text;
   let tokens = profile.countText(text);
   while (tokens > maxTokens) {
-    const length = Math.floor((shortened.length * maxTokens) / tokens / 2) - 4;
+    const length = Math.floor((shortText.length * maxTokens) / tokens / 2) - 4;
     if (length < 1) return '';
     // Some servers reject text with half a surrogate pair.
-    const head = startOf(shortened, length);
-    shortened = `${head} … ${shortened.slice(-length).replace(/^[\uDC00-\uDFFF]/, '')}`;
-    tokens = profile.countText(shortened);
+    const head = startOf(shortText, length);
+    shortText = `${head} … ${shortText.slice(-length).replace(/^[\uDC00-\uDFFF]/, '')}`;
+    tokens = profile.countText(shortText);
   }
-  return shortened;
+  return shortText;
 }

@@ -143,17 +143,17 @@ const optionFields =
   'profile:countText()|? likeOxygent:boolean|?';
 
 /** Takes pieces in order, up to the first piece that does not fit. */
-function takeFirst(ranked: readonly Piece[], max: number): ReadonlySet<Piece> {
+function takeFirst(rankedPieces: readonly Piece[], max: number): ReadonlySet<Piece> {
   let remaining = max;
-  const end = ranked.findIndex(({ size }) => (remaining -= size) < 0);
-  return new Set(end < 0 ? ranked : ranked.slice(0, end));
+  const end = rankedPieces.findIndex(({ size }) => (remaining -= size) < 0);
+  return new Set(end < 0 ? rankedPieces : rankedPieces.slice(0, end));
 }
 
 /** Takes all pieces that fit. A step is taken only together with its question. */
-function takeFitting(ranked: readonly Piece[], max: number): ReadonlySet<Piece> {
+function takeFitting(rankedPieces: readonly Piece[], max: number): ReadonlySet<Piece> {
   const pieces = new Set<Piece>();
   let remaining = max;
-  for (const piece of ranked) {
+  for (const piece of rankedPieces) {
     const { question = piece } = piece;
     const missing = [...new Set([piece, question])].filter((each) => !pieces.has(each));
     const size = missing.reduce((sum, each) => sum + each.size, 0);

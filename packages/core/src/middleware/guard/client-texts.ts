@@ -105,12 +105,12 @@ export async function checkWithClientTexts(
   input: ParsedInput,
   check: (all: ParsedInput) => Promise<ParsedInput>,
 ): Promise<ParsedInput> {
-  const added = clientTexts.map(({ message }) => message);
-  const checked = await check({ ...input, messages: [...added, ...input.messages] });
-  const byId = new Map(checked.messages.map((message) => [message.id, message]));
+  const clientMessages = clientTexts.map(({ message }) => message);
+  const checkedInput = await check({ ...input, messages: [...clientMessages, ...input.messages] });
+  const byId = new Map(checkedInput.messages.map((message) => [message.id, message]));
   for (const { message, take } of clientTexts) await take(byId.get(message.id));
-  const ids = new Set(added.map(({ id }) => id));
-  return { ...checked, messages: checked.messages.filter(({ id }) => !ids.has(id)) };
+  const ids = new Set(clientMessages.map(({ id }) => id));
+  return { ...checkedInput, messages: checkedInput.messages.filter(({ id }) => !ids.has(id)) };
 }
 
 /**
@@ -118,14 +118,14 @@ export async function checkWithClientTexts(
  * them with the input. They are never stored.
  */
 export function instructions(messages: readonly Msg[]): Middleware {
-  const checked: Msg[] = [];
+  const checkedMessages: Msg[] = [];
   const take = (message: Msg | undefined): void =>
-    void (message && checked.push(markAsProgram(message)));
+    void (message && checkedMessages.push(markAsProgram(message)));
   return {
     ...checkClientTexts(messages.map((message) => ({ message, take }))),
     wrapSettle: (next) => async (input, context, steps) => {
       const first = await next(input);
-      steps.include(checked);
+      steps.include(checkedMessages);
       return first;
     },
   };

@@ -25,11 +25,11 @@ export function rewriteText(
   const pieces: string[] = [];
   let from = 0;
   let growth = 0;
-  for (const { 0: found, index: start } of raw.matchAll(pattern)) {
-    const replacement = replacementOf(found);
-    if (replacement === found) continue;
+  for (const { 0: match, index: start } of raw.matchAll(pattern)) {
+    const replacement = replacementOf(match);
+    if (replacement === match) continue;
     pieces.push(raw.slice(from, start), replacement);
-    from = start + found.length;
+    from = start + match.length;
     const newStart = start + growth;
     const newEnd = newStart + replacement.length;
     changes.push({ start, end: from, newStart, newEnd });

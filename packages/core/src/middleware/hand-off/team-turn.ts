@@ -89,13 +89,13 @@ export class TeamTurn {
   /** Gives each hand-off of a reply except the first one an error result. */
   refuseFurtherHandOffs(calls: readonly OpenCall[]): readonly OpenCall[] {
     const reply = this.#context.messages.findLast(isReply);
-    const [first, ...more] = (reply ? toolUsesOf(reply) : [])
+    const [first, ...furtherIds] = (reply ? toolUsesOf(reply) : [])
       .filter(({ name }) => this.#team.targetOf(name))
       .map(({ id }) => id);
-    if (!more.length) return calls;
+    if (!furtherIds.length) return calls;
     return calls.map((call) => {
       const { toolUse } = call;
-      if (!more.includes(toolUse.id)) return call;
+      if (!furtherIds.includes(toolUse.id)) return call;
       const message = `Only the first hand-off of a reply counts, which is the call "${first}".`;
       return { ...call, result: errorResult(toolUse, message) };
     });
@@ -160,14 +160,14 @@ export class TeamTurn {
    * active agent may change between two calls.
    */
   #teamTools(): ToolSet {
-    const own = this.#ownTools;
+    const ownTools = this.#ownTools;
     const sets = this.#team.members.flatMap(({ tools }) => tools ?? []);
     const all: ToolSet = {
-      toolContext: [...sets, own].flatMap(({ toolContext = [] }) => [...toolContext]),
-      ...groupsOf(own),
+      toolContext: [...sets, ownTools].flatMap(({ toolContext = [] }) => [...toolContext]),
+      ...groupsOf(ownTools),
       find: (name) => this.#setOf(name).find(name),
       schemas: () => {
-        const offered = new Set([own, this.#active.tools ?? own]);
+        const offered = new Set([ownTools, this.#active.tools ?? ownTools]);
         return [...offered].flatMap((set) =>
           set.schemas().filter(({ name }) => this.#setOf(name) === set),
         );

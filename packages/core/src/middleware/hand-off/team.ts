@@ -89,12 +89,12 @@ type MemberOptions = Omit<HandOffAgent, 'systemPrompt'> &
 
 function memberOf(options: MemberOptions, fork?: ForkOptions): Member {
   const { name, model, tools = [] } = options;
-  const set = Symbol.iterator in tools ? toolList(tools) : tools;
+  const toolSet = Symbol.iterator in tools ? toolList(tools) : tools;
   return {
     ...options,
     toolName: options.toolName ?? agentToolName('transfer_to_', name, 'toolName'),
     ...(model && { model: boundedModel(model) }),
-    tools: fork && set.fork(fork),
+    tools: fork && toolSet.fork(fork),
   };
 }
 
@@ -155,10 +155,10 @@ const targetFields =
 const agentFields = `name,systemPrompt:string model:stream()|? tools:array|schemas()|? ${targetFields}`;
 
 /** Throws `CONFIGURATION` for an agent of the wrong form, and for two agents of one name. */
-export function checkAgents(agents: readonly HandOffAgent[], own: object): void {
+export function checkAgents(agents: readonly HandOffAgent[], options: object): void {
   if (!agents.length) throw misconfigured('handOff() needs an agent in `to`.');
   for (const [index, agent] of agents.entries())
     checkOptions(`handOff(): to[${index}]`, agent, agentFields);
   const optional = targetFields.replace('description:string', 'description:string|?');
-  checkOptions('handOff(): own', own, optional);
+  checkOptions('handOff(): own', options, optional);
 }

@@ -147,19 +147,19 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
       const text = limit.reachedBy(calls.filter(isNew).length, context);
       if (text === undefined) return next(round);
       for (const { toolUse, state, result } of calls) {
-        const closed = mayHaveStarted(state)
+        const closedResult = mayHaveStarted(state)
           ? interruptedResult(toolUse, state)
           : toolResult(toolUse, `It did not run. ${text}`, 'interrupted');
-        await steps.closeCall(toolUse, result ?? closed);
+        await steps.closeCall(toolUse, result ?? closedResult);
       }
       return endAt(text, steps);
     },
     wrapTool: (next) => (call, context) => {
       if (counts(call.toolUse) && !mayHaveStarted(call.state)) {
-        const used = usedIn(context);
+        const usedIds = usedIn(context);
         // An outer wrapper may run the call again.
-        used.add(call.toolUse.id);
-        limit.count(used.size, context);
+        usedIds.add(call.toolUse.id);
+        limit.count(usedIds.size, context);
       }
       return next(call);
     },

@@ -44,7 +44,7 @@ export function runLimits(defaults: RunLimits = {}): Middleware {
   const maxCalls = ({ options }: RunContext): number =>
     options.limits.toolCalls ?? defaults.toolCalls ?? Infinity;
   const hasCallsLeft = (context: RunContext): boolean => callsOf(context).count < maxCalls(context);
-  const counted = (call: OpenCall, context: RunContext): OpenCall => {
+  const countCall = (call: OpenCall, context: RunContext): OpenCall => {
     if (!isCounted(call)) return call;
     const calls = callsOf(context);
     if (hasCallsLeft(context)) calls.count += 1;
@@ -60,10 +60,10 @@ export function runLimits(defaults: RunLimits = {}): Middleware {
       const { usage, options } = context;
       const tokens = options.limits.tokens ?? defaults.tokens ?? Infinity;
       const isOver = usage.inputTokens + usage.outputTokens >= tokens;
-      const limited = isOver ? { ...draft, limit: draft.limit ?? 'limit' } : draft;
-      if (hasCallsLeft(context)) return next(limited);
+      const limitedDraft = isOver ? { ...draft, limit: draft.limit ?? 'limit' } : draft;
+      if (hasCallsLeft(context)) return next(limitedDraft);
       context.setTools(allowTools(context.tools, [outputToolName]));
-      return next({ ...limited, tools: context.toolSchemas });
+      return next({ ...limitedDraft, tools: context.toolSchemas });
     },
     wrapReply: (next) => (reply, context) => {
       const isLast = !hasCallsLeft(context);
@@ -72,7 +72,7 @@ export function runLimits(defaults: RunLimits = {}): Middleware {
     },
     wrapRound: (next) => (round, context) => {
       if (maxCalls(context) === Infinity) return next(round);
-      return next({ ...round, calls: round.calls.map((call) => counted(call, context)) });
+      return next({ ...round, calls: round.calls.map((call) => countCall(call, context)) });
     },
   };
 }

@@ -83,7 +83,7 @@ function lineWriter(
 ) {
   const encoder = new TextEncoder();
   let waiting = 0;
-  let dropped = 0;
+  let droppedCount = 0;
   let hasFailed = false;
   let closing: Promise<void> | undefined;
   let last: Promise<void> = Promise.resolve();
@@ -102,8 +102,8 @@ function lineWriter(
       .catch(fail);
   };
   const writeDropped = (): void => {
-    if (dropped > 0) write({ type: 'dropped', events: dropped });
-    dropped = 0;
+    if (droppedCount > 0) write({ type: 'dropped', events: droppedCount });
+    droppedCount = 0;
   };
   const close = async (): Promise<void> => {
     if (!hasFailed) writeDropped();
@@ -115,7 +115,7 @@ function lineWriter(
     add(make: () => JsonValue | undefined): void {
       if (hasFailed || closing) return;
       if (waiting >= maxWaiting) {
-        dropped += 1;
+        droppedCount += 1;
         return;
       }
       let value: JsonValue | undefined;
@@ -124,7 +124,7 @@ function lineWriter(
       } catch {
         // The event is not JSON, or `mask` threw. The event is dropped, because without a mask it
         // could reveal secrets.
-        dropped += 1;
+        droppedCount += 1;
       }
       if (value === undefined) return;
       writeDropped();

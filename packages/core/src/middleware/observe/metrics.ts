@@ -162,7 +162,7 @@ export function metrics(
       let startedAt = now();
       let isBegun = false;
       // Another wrapper may first wait for an approval, so the time is measured from here.
-      const measured = withExecute(call, (execute, input, toolContext) => {
+      const timedCall = withExecute(call, (execute, input, toolContext) => {
         if (!isBegun) startedAt = now();
         isBegun = true;
         return execute(input, toolContext);
@@ -170,7 +170,7 @@ export function metrics(
       const record = (outcome: ToolMetric['outcome']): void =>
         recordCall(context, toolUse, { durationMs: now() - startedAt, outcome });
       try {
-        const outcome = await next(measured);
+        const outcome = await next(timedCall);
         const state = hasResult(outcome) ? outcome.state : 'suspended';
         if (isBegun || !/suspended|denied|interrupted/.test(state)) record(state);
         return outcome;

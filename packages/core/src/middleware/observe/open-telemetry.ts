@@ -68,10 +68,10 @@ export function openTelemetry(options: OpenTelemetryOptions): Middleware & Model
       }),
     wrapTool: (next) => (call, context) => {
       // After a decision there is no `pre-acting` in this run: an earlier run emitted it.
-      const opened = spansOf(context)?.ofTool(call.toolUse);
-      if (!opened) return next(call);
-      opened.span.setAttribute('gen_ai.tool.description', call.tool.schema.description);
-      return api.context.with(opened.inside, () => next(call));
+      const toolSpan = spansOf(context)?.ofTool(call.toolUse);
+      if (!toolSpan) return next(call);
+      toolSpan.span.setAttribute('gen_ai.tool.description', call.tool.schema.description);
+      return api.context.with(toolSpan.inside, () => next(call));
     },
     wrapRun: (next) => async (input, context) => {
       const spans = new RunSpans(tracing, context, input.messages);

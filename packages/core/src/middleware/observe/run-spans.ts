@@ -60,13 +60,13 @@ export class RunSpans implements OpenSpan {
 
   beginTool(toolUse: ToolUse, startTime: number): OpenSpan {
     const tool = toolAttributes(toolUse, this.#tracing.content);
-    const opened = openSpan(this.#tracing, `execute_tool ${toolUse.name}`, this.inside, {
+    const toolSpan = openSpan(this.#tracing, `execute_tool ${toolUse.name}`, this.inside, {
       kind: internalKind,
       attributes: { ...tool, ...runAttributes(this.run) },
       startTime,
     });
-    this.#tools.set(toolUse.id, opened);
-    return opened;
+    this.#tools.set(toolUse.id, toolSpan);
+    return toolSpan;
   }
 
   /** Returns the span of a tool call. Begins it if it is not open. */
@@ -122,7 +122,7 @@ export async function* tracedReply(
 ): AsyncGenerator<readonly ModelDelta[], void> {
   const { content, api } = tracing;
   const parent = spans?.innermost.inside ?? api.context.active();
-  const opened = openSpan(tracing, `chat ${model.modelId}`, parent, {
+  const chatSpan = openSpan(tracing, `chat ${model.modelId}`, parent, {
     kind: clientKind,
     attributes: {
       'gen_ai.operation.name': 'chat',
@@ -134,16 +134,16 @@ export async function* tracedReply(
     },
     ...(spans && { startTime: spans.run.now() }),
   });
-  const { span, inside } = opened;
-  spans?.chats.add(opened);
+  const { span, inside } = chatSpan;
+  spans?.chats.add(chatSpan);
   const reply = new ReplyAssembler({ messageId: '', toolUseId: (id) => id || 'call_' });
   /** Model that was asked last. */
   let lastModel: Pick<ChatModel, 'provider' | 'modelId'> = model;
-  const traced: ChatModel['stream'] = (...args) => {
+  const tracedStream: ChatModel['stream'] = (...args) => {
     const deltas = api.context.with(inside, () => model.stream(...args));
     return within(api.context, inside, deltas);
   };
-  yield* watchReply({ stream: traced }, request, context, {
+  yield* watchReply({ stream: tracedStream }, request, context, {
     asks: (next) => void (lastModel = next),
     add(deltas) {
       for (const delta of deltas) reply.add(delta);
@@ -151,7 +151,7 @@ export async function* tracedReply(
     end(end) {
       const failure = failureIn(end);
       if (failure) failSpan(span, failure);
-      spans?.chats.delete(opened);
+      spans?.chats.delete(chatSpan);
       const isOther = lastModel.modelId !== model.modelId;
       const answered = isOther ? { 'gen_ai.response.model': lastModel.modelId } : {};
       span.setAttribute('gen_ai.provider.name', lastModel.provider);

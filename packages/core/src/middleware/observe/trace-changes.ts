@@ -59,12 +59,12 @@ export function traceChanges(use: UseList): readonly Middleware[] {
   const changesOf = perRun((): EventChange[] => []);
   const reporter: Middleware = {
     mapEvent(event, context) {
-      const noted = changesOf(context);
-      if (!noted.length || !shownAt.test(event.type)) return event;
+      const allChanges = changesOf(context);
+      if (!allChanges.length || !shownAt.test(event.type)) return event;
       const isShown = ({ toolUseId }: EventChange): boolean => isAbout(event, toolUseId);
-      const changes = noted.filter(isShown);
+      const changes = allChanges.filter(isShown);
       if (!changes.length) return event;
-      noted.splice(0, noted.length, ...noted.filter((change) => !isShown(change)));
+      allChanges.splice(0, allChanges.length, ...allChanges.filter((change) => !isShown(change)));
       const tracedEvent: TracedAgentEvent = { ...event, changes };
       return tracedEvent;
     },
@@ -95,7 +95,7 @@ function watched(part: Middleware, compare: Compare): Middleware {
       return result;
     };
   };
-  const changed: { readonly [K in keyof Middleware]?: unknown } = {
+  const changedParts: { readonly [K in keyof Middleware]?: unknown } = {
     ...(part.on && { on: watchedHooks(part.on, watchedHandler) }),
     ...(part.onEvent && { onEvent: watchedHandler(part.onEvent as Handle) }),
     ...(part.mapEvent && {
@@ -112,7 +112,7 @@ function watched(part: Middleware, compare: Compare): Middleware {
   };
   // The methods of a class are on its prototype.
   const prototype = Object.getPrototypeOf(part) as object;
-  return Object.assign(Object.create(prototype), part, changed);
+  return Object.assign(Object.create(prototype), part, changedParts);
 }
 
 function watchedHooks(
@@ -168,9 +168,9 @@ function watchedModel(part: Middleware, next: ChatModel, compare: Compare): Chat
 function changedFields(before: unknown, after: unknown): readonly string[] | undefined {
   if (before === after) return undefined;
   if (before === undefined) return [];
-  const one = before as Readonly<Record<string, unknown>>;
-  const other = after as Readonly<Record<string, unknown>>;
-  const keys = [...new Set([...Object.keys(one), ...Object.keys(other)])];
-  const changed = keys.filter((key) => one[key] !== other[key]);
+  const beforeFields = before as Readonly<Record<string, unknown>>;
+  const afterFields = after as Readonly<Record<string, unknown>>;
+  const keys = [...new Set([...Object.keys(beforeFields), ...Object.keys(afterFields)])];
+  const changed = keys.filter((key) => beforeFields[key] !== afterFields[key]);
   return changed.length ? changed : undefined;
 }

@@ -268,16 +268,16 @@ class OutputRun {
     const { withoutAttempt = (message) => message } = this.#form;
     const from = messages.findIndex(({ id }) => id === questionId) + 1;
     const removed: Msg[] = [];
-    const appended: Msg[] = [];
+    const appendedMessages: Msg[] = [];
     for (const message of messages.slice(from)) {
       const rest = this.#attemptIds.has(message.id) ? undefined : withoutAttempt(message);
       if (!rest) removed.push(message);
       // A changed message is appended at the end of the log, so the messages after it must be
       // appended again.
-      else if (rest !== message || appended.length) appended.push(rest);
+      else if (rest !== message || appendedMessages.length) appendedMessages.push(rest);
     }
-    const ids = [...removed, ...appended].map(({ id }) => id);
-    if (ids.length) await this.#steps.edit({ remove: ids, append: appended });
+    const ids = [...removed, ...appendedMessages].map(({ id }) => id);
+    if (ids.length) await this.#steps.edit({ remove: ids, append: appendedMessages });
     return removed;
   }
 }

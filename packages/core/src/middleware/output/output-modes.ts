@@ -111,16 +111,16 @@ export function jsonMode<const S extends SchemaLike>(
 ): OutputMode<InferOutput<S>>;
 export function jsonMode(schema?: SchemaLike, options: JsonModeOptions = {}): OutputMode {
   checkOptions('jsonMode()', options, 'attempts:natural|? responseSchema:boolean|?');
-  const read = schemaOf('jsonMode()', schema);
-  return withObjectWriter(textMode(() => read, jsonText, options));
+  const checkedSchema = schemaOf('jsonMode()', schema);
+  return withObjectWriter(textMode(() => checkedSchema, jsonText, options));
 }
 
 /**
- * Same as `jsonMode`, for a client's schema that the guards of an agent call check first. `read`
- * returns the schema, or `undefined` for any JSON. It is called once in each run, after the guards.
+ * Same as `jsonMode`, for a client's schema that the guards of an agent call check first.
+ * `getSchema` returns the schema, or `undefined` for any JSON. It is called once in each run, after the guards.
  */
-export function clientJsonMode(read: () => SchemaLike | undefined): OutputMode {
-  return textMode(() => schemaOf('clientJsonMode()', read()), jsonText, {});
+export function clientJsonMode(getSchema: () => SchemaLike | undefined): OutputMode {
+  return textMode(() => schemaOf('clientJsonMode()', getSchema()), jsonText, {});
 }
 
 /**
@@ -135,18 +135,20 @@ export function yamlMode<const S extends SchemaLike>(
 export function yamlMode(schema: undefined, options: YamlModeOptions): OutputMode<JsonValue>;
 export function yamlMode(schema: SchemaLike | undefined, options: YamlModeOptions): OutputMode {
   checkOptions('yamlMode()', options, 'parse:function attempts:natural|?');
-  const read = schemaOf('yamlMode()', schema);
+  const checkedSchema = schemaOf('yamlMode()', schema);
   const format = yamlText(options.parse);
-  const mode = textMode(() => read, format, { ...options, responseSchema: false });
+  const mode = textMode(() => checkedSchema, format, { ...options, responseSchema: false });
   return withObjectWriter(mode);
 }
 
 function textMode(
-  read: () => Schema<unknown>,
+  getSchema: () => Schema<unknown>,
   format: TextFormat,
   { attempts = 2, responseSchema }: JsonModeOptions,
 ): OutputMode {
-  return outputMode(attempts, (_context, steps) => textForm(steps, read(), responseSchema, format));
+  return outputMode(attempts, (_context, steps) =>
+    textForm(steps, getSchema(), responseSchema, format),
+  );
 }
 
 function schemaOf(where: string, source: SchemaLike | undefined): Schema<unknown> {

@@ -174,16 +174,16 @@ function tryParse(parse: (text: string) => unknown, text: string): JsonValue | u
     const entries = Object.entries(value).map(([key, inner]) => [key, toJson(inner)] as const);
     return Object.fromEntries(entries);
   };
-  let parsed: unknown;
+  let value: unknown;
   try {
-    parsed = parse(text);
+    value = parse(text);
   } catch {
     return undefined;
   }
-  if (typeof Object(parsed).then === 'function')
+  if (typeof Object(value).then === 'function')
     throw misconfigured('yamlMode(): parse must not return a promise.');
   try {
-    return toJson(parsed);
+    return toJson(value);
   } catch {
     return undefined;
   }

@@ -20,7 +20,7 @@ export function toolForm(
 ): OutputForm {
   const input = asArguments(schema);
   const reminder = `Give your answer now: call "${outputToolName}".`;
-  const forced = forceTool && { toolChoice: { name: outputToolName } };
+  const forcedChoice = forceTool && { toolChoice: { name: outputToolName } };
   let output: ParsedOutput | undefined;
   const tool = outputTool(input, (value) => (output = value));
   if (context.tools.find(outputToolName)) {
@@ -38,7 +38,7 @@ export function toolForm(
       output = undefined;
       const isOffered = request.tools.some(isOutputCall);
       const tools = isOffered ? request.tools : [...request.tools, tool.schema];
-      return { ...request, tools, ...(isAsked && forced) };
+      return { ...request, tools, ...(isAsked && forcedChoice) };
     },
     read,
     writtenText(reply) {
@@ -150,12 +150,12 @@ function lastThinking(messages: readonly Msg[]): readonly ContentBlock[] {
  */
 export function asArguments({ jsonSchema, validate }: Schema<unknown>): Schema<ParsedOutput> {
   const { type, properties } = jsonSchema;
-  const wrapped = type !== 'object' || Object.hasOwn(Object(properties), wrappedName);
+  const isWrapped = type !== 'object' || Object.hasOwn(Object(properties), wrappedName);
   return {
-    jsonSchema: wrapped ? wrap(jsonSchema) : jsonSchema,
+    jsonSchema: isWrapped ? wrap(jsonSchema) : jsonSchema,
     async validate(input) {
-      const json = (wrapped ? Object(input)[wrappedName] : input) as JsonValue | undefined;
-      if (wrapped && json === undefined)
+      const json = (isWrapped ? Object(input)[wrappedName] : input) as JsonValue | undefined;
+      if (isWrapped && json === undefined)
         return { ok: false, issues: [`${wrappedName}: it is missing`] };
       const result = await validate(json);
       return result.ok ? { ok: true, value: { value: result.value, json: json! } } : result;
@@ -168,11 +168,11 @@ export function asArguments({ jsonSchema, validate }: Schema<unknown>): Schema<P
  * new root, so references to them stay. Other references get the path of the property.
  */
 function wrap(schema: JsonObject): JsonObject {
-  const moved = JSON.stringify(schema, (key, value: unknown) => {
+  const movedJson = JSON.stringify(schema, (key, value: unknown) => {
     const isRef = key === '$ref' && typeof value === 'string';
     return isRef ? value.replace(otherRef, wrappedRef) : value;
   });
-  const { $defs, definitions, ...response } = JSON.parse(moved) as JsonObject;
+  const { $defs, definitions, ...response } = JSON.parse(movedJson) as JsonObject;
   const wrapper = objectInput({ [wrappedName]: response });
   return { ...wrapper, ...omitUndefined({ $defs, definitions }) };
 }

@@ -44,13 +44,13 @@ export function renderTemplate(
   checkOptions('renderTemplate()', { ...options, text, variables }, fields, 'INVALID_INPUT');
   const { form = '${}', missing: whenMissing = 'keep' } = options;
   const missing = new Set<string>();
-  const rendered = text.replace(form === '{}' ? inBraces : afterDollar, (written, name: string) => {
+  const filledText = text.replace(form === '{}' ? inBraces : afterDollar, (match, name: string) => {
     const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
     if (value !== undefined) return valueText(name, value);
     missing.add(name);
-    return written;
+    return match;
   });
-  if (whenMissing === 'keep' || !missing.size) return rendered;
+  if (whenMissing === 'keep' || !missing.size) return filledText;
   const names = [...missing];
   throw invalidInput(`No value for ${names.join(', ')}.`, { details: { missing: names } });
 }
@@ -150,7 +150,7 @@ export function promptVariables(options: PromptVariablesOptions): Middleware {
 function promptRenderer(options: PromptVariablesOptions) {
   const { variables = {}, token = callVariables, toolsVariable, form, missing } = options;
   /** Descriptions of tools, because each request has the same ones. */
-  const described = new WeakMap<ToolSchema, string>();
+  const toolTexts = new WeakMap<ToolSchema, string>();
 
   const fill = (
     template: string,
@@ -159,7 +159,7 @@ function promptRenderer(options: PromptVariablesOptions) {
     tools: readonly ToolSchema[],
   ): string => {
     const offered = toolChoice === 'none' ? [] : tools;
-    const text = toolsVariable && { [toolsVariable]: describeTools(offered, described) };
+    const text = toolsVariable && { [toolsVariable]: describeTools(offered, toolTexts) };
     return renderTemplate(template, { ...values, ...text }, omitUndefined({ form, missing }));
   };
   /** Renders a run's system prompt. Returns what `renderAgain` needs if it describes the tools. */
@@ -169,16 +169,17 @@ function promptRenderer(options: PromptVariablesOptions) {
   ): Promise<Rendered | undefined> => {
     const { systemPrompt: whole, agentPrompt, toolContext, options: run, toolSchemas } = context;
     if (!whole || context.stopped) return undefined;
-    const own = toolContext.get(token);
+    const callValues = toolContext.get(token);
     const pendingValues =
       typeof variables === 'function' ? variables(callOf(context, input)) : variables;
     const values = await abortable(Promise.resolve(pendingValues), context.stopSignal);
     checkFields('The result of `variables`', values, '', 'INVALID_INPUT');
-    if (own !== undefined) checkFields("The call's own prompt variables", own, '', 'INVALID_INPUT');
+    if (callValues !== undefined)
+      checkFields("The call's own prompt variables", callValues, '', 'INVALID_INPUT');
     // Text that other middleware added after the agent's own prompt is not a template. An example
     // is the tools of a text protocol.
     const template = whole.startsWith(agentPrompt) ? agentPrompt : whole;
-    const all = { ...values, ...(own as TemplateVariables) };
+    const all = { ...values, ...(callValues as TemplateVariables) };
     const prompt = fill(template, all, run.generate, toolSchemas);
     const rest = whole.slice(template.length);
     context.setSystemPrompt(prompt.trim() ? prompt + rest : rest.trim());

@@ -52,20 +52,20 @@ export async function findDocuments(
     if (!query) return '';
     const results = await deadline.listen(() => retrieve(options, ownCall, query, candidateCount));
     const good = read(results).filter(({ score = threshold }) => score >= threshold);
-    let found = firstDistinct(byScore(good), candidateCount);
-    if (rerank && found.length) {
+    let documents = firstDistinct(byScore(good), candidateCount);
+    if (rerank && documents.length) {
       who = 'reranker';
       const rerankCall = { query, topK, signal: deadline.signal };
       const better = await deadline
-        .listen(async () => rerank(found, rerankCall))
+        .listen(async () => rerank(documents, rerankCall))
         .then(read)
         .catch((error: unknown) => {
           if (call.signal.aborted) throw error;
           report(error);
         });
-      if (better) found = firstDistinct(better, candidateCount);
+      if (better) documents = firstDistinct(better, candidateCount);
     }
-    return sectionOf(options, found.slice(0, topK));
+    return sectionOf(options, documents.slice(0, topK));
   } finally {
     deadline.end();
   }
@@ -197,18 +197,18 @@ export function fittingDocuments(
   maxTokens: number,
   profile?: TokenProfile,
 ): readonly RetrievedDocument[] {
-  const chosen: RetrievedDocument[] = [];
+  const result: RetrievedDocument[] = [];
   const fits = (more: RetrievedDocument): boolean =>
-    estimateTokens(documentsText([...chosen, more]), profile) <= maxTokens;
+    estimateTokens(documentsText([...result, more]), profile) <= maxTokens;
   for (const document of documents) {
-    if (fits(document)) chosen.push(document);
-    else if (!chosen.length) {
+    if (fits(document)) result.push(document);
+    else if (!result.length) {
       const fitsAs = (content: string): boolean => fits({ ...document, content });
       const content = longestStart(document.content, fitsAs);
-      if (content) chosen.push({ ...document, content });
+      if (content) result.push({ ...document, content });
     }
   }
-  return chosen;
+  return result;
 }
 
 /**

@@ -194,12 +194,12 @@ function wholeInput(input: readonly Msg[], conversation: readonly Msg[]): readon
   const ids = new Set(input.map(({ id }) => id));
   const start = conversation.findIndex(({ id }) => ids.has(id));
   if (start === -1) return input;
-  const added = conversation
+  const addedMessages = conversation
     .slice(start)
     .filter(
       (message) => message.role === 'user' && !isFromProgram(message) && !ids.has(message.id),
     );
-  return [...input, ...added];
+  return [...input, ...addedMessages];
 }
 
 /**
@@ -240,8 +240,8 @@ function longTermTools(settings: LongTermSettings): readonly Tool[] {
       async execute(input, toolContext) {
         const query = textsIn(input, 'keywords').join(' ');
         const searching = findRecords(settings, query, toolContext);
-        const found = await searching.catch((error) => fail(error, 'recall', toolContext));
-        return recalledText(found, maxTokens) || 'Nothing was found.';
+        const records = await searching.catch((error) => fail(error, 'recall', toolContext));
+        return recalledText(records, maxTokens) || 'Nothing was found.';
       },
     }),
   ];
@@ -279,10 +279,10 @@ async function findRecords(
     session: { sessionId },
     'other-sessions': { exceptSessionId: sessionId },
   };
-  const found: unknown = await memory.retrieve(query, { limit, signal, ...scopes[scope] });
+  const result: unknown = await memory.retrieve(query, { limit, signal, ...scopes[scope] });
   const where = 'retrieve() of the long-term memory';
-  checkFields(where, { result: found }, 'result:array', 'STORAGE_FAILED');
-  const all = found as readonly unknown[];
+  checkFields(where, { result }, 'result:array', 'STORAGE_FAILED');
+  const all = result as readonly unknown[];
   const records = all.filter(hasText);
   const without = all.length - records.length;
   // After the time limit, the failure of the search was reported already.
@@ -307,8 +307,8 @@ async function recallRecords(
   const deadline = new Deadline(stopSignal, settings.timeoutMs ?? 10_000, timeoutError);
   const call = { sessionId, signal: deadline.signal };
   try {
-    const found = await deadline.wait(() => findRecords(settings, query, call));
-    const text = recalledText(found, settings.maxTokens);
+    const records = await deadline.wait(() => findRecords(settings, query, call));
+    const text = recalledText(records, settings.maxTokens);
     return text && `${introduction}\n${fence('long_term_memory', text)}`;
   } finally {
     deadline.end();

@@ -20,7 +20,7 @@ export function keywordRerank(options: { readonly weight?: number } = {}): Reran
   return (documents, { query }) => {
     const terms = termsOf(query);
     const rank = (document: RetrievedDocument, index: number): number => {
-      const share = shared(terms, termsOf(document.content)) / (terms.size || 1);
+      const share = sharedCount(terms, termsOf(document.content)) / (terms.size || 1);
       return (1 - weight) * relevanceOf(document, index, documents.length) + weight * share;
     };
     return documents
@@ -47,17 +47,17 @@ export function mmrRerank(options: { readonly lambda?: number } = {}): Rerank {
       relevance: relevanceOf(document, index, documents.length),
       likeness: 0,
     }));
-    const chosen: RetrievedDocument[] = [];
-    while (candidates.length && chosen.length < topK) {
+    const ranking: RetrievedDocument[] = [];
+    while (candidates.length && ranking.length < topK) {
       const marginal = candidates.map(
         ({ relevance, likeness }) => lambda * relevance - (1 - lambda) * likeness,
       );
       const [next] = candidates.splice(marginal.indexOf(Math.max(...marginal)), 1);
-      chosen.push(next!.document);
+      ranking.push(next!.document);
       for (const one of candidates)
         one.likeness = Math.max(one.likeness, jaccard(one.terms, next!.terms));
     }
-    return chosen;
+    return ranking;
   };
 }
 
@@ -70,13 +70,13 @@ function termsOf(text: string): ReadonlySet<string> {
   return new Set(searchTerms({ segment: null, stopWords: [] }).ofQuery(text));
 }
 
-function shared(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
+function sharedCount(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
   let count = 0;
   for (const term of a) if (b.has(term)) count++;
   return count;
 }
 
 function jaccard(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
-  const both = shared(a, b);
+  const both = sharedCount(a, b);
   return both && both / (a.size + b.size - both);
 }

@@ -95,13 +95,13 @@ function searchTool(options: RetrievalOptions, report: Report): Tool {
       const queryText = textIn(input, 'query');
       const call = { sessionId, signal, messages, get };
       const searching = findDocuments(options, call, () => queryText, report);
-      const found = await searching.catch((cause: unknown) => {
+      const resultText = await searching.catch((cause: unknown) => {
         if (!signal.aborted) report(cause);
         // Throws an error without a code, because some error codes of a retriever would end the
         // agent call. The message does not quote the retriever, because the model gets the message.
         throw new Error('The documents could not be searched.', { cause });
       });
-      return found || 'Nothing was found.';
+      return resultText || 'Nothing was found.';
     },
   });
 }

@@ -60,7 +60,7 @@ export function fallback(
     checkFields(`${where}: a model`, model, 'stream:function features:object');
   checkOptions(where, options, 'when,request,onFallback:function|? afterFirstDelta:boolean|?');
   const { afterFirstDelta = true, onFallback } = options;
-  const bounded = models.map((model) => boundedModel(model));
+  const boundedModels = models.map((model) => boundedModel(model));
   return {
     name: 'fallback',
     wrapModel(model) {
@@ -80,7 +80,7 @@ export function fallback(
           if (!error) return undefined;
           callListener(onFallback, { from, to, error, ...(run && { run: runInfo(run) }) });
           onModel?.(to);
-          return { model: bounded[attempt - 1]!, request: requestFor(to, request, options) };
+          return { model: boundedModels[attempt - 1]!, request: requestFor(to, request, options) };
         });
       });
     },
@@ -101,9 +101,9 @@ function requestFor(
   request: ModelRequest,
   { request: adapt }: FallbackOptions,
 ): ModelRequest {
-  const adapted = adapt ? adapt(request, model) : request;
-  checkFields(`${where}: the result of \`request\``, adapted, 'messages,tools:array');
-  if (model.features.tools || !adapted.tools.length) return adapted;
-  const { toolChoice: _choice, ...rest } = adapted;
+  const adaptedRequest = adapt ? adapt(request, model) : request;
+  checkFields(`${where}: the result of \`request\``, adaptedRequest, 'messages,tools:array');
+  if (model.features.tools || !adaptedRequest.tools.length) return adaptedRequest;
+  const { toolChoice: _choice, ...rest } = adaptedRequest;
   return { ...rest, tools: [] };
 }

@@ -210,7 +210,7 @@ function conversation(messages: readonly Msg[]): unknown {
     if (!places.has(id)) places.set(id, places.size);
     return places.get(id)!;
   };
-  const numbered = (block: ContentBlock): unknown => {
+  const withPlaceIds = (block: ContentBlock): unknown => {
     if (block.type === 'tool_use') return { ...block, id: placeOf(block.id) };
     if (block.type !== 'tool_result') return block;
     return { ...block, toolUseId: placeOf(block.toolUseId) };
@@ -218,7 +218,7 @@ function conversation(messages: readonly Msg[]): unknown {
   // The `multiAgent` formatter reads the name, and whether the message is the library's own.
   return messages.map((message) => {
     const { role, name, content } = message;
-    return [role, name, content.map(numbered), isFromProgram(message)];
+    return [role, name, content.map(withPlaceIds), isFromProgram(message)];
   });
 }
 

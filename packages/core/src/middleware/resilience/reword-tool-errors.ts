@@ -52,7 +52,7 @@ export function rewordToolErrors(options: RewordToolErrorsOptions = {}): Middlew
       const applies = tools?.includes(name) ?? true;
       if (name === outputToolName || !applies) return next(call);
       const execution: { signal?: AbortSignal; thrown?: unknown } = {};
-      const watched = withExecute(call, async (execute, input, context) => {
+      const watchedCall = withExecute(call, async (execute, input, context) => {
         execution.signal = context.signal;
         delete execution.thrown;
         try {
@@ -62,17 +62,17 @@ export function rewordToolErrors(options: RewordToolErrorsOptions = {}): Middlew
           throw error;
         }
       });
-      const outcome = await next(watched);
+      const outcome = await next(watchedCall);
       if (!hasResult(outcome) || outcome.state !== 'error') return outcome;
       const text = outputText(outcome.output).replace(/^Error: /, '');
       // After a timeout, an error that the tool throws later is only a consequence.
       const cause = execution.signal?.aborted ? execution.signal.reason : execution.thrown;
       const error: unknown = cause ?? new AgentError('TOOL_ERROR', text);
-      const failed: FailedTool = { name, toolUseId: call.toolUse.id, input: call.input };
+      const failedTool: FailedTool = { name, toolUseId: call.toolUse.id, input: call.input };
       let output: string | undefined;
       try {
-        if (!endsCall?.(error, failed)) {
-          output = format(error, failed);
+        if (!endsCall?.(error, failedTool)) {
+          output = format(error, failedTool);
           checkFields('rewordToolErrors(): the result of format', { output }, 'output:string');
         }
       } catch (failure) {

@@ -34,7 +34,7 @@ export async function* tryEach(
   next: (failed: FailedRequest) => Promise<Attempt | undefined>,
 ): AsyncGenerator<readonly ModelDelta[], void> {
   let current = first;
-  let spent: Usage | undefined;
+  let earlierUsage: Usage | undefined;
   let hasBegun = false;
   for (let attempt = 1; ; attempt += 1) {
     let usage: Usage | undefined;
@@ -44,7 +44,7 @@ export async function* tryEach(
         if (!deltas.length) continue;
         const last = deltas.at(-1)!;
         if (last.type === 'finish') ({ usage } = last);
-        const total = last.type === 'finish' && spent && sum(spent, usage);
+        const total = last.type === 'finish' && earlierUsage && sum(earlierUsage, usage);
         const batch = total ? [...deltas.slice(0, -1), { ...last, usage: total }] : deltas;
         yield stale ? [{ type: 'reset', reason }, ...batch] : batch;
         stale = false;
@@ -56,7 +56,7 @@ export async function* tryEach(
       const following = await next({ error, attempt, hasBegun });
       if (!following) throw error;
       current = following;
-      spent = sum(spent, usage);
+      earlierUsage = sum(earlierUsage, usage);
     }
   }
 }

@@ -55,7 +55,7 @@ export function emulateTools(options: EmulateToolsOptions): Middleware {
     wrapTool: (next) => (call, run) => {
       const { tool } = call;
       if (!emulates(tool, run)) return next(call);
-      const emulated = withExecute(call, async (execute, input, toolContext) => {
+      const emulatedCall = withExecute(call, async (execute, input, toolContext) => {
         const { signal } = toolContext;
         try {
           const { name, description, parameters } = tool.schema;
@@ -83,7 +83,7 @@ export function emulateTools(options: EmulateToolsOptions): Middleware {
           throw new Error(`The tool could not be emulated: ${errorText(error)}`, { cause: error });
         }
       });
-      return next(emulated);
+      return next(emulatedCall);
     },
   };
 }

@@ -134,15 +134,15 @@ function readResultTool(
       const text = await store.read(sessionId, id);
       if (text === undefined) throw new AgentError('NOT_FOUND', `There is no result "${id}".`);
       const lines = linesOf(text);
-      const found = query ? findLines(lines, query) : undefined;
-      const all = found ?? [...lines.keys()];
+      const matchingLines = query ? findLines(lines, query) : undefined;
+      const all = matchingLines ?? [...lines.keys()];
       const numbers = all.filter((index) => index + 1 >= from);
       const shownLines = numbers.slice(0, most).map((index) => `${index + 1}: ${lines[index]}`);
       const size = Math.max(1, countFitting(shownLines, maxTokens, profile));
       const page = shownLines.slice(0, size);
       const next = numbers[page.length];
       const count = `${lines.length} lines`;
-      const of = found ? `${found.length} of ${count} contain it` : count;
+      const of = matchingLines ? `${matchingLines.length} of ${count} contain it` : count;
       const more = next === undefined ? 'No more after these.' : `Continue with from: ${next + 1}.`;
       return [...page, `[${of}. ${more}]`].join('\n');
     },
@@ -197,11 +197,11 @@ function linesOf(text: string): readonly string[] {
  */
 function findLines(lines: readonly string[], query: string): readonly number[] {
   const foldedQuery = normalize(query);
-  const folded = lines.map(normalize);
-  return folded.flatMap((line, index) => {
+  const foldedLines = lines.map(normalize);
+  return foldedLines.flatMap((line, index) => {
     if (line.includes(foldedQuery)) return index;
     const isSplit = lines[index]!.length >= maxLineLength - 1;
-    const next = isSplit ? (folded[index + 1] ?? '') : '';
+    const next = isSplit ? (foldedLines[index + 1] ?? '') : '';
     const seam = line.slice(-foldedQuery.length) + next.slice(0, foldedQuery.length);
     return seam.includes(foldedQuery) && !next.includes(foldedQuery) ? index : [];
   });

@@ -33,13 +33,13 @@ export function byCategory(categories: readonly ToolCategory[]): ToolSelector {
   }));
   return (question, tools) => {
     const foldedQuestion = fold(question);
-    const matched = matchers.filter(({ keywords }) =>
+    const matchingCategories = matchers.filter(({ keywords }) =>
       keywords.some((word) => foldedQuestion.includes(word)),
     );
     const isChosen = (name: string): boolean =>
-      matched.some(({ has }) => has(name)) || !matchers.some(({ has }) => has(name));
+      matchingCategories.some(({ has }) => has(name)) || !matchers.some(({ has }) => has(name));
     const names = tools.map(({ name }) => name);
-    return matched.length ? names.filter(isChosen) : names;
+    return matchingCategories.length ? names.filter(isChosen) : names;
   };
 }
 

@@ -77,11 +77,11 @@ export function similaritySearch(embed: Embed, threshold: number): ToolSelector 
       vectors.set(text, toolVectors[index]!);
       cache.set(text, toolVectors[index]!);
     }
-    const scored = tools.map((tool) => ({
+    const scoredTools = tools.map((tool) => ({
       name: tool.name,
       score: cosine(questionVector!, vectors.get(toText(tool))!),
     }));
-    return scored
+    return scoredTools
       .filter(({ score }) => score >= threshold)
       .toSorted((a, b) => b.score - a.score)
       .map(({ name }) => name);

@@ -140,7 +140,7 @@ async function chooseTools(
   };
   const always = all.filter(isAlways);
   const others = all.filter((schema) => !isAlways(schema));
-  let chosen: readonly string[] = others.map(({ name }) => name);
+  let chosenNames: readonly string[] = others.map(({ name }) => name);
   if (by && question && others.length) {
     const { stopSignal: signal } = context;
     const onUsage: RunContext['addUsage'] = (usage) => context.addUsage(usage);
@@ -148,7 +148,7 @@ async function chooseTools(
       const choosing = by(question, others, { signal, run: context, onUsage });
       const names = await abortable(Promise.resolve(choosing), signal);
       checkFields('selectTools(): the result of by', { names }, 'names:names', 'INVALID_INPUT');
-      chosen = names.filter((name) => chosen.includes(name));
+      chosenNames = names.filter((name) => chosenNames.includes(name));
     } catch (error) {
       if (context.stopped) return;
       const message = 'Tools could not be selected, so the request has all of them.';
@@ -157,7 +157,7 @@ async function chooseTools(
   }
   const { toolChoice } = context.options.generate;
   const requiredNames = typeof toolChoice === 'object' ? [toolChoice.name] : [];
-  const best = new Set([...requiredNames, ...always.map(({ name }) => name), ...chosen]);
+  const best = new Set([...requiredNames, ...always.map(({ name }) => name), ...chosenNames]);
   const names = [...best].slice(0, maxTools);
   selection.key = key;
   const inOrder = [...always, ...others].map(({ name }) => name);

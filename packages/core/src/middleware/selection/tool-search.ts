@@ -76,25 +76,25 @@ export function toolSearch(options: ToolSearchOptions = {}): Middleware {
   const { search = embed ? similaritySearch(embed, threshold) : wordSearch() } = options;
   const isIncluded = nameMatcher('toolSearch(): alwaysOffer', alwaysOffer);
   const sourcedIn = perRun((context): SourcedTools | undefined => {
-    const sourced = new SourcedTools(context, isIncluded, childAgents);
+    const sourcedTools = new SourcedTools(context, isIncluded, childAgents);
     if (!context.model.features.tools) return undefined;
-    if (!evenWhenFew && sourced.hidden().length <= limit) return undefined;
+    if (!evenWhenFew && sourcedTools.hidden().length <= limit) return undefined;
     const find = async (query: string, signal: AbortSignal): Promise<readonly ToolSchema[]> => {
       const onUsage: RunContext['addUsage'] = (usage) => context.addUsage(usage);
-      const hidden = sourced.hidden();
-      const names = await search(query, hidden, { signal, run: context, onUsage });
+      const hiddenTools = sourcedTools.hidden();
+      const names = await search(query, hiddenTools, { signal, run: context, onUsage });
       const where = 'The result of a search for tools';
       checkFields(where, { names }, 'names:names', 'INVALID_INPUT');
-      const found = schemasNamed(names, hidden).slice(0, limit);
-      sourced.add(
-        found.map(({ name }) => name),
+      const foundTools = schemasNamed(names, hiddenTools).slice(0, limit);
+      sourcedTools.add(
+        foundTools.map(({ name }) => name),
         maxTools,
       );
-      return found;
+      return foundTools;
     };
-    context.setTools(toolsBefore(sourced.view(), [searchTool(find)]));
+    context.setTools(toolsBefore(sourcedTools.view(), [searchTool(find)]));
     addToSystemPrompt(context, prompt);
-    return sourced;
+    return sourcedTools;
   });
   return {
     name: 'toolSearch',
@@ -106,10 +106,10 @@ export function toolSearch(options: ToolSearchOptions = {}): Middleware {
       return next(input);
     },
     wrapSettle: (next) => (input, context) => {
-      const sourced = sourcedIn(context);
-      if (sourced) {
-        sourced.add(context.messages.flatMap(foundIn), maxTools);
-        sourced.open = context.openCalls.map(({ toolUse }) => toolUse.name);
+      const sourcedTools = sourcedIn(context);
+      if (sourcedTools) {
+        sourcedTools.add(context.messages.flatMap(foundIn), maxTools);
+        sourcedTools.open = context.openCalls.map(({ toolUse }) => toolUse.name);
       }
       return next(input);
     },
@@ -184,12 +184,12 @@ class SourcedTools {
     childAgents: boolean,
   ) {
     const { toolChoice } = options.generate;
-    const fixed = new Set(addedTools.map(({ name }) => name));
-    if (typeof toolChoice === 'object') fixed.add(toolChoice.name);
+    const fixedNames = new Set(addedTools.map(({ name }) => name));
+    if (typeof toolChoice === 'object') fixedNames.add(toolChoice.name);
     const isAgent = (name: string): boolean => toolOf(tools, name)?.takesDecisions === true;
     this.#set = tools;
     this.#isFixed = ({ name }) =>
-      fixed.has(name) || isIncluded(name) || (childAgents && isAgent(name));
+      fixedNames.has(name) || isIncluded(name) || (childAgents && isAgent(name));
   }
 
   /** Returns the tools that a search can find: all except the fixed tools. */

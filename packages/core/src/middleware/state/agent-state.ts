@@ -57,11 +57,11 @@ export async function saveState(agent: Agent): Promise<AgentState> {
  */
 export async function loadState(agent: Agent, state: unknown): Promise<void> {
   checkIdle(agent);
-  const { messages, activeGroups, ...saved } = parseState(state);
-  const loaded = {
-    ...saved,
-    calls: new Map(Object.entries(saved.calls)),
-    openRun: saved.openRun ?? undefined,
+  const { messages, activeGroups, ...savedStatus } = parseState(state);
+  const loadedStatus = {
+    ...savedStatus,
+    calls: new Map(Object.entries(savedStatus.calls)),
+    openRun: savedStatus.openRun ?? undefined,
   };
   const { memory, tools, status } = agent;
   const groupsBefore = tools.activeGroups?.();
@@ -73,7 +73,7 @@ export async function loadState(agent: Agent, state: unknown): Promise<void> {
   if (status.runs !== before) throw busyError(agent);
   try {
     if (activeGroups) setGroups(agent, activeGroups);
-    await replaceMessages(agent, messages, notesOf(agent, loaded));
+    await replaceMessages(agent, messages, notesOf(agent, loadedStatus));
   } catch (error) {
     if (groupsBefore) tools.setActiveGroups?.(groupsBefore);
     const rollBack = async (): Promise<void> => {
@@ -85,13 +85,13 @@ export async function loadState(agent: Agent, state: unknown): Promise<void> {
     replaceAll(status.state, valuesBefore);
     throw error;
   }
-  status.interrupted = loaded.interrupted;
+  status.interrupted = loadedStatus.interrupted;
   // It was asked for the conversation before.
   status.pauseNext = false;
-  status.openRun = loaded.openRun;
-  replaceAll(status.state, loaded.state);
+  status.openRun = loadedStatus.openRun;
+  replaceAll(status.state, loadedStatus.state);
   status.calls.clear();
-  for (const [id, call] of loaded.calls) status.calls.set(id, call);
+  for (const [id, call] of loadedStatus.calls) status.calls.set(id, call);
 }
 
 async function replaceMessages(

@@ -75,7 +75,7 @@ async function flushesOf(memory: SessionMemory, agent: Agent): Promise<NamedFlus
 }
 
 function checkpointsIn(flushes: NamedFlushes): readonly Checkpoint[] {
-  const found: Checkpoint[] = [];
+  const checkpoints: Checkpoint[] = [];
   const fold = new SessionFold();
   let isNew = true;
   for (const [id, records] of flushes) {
@@ -89,13 +89,13 @@ function checkpointsIn(flushes: NamedFlushes): readonly Checkpoint[] {
     const isBegin = ended === undefined && records.some(({ kind }) => kind === 'run-begin');
     if (isBegin && !isNew) continue;
     // Notes about the same messages belong to the same checkpoint.
-    if (!isNew) found.pop();
+    if (!isNew) checkpoints.pop();
     isNew = false;
     const reason = ended === undefined ? {} : { reason: ended };
     const pending = [...calls.values()].flatMap((call) => call.pending ?? []);
-    found.push({ id, message, messages: messages.length, ...reason, pending });
+    checkpoints.push({ id, message, messages: messages.length, ...reason, pending });
   }
-  return found;
+  return checkpoints;
 }
 
 /**

@@ -188,10 +188,11 @@ async function load(context: RunContext): Promise<void> {
 }
 
 function sessionState<K extends StateKeys>(keys: K, values: () => Values): SessionState<K> {
-  const read = (name: string): unknown => freeze(valueOf(keyOf(keys, name), values(), name));
+  const readValue = (name: string): unknown => freeze(valueOf(keyOf(keys, name), values(), name));
   return {
-    read: (name) => read(name as string) as never,
-    all: () => Object.fromEntries(Object.keys(keys).map((name) => [name, read(name)])) as never,
+    read: (name) => readValue(name as string) as never,
+    all: () =>
+      Object.fromEntries(Object.keys(keys).map((name) => [name, readValue(name)])) as never,
     write(updates) {
       checkFields('The updates', updates, '', 'INVALID_INPUT');
       const changes = Object.entries(updates).map(([name, update]) =>

@@ -210,11 +210,11 @@ export class CallScanner {
 
   #endJson(): void {
     const value = readJson(this.#json);
-    const found = value === undefined ? undefined : callsIn(value);
-    if (typeof found === 'string') this.#refuse(found);
-    else if (found && this.#isMadeUp()) this.#state = 'over';
-    else if (found) {
-      this.#calls.push(...found);
+    const calls = value === undefined ? undefined : callsIn(value);
+    if (typeof calls === 'string') this.#refuse(calls);
+    else if (calls && this.#isMadeUp()) this.#state = 'over';
+    else if (calls) {
+      this.#calls.push(...calls);
       this.#space = this.#fence = this.#json = this.#tail = '';
       this.#state = 'prose';
     } else if (value === undefined && this.#isLikely)

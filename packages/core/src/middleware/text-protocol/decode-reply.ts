@@ -79,15 +79,15 @@ async function meaningOf(
   const answer: ParsedReply = { type: 'answer', text };
   // The agent requests a note for itself, such as a summary. A note calls no tools.
   if (callsNatively || context.replyFor === 'model') return answer;
-  const parsed = await parsedReply(reply, context, parse);
-  if (parsed.type === 'answer') return parsed;
+  const meaning = await parsedReply(reply, context, parse);
+  if (meaning.type === 'answer') return meaning;
   const hasTools = context.tools.length > 0;
   if (isFinal) {
-    if (parsed.type === 'invalid') return answer;
-    return hasTools ? parsed : { type: 'answer', text: parsed.text ?? proseText.trim() };
+    if (meaning.type === 'invalid') return answer;
+    return hasTools ? meaning : { type: 'answer', text: meaning.text ?? proseText.trim() };
   }
-  const message = problemOf(parsed, context);
-  if (message === undefined) return parsed;
+  const message = problemOf(meaning, context);
+  if (message === undefined) return meaning;
   return { type: 'invalid', message, ...(!hasTools && { proseText }) };
 }
 
@@ -98,23 +98,23 @@ async function parsedReply(
 ): Promise<ParsedReply> {
   if (parse === parseToolCalls) return reply.parsed(context);
   const { text } = reply;
-  const parsed = checked(
+  const meaning = checked(
     await parse(text, context, (textPart) => parseToolCalls(textPart, context)),
   );
   // A custom parser may return an empty list of tool calls. The reply is then an answer.
-  return parsed.type === 'calls' && !parsed.calls.length
-    ? { type: 'answer', text: parsed.text ?? text }
-    : parsed;
+  return meaning.type === 'calls' && !meaning.calls.length
+    ? { type: 'answer', text: meaning.text ?? text }
+    : meaning;
 }
 
 /** Returns a correction for tool calls that cannot run. */
 function problemOf(
-  parsed: Exclude<ParsedReply, { type: 'answer' }>,
+  reply: Exclude<ParsedReply, { type: 'answer' }>,
   { tools, parallel }: ReplyContext,
 ): string | undefined {
-  if (parsed.type === 'invalid') return parsed.message;
+  if (reply.type === 'invalid') return reply.message;
   if (!tools.length) return 'No tool can be called any more. Answer in words, with what you know.';
-  return !parallel && parsed.calls.length > 1
+  return !parallel && reply.calls.length > 1
     ? 'Only one tool can be called at a time, so none was called. Call one.'
     : undefined;
 }
@@ -123,14 +123,14 @@ function problemOf(
  * Returns metadata for the reply's message. For an invalid reply, the metadata says what is wrong.
  * For tool calls, it has the text that the model wrote.
  */
-function aboutReply(text: string, parsed: Meaning): JsonObject | undefined {
-  if (parsed.type === 'answer') return undefined;
-  if (parsed.type === 'invalid') {
-    const { message, proseText } = parsed;
+function aboutReply(text: string, meaning: Meaning): JsonObject | undefined {
+  if (meaning.type === 'answer') return undefined;
+  if (meaning.type === 'invalid') {
+    const { message, proseText } = meaning;
     return { invalidReply: { text, message, ...(proseText !== undefined && { proseText }) } };
   }
-  const uses = parsed.calls.map(({ name, arguments: input = {} }) => ({ name, input }));
-  return writtenReply(text, parsed.text ?? '', uses);
+  const uses = meaning.calls.map(({ name, arguments: input = {} }) => ({ name, input }));
+  return writtenReply(text, meaning.text ?? '', uses);
 }
 
 const fieldsOf: Readonly<Record<ParsedReply['type'], string>> = {

@@ -87,10 +87,10 @@ function readPythonJson(text: string): JsonValue | undefined {
   if (plain !== undefined || !/NaN|Infinity/.test(text)) return plain;
   let mark = 'number:';
   while (text.includes(mark)) mark += ':';
-  const marked = text.replace(/"(?:[^"\\]|\\[^])*"|(?:NaN|-?Infinity)(?!\s*:)/g, (token) =>
+  const markedText = text.replace(/"(?:[^"\\]|\\[^])*"|(?:NaN|-?Infinity)(?!\s*:)/g, (token) =>
     token[0] === '"' ? token : `"${mark}${token}"`,
   );
-  return parseJson(marked, (_name, value) =>
+  return parseJson(markedText, (_name, value) =>
     typeof value === 'string' && value.startsWith(mark) ? Number(value.slice(mark.length)) : value,
   );
 }

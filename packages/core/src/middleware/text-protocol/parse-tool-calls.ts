@@ -61,11 +61,11 @@ export class ReplyReader {
     const text = this.#tag + chunk;
     this.#tag = '';
     for (let index = 0; index < text.length;) {
-      const found = text.indexOf('<', index);
-      const end = found < 0 ? text.length : found;
+      const tagStart = text.indexOf('<', index);
+      const end = tagStart < 0 ? text.length : tagStart;
       this.#add(text.slice(index, end));
       index = end;
-      if (found < 0) break;
+      if (tagStart < 0) break;
       const rest = text.slice(end, end + close.length);
       const tag =
         !this.#scanner?.inString &&

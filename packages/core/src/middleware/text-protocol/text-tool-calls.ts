@@ -132,7 +132,7 @@ function toolsPrompt({ toolsText, parallel, toolChoice }: ToolsPromptContext): s
   const several = parallel
     ? 'To call several tools at once, make it a list of such objects.'
     : 'Call one tool at a time.';
-  const forced =
+  const forcedLine =
     typeof toolChoice === 'object' ? `Call the tool "${toolChoice.name}" now.` : 'Call a tool now.';
   const lines = [
     '# Tools',
@@ -146,7 +146,7 @@ function toolsPrompt({ toolsText, parallel, toolChoice }: ToolsPromptContext): s
     `"arguments" is an object that fits the tool's JSON Schema, or {} if there are none. ${several} Write strict JSON.`,
     'Then stop: the next message has the results, as "Tool [name] execution result: …". Never write results yourself.',
     'When you know enough, answer in words, without such a block.',
-    ...(toolChoice === 'auto' ? [] : [forced]),
+    ...(toolChoice === 'auto' ? [] : [forcedLine]),
     ...(toolsText ? ['', toolsText] : []),
   ];
   return lines.join('\n');

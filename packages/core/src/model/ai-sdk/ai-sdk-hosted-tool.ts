@@ -83,14 +83,14 @@ export function hostedToolParts(
   const isIncomplete = last < messages.length - 1;
   const blocks = messages.flatMap(({ content }) => content);
   const late = blocks.filter((block) => sentBackOf(block)?.isLate);
-  const sent = new Set([...late, ...(isIncomplete ? reply : [])].map((block) => idOf(block)));
+  const sentIds = new Set([...late, ...(isIncomplete ? reply : [])].map((block) => idOf(block)));
 
   return (block) => {
-    const hosted = hostedToolOf(block);
-    if (!hosted) return undefined;
+    const hostedTool = hostedToolOf(block);
+    if (!hostedTool) return undefined;
     const sentBack = sentBackOf(block);
     if (sentBack?.provider !== provider) return [];
-    const { id: toolCallId, name: toolName, input, output = null, error } = hosted;
+    const { id: toolCallId, name: toolName, input, output = null, error } = hostedTool;
     const call = {
       type: 'tool-call',
       toolCallId,
@@ -99,7 +99,7 @@ export function hostedToolParts(
       providerExecuted: true,
       providerOptions: sentBack.call,
     };
-    if (!hasEnded(hosted)) return sent.has(toolCallId) ? [call] : [];
+    if (!hasEnded(hostedTool)) return sentIds.has(toolCallId) ? [call] : [];
     const result = {
       type: 'tool-result',
       toolCallId,

@@ -89,7 +89,7 @@ async function* decodeAll(
   deadline: Deadline,
   length: ReplyLength,
 ): ReplyStream {
-  let received = 0;
+  let receivedCount = 0;
   let pending = reader.read();
   let result: Read = await deadline.listen(() => pending);
   while (!result.done) {
@@ -97,13 +97,13 @@ async function* decodeAll(
     let failure: unknown;
     let next: Read | undefined = result;
     for (let parts = 0; next && !next.done && !failure && parts < maxBatch; parts += 1) {
-      received += 1;
+      receivedCount += 1;
       failure = decodePart(decoder, next.value as AiSdkPart, deltas);
       pending = reader.read();
       next = await valueSoon(pending);
     }
     // Endless parts without content reach the limit, too.
-    length.hold(received);
+    length.hold(receivedCount);
     if (hasContent(deltas)) deadline.heard();
     yield deltas;
     if (failure) throw failure;

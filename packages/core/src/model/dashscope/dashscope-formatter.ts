@@ -30,7 +30,7 @@ export interface DashScopeFormatter extends Formatter {
 }
 
 /** Parameters that the decoder of the reply requires. */
-const fixed: JsonObject = { result_format: 'message', incremental_output: true };
+const fixedParameters: JsonObject = { result_format: 'message', incremental_output: true };
 
 /**
  * Creates a formatter for DashScope's own protocol: `{ model, input: { messages }, parameters }`.
@@ -74,7 +74,7 @@ function toParameters(
   const enable = thinkingBudget === undefined ? enableThinking : true;
   const thinks = (request.providerOptions?.['enable_thinking'] ?? enable) === true;
   return {
-    ...fixed,
+    ...fixedParameters,
     enable_thinking: enable,
     thinking_budget: thinkingBudget,
     max_tokens: request.maxTokens,
@@ -99,7 +99,7 @@ function toChoice(choice: ToolChoice | undefined, thinks: boolean): unknown {
 }
 
 function checked(providerOptions: JsonObject): JsonObject {
-  for (const [name, value] of Object.entries(fixed)) {
+  for (const [name, value] of Object.entries(fixedParameters)) {
     if (!(name in providerOptions) || providerOptions[name] === value) continue;
     const what = `providerOptions.${name} must be ${JSON.stringify(value)}`;
     throw invalidInput(`${what}: dashscope() supports no other value`);

@@ -122,11 +122,11 @@ function nameOf({ name, role }: Msg): string {
 
 /** Encodes line breaks and tags in name and URL. A provider may write both as text. */
 function inOneLine({ name, source, ...block }: MediaBlock): MediaBlock {
-  const encoded = (text: string): string =>
+  const encode = (text: string): string =>
     text.replace(/[\p{Cc}\p{Zl}\p{Zp}<＜﹤]/gu, encodeURIComponent);
   return {
     ...block,
-    source: source.type === 'url' ? { ...source, url: encoded(source.url) } : source,
-    ...(name !== undefined && { name: encoded(name) }),
+    source: source.type === 'url' ? { ...source, url: encode(source.url) } : source,
+    ...(name !== undefined && { name: encode(name) }),
   };
 }

@@ -144,11 +144,11 @@ export class OpenAiDecoder implements ReplyDecoder {
  */
 function toUsage(usage: WireUsage): Usage {
   const inputTokens = usage.prompt_tokens ?? 0;
-  const cached = usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens;
+  const cachedTokens = usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens;
   return omitUndefined({
     inputTokens,
     outputTokens: Math.max(usage.completion_tokens ?? 0, (usage.total_tokens ?? 0) - inputTokens),
     reasoningTokens: usage.completion_tokens_details?.reasoning_tokens ?? undefined,
-    cachedInputTokens: cached ?? undefined,
+    cachedInputTokens: cachedTokens ?? undefined,
   });
 }

@@ -58,12 +58,12 @@ export function decodeToolCall(
 /** Returns the id and the name in a fragment, if its tool call does not have them yet. */
 function missingFields(
   call: StreamedCall,
-  { id, function: called }: WireToolCall,
+  { id, function: wireFunction }: WireToolCall,
 ): Pick<StreamedCall, 'id' | 'name'> {
   // `trim` throws if the value is not a string. A session log would reject such a value.
   return {
     ...(!call.id && id && { id: id.trim() }),
-    ...(!call.name && called?.name && { name: called.name.trim() }),
+    ...(!call.name && wireFunction?.name && { name: wireFunction.name.trim() }),
   };
 }
 
@@ -72,11 +72,14 @@ function missingFields(
  * index and different ids. Some servers repeat the id and the name in every fragment of a tool
  * call. In later fragments, Qwen sends `id: ''` and GLM sends `name: ''`.
  */
-function continues(call: StreamedCall, { id, index, function: called }: WireToolCall): boolean {
+function continues(
+  call: StreamedCall,
+  { id, index, function: wireFunction }: WireToolCall,
+): boolean {
   if (index != null && index !== call.wireIndex) return false;
   if (id && call.id) return id === call.id;
-  if (!called?.name || !call.name) return true;
-  return called.name === call.name && !isComplete(call);
+  if (!wireFunction?.name || !call.name) return true;
+  return wireFunction.name === call.name && !isComplete(call);
 }
 
 /** Returns whether the arguments of a tool call are a whole JSON object. */

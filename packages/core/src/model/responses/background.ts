@@ -107,10 +107,10 @@ class BackgroundReply {
     const isTaken = (error: unknown): boolean =>
       AgentError.is(error) && error.code === 'SESSION_CONFLICT';
     if (isTaken(this.failed)) return;
-    const cleared = replyState.clear().then(() => false, isTaken);
+    const clearing = replyState.clear().then(() => false, isTaken);
     // A store that hangs must not keep the provider writing.
     const waited = wait(storePatienceMs, new AbortController().signal).then(() => false);
-    if (!(await Promise.race([cleared, waited]))) await this.#stop(id);
+    if (!(await Promise.race([clearing, waited]))) await this.#stop(id);
   }
 
   async #stop(id: string): Promise<void> {

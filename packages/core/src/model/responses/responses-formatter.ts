@@ -54,7 +54,7 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
   );
   const sumsOf = conversationSums(format.origin, itemsText);
   // Messages with a stored response that a later response continues.
-  const continued = new WeakSet<Msg>();
+  const continuedMessages = new WeakSet<Msg>();
   const toolText = memoize((tool: ToolSchema) => JSON.stringify(toWireTool(tool)));
   const builtInTools = format.builtInTools.map((tool) => JSON.stringify(tool));
 
@@ -74,11 +74,14 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
       const system = request.messages.slice(0, first < 0 ? undefined : first);
       const messages = request.messages.slice(system.length);
       const sums = format.previousResponse ? sumsOf(messages) : [];
-      const stored = previousResponse(messages, sums);
+      const storedResponse = previousResponse(messages, sums);
       // A response that is continued and is the last one again has lost its successors to a cut.
-      const previous = stored && !whole && !continued.has(stored.message) ? stored : undefined;
+      const previous =
+        storedResponse && !whole && !continuedMessages.has(storedResponse.message)
+          ? storedResponse
+          : undefined;
       const tools = [...request.tools.map(toolText), ...builtInTools];
-      const own = {
+      const ownRequest = {
         ...toWireRequest(request, format),
         instructions: system.map(({ content }) => contentText(content)).join('\n\n') || undefined,
         tool_choice: tools.length ? toWireChoice(request.toolChoice) : undefined,
@@ -87,11 +90,11 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
       };
       const input = messages.slice(previous?.next).map(toText(messages));
       return {
-        body: jsonWithLists(withOptions(own, optionsOf(request)), { input, tools }),
+        body: jsonWithLists(withOptions(ownRequest, optionsOf(request)), { input, tools }),
         lastItem: input.at(-1) ?? '',
         continues: previous !== undefined,
         complete: () => {
-          if (stored) continued.add(stored.message);
+          if (storedResponse) continuedMessages.add(storedResponse.message);
         },
         inputSum: sums.at(-1),
       };
@@ -134,13 +137,15 @@ function toWireRequest(
  * Merges `text`, so that an option such as `verbosity` keeps the schema, and the list `include`, so
  * that the reply keeps encrypted reasoning. Other fields replace.
  */
-function withOptions(own: WireRequest, options: JsonObject): WireObject {
+function withOptions(request: WireRequest, options: JsonObject): WireObject {
   const { include, text } = options;
   return {
-    ...own,
+    ...request,
     ...options,
-    ...(Array.isArray(include) && { include: [...new Set([...(own.include ?? []), ...include])] }),
-    ...(isObjectOrArray(text) && { text: { ...own.text, ...text } }),
+    ...(Array.isArray(include) && {
+      include: [...new Set([...(request.include ?? []), ...include])],
+    }),
+    ...(isObjectOrArray(text) && { text: { ...request.text, ...text } }),
   };
 }
 

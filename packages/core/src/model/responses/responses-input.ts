@@ -81,24 +81,24 @@ function fromAssistant(
   content: readonly ContentBlock[],
   format: InputFormat,
 ): readonly WireObject[] {
-  const placed: PlacedItem[] = [];
+  const placedItems: PlacedItem[] = [];
   for (const block of content) {
     const { index = Infinity } = keptItem(block);
-    const before = placed.at(-1);
+    const before = placedItems.at(-1);
     const item = toItem(block, content, format);
     if (!item) continue;
     // The texts of one message item stay one message.
     const joins = block.type === 'text' && before?.index === index && before.item['role'];
     if (joins && index < Infinity) {
       const text = `${before.item['content'] as string}${block.text}`;
-      placed[placed.length - 1] = { index, item: { ...before.item, content: text } };
-    } else placed.push({ index, item });
+      placedItems[placedItems.length - 1] = { index, item: { ...before.item, content: text } };
+    } else placedItems.push({ index, item });
   }
-  placed.sort((a, b) => (a.index === b.index ? 0 : a.index - b.index));
+  placedItems.sort((a, b) => (a.index === b.index ? 0 : a.index - b.index));
   // A server refuses reasoning without the item that followed it, such as after an incomplete reply.
   const isComplete = ({ item }: PlacedItem, place: number): boolean =>
-    item['type'] !== 'reasoning' || Number.isFinite(placed[place + 1]?.index);
-  return placed.filter(isComplete).map(({ item }) => item);
+    item['type'] !== 'reasoning' || Number.isFinite(placedItems[place + 1]?.index);
+  return placedItems.filter(isComplete).map(({ item }) => item);
 }
 
 function toItem(

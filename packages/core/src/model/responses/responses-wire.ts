@@ -99,12 +99,12 @@ export interface KeptItem {
  * Events that add nothing to a reply: the finished item repeats their content, or they only report
  * progress, such as `response.web_search_call.searching`.
  */
-const ignored = [
+const ignoredTypes = [
   /^response\.(\w+_call(_\w+)?|mcp_list_tools|compaction|audio(\.transcript)?)\.\w+$/,
   /^response\.\w+_part\.added$/,
   /^keepalive$/,
 ];
 
 export function isIgnored(type: string | null | undefined): boolean {
-  return ignored.some((pattern) => pattern.test(type ?? ''));
+  return ignoredTypes.some((pattern) => pattern.test(type ?? ''));
 }

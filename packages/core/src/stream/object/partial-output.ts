@@ -88,10 +88,10 @@ export async function* outputItems(
     const finished = list.slice(count, isWhole ? list.length : -1);
     for (const each of finished) {
       const isValid = !schema || output === result?.output;
-      const checked = isValid ? { ok: true, value: each } : await schema.validate(each);
-      if (!checked.ok) break;
+      const validation = isValid ? { ok: true, value: each } : await schema.validate(each);
+      if (!validation.ok) break;
       count += 1;
-      yield (checked as { readonly value: unknown }).value;
+      yield (validation as { readonly value: unknown }).value;
     }
   }
 }

@@ -137,13 +137,13 @@ function put({ parts }: UiMessage, part: UiPart, isPlace: (one: UiPart) => boole
   else parts[index] = part;
 }
 
-/** Returns whether `one` is the call of a provider's tool whose result `part` has. */
-function isCallOf(part: UiPart, one: UiPart): boolean {
+/** Returns whether `other` is the call of a provider's tool whose result `part` has. */
+function isCallOf(part: UiPart, other: UiPart): boolean {
   return (
     'providerExecuted' in part &&
-    'providerExecuted' in one &&
-    one.toolCallId === part.toolCallId &&
-    one.state === 'input-available'
+    'providerExecuted' in other &&
+    other.toolCallId === part.toolCallId &&
+    other.state === 'input-available'
   );
 }
 

@@ -25,7 +25,7 @@ export function typedTransport<T extends Transport>(
   transport: T,
 ): Pick<T, keyof T & keyof Transport> {
   const { resumeStreamIsReplay, close }: Transport = transport;
-  const typed: Transport = {
+  const typedCopy: Transport = {
     ...(resumeStreamIsReplay !== undefined && { resumeStreamIsReplay }),
     ...(close && { close: () => close.call(transport) }),
     async sendMessages(...args) {
@@ -36,7 +36,7 @@ export function typedTransport<T extends Transport>(
       return stream && typedChunks(stream);
     },
   };
-  return typed as T;
+  return typedCopy as T;
 }
 
 /** Returns messages of `toUiMessages` with the tool parts of `typedTransport`. */

@@ -81,12 +81,13 @@ export function storedCounters(
   ): Promise<WindowTotal> => {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       if (attempt > 0) await backOff(attempt, options);
-      const stored = await store.get(key);
-      const count = added(stored === undefined ? undefined : readCount(stored), amount, window);
+      const storedText = await store.get(key);
+      const stored = storedText === undefined ? undefined : readCount(storedText);
+      const count = added(stored, amount, window);
       if (amount === 0) return count;
       const value = JSON.stringify(count);
       if (!store.compareAndSet) return store.set(key, value).then(() => count);
-      if (await store.compareAndSet(key, stored, value)) return count;
+      if (await store.compareAndSet(key, storedText, value)) return count;
     }
     const message = 'A counter could not be written: other writers kept changing it.';
     throw new AgentError('STORAGE_FAILED', message);

@@ -76,11 +76,11 @@ function isFound(raw: string, patterns: readonly InjectionPattern[]): boolean {
  * four-character groups, because the base64 may be as long as the text.
  */
 function decoded(raw: string): string {
-  const joined = withoutInvisible(raw).replace(
+  const singleLine = withoutInvisible(raw).replace(
     /\r?\n(?<=[A-Za-z0-9+/]{20}\r?\n)(?=[A-Za-z0-9+/])/g,
     '',
   );
-  const found = joined.match(/[A-Za-z0-9+/]{20,4000}/g) ?? [];
+  const found = singleLine.match(/[A-Za-z0-9+/]{20,4000}/g) ?? [];
   return found.map(decodeBase64).join('');
 }
 

@@ -29,7 +29,7 @@ function english(): readonly InjectionPattern[] {
     '(?:rules|restrictions?|filters?|filtering|limits|limitations|guidelines|guardrails|ethics|morals|censorship)';
   const tell =
     '(?:reveal|show|print|repeat|output|display|tell|give|leak|expose|disclose|dump|share|recite|paste|return|translate|summari[sz]e|encode|write|copy|spell)';
-  const hidden =
+  const secret =
     '(?:system|initial|original|hidden|secret|internal|confidential|developer|starting|base|core|pre)';
   return patternsIn('words', [
     ` ${disobey}${gap} ${previous}${gap} ${orders} `,
@@ -47,9 +47,9 @@ function english(): readonly InjectionPattern[] {
     ` (?:ai|assistant|model|chatbot|bot) (?:with|that has|who has|which has) no ${bounds} `,
     ` do anything now `,
     ` you (?:will|must|can|should|are to|shall) never (?:refuse|decline|say no) `,
-    ` ${tell}${gap}${gap} your(?: \\w{1,20})? ${hidden}${gap} (?:prompts?|instructions?|message|rules|directives?|guidelines|configuration) `,
+    ` ${tell}${gap}${gap} your(?: \\w{1,20})? ${secret}${gap} (?:prompts?|instructions?|message|rules|directives?|guidelines|configuration) `,
     ` ${tell}${gap}${gap} your(?: full| entire| exact| complete| whole)? prompt `,
-    ` what (?:is|are|was|were|s)(?: exactly)? your ${hidden}(?: \\w{1,20})? (?:prompts?|instructions?|message|rules|directives?|guidelines) `,
+    ` what (?:is|are|was|were|s)(?: exactly)? your ${secret}(?: \\w{1,20})? (?:prompts?|instructions?|message|rules|directives?|guidelines) `,
     ` (?:reveal|print|repeat|output|leak|expose|disclose|dump|recite|paste)(?: me| us| out| the| full| entire| exact| complete| whole){0,4} (?:system|hidden|initial|secret|developer) (?:prompt|instructions) `,
     ` (?:prompt|instructions?|message|rules|text|words) (?:that )?you (?:were|have been|ve been) (?:given|told|provided|initiali[sz]ed|configured|started) `,
     ` (?:repeat|print|output|copy|echo|recite|write)${gap}${gap} (?:above|before this|preceding)${gap} (?:starting|beginning|verbatim|word for word|in a code block|exactly) `,

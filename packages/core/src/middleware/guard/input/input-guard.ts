@@ -66,7 +66,10 @@ export function inputGuard(
 /** Works as `inputGuard`, without a check of its arguments. */
 export function inputGuardOf(name: string, check: InputCheck, options: GuardOptions): InputGuard {
   const report = reporter(options);
-  const allowed = async (input: readonly Msg[], context: RunContext): Promise<readonly Msg[]> => {
+  const checkedInput = async (
+    input: readonly Msg[],
+    context: RunContext,
+  ): Promise<readonly Msg[]> => {
     const { signal } = context;
     let result: readonly Msg[] | Rejection = { category: 'SYSTEM_ERROR' };
     try {
@@ -91,7 +94,7 @@ export function inputGuardOf(name: string, check: InputCheck, options: GuardOpti
         return next(input);
       const { messages } = await checkWithClientTexts(clientTexts, input, async (all) => ({
         ...all,
-        messages: await allowed(all.messages, context),
+        messages: await checkedInput(all.messages, context),
       }));
       return next({ ...input, messages, decisions });
     },

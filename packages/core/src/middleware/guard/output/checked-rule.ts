@@ -35,25 +35,25 @@ export interface CheckedRule {
 /** Adds the checks to a rule. `report` gets exceptions, and errors about invalid results. */
 export function checkedRule(rule: OutputRule, report: Report): CheckedRule {
   const { name, releaseAtMost = Infinity } = rule;
-  const failed = (error: unknown): RuleRejection => {
+  const failure = (error: unknown): RuleRejection => {
     report(error, name);
     return new RuleRejection(name, { category: 'SYSTEM_ERROR' });
   };
-  const checked = <T>(work: () => T): T => {
+  const attempt = <T>(work: () => T): T => {
     try {
       return work();
     } catch (error) {
-      throw failed(error);
+      throw failure(error);
     }
   };
   return {
     name,
     releaseAtMost,
     find:
-      rule.find && ((text) => checked(() => checkedFindings([...rule.find!(text)], text.length))),
+      rule.find && ((text) => attempt(() => checkedFindings([...rule.find!(text)], text.length))),
     withheldFrom: (text, lookahead) =>
       rule.withheldFrom
-        ? checked(() => checkedIndex(rule.withheldFrom!(text, lookahead), text.length))
+        ? attempt(() => checkedIndex(rule.withheldFrom!(text, lookahead), text.length))
         : text.length - lookahead,
     review:
       rule.review &&
@@ -62,7 +62,7 @@ export function checkedRule(rule: OutputRule, report: Report): CheckedRule {
         try {
           review = checkedReview(await rule.review!(text, context), context);
         } catch (error) {
-          throw failed(error);
+          throw failure(error);
         }
         if ('category' in review) throw new RuleRejection(name, review);
         return review;

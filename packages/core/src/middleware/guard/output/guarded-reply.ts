@@ -86,10 +86,10 @@ export class GuardedReply {
       else if (delta.type === 'text' || (delta.type === 'thinking' && this.#options.thinking))
         this.#addText(delta, out);
       else {
-        const passed = delta.type === 'tool-input' ? this.#addToolInput(delta, out) : [delta];
-        this.#kept.push(...passed);
-        this.isReleased ||= passed.length > 0;
-        out.push(...passed);
+        const released = delta.type === 'tool-input' ? this.#addToolInput(delta, out) : [delta];
+        this.#kept.push(...released);
+        this.isReleased ||= released.length > 0;
+        out.push(...released);
       }
     }
     this.#release(out, false);
@@ -248,20 +248,20 @@ const aboutValue = { callsTools: false, isForProgram: true } as const;
 function maskedBy(rule: CheckedRule, original: string, isJson: boolean): string {
   if (!rule.find) return original;
   if (isJson) return mapJson(original, (text) => maskedBy(rule, text, false));
-  const found = (text: string): readonly Finding[] => {
+  const findingsIn = (text: string): readonly Finding[] => {
     const findings = rule.find!(text);
     for (const finding of findings) throwRejected(rule, finding);
     return findings;
   };
-  const text = replaceFindings(original, found(original));
-  const read = unescaped(text);
-  if (read.text === text) return text;
-  const placed = found(read.text).map((finding) => ({
+  const text = replaceFindings(original, findingsIn(original));
+  const reading = unescaped(text);
+  if (reading.text === text) return text;
+  const findings = findingsIn(reading.text).map((finding) => ({
     ...finding,
-    start: read.start(finding.start),
-    end: read.start(finding.end),
+    start: reading.start(finding.start),
+    end: reading.start(finding.end),
   }));
-  return replaceFindings(text, placed);
+  return replaceFindings(text, findings);
 }
 
 /**

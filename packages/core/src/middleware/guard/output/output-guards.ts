@@ -142,7 +142,7 @@ async function* guard(
   const begin = (): GuardedReply =>
     new GuardedReply({ ...guards, isForProgram: request.replyFor === 'program' });
   let currentRequest = request;
-  let spent: Usage | undefined;
+  let usage: Usage | undefined;
   for (let retries = 0; ; retries++) {
     let reply = begin();
     let replyText = '';
@@ -158,10 +158,10 @@ async function* guard(
         if (deltas.length) yield deltas;
       }
       const { question, deltas, text } = await reply.end(retries);
-      spent = total(spent, reply.finish?.usage);
+      usage = total(usage, reply.finish?.usage);
       if (question === undefined) {
         const { finish } = reply;
-        yield finish ? [...deltas, { ...finish, ...(spent && { usage: spent }) }] : deltas;
+        yield finish ? [...deltas, { ...finish, ...(usage && { usage }) }] : deltas;
         return;
       }
       if (reply.isReleased) yield [guardReset];
@@ -171,7 +171,7 @@ async function* guard(
       const estimate = replyText
         ? estimateUsage(currentRequest, replyText, guards.profile)
         : undefined;
-      const last = lastDeltas(thrown, reply, total(spent, reply.finish?.usage ?? estimate));
+      const last = lastDeltas(thrown, reply, total(usage, reply.finish?.usage ?? estimate));
       const error = failureOf(thrown, guards);
       if (last.length) yield last;
       throw error;

@@ -138,17 +138,17 @@ export function lengthRule(options: LengthRuleOptions): OutputRule {
     name: 'lengthRule',
     releaseAtMost: max,
     review(text, { callsTools, isForProgram, retries, run }) {
-      const violated = (violation: LengthViolation): void =>
+      const reportViolation = (violation: LengthViolation): void =>
         callListener(options.onViolation, { ...violation, ...(run && { run: runInfo(run) }) });
       if (text.length > max) {
-        violated({ rule: 'max', value: text.length, limit: max });
+        reportViolation({ rule: 'max', value: text.length, limit: max });
         if (isForProgram)
           return { category: 'OUTPUT_REJECTED', details: { length: text.length, max } };
         return { text: startOf(text, max) + mark };
       }
       const { length } = text.trim();
       if (length >= min || callsTools) return { text };
-      violated({ rule: 'min', value: length, limit: min });
+      reportViolation({ rule: 'min', value: length, limit: min });
       if (mode === 'fail') return { category: 'OUTPUT_TOO_SHORT', details: { length, min } };
       if (mode !== 'retry' || retries)
         return { text, warning: { stage: 'lengthRule', length, min } };

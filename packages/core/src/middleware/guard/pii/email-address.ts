@@ -96,10 +96,11 @@ export function charBefore(text: string, at: number): string {
 }
 
 /** Returns the pattern of a word in brackets. */
-const bracketed = (word: string): string => `\\s{0,2}[([{<]\\s{0,2}${word}\\s{0,2}[)\\]}>]\\s{0,2}`;
+const inBrackets = (word: string): string =>
+  `\\s{0,2}[([{<]\\s{0,2}${word}\\s{0,2}[)\\]}>]\\s{0,2}`;
 /** Signs that stand for `@` and for a period in text that hides addresses from programs. */
-const bracketedAt: string = bracketed('(?:at|@)');
-const bracketedDot: string = bracketed('(?:dot|\\.)');
+const bracketedAt: string = inBrackets('(?:at|@)');
+const bracketedDot: string = inBrackets('(?:dot|\\.)');
 const encodedAt = '(?:%40|&#0{0,4}64;|&#x0{0,4}40;|&commat;)';
 const encodedDot = '(?:%2e|&#0{0,4}46;|&#x0{0,4}2e;|&period;)';
 

@@ -72,12 +72,12 @@ export function isIpv6(match: string): boolean {
  * Examples are a period, and a closing bracket without an opening bracket in the URL.
  */
 export function urlLength(match: string): number {
-  let unopened = match.split(')').length - match.split('(').length;
+  let unopenedCount = match.split(')').length - match.split('(').length;
   let end = match.length;
   for (; end > 0; end -= 1) {
     const last = match[end - 1]!;
-    if (!/[.,;:!?'’”…)\]}*_|]/.test(last) || (last === ')' && unopened <= 0)) break;
-    if (last === ')') unopened -= 1;
+    if (!/[.,;:!?'’”…)\]}*_|]/.test(last) || (last === ')' && unopenedCount <= 0)) break;
+    if (last === ')') unopenedCount -= 1;
   }
   return end;
 }
@@ -98,7 +98,7 @@ const brand =
   /^(?:4\d{12}(?:\d{3}){0,2}|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3[05689]\d{12,17}|(?:5[06-8]|6)\d{11,17})$/;
 
 /** Sizes of groups, as cards print them. */
-const printed = /^(?:4,4,4,4(?:,[1-3])?|4,6,5|4,6,4)$/;
+const printedGroups = /^(?:4,4,4,4(?:,[1-3])?|4,6,5|4,6,4)$/;
 
 /**
  * Returns how many characters at the start of the match are a card number; 0 if none. A group at
@@ -128,7 +128,7 @@ const numberAfter = /^[^\p{L}\p{N}]{1,3}\d/u;
 
 function isGrouped(groups: readonly string[], gaps: readonly string[], digits: string): boolean {
   const sizes = groups.map(({ length }) => length);
-  const isPrinted = printed.test(sizes.join(','));
+  const isPrinted = printedGroups.test(sizes.join(','));
   const isUniform = gaps.every((gap) => gap === gaps[0]);
   if (!gaps.length || (isPrinted && isUniform && /^[ -]$/.test(gaps[0]!))) return true;
   if (!brand.test(digits)) return false;

@@ -87,7 +87,7 @@ interface Match {
 
 function matchesIn(reading: Undisguised, finders: readonly PiiFinder[]): Match[] {
   const { text, written } = reading;
-  const found: Match[] = [];
+  const matches: Match[] = [];
   for (const { kind, pattern, accept, before } of finders) {
     pattern.lastIndex = 0;
     for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
@@ -97,7 +97,7 @@ function matchesIn(reading: Undisguised, finders: readonly PiiFinder[]): Match[]
       const length = before && !ahead ? 0 : whole;
       const first = index - ahead;
       if (length)
-        found.push({
+        matches.push({
           kind,
           start: reading.start(first),
           end: reading.end(index + length - 1),
@@ -111,7 +111,7 @@ function matchesIn(reading: Undisguised, finders: readonly PiiFinder[]): Match[]
       pattern.lastIndex = index + (length || 1);
     }
   }
-  return found;
+  return matches;
 }
 
 /** Most tags that do not count in `withheldFrom`, so that a text of tags is not withheld as a whole. */
@@ -140,13 +140,13 @@ function withheldFrom(text: string, lookahead: number): number {
  * Sorts the matches and merges overlapping matches. A merged match has the kind of its first part.
  */
 function mergedMatches(matches: Match[]): readonly Match[] {
-  const found: Match[] = [];
+  const result: Match[] = [];
   for (const match of matches.sort((a, b) => a.start - b.start || b.end - a.end)) {
-    const last = found.at(-1);
+    const last = result.at(-1);
     if (last && match.start < last.end) last.end = Math.max(last.end, match.end);
-    else found.push(match);
+    else result.push(match);
   }
-  return found;
+  return result;
 }
 
 function replacementOf(

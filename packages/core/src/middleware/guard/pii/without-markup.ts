@@ -36,11 +36,11 @@ function lengthOf(pattern: RegExp, text: string, end: number): number {
 
 /** Returns a text without its inline tags and without its disguises. */
 export function withoutMarkup(raw: string): Undisguised {
-  const untagged = rewriteText(raw, new RegExp(tag, 'gi'), () => '');
-  const plain = withoutDisguise(untagged.text);
+  const withoutTags = rewriteText(raw, new RegExp(tag, 'gi'), () => '');
+  const plain = withoutDisguise(withoutTags.text);
   return {
     ...plain,
-    start: (index) => untagged.start(plain.start(index)),
-    end: (index) => untagged.end(plain.end(index) - 1),
+    start: (index) => withoutTags.start(plain.start(index)),
+    end: (index) => withoutTags.end(plain.end(index) - 1),
   };
 }
