@@ -53,11 +53,11 @@ function readEcho(
   moves?: object,
 ): Pick<MemorySetup, 'echo' | 'withoutEcho'> {
   const { messages, messageId } = body;
-  const told = (messages as readonly unknown[]).map(
+  const echoes = (messages as readonly unknown[]).map(
     (message): unknown => Object(Object(message).metadata).echo,
   );
-  const echo = c.req.header(echoHeader) ?? told.findLast((each) => each !== undefined);
+  const echo = c.req.header(echoHeader) ?? echoes.findLast((each) => each !== undefined);
   if (echo !== undefined && typeof echo !== 'string') throw invalidField('echo', 'must be a text');
-  const isFirst = !moves && told.length === 1 && messageId == null && request.kind === 'message';
+  const isFirst = !moves && echoes.length === 1 && messageId == null && request.kind === 'message';
   return { ...(echo !== undefined && { echo }), withoutEcho: isFirst ? 'start' : 'latest' };
 }

@@ -146,9 +146,9 @@ async function tell(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Res
     throw invalidField('action', 'must be "join", "say" or "leave"');
   if (typeof text !== 'string' || !text.trim() || text.length > maxText)
     throw invalidField('text', `must be a text of at most ${maxText} characters`);
-  const known = await messagesRoute(c, settings);
-  if (!known.ok) return known;
-  const { messages } = (await known.json()) as { readonly messages: readonly unknown[] };
+  const response = await messagesRoute(c, settings);
+  if (!response.ok) return response;
+  const { messages } = (await response.json()) as { readonly messages: readonly unknown[] };
   if (!messages.length) throw unknownSession();
   if (action === 'join')
     await askerOf(c, setup.sessionId)?.({ type: 'interrupt', mode: 'abort', reason: undefined });

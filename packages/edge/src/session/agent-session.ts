@@ -23,8 +23,8 @@ export function agentSession(settings: HandlerSettings): AgentSessionClass {
     }
 
     async fetch(request: Request): Promise<Response> {
-      const asked = await request.json<SessionRequest>();
-      return answerRequest(asked, () => this.#answer(asked));
+      const sessionRequest = await request.json<SessionRequest>();
+      return answerRequest(sessionRequest, () => this.#answer(sessionRequest));
     }
 
     alarm(): Promise<void> {

@@ -59,10 +59,10 @@ export async function forgetSession(
   setup: SessionSetup,
   memory: Memory,
 ): Promise<void> {
-  const made = await makeAgent(settings, { ...setup, memory, model: settings.models[0]! });
-  await made.settled?.();
-  await made.deleteSession?.(setup.sessionId);
-  await made.agent.memory.clear();
+  const sessionAgent = await makeAgent(settings, { ...setup, memory, model: settings.models[0]! });
+  await sessionAgent.settled?.();
+  await sessionAgent.deleteSession?.(setup.sessionId);
+  await sessionAgent.agent.memory.clear();
 }
 
 export function noContent(): Response {

@@ -50,23 +50,23 @@ export interface LiveResponseOptions {
  * `<run>:<event>`. A client that reconnects sends this id as `Last-Event-ID`.
  */
 export async function liveResponse(
-  given: LiveTurn | Promise<LiveTurn>,
+  turn: LiveTurn | Promise<LiveTurn>,
   options: LiveResponseOptions,
 ): Promise<Response> {
   const { format, replay, settings, here } = options;
   if (isOpenAiFormat(format) && !format.stream) {
-    const live = await given;
+    const live = await turn;
     await live.stream.result;
     const echo = here && echoOf(here.memory);
     const headers = echo === undefined ? {} : { [echoHeader]: echo };
     return openAiOf(settings).whole(live, format, headers);
   }
-  const waits = given instanceof Promise;
+  const waits = turn instanceof Promise;
   let live: LiveTurn | undefined;
   let encode: EncodeBatch = () => [];
   const read = async function* (): AsyncGenerator<EventBatch> {
     try {
-      live = await given;
+      live = await turn;
     } catch (error) {
       encode = await encoderOf(undefined, options);
       // The queued turn could not begin, so the stream has only an error.

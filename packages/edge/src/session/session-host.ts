@@ -131,8 +131,13 @@ export class SessionHost implements HostedSession {
   #join(identity: Identity, memory: Memory): Parts {
     const queue = new TurnQueue(this.#storage);
     const changedAt = (): number => Math.max(identity.createdAt, queue.changedAt);
-    const about = { env: this.#env, identity, record: this.#record, memory };
-    const entry = new SessionListEntry({ ...about, changedAt });
+    const entry = new SessionListEntry({
+      env: this.#env,
+      identity,
+      record: this.#record,
+      memory,
+      changedAt,
+    });
     const turns = new TurnRunner({
       settings: this.#settings,
       setup: this.#setup(identity),

@@ -315,7 +315,7 @@ test('a turn whose agent kills the isolate each time is given up', async () => {
   await runInDurableObject(session.stub, (_, { storage }) => {
     const request = { kind: 'message', message: message('B') } as const;
     const queue = new TurnQueue(storage);
-    const state = { begun: true, attempts: 5 };
+    const state = { hasBegun: true, attempts: 5 };
     queue.add({ request, model: 'offline', messageId: 'm', requestId: 'r' }, state);
   });
   await evictDurableObject(session.stub);

@@ -64,16 +64,16 @@ export async function beginTurn(
  */
 export async function resumeTurn(
   agent: ReActAgent,
-  given: SessionTurnRequest,
+  sentRequest: SessionTurnRequest,
   settings: HandlerSettings,
 ): Promise<TurnInput | undefined> {
   const { memory } = agent;
-  const request = withoutPoint(given);
+  const request = withoutPoint(sentRequest);
   const stored = await memory.read();
   const { openRun, ended, calls } = await lastRun(memory);
   const { type } = resumptionOf({ messages: stored, openRun });
-  const posted = newMessages(request).map(({ id }) => id);
-  const isMissing = posted.length > 0 && !stored.some(({ id }) => posted.includes(id));
+  const sentIds = newMessages(request).map(({ id }) => id);
+  const isMissing = sentIds.length > 0 && !stored.some(({ id }) => sentIds.includes(id));
   const isOpen = openRun !== undefined && ended === undefined;
   const isOfRun = (message: Msg): boolean => metadataOf(message).runId === openRun;
   // A run settles open tool calls before it stores the new message. If the isolate died between
@@ -108,11 +108,11 @@ function isLeft(
  * run or tool call is open.
  */
 export async function onlyAdds(request: SessionTurnRequest, memory: Memory): Promise<boolean> {
-  const added = newMessages(request).map(({ id }) => id);
-  if (!added.length || 'after' in request || !(memory instanceof SessionMemory)) return false;
+  const newIds = newMessages(request).map(({ id }) => id);
+  if (!newIds.length || 'after' in request || !(memory instanceof SessionMemory)) return false;
   try {
     const { messages, openRun, calls } = await memory.view();
-    return openRun === undefined && !calls.size && !messages.some(({ id }) => added.includes(id));
+    return openRun === undefined && !calls.size && !messages.some(({ id }) => newIds.includes(id));
   } catch {
     // The turn itself reports that the log cannot be read.
     return false;

@@ -25,7 +25,7 @@ export function toEvents(messages: readonly Msg[]): EventBatch {
       return toolUse ? [eventOf({ type: 'post-acting', toolUse, result })] : [];
     });
     if (message.role !== 'assistant') return results;
-    const said = message.content.flatMap((block, index) => {
+    const blockEvents = message.content.flatMap((block, index) => {
       const hostedTool = hostedToolOf(block);
       if (hostedTool)
         return [
@@ -38,10 +38,9 @@ export function toEvents(messages: readonly Msg[]): EventBatch {
         ? [eventOf({ type: 'reasoning-chunk', kind, blockId: `${message.id}:${index}`, delta })]
         : [];
     });
-    const asked = { messages: [], tools: [], options: {} };
     return [
-      eventOf({ type: 'pre-reasoning', ...asked }),
-      ...said,
+      eventOf({ type: 'pre-reasoning', messages: [], tools: [], options: {} }),
+      ...blockEvents,
       eventOf({ type: 'post-reasoning', message }),
     ];
   });

@@ -24,16 +24,16 @@ export async function* batchesAfter(
   const all = attach(agent, { runId })?.batches();
   if (!rest || !all) return;
   // Both reads start in the same tick, so they return the same events.
-  const [reading, told] = [rest.next(), (await all.next()).value ?? []];
+  const [firstRead, events] = [rest.next(), (await all.next()).value ?? []];
   await all.return(undefined);
-  prime(told.filter(({ seq }) => seq <= after));
-  const straddling = told.find(({ seq }) => seq > after);
-  const first = await reading;
+  prime(events.filter(({ seq }) => seq <= after));
+  const newEvent = events.find(({ seq }) => seq > after);
+  const first = await firstRead;
   if (first.done) return;
   const [next] = first.value;
   // `next` may be the rest of a delta whose beginning the reader has seen. The encoder then needs
   // to know that the block of this delta has begun.
-  if (next && straddling?.seq === next.seq && deltaOf(straddling).length > deltaOf(next).length)
+  if (next && newEvent?.seq === next.seq && deltaOf(newEvent).length > deltaOf(next).length)
     prime([{ ...next, delta: '' } as AgentEvent]);
   yield first.value;
   yield* rest;

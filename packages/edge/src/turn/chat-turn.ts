@@ -57,13 +57,13 @@ export function readTurnRequest(body: RequestBody, limits: EdgeLimits): TurnRequ
   }
   // After the assistant message there may be a user message that was refused because tool calls
   // were pending.
-  const told =
+  const message =
     messages.findLast(
-      (message) => Object(message).role === 'assistant' && Object(message).id === messageId,
+      (each) => Object(each).role === 'assistant' && Object(each).id === messageId,
     ) ?? messages.at(-1);
-  const decisions = fromUiDecisions(told);
+  const decisions = fromUiDecisions(message);
   if (!decisions.length) return readMessage(messages, limits);
-  const { id } = told as { readonly id?: unknown };
+  const { id } = message as { readonly id?: unknown };
   checkMessageId(id);
   for (const decision of decisions) checkSize(decision, limits, () => 'messages');
   return { kind: 'decisions', decisions, messageId: id };
@@ -116,11 +116,12 @@ export async function takeTurn(
   // A message that never reached the server is new, even if the client asks for another answer to
   // this message.
   const regenerates = request.kind === 'regenerate' && index >= 0;
-  const gone = index < 0 ? [] : stored.slice(regenerates ? index + 1 : index).map(({ id }) => id);
-  const replaces = gone.length > 0;
+  const removedIds =
+    index < 0 ? [] : stored.slice(regenerates ? index + 1 : index).map(({ id }) => id);
+  const replaces = removedIds.length > 0;
   // The run's first write stores this change, so that no message or answer is lost alone, for
   // example if a guard refuses the input.
-  if (replaces) await memory.delete(gone, { later: true });
+  if (replaces) await memory.delete(removedIds, { later: true });
   if (!message || regenerates) return { input: undefined, replaces };
   const sentDecisions = request.kind === 'message' ? (request.decisions ?? []) : [];
   const clientDecisions = await usableDecisions(agent, sentDecisions);

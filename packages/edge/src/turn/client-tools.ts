@@ -81,21 +81,21 @@ export function clientTools(read: () => ClientTools): Middleware {
       },
     },
     wrapRequest: (next) => async (draft) => {
-      const made = await next(draft);
+      const outcome = await next(draft);
       const { toolChoice } = read();
-      if (!('messages' in made) || !isFirst || toolChoice === undefined) return made;
+      if (!('messages' in outcome) || !isFirst || toolChoice === undefined) return outcome;
       isFirst = false;
-      return { ...made, toolChoice };
+      return { ...outcome, toolChoice };
     },
   };
 }
 
-function readTool(given: unknown, param: string, api: OpenAiApi): Tool {
-  const declared = fieldsOf(given);
-  if (declared['type'] !== 'function') throw invalidField(param, 'must be of the type "function"');
-  const { name, description = '', parameters, strict } = functionOf(declared, api);
+function readTool(value: unknown, param: string, api: OpenAiApi): Tool {
+  const fields = fieldsOf(value);
+  if (fields['type'] !== 'function') throw invalidField(param, 'must be of the type "function"');
+  const { name, description = '', parameters, strict } = functionOf(fields, api);
   const path = api === 'completions' ? `${param}.function` : param;
-  if (api === 'responses') refuseToolFields(declared, param);
+  if (api === 'responses') refuseToolFields(fields, param);
   checkName(name, `${path}.name`);
   if (typeof (description ?? '') !== 'string')
     throw invalidField(`${path}.description`, 'must be a text');
@@ -117,24 +117,24 @@ function readTool(given: unknown, param: string, api: OpenAiApi): Tool {
 /** Fields of a function tool that change how the model calls it, which the endpoint cannot do. */
 const refusedToolFields = ['allowed_callers', 'async', 'defer_loading', 'output_schema'];
 
-function refuseToolFields(declared: RequestBody, param: string): void {
+function refuseToolFields(fields: RequestBody, param: string): void {
   const isUnset = (value: unknown): boolean =>
     value == null || value === false || JSON.stringify(value) === '["direct"]';
-  const field = refusedToolFields.find((name) => !isUnset(declared[name]));
+  const field = refusedToolFields.find((name) => !isUnset(fields[name]));
   if (field !== undefined) throw invalidField(`${param}.${field}`, 'is not supported');
 }
 
-function toObjectSchema(given: unknown, param: string): JsonObject {
-  if (given == null) return { type: 'object', properties: {} };
-  const { type } = Object(given) as { readonly type?: unknown };
+function toObjectSchema(schema: unknown, param: string): JsonObject {
+  if (schema == null) return { type: 'object', properties: {} };
+  const { type } = Object(schema) as { readonly type?: unknown };
   if (
-    typeof given !== 'object' ||
-    Array.isArray(given) ||
+    typeof schema !== 'object' ||
+    Array.isArray(schema) ||
     (type !== undefined && type !== 'object')
   ) {
     throw invalidField(param, 'must be the JSON Schema of an object');
   }
-  return { type: 'object', ...(given as JsonObject) };
+  return { type: 'object', ...(schema as JsonObject) };
 }
 
 function readChoice(
@@ -143,9 +143,9 @@ function readChoice(
   api: OpenAiApi,
 ): GenerateOptions['toolChoice'] {
   if (choice == null || choice === 'auto') return undefined;
-  const chosen = fieldsOf(choice);
-  const { type } = chosen;
-  const { name } = functionOf(chosen, api);
+  const fields = fieldsOf(choice);
+  const { type } = fields;
+  const { name } = functionOf(fields, api);
   if (choice !== 'required' && (type !== 'function' || typeof name !== 'string')) {
     throw invalidField(
       'tool_choice',
@@ -159,6 +159,6 @@ function readChoice(
 }
 
 /** Returns the fields of a function, in a tool or in a tool choice. */
-function functionOf(given: RequestBody, api: OpenAiApi): RequestBody {
-  return api === 'completions' ? fieldsOf(given['function']) : given;
+function functionOf(fields: RequestBody, api: OpenAiApi): RequestBody {
+  return api === 'completions' ? fieldsOf(fields['function']) : fields;
 }

@@ -16,16 +16,15 @@ export interface AcceptOptions {
 /**
  * Reads the decisions that a client posted. Throws `INVALID_INPUT` for an invalid or unknown field.
  * If an unknown field were ignored, a tool call could run differently from what the client expects.
- * Throws
- * `PAYLOAD_TOO_LARGE` if there are too many decisions or one is too long.
+ * Throws `PAYLOAD_TOO_LARGE` if there are too many decisions or one is too long.
  */
-export function readDecisions(given: unknown, limits: EdgeLimits): readonly Decision[] {
+export function readDecisions(list: unknown, limits: EdgeLimits): readonly Decision[] {
   const { messages } = limits;
-  if (!Array.isArray(given) || !given.length)
+  if (!Array.isArray(list) || !list.length)
     throw invalidField('decisions', 'must be a list of decisions');
-  if (given.length > messages)
+  if (list.length > messages)
     throw new AgentError('PAYLOAD_TOO_LARGE', `The request has more than ${messages} decisions.`);
-  return given.map((item: unknown, index) => {
+  return list.map((item: unknown, index) => {
     const param = `decisions[${index}]`;
     checkDecision(item, param);
     // Only programs may give media as a result, or end a tool call as interrupted.
@@ -103,12 +102,12 @@ async function decisionCheck({
 }: DecidingAgent): Promise<(decision: Decision) => Promise<string | undefined>> {
   const history = await memory.read();
   await memory.restore?.(status, tools);
-  const over = new Set(history.flatMap(toolResultsOf).map(({ toolUseId }) => toolUseId));
+  const endedIds = new Set(history.flatMap(toolResultsOf).map(({ toolUseId }) => toolUseId));
   const calls = new Map(history.flatMap(toolUsesOf).map((call) => [call.id, call]));
   return async (decision) => {
     const { toolUseId, type, name } = decision;
     const call = calls.get(toolUseId);
-    if (!call || over.has(toolUseId)) return notOpen;
+    if (!call || endedIds.has(toolUseId)) return notOpen;
     if (name !== undefined && name !== call.name) return 'is of another tool';
     const tool = tools.find(call.name);
     // A memory without a log does not know what its tool calls wait for.
@@ -118,8 +117,8 @@ async function decisionCheck({
     if (!waits) return 'waits for no decision';
     const problem = misfit(type, waits, tool);
     if (problem || type !== 'edit') return problem;
-    const { raw: _raw, ...asked } = call;
-    const prepared = await prepareCall(tools, { ...asked, input: decision.input });
+    const { raw: _raw, ...toolUse } = call;
+    const prepared = await prepareCall(tools, { ...toolUse, input: decision.input });
     return prepared.ok ? undefined : `cannot run with these arguments. ${prepared.problem}`;
   };
 }

@@ -81,6 +81,6 @@ export async function makeAgent(
   { agent }: Pick<HandlerSettings, 'agent'>,
   setup: AgentSetup,
 ): Promise<SessionAgent> {
-  const made = await agent(setup);
-  return 'agent' in made ? made : { agent: made };
+  const result = await agent(setup);
+  return 'agent' in result ? result : { agent: result };
 }

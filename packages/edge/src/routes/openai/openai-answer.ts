@@ -58,9 +58,9 @@ export interface StoredTurn {
 export async function answerOnce(
   c: Context<EdgeEnv>,
   settings: HandlerSettings,
-  asked: OpenAiRequest & WholeConversation,
+  request: OpenAiRequest & WholeConversation,
 ): Promise<Response> {
-  const { model, posted, call, format } = asked;
+  const { model, posted, call, format } = request;
   const all = settings.systemMessages === 'keep' ? posted : withoutSystem(posted);
   const start = all.findLastIndex(({ role }) => role === 'assistant' || role === 'tool') + 1;
   const input = start < all.length ? all.slice(start) : undefined;
@@ -73,14 +73,14 @@ export async function answerOnce(
       return guarded === message ? undefined : memory.replace(guarded);
     },
   }));
-  const made = await makeAgent(settings, { ...setupOf(c, asked.id), memory, model });
-  const { agent } = made;
+  const sessionAgent = await makeAgent(settings, { ...setupOf(c, request.id), memory, model });
+  const { agent } = sessionAgent;
   let ended: Promise<unknown> | undefined;
   try {
     call.check(agent);
-    checkConversation(posted, agent, asked.paramOf);
+    checkConversation(posted, agent, request.paramOf);
     // Without a Durable Object, no route of this endpoint could accept the approval.
-    if (!askerOf(c, asked.id)) checkApprovals(agent, settings);
+    if (!askerOf(c, request.id)) checkApprovals(agent, settings);
     const controller = new AbortController();
     onDisconnect(c, () => controller.abort());
     const run = agent.stream(input, {
@@ -102,7 +102,7 @@ export async function answerOnce(
       onError: (error) => logError(error, requestId),
     });
   } finally {
-    settleBehind(c, made, ended);
+    settleBehind(c, sessionAgent, ended);
   }
 }
 
@@ -118,9 +118,13 @@ export async function answerInSession(
   // Checks the client's tools before the request reaches the Durable Object, so that a refused turn
   // creates no session.
   if (fields['tools'] != null && askerOf(c, sessionId)) {
-    const made = await makeAgent(settings, { ...setup, model, memory: new InMemoryMemory() });
-    settleBehind(c, made);
-    call.check(made.agent);
+    const sessionAgent = await makeAgent(settings, {
+      ...setup,
+      model,
+      memory: new InMemoryMemory(),
+    });
+    settleBehind(c, sessionAgent);
+    call.check(sessionAgent.agent);
   }
   return turnHost(c, settings, setup).answer({
     turn,

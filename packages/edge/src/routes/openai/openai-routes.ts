@@ -80,7 +80,7 @@ export function openAiRoutes(options: OpenAiRoutesOptions = {}): OpenAiRoutes {
       },
       '/v1/models': { GET: allowed((_c, settings) => modelsRoute(settings)) },
     }),
-    readCall: (given, settings) => readCall(given, settings, own),
+    readCall: (body, settings) => readCall(body, settings, own),
     whole: async (live, format, headers) =>
       wholeAnswer(await live.stream.result, await formatOfTurn(live, format), headers),
     encoder: async (live, format) => {

@@ -73,11 +73,11 @@ interface RequestSession extends ContinuePoint {
 /** Returns the session of a request, or `undefined` for a request without one. */
 function readSession(body: RequestBody, header: string | undefined): RequestSession | undefined {
   const { previous_response_id: previous, store } = body;
-  const named = header === undefined ? undefined : { sessionId: checkSession(header) };
-  const session = typeof previous === 'string' ? readResponseId(previous) : named;
+  const headerSession = header === undefined ? undefined : { sessionId: checkSession(header) };
+  const session = typeof previous === 'string' ? readResponseId(previous) : headerSession;
   if (!session) return store === true ? { sessionId: crypto.randomUUID() } : undefined;
   if (store === false) throw invalidField('store', 'cannot be false: the session is stored');
-  if (named && named.sessionId !== session.sessionId)
+  if (headerSession && headerSession.sessionId !== session.sessionId)
     throw invalidField('previous_response_id', 'is a response of another session');
   return session;
 }

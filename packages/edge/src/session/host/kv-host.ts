@@ -24,8 +24,8 @@ export function kvHost(
   return {
     async answer({ turn, format, call, echo }) {
       const memory = await openMemory(settings, { ...setup, ...echo });
-      const made = await makeAgent(settings, { ...setup, memory, model: turn.model });
-      const { agent } = made;
+      const sessionAgent = await makeAgent(settings, { ...setup, memory, model: turn.model });
+      const { agent } = sessionAgent;
       let ended: Promise<unknown> | undefined;
       try {
         call?.check(agent);
@@ -40,7 +40,7 @@ export function kvHost(
         const live = { turn, agent, stream, call, before: [] };
         return await liveResponse(live, { format, settings, here: { memory, onCancel } });
       } finally {
-        settleBehind(c, made, ended);
+        settleBehind(c, sessionAgent, ended);
       }
     },
     reconnect: async () => noContent(),
@@ -106,9 +106,9 @@ async function beginKvTurn(
 ): Promise<TurnInput> {
   checkApprovals(agent, settings);
   if (settings.approvals) return beginTurn(agent, request, settings);
-  const begun = await beginTurn(agent, withoutApprovals(request), settings);
-  if (Array.isArray(begun.input) && begun.input.some(isApproval)) throw needsObject();
-  return begun;
+  const turnInput = await beginTurn(agent, withoutApprovals(request), settings);
+  if (Array.isArray(turnInput.input) && turnInput.input.some(isApproval)) throw needsObject();
+  return turnInput;
 }
 
 /**

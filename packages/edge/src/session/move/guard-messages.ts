@@ -21,17 +21,17 @@ export async function guardMessages(
   { settings, setup, guardsMs = 60_000 }: GuardSetup,
 ): Promise<readonly Msg[]> {
   if (!messages.length) return messages;
-  const guarded = [...messages];
+  const acceptedMessages = [...messages];
   const clientTexts = messages.map((message, at): ClientText => ({
     message,
     take(next) {
       if (!next) throw unfitClientText();
-      guarded[at] = next;
+      acceptedMessages[at] = next;
     },
   }));
   const memory = new InMemoryMemory();
-  const made = await makeAgent(settings, { ...setup, memory, model: settings.models[0]! });
-  const { agent } = made;
+  const sessionAgent = await makeAgent(settings, { ...setup, memory, model: settings.models[0]! });
+  const { agent } = sessionAgent;
   // The guards have accepted the input when this hook ends the agent call.
   agent.addHook({ name: 'import', on: { 'pre-call': (_event, { stop }) => stop() } });
   const signal = AbortSignal.timeout(guardsMs);
@@ -42,7 +42,7 @@ export async function guardMessages(
       throw new AgentError('CALL_TIMEOUT', `The guards took longer than ${guardsMs} ms.`);
     if (error) throw AgentError.fromJSON({ name: 'AgentError', ...error } as AgentErrorData);
   } finally {
-    await made.settled?.();
+    await sessionAgent.settled?.();
   }
-  return guarded;
+  return acceptedMessages;
 }

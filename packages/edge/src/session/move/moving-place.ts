@@ -11,7 +11,7 @@ export type MoveStep =
   | { readonly type: 'put'; readonly copy: SessionCopy }
   | { readonly type: 'set-owner'; readonly change: OwnerChange };
 
-export interface PlaceSetup {
+export interface PlaceOptions {
   readonly settings: HandlerSettings;
   readonly setup: SessionSetup;
   /** Reads the session and writes its next owner. */
@@ -21,20 +21,20 @@ export interface PlaceSetup {
 /** Takes a step of a move with a session of the endpoint. Returns the copy of `read`. */
 export async function takeStep(
   step: MoveStep,
-  given: PlaceSetup,
+  options: PlaceOptions,
 ): Promise<SessionCopy | undefined> {
-  const { sessionId } = given.setup;
-  const place = placeOf(given);
+  const { sessionId } = options.setup;
+  const place = placeOf(options);
   if (step.type === 'set-owner') await place.setOwner(sessionId, step.change);
   if (step.type === 'put') await place.put({ ...step.copy, sessionId });
   if (step.type !== 'read') return undefined;
   const copy = await place.read(sessionId);
-  const signature = copy && (await signerOf(given).sign(sessionViewOf(copy.records)));
+  const signature = copy && (await signerOf(options).sign(sessionViewOf(copy.records)));
   return copy && { ...copy, ...(signature !== undefined && { signature }) };
 }
 
-function placeOf(given: PlaceSetup): SessionPlace {
-  const { settings, setup, change } = given;
+function placeOf(options: PlaceOptions): SessionPlace {
+  const { settings, setup, change } = options;
   return placeWith({
     name: endpointHere,
     change: (_sessionId, choose) => change(choose),
@@ -43,11 +43,11 @@ function placeOf(given: PlaceSetup): SessionPlace {
         settings,
         setup,
         stored: view,
-        signed: await signerOf(given).check(sessionViewOf(copy.records), copy.signature),
+        signed: await signerOf(options).check(sessionViewOf(copy.records), copy.signature),
       }),
   });
 }
 
-function signerOf({ setup: { env, user, sessionId } }: PlaceSetup): CopySigner {
+function signerOf({ setup: { env, user, sessionId } }: PlaceOptions): CopySigner {
   return new CopySigner(sessionSecrets(env), user, sessionId);
 }

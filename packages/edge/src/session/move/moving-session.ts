@@ -64,13 +64,13 @@ class MovingSession {
   async fetch(request: Request): Promise<Response> {
     const isMove = request.url === moveAddress;
     const body = await request.text();
-    const asked = JSON.parse(body) as MoveRequest | SessionRequest;
+    const content = JSON.parse(body) as MoveRequest | SessionRequest;
     try {
-      if (isMove) return await this.#move(asked as MoveRequest);
-      const passed = new Request(request.url, { method: 'POST', body });
-      return await this.#pass(passed, asked as SessionRequest);
+      if (isMove) return await this.#move(content as MoveRequest);
+      const copy = new Request(request.url, { method: 'POST', body });
+      return await this.#pass(copy, content as SessionRequest);
     } catch (error) {
-      return errorResponse(error, { requestId: asked.requestId, errorFormat: 'isoloop' });
+      return errorResponse(error, { requestId: content.requestId, errorFormat: 'isoloop' });
     }
   }
 

@@ -6,7 +6,7 @@ export class MemoryQueue implements TurnList {
   #lastId = 0;
 
   add(turn: NewTurn): QueuedTurn {
-    const added = { ...turn, id: ++this.#lastId, begun: false, attempts: 1 };
+    const added = { ...turn, id: ++this.#lastId, hasBegun: false, attempts: 1 };
     this.#turns = [...this.#turns, added];
     return added;
   }
@@ -24,7 +24,7 @@ export class MemoryQueue implements TurnList {
   }
 
   begin(id: number): void {
-    this.#turns = this.#turns.map((turn) => (turn.id === id ? { ...turn, begun: true } : turn));
+    this.#turns = this.#turns.map((turn) => (turn.id === id ? { ...turn, hasBegun: true } : turn));
   }
 
   /** Does nothing: a turn ends with the process, so nothing resumes it. */

@@ -27,7 +27,7 @@ test('TurnQueue reads waiting turns one by one, in their order', async () => {
       for (const model of ['a', 'b', 'c']) queue.add(turn(model));
       expect(queue.find(({ model }) => model === 'b')).toMatchObject({
         ...turn('b'),
-        begun: false,
+        hasBegun: false,
         attempts: 0,
       });
       // The first turn is in memory.
@@ -58,7 +58,7 @@ test('a turn that waits for no other turn is never read from the database', asyn
         const { id } = queue.add(turn('a'));
         queue.begin(id);
         queue.attempt(id);
-        expect(queue.first()).toMatchObject({ ...turn('a'), begun: true, attempts: 1 });
+        expect(queue.first()).toMatchObject({ ...turn('a'), hasBegun: true, attempts: 1 });
         queue.end(id, changedAt);
         expect([queue.first(), queue.size, queue.changedAt]).toEqual([undefined, 0, 5]);
       }

@@ -23,13 +23,13 @@ export interface QueuedTurn extends NewTurn {
    * Whether the log is ready for the turn: it no longer has the messages that the turn replaces.
    * The turn's input is then in the log, or the next write stores it.
    */
-  readonly begun: boolean;
+  readonly hasBegun: boolean;
   /** Number of times that the turn was started or resumed so far. */
   readonly attempts: number;
 }
 
 /** Progress of a turn when it is added. */
-export type TurnState = Pick<QueuedTurn, 'begun' | 'attempts'>;
+export type TurnState = Pick<QueuedTurn, 'hasBegun' | 'attempts'>;
 
 interface Row extends Record<string, SqlStorageValue> {
   readonly id: number;
@@ -95,7 +95,7 @@ export class TurnQueue {
     this.#numbers = storage.sql.exec<Numbers>(query).one();
   }
 
-  add(turn: NewTurn, state: TurnState = { begun: false, attempts: 0 }): QueuedTurn {
+  add(turn: NewTurn, state: TurnState = { hasBegun: false, attempts: 0 }): QueuedTurn {
     const id = this.#insert(JSON.stringify(turn), state);
     const added = { ...turn, ...state, id };
     if (this.size === 1) this.#first = added;
@@ -139,7 +139,7 @@ export class TurnQueue {
       'UPDATE isoloop_queue SET begun = 1 WHERE turn = ? AND piece = 0 AND begun = 0',
       id,
     );
-    if (this.#first?.id === id) this.#first = { ...this.#first, begun: true };
+    if (this.#first?.id === id) this.#first = { ...this.#first, hasBegun: true };
   }
 
   /** Counts one more start or resumption of the turn. */
@@ -179,7 +179,7 @@ export class TurnQueue {
   }
 
   /** Inserts a turn after all others and returns its id. */
-  #insert(json: string, { begun, attempts }: TurnState): number {
+  #insert(json: string, { hasBegun, attempts }: TurnState): number {
     const { sql } = this.#storage;
     const { size, lastId, changedAt, rows } = this.#numbers;
     const isEmpty = size === 0;
@@ -188,7 +188,7 @@ export class TurnQueue {
     const bytes = new TextEncoder().encode(json);
     const pieces = Math.ceil(bytes.length / pieceBytes);
     // Only the first piece of a turn has its state.
-    const firstState = [Number(begun), attempts, isEmpty ? changedAt : null];
+    const firstState = [Number(hasBegun), attempts, isEmpty ? changedAt : null];
     const row = 'INSERT OR REPLACE INTO isoloop_queue VALUES (?, ?, ?, ?, ?, ?)';
     this.#write(Math.max(rows, pieces), () => {
       if (isEmpty && rows > 1) sql.exec('DELETE FROM isoloop_queue WHERE turn < ?', id);
@@ -214,11 +214,13 @@ export class TurnQueue {
   }
 
   #read(row: Row): QueuedTurn {
+    const { id, attempts } = row;
     const pieces = this.#storage.sql.exec<TurnPiece>(
       'SELECT bytes FROM isoloop_queue WHERE turn = ? ORDER BY piece',
-      row.id,
+      id,
     );
-    return { ...(JSON.parse(joinPieces(pieces)) as NewTurn), ...row, begun: row.begun > 0 };
+    const turn = JSON.parse(joinPieces(pieces)) as NewTurn;
+    return { ...turn, id, attempts, hasBegun: row.begun > 0 };
   }
 }
 

@@ -92,8 +92,8 @@ export class TurnRunner {
     { replacesNothing = false, onAdd }: AnswerOptions = {},
   ): Promise<Response> {
     const { queue, settings } = this.#options;
-    const again = this.#find(turn);
-    if (again) return liveResponse(again, { format, settings, replay: {} });
+    const repeated = this.#find(turn);
+    if (repeated) return liveResponse(repeated, { format, settings, replay: {} });
     const waits = queue.size > 0;
     if (queue.size > settings.sessions.queuedTurns)
       throw new AgentError('OVERLOADED', 'Too many turns of the session wait; try again later.', {
@@ -101,7 +101,7 @@ export class TurnRunner {
         details: { retryAfterMs: 10_000 },
       });
     // One write adds the turn and counts its start.
-    const { id } = queue.add(turn, waits ? undefined : { begun: replacesNothing, attempts: 1 });
+    const { id } = queue.add(turn, waits ? undefined : { hasBegun: replacesNothing, attempts: 1 });
     if (!waits) this.#counted = id;
     const opened = this.#whenOpened(id);
     await onAdd?.(waits);
@@ -140,13 +140,13 @@ export class TurnRunner {
       (message) => isQuestion(message) && !stored.some(({ id }) => id === message.id),
     );
     const pending = await waitingCalls(memory);
-    const shown = toUiMessages([...stored, ...missing], { pending });
-    const last = shown.at(-1);
+    const pageMessages = toUiMessages([...stored, ...missing], { pending });
+    const last = pageMessages.at(-1);
     // The stream continues the message with this id, so a page that resumes the stream must have a
     // message with the id.
     if (this.#live && last?.role === 'assistant') last.id = this.#live.turn.messageId;
     this.unloadLong();
-    return shown;
+    return pageMessages;
   }
 
   /** Resumes the queue. Returns its first turn, which is now running, when that has begun. */
@@ -174,10 +174,10 @@ export class TurnRunner {
 
   /** Returns the turn that a repeated request asks for, if there is one. */
   #find(newTurn: NewTurn): LiveTurn | Promise<LiveTurn> | undefined {
-    const again = this.#options.queue.find((turn) => isRepeat(turn, newTurn));
-    if (!again) return this.#ended?.turn.key === newTurn.key ? this.#ended : undefined;
+    const queued = this.#options.queue.find((turn) => isRepeat(turn, newTurn));
+    if (!queued) return this.#ended?.turn.key === newTurn.key ? this.#ended : undefined;
     this.#work();
-    return this.#whenOpened(again.id);
+    return this.#whenOpened(queued.id);
   }
 
   /** Starts to run the turns of the queue. Does nothing if they are running already. */
@@ -203,7 +203,7 @@ export class TurnRunner {
    */
   get #runningMessages(): readonly Msg[] {
     const turn = this.#options.queue.first();
-    return turn && (turn.begun || this.#live) ? newMessages(turn.request) : [];
+    return turn && (turn.hasBegun || this.#live) ? newMessages(turn.request) : [];
   }
 
   #abortRun(): boolean {
@@ -247,12 +247,12 @@ export class TurnRunner {
     this.#counted = undefined;
     // Counts the attempt first, because any later operation may end the isolate.
     if (!isFirst) queue.attempt(next.id);
-    const turn = isFirst ? { ...next, begun: false, attempts: 0 } : next;
-    this.#hasChanged = turn.begun;
+    const turn = isFirst ? { ...next, hasBegun: false, attempts: 0 } : next;
+    this.#hasChanged = turn.hasBegun;
     // A turn that has begun gets one more attempt, which only stores its input.
-    const allowed = Math.max(1, settings.sessions.resumeAttempts) + Number(turn.begun);
-    if (turn.attempts > allowed) {
-      const end = turn.begun ? 'end' : 'begin';
+    const maxAttempts = Math.max(1, settings.sessions.resumeAttempts) + Number(turn.hasBegun);
+    if (turn.attempts > maxAttempts) {
+      const end = turn.hasBegun ? 'end' : 'begin';
       throw new AgentError(
         'INTERNAL',
         `The isolate died ${turn.attempts} times before the turn could ${end}.`,
@@ -270,7 +270,7 @@ export class TurnRunner {
     const { queue, memory, settings, onChange } = this.#options;
     const call = turn.call && openAiOf(settings).readCall(turn.call, settings);
     call?.check(agent);
-    const start = await (turn.begun ? resumeTurn : beginTurn)(agent, turn.request, settings);
+    const start = await (turn.hasBegun ? resumeTurn : beginTurn)(agent, turn.request, settings);
     if (!start) return;
     storeTitle(agent, onChange);
     const begin = (): void => queue.begin(turn.id);
@@ -282,7 +282,7 @@ export class TurnRunner {
     else begin();
     this.#hasChanged = true;
     const isAsked = asksModel(start.input);
-    if (turn.begun && turn.attempts > settings.sessions.resumeAttempts) {
+    if (turn.hasBegun && turn.attempts > settings.sessions.resumeAttempts) {
       // This is the additional attempt of a turn that has begun. It only stores the input.
       // An aborted run stores no input. So a run with input is aborted before it asks the model.
       if (isAsked) agent.addHook({ on: { 'pre-reasoning': () => abort.abort() } });
@@ -312,9 +312,9 @@ export class TurnRunner {
 
   #whenOpened(id: number): Promise<LiveTurn> {
     if (this.#live?.turn.id === id) return Promise.resolve(this.#live);
-    const known = this.#opened.get(id) ?? deferred<LiveTurn>();
-    this.#opened.set(id, known);
-    return known.promise;
+    const opening = this.#opened.get(id) ?? deferred<LiveTurn>();
+    this.#opened.set(id, opening);
+    return opening.promise;
   }
 }
 
