@@ -13,7 +13,7 @@ export interface ReplyDecoder {
   /** Whether the reply is complete. `undefined` if `[DONE]` decides. */
   readonly ended?: boolean | undefined;
   /** Characters that the decoder keeps and that are no deltas yet. Default 0. */
-  readonly held?: number;
+  readonly bufferedLength?: number;
   /**
    * Returns the error that a parsed chunk or the data of an `error` event reports. Default:
    * `errorOfChunk`.

@@ -50,7 +50,10 @@ export class ReplyLength {
         // Even an empty delta uses memory.
         this.#length += delta.delta.length || 1;
         const block = type === 'tool-input' ? delta.index : delta.id;
-        if (!this.#blocks.has(block)) this.#begin(block, delta);
+        if (this.#blocks.has(block)) continue;
+        this.#blocks.add(block);
+        const { id = '', name = '' }: { id?: string; name?: string } = delta;
+        this.#length += Math.max(blockLength, id.length + name.length - idLength);
       }
     }
     if (this.#length > this.#limit) throw this.#error();
@@ -60,14 +63,8 @@ export class ReplyLength {
    * Throws `MODEL_REPLY_TOO_LONG` if the number of received characters that are not deltas yet is
    * too large.
    */
-  hold(characters: number): void {
-    if (characters > this.#limit * heldPerCharacter + minHeld) throw this.#error();
-  }
-
-  /** Counts the start of a block, and its names. */
-  #begin(block: string | number, { id = '', name = '' }: { id?: string; name?: string }): void {
-    this.#blocks.add(block);
-    this.#length += Math.max(blockLength, id.length + name.length - idLength);
+  checkBuffered(characters: number): void {
+    if (characters > this.#limit * bufferedPerCharacter + minBuffered) throw this.#error();
   }
 
   #error(): AgentError {
@@ -80,5 +77,5 @@ export class ReplyLength {
  * Maximum number of received characters for one character of a reply. Includes escapes, names and
  * media.
  */
-const heldPerCharacter = 8;
-const minHeld = 65_536;
+const bufferedPerCharacter = 8;
+const minBuffered = 65_536;

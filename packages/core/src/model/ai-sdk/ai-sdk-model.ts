@@ -103,7 +103,7 @@ async function* decodeAll(
       next = await valueSoon(pending);
     }
     // Endless parts without content reach the limit, too.
-    length.hold(receivedCount);
+    length.checkBuffered(receivedCount);
     if (hasContent(deltas)) deadline.heard();
     yield deltas;
     if (failure) throw failure;

@@ -6,8 +6,8 @@ import type { ModelDelta } from '../chat-model.ts';
 import { badResponse, errorOfChunk } from './provider-error.ts';
 import { SseParser, type ServerSentEvent } from './sse-parser.ts';
 
-/** Number of received bytes that count as one character that waits. */
-const bytesPerHeld = 64;
+/** Number of received bytes that count as one buffered character. */
+const bytesPerBuffered = 64;
 
 /**
  * Reads a reply. The reply is a stream of server-sent events with one JSON chunk each, or one JSON
@@ -44,9 +44,10 @@ export class EventReply {
    * Characters that wait for their end, and a part of all received bytes. Hence endless events
    * without content reach the limit, too.
    */
-  get held(): number {
-    const waiting = this.#parser.held + this.#head.length + (this.#decoder.held ?? 0);
-    return waiting + this.#received / bytesPerHeld;
+  get bufferedLength(): number {
+    const waiting =
+      this.#parser.bufferedLength + this.#head.length + (this.#decoder.bufferedLength ?? 0);
+    return waiting + this.#received / bytesPerBuffered;
   }
 
   push(bytes: Uint8Array): readonly ModelDelta[] {
@@ -82,7 +83,7 @@ export class EventReply {
   }
 
   #readEvent({ event, data }: ServerSentEvent, deltas: ModelDelta[], malformed?: AgentError): void {
-    if (this.done || this.error || data === '') return;
+    if (this.done || this.error || !data) return;
     this.#streams = true;
     this.#head = '';
     if (data.startsWith('[DONE]')) return this.#finish(deltas);

@@ -62,7 +62,7 @@ export async function* streamReply(
     for (;;) {
       const bytes = await read(reader, reply, deadline);
       const deltas = bytes ? reply.push(bytes) : reply.end(request);
-      length.hold(reply.held);
+      length.checkBuffered(reply.bufferedLength);
       if (deltas.length) deadline.heard();
       if (bytes || deltas.length) yield deltas;
       if (reply.error) throw reply.error;

@@ -22,7 +22,7 @@ export class SseParser {
   #data: string | undefined;
 
   /** Characters of the incomplete event. */
-  get held(): number {
+  get bufferedLength(): number {
     return this.#partial.length + (this.#data?.length ?? 0);
   }
 

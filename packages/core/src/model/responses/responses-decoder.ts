@@ -19,7 +19,7 @@ export class ResponsesDecoder implements ReplyDecoder {
   #seen = 0;
   #model: string | undefined;
   #response: WireResponse | undefined;
-  #heldAnnotations = 0;
+  #annotationsLength = 0;
   /** Where the deltas of the current event go. */
   #sink: ModelDelta[] = [];
   /** Id of the response; `undefined` before its first event. */
@@ -45,8 +45,8 @@ export class ResponsesDecoder implements ReplyDecoder {
     return this.finished;
   }
 
-  get held(): number {
-    return this.#items.all.length * itemLength + this.#heldAnnotations;
+  get bufferedLength(): number {
+    return this.#items.all.length * itemLength + this.#annotationsLength;
   }
 
   /** Whether the events have numbers. True before the first event. */
@@ -119,7 +119,7 @@ export class ResponsesDecoder implements ReplyDecoder {
       case 'response.output_text.annotation.added':
         if (!annotation) return;
         this.#item('message', event)?.addAnnotation(event.content_index ?? 0, annotation);
-        this.#heldAnnotations += JSON.stringify(annotation).length;
+        this.#annotationsLength += JSON.stringify(annotation).length;
         return;
       case 'response.function_call_arguments.delta':
         return this.#item('function_call', event)?.call?.add(deltaOf(event));
