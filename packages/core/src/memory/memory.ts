@@ -59,7 +59,7 @@ export interface Memory {
    * Removes messages and appends others in one write. Without `rewrite`, the agent calls `delete`
    * and `append`.
    */
-  rewrite?(gone: readonly string[], messages: readonly Msg[]): Promise<void>;
+  rewrite?(removedIds: readonly string[], messages: readonly Msg[]): Promise<void>;
   /**
    * Writes messages and notes that are not in the store yet (`durability: 'turn'`). The agent calls
    * `flush` at the end of each agent call, even a failed one.
@@ -115,12 +115,12 @@ export async function replaceMessage(memory: Memory, message: Msg): Promise<void
  */
 export async function rewriteMessages(
   memory: Memory,
-  gone: readonly string[],
+  removedIds: readonly string[],
   messages: readonly Msg[],
   options?: WriteOptions,
 ): Promise<void> {
-  if (!gone.length) return memory.append(messages, options);
-  if (memory.rewrite && messages.length) return memory.rewrite(gone, messages);
-  await memory.delete(gone, options);
+  if (!removedIds.length) return memory.append(messages, options);
+  if (memory.rewrite && messages.length) return memory.rewrite(removedIds, messages);
+  await memory.delete(removedIds, options);
   if (messages.length) await memory.append(messages);
 }

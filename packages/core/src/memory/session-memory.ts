@@ -130,13 +130,13 @@ export class SessionMemory implements Memory {
 
   /** Removes messages and appends others in one write. Rejects with the same errors as `append`. */
   rewrite(
-    gone: readonly string[],
+    removedIds: readonly string[],
     messages: readonly Msg[],
     { later = false }: WriteOptions = {},
   ): Promise<void> {
     return this.run(async () => {
       const records = recordsOf(parseMessages(messages));
-      const removed = new Set(gone);
+      const removed = new Set(removedIds);
       const fold = await this.#load();
       const ids = fold.messages.map(({ id }) => id).filter((id) => removed.has(id));
       if (ids.length) records.unshift({ kind: 'truncate', ids });
@@ -152,9 +152,9 @@ export class SessionMemory implements Memory {
   }
 
   note(notes: readonly RunNote[], { now = false }: { readonly now?: boolean } = {}): Promise<void> {
-    const taken = this.run(() => this.#addToLog(notes));
+    const adding = this.run(() => this.#addToLog(notes));
     // The flush comes later, so that one write stores the notes of all tools that start together.
-    return now && this.#durability === 'step' ? taken.then(() => this.flush()) : taken;
+    return now && this.#durability === 'step' ? adding.then(() => this.flush()) : adding;
   }
 
   restore(status: AgentStatus, tools: ToolSet, signal?: AbortSignal): Promise<void> {

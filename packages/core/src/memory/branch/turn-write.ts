@@ -31,18 +31,18 @@ export async function makeTurn(
   { records, index, replaces }: Merged,
   { id, ...writing }: Writing & { readonly id: string },
 ): Promise<TurnWrite> {
-  const made = nextHead(before?.head, writing);
+  const batchHead = nextHead(before?.head, writing);
   const batch: Batch = {
     v: formatVersion,
     prev: before?.head.hash ?? '',
     records,
     ...(index.length > 0 && { index }),
     ...(replaces.length > 0 && { replaces }),
-    head: made,
+    head: batchHead,
   };
-  const { ref, text, entries } = store.seal(makeRef(made.version, id, '.'), batch);
-  const refs = addToLevels(made.refs, replaces.length > 0 ? replaces : index, ref);
-  const head: Head = { ...made, refs, hash: await digest(text) };
+  const { ref, text, entries } = store.seal(makeRef(batchHead.version, id, '.'), batch);
+  const refs = addToLevels(batchHead.refs, replaces.length > 0 ? replaces : index, ref);
+  const head: Head = { ...batchHead, refs, hash: await digest(text) };
   const key = store.keys.head;
   const batches = new Map([...(before?.batches ?? []), [ref, batch]]);
   for (const replaced of replaces) batches.delete(replaced);
@@ -94,11 +94,11 @@ export function mergeTurns(
   const part = new Map([...before.batches].filter(([ref]) => ref >= first));
   const flushes = inOrder(part).map((ref) => part.get(ref)?.records ?? []);
   if (isLongerThan(flushes, maxMerged)) return plain;
-  const named = [...part.values()].flatMap((batch) => batch.index ?? []);
+  const indexRefs = [...part.values()].flatMap((batch) => batch.index ?? []);
   return {
     records: [...flushes.flat(), ...pending],
     replaces: coveredRefs({ batches: part, unread: [] }),
-    index: named.filter((ref) => !part.has(ref)),
+    index: indexRefs.filter((ref) => !part.has(ref)),
   };
 }
 

@@ -88,7 +88,7 @@ export function notesOf(
   if (approved || started) notes.push({ kind: 'call-started', toolUseId, ...use });
   if (pending) notes.push({ kind: 'suspended', calls: [{ pending, ...use }] });
   // The tool call was approved, but its tool did not run.
-  const left = decision ?? (approved && !started && !pending ? yes : undefined);
-  if (left) notes.push({ kind: 'decision', decision: left });
+  const standingDecision = decision ?? (approved && !started && !pending ? yes : undefined);
+  if (standingDecision) notes.push({ kind: 'decision', decision: standingDecision });
   return notes;
 }

@@ -29,9 +29,9 @@ export class SessionFold implements SessionView {
   #doubtful: Set<string> | undefined;
 
   get messages(): readonly Msg[] {
-    const known = this.#ordered.length;
-    if (known < this.#appended.length) {
-      const all = [...this.#ordered, ...this.#appended.slice(known)];
+    const orderedCount = this.#ordered.length;
+    if (orderedCount < this.#appended.length) {
+      const all = [...this.#ordered, ...this.#appended.slice(orderedCount)];
       this.#ordered = orderFrom(all, this.#settled, inRequestOrder);
       if (!openToolUses(all.slice(this.#settled)).length) this.#settled = all.length;
     }
@@ -168,10 +168,10 @@ export class SessionFold implements SessionView {
     this.#setMessages(this.#appended.filter(({ id }) => !ids.has(id)));
     if (this.summary && (ids.has(this.summary.first) || ids.has(this.summary.last)))
       this.summary = undefined;
-    const left = new Set(this.#appended.flatMap(toolUsesOf).map(({ id }) => id));
+    const remainingIds = new Set(this.#appended.flatMap(toolUsesOf).map(({ id }) => id));
     // The result was removed, but the tool has run.
     for (const { toolUseId } of removed.flatMap(toolResultsOf))
-      if (left.has(toolUseId)) this.calls.set(toolUseId, { started: true });
+      if (remainingIds.has(toolUseId)) this.calls.set(toolUseId, { started: true });
     for (const { id } of removed.flatMap(toolUsesOf)) this.calls.delete(id);
   }
 

@@ -137,16 +137,16 @@ export class SessionLog {
    */
   async load(): Promise<Flushes> {
     const found = await this.#reads.take(() => this.#read());
-    const { text, head, known, batches, wantsSnapshot } = found;
+    const { text, head, knownBatches, batches, wantsSnapshot } = found;
     this.#wantsSnapshot = wantsSnapshot;
     const { isSafe } = this.#store;
     const replaced = replacedBy(batches);
     const snapshot = newestSnapshot(batches);
-    const lost = [...known.keys()].filter(
+    const lost = [...knownBatches.keys()].filter(
       (ref) => !batches.has(ref) && !replaced.has(ref) && !(isSafe && ref < snapshot),
     );
     await this.#settle(text, (ref) => batches.has(ref) || replaced.has(ref));
-    for (const ref of lost) batches.set(ref, known.get(ref)!);
+    for (const ref of lost) batches.set(ref, knownBatches.get(ref)!);
 
     // With `compareAndSet`, no other writer can have hidden these batches, so the store may not have
     // them. The next flush writes their records again instead of their names.
@@ -172,8 +172,8 @@ export class SessionLog {
     const over = this.#unsure.filter(({ expected }) => stored || expected !== text);
     this.#unsure = this.#unsure.filter((write) => !over.includes(write));
     this.#pending.splice(0, stored?.records ?? 0);
-    const gone = over.map(({ ref }) => ref).filter((ref) => !isStored(ref));
-    if (this.#store.isSafe) await this.#store.deleteBatches(gone);
+    const overruledRefs = over.map(({ ref }) => ref).filter((ref) => !isStored(ref));
+    if (this.#store.isSafe) await this.#store.deleteBatches(overruledRefs);
   }
 
   /**
@@ -236,18 +236,18 @@ export class SessionLog {
       const without = this.#unsure.map(({ ref }) => ref);
       const { head, error: headError } = await store.parseHead(text, { without });
       if (headError) this.#options.onDamage?.(headError);
-      const known = await this.#known(head);
-      const named = await store.readBatches(head, known);
-      const isGone = named.unread.some(({ error }) => error.retryable);
+      const knownBatches = await this.#known(head);
+      const namedBatches = await store.readBatches(head, knownBatches);
+      const isGone = namedBatches.unread.some(({ error }) => error.retryable);
       if (isGone && attempt < maxReads && (await store.head()) !== text) continue;
-      const { batches, unread } = await store.readUnnamed(head, named);
+      const { batches, unread } = await store.readUnnamed(head, namedBatches);
       for (const { error } of unread) this.#report(error);
       const refs = [...batches.keys()];
       const isLong = refs.length >= this.#options.compactAfter;
-      const wantsSnapshot = refs.some((ref) => !known.has(ref))
+      const wantsSnapshot = refs.some((ref) => !knownBatches.has(ref))
         ? unread.length === 0 && isLong
         : this.#wantsSnapshot;
-      return { text, head, known, batches: new Map(batches), unread, wantsSnapshot };
+      return { text, head, knownBatches, batches: new Map(batches), unread, wantsSnapshot };
     }
   }
 
@@ -344,9 +344,9 @@ export class SessionLog {
   async #forget(refs: readonly string[]): Promise<void> {
     this.#wantsSnapshot = false;
     const earlier = replacedBy(this.#batches);
-    const gone = this.#store.isSafe ? [...refs, ...earlier] : [...earlier];
+    const deletedRefs = this.#store.isSafe ? [...refs, ...earlier] : [...earlier];
     this.#batches.clear();
-    await this.#deleteUnnamed(gone);
+    await this.#deleteUnnamed(deletedRefs);
   }
 
   /** Deletes batches if the head in the store is the one that this writer knows. */

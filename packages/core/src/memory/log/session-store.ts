@@ -92,26 +92,26 @@ export class SessionStore {
    */
   async readBatches(
     head: Head | undefined,
-    known: CachedBatches = new Map(),
+    knownBatches: CachedBatches = new Map(),
   ): Promise<ReadBatches> {
     const batches = new Map<string, Batch>();
     const unread: UnreadBatch[] = [];
-    for (let wanted = head?.refs.flat() ?? []; wanted.length > 0;) {
-      const held = new Map(wanted.map((ref) => [ref, known.get(ref)]));
-      const found = await this.readValues(wanted.filter((ref) => !held.get(ref)));
-      const named: string[] = [];
-      for (const ref of wanted) {
+    for (let refsToRead = head?.refs.flat() ?? []; refsToRead.length > 0;) {
+      const knownByRef = new Map(refsToRead.map((ref) => [ref, knownBatches.get(ref)]));
+      const found = await this.readValues(refsToRead.filter((ref) => !knownByRef.get(ref)));
+      const indexRefs: string[] = [];
+      for (const ref of refsToRead) {
         const values = found.get(ref);
-        const batch = held.get(ref) ?? this.#parse(ref, values);
+        const batch = knownByRef.get(ref) ?? this.#parse(ref, values);
         if ('error' in batch) unread.push(batch);
         else {
           // An estimate: usually only the last value of a batch is shorter than the others.
-          if (values) known.add?.(ref, batch, values[0]!.length * values.length);
+          if (values) knownBatches.add?.(ref, batch, values[0]!.length * values.length);
           batches.set(ref, batch);
-          named.push(...(batch.index ?? []));
+          indexRefs.push(...(batch.index ?? []));
         }
       }
-      wanted = named.filter((ref) => !batches.has(ref));
+      refsToRead = indexRefs.filter((ref) => !batches.has(ref));
     }
     // A missing batch that is older than the oldest one found may have expired. Any other missing
     // batch is lost or not in the store yet.
@@ -236,10 +236,10 @@ export class SessionStore {
    */
   async clear(refs: readonly string[]): Promise<readonly string[]> {
     const found = await this.values.keys(this.keys.prefix);
-    const gone = [...new Set([...refs.flatMap((ref) => this.keys.batch(ref)), ...found])];
+    const deletedKeys = [...new Set([...refs.flatMap((ref) => this.keys.batch(ref)), ...found])];
     await this.values.delete([this.keys.head]);
-    await this.values.delete(gone);
-    return gone;
+    await this.values.delete(deletedKeys);
+    return deletedKeys;
   }
 
   /** Returns the refs of the batches in the store's key list, in order. */

@@ -98,19 +98,19 @@ export function fullLevels(
 }
 
 /**
- * Returns the levels after the new batch `ref` has taken over the `taken` batches, as names or as
+ * Returns the levels after the new batch `ref` has taken over the batches `takenRefs`, as names or as
  * copies of their records. The new batch moves above the levels that it emptied. Works with any
  * width, because writers may use different widths.
  */
 export function addToLevels(
   levels: readonly (readonly string[])[],
-  taken: readonly string[],
+  takenRefs: readonly string[],
   ref: string,
 ): readonly (readonly string[])[] {
-  const gone = new Set(taken);
-  const left = levels.map((level) => level.filter((each) => !gone.has(each)));
-  const place = levels.findLastIndex((each, level) => each.length > 0 && !left[level]!.length) + 1;
-  return [...left.slice(0, place), [...(left[place] ?? []), ref], ...left.slice(place + 1)];
+  const takenSet = new Set(takenRefs);
+  const rest = levels.map((level) => level.filter((each) => !takenSet.has(each)));
+  const place = levels.findLastIndex((each, level) => each.length > 0 && !rest[level]!.length) + 1;
+  return [...rest.slice(0, place), [...(rest[place] ?? []), ref], ...rest.slice(place + 1)];
 }
 
 /**
