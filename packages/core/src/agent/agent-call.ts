@@ -4,7 +4,7 @@ import type { ParsedInput } from '../event/agent-input.ts';
 import { textOf, toolUsesOf } from '../message/msg.ts';
 import { omitUndefined } from '../message/json.ts';
 import { loop } from './loop.ts';
-import { endStopped, finish, type FinishedRun } from './step/finish.ts';
+import { endHalted, finish, type FinishedRun } from './step/finish.ts';
 import { pendingCallsOf } from './run/open-calls.ts';
 import type { Run } from './run/run.ts';
 import { closeLog, restore } from './run/session.ts';
@@ -44,7 +44,7 @@ async function runToResult(run: Run, turn?: RunInput): Promise<AgentResult> {
   await run.outbox.emit('run-start', omitUndefined({ resumes: run.resumes }));
   // A hook may have rejected the agent call, or may hang after an abort.
   if (!turn || 'error' in run.halt || run.waits.abandoned)
-    return endWith(run, await finish(run, await endStopped(run)));
+    return endWith(run, await finish(run, await endHalted(run)));
   // Each wrapper gets the result of an aborted run from its `next`.
   const recover = (thrown: unknown): Promise<AgentResult> => endAborted(run, thrown);
   // If a wrapper changes the input, `wrapInput` has to see the change.

@@ -62,7 +62,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
   /** The options of the agent, completed with the defaults of its middleware. */
   protected readonly options: AgentSettings;
   /** The options as the constructor got them. */
-  readonly #given: KernelOptions<S>;
+  readonly #ownOptions: KernelOptions<S>;
   readonly #setup: RunSetup;
   readonly #fields: OptionFields;
   /** Hooks that were added later. */
@@ -70,12 +70,12 @@ export class Agent<const S extends ToolSource = ToolSource> {
   readonly #line: CallLine;
 
   /** Throws `CONFIGURATION` for an option of the wrong type. */
-  constructor(given: KernelOptions<S>) {
+  constructor(options: KernelOptions<S>) {
     const fields = new.target.optionFields;
-    checkFields(`The options of ${fields.of}`, given, 'use:array|?');
-    const { use = [], tools = [] } = given;
+    checkFields(`The options of ${fields.of}`, options, 'use:array|?');
+    const { use = [], tools = [] } = options;
     this.use = checkedParts(use);
-    this.options = completedOptions(given, this.use, fields);
+    this.options = completedOptions(options, this.use, fields);
     const { name, sessionId, memory, now, presetPriority, generateId } = this.options;
     this.name = name;
     this.sessionId = sessionId ?? memory?.sessionId ?? generateId();
@@ -83,7 +83,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
     const { state = {} } = this.memory;
     this.status = { calls: new Map(), state, runs: 0, interrupted: false };
     this.#line = new CallLine(this.options);
-    this.#given = given;
+    this.#ownOptions = options;
     this.#fields = fields;
     const set = Symbol.iterator in tools ? toolList(tools) : tools;
     const parts = {
@@ -145,11 +145,11 @@ export class Agent<const S extends ToolSource = ToolSource> {
    * rejects with `AGENT_BUSY`, or waits for its turn if `whenBusy` is not `reject`.
    */
   async observe(messages: string | Msg | readonly Msg[]): Promise<void> {
-    const given = toMessages(messages, this.options);
-    checkRounds(given);
+    const newMessages = toMessages(messages, this.options);
+    checkRounds(newMessages);
     await this.#line.workInTurn(async () => {
-      checkNewIds(given, await this.memory.read());
-      await this.memory.append(given);
+      checkNewIds(newMessages, await this.memory.read());
+      await this.memory.append(newMessages);
       await this.memory.flush?.();
     });
   }
@@ -190,17 +190,17 @@ export class Agent<const S extends ToolSource = ToolSource> {
   }
 
   #start<T>(
-    given: AgentInput | undefined,
-    givenOptions: KernelCallOptions,
+    agentInput: AgentInput | undefined,
+    callOptions: KernelCallOptions,
     streamed = false,
   ): RunDriver<T> {
-    checkOptions('call()', givenOptions, this.#fields.call, 'INVALID_INPUT');
-    const options = this.kernelOptions(givenOptions);
+    checkOptions('call()', callOptions, this.#fields.call, 'INVALID_INPUT');
+    const options = this.kernelOptions(callOptions);
     const setup = this.#setupFor(options);
     const hooks = (): readonly AgentHook[] =>
       [...setup.use, ...this.#added].filter((hook) => hook.on ?? hook.onEvent);
     const run = new Run(setup, options, hooks, stepsOf);
-    const input = this.#checkedInput(given, run);
+    const input = this.#checkedInput(agentInput, run);
     const driver: RunDriver = new RunDriver({
       runId: run.runId,
       detached: options.detached,
@@ -218,9 +218,9 @@ export class Agent<const S extends ToolSource = ToolSource> {
   }
 
   /** Refuses the run if the input is invalid, or throws the error. */
-  #checkedInput(given: AgentInput | undefined, run: Run): ParsedInput {
+  #checkedInput(agentInput: AgentInput | undefined, run: Run): ParsedInput {
     try {
-      const input = parseInput(given, this.options);
+      const input = parseInput(agentInput, this.options);
       checkRounds(input.messages);
       if (input.decisions.length) requirePart(run.setup.use, decisionsPart, 'A decision');
       return input;
@@ -234,12 +234,12 @@ export class Agent<const S extends ToolSource = ToolSource> {
   /** Returns the setup of one agent call. */
   #setupFor({ use }: KernelCallOptions): RunSetup {
     if (!use?.length) return this.#setup;
-    const given = checkedParts(use);
+    const callParts = checkedParts(use);
     // A part with the name of a part of the agent takes its place. The others come first.
-    const parts = partsOf([this.use, ...given]);
+    const parts = partsOf([this.use, ...callParts]);
     const own = parts.splice(0, this.use.length);
     // The defaults of the call's middleware override those of the agent's.
-    const options = completedOptions(this.#given, [...own, ...given], this.#fields);
+    const options = completedOptions(this.#ownOptions, [...own, ...callParts], this.#fields);
     return runSetup({ ...this.#setup, options }, [...parts, ...own]);
   }
 }

@@ -43,12 +43,12 @@ export const kernelFields: OptionFields = {
  * agents does not have.
  */
 export function completedOptions(
-  given: KernelOptions,
+  ownOptions: KernelOptions,
   use: readonly Middleware[],
   fields: OptionFields,
 ): AgentSettings {
   checkDefaults(use, fields);
-  const options = withDefaults(given, use);
+  const options = withDefaults(ownOptions, use);
   const { of } = fields;
   checkOptions(of, options, fields.agent);
   checkFields(`${of}: the model`, options.model, 'features:object');
@@ -77,11 +77,11 @@ function checkDefaults(use: readonly Middleware[], fields: OptionFields): void {
  * the settings of model requests.
  */
 export function runOptions(options: AgentSettings, call: KernelCallOptions): AgentSettings {
-  const given = omitUndefined(call);
+  const callOptions = omitUndefined(call);
   const ofKernel = fieldsIn(kernelFields.call);
   const settings = fieldsIn(generateFields);
-  const overrides = pickFields(given, (key) => !ofKernel.has(key));
-  const generate = { ...options.generate, ...pickFields(given, (key) => settings.has(key)) };
+  const overrides = pickFields(callOptions, (key) => !ofKernel.has(key));
+  const generate = { ...options.generate, ...pickFields(callOptions, (key) => settings.has(key)) };
   return { ...options, ...overrides, generate };
 }
 

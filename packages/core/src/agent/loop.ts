@@ -2,7 +2,7 @@ import { isEnding, isNext, type Ending, type Next } from './next.ts';
 import { isRejection } from '../wait/halt.ts';
 import type { Run } from './run/run.ts';
 import { interruptOpenCalls } from './step/close-calls.ts';
-import { endingOf, endStopped, finish, type FinishedRun } from './step/finish.ts';
+import { endingOfHalt, endHalted, finish, type FinishedRun } from './step/finish.ts';
 import { readReply, releasedPart } from './step/read-reply.ts';
 import { afterReply, nextRequest } from './step/reason.ts';
 import { runRound } from './step/round.ts';
@@ -12,8 +12,8 @@ import { settle, type RunInput } from './step/settle.ts';
 const ticksOfStep = 25;
 
 /** Runs one agent call: settle → reason → act → reason → … → finish. */
-export async function loop(run: Run, given: RunInput): Promise<FinishedRun> {
-  let next = await settle(run, given).catch((thrown: unknown) => rescue(run, thrown));
+export async function loop(run: Run, input: RunInput): Promise<FinishedRun> {
+  let next = await settle(run, input).catch((thrown: unknown) => rescue(run, thrown));
   while (!isEnding(next)) {
     const pause = run.timerYield.tick(run.now(), ticksOfStep);
     if (pause) await pause;
@@ -31,11 +31,11 @@ export async function loop(run: Run, given: RunInput): Promise<FinishedRun> {
 
 /** Asks the model once and returns what follows its reply. */
 async function reason(run: Run, mustAsk = false): Promise<Next> {
-  if (run.stopped) return endStopped(run);
+  if (run.stopped) return endHalted(run);
   const request = await nextRequest(run, mustAsk);
   if (isNext(request)) return request;
   const { type, message } = await readReply(run, request);
-  if (type === 'incomplete') return endStopped(run, message);
+  if (type === 'incomplete') return endHalted(run, message);
   return afterReply(run, { message, request });
 }
 
@@ -47,12 +47,12 @@ async function rescue(run: Run, thrown: unknown, step?: 'model' | 'tools'): Prom
   // After a failure, such as a full store, the other tools must stop. While tools run, a rejection
   // is a failure, too.
   if (step === 'tools') run.fail(thrown);
-  if (step === 'tools' || run.waits.isAbort(thrown)) return endStopped(run, releasedPart(run));
+  if (step === 'tools' || run.waits.isAbort(thrown)) return endHalted(run, releasedPart(run));
   if (!isRejection(thrown)) {
     if (step) await interruptOpenCalls(run).catch(() => {});
     throw thrown;
   }
   run.haltWith(thrown);
   // A rejection of the input changes nothing.
-  return step ? endStopped(run) : { ...endingOf(run), keepsCalls: true };
+  return step ? endHalted(run) : { ...endingOfHalt(run), keepsCalls: true };
 }

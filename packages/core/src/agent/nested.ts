@@ -16,10 +16,10 @@ export function nestedWraps<In, Out>(...wraps: readonly Wrap<In, Out>[]): Wrap<I
 }
 
 /** What `nestedHooks()` returns: passes an event through more hooks. */
-export type NestedHooks = Pick<HookDispatcher, 'modify' | 'notify'>;
+export type NestedHooks = Pick<HookDispatcher, 'ask' | 'tell'>;
 
 /**
- * Returns additional hooks of a run. `modify` passes an event through them and resolves with the
+ * Returns additional hooks of a run. `ask` passes an event through them and resolves with the
  * event that they return. Errors and time limits work as for the run's own hooks. Throws
  * `CONFIGURATION` if `context` is a copy.
  */

@@ -7,14 +7,14 @@ import type { JsonObject } from '../message/json.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import type { ParsedInput } from '../event/agent-input.ts';
 import type { InboxHandler } from './run/inbox.ts';
-import { endStopped } from './step/finish.ts';
+import { endHalted } from './step/finish.ts';
 import type { Ending, Next, CustomReason } from './next.ts';
 import { readReply, type AskResult, type ToEvent } from './step/read-reply.ts';
 import { closeCall } from './step/close-calls.ts';
 import type { RunContext } from './run-context.ts';
 import type { Run } from './run/run.ts';
 import { edit, note, type LogEdit } from './run/session.ts';
-import { reviseOrJump, type RevisedEvent } from './step/jump.ts';
+import { revise, type RevisedEvent } from './step/jump.ts';
 import { afterReply } from './step/reason.ts';
 import { admitInput } from './step/settle.ts';
 
@@ -119,11 +119,11 @@ export function stepsOf(run: Run): Steps {
       step(() =>
         to ? run.outbox.tellReaders([run.outbox.event(type, data)]) : run.outbox.emit(type, data),
       ),
-    revise: (type, data) => step(() => reviseOrJump(run, type, data)),
+    revise: (type, data) => step(() => revise(run, type, data)),
     wait: (work) => run.waits.code(work),
     untimed: async (work) => run.alive().timeout.untimed(work),
     suspend: () => run.alive().stopWith({ how: 'suspended' }),
-    endStopped: (partial) => step(() => endStopped(run, partial)),
+    endStopped: (partial) => step(() => endHalted(run, partial)),
     handleInbox: (handler) => run.alive().inbox.add(handler),
     beforeEnd: (work) => void run.alive().progress.beforeEnd.push(work),
     addToResult: ({ warning, failureMessage }) => {

@@ -60,7 +60,7 @@ export class HookDispatcher {
    * event that the previous hook returned. `renew` completes each event that a hook returns. Returns
    * no promise if no hook handles the event.
    */
-  modify<K extends EventType>(
+  ask<K extends EventType>(
     event: EventOf<K>,
     control: EventControl = {},
     renew: Renew<K> = (changed) => changed,
@@ -72,10 +72,7 @@ export class HookDispatcher {
    * Notifies all hooks, even if a hook fails, and returns the event unchanged. Returns no promise if
    * no hook handles the event.
    */
-  notify<K extends EventType>(
-    event: EventOf<K>,
-    control: EventControl = {},
-  ): Awaitable<EventOf<K>> {
+  tell<K extends EventType>(event: EventOf<K>, control: EventControl = {}): Awaitable<EventOf<K>> {
     return this.#isHandled(event) ? this.#pass(event, control) : event;
   }
 

@@ -153,5 +153,5 @@ async function runAt<K extends 'pre-call' | 'pre-reasoning' | 'post-reasoning' |
     const handle = (handler as HookHandler<K, RunContext> | undefined)?.bind(hook);
     return handle ? [{ name, ...(onError && { onError }), on: { [type]: handle } }] : [];
   });
-  return nestedHooks(context, here).modify<K>(event, leaving);
+  return nestedHooks(context, here).ask<K>(event, leaving);
 }

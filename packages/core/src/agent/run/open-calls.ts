@@ -33,8 +33,12 @@ export function callState({ status }: Run, { id }: ToolUse): CallState | undefin
  * Drops the tool calls of removed messages. Then opens those of new messages, and closes those with
  * a result in them.
  */
-export function applyMessages({ status }: Run, gone: readonly Msg[], added: readonly Msg[]): void {
-  for (const { id } of gone.flatMap(toolUsesOf)) status.calls.delete(id);
+export function applyMessages(
+  { status }: Run,
+  removed: readonly Msg[],
+  added: readonly Msg[],
+): void {
+  for (const { id } of removed.flatMap(toolUsesOf)) status.calls.delete(id);
   for (const message of added) applyMessage(status.calls, message);
 }
 

@@ -61,7 +61,7 @@ export class Outbox {
     return event;
   }
 
-  /** Tells the hooks about an event, then the readers. */
+  /** Tells the hooks about an event, then the readers. What the hooks ask for waits for `takeJump`. */
   async emit<K extends EventType>(type: K, data: EventData<K>): Promise<void> {
     const event: AgentEvent = this.event(type, data);
     if (event.type === 'step-reset') this.#run.unstored = event.replacement;
@@ -72,11 +72,12 @@ export class Outbox {
 
   /** Passes an event to the hooks, which cannot change it. */
   tellHooks<K extends EventType>(event: EventOf<K>): Awaitable<EventOf<K>> {
-    return this.#run.hooks.notify<K>(event, this.#controlsAt(event.type));
+    return this.#run.hooks.tell<K>(event, this.#controlsAt(event.type));
   }
 
   /**
-   * Passes a modifiable event through the hooks and returns the event that they return. `renew`
+   * Passes a modifiable event through the hooks and returns the event that they return. What they ask
+   * for waits for `takeJump`. `renew`
    * completes each event that a hook returns. `own`: controls that do something else than usual.
    */
   askHooks<K extends EventType>(
@@ -86,7 +87,7 @@ export class Outbox {
     own?: Partial<HookControl>,
   ): Awaitable<EventOf<K>> {
     const control = Object.assign(this.#controlsAt(type), own);
-    return this.#run.hooks.modify<K>(this.event(type, data), control, renew);
+    return this.#run.hooks.ask<K>(this.event(type, data), control, renew);
   }
 
   /** Whether a hook has asked to stop the run here. */
@@ -130,13 +131,13 @@ export class Outbox {
     type: K,
     data: EventData<K>,
   ): Promise<RequestedJump & { readonly event: EventOf<K> }> {
-    const { message: given } = data as { readonly message?: Msg };
+    const { message: original } = data as { readonly message?: Msg };
     // Hooks of tool calls that run at the same time may ask for something else.
     const request: RequestedJump = {};
     const control = this.#controlsAt(type, request);
-    let event = await this.#run.hooks.modify<K>(this.event(type, data), control);
+    let event = await this.#run.hooks.ask<K>(this.event(type, data), control);
     const { message } = event as { readonly message?: Msg };
-    if (message && message !== given) {
+    if (message && message !== original) {
       const replacement = this.#run.asReply(message);
       await this.emit('step-reset', { reason: type, replacement });
       event = this.stamp({ ...event, message: replacement }, event.at);
@@ -150,7 +151,7 @@ export class Outbox {
    * all middleware. Resolves when the readers ask for more.
    */
   tellReaders(events: EventBatch): Promise<void> {
-    return this.#send(this.#shown(events));
+    return this.#send(this.#forReaders(events));
   }
 
   /**
@@ -158,19 +159,19 @@ export class Outbox {
    * `isFailure`: a hook or `mapEvent` that fails must not hide the failure that the event reports.
    */
   async tellLast(event: AgentEvent, isFailure: boolean): Promise<AgentEvent> {
-    let shown = event;
+    let readersEvent = event;
     try {
       await this.tellHooks(event);
     } catch (error) {
       if (!isFailure) throw error;
     }
     try {
-      shown = this.#shown([event])[0]!;
+      readersEvent = this.#forReaders([event])[0]!;
     } catch (error) {
       if (!isFailure) throw error;
     }
-    await this.#send([shown]);
-    return shown;
+    await this.#send([readersEvent]);
+    return readersEvent;
   }
 
   /**
@@ -186,20 +187,21 @@ export class Outbox {
     return this.deliver(sent);
   }
 
-  #shown(events: EventBatch): EventBatch {
+  #forReaders(events: EventBatch): EventBatch {
     const run = this.#run;
     const parts = partsWith(run.setup, 'mapEvent');
     if (!parts.length) return events;
-    const shown: AgentEvent[] = [];
+    const readersEvents: AgentEvent[] = [];
     // No call per delta, because there are thousands of them.
-    for (const event of events) shown.push('delta' in event ? event : mapped(run, parts, event));
-    return shown;
+    for (const event of events)
+      readersEvents.push('delta' in event ? event : mapped(run, parts, event));
+    return readersEvents;
   }
 }
 
-function mapped(run: Run, parts: readonly Middleware[], given: AgentEvent): AgentEvent {
+function mapped(run: Run, parts: readonly Middleware[], original: AgentEvent): AgentEvent {
   // A child agent has mapped its own events already.
-  if (given.runId !== run.runId) return given;
+  if (original.runId !== run.runId) return original;
   return parts.reduceRight((event, part) => {
     try {
       return part.mapEvent!(event, run);
@@ -207,5 +209,5 @@ function mapped(run: Run, parts: readonly Middleware[], given: AgentEvent): Agen
       const message = `mapEvent of "${part.name ?? 'unnamed'}" failed: ${errorText(cause)}`;
       throw new AgentError('HOOK_ERROR', message, { cause });
     }
-  }, given);
+  }, original);
 }

@@ -64,7 +64,7 @@ export function append(run: Run, messages: readonly Msg[], options?: WriteOption
  */
 export async function edit(
   run: Run,
-  { remove = [], replace = [], append: given = [] }: LogEdit,
+  { remove = [], replace = [], append: newMessages = [] }: LogEdit,
   options?: WriteOptions,
 ): Promise<void> {
   const { conversation, runId, waits } = run;
@@ -73,13 +73,15 @@ export async function edit(
     conversation.replace(run.messages.map((one) => (one.id === message.id ? message : one)));
     await waits.write(replaceMessage(memory, message));
   }
-  if (!remove.length && !given.length) return;
-  const added = given.map((one) => (one.role === 'user' ? withMetadata(one, { runId }) : one));
+  if (!remove.length && !newMessages.length) return;
+  const added = newMessages.map((one) =>
+    one.role === 'user' ? withMetadata(one, { runId }) : one,
+  );
   await waits.write(rewriteMessages(memory, remove, added, options), () => {
-    const gone = remove.length ? run.messages.filter(({ id }) => remove.includes(id)) : [];
-    if (gone[0]) conversation.replace(run.messages.filter((one) => !gone.includes(one)));
+    const removed = remove.length ? run.messages.filter(({ id }) => remove.includes(id)) : [];
+    if (removed[0]) conversation.replace(run.messages.filter((one) => !removed.includes(one)));
     conversation.add(added);
-    applyMessages(run, gone, added);
+    applyMessages(run, removed, added);
   });
 }
 

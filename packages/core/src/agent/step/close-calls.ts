@@ -32,7 +32,7 @@ export async function closeCall(
 ): Promise<void> {
   const pause = run.timerYield.tick(run.now(), ticksOfCall);
   if (pause) await pause;
-  const event = await reviewResult(run, { toolUse, result });
+  const event = await askAboutResult(run, { toolUse, result });
   const message = run.message('tool', [{ ...event.result, toolUseId: toolUse.id }]);
   try {
     await append(run, [message], options);
@@ -48,7 +48,7 @@ export async function closeCall(
  * result becomes an error, because a hook might have removed something from it. The hooks then only
  * observe the error.
  */
-async function reviewResult(
+async function askAboutResult(
   run: Run,
   fields: { readonly toolUse: ToolUse; readonly result: ToolResult },
 ): Promise<EventOf<'post-acting'>> {
@@ -56,9 +56,9 @@ async function reviewResult(
     return await run.outbox.askHooks('post-acting', fields);
   } catch (error) {
     if (!run.failure && run.waits.isAbort(error)) throw error;
-    const { toolUse, result: given } = fields;
+    const { toolUse, result: toolsResult } = fields;
     const failed = failCall(run, toolUse, error, 'A hook failed after this call ended.');
-    const result = given.state === 'interrupted' ? given : failed;
+    const result = toolsResult.state === 'interrupted' ? toolsResult : failed;
     const event = run.outbox.event('post-acting', { toolUse, result });
     try {
       await run.outbox.tellHooks(event);

@@ -8,7 +8,7 @@ import type { Run } from '../run/run.ts';
 import { append } from '../run/session.ts';
 import { releasedPart } from './read-reply.ts';
 
-// If something stops a run, `endStopped` and `endingOf` say how it ends. `finish` carries out each
+// If something stops a run, `endHalted` and `endingOfHalt` say how it ends. `finish` carries out each
 // ending.
 
 /**
@@ -16,18 +16,18 @@ import { releasedPart } from './read-reply.ts';
  * that readers have, marked with `metadata.partial`. Closes the open tool calls, except for a pause.
  * Rejects with the failure of the agent call, if a failure stopped it.
  */
-export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
+export async function endHalted(run: Run, partial?: Msg): Promise<Ending> {
   if (run.aborted) run.moveTo('stopping');
   if (partial) await append(run, [partial]);
   if (run.stopped !== 'suspended') await interruptOpenCalls(run);
-  return endingOf(run, partial);
+  return endingOfHalt(run, partial);
 }
 
 /**
  * Returns the ending for what stopped the run. Throws its failure. The answer to an interrupt is its
  * message or the recovery message (AgentScope: `handleInterrupt`). `partial`: part of a reply.
  */
-export function endingOf(run: Run, partial?: Msg): Ending {
+export function endingOfHalt(run: Run, partial?: Msg): Ending {
   const { halt } = run;
   switch (halt.how) {
     case 'failed':
@@ -45,8 +45,8 @@ export function endingOf(run: Run, partial?: Msg): Ending {
     case 'interrupted': {
       const { message = run.message('assistant', run.options.recoveryMessage) } = halt;
       const isUsed = run.conversation.has(message.id);
-      const given = isUsed ? { ...message, id: run.options.generateId() } : message;
-      return customEnding(run, given, { reason: 'interrupted' });
+      const answer = isUsed ? { ...message, id: run.options.generateId() } : message;
+      return customEnding(run, answer, { reason: 'interrupted' });
     }
     default:
       return { kind: 'unanswered', reason: 'aborted', message: partial };
@@ -58,8 +58,8 @@ export function endingOf(run: Run, partial?: Msg): Ending {
  * readers. If this function sent it, an abort in a waiting wrapper could drop an answer that readers
  * have seen.
  */
-export function customEnding(run: Run, given: Msg, end: EndBase<CustomReason>): Ending {
-  const message = withMetadata(run.asReply(given), { reason: end.reason });
+export function customEnding(run: Run, answer: Msg, end: EndBase<CustomReason>): Ending {
+  const message = withMetadata(run.asReply(answer), { reason: end.reason });
   return { ...end, kind: 'custom', message };
 }
 
@@ -76,7 +76,7 @@ export async function finish(run: Run, ending: Ending): Promise<FinishedRun> {
   } catch (thrown) {
     if (!run.waits.isAbort(thrown)) throw thrown;
     const part = ending.reason === 'rejected' ? undefined : releasedPart(run);
-    return storeAnswer(run, await endStopped(run, part));
+    return storeAnswer(run, await endHalted(run, part));
   }
 }
 
@@ -84,7 +84,7 @@ async function storeAnswer(run: Run, ending: Ending): Promise<FinishedRun> {
   const { reason, keepsCalls = reason === 'suspended' } = ending;
   if (!keepsCalls) await interruptOpenCalls(run);
   run.moveTo('ending');
-  const message = await reviewAnswer(run, ending);
+  const message = await tellEnd(run, ending);
   // If the agent call was aborted before its answer, the message is empty.
   const isNew = message.content.length > 0 && !run.conversation.has(message.id);
   if (isNew && reason !== 'rejected') {
@@ -97,7 +97,7 @@ async function storeAnswer(run: Run, ending: Ending): Promise<FinishedRun> {
 }
 
 /** Tells hooks and readers how the run ends. Returns the answer as the `post-call` hooks left it. */
-async function reviewAnswer(run: Run, ending: Ending): Promise<Msg> {
+async function tellEnd(run: Run, ending: Ending): Promise<Msg> {
   const { kind, reason, message = run.message('assistant', []) } = ending;
   const { outbox } = run;
   if (kind === 'custom') await sendText(run, message);

@@ -18,7 +18,7 @@ export interface RevisedEvent<K extends ModifiableEvent> {
 /**
  * Passes an event through the hooks, then to the readers. Carries out what the hooks asked for.
  */
-export async function reviseOrJump<K extends ModifiableEvent>(
+export async function revise<K extends ModifiableEvent>(
   run: Run,
   type: K,
   data: EventData<K>,
@@ -32,13 +32,13 @@ export async function reviseOrJump<K extends ModifiableEvent>(
 /** Carries out a hook's jump. `message`: the model's last reply, which the log may not have yet. */
 export async function jump(
   run: Run,
-  { at, to, messages: given, reason: why = 'stopped-by-hook' }: Jump,
+  { at, to, messages: jumpInput, reason = 'stopped-by-hook' }: Jump,
   message?: Msg,
 ): Promise<Next> {
-  const stoppedAt = why === 'stopped-by-hook' ? at : undefined;
-  const end: EndBase<JumpReason> = { reason: why, keepsCalls: to === 'stop', stoppedAt };
+  const stoppedAt = reason === 'stopped-by-hook' ? at : undefined;
+  const end: EndBase<JumpReason> = { reason, keepsCalls: to === 'stop', stoppedAt };
   if (to === 'stop') return { ...end, kind: 'unanswered', message };
-  const messages = [...parseInput(given, run.options).messages];
+  const messages = [...parseInput(jumpInput, run.options).messages];
   const isNew = message?.content.length && !run.conversation.has(message.id);
   // At the end, `finish` stores the reply after the `post-call` hooks, unless another answer follows.
   if (isNew && (to !== 'end' || messages.length)) messages.unshift(message);

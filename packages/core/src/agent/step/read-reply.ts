@@ -50,7 +50,7 @@ export async function readReply(
         const fields = piece && toEvent ? toEvent(piece) : piece;
         if (!fields) continue;
         const event = run.outbox.stamp(fields, at) as AgentEvent;
-        if (run.hooks.handlers(event.type).length) await run.hooks.notify(event);
+        if (run.hooks.handlers(event.type).length) await run.hooks.tell(event);
         events.push(event);
       }
       if (events.length) {

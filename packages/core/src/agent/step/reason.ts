@@ -10,7 +10,7 @@ import { append } from '../run/session.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
 import { closeCall, interruptOpenCalls } from './close-calls.ts';
 import { customEnding } from './finish.ts';
-import { reviseOrJump } from './jump.ts';
+import { revise } from './jump.ts';
 
 /**
  * Makes the next model request from the log, and passes it through `wrapRequest`. Closes open tool
@@ -31,7 +31,7 @@ export async function nextRequest(run: Run, mustAsk: boolean): Promise<ModelRequ
     addedLater: [],
     limit: run.iteration >= iterations ? 'max-iterations' : undefined,
   };
-  return runWrapped(run, 'wrapRequest', draft, (given) => innerRequest(run, given, messages));
+  return runWrapped(run, 'wrapRequest', draft, (last) => innerRequest(run, last, messages));
 }
 
 /**
@@ -40,16 +40,16 @@ export async function nextRequest(run: Run, mustAsk: boolean): Promise<ModelRequ
  */
 async function innerRequest(
   run: Run,
-  given: RequestDraft,
+  draft: RequestDraft,
   log: readonly Msg[],
 ): Promise<ModelRequest | Next> {
-  const { messages, tools, options, limit } = given;
-  if (limit) return { kind: 'limit', reason: limit, draft: given };
+  const { messages, tools, options, limit } = draft;
+  if (limit) return { kind: 'limit', reason: limit, draft };
   run.iteration += 1;
   try {
     // To check the log again would be slow.
     if (messages !== log) checkRequest(messages);
-    const { event, next } = await reviseOrJump(run, 'pre-reasoning', { messages, tools, options });
+    const { event, next } = await revise(run, 'pre-reasoning', { messages, tools, options });
     return next ?? { ...event.options, messages: event.messages, tools: event.tools };
   } catch (thrown) {
     // The iteration does not count, because readers have seen none of its events.
@@ -60,16 +60,16 @@ async function innerRequest(
 
 /** Passes a reply through `wrapReply`, and says what follows it. */
 export function afterReply(run: Run, reply: Reply): Promise<Next> {
-  return runWrapped(run, 'wrapReply', reply, (given) => innerReply(run, given));
+  return runWrapped(run, 'wrapReply', reply, (last) => innerReply(run, last));
 }
 
 /**
  * Passes a reply of the model through the `post-reasoning` hooks. Appends it if it calls tools. Each
  * call beyond `limits.replyCalls` gets an error result.
  */
-async function innerReply(run: Run, given: Reply): Promise<Next> {
-  if (!given.request) return customEnding(run, given.message, { reason: given.reason });
-  const { event, next } = await reviseOrJump(run, 'post-reasoning', { message: given.message });
+async function innerReply(run: Run, reply: Reply): Promise<Next> {
+  if (!reply.request) return customEnding(run, reply.message, { reason: reply.reason });
+  const { event, next } = await revise(run, 'post-reasoning', { message: reply.message });
   if (next) return next;
   const { message } = event;
   const toolUses = toolUsesOf(message);

@@ -21,7 +21,7 @@ import { callState, markReady, pendingCallsOf, applyNotes } from '../run/open-ca
 import type { Run } from '../run/run.ts';
 import { runWrapped, runWrappedTool } from '../run/wrapped-step.ts';
 import { recordOutcome, failCall } from './close-calls.ts';
-import { endStopped } from './finish.ts';
+import { endHalted } from './finish.ts';
 import { jump } from './jump.ts';
 
 /** Runs the open tool calls inside `wrapRound`, and says what follows. */
@@ -51,7 +51,7 @@ async function innerRound(run: Run, { calls, parallelTools }: Round): Promise<Ne
   const message = run.messages.findLast(({ role }) => role === 'assistant');
   const requestedJump = run.outbox.takeJump();
   if (requestedJump) return jump(run, requestedJump, message);
-  if (run.stopped) return endStopped(run);
+  if (run.stopped) return endHalted(run);
   if (!pendingCallsOf(run).length) return { to: 'model' };
   return { kind: 'unanswered', reason: 'suspended', message };
 }
@@ -71,10 +71,10 @@ async function reviewCalls(run: Run, calls: readonly OpenCall[]): Promise<readon
   const ready: ReviewedCall[] = [];
   for (const call of calls) {
     if (run.outbox.isStopAsked) break;
-    const made = await reviewCall(run, call);
-    if (isPreparedCall(made)) ready.push({ call, checked: made });
+    const outcome = await reviewCall(run, call);
+    if (isPreparedCall(outcome)) ready.push({ call, checked: outcome });
     // Results that calls have before they start enter the log with the next write.
-    else await recordOutcome(run, call.toolUse, made, { later: true });
+    else await recordOutcome(run, call.toolUse, outcome, { later: true });
   }
   return ready;
 }
@@ -89,7 +89,7 @@ async function reviewCall(run: Run, call: OpenCall): Promise<PreparedCall | Tool
   if (ended) return ended;
   // An earlier run has passed the call through the hooks.
   if (!state.toolUse) {
-    const reviewed = await passHooks(run, checked);
+    const reviewed = await askAboutCall(run, checked);
     if (!isPreparedCall(reviewed)) return reviewed;
     checked = reviewed;
   }
@@ -143,18 +143,18 @@ function outcomeOfStarted(
  * call cannot run, the event names the problem. After a hook changes the tool call, the next hook
  * gets the problem of the changed one.
  */
-async function passHooks(run: Run, first: PreparedCall): Promise<PreparedCall | ToolOutcome> {
+async function askAboutCall(run: Run, first: PreparedCall): Promise<PreparedCall | ToolOutcome> {
   let rejection: ToolResult | undefined;
   let checked = first;
   const reject = (reason: string): void => {
     rejection ??= deniedResult(first.toolUse, reason);
   };
-  const renew = async (given: EventOf<'pre-acting'>): Promise<EventOf<'pre-acting'>> => {
-    if (given.toolUse === checked.toolUse) return given;
+  const renew = async (returned: EventOf<'pre-acting'>): Promise<EventOf<'pre-acting'>> => {
+    if (returned.toolUse === checked.toolUse) return returned;
     // The tool call keeps its id, because the result must name the id that the model chose.
-    const toolUse = { ...given.toolUse, id: first.toolUse.id };
+    const toolUse = { ...returned.toolUse, id: first.toolUse.id };
     checked = await prepare(run, toolUse);
-    const { problem: _before, ...event } = given;
+    const { problem: _before, ...event } = returned;
     return { ...event, ...shownAs(checked) };
   };
   let event: EventOf<'pre-acting'>;
@@ -216,7 +216,7 @@ async function runTool(
   const ready = isSame ? checked : await prepare(run, checked.toolUse);
   if (!ready.ok) return errorResult(ready.toolUse, ready.problem);
   const { state } = call;
-  const given: ToolCall = {
+  const toolCall: ToolCall = {
     ...ready,
     state,
     decision: state.decision,
@@ -225,8 +225,8 @@ async function runTool(
   };
   const isExternal = !ready.tool.execute;
   const begin = (toolUse: ToolUse): Promise<boolean> => noteStart(run, ready, toolUse);
-  const outcome = await runWrappedTool(run, given, (made) =>
-    executeTool(made, { ...around, run, isExternal, begin }),
+  const outcome = await runWrappedTool(run, toolCall, (changed) =>
+    executeTool(changed, { ...around, run, isExternal, begin }),
   );
   // A wrapper may have answered in place of the tool.
   if (hasResult(outcome) && outcome.state === 'success')

@@ -4,7 +4,7 @@ import { checkNewIds, type ParsedInput } from '../../event/agent-input.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import { resumptionOf, type Resumption } from '../../memory/log/resumption.ts';
 import type { Msg } from '../../message/msg.ts';
-import { endStopped, sendText } from './finish.ts';
+import { endHalted, sendText } from './finish.ts';
 import { jump } from './jump.ts';
 import type { OpenCall, SettledInput } from '../middleware.ts';
 import type { Ending, Next } from '../next.ts';
@@ -19,9 +19,9 @@ export interface RunInput {
 }
 
 /** Admits the input, adds it to the log and says what comes first. */
-export async function settle(run: Run, given: RunInput): Promise<Next> {
-  if (run.failure) return endStopped(run);
-  const input = await (given.admitted ?? admitInput(run, given.input));
+export async function settle(run: Run, { input: sent, admitted }: RunInput): Promise<Next> {
+  if (run.failure) return endHalted(run);
+  const input = await (admitted ?? admitInput(run, sent));
   await openLog(run);
   const messages = await preCall(run, input.messages);
   const settled: SettledInput = { ...input, messages, jump: run.outbox.takeJump() };
@@ -29,8 +29,8 @@ export async function settle(run: Run, given: RunInput): Promise<Next> {
 }
 
 /** Passes an input through the wrappers of input, before anything is stored. */
-export function admitInput(run: Run, given: ParsedInput): Promise<ParsedInput> {
-  return runWrapped(run, 'wrapInput', given, async (input) => input);
+export function admitInput(run: Run, sent: ParsedInput): Promise<ParsedInput> {
+  return runWrapped(run, 'wrapInput', sent, async (input) => input);
 }
 
 /**
@@ -41,8 +41,8 @@ async function innerSettle(run: Run, input: SettledInput): Promise<Next> {
   const { messages, decisions } = input;
   checkNewIds(messages, run.messages);
   if (messages.length) checkOpenCalls(run.openCalls, decisions);
-  const left = messages.length || decisions.length ? undefined : resumption(run);
-  if (left && !run.stopped) await removeLeftovers(run, left);
+  const resumption = messages.length || decisions.length ? undefined : findResumption(run);
+  if (resumption && !run.stopped) await removeLeftovers(run, resumption);
   const notes = decisions.map((decision) => ({ kind: 'decision', decision }) as const);
   // New messages are written together with the notes. Without messages, nothing else would tell
   // another process that a run has begun.
@@ -53,8 +53,8 @@ async function innerSettle(run: Run, input: SettledInput): Promise<Next> {
   await append(run, messages);
   run.questionId = run.messages.findLast(isQuestion)?.id;
   if (input.jump) return jump(run, input.jump);
-  if (left?.answer) return storedAnswer(run, left.answer);
-  const isActing = decisions[0] || left?.type === 'open-calls';
+  if (resumption?.answer) return storedAnswer(run, resumption.answer);
+  const isActing = decisions[0] || resumption?.type === 'open-calls';
   return { to: isActing ? 'tools' : 'model' };
 }
 
@@ -62,9 +62,9 @@ async function innerSettle(run: Run, input: SettledInput): Promise<Next> {
  * Runs the `pre-call` hooks. `options.preCall` decides whether the hooks may change the input.
  * AgentScope's code allows changes; its documentation does not.
  */
-async function preCall(run: Run, given: readonly Msg[]): Promise<readonly Msg[]> {
+async function preCall(run: Run, input: readonly Msg[]): Promise<readonly Msg[]> {
   const { outbox } = run;
-  const data = { input: given };
+  const data = { input };
   const isNotification = run.options.preCall === 'notification';
   const event = await (isNotification
     ? outbox.tellHooks(outbox.event('pre-call', data))
@@ -99,7 +99,7 @@ function checkOpenCalls(open: readonly OpenCall[], decisions: readonly Decision[
  * Returns how an agent call without input continues from the log. Throws `INVALID_INPUT` if there
  * is nothing to continue.
  */
-function resumption(run: Run): Resumption {
+function findResumption(run: Run): Resumption {
   const { memory, status } = run.setup;
   // A memory without `note` does not store whether the run of its last answer has ended.
   const openRun = memory.note && status.openRun;
