@@ -77,8 +77,8 @@ export class Outbox {
 
   /**
    * Passes a modifiable event through the hooks and returns the event that they return. What they ask
-   * for waits for `takeJump`. `renew`
-   * completes each event that a hook returns. `own`: controls that do something else than usual.
+   * for waits for `takeJump`. `renew` completes each event that a hook returns. `own`: controls that do
+   * something else than usual.
    */
   askHooks<K extends EventType>(
     type: K,
