@@ -12,9 +12,9 @@ export {
 } from './middleware/guard/client-texts.ts';
 export { RunDriver, type RunDriverOptions } from './event/readers/run-driver.ts';
 export {
-  eventLogLimit,
+  eventLogShortener,
   type EventLogEntry,
-  type EventLogLimit,
+  type ShortenEventLog,
   type EventLog,
 } from './event/readers/event-log.ts';
 export { EchoMemory, echoFields } from './memory/branch/echo-memory.ts';

@@ -85,7 +85,7 @@ const entries: Readonly<Record<string, Entry>> = {
     },
     others:
       'BatchCache ObjectReader objectWriterOf failureText readSchema RunDriver adoptRecords checkRecords SseParser addUsage EchoSigner changeBranchOwner changeOwner checkDecision checkFields checkNotMoved checkOptions copyOfSession deniedChunks digest answerEnding hostedToolOf ' +
-      'inlineSource isCorrection isCutOff isError isQuestion isObjectOrArray jsonClientText jsonForm clientJsonMode eventLogLimit mayNeedApproval ' +
+      'inlineSource isCorrection isCutOff isError isQuestion isObjectOrArray jsonClientText jsonForm clientJsonMode eventLogShortener mayNeedApproval ' +
       'maxTokensFieldOf messageIdOf messagesBefore messagesOf metadataOf parseHistory parseJson parseMessages placeWith prepareCall replyEnding ' +
       'recordsOf resumptionOf showFailuresAs sourcesOf thinkingOf timerMs ' +
       'titleOf toTypedChunk unfitClientText sessionViewOf',

@@ -25,7 +25,7 @@ import {
 import { AgentStream } from '../event/readers/agent-stream.ts';
 import { keepDriver } from '../event/readers/attach.ts';
 import { RunDriver } from '../event/readers/run-driver.ts';
-import { eventLogLimit } from '../event/readers/event-log.ts';
+import { eventLogShortener } from '../event/readers/event-log.ts';
 import type { AgentSettings, KernelCallOptions, KernelOptions } from './kernel-options.ts';
 import type { AgentHook, Middleware } from './middleware.ts';
 import { runSetup, type RunSetup } from './run/run-setup.ts';
@@ -204,7 +204,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
     const driver: RunDriver = new RunDriver({
       runId: run.runId,
       detached: options.detached,
-      limit: eventLogLimit(),
+      shortenLog: eventLogShortener(),
       run: () => this.#line.runInTurn({ run, input, driver }, onTurn),
       abort: () => run.abort(),
     });

@@ -116,7 +116,7 @@ export function stepsOf(run: Run): Steps {
     note: (notes, options) => step(() => note(run, notes, options)),
     closeCall: (toolUse, result) => step(() => closeCall(run, toolUse, result)),
     emit: (type, data, { to } = {}) =>
-      step(() =>
+      step(async () =>
         to ? run.outbox.tellReaders([run.outbox.event(type, data)]) : run.outbox.emit(type, data),
       ),
     revise: (type, data) => step(() => revise(run, type, data)),

@@ -16,8 +16,8 @@ import { partsWith } from './run-setup.ts';
 
 type EventType = AgentEvent['type'];
 
-/** Sends events to the readers. Resolves when the run may go on. */
-export type SendEvents = (events: EventBatch) => Promise<void>;
+/** Sends events to the readers. Returns a promise if the run has to wait for its reader. */
+export type SendEvents = (events: EventBatch) => Promise<void> | undefined;
 
 /** Jump that hooks request: the first `stop`, or else the first jump. */
 interface RequestedJump {
@@ -148,9 +148,9 @@ export class Outbox {
 
   /**
    * Sends one or more events of this run or of a child run to the readers, after the `mapEvent` of
-   * all middleware. Resolves when the readers ask for more.
+   * all middleware. Returns a promise if the run has to wait for its reader.
    */
-  tellReaders(events: EventBatch): Promise<void> {
+  tellReaders(events: EventBatch): Promise<void> | undefined {
     return this.#send(this.#forReaders(events));
   }
 
@@ -179,7 +179,7 @@ export class Outbox {
    * event with a higher number. Readers skip numbers lower than the last one that they have seen, so
    * the events then get new numbers. Events of a child run always do.
    */
-  #send(events: EventBatch): Promise<void> {
+  #send(events: EventBatch): Promise<void> | undefined {
     const { seq, runId } = events[0]!;
     const isInOrder = seq > this.#sentSeq && runId === this.#run.runId;
     const sent = isInOrder ? events : events.map((event) => ({ ...event, seq: ++this.#seq }));

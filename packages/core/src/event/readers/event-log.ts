@@ -21,7 +21,7 @@ export interface EventLogEntry {
 }
 
 /** Function that returns the log to keep, after `event` was added as its last event. */
-export type EventLogLimit = (log: EventLog, event: AgentEvent) => EventLog;
+export type ShortenEventLog = (log: EventLog, event: AgentEvent) => EventLog;
 
 type ReplyEvent = EventOf<'post-reasoning'> | EventOf<'post-summary'>;
 
@@ -68,10 +68,10 @@ const maxGrowth = 4_000_000;
 const messageCost = 8;
 
 /**
- * Creates the limit of the log of one run. Without a limit, a run that nobody reads could use up
- * the memory.
+ * Creates the function that keeps the log of one run short. Without it, a run that nobody reads
+ * could use up the memory.
  */
-export function eventLogLimit(): EventLogLimit {
+export function eventLogShortener(): ShortenEventLog {
   let growth = 0;
   return (log, event) => {
     growth += costOf(event);

@@ -1,14 +1,14 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { EventBatch } from '../agent-event.ts';
 import type { AgentResult } from '../agent-result.ts';
-import { addEvent, eventsSince, type EventLogLimit, type EventLog } from './event-log.ts';
+import { addEvent, eventsSince, type ShortenEventLog, type EventLog } from './event-log.ts';
 
 /** The run of a `RunDriver`, and whether it goes on without a reader. */
 export interface RunDriverOptions<T = unknown> {
   readonly runId: string;
   readonly detached?: boolean | undefined;
-  /** Limit of the stored events for readers. Default: no limit. */
-  readonly limit?: EventLogLimit;
+  /** Function that keeps the stored events for readers short. Default: keeps all events. */
+  readonly shortenLog?: ShortenEventLog;
   /** Runs to the end. Passes the events to `push`, and waits for each promise. */
   run(): Promise<AgentResult<T>>;
   abort(): void;
@@ -65,16 +65,17 @@ export class RunDriver<T = unknown> {
     this.release();
   }
 
-  /** Adds a batch of the run. Resolves when the run may go on. */
-  push(batch: EventBatch): Promise<void> {
+  /** Adds a batch of the run. Returns a promise if the run has to wait for its reader. */
+  push(batch: EventBatch): Promise<void> | undefined {
     this.#unread?.push(batch);
     for (const event of batch) {
       if (!this.#log) break;
       addEvent(this.#log, event);
-      this.#log = this.#options.limit?.(this.#log, event) ?? this.#log;
+      this.#log = this.#options.shortenLog?.(this.#log, event) ?? this.#log;
     }
     this.#news.ring();
-    return this.#state === 'paced' ? this.#demand.wait() : Promise.resolve();
+    if (this.#state === 'paced') return this.#demand.wait();
+    return undefined;
   }
 
   /**

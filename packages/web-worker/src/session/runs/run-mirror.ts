@@ -1,16 +1,16 @@
 import type { AgentEvent, EventBatch } from '@isoloop/core';
-import { eventLogLimit, type EventLogEntry, type EventLog } from '@isoloop/core/adapter';
+import { eventLogShortener, type EventLogEntry, type EventLog } from '@isoloop/core/adapter';
 import type { ShownTurn } from '../../wire/protocol.ts';
 import { packEvents, unpackEvents } from '../../wire/delta-runs.ts';
 import type { RunSoFar } from '../../wire/tab-protocol.ts';
 
 /**
  * Copy of the events of the active run, in this or another tab. Readers that join later get these
- * events, and a new leader continues after them. A long run keeps only what `eventLogLimit` keeps.
+ * events, and a new leader continues after them. A long run keeps only what `eventLogShortener` keeps.
  */
 export class RunMirror {
   #log: EventLog = [];
-  #limit = eventLogLimit();
+  #shorten = eventLogShortener();
   #run: { readonly requestId: string; readonly turn: ShownTurn } | undefined;
 
   /** Id of the request that started the active run. `undefined` if no run is active. */
@@ -68,7 +68,7 @@ export class RunMirror {
 
   #keep(log: EventLog): void {
     this.#log = log;
-    this.#limit = eventLogLimit();
+    this.#shorten = eventLogShortener();
   }
 
   #take(event: AgentEvent, requestId: string, turn: ShownTurn): boolean {
@@ -77,7 +77,7 @@ export class RunMirror {
     if (this.#run ? requestId !== this.#run.requestId || begins : !begins) return false;
     this.#run ??= { requestId, turn };
     this.#log.push(toEntry(event));
-    this.#log = this.#limit(this.#log, event);
+    this.#log = this.#shorten(this.#log, event);
     if (own && event.type === 'run-end') this.forget();
     return true;
   }
