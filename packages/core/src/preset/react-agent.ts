@@ -170,7 +170,8 @@ export class ReActAgent<const S extends ToolSource = ToolSource> extends Agent<S
     decisions?.forEach((item, index) => checkDecision(item, `Item ${index} of \`decisions\``));
     if (decisions?.length) use.push(addDecisions(decisions));
     if (rest.allowTools) use.push(allowedTools(rest.allowTools));
-    if (addedInstructions?.length) use.push(instructions(checkedMessages(addedInstructions)));
+    addedInstructions?.forEach(checkInstruction);
+    if (addedInstructions?.length) use.push(instructions(addedInstructions));
     if (clientTexts?.length) use.push(checkClientTexts(clientTexts));
     if (rest.use) use.push(rest.use);
     if (Array.isArray(output)) use.push(output);
@@ -199,9 +200,9 @@ function checkServed(use: readonly Middleware[], options: object): void {
   }
 }
 
-function checkedMessages(messages: readonly Msg[]): readonly Msg[] {
-  const wrong = messages.findIndex((item) => !isMessage(item));
-  if (wrong < 0) return messages;
-  const message = `Item ${wrong} of \`instructions\` is no message. Create messages with systemMessage('…').`;
-  throw invalidInput(message);
+/** Throws `INVALID_INPUT` unless the item of `instructions` is a message. */
+function checkInstruction(item: unknown, index: number): void {
+  if (isMessage(item)) return;
+  const where = `Item ${index} of \`instructions\``;
+  throw invalidInput(`${where} is no message. Create messages with systemMessage('…').`);
 }
