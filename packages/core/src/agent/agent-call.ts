@@ -27,8 +27,8 @@ export async function runAgentCall(run: Run, input?: RunInput): Promise<AgentRes
     run.moveTo('over');
     await run.outbox.tellLast(run.outbox.event('error', { error }), true);
     const result = resultOf(run, { reason: 'error', error, message: run.failureMessage });
-    const shown = await sendEnd(run, result, true);
-    if (run.callOptions.throwOnError === false) return shown;
+    const endResult = await sendEnd(run, result, true);
+    if (run.callOptions.throwOnError === false) return endResult;
     throw failure;
   } finally {
     run.timeout.end();
@@ -114,9 +114,9 @@ function toolsUsedBy({ toolsUsed, messages }: Run): readonly string[] {
 
 /** Sends `run-end`. Returns the result that readers see. */
 async function sendEnd(run: Run, result: AgentResult, isFailure: boolean): Promise<AgentResult> {
-  const shown = await run.outbox.tellLast(run.outbox.event('run-end', { result }), isFailure);
+  const endEvent = await run.outbox.tellLast(run.outbox.event('run-end', { result }), isFailure);
   keepEnd(run, result);
-  return shown.type === 'run-end' ? shown.result : result;
+  return endEvent.type === 'run-end' ? endEvent.result : result;
 }
 
 /** Keeps how a run ended, for the next agent call. */

@@ -15,8 +15,8 @@ export function perRun<T>(
 ): (context: RunInfo) => T {
   const values = new WeakMap<RunInfo, { readonly value: T }>();
   return (context) => {
-    const known = values.get(context);
-    if (known) return known.value;
+    const holder = values.get(context);
+    if (holder) return holder.value;
     const run = runOf(context);
     const value = begin(run, run.steps);
     values.set(run, { value });

@@ -48,13 +48,13 @@ export function partsOf(use: UseList): Middleware[] {
  * set. `limits` and `generate` are merged field by field.
  */
 export function withDefaults(options: KernelOptions, parts: readonly Middleware[]): AgentSettings {
-  const given: readonly Given[] = [...parts.map(({ defaults = {} }) => defaults), options];
-  return given.reduce(merged, kernelDefaults as AgentSettings);
+  const sources: readonly OptionSource[] = [...parts.map(({ defaults = {} }) => defaults), options];
+  return sources.reduce(merged, kernelDefaults as AgentSettings);
 }
 
-type Given = Partial<Pick<AgentDefaults, 'limits' | 'generate'>>;
+type OptionSource = Partial<Pick<AgentDefaults, 'limits' | 'generate'>>;
 
-function merged<D extends AgentSettings>(defaults: D, options: Given): D {
+function merged<D extends AgentSettings>(defaults: D, options: OptionSource): D {
   const limits = { ...defaults.limits, ...omitUndefined(options.limits) };
   const generate = { ...defaults.generate, ...omitUndefined(options.generate) };
   return { ...defaults, ...omitUndefined(options), limits, generate };

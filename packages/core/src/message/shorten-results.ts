@@ -2,7 +2,7 @@ import { textOf, type ContentBlock, type Msg } from './msg.ts';
 import { startOf } from './text.ts';
 
 /** Messages as models see them, by their originals: token counts and wire forms are cached on a message. */
-const shortMessages = new WeakMap<Msg, { readonly length: number; readonly shortMessage: Msg }>();
+const shortMessages = new WeakMap<Msg, { readonly length: number; readonly message: Msg }>();
 
 /** Returns the messages as the model sees them: long tool results are shortened and say so. */
 export function shortenResults(messages: readonly Msg[], length: number): readonly Msg[] {
@@ -13,11 +13,11 @@ export function shortenResults(messages: readonly Msg[], length: number): readon
 
 function shownMessage(message: Msg, length: number): Msg {
   const earlier = shortMessages.get(message);
-  if (earlier?.length === length) return earlier.shortMessage;
+  if (earlier?.length === length) return earlier.message;
   const content = message.content.map((block) => shownBlock(block, length));
   const isSame = content.every((block, index) => block === message.content[index]);
   const shortMessage = isSame ? message : { ...message, content };
-  shortMessages.set(message, { length, shortMessage });
+  shortMessages.set(message, { length, message: shortMessage });
   return shortMessage;
 }
 

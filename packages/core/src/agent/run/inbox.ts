@@ -65,9 +65,9 @@ export class Inbox {
   join(call: JoiningCall, turn: Promise<unknown>): Promise<AgentResult | undefined> {
     const joined = new Promise<AgentResult | undefined>((resolve) => {
       const ask: Ask<unknown> = (handler) => {
-        const taken = handler.call?.(call);
-        if (taken) resolve(taken);
-        return taken;
+        const answer = handler.call?.(call);
+        if (answer) resolve(answer);
+        return answer;
       };
       if (this.ask(ask)) return;
       this.keep(ask);

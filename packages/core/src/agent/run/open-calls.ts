@@ -13,9 +13,9 @@ import type { Run } from './run.ts';
 /** Returns the open tool calls in their order. */
 export function openCallsOf(run: Run): readonly OpenCall[] {
   return run.conversation.openToolUses().map((toolUse) => {
-    const known = callState(run, toolUse);
-    const state = known ?? assumedState(run);
-    return { toolUse: state.toolUse ?? toolUse, state, isNoted: known !== undefined };
+    const ownState = callState(run, toolUse);
+    const state = ownState ?? assumedState(run);
+    return { toolUse: state.toolUse ?? toolUse, state, isNoted: ownState !== undefined };
   });
 }
 
@@ -52,15 +52,15 @@ export function applyNotes(run: Run, notes: readonly RunNote[]): void {
 
 /** Keeps a tool call as the hooks left it. Its tool may start now, so it waits for nobody. */
 export function markReady(run: Run, { state }: OpenCall, toolUse: ToolUse): void {
-  const { pending: _pending, ...left } = callState(run, toolUse) ?? state;
-  run.status.calls.set(toolUse.id, { ...left, toolUse, started: false });
+  const { pending: _pending, ...rest } = callState(run, toolUse) ?? state;
+  run.status.calls.set(toolUse.id, { ...rest, toolUse, started: false });
 }
 
 /** Keeps what a tool call waits for. The end of the run writes it to the log. */
 export function suspendCall(run: Run, toolUse: ToolUse, outcome: Suspension): void {
-  const { suspended: _suspended, kind = 'suspended', ...about } = outcome;
+  const { suspended: _suspended, kind = 'suspended', ...details } = outcome;
   const { id: toolUseId, name, input } = toolUse;
-  const pending: PendingCall = { toolUseId, name, input, kind, ...about };
+  const pending: PendingCall = { toolUseId, name, input, kind, ...details };
   keepState(run, toolUseId);
   applyNotes(run, [{ kind: 'suspended', calls: [{ pending, toolUse }] }]);
 }

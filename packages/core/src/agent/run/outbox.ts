@@ -65,8 +65,8 @@ export class Outbox {
   async emit<K extends EventType>(type: K, data: EventData<K>): Promise<void> {
     const event: AgentEvent = this.event(type, data);
     if (event.type === 'step-reset') this.#run.unstored = event.replacement;
-    const told = this.tellHooks(event);
-    if (told instanceof Promise) await told;
+    const telling = this.tellHooks(event);
+    if (telling instanceof Promise) await telling;
     await this.tellReaders([event]);
   }
 

@@ -158,8 +158,8 @@ export class Run extends Haltable implements RunContext {
   readonly #onAbort = (): void => this.abort(this.callOptions.signal?.reason);
 
   /** A field, because hooks may destructure it as they destructure their controls. */
-  readonly interrupt = (given: string | Msg | InterruptRequest = {}): boolean => {
-    const request = checkInterrupt(given, this.options);
+  readonly interrupt = (input: string | Msg | InterruptRequest = {}): boolean => {
+    const request = checkInterrupt(input, this.options);
     if (this.stage !== 'running') return false;
     const ask = (handler: InboxHandler): boolean | undefined => handler.interrupt?.(request);
     const isTaken = this.inbox.ask(ask);

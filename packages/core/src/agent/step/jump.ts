@@ -25,8 +25,8 @@ export async function revise<K extends ModifiableEvent>(
 ): Promise<RevisedEvent<K>> {
   const { event, jump: requestedJump } = await run.outbox.revise(type, data);
   if (!requestedJump) return { event };
-  const about = event as { readonly message?: Msg };
-  return { event, next: await jump(run, requestedJump, about.message) };
+  const fields = event as { readonly message?: Msg };
+  return { event, next: await jump(run, requestedJump, fields.message) };
 }
 
 /** Carries out a hook's jump. `message`: the model's last reply, which the log may not have yet. */

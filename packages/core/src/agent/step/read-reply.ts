@@ -32,7 +32,7 @@ export async function readReply(
   const messageId = generateId();
   const reply = new ReplyAssembler({
     messageId,
-    toolUseId: (given) => run.conversation.toolUseId(given, generateId),
+    toolUseId: (proposedId) => run.conversation.toolUseId(proposedId, generateId),
   });
   let isShown = false;
   const incomplete = (): AskResult => {
@@ -80,9 +80,13 @@ function replyStateOf(run: Run): ReplyState | undefined {
 }
 
 function complete(run: Run, reply: ReplyAssembler, id: string): Msg {
-  const { finishReason, usage, metadata } = reply;
-  const about = omitUndefined({ ...metadata, finishReason, usage: usage && { ...usage } });
-  return run.message('assistant', reply.content({ partial: false }), { id, metadata: about });
+  const { finishReason, usage, metadata: providerFields } = reply;
+  const metadata = omitUndefined({
+    ...providerFields,
+    finishReason,
+    usage: usage && { ...usage },
+  });
+  return run.message('assistant', reply.content({ partial: false }), { id, metadata });
 }
 
 function partOf(run: Run, reply: ReplyAssembler, id: string): Msg | undefined {
