@@ -74,7 +74,7 @@ export function createAgentHandler<
   const { llm, openai, store, moves, operator } = settings;
   const sessions = store?.open(settings);
   const identify = rateLimited(settings, access(settings));
-  const allowed =
+  const protect =
     (route: SettingsRoute, enter = identify): Route =>
     async (c) => {
       const { env = {} } = c;
@@ -84,21 +84,21 @@ export function createAgentHandler<
       return route(c, settings);
     };
   const routes: Readonly<Record<string, Readonly<Record<string, Route>>>> = {
-    '/api/chat': { POST: allowed(chatRoute) },
+    '/api/chat': { POST: protect(chatRoute) },
     '/api/chat/:id': {
-      DELETE: allowed(deleteRoute),
-      PATCH: allowed(renameRoute),
-      ...moves?.routes(allowed),
+      DELETE: protect(deleteRoute),
+      PATCH: protect(renameRoute),
+      ...moves?.routes(protect),
     },
-    '/api/chat/:id/messages': { GET: allowed(messagesRoute) },
-    '/api/chat/:id/branches': { GET: allowed(branchesRoute) },
-    '/api/chat/:id/stream': { GET: allowed(streamRoute) },
-    '/api/chat/:id/interrupt': { POST: allowed(interruptRoute) },
-    ...llm?.routes(allowed),
-    ...operator?.routes(allowed),
-    '/api/chats': { GET: allowed(chatsRoute) },
-    '/api/run': { POST: allowed(runRoute) },
-    ...openai?.routes(allowed),
+    '/api/chat/:id/messages': { GET: protect(messagesRoute) },
+    '/api/chat/:id/branches': { GET: protect(branchesRoute) },
+    '/api/chat/:id/stream': { GET: protect(streamRoute) },
+    '/api/chat/:id/interrupt': { POST: protect(interruptRoute) },
+    ...llm?.routes(protect),
+    ...operator?.routes(protect),
+    '/api/chats': { GET: protect(chatsRoute) },
+    '/api/run': { POST: protect(runRoute) },
+    ...openai?.routes(protect),
     '/healthz': { GET: () => Response.json({ ok: true }) },
   };
   const app = new Hono<EdgeEnv>();

@@ -185,7 +185,7 @@ export type SettingsRoute = (
 /** Moves of conversations, for the option `moves` of `createAgentHandler`. */
 export interface SessionMoves {
   /** Returns the routes of `/api/chat/:id` that moves need, by method. */
-  readonly routes: (allowed: (route: SettingsRoute) => Route) => Readonly<Record<string, Route>>;
+  readonly routes: (protect: (route: SettingsRoute) => Route) => Readonly<Record<string, Route>>;
   /** Returns the class of sessions that can move. */
   readonly session: (Session: AgentSessionClass, settings: HandlerSettings) => AgentSessionClass;
 }

@@ -39,10 +39,10 @@ export function callFields(body: RequestBody, api: OpenAiApi): RequestBody {
 export function readCall(
   body: RequestBody,
   settings: HandlerSettings,
-  own: OpenAiSettings,
+  openAi: OpenAiSettings,
 ): CompletionCall {
   const { systemMessages } = settings;
-  const { jsonSchema } = own;
+  const { jsonSchema } = openAi;
   const api: OpenAiApi = body['api'] === 'responses' ? 'responses' : 'completions';
   const readDeclarations = (from: RequestBody): Declarations => ({
     tools: readClientTools(from, api),
@@ -62,7 +62,7 @@ export function readCall(
   ];
   return {
     options: {
-      ...readSettings(body, settings, own),
+      ...readSettings(body, settings, openAi),
       ...(instructions.length && { instructions }),
       // The guards check the declarations before the output mode begins, and may change them.
       ...(output.length && { clientTexts: [jsonClientText(declaredFields(body), take)], output }),

@@ -15,8 +15,8 @@ const messageParam: ParamOf = (index) => `messages[${index}]`;
  * Converts the posted messages. Throws `INVALID_INPUT` for an invalid message, media URL or tool
  * call id, and `PAYLOAD_TOO_LARGE` for a tool result that is too long.
  */
-export function readPosted(posted: readonly unknown[], limits: EdgeLimits): readonly Msg[] {
-  const messages = fromOpenAiMessages(posted);
+export function readPosted(rawMessages: readonly unknown[], limits: EdgeLimits): readonly Msg[] {
+  const messages = fromOpenAiMessages(rawMessages);
   checkPosted(messages, limits, messageParam);
   return messages;
 }
@@ -56,7 +56,7 @@ export function checkConversation(
   for (const [index, message] of messages.entries()) {
     const param = (): string => paramOf(index);
     if (message.role !== 'tool' && openIds.size)
-      throw invalidField(param(), `comes before the results of the tool calls ${list(openIds)}`);
+      throw invalidField(param(), `comes before the results of the tool calls ${quoted(openIds)}`);
     for (const { toolUseId } of toolResultsOf(message)) {
       if (!openIds.delete(toolUseId))
         throw invalidField(param(), 'answers no tool call of the message before it');
@@ -80,7 +80,7 @@ export function checkConversation(
   if (openIds.size)
     throw invalidField(
       paramOf(messages.length - 1),
-      `leaves tool calls without results: ${list(openIds)}`,
+      `leaves tool calls without results: ${quoted(openIds)}`,
     );
   if (messages.at(-1)?.role === 'assistant')
     throw invalidField(
@@ -143,6 +143,6 @@ function checkCallId(id: string, param: string): void {
     throw invalidField(param, 'has an id of a tool call that is not 1 to 256 visible characters');
 }
 
-function list(ids: Iterable<string>): string {
+function quoted(ids: Iterable<string>): string {
   return [...ids].map((id) => JSON.stringify(id)).join(', ');
 }

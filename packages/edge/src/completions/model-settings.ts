@@ -41,11 +41,11 @@ const numbers: readonly NumberSetting[] = [
 export function readSettings(
   body: RequestBody,
   { limits }: Pick<HandlerSettings, 'limits'>,
-  { clientSettings: permitted }: Pick<OpenAiSettings, 'clientSettings'>,
+  { clientSettings: permittedSettings }: Pick<OpenAiSettings, 'clientSettings'>,
 ): GenerateOptions {
   const options: { -readonly [K in ClientSetting]?: GenerateOptions[K] } = {};
   const permits = (name: ClientSetting, field: string, isNeutral = false): boolean => {
-    if (permitted.includes(name)) return true;
+    if (permittedSettings.includes(name)) return true;
     if (isNeutral) return false;
     const advice = `name ${name} in clientSettings of openAiRoutes()`;
     throw invalidField(field, `is not passed on to the model: ${advice}`);

@@ -25,7 +25,7 @@ async function identify(
   c: Context<EdgeEnv>,
   authorize: NonNullable<AgentHandlerOptions['authorize']>,
 ): Promise<Caller> {
-  const refused = 'This request is not authorized.';
+  const message = 'This request is not authorized.';
   try {
     const caller = await authorize(c.req.raw, c.env);
     const user: unknown = caller?.user;
@@ -36,9 +36,9 @@ async function identify(
     logError(cause, c.get('requestId'));
     const isUnset = AgentError.is(cause) && cause.code === 'CONFIGURATION';
     const hint = isUnset ? ' The endpoint is set up wrongly; its log says what to write.' : '';
-    throw new AgentError('UNAUTHORIZED', refused + hint, { cause });
+    throw new AgentError('UNAUTHORIZED', message + hint, { cause });
   }
-  throw new AgentError('UNAUTHORIZED', refused);
+  throw new AgentError('UNAUTHORIZED', message);
 }
 
 /**

@@ -48,27 +48,27 @@ export function issuerKeys(options: IssuerKeysOptions): JWTVerifyGetKey {
     currentRead !== undefined && Date.now() - currentRead.at < timeoutMs + pollMs;
 
   const refresh = async (): Promise<void> => {
-    const own = { at: Date.now() };
-    currentRead = own;
+    const thisRead = { at: Date.now() };
+    currentRead = thisRead;
     try {
       lastKeys = { keys: await readKeys(options), at: Date.now() };
       lastFailure = undefined;
     } catch (cause) {
       lastFailure = { cause, at: Date.now() };
     }
-    if (currentRead === own) currentRead = undefined;
+    if (currentRead === thisRead) currentRead = undefined;
   };
 
   /** Returns keys that are younger than `maxAgeMs`, or the last good ones during an outage. */
   const keysWithin = async (maxAgeMs: number, useOld: boolean): Promise<KeySet> => {
-    const old = useOld ? youngerThan(keepMs) : undefined;
+    const oldKeys = useOld ? youngerThan(keepMs) : undefined;
     while (isReading() && !youngerThan(maxAgeMs)) {
-      if (old) return old;
+      if (oldKeys) return oldKeys;
       await new Promise((resolve) => setTimeout(resolve, pollMs));
     }
     const hasJustFailed = lastFailure && Date.now() - lastFailure.at < retryMs;
     if (!youngerThan(maxAgeMs) && !hasJustFailed) await refresh();
-    const keys = youngerThan(maxAgeMs) ?? old;
+    const keys = youngerThan(maxAgeMs) ?? oldKeys;
     if (!keys) throw keysUnavailable(lastFailure?.cause);
     return keys;
   };
@@ -102,10 +102,10 @@ export function keysUnavailable(cause: unknown): AgentError {
 async function readKeys({ url, send, timeoutMs }: IssuerKeysOptions): Promise<KeySet> {
   const signal = AbortSignal.timeout(timeoutMs);
   // `send` may ignore the signal.
-  const late = new Promise<never>((_resolve, reject) => {
+  const timeout = new Promise<never>((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error));
   });
-  const document = await Promise.race([read(url, send, signal), late]);
+  const document = await Promise.race([read(url, send, signal), timeout]);
   const keys = createLocalJWKSet(document);
   // An issuer without keys refuses everybody, so this is a failure of its server.
   if (!document.keys.some(({ kty }) => typeof kty === 'string' && kty !== 'oct'))

@@ -37,7 +37,7 @@ export interface LlmProxy<Env = object> {
   readonly of?: (env: Env) => void;
   /** Returns the proxy's routes, by path and method. */
   readonly routes: (
-    allowed: (route: SettingsRoute) => Route,
+    protect: (route: SettingsRoute) => Route,
   ) => Readonly<Record<string, Readonly<Record<string, Route>>>>;
 }
 

@@ -87,16 +87,20 @@ function toInputs({
   tool_choice: choice,
   ...rest
 }: WireRequest): object {
-  const { function: chosen } = Object(choice) as { readonly function?: { readonly name?: string } };
+  const { function: chosenFunction } = Object(choice) as {
+    readonly function?: { readonly name?: string };
+  };
   return {
     ...rest,
     messages: messages.map((message) =>
       message.content === null ? { ...message, content: '' } : message,
     ),
     ...(tools && {
-      tools: chosen ? tools.filter((tool) => tool.function?.name === chosen.name) : tools,
+      tools: chosenFunction
+        ? tools.filter((tool) => tool.function?.name === chosenFunction.name)
+        : tools,
     }),
-    ...(choice !== undefined && { tool_choice: chosen ? 'required' : choice }),
+    ...(choice !== undefined && { tool_choice: chosenFunction ? 'required' : choice }),
   };
 }
 

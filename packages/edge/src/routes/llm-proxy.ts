@@ -25,14 +25,14 @@ export function llmProxy<Env extends object>(options: LlmOptions<Env>): LlmProxy
   // The routes get the bindings without their type.
   const llm = options as unknown as LlmOptions;
   return {
-    routes: (allowed) => {
+    routes: (protect) => {
       const forward = (api: LlmApi): Record<'POST', Route> => ({
-        POST: allowed((c, settings) => llmRoute(c, settings, llm, api)),
+        POST: protect((c, settings) => llmRoute(c, settings, llm, api)),
       });
       return {
         '/llm/v1/chat/completions': forward({ path: '/chat/completions', toWire: toChatWire }),
         '/llm/v1/responses': forward({ path: '/responses', toWire: toResponsesWire }),
-        '/llm/v1/models': { GET: allowed(() => modelsRoute(llm)) },
+        '/llm/v1/models': { GET: protect(() => modelsRoute(llm)) },
       };
     },
   };

@@ -22,8 +22,8 @@ export async function messagesRoute(
   const ask = askerOf(c, setup.sessionId);
   if (ask) return ask({ type: 'messages' });
   const memory = await openMemory(settings, { ...setup, ...readEcho(c) });
-  const stored = { messages: await memory.read(), echo: echoOf(memory) };
-  return Response.json(toConversation(stored, await waitingCalls(memory)));
+  const branch = { messages: await memory.read(), echo: echoOf(memory) };
+  return Response.json(toConversation(branch, await waitingCalls(memory)));
 }
 
 /**
@@ -54,11 +54,11 @@ function hasBranches(memory: Memory): memory is EchoMemory {
 
 /** Returns the conversation in the form of `useChat`. */
 function toConversation(
-  stored: Pick<SessionBranch, 'messages'> & { readonly echo: string | undefined },
+  branch: Pick<SessionBranch, 'messages'> & { readonly echo: string | undefined },
   pending: readonly PendingCall[] = [],
 ): object {
-  const { echo } = stored;
-  const messages = toUiMessages(stored.messages, { pending });
+  const { echo } = branch;
+  const messages = toUiMessages(branch.messages, { pending });
   const last = messages.at(-1);
   if (last && echo !== undefined) last.metadata = { ...last.metadata, echo };
   return { messages, echo };

@@ -50,7 +50,7 @@ export interface OperatorDesk<Env = object> {
   readonly of?: (env: Env) => void;
   /** Returns the routes, by path and method. `enter` takes the place of `authorize`. */
   readonly routes: (
-    allowed: (route: SettingsRoute, enter?: Enter) => Route,
+    protect: (route: SettingsRoute, enter?: Enter) => Route,
   ) => Readonly<Record<string, Readonly<Record<string, Route>>>>;
   /** Returns the class of sessions that tell pages about messages of operators. */
   readonly session: (Session: AgentSessionClass) => AgentSessionClass;
@@ -86,12 +86,12 @@ export function operatorDesk<Env extends object>(
     names.set(c, await operatorOf(c, authorize));
   };
   return {
-    routes: (allowed) => ({
+    routes: (protect) => ({
       '/api/operator/:user/:id': {
-        GET: allowed(messagesRoute, enter),
-        POST: allowed(tell, enter),
+        GET: protect(messagesRoute, enter),
+        POST: protect(tell, enter),
       },
-      '/api/chat/:id/changes': { GET: allowed(changes) },
+      '/api/chat/:id/changes': { GET: protect(changes) },
     }),
     session: announcedSession,
   };
@@ -110,14 +110,14 @@ async function operatorOf(
 ): Promise<string> {
   const sessionId = checkSession(c.req.param('id'));
   const user = c.req.param('user') ?? '';
-  const refused = 'This request is not authorized.';
+  const message = 'This request is not authorized.';
   const operator = await Promise.resolve()
     .then(() => authorize(c.req.raw, c.env, { user, sessionId }))
     .catch((cause: unknown) => {
-      throw new AgentError('UNAUTHORIZED', refused, { cause });
+      throw new AgentError('UNAUTHORIZED', message, { cause });
     });
   const name: unknown = operator?.name;
-  if (typeof name !== 'string' || !name) throw new AgentError('UNAUTHORIZED', refused);
+  if (typeof name !== 'string' || !name) throw new AgentError('UNAUTHORIZED', message);
   c.set('caller', { user, mayEdit: false });
   return name;
 }

@@ -22,9 +22,9 @@ import { echoHeader, setupOf } from '../turn/session.ts';
  */
 export function sessionMoves(): SessionMoves {
   return {
-    routes: (allowed) => ({
-      GET: allowed((c, settings) => take(c, settings, { type: 'read' })),
-      PUT: allowed(put),
+    routes: (protect) => ({
+      GET: protect((c, settings) => take(c, settings, { type: 'read' })),
+      PUT: protect(put),
     }),
     session: movingSession,
   };

@@ -61,10 +61,10 @@ export async function liveResponse(
     const headers = echo === undefined ? {} : { [echoHeader]: echo };
     return openAiOf(settings).whole(live, format, headers);
   }
-  const waits = turn instanceof Promise;
+  const isWaiting = turn instanceof Promise;
   let live: LiveTurn | undefined;
   let encode: EncodeBatch = () => [];
-  const read = async function* (): AsyncGenerator<EventBatch> {
+  const readBatches = async function* (): AsyncGenerator<EventBatch> {
     try {
       live = await turn;
     } catch (error) {
@@ -79,14 +79,14 @@ export async function liveResponse(
       ? batchesAfter(agent, { runId: stream.runId, after, prime: encode })
       : stream.batches();
   };
-  const batches = read();
+  const batches = readBatches();
   // A turn within its request cannot be replayed. Its `events` still have the id, so that a client
   // that lost its connection starts no second turn.
   const hasEventIds = format.kind === 'events' || (format.kind === 'ui' && !here);
   return streamResponse(format, {
     // A client that reconnects may have seen all events, so no opening batch may come.
     batches:
-      waits || replay ? batches : await awaitOpening(batches, (batch) => opens(format, batch)),
+      isWaiting || replay ? batches : await awaitOpening(batches, (batch) => opens(format, batch)),
     encode: (batch) => encode(batch),
     eventId: (batch) => (live && hasEventIds ? eventIdOf(live.stream, batch) : undefined),
     keepAliveMs: settings.limits.keepAliveMs,

@@ -13,21 +13,23 @@ export async function reopenCalls(
   decisions: readonly Decision[],
 ): Promise<void> {
   const ids = new Set(decisions.map(({ toolUseId }) => toolUseId));
-  const stored = await memory.read();
-  const at = stored.findLastIndex((message) => toolUsesOf(message).some(({ id }) => ids.has(id)));
-  const later = stored.slice(at + 1);
+  const storedMessages = await memory.read();
+  const callsAt = storedMessages.findLastIndex((message) =>
+    toolUsesOf(message).some(({ id }) => ids.has(id)),
+  );
+  const later = storedMessages.slice(callsAt + 1);
   const isOfTurn = (message: Msg): boolean =>
     message.role !== 'tool' || toolResultsOf(message).some(({ toolUseId }) => ids.has(toolUseId));
   const ofTurn = later.filter(isOfTurn);
-  if (at < 0 || !ofTurn.length || later.some(isQuestion) || (await hasAnswer(memory, later)))
+  if (callsAt < 0 || !ofTurn.length || later.some(isQuestion) || (await hasAnswer(memory, later)))
     return;
-  const calls = toolUsesOf(stored[at]!).filter(({ id }) => ids.has(id));
+  const calls = toolUsesOf(storedMessages[callsAt]!).filter(({ id }) => ids.has(id));
   if (calls.length < ids.size || calls.some(({ name }) => runsHere(tools.find(name)))) return;
   await memory.delete(ofTurn.map(({ id }) => id));
-  const pending = calls.map(({ id: toolUseId, name, input }) => ({
+  const pendingCalls = calls.map(({ id: toolUseId, name, input }) => ({
     pending: { toolUseId, name, input, kind: 'external' } as const,
   }));
-  await memory.note?.([{ kind: 'suspended', calls: pending }]);
+  await memory.note?.([{ kind: 'suspended', calls: pendingCalls }]);
 }
 
 /**

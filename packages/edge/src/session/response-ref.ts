@@ -31,18 +31,18 @@ export function isInput(message: Msg, input: string): boolean {
  */
 export async function goBackTo(memory: Memory, { after }: ContinuePoint): Promise<void> {
   if (after === undefined) return;
-  const stored = await memory.read();
-  const index = stored.findLastIndex((message) => isInput(message, after));
+  const storedMessages = await memory.read();
+  const index = storedMessages.findLastIndex((message) => isInput(message, after));
   if (index < 0) throw unknownResponse();
   // A run adds its id to its input, and to messages that it received while it ran.
-  const { runId } = metadataOf(stored[index]!);
+  const { runId } = metadataOf(storedMessages[index]!);
   const isLater = (message: Msg, at: number): boolean =>
     at > index &&
     isQuestion(message) &&
     (runId === undefined || metadataOf(message).runId !== runId);
-  const next = stored.findIndex(isLater);
+  const next = storedMessages.findIndex(isLater);
   if (next < 0) return;
-  const later = stored.slice(next);
+  const later = storedMessages.slice(next);
   if (await hasAnswer(memory, later))
     throw new AgentError(
       'SESSION_CONFLICT',
@@ -56,7 +56,7 @@ export function unknownResponse(): AgentError {
   const param = 'previous_response_id';
   return new AgentError(
     'NOT_FOUND',
-    `\`${param}\` names no stored response. Create the response with \`store: true\`.`,
+    `\`${param}\` names no storedMessages response. Create the response with \`store: true\`.`,
     { details: { param } },
   );
 }

@@ -60,10 +60,11 @@ export class SessionHost implements HostedSession {
     if (this.#deleting) return this.turn(request, command);
     return turns.answer(command, {
       replacesNothing,
-      onAdd: async (waits) => {
+      onAdd: async (isWaiting) => {
         if (this.#record.begin(identity)) entry.update();
         // The turn before a waiting turn has set the alarm.
-        if (!waits) await this.#storage.setAlarm(Date.now() + this.#settings.sessions.heartbeatMs);
+        if (!isWaiting)
+          await this.#storage.setAlarm(Date.now() + this.#settings.sessions.heartbeatMs);
       },
     });
   }

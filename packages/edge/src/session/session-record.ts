@@ -54,11 +54,11 @@ export class SessionRecord {
   }
 
   #read(): Identity | undefined {
-    const stored = this.#storage.kv.get<Identity & { readonly v: unknown }>('identity');
-    if (!stored || stored.v === formatVersion) return stored;
+    const record = this.#storage.kv.get<Identity & { readonly v: unknown }>('identity');
+    if (!record || record.v === formatVersion) return record;
     throw new AgentError(
       'STORAGE_FAILED',
-      `The session's object has format ${String(stored.v)}; this version of the library reads ${formatVersion}`,
+      `The session's object has format ${String(record.v)}; this version of the library reads ${formatVersion}`,
     );
   }
 }

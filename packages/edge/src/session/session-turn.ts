@@ -69,37 +69,37 @@ export async function resumeTurn(
 ): Promise<TurnInput | undefined> {
   const { memory } = agent;
   const request = withoutPoint(sentRequest);
-  const stored = await memory.read();
+  const storedMessages = await memory.read();
   const { openRun, ended, calls } = await lastRun(memory);
-  const { type } = resumptionOf({ messages: stored, openRun });
+  const { type } = resumptionOf({ messages: storedMessages, openRun });
   const sentIds = newMessages(request).map(({ id }) => id);
-  const isMissing = sentIds.length > 0 && !stored.some(({ id }) => sentIds.includes(id));
+  const isMissing = sentIds.length > 0 && !storedMessages.some(({ id }) => sentIds.includes(id));
   const isOpen = openRun !== undefined && ended === undefined;
   const isOfRun = (message: Msg): boolean => metadataOf(message).runId === openRun;
   // A run settles open tool calls before it stores the new message. If the isolate died between
   // these steps, the message is missing.
-  if (isMissing && isOpen && !stored.some(isOfRun))
+  if (isMissing && isOpen && !storedMessages.some(isOfRun))
     return beginTurn(agent, request, settings, { isResumed: true });
-  if (isCutOff({ messages: stored, openRun, ended })) return { input: undefined };
+  if (isCutOff({ messages: storedMessages, openRun, ended })) return { input: undefined };
   if (type === 'interrupted' && isOpen)
     await memory.flush?.({ runId: openRun, reason: 'interrupted', calls });
   const isDecision = request.kind === 'decisions' || request.kind === 'decide';
   if (isMissing || (isDecision && (await waitingCalls(memory)).length))
     return beginTurn(agent, request, settings);
-  return isLeft(request, type, stored, ended) ? { input: undefined } : undefined;
+  return needsRun(request, type, storedMessages, ended) ? { input: undefined } : undefined;
 }
 
 /** Returns whether the log waits for the answer to a turn, and no run has begun to give it. */
-function isLeft(
+function needsRun(
   { kind }: SessionTurnRequest,
   type: Resumption['type'],
-  stored: readonly Msg[],
+  storedMessages: readonly Msg[],
   ended: string | undefined,
 ): boolean {
   // The isolate may have died before its run was in the log. An interrupt may be of that run.
   if (kind === 'continue') return type !== 'nothing' && type !== 'interrupted';
   if (kind === 'decisions' || kind === 'decide') return false;
-  const isAsked = type === 'unanswered' && stored.at(-1)?.role === 'user';
+  const isAsked = type === 'unanswered' && storedMessages.at(-1)?.role === 'user';
   return isAsked && (kind === 'regenerate' || ended === undefined);
 }
 

@@ -143,7 +143,7 @@ export class KvStore implements KeyValueStore {
  * Runs a KV operation and converts its errors to `AgentError`. Reads the HTTP status or the
  * exceeded limit from the error's message, because KV's errors have no other details.
  */
-async function request<T>(what: string, operation: () => Promise<T>): Promise<T> {
+async function request<T>(action: string, operation: () => Promise<T>): Promise<T> {
   try {
     return await operation();
   } catch (cause) {
@@ -152,12 +152,12 @@ async function request<T>(what: string, operation: () => Promise<T>): Promise<T>
     if (/limit exceeded for the day/i.test(message)) {
       throw new AgentError(
         'STORAGE_QUOTA',
-        `Today's KV ${what}s are used up: the conversation could not be saved`,
+        `Today's KV ${action}s are used up: the conversation could not be saved`,
         { cause },
       );
     }
     const retryable = status === 0 || status === 429 || status >= 500;
-    throw new AgentError('STORAGE_FAILED', `KV ${what} failed: ${message}`, {
+    throw new AgentError('STORAGE_FAILED', `KV ${action} failed: ${message}`, {
       cause,
       retryable,
       details: { status },

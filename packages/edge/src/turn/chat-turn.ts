@@ -110,14 +110,14 @@ export async function takeTurn(
   if (request.kind === 'decisions')
     return { input: await acceptDecisions(agent, request.decisions, { isHistory: true }) };
   const { memory } = agent;
-  const stored = await memory.read();
+  const storedMessages = await memory.read();
   const { message } = request;
-  const index = questionAt(stored, request);
+  const index = questionAt(storedMessages, request);
   // A message that never reached the server is new, even if the client asks for another answer to
   // this message.
   const regenerates = request.kind === 'regenerate' && index >= 0;
   const removedIds =
-    index < 0 ? [] : stored.slice(regenerates ? index + 1 : index).map(({ id }) => id);
+    index < 0 ? [] : storedMessages.slice(regenerates ? index + 1 : index).map(({ id }) => id);
   const replaces = removedIds.length > 0;
   // The run's first write stores this change, so that no message or answer is lost alone, for
   // example if a guard refuses the input.
@@ -134,20 +134,22 @@ export async function takeTurn(
 
 /** Returns the index of the question that the turn asks again, or -1 for a new question. */
 function questionAt(
-  stored: readonly Msg[],
+  storedMessages: readonly Msg[],
   request: Exclude<TurnRequest, { kind: 'decisions' }>,
 ): number {
   const { message } = request;
   if (!message) {
     const messageId = request.kind === 'regenerate' ? request.messageId : undefined;
-    const at = stored.findLastIndex(({ id }) => messageId === undefined || id === messageId);
-    const index = stored.slice(0, at + 1).findLastIndex(isQuestion);
+    const at = storedMessages.findLastIndex(
+      ({ id }) => messageId === undefined || id === messageId,
+    );
+    const index = storedMessages.slice(0, at + 1).findLastIndex(isQuestion);
     if (index < 0) throw noQuestion();
     return index;
   }
-  const index = stored.findIndex(({ id }) => id === message.id);
+  const index = storedMessages.findIndex(({ id }) => id === message.id);
   // Message ids must be unique, because deleting a message deletes all messages with its id.
-  if (index >= 0 && !isQuestion(stored[index]!))
+  if (index >= 0 && !isQuestion(storedMessages[index]!))
     throw new AgentError(
       'INVALID_MESSAGE',
       'The message has the id of a message that the user did not write.',

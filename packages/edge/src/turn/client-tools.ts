@@ -53,19 +53,19 @@ export function refuseOwnNames(
   names: readonly string[],
   param: string,
 ): void {
-  const own = names.find((name) => tools.find(name) !== undefined);
-  if (own !== undefined)
+  const ownName = names.find((name) => tools.find(name) !== undefined);
+  if (ownName !== undefined)
     throw invalidField(
       param,
-      `has a tool ${JSON.stringify(own)}, but the agent has its own tool of that name`,
+      `has a tool ${JSON.stringify(ownName)}, but the agent has its own tool of that name`,
     );
 }
 
 /**
  * Returns middleware for one agent call that offers the client's tools in addition to the agent's
- * tools. `read` returns the tools after the guards have accepted them.
+ * tools. `readTools` returns the tools after the guards have accepted them.
  */
-export function clientTools(read: () => ClientTools): Middleware {
+export function clientTools(readTools: () => ClientTools): Middleware {
   let isFirst = true;
   return {
     name: 'clientTools',
@@ -76,13 +76,13 @@ export function clientTools(read: () => ClientTools): Middleware {
         handle(_event, _control, context) {
           if (!context.model.features.tools)
             throw invalidField('tools', 'cannot be used: the model calls no tools');
-          context.addTools(read().tools);
+          context.addTools(readTools().tools);
         },
       },
     },
     wrapRequest: (next) => async (draft) => {
       const outcome = await next(draft);
-      const { toolChoice } = read();
+      const { toolChoice } = readTools();
       if (!('messages' in outcome) || !isFirst || toolChoice === undefined) return outcome;
       isFirst = false;
       return { ...outcome, toolChoice };

@@ -112,10 +112,10 @@ async function decisionCheck({
     const tool = tools.find(call.name);
     // A memory without a log does not know what its tool calls wait for.
     const likely = { kind: runsHere(tool) ? 'approval' : 'external' } as const;
-    const waits: Waiting | undefined =
+    const pending: Waiting | undefined =
       status.calls.get(toolUseId)?.pending ?? (memory.restore ? undefined : likely);
-    if (!waits) return 'waits for no decision';
-    const problem = misfit(type, waits, tool);
+    if (!pending) return 'waits for no decision';
+    const problem = misfit(type, pending, tool);
     if (problem || type !== 'edit') return problem;
     const { raw: _raw, ...toolUse } = call;
     const prepared = await prepareCall(tools, { ...toolUse, input: decision.input });

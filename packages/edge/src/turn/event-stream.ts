@@ -35,8 +35,8 @@ function eventStream(
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let timer: ReturnType<typeof setInterval> | null = null;
-  let waiting = false;
-  let silent = true;
+  let isWaiting = false;
+  let isSilent = true;
 
   const textOf = (batch: EventBatch): string => {
     const text = encode(withPublicErrors(batch)).map(toText).join('');
@@ -65,16 +65,16 @@ function eventStream(
         // the batch itself.
         const halfMs = timerMs(keepAliveMs / 2);
         timer = setInterval(() => {
-          if (waiting && silent)
+          if (isWaiting && isSilent)
             controller.enqueue(encoder.encode(isObject ? keepAlive : ': keep-alive\n\n'));
-          silent = true;
+          isSilent = true;
         }, halfMs);
       },
       async pull(controller) {
-        waiting = true;
+        isWaiting = true;
         const { text, isLast } = await nextChunk();
-        waiting = false;
-        silent = false;
+        isWaiting = false;
+        isSilent = false;
         if (timer === null) return;
         if (text) controller.enqueue(encoder.encode(text));
         if (!isLast) return;

@@ -22,18 +22,19 @@ import { readRequest } from './openai-request.ts';
 export async function completionsRoute(
   c: Context<EdgeEnv>,
   settings: HandlerSettings,
-  own: OpenAiSettings,
+  openAi: OpenAiSettings,
 ): Promise<Response> {
   const { limits } = settings;
-  const request = await readRequest(c, settings, own, 'completions');
+  const request = await readRequest(c, settings, openAi, 'completions');
   const { body, stream, includeUsage, answer } = request;
-  const posted = readPosted(readMessages(body, limits.messages), limits);
+  const postedMessages = readPosted(readMessages(body, limits.messages), limits);
   const id = `chatcmpl-${crypto.randomUUID()}`;
   const completion = { ...answer, id, includeUsage };
   const format = { kind: 'completion', stream, completion } as const;
   const header = c.req.header(sessionHeader);
-  if (header === undefined) return answerOnce(c, settings, { ...request, format, posted, id });
+  if (header === undefined)
+    return answerOnce(c, settings, { ...request, format, postedMessages, id });
   const sessionId = checkSession(header);
-  const turnRequest = readTail(posted);
+  const turnRequest = readTail(postedMessages);
   return answerInSession(c, settings, { ...request, format, sessionId, turnRequest });
 }

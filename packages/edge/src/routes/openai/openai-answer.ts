@@ -40,7 +40,7 @@ export interface OpenAiRequest {
 }
 
 export interface WholeConversation {
-  readonly posted: readonly Msg[];
+  readonly postedMessages: readonly Msg[];
   /** Names the field of a posted message, for errors. Default: `messages[…]`. */
   readonly paramOf?: ParamOf;
   /** Id of the agent's session, which is not stored. */
@@ -60,11 +60,12 @@ export async function answerOnce(
   settings: HandlerSettings,
   request: OpenAiRequest & WholeConversation,
 ): Promise<Response> {
-  const { model, posted, call, format } = request;
-  const all = settings.systemMessages === 'keep' ? posted : withoutSystem(posted);
-  const start = all.findLastIndex(({ role }) => role === 'assistant' || role === 'tool') + 1;
-  const input = start < all.length ? all.slice(start) : undefined;
-  const history = all.slice(0, start);
+  const { model, postedMessages, call, format } = request;
+  const messages =
+    settings.systemMessages === 'keep' ? postedMessages : withoutSystem(postedMessages);
+  const start = messages.findLastIndex(({ role }) => role === 'assistant' || role === 'tool') + 1;
+  const input = start < messages.length ? messages.slice(start) : undefined;
+  const history = messages.slice(0, start);
   const memory = new InMemoryMemory(history);
   const clientTexts = history.map((message): ClientText => ({
     message,
@@ -75,10 +76,10 @@ export async function answerOnce(
   }));
   const sessionAgent = await makeAgent(settings, { ...setupOf(c, request.id), memory, model });
   const { agent } = sessionAgent;
-  let ended: Promise<unknown> | undefined;
+  let runEnd: Promise<unknown> | undefined;
   try {
     call.check(agent);
-    checkConversation(posted, agent, request.paramOf);
+    checkConversation(postedMessages, agent, request.paramOf);
     // Without a Durable Object, no route of this endpoint could accept the approval.
     if (!askerOf(c, request.id)) checkApprovals(agent, settings);
     const controller = new AbortController();
@@ -93,7 +94,7 @@ export async function answerOnce(
     const batches = await awaitOpening(run.batches()[Symbol.asyncIterator](), hasOutput);
     // Reads `result` only after the stream has its reader, because otherwise the run would also
     // continue without a reader.
-    ended = run.result;
+    runEnd = run.result;
     return streamResponse(format, {
       batches,
       encode: answerEncoder(format, call),
@@ -102,7 +103,7 @@ export async function answerOnce(
       onError: (error) => logError(error, requestId),
     });
   } finally {
-    settleBehind(c, sessionAgent, ended);
+    settleBehind(c, sessionAgent, runEnd);
   }
 }
 

@@ -32,18 +32,18 @@ export interface CommonRequest {
 export async function readRequest(
   c: Context<EdgeEnv>,
   settings: HandlerSettings,
-  own: OpenAiSettings,
+  openAi: OpenAiSettings,
   api: OpenAiApi,
 ): Promise<CommonRequest> {
   const body = await readJson(c.req.raw, settings.limits.bodyBytes);
   const model = checkModel(body['model'], settings.models);
   checkFields(body, api);
   const fields = callFields(body, api);
-  const call = readCall(fields, settings, own);
+  const call = readCall(fields, settings, openAi);
   const answer = {
     model,
     created: Math.floor(Date.now() / 1000),
-    reasoning: own.thinking,
+    reasoning: openAi.thinking,
     wholeText: call.wholeText,
   };
   return { body, model, call, fields, ...readStreaming(body), answer };

@@ -25,7 +25,7 @@ import { noStoredResponse, responsesRoute } from './responses-route.ts';
 export interface OpenAiRoutes {
   /** Returns the routes by path and method. */
   readonly routes: (
-    allowed: (route: SettingsRoute) => Route,
+    protect: (route: SettingsRoute) => Route,
   ) => Readonly<Record<string, Readonly<Record<string, Route>>>>;
   /** Reads the settings for an answer from the fields that a queued turn stores. */
   readonly readCall: (fields: RequestBody, settings: HandlerSettings) => CompletionCall;
@@ -57,30 +57,30 @@ export interface OpenAiRoutes {
 export function openAiRoutes(options: OpenAiRoutesOptions = {}): OpenAiRoutes {
   const fields = 'clientSettings:array|? thinking:boolean|? jsonSchema:function|?';
   checkOptions('openAiRoutes()', options, fields);
-  const own: OpenAiSettings = {
+  const openAi: OpenAiSettings = {
     clientSettings: ['maxTokens', 'temperature'],
     thinking: true,
     ...options,
   };
-  if (!own.clientSettings.every((name) => clientSettings.includes(name)))
+  if (!openAi.clientSettings.every((name) => clientSettings.includes(name)))
     throw new AgentError(
       'CONFIGURATION',
       `openAiRoutes(): clientSettings can only have ${clientSettings.join(', ')}.`,
     );
   return {
-    routes: (allowed) => ({
+    routes: (protect) => ({
       '/v1/chat/completions': {
-        POST: allowed((c, settings) => completionsRoute(c, settings, own)),
+        POST: protect((c, settings) => completionsRoute(c, settings, openAi)),
       },
-      '/v1/responses': { POST: allowed((c, settings) => responsesRoute(c, settings, own)) },
+      '/v1/responses': { POST: protect((c, settings) => responsesRoute(c, settings, openAi)) },
       '/v1/responses/:id/:part?': {
         GET: noStoredResponse,
         POST: noStoredResponse,
         DELETE: noStoredResponse,
       },
-      '/v1/models': { GET: allowed((_c, settings) => modelsRoute(settings)) },
+      '/v1/models': { GET: protect((_c, settings) => modelsRoute(settings)) },
     }),
-    readCall: (body, settings) => readCall(body, settings, own),
+    readCall: (body, settings) => readCall(body, settings, openAi),
     whole: async (live, format, headers) =>
       wholeAnswer(await live.stream.result, await formatOfTurn(live, format), headers),
     encoder: async (live, format) => {

@@ -29,14 +29,14 @@ import { readRequest } from './openai-request.ts';
 export async function responsesRoute(
   c: Context<EdgeEnv>,
   settings: HandlerSettings,
-  own: OpenAiSettings,
+  openAi: OpenAiSettings,
 ): Promise<Response> {
   const { limits } = settings;
-  const request = await readRequest(c, settings, own, 'responses');
+  const request = await readRequest(c, settings, openAi, 'responses');
   const { body, stream, answer } = request;
-  checkResponseFields(body, own.thinking);
+  checkResponseFields(body, openAi.thinking);
   const session = readSession(body, c.req.header(sessionHeader));
-  const posted = readInput(body, limits, session !== undefined);
+  const postedMessages = readInput(body, limits, session !== undefined);
   const formatOf = (id: string) =>
     ({
       kind: 'response',
@@ -50,10 +50,19 @@ export async function responsesRoute(
   if (!session) {
     const id = `resp_${crypto.randomUUID()}`;
     const paramOf = itemNames(body['input']);
-    return answerOnce(c, settings, { ...request, format: formatOf(id), posted, paramOf, id });
+    return answerOnce(c, settings, {
+      ...request,
+      format: formatOf(id),
+      postedMessages,
+      paramOf,
+      id,
+    });
   }
   const { sessionId, after } = session;
-  const turnRequest = { ...readTurnRequest(body, posted), ...(after !== undefined && { after }) };
+  const turnRequest = {
+    ...readTurnRequest(body, postedMessages),
+    ...(after !== undefined && { after }),
+  };
   const format = formatOf(responseId(sessionId, turnRequest));
   return answerInSession(c, settings, { ...request, format, sessionId, turnRequest });
 }
@@ -113,11 +122,11 @@ function newItems(input: unknown): unknown {
 /** Returns the request for a turn with the new messages. */
 function readTurnRequest(
   { input }: RequestBody,
-  posted: readonly Msg[],
+  postedMessages: readonly Msg[],
 ): ReturnType<typeof readTail> {
   const paramOf = itemNames(newItems(input));
-  const request = readTail(posted, { list: 'input', paramOf });
-  const other = posted.findIndex(({ role }) => role !== 'tool');
+  const request = readTail(postedMessages, { list: 'input', paramOf });
+  const other = postedMessages.findIndex(({ role }) => role !== 'tool');
   if (request.kind === 'decide' && other >= 0)
     throw invalidField(paramOf(other), 'cannot be beside tool results: use `instructions`');
   return request;

@@ -26,7 +26,7 @@ export function kvHost(
       const memory = await openMemory(settings, { ...setup, ...echo });
       const sessionAgent = await makeAgent(settings, { ...setup, memory, model: turn.model });
       const { agent } = sessionAgent;
-      let ended: Promise<unknown> | undefined;
+      let runEnd: Promise<unknown> | undefined;
       try {
         call?.check(agent);
         const { input, decisions } = await beginKvTurn(agent, turn.request, settings);
@@ -35,12 +35,12 @@ export function kvHost(
         const { signal } = abort;
         const options = { ...call?.options, decisions, detached: true, signal };
         const stream = agent.stream(input, options);
-        ended = stream.result;
-        const onCancel = keepRun(c, { ended, memory, abort, settings });
+        runEnd = stream.result;
+        const onCancel = keepRun(c, { runEnd, memory, abort, settings });
         const live = { turn, agent, stream, call, before: [] };
         return await liveResponse(live, { format, settings, here: { memory, onCancel } });
       } finally {
-        settleBehind(c, sessionAgent, ended);
+        settleBehind(c, sessionAgent, runEnd);
       }
     },
     reconnect: async () => noContent(),
@@ -49,7 +49,7 @@ export function kvHost(
 
 interface KeptRun {
   /** Settles when the run ends. */
-  readonly ended: Promise<unknown>;
+  readonly runEnd: Promise<unknown>;
   /** Memory of the session. The agent may use a wrapper of this memory. */
   readonly memory: Memory;
   readonly abort: AbortController;
@@ -60,12 +60,12 @@ interface KeptRun {
  * Keeps the Worker alive until a run ends. Returns a function to call when the client disconnects:
  * the run then continues for `limits.afterDisconnectMs`. An abort of the request calls it, too.
  */
-function keepRun(c: Context<EdgeEnv>, { ended, memory, abort, settings }: KeptRun): () => void {
+function keepRun(c: Context<EdgeEnv>, { runEnd, memory, abort, settings }: KeptRun): () => void {
   const { afterDisconnectMs } = settings.limits;
   const requestId = c.get('requestId');
   let timer: ReturnType<typeof setTimeout> | null = null;
   let isRunning = true;
-  const done = ended
+  const done = runEnd
     .catch((error: unknown) => logError(error, requestId))
     .finally(() => {
       isRunning = false;

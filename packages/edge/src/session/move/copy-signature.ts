@@ -19,7 +19,7 @@ export interface SignedParts {
   readonly calls: ReadonlySet<string>;
 }
 
-const nothing: SignedParts = { messages: 0, calls: new Set() };
+const noParts: SignedParts = { messages: 0, calls: new Set() };
 
 /**
  * Signs copies that leave the endpoint, to trust them when they come back. One signature covers all
@@ -46,15 +46,15 @@ export class CopySigner {
 
   /** Returns the parts of a copy that this endpoint has signed. */
   async check(copy: Signable, signature: string | undefined): Promise<SignedParts> {
-    if (!this.#signer || signature === undefined) return nothing;
+    if (!this.#signer || signature === undefined) return noParts;
     const base = await this.#signer.verify(signature).then(
       (signed) => signed.base,
       () => undefined,
     );
-    if (base?.chain !== chain) return nothing;
+    if (base?.chain !== chain) return noParts;
     const [count, ...digests] = base.hash.split(' ');
     const messages = Number(count);
-    if ((await digestOf(copy.messages.slice(0, messages))) !== base.ref) return nothing;
+    if ((await digestOf(copy.messages.slice(0, messages))) !== base.ref) return noParts;
     const calls = new Set<string>();
     for (const call of copy.calls)
       if (digests.includes(await digestOfCall(call))) calls.add(call[0]);

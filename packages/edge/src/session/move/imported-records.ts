@@ -11,9 +11,9 @@ import { guardMessages, type GuardSetup } from './guard-messages.ts';
 export interface ImportSetup extends GuardSetup {
   readonly settings: GuardSetup['settings'] & HandlerSettings;
   /** The session that the endpoint has. */
-  readonly stored: SessionView;
+  readonly storedView: SessionView;
   /** The parts of the copy that the endpoint has signed. */
-  readonly signed: SignedParts;
+  readonly signedParts: SignedParts;
 }
 
 /** Names of a message's metadata that tell how a run ended. A client may set only these. */
@@ -33,30 +33,36 @@ export async function importedRecords(
 ): Promise<readonly LogRecord[]> {
   const copy = sessionViewOf(records);
   const messages = parseHistory(copy.messages);
-  const { stored, signed, settings } = setup;
+  const { storedView, signedParts, settings } = setup;
   checkSizes(messages, settings.limits);
-  const storedCount = sameStart(stored.messages, messages);
-  const trustedCount = Math.max(signed.messages, storedCount);
+  const storedCount = sameStart(storedView.messages, messages);
+  const trustedCount = Math.max(signedParts.messages, storedCount);
   const mayEdit = setup.setup.mayEdit !== false;
   const untrusted = messages.slice(trustedCount).map(asUntrusted);
-  const guarded = await guardMessages(
+  const acceptedMessages = await guardMessages(
     settings.systemMessages === 'keep' ? untrusted : withoutSystem(untrusted),
     setup,
   );
-  const all = [...messages.slice(0, trustedCount), ...guarded];
+  const allMessages = [...messages.slice(0, trustedCount), ...acceptedMessages];
   return [
-    ...all.map((message): LogRecord => ({ kind: 'message', message })),
-    ...openCallRecords(all, copy, { storedCount, trustedCount, stored, signed, mayEdit }),
-    ...stateRecords(copy, stored),
+    ...allMessages.map((message): LogRecord => ({ kind: 'message', message })),
+    ...openCallRecords(allMessages, copy, {
+      storedCount,
+      trustedCount,
+      storedView,
+      signedParts,
+      mayEdit,
+    }),
+    ...stateRecords(copy, storedView),
   ];
 }
 
 /** Returns the number of messages with which both lists begin. */
-function sameStart(stored: readonly Msg[], messages: readonly Msg[]): number {
-  const other = stored.findIndex(
+function sameStart(storedMessages: readonly Msg[], messages: readonly Msg[]): number {
+  const other = storedMessages.findIndex(
     (message, at) => JSON.stringify(message) !== JSON.stringify(messages[at]),
   );
-  return other < 0 ? stored.length : other;
+  return other < 0 ? storedMessages.length : other;
 }
 
 function asUntrusted({ id, role, name, content, createdAt, ...message }: Msg): Msg {
@@ -73,8 +79,8 @@ interface Origin {
   readonly storedCount: number;
   /** Number of the first messages that the endpoint has stored or signed. */
   readonly trustedCount: number;
-  readonly stored: SessionView;
-  readonly signed: SignedParts;
+  readonly storedView: SessionView;
+  readonly signedParts: SignedParts;
   readonly mayEdit: boolean;
 }
 
@@ -88,14 +94,14 @@ function openCallRecords(
   copy: SessionView,
   origin: Origin,
 ): readonly LogRecord[] {
-  const open = messages.flatMap((message, at) =>
+  const openCalls = messages.flatMap((message, at) =>
     toolUsesOf(message).flatMap((use) => {
       const state = copy.calls.get(use.id);
       return state ? [{ use, waits: waitingOf(use, { message, at, state, origin }) }] : [];
     }),
   );
-  const results = open.flatMap(({ use, waits }): LogRecord[] => (waits ? [] : [cutOff(use)]));
-  const calls = open.flatMap(({ waits }) => waits ?? []);
+  const results = openCalls.flatMap(({ use, waits }): LogRecord[] => (waits ? [] : [cutOff(use)]));
+  const calls = openCalls.flatMap(({ waits }) => waits ?? []);
   if (!calls.length) return results;
   const runId = crypto.randomUUID();
   return [
@@ -150,8 +156,8 @@ function ownState(
   { at, state, origin }: Omit<OpenCall, 'message'>,
 ): CallState | undefined {
   // A call that is not open here has its result, which the copy left out.
-  if (at < origin.storedCount) return origin.stored.calls.get(id) ?? { started: true };
-  return at < origin.trustedCount && origin.signed.calls.has(id) ? state : undefined;
+  if (at < origin.storedCount) return origin.storedView.calls.get(id) ?? { started: true };
+  return at < origin.trustedCount && origin.signedParts.calls.has(id) ? state : undefined;
 }
 
 /** Reason of the approval of a tool call that no model of the endpoint has made. */
@@ -170,13 +176,13 @@ function cutOff({ id, name }: ToolUse): LogRecord {
 }
 
 /** Returns the title and the values. Other state, such as active groups of tools, gives rights. */
-function stateRecords(copy: SessionView, stored: SessionView): readonly LogRecord[] {
+function stateRecords(copy: SessionView, storedView: SessionView): readonly LogRecord[] {
   const { title, values } = copy.state;
-  const isKnown = JSON.stringify(values) === JSON.stringify(stored.state['values']);
+  const isKnown = JSON.stringify(values) === JSON.stringify(storedView.state['values']);
   const state = {
     ...(typeof title === 'string' && { title: title.slice(0, maxTitle) }),
     ...(values !== undefined && { values }),
-    ...(values !== undefined && (!isKnown || stored.state['imported']) && { imported: true }),
+    ...(values !== undefined && (!isKnown || storedView.state['imported']) && { imported: true }),
   };
   return Object.keys(state).length ? [{ kind: 'state', state }] : [];
 }

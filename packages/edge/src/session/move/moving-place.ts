@@ -42,8 +42,8 @@ function placeOf(options: PlaceOptions): SessionPlace {
       importedRecords(copy, {
         settings,
         setup,
-        stored: view,
-        signed: await signerOf(options).check(sessionViewOf(copy.records), copy.signature),
+        storedView: view,
+        signedParts: await signerOf(options).check(sessionViewOf(copy.records), copy.signature),
       }),
   });
 }

@@ -32,7 +32,7 @@ export interface MoveRequest extends Omit<SessionRequest, 'command'> {
 export const moveAddress = 'https://session/move';
 
 /** Commands that write to the session. */
-const changing: ReadonlySet<SessionCommand['type']> = new Set(['turn', 'rename', 'delete']);
+const changingCommands: ReadonlySet<SessionCommand['type']> = new Set(['turn', 'rename', 'delete']);
 
 interface MovingOptions {
   readonly storage: DurableObjectStorage;
@@ -90,7 +90,7 @@ class MovingSession {
       else checkNotMoved({ ownership: await this.#readOwnership(sessionId) });
       return this.#session.fetch!(request);
     };
-    if (!changing.has(type)) return pass();
+    if (!changingCommands.has(type)) return pass();
     if (this.#moves) throw busy('The conversation is being moved; try again.');
     return this.#change(pass);
   }

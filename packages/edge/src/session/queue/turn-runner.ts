@@ -36,8 +36,8 @@ export interface TurnRunnerOptions {
 export interface AnswerOptions {
   /** Result of `onlyAdds`. Default: false. */
   readonly replacesNothing?: boolean;
-  /** Called when the turn is in the queue. `waits`: whether other turns are before it. */
-  readonly onAdd?: (waits: boolean) => Promise<void>;
+  /** Called when the turn is in the queue. `isWaiting`: whether other turns are before it. */
+  readonly onAdd?: (isWaiting: boolean) => Promise<void>;
 }
 
 interface Deferred<T> {
@@ -94,19 +94,22 @@ export class TurnRunner {
     const { queue, settings } = this.#options;
     const repeated = this.#find(turn);
     if (repeated) return liveResponse(repeated, { format, settings, replay: {} });
-    const waits = queue.size > 0;
+    const isWaiting = queue.size > 0;
     if (queue.size > settings.sessions.queuedTurns)
       throw new AgentError('OVERLOADED', 'Too many turns of the session wait; try again later.', {
         retryable: true,
         details: { retryAfterMs: 10_000 },
       });
     // One write adds the turn and counts its start.
-    const { id } = queue.add(turn, waits ? undefined : { hasBegun: replacesNothing, attempts: 1 });
-    if (!waits) this.#counted = id;
-    const opened = this.#whenOpened(id);
-    await onAdd?.(waits);
+    const { id } = queue.add(
+      turn,
+      isWaiting ? undefined : { hasBegun: replacesNothing, attempts: 1 },
+    );
+    if (!isWaiting) this.#counted = id;
+    const opening = this.#whenOpened(id);
+    await onAdd?.(isWaiting);
     this.#work();
-    return liveResponse(waits ? opened : await opened, { format, settings });
+    return liveResponse(isWaiting ? opening : await opening, { format, settings });
   }
 
   /** Returns the events of the running turn after the client's last one, or 204 without a turn. */
@@ -135,12 +138,12 @@ export class TurnRunner {
   /** Returns the conversation as the page shows it. */
   async messages(): Promise<readonly UiMessage[]> {
     const { memory } = this.#options;
-    const stored = await memory.read();
-    const missing = this.#runningMessages.filter(
-      (message) => isQuestion(message) && !stored.some(({ id }) => id === message.id),
+    const storedMessages = await memory.read();
+    const unstoredQuestions = this.#runningMessages.filter(
+      (message) => isQuestion(message) && !storedMessages.some(({ id }) => id === message.id),
     );
     const pending = await waitingCalls(memory);
-    const pageMessages = toUiMessages([...stored, ...missing], { pending });
+    const pageMessages = toUiMessages([...storedMessages, ...unstoredQuestions], { pending });
     const last = pageMessages.at(-1);
     // The stream continues the message with this id, so a page that resumes the stream must have a
     // message with the id.
@@ -174,10 +177,10 @@ export class TurnRunner {
 
   /** Returns the turn that a repeated request asks for, if there is one. */
   #find(newTurn: NewTurn): LiveTurn | Promise<LiveTurn> | undefined {
-    const queued = this.#options.queue.find((turn) => isRepeat(turn, newTurn));
-    if (!queued) return this.#ended?.turn.key === newTurn.key ? this.#ended : undefined;
+    const queuedTurn = this.#options.queue.find((turn) => isRepeat(turn, newTurn));
+    if (!queuedTurn) return this.#ended?.turn.key === newTurn.key ? this.#ended : undefined;
     this.#work();
-    return this.#whenOpened(queued.id);
+    return this.#whenOpened(queuedTurn.id);
   }
 
   /** Starts to run the turns of the queue. Does nothing if they are running already. */
@@ -270,28 +273,28 @@ export class TurnRunner {
     const { queue, memory, settings, onChange } = this.#options;
     const call = turn.call && openAiOf(settings).readCall(turn.call, settings);
     call?.check(agent);
-    const start = await (turn.hasBegun ? resumeTurn : beginTurn)(agent, turn.request, settings);
-    if (!start) return;
+    const turnInput = await (turn.hasBegun ? resumeTurn : beginTurn)(agent, turn.request, settings);
+    if (!turnInput) return;
     storeTitle(agent, onChange);
     const begin = (): void => queue.begin(turn.id);
     // Replaced messages stay in the log until the run stores its input. If the isolate dies before
     // that, the turn starts again.
     if (memory instanceof QueuedMemory)
-      memory.setQueued(start.replaces ? [] : newMessages(turn.request));
-    if (start.replaces) agent.addHook({ on: { 'pre-reasoning': begin } });
+      memory.setQueued(turnInput.replaces ? [] : newMessages(turn.request));
+    if (turnInput.replaces) agent.addHook({ on: { 'pre-reasoning': begin } });
     else begin();
     this.#hasChanged = true;
-    const isAsked = asksModel(start.input);
+    const needsModel = asksModel(turnInput.input);
     if (turn.hasBegun && turn.attempts > settings.sessions.resumeAttempts) {
       // This is the additional attempt of a turn that has begun. It only stores the input.
       // An aborted run stores no input. So a run with input is aborted before it asks the model.
-      if (isAsked) agent.addHook({ on: { 'pre-reasoning': () => abort.abort() } });
+      if (needsModel) agent.addHook({ on: { 'pre-reasoning': () => abort.abort() } });
       else abort.abort();
     }
-    const before = isAsked ? [] : await answerSoFar(agent.memory);
-    const stream = agent.stream(start.input, {
+    const before = needsModel ? [] : await answerSoFar(agent.memory);
+    const stream = agent.stream(turnInput.input, {
       ...call?.options,
-      decisions: start.decisions,
+      decisions: turnInput.decisions,
       detached: true,
       signal: abort.signal,
     });

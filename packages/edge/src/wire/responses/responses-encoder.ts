@@ -35,12 +35,12 @@ interface ResponsesEncoder {
  */
 export function createResponsesEncoder(options: ResponsesEncoderOptions): ResponsesEncoder {
   const encoder = new Encoder(options);
-  let sent = 0;
+  let eventCount = 0;
   return {
     encode: (batch) => {
       // The output of an agent that runs as a tool is for the calling agent, not for the reader.
       for (const event of batch) if (event.agentPath.length < 2) encoder.encode(event);
-      return encoder.take().map((event) => ({ ...event, sequence_number: sent++ }));
+      return encoder.take().map((event) => ({ ...event, sequence_number: eventCount++ }));
     },
   };
 }
