@@ -38,7 +38,7 @@ test('weightedHistory() fills the window by the weights of turns and steps', asy
       weightedHistory({
         shortWeight: 5, // weight of a question with its answer
         reactWeight: 1, // weight of a step in between: calls with their results
-        order: (place) => place, // factor by position; 1 is the oldest
+        order: (position) => position, // factor by position; 1 is the oldest
         max: 6_000,
         unit: 'tokens', // or 'characters'
       }),

@@ -33,7 +33,7 @@ export interface Steps {
    * places them between system prompt and conversation, before those of earlier calls. `last`: at
    * the end of the conversation so far.
    */
-  include(messages: readonly Msg[], place?: 'first' | 'last'): void;
+  include(messages: readonly Msg[], position?: 'first' | 'last'): void;
   /**
    * Creates a message with the run's clock and ids. A user message has the origin `program`,
    * because no speaker wrote it.
@@ -104,9 +104,9 @@ export function stepsOf(run: Run): Steps {
   const step = async <T>(work: () => Promise<T>): Promise<T> => run.alive().waits.inner(work);
   return {
     edit: (change) => step(() => edit(run, change)),
-    include: (messages, place) => {
+    include: (messages, position) => {
       const { conversation, prepended } = run.alive();
-      if (place === 'last') conversation.add(messages);
+      if (position === 'last') conversation.add(messages);
       else prepended.unshift(...messages);
     },
     message: run.message,

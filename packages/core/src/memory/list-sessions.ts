@@ -48,8 +48,8 @@ function sessionInfo(key: string, text: string): SessionInfo {
   const sessionId = decodeURIComponent(encoded);
   try {
     const { title, createdAt, updatedAt, version, ownership } = parseHead(text, key);
-    const place = ownership?.owner;
-    const movedTo = place?.includes(':') ? place : undefined;
+    const owner = ownership?.owner;
+    const movedTo = owner?.includes(':') ? owner : undefined;
     return { sessionId, createdAt, updatedAt, version, title: title || undefined, movedTo };
   } catch {
     return { sessionId, createdAt: 0, updatedAt: 0, version: -1 };

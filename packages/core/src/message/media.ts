@@ -15,8 +15,8 @@ export function inlineSource(source: MediaSource): MediaSource {
  */
 export function mediaPlaceholder({ type, source, name }: MediaBlock): string {
   const inline = inlineSource(source);
-  const place = inline.type === 'url' && !inline.url.startsWith('data:') && inline.url;
-  return `[${type}: ${[name, place].filter(Boolean).join(' ') || (inline.mediaType ?? 'inline')}]`;
+  const url = inline.type === 'url' && !inline.url.startsWith('data:') && inline.url;
+  return `[${type}: ${[name, url].filter(Boolean).join(' ') || (inline.mediaType ?? 'inline')}]`;
 }
 
 /** Returns content as text, with a placeholder for each media block. */

@@ -35,11 +35,11 @@ export function openToolUses(messages: readonly Msg[]): readonly ToolUse[] {
 export function inRequestOrder(messages: readonly Msg[]): readonly Msg[] {
   const { resultsOf, answers } = pairsIn(messages);
   const order: number[] = [];
-  const place = (index: number): void => {
+  const addWithResults = (index: number): void => {
     order.push(index);
-    resultsOf.get(index)?.forEach(place);
+    resultsOf.get(index)?.forEach(addWithResults);
   };
-  for (const index of messages.keys()) if (!answers.has(index)) place(index);
+  for (const index of messages.keys()) if (!answers.has(index)) addWithResults(index);
   const isSame = order.every((index, at) => index === at);
   return isSame ? messages : order.map((index) => messages[index]!);
 }

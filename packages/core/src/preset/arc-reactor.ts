@@ -27,7 +27,7 @@ import { finalWithoutTools } from './final-without-tools.ts';
  * - one system message: the prompt, the documents of a `retrieval()`, and the answer's format.
  *
  * The model sees the questions and answers of the last ten successful turns; the session log does
- * not change. Agents with the same returned list share its 20 places and its rate limit. Arc
+ * not change. Agents with the same returned list share its 20 slots and its rate limit. Arc
  * Reactor disables the output guard, circuit breaker, response cache, retrieval and fallback models
  * by default, and so does this preset. Add them to the list to use them.
  */

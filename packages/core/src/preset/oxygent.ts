@@ -113,7 +113,7 @@ export interface OxygentOptions extends Pick<
  * - results have `reactMemory`, and events have `parallelId`.
  *
  * Agents with the same returned list share its 16 places, also if one agent calls another as a
- * tool. An agent keeps its place while it waits for the other agent. Throws `CONFIGURATION` for an
+ * tool. An agent keeps its slot while it waits for the other agent. Throws `CONFIGURATION` for an
  * option of the wrong kind.
  */
 export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {

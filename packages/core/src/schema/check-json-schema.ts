@@ -17,16 +17,16 @@ const numbers = /^((min|max)(Length|Items|Properties|Contains)|minimum|maximum|m
 const maps: Readonly<Record<string, boolean>> = { ...schemaMapKeyword, dependencies: true };
 
 /**
- * Throws `CONFIGURATION` for a wrong type, pattern, limit or `$ref`. The message contains the place
- * in the schema. Without this check, the validator would ignore the mistake or fail at the first
- * value. `lookup` contains the schemas that `$ref` can refer to.
+ * Throws `CONFIGURATION` for a wrong type, pattern, limit or `$ref`. The message contains the
+ * pointer to the mistake. Without this check, the validator would ignore the mistake or fail at the
+ * first value. `lookup` contains the schemas that `$ref` can refer to.
  */
 export function checkJsonSchema(root: JsonSchemaNode, lookup: Lookup): void {
   visit(root, '#');
 
-  function visit(node: unknown, place: string): void {
+  function visit(node: unknown, pointer: string): void {
     const wrong = (what: string): AgentError =>
-      misconfigured(`The JSON Schema at ${place}: ${what}`);
+      misconfigured(`The JSON Schema at ${pointer}: ${what}`);
     if (typeof node === 'boolean') return;
     if (!isRecord(node)) throw wrong('a schema must be an object, true or false.');
     const issue = valueIssue(node) ?? patternIssue(node);
@@ -35,19 +35,19 @@ export function checkJsonSchema(root: JsonSchemaNode, lookup: Lookup): void {
     if (node['$ref'] !== undefined) checkRef(node as JsonSchemaNode, wrong);
     for (const [key, value] of Object.entries(node)) {
       if (Array.isArray(value) && schemaArrayKeyword[key])
-        value.forEach((inner, index) => visit(inner, `${place}/${key}/${index}`));
-      else if (maps[key]) visitMap(value, `${place}/${key}`, wrong);
-      else if (schemaKeyword[key]) visit(value, `${place}/${key}`);
+        value.forEach((inner, index) => visit(inner, `${pointer}/${key}/${index}`));
+      else if (maps[key]) visitMap(value, `${pointer}/${key}`, wrong);
+      else if (schemaKeyword[key]) visit(value, `${pointer}/${key}`);
     }
   }
 
-  function visitMap(value: unknown, place: string, wrong: (what: string) => AgentError): void {
+  function visitMap(value: unknown, pointer: string, wrong: (what: string) => AgentError): void {
     if (!isRecord(value))
-      throw wrong(`"${place.slice(place.lastIndexOf('/') + 1)}" must be an object.`);
+      throw wrong(`"${pointer.slice(pointer.lastIndexOf('/') + 1)}" must be an object.`);
     for (const [name, inner] of Object.entries(value)) {
       // In draft 7, the values of `dependencies` may be lists of names.
-      if (!place.endsWith('/dependencies') || !Array.isArray(inner))
-        visit(inner, `${place}/${name}`);
+      if (!pointer.endsWith('/dependencies') || !Array.isArray(inner))
+        visit(inner, `${pointer}/${name}`);
     }
   }
 

@@ -17,7 +17,7 @@ const wrappers =
 const mostForms = 8;
 
 /**
- * Converts the validator's errors to issues for the model, with their place in the value. In
+ * Converts the validator's errors to issues for the model, with their path in the value. In
  * `errors`, the error of an outer schema comes before the errors of its inner schemas.
  */
 export function toIssues(
@@ -48,7 +48,7 @@ export function toIssues(
   return issues;
 }
 
-/** Returns the issues with paths from a place at this depth. */
+/** Returns the issues with paths from this depth on. */
 function withinPath(issues: readonly JsonSchemaIssue[], depth: number): readonly JsonSchemaIssue[] {
   return issues.map((issue) => ({ ...issue, path: issue.path.slice(depth) }));
 }

@@ -40,7 +40,7 @@ const compiledSchemas: WeakMap<object, Map<SchemaDraft, Compiled>> = new WeakMap
  * without `eval`.
  *
  * A schema is compiled once. The same object returns the same result, and later changes to the
- * object have no effect. Throws `CONFIGURATION`, with the place in the schema, for a mistake that
+ * object have no effect. Throws `CONFIGURATION`, with the pointer in the schema, for a mistake that
  * the validator would reject or ignore. Examples are an unknown type, draft or `$ref`, and a
  * pattern that is not a regular expression.
  */

@@ -1,7 +1,7 @@
 import { isObjectOrArray, type JsonObject } from '../message/json.ts';
 import { AgentError, errorText, misconfigured, invalidInput } from '../error/agent-error.ts';
 
-/** Keys from the whole value to one place in it. */
+/** Keys from the whole value to one value in it. */
 export type Path = readonly string[];
 
 /** Result of a check by a schema: the value, or the reasons why it does not fit. */
@@ -131,7 +131,7 @@ function failed(issues: readonly Issue[]): Validation<never> {
   return { ok: false, issues: lines, paths: issues.flatMap(pathsOf) };
 }
 
-/** Returns the place of an issue. For a union, returns the places that its forms reject. */
+/** Returns the path of an issue. For a union, returns the paths that its forms reject. */
 function pathsOf(issue: Issue): readonly Path[] {
   const path = pathOf(issue);
   const inner = issue.errors?.flat().flatMap(pathsOf) ?? [[]];

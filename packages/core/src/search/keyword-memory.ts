@@ -112,12 +112,12 @@ export function keywordMemory(options: KeywordMemoryOptions): LongTermMemory {
         signal?.throwIfAborted();
         const at = now();
         const createdAt = new Date(at).toISOString();
-        const place = { group: sessionId, at, id: generateId() };
-        await records.write(place, { sessionId, createdAt, parts: partsWithText });
+        const address = { group: sessionId, at, id: generateId() };
+        await records.write(address, { sessionId, createdAt, parts: partsWithText });
       }),
     async delete(ids) {
-      const places = ids.flatMap((id) => records.placeOf(records.prefix + id) ?? []);
-      await records.inTurn(() => records.delete(places));
+      const addresses = ids.flatMap((id) => records.addressOf(records.prefix + id) ?? []);
+      await records.inTurn(() => records.delete(addresses));
     },
     deleteSession: (sessionId) =>
       records.inTurn(() => records.deleteAll(records.groupPrefix(sessionId))),

@@ -158,11 +158,11 @@ function storedRetriever(
         const [first, ...others] = checked(documents);
         if (!first) return;
         const prefix = others.length ? entries.prefix : entries.groupPrefix(first.id);
-        const places = await entries.list(prefix);
+        const addresses = await entries.list(prefix);
         for (const document of documents) {
-          const place = { group: document.id, at: now(), id: crypto.randomUUID().slice(0, 8) };
-          const before = await entries.write(place, document);
-          const older = places.filter(({ group }) => group === document.id);
+          const address = { group: document.id, at: now(), id: crypto.randomUUID().slice(0, 8) };
+          const before = await entries.write(address, document);
+          const older = addresses.filter(({ group }) => group === document.id);
           await entries.delete(before ? [...older, before] : older);
         }
       }),

@@ -20,10 +20,10 @@ const maxId = 40;
 const timeLength = 9;
 
 /**
- * Place of an entry in the store. The key is `<kind>:<namespace>:<group>:<revision>`, plus `~<n>` if
- * the entry needs n values.
+ * Address of an entry in the store. The key is `<kind>:<namespace>:<group>:<revision>`, plus `~<n>`
+ * if the entry needs n values.
  */
-export interface Place {
+export interface EntryAddress {
   readonly key: string;
   /** Session of a record, or id of a document. */
   readonly group: string;
@@ -68,7 +68,7 @@ export class StoredEntries<T extends object> {
   readonly prefix: string;
   readonly #options: StoredEntriesOptions<T>;
   /** The entries in the index, by slot. */
-  readonly #entries = new Map<string, { readonly place: Place; readonly entry: T }>();
+  readonly #entries = new Map<string, { readonly address: EntryAddress; readonly entry: T }>();
   /**
    * Keys that this instance deleted, and keys of damaged entries. The store's list of keys may be
    * out of date, so these keys must be ignored.
@@ -101,14 +101,14 @@ export class StoredEntries<T extends object> {
     return this.#entries.get(slot)?.entry;
   }
 
-  /** Returns the places of the listed entries whose keys begin with `prefix`. */
-  async list(prefix: string): Promise<readonly Place[]> {
+  /** Returns the addresses of the listed entries whose keys begin with `prefix`. */
+  async list(prefix: string): Promise<readonly EntryAddress[]> {
     const keys = await this.#options.store.keys(prefix);
-    return keys.flatMap((key) => this.placeOf(key) ?? []);
+    return keys.flatMap((key) => this.addressOf(key) ?? []);
   }
 
-  /** Returns the place for the first key of an entry, or `undefined` for any other key. */
-  placeOf(key: string): Place | undefined {
+  /** Returns the address for the first key of an entry, or `undefined` for any other key. */
+  addressOf(key: string): EntryAddress | undefined {
     const [, encoded, revision, values = '1'] =
       /^([^:]+):([0-9a-z]{9}-[\w-]+)(?:~(\d+))?$/.exec(key.slice(this.prefix.length)) ?? [];
     const group = encoded && decode(encoded);
@@ -122,28 +122,28 @@ export class StoredEntries<T extends object> {
   async write(
     { group, at, id }: { readonly group: string; readonly at: number; readonly id: string },
     entry: T,
-  ): Promise<Place | undefined> {
+  ): Promise<EntryAddress | undefined> {
     const { store } = this.#options;
     const text = JSON.stringify({ v: formatVersion, ...entry });
     const values = splitValue(text, store.features.maxValueBytes);
-    const before = this.#options.isUnique ? this.#entries.get(group)?.place : undefined;
+    const before = this.#options.isUnique ? this.#entries.get(group)?.address : undefined;
     // The new entry must sort after the one that it replaces, also if the clock was set back.
     const timeBefore = before ? parseInt(before.revision.slice(0, timeLength), 36) : -1;
     const time = Math.max(Math.trunc(at), timeBefore + 1);
     const revision = `${time.toString(36).padStart(timeLength, '0')}-${id}`;
     const size = values.length > 1 ? `~${values.length}` : '';
-    const place = this.placeOf(`${this.groupPrefix(group)}${revision}${size}`);
-    if (!place || id.length > maxId) throw invalidInput(`"${id}" cannot be part of a key`);
-    const entries = keysOf(place).map((key, part): Entry => [key, values[part]!]);
+    const address = this.addressOf(`${this.groupPrefix(group)}${revision}${size}`);
+    if (!address || id.length > maxId) throw invalidInput(`"${id}" cannot be part of a key`);
+    const entries = keysOf(address).map((key, part): Entry => [key, values[part]!]);
     // The first value is written last: if it exists, the entry is complete.
     await store.setMany(entries.toReversed());
-    this.#addEntry(place, entry);
+    this.#addEntry(address, entry);
     return before;
   }
 
   /** Deletes entries from the store and the index. `keys`: other keys to delete. */
-  async delete(places: readonly Place[], keys: readonly string[] = []): Promise<void> {
-    const deletedKeys = new Set([...places.flatMap(keysOf), ...keys]);
+  async delete(addresses: readonly EntryAddress[], keys: readonly string[] = []): Promise<void> {
+    const deletedKeys = new Set([...addresses.flatMap(keysOf), ...keys]);
     if (!deletedKeys.size) return;
     // A running refresh must not add these entries again.
     for (const key of deletedKeys) this.#ignored.add(key);
@@ -153,14 +153,14 @@ export class StoredEntries<T extends object> {
       for (const key of deletedKeys) this.#ignored.delete(key);
       throw error;
     }
-    for (const place of places) this.#removeEntry(place);
+    for (const address of addresses) this.#removeEntry(address);
   }
 
   /** Deletes all entries whose keys begin with `prefix`, also parts of entries. */
   async deleteAll(prefix: string): Promise<void> {
-    const places = [...this.#entries.values()].map(({ place }) => place);
-    const matchingPlaces = places.filter(({ key }) => key.startsWith(prefix));
-    await this.delete(matchingPlaces, await this.#options.store.keys(prefix));
+    const addresses = [...this.#entries.values()].map(({ address }) => address);
+    const matchingAddresses = addresses.filter(({ key }) => key.startsWith(prefix));
+    await this.delete(matchingAddresses, await this.#options.store.keys(prefix));
   }
 
   /**
@@ -191,48 +191,49 @@ export class StoredEntries<T extends object> {
 
   async #refresh(limit: number): Promise<void> {
     const { store, onError } = this.#options;
-    const places = await this.list(this.prefix);
-    const keys = new Set(places.map(({ key }) => key));
+    const addresses = await this.list(this.prefix);
+    const keys = new Set(addresses.map(({ key }) => key));
     for (const key of this.#ignored) if (!keys.has(key)) this.#ignored.delete(key);
-    const sorted = places.filter(({ key }) => !this.#ignored.has(key)).toSorted(byRevision);
+    const sorted = addresses.filter(({ key }) => !this.#ignored.has(key)).toSorted(byRevision);
     /** The newest of the entries of each slot. */
-    const newest = new Map(sorted.map((place) => [this.#slotOf(place), place]));
+    const newest = new Map(sorted.map((address) => [this.#slotOf(address), address]));
     const entries = [...newest.values()].toSorted(byRevision);
     const old = entries.splice(0, Math.max(0, entries.length - limit));
-    const newPlaces = entries.filter((place) => this.#isNew(place));
+    const newAddresses = entries.filter((address) => this.#isNew(address));
     // A key that is not listed was deleted elsewhere, or it is so new that the list does not have
     // it yet. Its value shows which is the case.
-    const unlistedPlaces = [...this.#entries].flatMap(([slot, { place }]) =>
-      newest.has(slot) ? [] : place,
+    const unlistedAddresses = [...this.#entries].flatMap(([slot, { address }]) =>
+      newest.has(slot) ? [] : address,
     );
     const values = await store.getMany([
-      ...newPlaces.flatMap(keysOf),
-      ...unlistedPlaces.map(({ key }) => key),
+      ...newAddresses.flatMap(keysOf),
+      ...unlistedAddresses.map(({ key }) => key),
     ]);
-    for (const place of unlistedPlaces) if (!values.has(place.key)) this.#removeEntry(place);
-    for (const place of newPlaces) this.#readEntry(place, values);
+    for (const address of unlistedAddresses)
+      if (!values.has(address.key)) this.#removeEntry(address);
+    for (const address of newAddresses) this.#readEntry(address, values);
     if (old.length)
       await this.delete(old).catch((error: unknown) =>
         onError(AgentError.from(error, 'STORAGE_FAILED')),
       );
   }
 
-  #readEntry(place: Place, values: ReadonlyMap<string, string>): void {
+  #readEntry(address: EntryAddress, values: ReadonlyMap<string, string>): void {
     const { words, parse, onError } = this.#options;
-    const parts = keysOf(place).flatMap((key) => values.get(key) ?? []);
+    const parts = keysOf(address).flatMap((key) => values.get(key) ?? []);
     // The entry was deleted after the list was read, or its values cannot be read yet. The next
     // refresh tries again.
-    if (parts.length < place.values || this.#ignored.has(place.key)) return;
-    const { key } = place;
+    if (parts.length < address.values || this.#ignored.has(address.key)) return;
+    const { key } = address;
     try {
       const value: unknown = JSON.parse(joinValue(parts));
       const fields = isObjectOrArray(value) ? value : {};
       const { v: format = formatVersion } = fields;
       if (format !== formatVersion)
         throw new Error(`it has format ${String(format)}, and the library reads ${formatVersion}`);
-      const entry = parse(fields, this.#slotOf(place));
+      const entry = parse(fields, this.#slotOf(address));
       if (!entry) throw new Error('it is damaged');
-      if (this.#isNew(place)) this.#addEntry(place, entry);
+      if (this.#isNew(address)) this.#addEntry(address, entry);
     } catch (cause) {
       this.#ignored.add(key);
       const message = `The ${words.entry} ${key} in the store cannot be read: ${errorText(cause)}.`;
@@ -240,35 +241,35 @@ export class StoredEntries<T extends object> {
     }
   }
 
-  #addEntry(place: Place, entry: T): void {
-    const slot = this.#slotOf(place);
-    this.#entries.set(slot, { place, entry });
+  #addEntry(address: EntryAddress, entry: T): void {
+    const slot = this.#slotOf(address);
+    this.#entries.set(slot, { address, entry });
     this.#options.add(slot, entry);
   }
 
-  #removeEntry(place: Place): void {
-    const slot = this.#slotOf(place);
+  #removeEntry(address: EntryAddress): void {
+    const slot = this.#slotOf(address);
     const current = this.#entries.get(slot);
-    if (current?.place.key !== place.key) return;
+    if (current?.address.key !== address.key) return;
     this.#entries.delete(slot);
     this.#options.remove(slot, current.entry);
   }
 
-  #isNew(place: Place): boolean {
-    const current = this.#entries.get(this.#slotOf(place));
-    return !current || current.place.revision < place.revision;
+  #isNew(address: EntryAddress): boolean {
+    const current = this.#entries.get(this.#slotOf(address));
+    return !current || current.address.revision < address.revision;
   }
 
-  #slotOf({ group, key }: Place): string {
+  #slotOf({ group, key }: EntryAddress): string {
     return this.#options.isUnique ? group : key;
   }
 }
 
-function byRevision(a: Place, b: Place): number {
+function byRevision(a: EntryAddress, b: EntryAddress): number {
   return a.revision < b.revision ? -1 : 1;
 }
 
-function keysOf({ key, values }: Place): readonly string[] {
+function keysOf({ key, values }: EntryAddress): readonly string[] {
   return valueKeys(key, values);
 }
 

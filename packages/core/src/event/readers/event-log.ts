@@ -100,9 +100,9 @@ function shortened(log: EventLog): EventLog {
   const newest = progress[progress.length >> 1]?.event.seq ?? 0;
   for (const entry of log.toReversed()) {
     const { event } = entry;
-    const place = `${event.runId} ${event.iteration}`;
-    const reply = replies.get(place);
-    if (event.type === 'post-reasoning' || event.type === 'post-summary') replies.set(place, event);
+    const key = `${event.runId} ${event.iteration}`;
+    const reply = replies.get(key);
+    if (event.type === 'post-reasoning' || event.type === 'post-summary') replies.set(key, event);
     if (event.type === 'acting-chunk' && event.seq < newest) continue;
     if (event.type === 'pre-reasoning' && reply)
       entries.push({ ...entry, event: { ...event, messages: [], tools: [] } });
@@ -123,6 +123,6 @@ function isResetTo({ message }: ReplyEvent, next: EventLogEntry | undefined): bo
 }
 
 function resetTo(reply: ReplyEvent, { seq, at }: AgentEvent): AgentEvent {
-  const { message: replacement, ...place } = reply;
-  return { ...place, seq, at, type: 'step-reset', reason: 'shortened', replacement };
+  const { message: replacement, ...fields } = reply;
+  return { ...fields, seq, at, type: 'step-reset', reason: 'shortened', replacement };
 }

@@ -9,36 +9,36 @@ const tail = /,"sum":(\d+)\}$/;
 const tailLength = ',"sum":9007199254740991}'.length;
 
 /**
- * Returns an object as JSON with a checksum. The checksum includes the place where the text is
- * stored.
+ * Returns an object as JSON with a checksum. The checksum includes `sealKey`, the key under which
+ * the text is stored.
  */
-export function seal(value: object, place: string): Sealed {
+export function seal(value: object, sealKey: string): Sealed {
   const text = JSON.stringify(value).slice(0, -1);
-  const sum = checksum(text, place);
+  const sum = checksum(text, sealKey);
   return { text: `${text},"sum":${sum}}`, sum };
 }
 
 /**
  * Returns whether a text has a checksum. Throws a `RangeError` if the checksum does not match the
- * text and the place.
+ * text and the key.
  */
-export function checkSeal(text: string, place: string): boolean {
+export function checkSeal(text: string, sealKey: string): boolean {
   const found = tail.exec(text.slice(-tailLength));
   if (!found) return false;
-  if (checksum(text.slice(0, -found[0].length), place) !== Number(found[1]))
+  if (checksum(text.slice(0, -found[0].length), sealKey) !== Number(found[1]))
     throw new RangeError('The checksum differs');
   return true;
 }
 
 /**
- * Returns a checksum below 2^53 of a text and of the place where the text is stored. The checksum
- * detects damage, not forgery. This function is synchronous and fast; `crypto.subtle` takes longer
- * than reading a record.
+ * Returns a checksum below 2^53 of a text and of the key under which the text is stored. The
+ * checksum detects damage, not forgery. This function is synchronous and fast; `crypto.subtle`
+ * takes longer than reading a record.
  */
-export function checksum(text: string, place: string): number {
+export function checksum(text: string, sealKey: string): number {
   let one = 0x9747b28c;
   let two = text.length;
-  for (const part of [place, text]) {
+  for (const part of [sealKey, text]) {
     for (let at = 0; at < part.length; at++) {
       const unit = part.charCodeAt(at);
       // Different units always give different values here, so a change of one unit always changes

@@ -31,10 +31,10 @@ export class SessionKeys {
   }
 
   /**
-   * Returns the place that a batch's checksum includes: the first key, without the suffix that
+   * Returns the key that a batch's checksum includes: the first key, without the suffix that
    * contains the checksum.
    */
-  place(ref: string): string {
+  sealKey(ref: string): string {
     return this.batch(ref.split('=')[0]!)[0]!;
   }
 

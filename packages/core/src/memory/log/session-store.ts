@@ -184,7 +184,7 @@ export class SessionStore {
 
   /** Returns the stored form of a batch. `name`: its ref without the suffix. */
   seal(name: string, batch: Batch): SealedBatch {
-    const { text, sum } = seal(batch, this.keys.place(name));
+    const { text, sum } = seal(batch, this.keys.sealKey(name));
     const values = splitValue(text, this.values.features.maxValueBytes);
     const ref = name + suffixOf(sum, values.length);
     const entries = this.keys.batch(ref).map((key, part): Entry => [key, values[part]!]);

@@ -50,26 +50,26 @@ export const formatVersion = 8;
 /** Parses a named batch from its values. Throws the errors of `parseSealed`. */
 export function parseBatch(keys: SessionKeys, ref: string, values: readonly string[]): Batch {
   const [key = ''] = keys.batch(ref);
-  const batch = parseSealed<Batch>(keys.place(ref), values, key);
+  const batch = parseSealed<Batch>(keys.sealKey(ref), values, key);
   if (!ref.endsWith(suffixOf(batch.sum, values.length))) throw damaged(key);
   return batch;
 }
 
 /**
- * Parses the values of a sealed object that is stored at `place`. A correct checksum proves that
- * this library wrote the object, so its fields are not checked. Throws `STORAGE_FAILED` if the
+ * Parses the values of a sealed object whose checksum includes `sealKey`. A correct checksum proves
+ * that this library wrote the object, so its fields are not checked. Throws `STORAGE_FAILED` if the
  * values are damaged or have another format. `key`: the key in the error. `sum`: the checksum.
  */
 export function parseSealed<T extends object>(
-  place: string,
+  sealKey: string,
   values: readonly string[],
-  key: string = place,
+  key: string = sealKey,
 ): T & { readonly sum: number } {
   let value: unknown;
   let isSealed: boolean;
   try {
     const text = joinValue(values);
-    isSealed = checkSeal(text, place);
+    isSealed = checkSeal(text, sealKey);
     value = JSON.parse(text);
   } catch (cause) {
     throw damaged(key, cause);

@@ -109,8 +109,8 @@ export function addToLevels(
 ): readonly (readonly string[])[] {
   const takenSet = new Set(takenRefs);
   const rest = levels.map((level) => level.filter((each) => !takenSet.has(each)));
-  const place = levels.findLastIndex((each, level) => each.length > 0 && !rest[level]!.length) + 1;
-  return [...rest.slice(0, place), [...(rest[place] ?? []), ref], ...rest.slice(place + 1)];
+  const level = levels.findLastIndex((refs, index) => refs.length > 0 && !rest[index]!.length) + 1;
+  return [...rest.slice(0, level), [...(rest[level] ?? []), ref], ...rest.slice(level + 1)];
 }
 
 /**

@@ -86,7 +86,7 @@ describe('OxyGent', () => {
   test('a step whose question was removed appears after the previous question', () => {
     const orphan = shown(logOf(rows), {
       max: 12,
-      order: (place) => (place === 1 ? 9 : place === 9 ? 8 : 0),
+      order: (position) => (position === 1 ? 9 : position === 9 ? 8 : 0),
       reactWeight: 5,
       likeOxygent: true,
     });
@@ -106,7 +106,11 @@ describe('OxyGent', () => {
         text.slice(0, 2),
       ),
     ).toEqual(['🦊', '2']);
-    const oldest = shown(logOf(rows), { max: 4, order: (place) => 1 / place, likeOxygent: true });
+    const oldest = shown(logOf(rows), {
+      max: 4,
+      order: (position) => 1 / position,
+      likeOxygent: true,
+    });
     expect(oldest.map(([, text]) => text)).toEqual(['q0', 'a0']);
   });
 });
@@ -212,7 +216,7 @@ test('in an agent, weightedHistory() keeps tool calls with their results, remove
     call,
     'Three.',
   ]);
-  const context = weightedHistory({ max: 420, order: (place) => place });
+  const context = weightedHistory({ max: 420, order: (position) => position });
   const agent = new ReActAgent({ name: 'a', model, tools: [look], use: [context] });
   for (const question of ['first', 'second', 'third']) await agent.call(question);
   const last = model.requests
@@ -316,9 +320,9 @@ test('weightedHistory() rejects an `order` that returns an invalid number', () =
 
 test('an `order` that throws fails the call with an error that names it', () => {
   const cause = new Error('no places');
-  const order = (place: number): number => {
-    if (place === 2) throw cause;
-    return place;
+  const order = (position: number): number => {
+    if (position === 2) throw cause;
+    return position;
   };
   const message = 'weightedHistory(): order(2) failed: no places.';
   expect(() => shown(logOf(rows), { order })).toThrow(

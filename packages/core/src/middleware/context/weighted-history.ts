@@ -18,11 +18,11 @@ export interface WeightedHistoryOptions {
    */
   readonly reactWeight?: number;
   /**
-   * Returns the value of a place in the history. Place 1 is the oldest. A question with its answer,
-   * or a step, is ranked by this value times its weight. Default: returns the place, so that recent
-   * messages rank higher (OxyGent: `func_map_memory_order`).
+   * Returns the value of a position in the history. Position 1 is the oldest. A question with its
+   * answer, or a step, is ranked by this value times its weight. Default: returns the position, so
+   * that recent messages rank higher (OxyGent: `func_map_memory_order`).
    */
-  readonly order?: (place: number) => number;
+  readonly order?: (position: number) => number;
   /**
    * Maximum size of all earlier turns together, in `unit`. Default 24 800 (OxyGent:
    * `memory_max_tokens`, which counts characters).
@@ -66,7 +66,7 @@ interface Piece {
  */
 export function weightedHistory(options: WeightedHistoryOptions = {}): ContextMiddleware {
   checkOptions('weightedHistory()', options, optionFields);
-  const { shortWeight = 5, reactWeight = 1, order = (place) => place } = options;
+  const { shortWeight = 5, reactWeight = 1, order = (position) => position } = options;
   const { max = 24_800, unit = 'characters', likeOxygent = false } = options;
   if (options.profile && unit !== 'tokens')
     throw misconfigured('weightedHistory(): profile needs unit: "tokens".');
@@ -84,8 +84,8 @@ export function weightedHistory(options: WeightedHistoryOptions = {}): ContextMi
       const weight = question ? reactWeight : shortWeight;
       return worthOf(order, index + 1) * weight;
     });
-    const places = [...pieces.keys()].toSorted((a, b) => worths[b]! - worths[a]!);
-    const ranked = places.map((place) => pieces[place]!);
+    const positions = [...pieces.keys()].toSorted((a, b) => worths[b]! - worths[a]!);
+    const ranked = positions.map((position) => pieces[position]!);
     const visible = likeOxygent ? takeFirst(ranked, max) : takeFitting(ranked, max);
     return toTurns(pieces.filter((piece) => visible.has(piece)));
   });
@@ -175,11 +175,11 @@ function toTurns(visiblePieces: readonly Piece[]): readonly Turn[] {
   });
 }
 
-function worthOf(order: (place: number) => unknown, place: number): number {
-  const call = `weightedHistory(): order(${place})`;
+function worthOf(order: (position: number) => unknown, position: number): number {
+  const call = `weightedHistory(): order(${position})`;
   let worth: unknown;
   try {
-    worth = order(place);
+    worth = order(position);
   } catch (cause) {
     throw misconfigured(`${call} failed: ${errorText(cause)}.`, { cause });
   }

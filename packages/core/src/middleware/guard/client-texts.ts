@@ -44,7 +44,7 @@ export function jsonClientText(value: JsonValue, take: (checked: JsonValue) => v
       const newTexts = checked?.content.flatMap((block) =>
         block.type === 'text' ? [block.text] : [],
       );
-      // The place of a text in the list says where it belongs in the value.
+      // The position of a text in the list says where it belongs in the value.
       if (newTexts?.length !== texts.length) throw unfitClientText();
       take(mapStrings(value, () => newTexts.shift()!));
     },

@@ -89,7 +89,7 @@ export function tagsOnly(text: string): string {
   return withReadTags(text.match(tag)?.join('') ?? '');
 }
 
-/** A text without its disguises, with the place of each character in the original text. */
+/** A text without its disguises, with the position of each character in the original text. */
 export interface Undisguised extends RewrittenText {
   /** The same text with the letters as they were written, as long as `text`. */
   readonly written: string;

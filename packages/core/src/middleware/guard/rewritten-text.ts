@@ -1,4 +1,4 @@
-/** A changed text, with the place of each character in the original text. */
+/** A changed text, with the position of each character in the original text. */
 export interface RewrittenText {
   readonly text: string;
   /** Returns the index in the original text at which the character begins. */
@@ -7,7 +7,7 @@ export interface RewrittenText {
   readonly end: (index: number) => number;
 }
 
-/** A part that changed, with its place in the original text and in the new text. */
+/** A part that changed, with its position in the original text and in the new text. */
 interface Change {
   readonly start: number;
   readonly end: number;
@@ -36,13 +36,13 @@ export function rewriteText(
     growth = newEnd - from;
   }
   const text = pieces.join('') + raw.slice(from);
-  const place = (index: number): Pick<Change, 'start' | 'end'> => {
+  const rangeAt = (index: number): Pick<Change, 'start' | 'end'> => {
     const change = lastChange(changes, index);
     if (change && index < change.newEnd) return change;
     const start = change ? change.end + index - change.newEnd : index;
     return { start, end: start + 1 };
   };
-  return { text, start: (index) => place(index).start, end: (index) => place(index).end };
+  return { text, start: (index) => rangeAt(index).start, end: (index) => rangeAt(index).end };
 }
 
 /** Returns the last change that begins at or before an index of the new text. */

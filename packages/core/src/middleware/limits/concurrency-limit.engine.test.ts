@@ -39,7 +39,7 @@ function gate(): { readonly wait: Promise<void>; open(): void } {
 }
 
 /**
- * Creates an agent that occupies the only place of a semaphore until `open` is called, and another
+ * Creates an agent that occupies the only slot of a semaphore until `open` is called, and another
  * agent that shares the semaphore.
  */
 async function busy(
@@ -65,7 +65,7 @@ test('agents that share a semaphore run one after the other', async () => {
   expect(semaphore.free).toBe(1);
 });
 
-test('the wait for a place does not count toward the timeout of the call', async () => {
+test('the wait for a slot does not count toward the timeout of the call', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const { semaphore, open, agent } = await busy({ limits: { timeoutMs: 1000 } });
   const waiting = agent.call('Me too');
@@ -76,7 +76,7 @@ test('the wait for a place does not count toward the timeout of the call', async
   expect(await waiting).toMatchObject({ reason: 'stop', text: 'Mine' });
 });
 
-test('an abort ends the wait for a place, nothing is stored, and the next call works', async () => {
+test('an abort ends the wait for a slot, nothing is stored, and the next call works', async () => {
   const { semaphore, open, running, model, agent } = await busy();
   const controller = new AbortController();
   const waiting = agent.call('Me too', { signal: controller.signal });
@@ -90,7 +90,7 @@ test('an abort ends the wait for a place, nothing is stored, and the next call w
   expect(semaphore.free).toBe(1);
 });
 
-test('canceling a stream ends its wait for a place', async () => {
+test('canceling a stream ends its wait for a slot', async () => {
   const { semaphore, agent } = await busy();
   const stream = agent.stream('Me too');
   const events: AgentEvent[] = [];
@@ -105,7 +105,7 @@ test('canceling a stream ends its wait for a place', async () => {
   expect(orderFaults(events)).toEqual([]);
 });
 
-test('an interrupt ends the wait for a place, keeps the input, and makes no model request', async () => {
+test('an interrupt ends the wait for a slot, keeps the input, and makes no model request', async () => {
   const { semaphore, model, agent } = await busy();
   const waiting = agent.call('Me too');
   await until(() => semaphore.waiting === 1);
@@ -168,7 +168,7 @@ test.each<[string, ScriptedReply, (agent: ReActAgent) => Promise<unknown>]>([
         .finally(remove);
     },
   ],
-])('%s frees the place in the semaphore', async (_what, reply, leave) => {
+])('%s frees the slot in the semaphore', async (_what, reply, leave) => {
   const semaphore = new Semaphore(1);
   const { agent } = agentOf(semaphore, [reply, 'Fine', 'Fine']);
   await leave(agent);
@@ -176,13 +176,13 @@ test.each<[string, ScriptedReply, (agent: ReActAgent) => Promise<unknown>]>([
   expect(await agent.call('Again')).toMatchObject({ reason: 'stop' });
 });
 
-test('a stream that nobody reads occupies no place', () => {
+test('a stream that nobody reads occupies no slot', () => {
   const semaphore = new Semaphore(1);
   agentOf(semaphore, []).agent.stream('Hi');
   expect(semaphore.free).toBe(1);
 });
 
-test('a call that waits in the queue of its own agent occupies no place', async () => {
+test('a call that waits in the queue of its own agent occupies no slot', async () => {
   const semaphore = new Semaphore(2);
   const { wait, open } = gate();
   const { agent, model } = agentOf(semaphore, [[{ wait }, { text: 'One' }], 'Two'], {
@@ -202,7 +202,7 @@ test('concurrencyLimit() rejects a value that is not a semaphore', () => {
 });
 
 test.for(seeds({ quick: 5, full: 50 }))(
-  'concurrencyLimit() never runs more agents than there are places, however calls end: seed %i',
+  'concurrencyLimit() never runs more agents than there are slots, however calls end: seed %i',
   async (seed) => {
     const random = randomOf(seed);
     const pause = async (): Promise<void> => {
@@ -223,7 +223,7 @@ test.for(seeds({ quick: 5, full: 50 }))(
       await pause();
       // With a real clock, calls on a busy machine wait for timers, and do not overlap.
       const { agent, model } = agentOf(semaphore, [reply], { now: () => 0 });
-      // After its end, a run makes no further requests, and its place is free.
+      // After its end, a run makes no further requests, and its slot is free.
       agent.addHook({ on: { 'run-end': () => void (asked.now -= model.requests.length) } });
       const controller = new AbortController();
       const events: AgentEvent[] = [];

@@ -10,12 +10,12 @@ export interface SemaphoreOptions {
   readonly queue?: number;
 }
 
-/** Function that frees a place in a `Semaphore`. Further calls do nothing. */
+/** Function that frees a slot in a `Semaphore`. Further calls do nothing. */
 export type Release = () => void;
 
 /**
  * Lets a fixed number of agent calls run at the same time, with `concurrencyLimit()`. Callers get a
- * place in the order of their requests.
+ * slot in the order of their requests.
  *
  * @example
  * const shared = new Semaphore(10); // for several agents
@@ -24,7 +24,7 @@ export type Release = () => void;
 export class Semaphore {
   readonly size: number;
   readonly #queue: number;
-  /** Waiting callers, in the order of their requests. Each function gives its caller a place. */
+  /** Waiting callers, in the order of their requests. Each function gives its caller a slot. */
   readonly #waiting: Set<() => void> = new Set();
   #taken = 0;
 
@@ -44,7 +44,7 @@ export class Semaphore {
   }
 
   /**
-   * Waits until a place is free and takes it. Rejects at once with `OVERLOADED` if the queue is
+   * Waits until a slot is free and takes it. Rejects at once with `OVERLOADED` if the queue is
    * full. Rejects with the signal's reason when the signal aborts.
    */
   acquire(signal?: AbortSignal): Promise<Release> {
@@ -55,7 +55,7 @@ export class Semaphore {
         return resolve(this.#release());
       }
       if (this.waiting >= this.#queue) {
-        const message = `All ${this.size} places are taken, and ${this.waiting} calls wait.`;
+        const message = `All ${this.size} slots are taken, and ${this.waiting} calls wait.`;
         throw new AgentError('OVERLOADED', message, { retryable: true });
       }
       const leave = (): void => {
@@ -76,7 +76,7 @@ export class Semaphore {
   }
 
   /**
-   * Returns the function that frees a place. A freed place goes directly to the caller that has
+   * Returns the function that frees a slot. A freed slot goes directly to the caller that has
    * waited longest, so that no later caller gets it first.
    */
   #release(): Release {
@@ -92,15 +92,15 @@ export class Semaphore {
 }
 
 /**
- * Limits how many agent calls run at the same time. An agent call waits for a place of the
- * semaphore and keeps the place until it ends. Agents with the same semaphore share its places. The
+ * Limits how many agent calls run at the same time. An agent call waits for a slot of the
+ * semaphore and keeps the slot until it ends. Agents with the same semaphore share its slots. The
  * wait does not count toward `limits.timeoutMs` (Arc Reactor: `maxConcurrentRequests`). An abort or
  * interrupt during the wait ends the agent call without a model request. If the queue is full, the
  * agent call fails with `OVERLOADED`.
  *
- * An agent call keeps its place while its reader does not read. An agent that runs as an
- * `agentTool` uses the place of the agent that called it. If your own tool calls an agent, give
- * that agent another semaphore: the calling agent keeps its place meanwhile. Throws `CONFIGURATION`
+ * An agent call keeps its slot while its reader does not read. An agent that runs as an
+ * `agentTool` uses the slot of the agent that called it. If your own tool calls an agent, give
+ * that agent another semaphore: the calling agent keeps its slot meanwhile. Throws `CONFIGURATION`
  * if `semaphore` is not a semaphore.
  */
 export function concurrencyLimit(semaphore: Semaphore): Middleware {
@@ -111,7 +111,7 @@ export function concurrencyLimit(semaphore: Semaphore): Middleware {
       const inside = runsWithPlace(semaphore);
       const above = (context.toolContext.get(parentRuns) ?? []) as readonly string[];
       if (above.some((runId) => inside.has(runId))) return next(input);
-      const release = await placeIn(semaphore, context, steps);
+      const release = await slotIn(semaphore, context, steps);
       inside.add(context.runId);
       try {
         // After an abort during the wait, nothing of the agent call is stored.
@@ -125,19 +125,19 @@ export function concurrencyLimit(semaphore: Semaphore): Middleware {
   };
 }
 
-/** Ids of the runs that have a place, by semaphore. */
-const places: WeakMap<Semaphore, Set<string>> = new WeakMap();
+/** Ids of the runs that have a slot, by semaphore. */
+const slots: WeakMap<Semaphore, Set<string>> = new WeakMap();
 
 function runsWithPlace(semaphore: Semaphore): Set<string> {
-  const runIds = places.get(semaphore) ?? new Set();
-  places.set(semaphore, runIds);
+  const runIds = slots.get(semaphore) ?? new Set();
+  slots.set(semaphore, runIds);
   return runIds;
 }
 
 /**
- * Waits for a place. Returns `undefined` if an abort, an interrupt or a full queue ends the wait.
+ * Waits for a slot. Returns `undefined` if an abort, an interrupt or a full queue ends the wait.
  */
-async function placeIn(
+async function slotIn(
   semaphore: Semaphore,
   context: RunContext,
   steps: Steps,

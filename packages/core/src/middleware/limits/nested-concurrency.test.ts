@@ -36,14 +36,14 @@ const childTool = (use: Use, tools: () => Tool[] = () => [], replies: ScriptedRe
 const parentOf = (use: Use, child: Tool, children = 1): ReActAgent =>
   made('parent', [ask(children), 'Parent.'], use, [child]);
 
-test('a child uses the place of its parent, also beside another child', async () => {
+test('a child uses the slot of its parent, also beside another child', async () => {
   const semaphore = new Semaphore(1);
   const use = [concurrencyLimit(semaphore)];
   expect((await parentOf(use, childTool(use), 3).call('Go.')).text).toBe('Parent.');
   expect(semaphore.free).toBe(1);
 });
 
-test('a child of a child uses the place too, even if the agent between them has no limit', async () => {
+test('a child of a child uses the slot too, even if the agent between them has no limit', async () => {
   const semaphore = new Semaphore(1);
   const use = [concurrencyLimit(semaphore)];
   const middle = childTool([], () => [childTool(use)], [ask()]);
@@ -103,7 +103,7 @@ test('unrelated runs still wait, also while a child runs', async () => {
   expect(semaphore.free).toBe(1);
 });
 
-test('a child that suspends gives no place back', async () => {
+test('a child that suspends gives no slot back', async () => {
   const semaphore = new Semaphore(2);
   const use = [concurrencyLimit(semaphore)];
   const free: number[] = [];

@@ -7,7 +7,7 @@ const turns = async (count = 5): Promise<void> => {
   for (let turn = 0; turn < count; turn += 1) await Promise.resolve();
 };
 
-test('a semaphore grants its places first, and then serves waiting calls in order of arrival', async () => {
+test('a semaphore grants its slots first, and then serves waiting calls in order of arrival', async () => {
   const semaphore = new Semaphore(2);
   const order: string[] = [];
   const take = (name: string): Promise<Release> =>

@@ -74,7 +74,7 @@ export interface ToolMetric extends RunLabels {
   readonly name: string;
   readonly toolUseId: string;
   /**
-   * Time of the tool's execution in milliseconds, without the wait for a free place or an approval.
+   * Time of the tool's execution in milliseconds, without the wait for a free slot or an approval.
    * 0 if no tool ran, because the tool is unknown or the arguments are invalid.
    */
   readonly durationMs: number;

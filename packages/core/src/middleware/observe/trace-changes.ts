@@ -8,7 +8,7 @@ import { withStream } from '../../model/wrap-model.ts';
 
 /** A change that a middleware made to a run. */
 export interface EventChange {
-  /** Name of the middleware, or its place in the list if it has none. */
+  /** Name of the middleware, or its position in the list if it has none. */
   readonly middleware: string;
   /** Where it made the change: a type of event, or a wrapper such as `wrapRequest`. */
   readonly at: string;

@@ -102,7 +102,7 @@ export class ResponsesDecoder implements ReplyDecoder {
   }
 
   #decodeEvent(event: WireEvent): void {
-    const { item, output_index: place, annotation } = event;
+    const { item, output_index: outputIndex, annotation } = event;
     switch (event.type) {
       case 'response.created':
         if (this.finished || this.#items.all.length) this.#restart();
@@ -111,10 +111,10 @@ export class ResponsesDecoder implements ReplyDecoder {
       case 'response.queued':
         return this.#about(event.response);
       case 'response.output_item.added':
-        if (item) this.#items.announced(item, place).open(item);
+        if (item) this.#items.announced(item, outputIndex).open(item);
         return;
       case 'response.output_item.done':
-        if (item) this.#close(this.#items.finished(item, place), item);
+        if (item) this.#close(this.#items.finished(item, outputIndex), item);
         return;
       case 'response.output_text.annotation.added':
         if (!annotation) return;
@@ -163,8 +163,11 @@ export class ResponsesDecoder implements ReplyDecoder {
   }
 
   /** Returns the item to which an event adds. `undefined` if the item is finished. */
-  #item(type: string, { item_id: id, output_index: place }: WireEvent): StreamedItem | undefined {
-    const open = this.#items.mentioned(type, id, place);
+  #item(
+    type: string,
+    { item_id: id, output_index: outputIndex }: WireEvent,
+  ): StreamedItem | undefined {
+    const open = this.#items.mentioned(type, id, outputIndex);
     return open.closed ? undefined : open;
   }
 

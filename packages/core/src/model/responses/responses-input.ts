@@ -22,7 +22,7 @@ export interface InputFormat {
 }
 
 /** Item to send, with its position in the reply that it comes from. */
-interface PlacedItem {
+interface IndexedItem {
   readonly index: number;
   readonly item: WireObject;
 }
@@ -81,24 +81,24 @@ function fromAssistant(
   content: readonly ContentBlock[],
   format: InputFormat,
 ): readonly WireObject[] {
-  const placedItems: PlacedItem[] = [];
+  const indexedItems: IndexedItem[] = [];
   for (const block of content) {
     const { index = Infinity } = keptItem(block);
-    const before = placedItems.at(-1);
+    const before = indexedItems.at(-1);
     const item = toItem(block, content, format);
     if (!item) continue;
     // The texts of one message item stay one message.
     const joins = block.type === 'text' && before?.index === index && before.item['role'];
     if (joins && index < Infinity) {
       const text = `${before.item['content'] as string}${block.text}`;
-      placedItems[placedItems.length - 1] = { index, item: { ...before.item, content: text } };
-    } else placedItems.push({ index, item });
+      indexedItems[indexedItems.length - 1] = { index, item: { ...before.item, content: text } };
+    } else indexedItems.push({ index, item });
   }
-  placedItems.sort((a, b) => (a.index === b.index ? 0 : a.index - b.index));
+  indexedItems.sort((a, b) => (a.index === b.index ? 0 : a.index - b.index));
   // A server refuses reasoning without the item that followed it, such as after an incomplete reply.
-  const isComplete = ({ item }: PlacedItem, place: number): boolean =>
-    item['type'] !== 'reasoning' || Number.isFinite(placedItems[place + 1]?.index);
-  return placedItems.filter(isComplete).map(({ item }) => item);
+  const isComplete = ({ item }: IndexedItem, position: number): boolean =>
+    item['type'] !== 'reasoning' || Number.isFinite(indexedItems[position + 1]?.index);
+  return indexedItems.filter(isComplete).map(({ item }) => item);
 }
 
 function toItem(

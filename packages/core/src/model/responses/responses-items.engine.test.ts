@@ -147,27 +147,27 @@ test('a text that comes only in the list at the end is read', () => {
   expect(textOf(added(message('other'), 0), done(message('other'), 0), whole)).toBe('Hello');
 });
 
-const inTurn = (place?: number): readonly Fields[] => [
-  added(message('msg_1'), place),
-  textDelta('He', 'msg_1', place),
-  textDelta('llo', 'msg_1', place),
-  done(message('msg_1', 'Hello'), place),
+const inTurn = (outputIndex?: number): readonly Fields[] => [
+  added(message('msg_1'), outputIndex),
+  textDelta('He', 'msg_1', outputIndex),
+  textDelta('llo', 'msg_1', outputIndex),
+  done(message('msg_1', 'Hello'), outputIndex),
   ...[1, 2, 3].flatMap((number) => [
-    added(call(number), place),
-    argumentsDelta(`{"a":${number}}`, `fc_${number}`, place),
-    done(call(number, { arguments: `{"a":${number}}` }), place),
+    added(call(number), outputIndex),
+    argumentsDelta(`{"a":${number}}`, `fc_${number}`, outputIndex),
+    done(call(number, { arguments: `{"a":${number}}` }), outputIndex),
   ]),
 ];
 
-const inParallel = (place?: number): readonly Fields[] => [
-  added(message('msg_1'), place),
-  ...[1, 2, 3].map((number) => added(call(number), place)),
-  textDelta('He', 'msg_1', place),
-  ...[1, 2, 3].map((number) => argumentsDelta('{"a":', `fc_${number}`, place)),
-  textDelta('llo', 'msg_1', place),
-  ...[3, 2, 1].map((number) => argumentsDelta(`${number}}`, `fc_${number}`, place)),
-  ...[2, 1, 3].map((number) => done(call(number, { arguments: `{"a":${number}}` }), place)),
-  done(message('msg_1', 'Hello'), place),
+const inParallel = (outputIndex?: number): readonly Fields[] => [
+  added(message('msg_1'), outputIndex),
+  ...[1, 2, 3].map((number) => added(call(number), outputIndex)),
+  textDelta('He', 'msg_1', outputIndex),
+  ...[1, 2, 3].map((number) => argumentsDelta('{"a":', `fc_${number}`, outputIndex)),
+  textDelta('llo', 'msg_1', outputIndex),
+  ...[3, 2, 1].map((number) => argumentsDelta(`${number}}`, `fc_${number}`, outputIndex)),
+  ...[2, 1, 3].map((number) => done(call(number, { arguments: `{"a":${number}}` }), outputIndex)),
+  done(message('msg_1', 'Hello'), outputIndex),
 ];
 
 const without =
@@ -266,10 +266,10 @@ test('items of different types with the same id are read', () => {
   const calls = [1, 2].map((number) => call(number, { id, arguments: `{"a":${number}}` }));
   expect(
     callsOf(
-      ...calls.map((item, place) => added({ ...item, arguments: '' }, place)),
+      ...calls.map((item, outputIndex) => added({ ...item, arguments: '' }, outputIndex)),
       argumentsDelta('{"a":2}', id, 1),
       argumentsDelta('{"a":1}', id, 0),
-      ...calls.map((item, place) => done(item, place)),
+      ...calls.map((item, outputIndex) => done(item, outputIndex)),
       completed(),
     ),
   ).toEqual([

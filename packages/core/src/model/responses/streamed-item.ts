@@ -18,7 +18,7 @@ interface StreamedPart {
 }
 
 /** What an item is, and where it belongs. */
-interface ItemPlace {
+interface ItemFields {
   /** Position in the reply. */
   readonly index: number;
   /** Host of the server. */
@@ -53,7 +53,7 @@ export class StreamedItem {
   callId: string | undefined;
   #name: string | undefined;
 
-  constructor({ index, origin, type, call }: ItemPlace, emit: Emit) {
+  constructor({ index, origin, type, call }: ItemFields, emit: Emit) {
     this.#index = index;
     this.#origin = origin;
     this.type = type;

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../message/json.ts';
 import type { ModelDelta } from '../chat-model.ts';
 
 /** Position of an item. Some servers leave it out, and others send 0 for all items. */
-type Place = number | null | undefined;
+type OutputIndex = number | null | undefined;
 
 /** Number of the newest items that an event may belong to, so that many items take linear time. */
 const maxNewest = 256;
@@ -21,7 +21,7 @@ export class StreamedItems {
   readonly #byCall: Map<string, StreamedItem> = new Map();
   /** Items by type and id. `undefined` if several items have the same id. */
   readonly #byId: Map<string, StreamedItem | undefined> = new Map();
-  readonly #byPlace: Map<number, StreamedItem[]> = new Map();
+  readonly #byOutputIndex: Map<number, StreamedItem[]> = new Map();
   readonly #indexes: Set<number> = new Set();
   #next = 0;
   #calls = 0;
@@ -32,34 +32,36 @@ export class StreamedItems {
   }
 
   /** Returns the item that an event announces. It is a new one, unless the event repeats it. */
-  announced(item: WireItem, place: Place): StreamedItem {
+  announced(item: WireItem, outputIndex: OutputIndex): StreamedItem {
     const isSame = (open: StreamedItem): boolean =>
       !open.closed && open.fits(item) && !(item.id && open.id && open.id !== item.id);
     const namedItem = this.#named(item);
     // The next events of a repeated item may have only its new position.
-    if (namedItem && place != null) this.#putAt(place, namedItem);
-    const match = namedItem ?? (place == null ? undefined : this.#at(place, isSame));
-    return this.#noteIds(match ?? this.#create(item, place), item);
+    if (namedItem && outputIndex != null) this.#putAt(outputIndex, namedItem);
+    const match = namedItem ?? (outputIndex == null ? undefined : this.#at(outputIndex, isSame));
+    return this.#noteIds(match ?? this.#create(item, outputIndex), item);
   }
 
   /** Returns the item that an event reports as finished. */
-  finished(item: WireItem, place: Place): StreamedItem {
+  finished(item: WireItem, outputIndex: OutputIndex): StreamedItem {
     const match =
       this.#named(item) ??
-      this.#at(place, (open) => !open.closed && open.fits(item)) ??
-      this.#at(place, (open) => open.hasSameContent(item)) ??
-      (place == null ? undefined : this.#at(place, (open) => !open.closed && open.canBe(item)));
-    return this.#noteIds(match ?? this.#create(item, place), item);
+      this.#at(outputIndex, (open) => !open.closed && open.fits(item)) ??
+      this.#at(outputIndex, (open) => open.hasSameContent(item)) ??
+      (outputIndex == null
+        ? undefined
+        : this.#at(outputIndex, (open) => !open.closed && open.canBe(item)));
+    return this.#noteIds(match ?? this.#create(item, outputIndex), item);
   }
 
   /** Returns the item of an event that adds to it. Creates it if the server did not announce it. */
-  mentioned(type: string, id: string | null = null, place: Place): StreamedItem {
+  mentioned(type: string, id: string | null = null, outputIndex: OutputIndex): StreamedItem {
     const item = { type, id };
     const match =
       this.#named(item) ??
-      this.#at(place, (open) => !open.closed && open.fits(item)) ??
-      this.#at(place, (open) => open.fits(item));
-    return this.#noteIds(match ?? this.#create(item, place), item);
+      this.#at(outputIndex, (open) => !open.closed && open.fits(item)) ??
+      this.#at(outputIndex, (open) => open.fits(item));
+    return this.#noteIds(match ?? this.#create(item, outputIndex), item);
   }
 
   /** Returns the call whose output a separate item has. */
@@ -90,15 +92,15 @@ export class StreamedItems {
     return candidate?.fits(item) ? candidate : undefined;
   }
 
-  /** Returns the newest item that passes the test, at a place or in the whole reply. */
-  #at(place: Place, test: (open: StreamedItem) => boolean): StreamedItem | undefined {
-    const items = place == null ? this.all : (this.#byPlace.get(place) ?? []);
+  /** Returns the newest item that passes the test, at a position or in the whole reply. */
+  #at(outputIndex: OutputIndex, test: (open: StreamedItem) => boolean): StreamedItem | undefined {
+    const items = outputIndex == null ? this.all : (this.#byOutputIndex.get(outputIndex) ?? []);
     return items.slice(-maxNewest).findLast(test);
   }
 
-  #create(item: WireItem, place: Place): StreamedItem {
-    const isFree = place != null && !this.#indexes.has(place);
-    const index = isFree ? place : this.#next;
+  #create(item: WireItem, outputIndex: OutputIndex): StreamedItem {
+    const isFree = outputIndex != null && !this.#indexes.has(outputIndex);
+    const index = isFree ? outputIndex : this.#next;
     const call =
       item.type === 'function_call' ? new StreamedCall(this.#calls++, this.#emit) : undefined;
     const fields = { index, origin: this.#origin, type: item.type, call };
@@ -106,13 +108,13 @@ export class StreamedItems {
     this.all.push(open);
     this.#indexes.add(index);
     this.#next = Math.max(this.#next, index + 1);
-    this.#putAt(place ?? index, open);
+    this.#putAt(outputIndex ?? index, open);
     return open;
   }
 
-  #putAt(place: number, open: StreamedItem): void {
-    const others = this.#byPlace.get(place);
-    if (!others) this.#byPlace.set(place, [open]);
+  #putAt(outputIndex: number, open: StreamedItem): void {
+    const others = this.#byOutputIndex.get(outputIndex);
+    if (!others) this.#byOutputIndex.set(outputIndex, [open]);
     else if (others.at(-1) !== open) others.push(open);
   }
 

@@ -77,7 +77,7 @@ export class JsonReader {
     return this.#token?.replace(/[\ud800-\udbff]$/, '');
   }
 
-  /** Reads from a place of the text. Returns the place after what was read. */
+  /** Reads from a position of the text. Returns the position after what was read. */
   #read(text: string, at: number): number {
     if (this.#token !== undefined)
       return this.#isString ? this.#readString(text, at) : this.#readScalar(text, at);
@@ -178,7 +178,7 @@ export class JsonReader {
 
 const field = { configurable: true, enumerable: true, writable: true };
 
-/** Returns what a sticky pattern matches at a place of the text, or an empty text. */
+/** Returns what a sticky pattern matches at a position of the text, or an empty text. */
 function matched(pattern: RegExp, text: string, at: number): string {
   pattern.lastIndex = at;
   return pattern.exec(text)?.[0] ?? '';

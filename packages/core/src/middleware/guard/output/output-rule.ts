@@ -192,9 +192,9 @@ export function regexRule(
       for (const match of text.matchAll(pattern)) {
         // An empty match has no text to replace.
         if (action === 'mask' && !match[0]) continue;
-        const place = { start: match.index, end: match.index + match[0].length };
+        const range = { start: match.index, end: match.index + match[0].length };
         yield {
-          ...place,
+          ...range,
           ...(action === 'reject' ? { reject: 'OUTPUT_REJECTED' } : { replacement }),
         };
       }

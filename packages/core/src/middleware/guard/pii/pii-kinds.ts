@@ -33,7 +33,7 @@ export interface PiiFinder {
 }
 
 /**
- * Returns the finders by precedence. If two finders match at the same place, the match gets the
+ * Returns the finders by precedence. If two finders match at the same position, the match gets the
  * kind of the earlier finder.
  */
 export function piiFinders(): readonly PiiFinder[] {

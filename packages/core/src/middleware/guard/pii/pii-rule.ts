@@ -76,12 +76,12 @@ export function piiRuleOf(
   return { name: 'piiRule', find, withheldFrom };
 }
 
-/** A match with its place in the original text. */
+/** A match with its position in the original text. */
 interface Match {
   readonly kind: PiiKind;
   readonly start: number;
   end: number;
-  /** Returns the value up to a place in the original text, without disguises. */
+  /** Returns the value up to a position in the original text, without disguises. */
   readonly value: (end: number) => string;
 }
 
