@@ -30,13 +30,13 @@ export async function repairSession(
   if (turns.length) return repairTurns(store);
   const text = await store.head();
   const { head, error } = await store.parseHead(text, { isRepair: true });
-  const found = await store.readUnnamed(head, await store.readBatches(head));
-  const errors = [...(error ? [error] : []), ...found.unread.map((each) => each.error)];
+  const reading = await store.readUnnamed(head, await store.readBatches(head));
+  const errors = [...(error ? [error] : []), ...reading.unread.map((each) => each.error)];
   if (!errors.length) return errors;
-  const records = new SessionFold().load(flushesOf(found)).records();
+  const records = new SessionFold().load(flushesOf(reading)).records();
   await replaceLog(
     store,
-    { text, head, batches: found.batches },
+    { text, head, batches: reading.batches },
     { records, ownership: head?.ownership },
   );
   return errors;

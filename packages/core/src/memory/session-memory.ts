@@ -158,11 +158,11 @@ export class SessionMemory implements Memory {
   }
 
   restore(status: AgentStatus, tools: ToolSet, signal?: AbortSignal): Promise<void> {
-    const restored = this.run(() => this.#restore(status, tools)).finally(() => {
+    const restoring = this.run(() => this.#restore(status, tools)).finally(() => {
       if (this.#reader === signal) this.#reader = undefined;
     });
     this.#reader = signal;
-    return restored;
+    return restoring;
   }
 
   async #restore(status: AgentStatus, tools: ToolSet): Promise<void> {

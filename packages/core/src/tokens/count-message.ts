@@ -78,10 +78,10 @@ function cached<T extends object>(
  * the next request repeats the text.
  */
 function countContent(message: Msg, profile: TokenProfile): number {
-  const written = metadataOf(message).written && writtenText(message);
-  if (typeof written !== 'string') return countBlocks(message.content, profile);
+  const rawText = metadataOf(message).written && writtenText(message);
+  if (typeof rawText !== 'string') return countBlocks(message.content, profile);
   const others = message.content.filter(({ type }) => type !== 'text' && type !== 'tool_use');
-  return profile.countText(written) + countBlocks(others, profile);
+  return profile.countText(rawText) + countBlocks(others, profile);
 }
 
 function countBlocks(blocks: readonly ContentBlock[], profile: TokenProfile): number {

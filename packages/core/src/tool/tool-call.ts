@@ -71,10 +71,10 @@ export async function prepareCall(tools: ToolSet, toolUse: ToolUse): Promise<Pre
     return refuse(`The arguments of "${name}" do not fit its schema:\n${list}\nCorrect them.`);
   };
   if (input === null && raw) return misfit(['they are not valid JSON']);
-  const checked = await tool.input.validate(input);
-  if (checked.ok) return { ok: true, tool, toolUse, input: checked.value };
-  const again = await tool.input.validate(dropNulls(input, checked.paths ?? []));
-  return again.ok ? { ok: true, tool, toolUse, input: again.value } : misfit(checked.issues);
+  const validation = await tool.input.validate(input);
+  if (validation.ok) return { ok: true, tool, toolUse, input: validation.value };
+  const again = await tool.input.validate(dropNulls(input, validation.paths ?? []));
+  return again.ok ? { ok: true, tool, toolUse, input: again.value } : misfit(validation.issues);
 }
 
 /**
@@ -234,18 +234,18 @@ export function wrappedResult(toolUse: ToolUse, result: unknown): ToolResult {
 }
 
 /**
- * Returns the result that `read` makes from the JSON form of a value. Returns an error result if the
+ * Returns the result that `readForm` makes from the JSON form of a value. Returns an error result if the
  * value is an error or has no JSON form. `what`: name of the value in errors.
  */
 function inJsonForm(
   toolUse: ToolUse,
   value: unknown,
   what: string,
-  read: (form: JsonValue | undefined, what: string) => ToolResult,
+  readForm: (form: JsonValue | undefined, what: string) => ToolResult,
 ): ToolResult {
   try {
     if (isError(value)) throw value;
-    return read(jsonForm(value, what), what);
+    return readForm(jsonForm(value, what), what);
   } catch (error) {
     return errorResult(toolUse, errorText(error));
   }

@@ -45,14 +45,14 @@ export interface ToolQueue {
 export function toolQueue(concurrency: number = Infinity): ToolQueue {
   const waiting: (() => Promise<void>)[] = [];
   let items: ToolQueueItem[] = [];
-  let handled: readonly ToolQueueItem[] = [];
+  let handledItems: readonly ToolQueueItem[] = [];
   let running = 0;
   let wake: (() => void) | undefined;
   return {
     start(toolUse, run) {
-      let ended = false;
+      let hasEnded = false;
       const put = (item: ToolQueueItem): void => {
-        if (ended) return;
+        if (hasEnded) return;
         items.push(item);
         wake?.();
       };
@@ -68,22 +68,22 @@ export function toolQueue(concurrency: number = Infinity): ToolQueue {
       const begin = async (): Promise<void> => {
         running += 1;
         put({ type: 'outcome', toolUse, outcome: await run(sink) });
-        ended = true;
+        hasEnded = true;
       };
       if (running >= Math.max(1, concurrency)) waiting.push(begin);
       else void begin();
     },
     async next() {
-      for (const { type } of handled) {
+      for (const { type } of handledItems) {
         if (type !== 'outcome') continue;
         running -= 1;
         void waiting.shift()?.();
       }
       if (!running) return undefined;
       if (!items.length) await new Promise<void>((resolve) => (wake = resolve));
-      handled = items;
+      handledItems = items;
       items = [];
-      return handled;
+      return handledItems;
     },
   };
 }

@@ -179,11 +179,11 @@ export class BranchLog implements Log {
       ([id]) => !yours?.batchIds.has(id) && !theirs?.batchIds.has(id),
     );
     for (const branch of [yours, theirs]) this.#reportDamage(branch);
-    const choose = async (chosen?: Branch, other?: Branch) => {
-      if (!chosen) return undefined;
+    const choose = async (branch?: Branch, other?: Branch) => {
+      if (!branch) return undefined;
       const tips = [...(other ? [other.tip] : []), ...this.#overruledTips].slice(0, maxListed);
-      const echo = await this.#sign({ issuedAt: this.#options.now(), base: chosen.tip }, tips);
-      return { ...chosen, echo };
+      const echo = await this.#sign({ issuedAt: this.#options.now(), base: branch.tip }, tips);
+      return { ...branch, echo };
     };
     return { yours: await choose(yours, theirs), theirs: await choose(theirs, yours) };
   }

@@ -42,15 +42,15 @@ export class BranchReader {
   }
 
   /**
-   * Reads the branch of the stored head. `cached`: batches that are not read again. If the head is
+   * Reads the branch of the stored head. `cachedBatches`: batches that are not read again. If the head is
    * older than `staleMs`, missing batches count as damaged.
    */
-  async readHead(cached?: ReadonlyMap<string, Batch>): Promise<SeenHead> {
+  async readHead(cachedBatches?: ReadonlyMap<string, Batch>): Promise<SeenHead> {
     const text = await this.#store.head();
     const { head } = await this.#store.parseHead(text);
     if (!head) return { text };
     const { now, staleMs } = this.#options;
-    const branch = await this.readBranch(head, cached);
+    const branch = await this.readBranch(head, cachedBatches);
     const mayCome = branch.missing && now() - head.updatedAt <= staleMs;
     return { text, branch: { ...branch, missing: mayCome } };
   }

@@ -94,11 +94,11 @@ export class EchoMemory extends SessionMemory {
       waitMs = 3000,
       staleMs = 120_000,
     } = options;
-    const own = { ...options, withoutEcho, sleep, waitMs, staleMs };
+    const completeOptions = { ...options, withoutEcho, sleep, waitMs, staleMs };
     let log: BranchLog | undefined;
-    super(store, sessionId, { ...own, durability: 'turn' }, (logOptions) => {
+    super(store, sessionId, { ...completeOptions, durability: 'turn' }, (logOptions) => {
       if (!secrets) return undefined;
-      log = new BranchLog(store, sessionId, { ...own, ...logOptions, sleep, secrets });
+      log = new BranchLog(store, sessionId, { ...completeOptions, ...logOptions, sleep, secrets });
       return log;
     });
     this.#log = log;

@@ -66,11 +66,11 @@ export class EchoSigner {
       (typeof text === 'string' && text.length <= maxLength && shape.exec(text)) || [];
     if (payload === undefined || mac === undefined) throw refused();
     const signature = Uint8Array.from(fromBase64Url(mac), (byte) => byte.charCodeAt(0));
-    const signed = this.#signed(payload);
+    const signedBytes = this.#signed(payload);
     let isSigned = false;
     for (const secret of this.#secrets) {
       const key = await keyOf(secret);
-      if (await crypto.subtle.verify('HMAC', key, signature, signed)) isSigned = true;
+      if (await crypto.subtle.verify('HMAC', key, signature, signedBytes)) isSigned = true;
     }
     if (!isSigned) throw refused();
     const { v, ...echo } = JSON.parse(fromBase64Url(payload)) as Echo & { readonly v: unknown };

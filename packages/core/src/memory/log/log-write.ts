@@ -43,10 +43,10 @@ export function makeWrite(
     replaces,
     ownership: next.ownership,
   };
-  const sealed = store.seal(makeRef(next.version, writing.generateId()), batch);
-  const { ref } = sealed;
+  const sealedBatch = store.seal(makeRef(next.version, writing.generateId()), batch);
+  const { ref } = sealedBatch;
   const head: Head = { ...next, hash: ref, refs: addToLevels(refs, index, ref) };
-  return { ...sealed, batch, head, headText: seal(head, store.keys.head).text };
+  return { ...sealedBatch, batch, head, headText: seal(head, store.keys.head).text };
 }
 
 /** A log in a store, as a program has read it. */

@@ -164,15 +164,15 @@ export class SessionFold implements SessionView {
   }
 
   #remove(ids: ReadonlySet<string>): void {
-    const removed = this.#appended.filter(({ id }) => ids.has(id));
+    const removedMessages = this.#appended.filter(({ id }) => ids.has(id));
     this.#setMessages(this.#appended.filter(({ id }) => !ids.has(id)));
     if (this.summary && (ids.has(this.summary.first) || ids.has(this.summary.last)))
       this.summary = undefined;
     const remainingIds = new Set(this.#appended.flatMap(toolUsesOf).map(({ id }) => id));
     // The result was removed, but the tool has run.
-    for (const { toolUseId } of removed.flatMap(toolResultsOf))
+    for (const { toolUseId } of removedMessages.flatMap(toolResultsOf))
       if (remainingIds.has(toolUseId)) this.calls.set(toolUseId, { started: true });
-    for (const { id } of removed.flatMap(toolUsesOf)) this.calls.delete(id);
+    for (const { id } of removedMessages.flatMap(toolUsesOf)) this.calls.delete(id);
   }
 
   #setMessages(messages: Msg[]): void {

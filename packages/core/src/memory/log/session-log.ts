@@ -136,29 +136,29 @@ export class SessionLog {
    * `SESSION_MOVED` if the session belongs to another place.
    */
   async load(): Promise<Flushes> {
-    const found = await this.#reads.take(() => this.#read());
-    const { text, head, knownBatches, batches, wantsSnapshot } = found;
+    const reading = await this.#reads.take(() => this.#read());
+    const { text, head, knownBatches, batches, wantsSnapshot } = reading;
     this.#wantsSnapshot = wantsSnapshot;
     const { isSafe } = this.#store;
-    const replaced = replacedBy(batches);
+    const replacedRefs = replacedBy(batches);
     const snapshot = newestSnapshot(batches);
-    const lost = [...knownBatches.keys()].filter(
-      (ref) => !batches.has(ref) && !replaced.has(ref) && !(isSafe && ref < snapshot),
+    const lostRefs = [...knownBatches.keys()].filter(
+      (ref) => !batches.has(ref) && !replacedRefs.has(ref) && !(isSafe && ref < snapshot),
     );
-    await this.#settle(text, (ref) => batches.has(ref) || replaced.has(ref));
-    for (const ref of lost) batches.set(ref, knownBatches.get(ref)!);
+    await this.#settle(text, (ref) => batches.has(ref) || replacedRefs.has(ref));
+    for (const ref of lostRefs) batches.set(ref, knownBatches.get(ref)!);
 
     // With `compareAndSet`, no other writer can have hidden these batches, so the store may not have
     // them. The next flush writes their records again instead of their names.
-    const isNew = isSafe && lost.length > 0 && !this.#hasLost;
-    if (isSafe) this.#hasLost = lost.length > 0;
+    const isNew = isSafe && lostRefs.length > 0 && !this.#hasLost;
+    if (isSafe) this.#hasLost = lostRefs.length > 0;
     if (this.#hasLost) this.#wantsSnapshot = true;
-    this.#head = head && rejoin(head, isSafe ? [] : lost, this.version);
+    this.#head = head && rejoin(head, isSafe ? [] : lostRefs, this.version);
     this.#seen = text;
     this.#batches = batches;
     if (isNew) this.#report(this.#store.lostWrite());
     checkNotMoved(this.#head);
-    return [...flushesOf(found), [...this.#pending]];
+    return [...flushesOf(reading), [...this.#pending]];
   }
 
   /**
@@ -168,10 +168,10 @@ export class SessionLog {
    * batch.
    */
   async #settle(text: string | undefined, isStored: (ref: string) => boolean): Promise<void> {
-    const stored = this.#unsure.findLast(({ ref }) => isStored(ref));
-    const over = this.#unsure.filter(({ expected }) => stored || expected !== text);
+    const storedWrite = this.#unsure.findLast(({ ref }) => isStored(ref));
+    const over = this.#unsure.filter(({ expected }) => storedWrite || expected !== text);
     this.#unsure = this.#unsure.filter((write) => !over.includes(write));
-    this.#pending.splice(0, stored?.records ?? 0);
+    this.#pending.splice(0, storedWrite?.records ?? 0);
     const overruledRefs = over.map(({ ref }) => ref).filter((ref) => !isStored(ref));
     if (this.#store.isSafe) await this.#store.deleteBatches(overruledRefs);
   }
@@ -314,14 +314,14 @@ export class SessionLog {
   async #write(context: FlushContext): Promise<boolean> {
     const count = this.#pending.length;
     const fold = context.fold();
-    const compacted = this.#wantsSnapshot && fold?.isWhole ? fold.records() : undefined;
-    const replaces = compacted && [...this.#batches.keys()];
+    const snapshot = this.#wantsSnapshot && fold?.isWhole ? fold.records() : undefined;
+    const replaces = snapshot && [...this.#batches.keys()];
     const { batch, ref, entries, head, headText } = makeWrite(this.#store, this.#head, {
       ...this.#options,
       writer: this.#writer,
       title: fold?.title,
       ownership: this.#claimedOwnership,
-      records: compacted ?? [...this.#pending],
+      records: snapshot ?? [...this.#pending],
       replaces,
     });
     const expected = this.#seen;

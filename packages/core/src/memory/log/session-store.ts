@@ -98,10 +98,10 @@ export class SessionStore {
     const unread: UnreadBatch[] = [];
     for (let refsToRead = head?.refs.flat() ?? []; refsToRead.length > 0;) {
       const knownByRef = new Map(refsToRead.map((ref) => [ref, knownBatches.get(ref)]));
-      const found = await this.readValues(refsToRead.filter((ref) => !knownByRef.get(ref)));
+      const valuesByRef = await this.readValues(refsToRead.filter((ref) => !knownByRef.get(ref)));
       const indexRefs: string[] = [];
       for (const ref of refsToRead) {
-        const values = found.get(ref);
+        const values = valuesByRef.get(ref);
         const batch = knownByRef.get(ref) ?? this.#parse(ref, values);
         if ('error' in batch) unread.push(batch);
         else {
@@ -123,13 +123,13 @@ export class SessionStore {
   }
 
   /**
-   * If a batch of the log `found` can't be read, also reads the batches that it may name. The store's
+   * If a batch of `reading` can't be read, also reads the batches that it may name. The store's
    * key list has them.
    */
-  async readUnnamed(head: Head | undefined, found: ReadBatches): Promise<ReadBatches> {
-    const { unread } = found;
-    if (unread.length === 0) return found;
-    const batches = new Map(found.batches);
+  async readUnnamed(head: Head | undefined, reading: ReadBatches): Promise<ReadBatches> {
+    const { unread } = reading;
+    if (unread.length === 0) return reading;
+    const batches = new Map(reading.batches);
     const more = await this.#findBatches([head?.hash ?? ''], batches, unread);
     return { batches, unread: [...unread, ...more] };
   }
@@ -150,14 +150,14 @@ export class SessionStore {
     const refs = (await this.#listedRefs()).filter(
       (ref) => !versions.has(versionOf(ref)) && ref > snapshot,
     );
-    const found = await this.readValues(refs);
+    const valuesByRef = await this.readValues(refs);
     const names = new Set([...tips, ...[...batches.values()].map(({ prev }) => prev)]);
     const damages: UnreadBatch[] = [];
     // The newest batch comes first, because each batch contains the name of the previous batch.
     for (const ref of refs.toReversed()) {
       const isOnly = refs.filter((other) => versionOf(other) === versionOf(ref)).length === 1;
       if (!isOnly && !names.has(ref)) continue;
-      const batch = this.#parse(ref, found.get(ref));
+      const batch = this.#parse(ref, valuesByRef.get(ref));
       if ('error' in batch) damages.push(batch);
       else {
         batches.set(ref, batch);
@@ -275,10 +275,10 @@ export class SessionStore {
     if (tips.length > 1 && !guesses) return undefined;
     const batches = new Map<string, Batch>();
     const unread = await this.#findBatches(tips, batches, []);
-    const found = new Set([...batches.keys(), ...unread.map(({ ref }) => ref)]);
+    const listedRefs = new Set([...batches.keys(), ...unread.map(({ ref }) => ref)]);
     for (const { prev, replaces } of batches.values()) {
       // A snapshot replaces all earlier batches. The hash of a turn is no name.
-      if (!replaces && prev.includes('=')) found.add(prev);
+      if (!replaces && prev.includes('=')) listedRefs.add(prev);
     }
     return {
       v: formatVersion,
@@ -287,7 +287,7 @@ export class SessionStore {
       // The same batches always give the same id of the log.
       chain: last,
       hash: last,
-      refs: [[...found].toSorted()],
+      refs: [[...listedRefs].toSorted()],
       createdAt: 0,
       updatedAt: 0,
       ownership: batches.get(last)?.ownership,

@@ -56,10 +56,12 @@ export class SessionValues {
    * that were given to the log and are not stored yet. Drops updates that fail, and throws the
    * first failure.
    */
-  load(logged: JsonValue | undefined, pending: ReadonlySet<unknown>): void {
+  load(loggedValues: JsonValue | undefined, pending: ReadonlySet<unknown>): void {
     this.#takeAssignments();
     this.#updates = this.#updates.filter(({ note }) => !note || pending.has(note));
-    this.#repeatOn(isObjectOrArray(logged) ? structuredClone({ ...logged } as Values) : {});
+    this.#repeatOn(
+      isObjectOrArray(loggedValues) ? structuredClone({ ...loggedValues } as Values) : {},
+    );
   }
 
   /** Replaces the log's values with other values, and repeats the updates on them. */

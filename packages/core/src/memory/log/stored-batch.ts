@@ -117,10 +117,10 @@ export function flushesOf({ batches, unread }: ReadBatches): Flushes {
  */
 export function inOrder(
   batches: ReadonlyMap<string, Batch>,
-  lost: readonly string[] = [],
+  lostRefs: readonly string[] = [],
 ): readonly string[] {
   const replaced = replacedBy(batches);
-  return [...batches.keys(), ...lost].filter((ref) => !replaced.has(ref)).toSorted();
+  return [...batches.keys(), ...lostRefs].filter((ref) => !replaced.has(ref)).toSorted();
 }
 
 /** Returns the refs of all batches that snapshots replaced. */

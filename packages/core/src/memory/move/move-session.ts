@@ -70,18 +70,18 @@ async function atRest(
   sessionId: string,
   { from, running = 'refuse', signal, sleep = waitFor }: MoveOptions,
 ): Promise<OwnedCopy> {
-  for (let waited = 0; ; waited += lookEveryMs) {
+  for (let waitedMs = 0; ; waitedMs += lookEveryMs) {
     const copy = await from.read(sessionId);
     if (!copy?.ownership)
       throw new AgentError('NOT_FOUND', `There is no session "${sessionId}" to move.`);
     const isGone = copy.ownership.owner !== from.name;
-    const isCutOff = running === 'stop' && waited >= longestStopMs;
+    const isCutOff = running === 'stop' && waitedMs >= longestStopMs;
     if (!copy.isRunning || isGone || isCutOff) return copy as OwnedCopy;
     if (running === 'refuse')
       throw new AgentError('AGENT_BUSY', 'The session is running; wait for its end or stop it.', {
         retryable: true,
       });
-    if (waited === 0 && running === 'stop') await from.stop?.(sessionId);
+    if (waitedMs === 0 && running === 'stop') await from.stop?.(sessionId);
     signal?.throwIfAborted();
     await sleep(lookEveryMs);
   }

@@ -49,10 +49,10 @@ export async function changeOwner(
   if (!store.isSafe) throw misconfigured('Only a store with compareAndSet can move sessions.');
   const text = await store.head();
   const { head } = await store.parseHead(text);
-  const found = await store.readBatches(head);
-  const { batches, unread } = found;
+  const reading = await store.readBatches(head);
+  const { batches, unread } = reading;
   if (unread[0]) throw unread[0].error;
-  const fold = new SessionFold().load(flushesOf(found));
+  const fold = new SessionFold().load(flushesOf(reading));
   const records = fold.records();
   const change = await choose({ view: fold, records, ownership: head?.ownership, tip: head?.hash });
   if (!change) return;

@@ -71,14 +71,14 @@ export function placeWith({ name, change, accept }: PlaceOptions): SessionPlace 
       return copy;
     },
     put: async (copy) =>
-      void (await change(copy.sessionId, async (stored) => {
+      void (await change(copy.sessionId, async (session) => {
         checkCopy(copy, name);
-        checkPut(copy, stored);
+        checkPut(copy, session);
         const { signature } = copy;
         const signed: LogRecord = { kind: 'state', state: { [signatureKey]: signature ?? null } };
         let records: readonly LogRecord[] = [...copy.records, signed];
-        if (accept) records = await accept(copy, stored);
-        const here = { owner: crypto.randomUUID(), epoch: (stored.ownership?.epoch ?? 0) + 1 };
+        if (accept) records = await accept(copy, session);
+        const here = { owner: crypto.randomUUID(), epoch: (session.ownership?.epoch ?? 0) + 1 };
         return { records, ownership: copy.ownership ?? here };
       })),
     setOwner: async (sessionId, next) =>
@@ -141,11 +141,11 @@ function isRunning({ openRun, ended }: StoredSession['view']): boolean {
  * another copy, and an older part of the same session. Throws `SESSION_MOVED` for a backup of a
  * session that belongs to another place, and `AGENT_BUSY` if a run or an operator writes here.
  */
-function checkPut({ records, ownership }: SessionCopy, { view, ...stored }: StoredSession): void {
-  if (stored.tip === undefined) return;
+function checkPut({ records, ownership }: SessionCopy, { view, ...session }: StoredSession): void {
+  if (session.tip === undefined) return;
   // A backup would make a second owner.
-  if (!ownership) checkNotMoved(stored);
-  const { epoch = 0, owner } = stored.ownership ?? {};
+  if (!ownership) checkNotMoved(session);
+  const { epoch = 0, owner } = session.ownership ?? {};
   if (ownership && epoch > ownership.epoch)
     throw conflict('This place has a later owner of the session.');
   if (owner?.includes(':')) return;

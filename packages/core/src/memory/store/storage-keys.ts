@@ -27,13 +27,13 @@ export function valueKeys(first: string, count: number): readonly string[] {
  * encoded, longer than `limit` characters.
  */
 export function encodeForKey(text: string, what: string, limit: number): string {
-  let encoded = '';
+  let encodedText = '';
   try {
-    encoded = encodeURIComponent(text);
+    encodedText = encodeURIComponent(text);
   } catch {
     // The text has a lone surrogate; the error below rejects it.
   }
-  if (encoded.length > 0 && encoded.length <= limit) return encoded;
+  if (encodedText.length > 0 && encodedText.length <= limit) return encodedText;
   const rule = `well-formed text of 1 to ${limit} characters, percent-encoded`;
   throw invalidInput(`The ${what} must be ${rule}`);
 }
