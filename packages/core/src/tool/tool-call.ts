@@ -234,8 +234,8 @@ export function wrappedResult(toolUse: ToolUse, result: unknown): ToolResult {
 }
 
 /**
- * Returns the result that `readForm` makes from the JSON form of a value. Returns an error result if the
- * value is an error or has no JSON form. `what`: name of the value in errors.
+ * Returns the result that `readForm` makes from the JSON form of a value. Returns an error result
+ * if the value is an error or has no JSON form. `what`: name of the value in errors.
  */
 function inJsonForm(
   toolUse: ToolUse,

@@ -42,8 +42,8 @@ export class BranchReader {
   }
 
   /**
-   * Reads the branch of the stored head. `cachedBatches`: batches that are not read again. If the head is
-   * older than `staleMs`, missing batches count as damaged.
+   * Reads the branch of the stored head. `cachedBatches`: batches that are not read again. If the
+   * head is older than `staleMs`, missing batches count as damaged.
    */
   async readHead(cachedBatches?: ReadonlyMap<string, Batch>): Promise<SeenHead> {
     const text = await this.#store.head();
