@@ -91,9 +91,11 @@ function mayJoin({ input, options }: JoiningCall, context: RunContext): boolean 
 function inject(request: CheckedInterrupt, run: SteeredRun): boolean | undefined {
   if (request.mode !== 'inject') return undefined;
   const { messages } = request;
-  run.add(messages, () =>
-    run.steps.admit({ messages, decisions: [], arrivedDuringRun: 'messages' }),
+  const { steps } = run;
+  const injection = run.add(messages, () =>
+    steps.admit({ messages, decisions: [], arrivedDuringRun: 'messages' }),
   );
+  steps.beforeEnd(({ signal }) => run.takeLast(injection, signal));
   return true;
 }
 
@@ -135,7 +137,7 @@ async function joinCall(
     injection.messages = [];
     throw error;
   }
-  return injection.isTaken ? result : undefined;
+  return run.isWaiting(injection) ? undefined : result;
 }
 
 /**
@@ -171,11 +173,9 @@ interface Injection {
    * rejected the messages or their sender withdrew them.
    */
   messages?: readonly Msg[];
-  /** Whether the run has taken the messages into the log. */
-  isTaken: boolean;
 }
 
-/** A run with the messages that came in and are not in the log yet, in order of arrival. */
+/** A run with the messages that wait for the next model request, in order of arrival. */
 class SteeredRun {
   readonly context: RunContext;
   readonly steps: Steps;
@@ -191,22 +191,26 @@ class SteeredRun {
     return this.#injections.some(({ messages }) => messages?.length !== 0);
   }
 
+  /** Returns whether no model request has the messages. */
+  isWaiting(injection: Injection): boolean {
+    return this.#injections.includes(injection);
+  }
+
   /**
-   * Adds messages. `admit` passes them through the guards. If the run ends before the model gets
-   * them, they only become part of the log. Throws `INVALID_INPUT` if an id is not new.
+   * Adds messages for the next model request. `admit` passes them through the guards. Throws
+   * `INVALID_INPUT` if an id is not new.
    */
   add(sentMessages: readonly Msg[], admit: () => Promise<ParsedInput>): Injection {
     const waiting = this.#injections.flatMap((earlier) => earlier.sentMessages);
     checkNewIds(sentMessages, [...this.context.messages, ...waiting]);
     const admitted = admit();
-    const injection: Injection = { sentMessages, admitted, isTaken: false };
+    const injection: Injection = { sentMessages, admitted };
     const settle = (messages: readonly Msg[]): void => void (injection.messages ??= messages);
     admitted.then(
       ({ messages }) => settle(messages),
       () => settle([]),
     );
     this.#injections.push(injection);
-    this.steps.beforeEnd(({ signal }) => this.#takeLast(signal));
     return injection;
   }
 
@@ -227,20 +231,17 @@ class SteeredRun {
     const oneTurn = new Promise((resolve) => setTimeout(resolve));
     await Promise.race([this.waitForGuards(this.context.stopSignal), oneTurn]);
     const open = this.#injections.findIndex(({ messages }) => !messages);
-    await this.#append(this.#injections.splice(0, open < 0 ? Infinity : open));
+    const asked = this.#injections.splice(0, open < 0 ? Infinity : open);
+    await this.steps.edit({ append: asked.flatMap(({ messages = [] }) => messages) });
   }
 
   /**
-   * Appends the remaining messages at the end of the run. Waits until the guards have decided, or
-   * the signal aborts.
+   * Appends the messages at the end of the run if no model request has them. Waits until the guards
+   * have decided, or the signal aborts.
    */
-  async #takeLast(signal: AbortSignal): Promise<void> {
+  async takeLast(injection: Injection, signal: AbortSignal): Promise<void> {
     await this.waitForGuards(signal);
-    await this.#append(this.#injections.splice(0).filter(({ messages }) => messages));
-  }
-
-  async #append(injections: readonly Injection[]): Promise<void> {
-    for (const injection of injections) injection.isTaken = true;
-    await this.steps.edit({ append: injections.flatMap(({ messages = [] }) => messages) });
+    const { messages = [] } = injection;
+    if (this.isWaiting(injection)) await this.steps.edit({ append: messages });
   }
 }
