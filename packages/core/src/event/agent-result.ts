@@ -22,7 +22,7 @@ export type StopReason =
   | 'error';
 
 /** Returns whether an agent call with this reason ended with an answer. */
-export function isAnswer(reason: StopReason): boolean {
+export function isAnswerReason(reason: StopReason): boolean {
   return /^(stop|return-direct|max-iterations|limit|stopped-by-hook)$/.test(reason);
 }
 

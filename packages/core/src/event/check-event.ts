@@ -4,14 +4,14 @@ import { isBlock, isMessage, isToolResult } from '../message/is-message.ts';
 import { jsonForm } from '../message/json.ts';
 import { generateFields } from '../model/chat-model.ts';
 import type { Msg } from '../message/msg.ts';
-import { forModel, openToolUses } from '../message/tool-pairs.ts';
+import { pairedForModel, openToolUses } from '../message/tool-pairs.ts';
 
 const areMessages = (value: unknown): value is readonly Msg[] =>
   Array.isArray(value) && value.every(isMessage);
 
 /** Returns whether a model can get these messages: each tool call is followed by its result. */
 const areComplete = (value: unknown): boolean =>
-  areMessages(value) && !openToolUses(value).length && forModel(value) === value;
+  areMessages(value) && !openToolUses(value).length && pairedForModel(value) === value;
 
 const checkSame = (value: unknown, before: unknown): void => {
   if (value !== before) throw new Error('Return a changed copy of the event, or nothing.');

@@ -31,8 +31,8 @@ export function checkInterrupt(
   input: string | Msg | InterruptRequest,
   context: Required<MessageContext>,
 ): CheckedInterrupt {
-  const isAnswer = typeof input === 'string' || 'role' in Object(input);
-  const request = (isAnswer ? { message: input } : input) as InterruptRequest;
+  const isMessage = typeof input === 'string' || 'role' in Object(input);
+  const request = (isMessage ? { message: input } : input) as InterruptRequest;
   const fields = 'mode:stop|pause|inject|? message:string|object|? messages:string|object';
   const optional = request?.mode === 'inject' ? '' : '|?';
   checkOptions('interrupt()', request, fields + optional, 'INVALID_INPUT');

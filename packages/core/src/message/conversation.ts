@@ -1,5 +1,5 @@
 import { toolUsesOf, type ToolUse, type Msg } from './msg.ts';
-import { forModel, openToolUses, orderFrom } from './tool-pairs.ts';
+import { pairedForModel, openToolUses, orderFrom } from './tool-pairs.ts';
 
 /**
  * The conversation of an agent, without the system prompt. A step or a run looks only at new
@@ -42,7 +42,7 @@ export class Conversation {
 
   /** Sorts the messages as models require: each result follows its tool call. */
   sort(): void {
-    this.#messages = orderFrom(this.#messages, this.#inOrder, forModel) as Msg[];
+    this.#messages = orderFrom(this.#messages, this.#inOrder, pairedForModel) as Msg[];
     if (!this.openToolUses().length) this.#inOrder = this.#messages.length;
   }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { seeds } from '../../../../test/test-extent.ts';
 import { randomOf } from '../../../../test/random-of.ts';
-import { forModel, inRequestOrder, openToolUses, orderFrom } from './tool-pairs.ts';
+import { pairedForModel, inRequestOrder, openToolUses, orderFrom } from './tool-pairs.ts';
 import { assistantMessage, toolMessage, userMessage, type Msg } from './msg.ts';
 
 const asks = (id: string, ...toolUseIds: string[]): Msg =>
@@ -24,10 +24,10 @@ test('a result after later messages is moved back to its tool call', () => {
   expect(ids(inRequestOrder(log))).toEqual(['a', 'r-1', 'v']);
 });
 
-test('a second result and a result without a tool call stay in the history, but forModel() omits both', () => {
+test('a second result and a result without a tool call stay in the history, but pairedForModel() omits both', () => {
   const log = [gives('x'), asks('a', '1', '2'), gives('2'), gives('1'), gives('1', 'again')];
   expect(ids(inRequestOrder(log))).toEqual(['r-x', 'a', 'r-1', 'r-2', 'again']);
-  expect(ids(forModel(log))).toEqual(['a', 'r-1', 'r-2']);
+  expect(ids(pairedForModel(log))).toEqual(['a', 'r-1', 'r-2']);
 });
 
 test('a tool call with the id of an earlier tool call keeps its own result', () => {
@@ -41,7 +41,7 @@ test('a tool call with the id of an earlier tool call keeps its own result', () 
   ];
   const ordered = ['a', 'r-1', 'r-2', 'b', 'r-4', 'r-3'];
   expect(ids(inRequestOrder(log))).toEqual(ordered);
-  expect(ids(forModel(log))).toEqual(ordered);
+  expect(ids(pairedForModel(log))).toEqual(ordered);
 });
 
 test('a message with several results is placed after its first tool call', () => {
@@ -80,7 +80,7 @@ test.for(seeds({ quick: 50, full: 2_000 }))(
   (seed) => {
     const random = randomOf(seed);
     const pick = (count: number): number => Math.floor(random() * count);
-    for (const order of [inRequestOrder, forModel]) {
+    for (const order of [inRequestOrder, pairedForModel]) {
       const log: Msg[] = [];
       let grown: readonly Msg[] = [];
       let settled = 0;

@@ -1,7 +1,7 @@
 import { hasToolResults, type ToolUse, type Msg } from './msg.ts';
 
 /**
- * Applies `order` (`inRequestOrder` or `forModel`) to a conversation whose first messages are
+ * Applies `order` (`inRequestOrder` or `pairedForModel`) to a conversation whose first messages are
  * settled: they are in order, and their tool calls have results. Looks only at the messages from
  * `settledCount` on, so that a step of a long conversation is fast.
  */
@@ -48,7 +48,7 @@ export function inRequestOrder(messages: readonly Msg[]): readonly Msg[] {
  * Returns the messages as a model needs them: in request order, without results that have no tool
  * call, and without repeated results. Returns the same array if nothing changes.
  */
-export function forModel(messages: readonly Msg[]): readonly Msg[] {
+export function pairedForModel(messages: readonly Msg[]): readonly Msg[] {
   const { answers } = pairsIn(messages);
   const paired = messages.filter(({ role }, index) => role !== 'tool' || answers.has(index));
   return inRequestOrder(paired.length === messages.length ? messages : paired);

@@ -1,6 +1,6 @@
 import { currentTurn, stepsStart } from '../message/turns.ts';
 import { toolUseIn, toolUsesOf, type Msg } from '../message/msg.ts';
-import { forModel } from '../message/tool-pairs.ts';
+import { pairedForModel } from '../message/tool-pairs.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import {
   friendlyText,
@@ -24,17 +24,20 @@ export function reactMemory(): Middleware {
     mapEvent(event, context) {
       if (event.type !== 'run-end') return event;
       const { result } = event;
-      return { ...event, result: { ...result, reactMemory: stepsOf(result, context) } };
+      return { ...event, result: { ...result, reactMemory: stepMessages(result, context) } };
     },
   };
 }
 
-function stepsOf({ message }: AgentResult, { questionId, messages }: RunContext): readonly Msg[] {
+function stepMessages(
+  { message }: AgentResult,
+  { questionId, messages }: RunContext,
+): readonly Msg[] {
   // The agent call ended before its input was stored.
   if (questionId === undefined) return [];
   const turn = currentTurn(messages, questionId);
   const steps = turn.slice(stepsStart(turn));
-  return forModel(steps.filter((step) => step.id !== message.id || toolUsesOf(step).length));
+  return pairedForModel(steps.filter((step) => step.id !== message.id || toolUsesOf(step).length));
 }
 
 /**

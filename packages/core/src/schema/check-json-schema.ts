@@ -81,13 +81,13 @@ function valueIssue(node: Node): string | undefined {
 function patternIssue(node: Node): string | undefined {
   const { pattern, patternProperties } = node;
   const names = isObjectOrArray(patternProperties) ? Object.keys(patternProperties) : [];
-  const wrong = [pattern ?? '', ...names].find((each) => !isPattern(each));
+  const wrong = [pattern ?? '', ...names].find((each) => !isRegularExpression(each));
   return wrong === undefined
     ? undefined
     : `${JSON.stringify(wrong)} is not a regular expression (flag u).`;
 }
 
-function isPattern(pattern: unknown): boolean {
+function isRegularExpression(pattern: unknown): boolean {
   try {
     return typeof pattern === 'string' && new RegExp(pattern, 'u') instanceof RegExp;
   } catch {

@@ -1,7 +1,7 @@
 import { misconfigured } from '../error/agent-error.ts';
 
 /** Returns whether the name is a pattern. A pattern has a `*`, which matches any text. */
-export function isPattern(name: string): boolean {
+export function isNamePattern(name: string): boolean {
   return name.includes('*');
 }
 
@@ -15,7 +15,7 @@ export function nameMatcher(
   where: string,
   names: readonly string[] = [],
 ): (name: string) => boolean {
-  const patterns = names.filter(isPattern);
+  const patterns = names.filter(isNamePattern);
   for (const pattern of patterns) checkPattern(where, pattern);
   return (name) => names.includes(name) || patterns.some((pattern) => matches(pattern, name));
 }

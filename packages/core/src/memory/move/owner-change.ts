@@ -9,7 +9,7 @@ import { SessionFold } from '../log/session-fold.ts';
 import type { SessionView } from '../log/session-view.ts';
 import { flushesOf } from '../log/stored-batch.ts';
 import type { Ownership } from '../log/stored-head.ts';
-import { waitFor } from '../store/back-off.ts';
+import { defaultSleep } from '../store/back-off.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 
 /** A session as a store has it, for a program that moves it. */
@@ -79,7 +79,7 @@ export async function changeBranchOwner(
     generateId: shortId,
     now: Date.now,
     compactAfter: 256,
-    sleep: waitFor,
+    sleep: defaultSleep,
     waitMs: 3000,
     staleMs: 120_000,
   };

@@ -26,12 +26,12 @@ const longestPauseMs = 1000;
  */
 export function backOff(
   attempt: number,
-  { sleep = waitFor, random = Math.random }: ContentionOptions,
+  { sleep = defaultSleep, random = Math.random }: ContentionOptions,
 ): Promise<void> {
   return sleep(Math.min(longestPauseMs, 2 ** attempt) * random());
 }
 
 /** Resolves after `ms` milliseconds. */
-export function waitFor(ms: number): Promise<void> {
+export function defaultSleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

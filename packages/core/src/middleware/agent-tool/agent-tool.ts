@@ -185,7 +185,7 @@ async function takeTurn(
   const { type } = resumptionOf({ messages: log, openRun: undefined });
   // If somebody interrupted the child, this tool call must not continue its turn.
   if (hasBegun && (type === 'nothing' || type === 'interrupted'))
-    return answerOf(id, textOf(log.at(-1)!));
+    return answerText(id, textOf(log.at(-1)!));
   const input = hasBegun ? decisionsIn(log, context) : userMessage(message, { id: idempotencyKey });
   const failure = (why: unknown, cause?: unknown): Error =>
     new Error(`${agent.name} failed: ${String(why)} (session_id: ${id})`, { cause });
@@ -194,7 +194,7 @@ async function takeTurn(
   });
   if (result.reason === 'suspended') throw suspension(agent, result.pending);
   if (result.reason === 'error') throw failure(result.error?.message);
-  return answerOf(id, result.text || `(no text; it ended with: ${result.reason})`);
+  return answerText(id, result.text || `(no text; it ended with: ${result.reason})`);
 }
 
 /**
@@ -248,7 +248,7 @@ function suspension({ name }: ChildAgent, pending: readonly PendingCall[]): Susp
   return { suspended: true, reason, ...(forApproval && { forApproval }) };
 }
 
-function answerOf(id: string, text: string): string {
+function answerText(id: string, text: string): string {
   return `session_id: ${id}\n\n${text}`;
 }
 

@@ -3,7 +3,7 @@ import type { RunContext } from '../../agent/run-context.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { ToolUse } from '../../message/msg.ts';
 import { outputToolName } from '../../schema/output-format.ts';
-import { isPattern, nameMatcher } from '../../tool/name-pattern.ts';
+import { isNamePattern, nameMatcher } from '../../tool/name-pattern.ts';
 import { type ReadyCall, prepareCall } from '../../tool/tool-call.ts';
 import { type ToolSet, toolsIn } from '../../tool/set/tool-set.ts';
 import type { Agent } from '../../agent/agent.ts';
@@ -87,17 +87,17 @@ export function approvalRules(rules: ApprovalRules): ApprovalRuleBook {
   if (Array.isArray(rules))
     throw misconfigured(`${where} must be an object such as { "mail_*": true }; got an array.`);
   const entries = Object.entries(rules).map(([key, rule]) => [key, toRule(key, rule)] as const);
-  const rulesByName = new Map(entries.filter(([key]) => !isPattern(key)));
+  const rulesByName = new Map(entries.filter(([key]) => !isNamePattern(key)));
   const patterns = entries
-    .filter(([key]) => isPattern(key))
+    .filter(([key]) => isNamePattern(key))
     .map(([key, rule]) => ({ fits: nameMatcher(where, [key]), rule }));
   return {
     async needs(call, { addedTools }) {
       const { tool, input, toolUse } = call;
       const ownNeed = await toolNeedsApproval(call);
       // A structured value is an answer, although it comes as a tool call.
-      const isAnswer = tool.name === outputToolName && addedTools.includes(tool);
-      const pattern = isAnswer ? undefined : patterns.find(({ fits }) => fits(tool.name));
+      const isOutputTool = tool.name === outputToolName && addedTools.includes(tool);
+      const pattern = isOutputTool ? undefined : patterns.find(({ fits }) => fits(tool.name));
       const rule = rulesByName.get(tool.name) ?? pattern?.rule;
       if (!rule) return ownNeed;
       const { when = () => true, description = true } = rule;

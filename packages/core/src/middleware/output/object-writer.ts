@@ -2,7 +2,7 @@ import type { Agent } from '../../agent/agent.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { misconfigured } from '../../error/agent-error.ts';
 import type { EventBatch } from '../../event/agent-event.ts';
-import { isAnswer, type AgentResult } from '../../event/agent-result.ts';
+import { isAnswerReason, type AgentResult } from '../../event/agent-result.ts';
 import { parseJson, sortedJson } from '../../message/json.ts';
 import type { OutputMode } from './output-mode.ts';
 import { AnswerSource } from './answer-source.ts';
@@ -84,7 +84,7 @@ export class ObjectWriter extends AnswerSource {
 
   #end({ reason, text, message, error, pending }: AgentResult): string {
     const { output = parseJson(text) ?? parseJson(this.#written) } = message.metadata ?? {};
-    if (isAnswer(reason) && output !== undefined) {
+    if (isAnswerReason(reason) && output !== undefined) {
       const isWritten = this.#isWritten(output);
       const rest = isWritten ? this.#rest : this.#restart() + JSON.stringify(output);
       // Nothing else shows the end of a number.

@@ -8,7 +8,7 @@ import {
   checkOptions,
 } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
-import { isAnswer, type AgentResult } from '../../event/agent-result.ts';
+import { isAnswerReason, type AgentResult } from '../../event/agent-result.ts';
 import { toolUsesOf, assistantMessage, type Msg, type MessageContext } from '../../message/msg.ts';
 import { isFromProgram } from '../../message/metadata.ts';
 import { recallOnce, lastQuestion } from './recall-once.ts';
@@ -186,7 +186,7 @@ async function recordTurn(
  * agent call that continues it then records the turn.
  */
 function hasAnswer({ message, reason }: AgentResult): boolean {
-  return isAnswer(reason) && message.content.length > 0 && !toolUsesOf(message).length;
+  return isAnswerReason(reason) && message.content.length > 0 && !toolUsesOf(message).length;
 }
 
 /** Returns the input, and the messages that users added while the agent worked on it. */

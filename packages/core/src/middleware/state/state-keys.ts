@@ -12,7 +12,7 @@ import type { Memory } from '../../memory/memory.ts';
 import { jsonForm, type JsonValue } from '../../message/json.ts';
 import { userText } from '../../message/msg.ts';
 import type { ModelContext, RunInfo } from '../../model/chat-model.ts';
-import { isAnswer } from '../../event/agent-result.ts';
+import { isAnswerReason } from '../../event/agent-result.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import type { RunContext } from '../../agent/run-context.ts';
@@ -124,7 +124,7 @@ export function stateKeys<const K extends StateKeys>(
       running.set(context.runId, state);
       try {
         const result = await next(input);
-        if (outputKey !== undefined && isAnswer(result.reason)) {
+        if (outputKey !== undefined && isAnswerReason(result.reason)) {
           state.write({ [outputKey]: result.output ?? result.text } as never);
           // The answer is valid even if this write fails. The next write reports the failure.
           await context.storeState().catch(() => {});
