@@ -66,7 +66,7 @@ export class BoundedWaits {
    * Same as `code`, for a wrapper. `check` throws if the wrapper made a wrong value. Ends after the
    * inner wrappers and the steps of the run that they began.
    */
-  wrapper<T>(begin: () => Promise<T>, check: (made: T) => void): Promise<T> {
+  wrapper<T>(begin: () => Promise<T>, check: (value: T) => void): Promise<T> {
     this.#running.add(begin);
     let work: Promise<T>;
     try {

@@ -9,7 +9,7 @@ export interface CloseOpenCallsOptions {
    * Returns the text of the result that the model gets. If `started` is true, the tool may have had
    * effects. Default: says that another message arrived first.
    */
-  readonly text?: (toolUse: ToolUse, about: { readonly started: boolean }) => string;
+  readonly text?: (toolUse: ToolUse, progress: { readonly started: boolean }) => string;
 }
 
 /**
@@ -30,8 +30,8 @@ export function closeOpenCalls(options: CloseOpenCallsOptions = {}): Middleware 
       for (const call of input.messages.length ? context.openCalls : []) {
         const { toolUse } = call;
         if (decidedIds.has(toolUse.id)) continue;
-        const given = decidedResult(toolUse, call.state, context.tools);
-        await steps.closeCall(toolUse, given ?? closedResult(call, text));
+        const ownResult = decidedResult(toolUse, call.state, context.tools);
+        await steps.closeCall(toolUse, ownResult ?? closedResult(call, text));
       }
       return next(input);
     },
@@ -42,9 +42,9 @@ function closedResult(
   { toolUse, state, isNoted }: OpenCall,
   text: NonNullable<CloseOpenCallsOptions['text']>,
 ): ToolResult {
-  const known = isNoted ? state : undefined;
-  const output = textFor(text, toolUse, mayHaveStarted(known));
-  return { ...interruptedResult(toolUse, known), output };
+  const notedState = isNoted ? state : undefined;
+  const output = textFor(text, toolUse, mayHaveStarted(notedState));
+  return { ...interruptedResult(toolUse, notedState), output };
 }
 
 function textFor(

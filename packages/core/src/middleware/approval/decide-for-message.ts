@@ -49,8 +49,8 @@ export async function decideForMessage(
     if (mayWait || isWaiting(state) || isDeferred) return rejected(toolUse);
     return state && isToolGone(toolUse, state) ? interrupted(toolUse, state) : undefined;
   });
-  const known = decisions.filter((decision) => decision !== undefined);
-  return known.length === open.length ? known : [];
+  const madeDecisions = decisions.filter((decision) => decision !== undefined);
+  return madeDecisions.length === open.length ? madeDecisions : [];
 }
 
 /** Returns whether a tool call waits for an approval. */
