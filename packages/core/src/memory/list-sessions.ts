@@ -34,10 +34,10 @@ export async function listSessions(
   // `encodeURIComponent` cannot encode half a surrogate pair at the end.
   const start = (options.startsWith ?? '').replace(/[\ud800-\udbff]$/, '');
   // The encoded beginning of an id is a beginning of the key.
-  const found = await store.keys(keyPrefix.session + encodeURIComponent(start));
-  const keys = found.filter((key) => key.endsWith(headEnd));
-  const heads = await store.getMany(keys);
-  return keys.flatMap((key) => {
+  const sessionKeys = await store.keys(keyPrefix.session + encodeURIComponent(start));
+  const headKeys = sessionKeys.filter((key) => key.endsWith(headEnd));
+  const heads = await store.getMany(headKeys);
+  return headKeys.flatMap((key) => {
     const text = heads.get(key);
     return text === undefined ? [] : [sessionInfo(key, text)];
   });

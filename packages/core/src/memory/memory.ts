@@ -102,9 +102,9 @@ export interface Memory {
 export async function replaceMessage(memory: Memory, message: Msg): Promise<void> {
   if (memory.replace) return memory.replace(message);
   const log = await memory.read();
-  const [found, ...later] = log.slice(log.findIndex(({ id }) => id === message.id));
-  if (found?.id !== message.id) return;
-  await memory.delete([found, ...later].map(({ id }) => id));
+  const [oldMessage, ...later] = log.slice(log.findIndex(({ id }) => id === message.id));
+  if (oldMessage?.id !== message.id) return;
+  await memory.delete([oldMessage, ...later].map(({ id }) => id));
   await memory.append([message, ...later]);
 }
 

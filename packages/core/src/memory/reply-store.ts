@@ -6,17 +6,17 @@ import type { SessionMemory } from './session-memory.ts';
 export function replyStore(log: Pick<SessionMemory, 'view' | 'note'>): ReplyStore {
   return {
     stateAfter(after, waits) {
-      let isOwn = false;
+      let hasSaved = false;
       const set = (state?: JsonObject): Promise<void> => {
-        isOwn = true;
+        hasSaved = true;
         return log.note([{ kind: 'reply', after, ...(state && { state }) }], { now: true });
       };
       return {
         async load() {
           // A later request of the step, such as a retry, must not continue the reply of an earlier
           // one.
-          const found = isOwn ? undefined : (await waits.read(log.view())).reply;
-          return found?.state && { state: found.state, isCurrent: found.after === after };
+          const note = hasSaved ? undefined : (await waits.read(log.view())).reply;
+          return note?.state && { state: note.state, isCurrent: note.after === after };
         },
         save: (state) => waits.write(set(state)),
         clear: () => set(),

@@ -136,9 +136,9 @@ export class SessionMemory implements Memory {
   ): Promise<void> {
     return this.run(async () => {
       const records = recordsOf(parseMessages(messages));
-      const removed = new Set(removedIds);
+      const idSet = new Set(removedIds);
       const fold = await this.#load();
-      const ids = fold.messages.map(({ id }) => id).filter((id) => removed.has(id));
+      const ids = fold.messages.map(({ id }) => id).filter((id) => idSet.has(id));
       if (ids.length) records.unshift({ kind: 'truncate', ids });
       if (later && !messages.length) {
         this.#removals = [...this.#removals, ...records];

@@ -7,7 +7,7 @@ export class SyncedGroups {
   readonly #status: AgentStatus;
   readonly #tools: ToolSet;
   /** The log's last known groups, as JSON. */
-  #known: string | undefined;
+  #loggedJson: string | undefined;
 
   constructor(status: AgentStatus, tools: ToolSet) {
     this.#status = status;
@@ -24,10 +24,10 @@ export class SyncedGroups {
    * have yet.
    */
   restore(groups: JsonValue | undefined): void {
-    if (!Array.isArray(groups) || JSON.stringify(groups) === this.#known) return;
-    const isUnchanged = JSON.stringify(this.#tools.activeGroups?.()) === this.#known;
-    if (this.#known === undefined || isUnchanged) this.#setGroups(groups);
-    this.#known = JSON.stringify(groups);
+    if (!Array.isArray(groups) || JSON.stringify(groups) === this.#loggedJson) return;
+    const isUnchanged = JSON.stringify(this.#tools.activeGroups?.()) === this.#loggedJson;
+    if (this.#loggedJson === undefined || isUnchanged) this.#setGroups(groups);
+    this.#loggedJson = JSON.stringify(groups);
   }
 
   /**
@@ -37,8 +37,8 @@ export class SyncedGroups {
   changes(): readonly string[] | undefined {
     const groups = this.#tools.activeGroups?.();
     const text = JSON.stringify(groups);
-    if (text === this.#known) return undefined;
-    this.#known = text;
+    if (text === this.#loggedJson) return undefined;
+    this.#loggedJson = text;
     return groups && [...groups];
   }
 

@@ -41,6 +41,6 @@ export function makeBranch(head: Head, { batches, unread }: ReadBatches): Branch
 
 /** Returns the refs that a batch replaces if it contains copies of all these batches. */
 export function coveredRefs({ batches, unread }: ReadBatches): readonly string[] {
-  const lost = unread.map(({ ref }) => ref);
-  return [...new Set([...batches.keys(), ...lost, ...replacedBy(batches)])];
+  const unreadRefs = unread.map(({ ref }) => ref);
+  return [...new Set([...batches.keys(), ...unreadRefs, ...replacedBy(batches)])];
 }

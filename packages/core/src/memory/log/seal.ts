@@ -23,9 +23,9 @@ export function seal(value: object, sealKey: string): Sealed {
  * text and the key.
  */
 export function checkSeal(text: string, sealKey: string): boolean {
-  const found = tail.exec(text.slice(-tailLength));
-  if (!found) return false;
-  if (checksum(text.slice(0, -found[0].length), sealKey) !== Number(found[1]))
+  const match = tail.exec(text.slice(-tailLength));
+  if (!match) return false;
+  if (checksum(text.slice(0, -match[0].length), sealKey) !== Number(match[1]))
     throw new RangeError('The checksum differs');
   return true;
 }
@@ -36,17 +36,17 @@ export function checkSeal(text: string, sealKey: string): boolean {
  * takes longer than reading a record.
  */
 export function checksum(text: string, sealKey: string): number {
-  let one = 0x9747b28c;
-  let two = text.length;
+  let low = 0x9747b28c;
+  let high = text.length;
   for (const part of [sealKey, text]) {
-    for (let at = 0; at < part.length; at++) {
-      const unit = part.charCodeAt(at);
+    for (let index = 0; index < part.length; index++) {
+      const codeUnit = part.charCodeAt(index);
       // Different units always give different values here, so a change of one unit always changes
       // the result.
-      one = Math.imul(one ^ unit, 0x9e3779b1);
-      const mixed = two ^ unit;
-      two = Math.imul((mixed << 15) | (mixed >>> 17), 0x85ebca77);
+      low = Math.imul(low ^ codeUnit, 0x9e3779b1);
+      const mixed = high ^ codeUnit;
+      high = Math.imul((mixed << 15) | (mixed >>> 17), 0x85ebca77);
     }
   }
-  return (two >>> 11) * 2 ** 32 + (one >>> 0);
+  return (high >>> 11) * 2 ** 32 + (low >>> 0);
 }

@@ -60,7 +60,7 @@ export class SessionLog {
   /**
    * Text of the head as last seen in the store. A different text means that another writer wrote.
    */
-  #seen: string | undefined;
+  #seenHead: string | undefined;
   /** The batches that this writer has read or written. They are not read again. */
   #batches = new Map<string, Batch>();
   readonly #pending: LogRecord[] = [];
@@ -69,7 +69,7 @@ export class SessionLog {
    * Writes since the last success. A refused write counts too: the store may have repeated a request
    * that had taken effect, and may have answered the repetition.
    */
-  #unsure: readonly UnsureWrite[] = [];
+  #unsureWrites: readonly UnsureWrite[] = [];
   #hasWarned = false;
   /** Whether the store has lost a write that it acknowledged. The next flush writes it again. */
   #hasLost = false;
@@ -105,7 +105,7 @@ export class SessionLog {
   async claim(): Promise<Flushes> {
     if (this.#isLost) {
       this.#pending.length = 0;
-      this.#unsure = [];
+      this.#unsureWrites = [];
     }
     const records = await this.load();
     this.#isLost = false;
@@ -154,7 +154,7 @@ export class SessionLog {
     if (isSafe) this.#hasLost = lostRefs.length > 0;
     if (this.#hasLost) this.#wantsSnapshot = true;
     this.#head = head && rejoin(head, isSafe ? [] : lostRefs, this.version);
-    this.#seen = text;
+    this.#seenHead = text;
     this.#batches = batches;
     if (isNew) this.#report(this.#store.lostWrite());
     checkNotMoved(this.#head);
@@ -168,12 +168,14 @@ export class SessionLog {
    * batch.
    */
   async #settle(text: string | undefined, isStored: (ref: string) => boolean): Promise<void> {
-    const storedWrite = this.#unsure.findLast(({ ref }) => isStored(ref));
-    const over = this.#unsure.filter(({ expected }) => storedWrite || expected !== text);
-    this.#unsure = this.#unsure.filter((write) => !over.includes(write));
+    const storedWrite = this.#unsureWrites.findLast(({ ref }) => isStored(ref));
+    const endedWrites = this.#unsureWrites.filter(
+      ({ expected }) => storedWrite || expected !== text,
+    );
+    this.#unsureWrites = this.#unsureWrites.filter((write) => !endedWrites.includes(write));
     this.#pending.splice(0, storedWrite?.records ?? 0);
-    const overruledRefs = over.map(({ ref }) => ref).filter((ref) => !isStored(ref));
-    if (this.#store.isSafe) await this.#store.deleteBatches(overruledRefs);
+    const unstoredRefs = endedWrites.map(({ ref }) => ref).filter((ref) => !isStored(ref));
+    if (this.#store.isSafe) await this.#store.deleteBatches(unstoredRefs);
   }
 
   /**
@@ -192,8 +194,8 @@ export class SessionLog {
       }
       if ((this.#isIdle && !claims) || (await this.#write(context))) return;
     }
-    const refs = this.#unsure.map(({ ref }) => ref);
-    this.#unsure = [];
+    const refs = this.#unsureWrites.map(({ ref }) => ref);
+    this.#unsureWrites = [];
     await this.#deleteUnnamed(refs);
     throw new AgentError('STORAGE_FAILED', 'Other writers kept changing the session', {
       retryable: true,
@@ -206,10 +208,10 @@ export class SessionLog {
     await this.load().catch(() => {});
     await this.#store.clear([...this.#batches.keys()]);
     this.#head = undefined;
-    this.#seen = undefined;
+    this.#seenHead = undefined;
     this.#batches.clear();
     this.#pending.length = 0;
-    this.#unsure = [];
+    this.#unsureWrites = [];
     this.#hasLost = false;
     this.#wantsSnapshot = false;
   }
@@ -233,10 +235,10 @@ export class SessionLog {
     for (let attempt = 1; ; attempt++) {
       const store = this.#store;
       const text = await store.head();
-      const without = this.#unsure.map(({ ref }) => ref);
+      const without = this.#unsureWrites.map(({ ref }) => ref);
       const { head, error: headError } = await store.parseHead(text, { without });
       if (headError) this.#options.onDamage?.(headError);
-      const knownBatches = await this.#known(head);
+      const knownBatches = await this.#ownBatches(head);
       const namedBatches = await store.readBatches(head, knownBatches);
       const isGone = namedBatches.unread.some(({ error }) => error.retryable);
       if (isGone && attempt < maxReads && (await store.head()) !== text) continue;
@@ -256,11 +258,11 @@ export class SessionLog {
    * that the session was cleared, or that two writers began it at once, in a store without
    * `compareAndSet`. Only then does the store still have the batches.
    */
-  async #known(head: Head | undefined): Promise<ReadonlyMap<string, Batch>> {
+  async #ownBatches(head: Head | undefined): Promise<ReadonlyMap<string, Batch>> {
     if (head?.chain === this.#head?.chain) return this.#batches;
     if (this.#store.isSafe) return new Map();
-    const stored = await this.#store.readValues([...this.#batches.keys()]);
-    return new Map([...this.#batches].filter(([ref]) => stored.has(ref)));
+    const storedValues = await this.#store.readValues([...this.#batches.keys()]);
+    return new Map([...this.#batches].filter(([ref]) => storedValues.has(ref)));
   }
 
   #report(error: AgentError): void {
@@ -272,7 +274,7 @@ export class SessionLog {
   /** Returns whether another writer has written since the last read or write of this writer. */
   async hasChanged(): Promise<boolean> {
     const text = await this.#reads.take(() => this.#store.head());
-    const hasChanged = text !== this.#seen;
+    const hasChanged = text !== this.#seenHead;
     if (hasChanged && !this.#store.isSafe) this.#warn();
     return hasChanged;
   }
@@ -303,7 +305,7 @@ export class SessionLog {
    * other writers.
    */
   async #isOutdated(): Promise<boolean> {
-    if (this.#unsure.length > 0) return true;
+    if (this.#unsureWrites.length > 0) return true;
     return !this.#store.isSafe && this.hasChanged();
   }
 
@@ -324,13 +326,13 @@ export class SessionLog {
       records: snapshot ?? [...this.#pending],
       replaces,
     });
-    const expected = this.#seen;
-    this.#unsure = [...this.#unsure, { ref, records: count, expected }];
+    const expected = this.#seenHead;
+    this.#unsureWrites = [...this.#unsureWrites, { ref, records: count, expected }];
     if (!(await this.#store.write(entries, headText, expected))) return false;
     this.#hasLost = false;
     await this.#settle(headText, (each) => each === ref);
     this.#head = head;
-    this.#seen = headText;
+    this.#seenHead = headText;
     if (replaces) await this.#forget(replaces);
     this.#batches.set(ref, batch);
     return true;
@@ -343,8 +345,8 @@ export class SessionLog {
    */
   async #forget(refs: readonly string[]): Promise<void> {
     this.#wantsSnapshot = false;
-    const earlier = replacedBy(this.#batches);
-    const deletedRefs = this.#store.isSafe ? [...refs, ...earlier] : [...earlier];
+    const earlierRefs = replacedBy(this.#batches);
+    const deletedRefs = this.#store.isSafe ? [...refs, ...earlierRefs] : [...earlierRefs];
     this.#batches.clear();
     await this.#deleteUnnamed(deletedRefs);
   }

@@ -130,8 +130,8 @@ export class SessionStore {
     const { unread } = reading;
     if (unread.length === 0) return reading;
     const batches = new Map(reading.batches);
-    const more = await this.#findBatches([head?.hash ?? ''], batches, unread);
-    return { batches, unread: [...unread, ...more] };
+    const unnamedUnread = await this.#findBatches([head?.hash ?? ''], batches, unread);
+    return { batches, unread: [...unread, ...unnamedUnread] };
   }
 
   /**
@@ -170,16 +170,15 @@ export class SessionStore {
 
   /** Reads the values of each batch. Leaves out batches that are not complete in the store. */
   async readValues(refs: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
-    const whole = new Map<string, readonly string[]>();
-    if (refs.length === 0) return whole;
-    const names = refs.map((ref) => this.keys.batch(ref));
-    const values = await this.values.getMany(names.flat());
-    for (const [index, ref] of refs.entries()) {
-      const own = names[index]!;
-      const found = own.flatMap((name) => values.get(name) ?? []);
-      if (found.length === own.length) whole.set(ref, found);
+    const valuesByRef = new Map<string, readonly string[]>();
+    if (refs.length === 0) return valuesByRef;
+    const values = await this.values.getMany(refs.flatMap((ref) => this.keys.batch(ref)));
+    for (const ref of refs) {
+      const keys = this.keys.batch(ref);
+      const batchValues = keys.flatMap((key) => values.get(key) ?? []);
+      if (batchValues.length === keys.length) valuesByRef.set(ref, batchValues);
     }
-    return whole;
+    return valuesByRef;
   }
 
   /** Returns the stored form of a batch. `name`: its ref without the suffix. */
@@ -235,8 +234,10 @@ export class SessionStore {
    * therefore empty. `refs`: batches that the store's key list may not have yet. Returns the keys.
    */
   async clear(refs: readonly string[]): Promise<readonly string[]> {
-    const found = await this.values.keys(this.keys.prefix);
-    const deletedKeys = [...new Set([...refs.flatMap((ref) => this.keys.batch(ref)), ...found])];
+    const listedKeys = await this.values.keys(this.keys.prefix);
+    const deletedKeys = [
+      ...new Set([...refs.flatMap((ref) => this.keys.batch(ref)), ...listedKeys]),
+    ];
     await this.values.delete([this.keys.head]);
     await this.values.delete(deletedKeys);
     return deletedKeys;

@@ -37,7 +37,7 @@ export class SessionValues {
   /**
    * Each value after the last update, as JSON. If a value differs, code has assigned it directly.
    */
-  readonly #known = new Map<string, string>();
+  readonly #jsonByName = new Map<string, string>();
 
   constructor(values: Values) {
     this.values = values;
@@ -48,7 +48,7 @@ export class SessionValues {
     this.#takeAssignments(names);
     update(this.values);
     this.#updates.push({ apply: update });
-    for (const name of names ?? this.#names()) this.#know(name);
+    for (const name of names ?? this.#names()) this.#remember(name);
   }
 
   /**
@@ -127,14 +127,14 @@ export class SessionValues {
 
   #replaceAll(next: JsonObject): void {
     replaceAll(this.values, next);
-    for (const name of this.#names()) this.#know(name);
+    for (const name of this.#names()) this.#remember(name);
   }
 
   /** Converts direct assignments to updates. */
   #takeAssignments(names: Iterable<string> = this.#names()): void {
     for (const name of names) {
-      const before = this.#known.get(name);
-      const text = this.#know(name);
+      const before = this.#jsonByName.get(name);
+      const text = this.#remember(name);
       if (text === before) continue;
       const apply = (values: Values): void => {
         if (text === undefined) delete values[name];
@@ -145,15 +145,15 @@ export class SessionValues {
   }
 
   /** Remembers a value as JSON, and returns the JSON. */
-  #know(name: string): string | undefined {
+  #remember(name: string): string | undefined {
     const text = JSON.stringify(this.values[name]) as string | undefined;
-    if (text === undefined) this.#known.delete(name);
-    else this.#known.set(name, text);
+    if (text === undefined) this.#jsonByName.delete(name);
+    else this.#jsonByName.set(name, text);
     return text;
   }
 
   #names(): Iterable<string> {
-    return new Set([...Object.keys(this.values), ...this.#known.keys()]);
+    return new Set([...Object.keys(this.values), ...this.#jsonByName.keys()]);
   }
 }
 

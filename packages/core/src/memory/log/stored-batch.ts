@@ -107,8 +107,8 @@ export function isDamage(error: unknown): error is AgentError {
  * Returns the records in the order in which they were written. Marks the places of lost batches.
  */
 export function flushesOf({ batches, unread }: ReadBatches): Flushes {
-  const lost = unread.map(({ ref }) => ref);
-  return inOrder(batches, lost).map((ref) => batches.get(ref)?.records ?? [{ kind: 'lost' }]);
+  const lostRefs = unread.map(({ ref }) => ref);
+  return inOrder(batches, lostRefs).map((ref) => batches.get(ref)?.records ?? [{ kind: 'lost' }]);
 }
 
 /**

@@ -47,8 +47,8 @@ export function endpointPlace(api: string, options: EndpointPlaceOptions = {}): 
       ...(credentials && { credentials }),
     });
     if (!response.ok) throw await errorIn(response, url);
-    const next = response.headers.get(echoHeader);
-    if (next !== null) echoes.set(url, next);
+    const nextEcho = response.headers.get(echoHeader);
+    if (nextEcho !== null) echoes.set(url, nextEcho);
     return response;
   };
   const put = async (sessionId: string, body: object): Promise<void> => {

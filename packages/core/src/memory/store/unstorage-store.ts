@@ -83,8 +83,8 @@ class UnstorageStore implements KeyValueStore {
   }
 
   async keys(prefix: string): Promise<readonly string[]> {
-    const found = await this.#do(async () => this.#driver.getKeys('', {}));
-    return found
+    const driverKeys = await this.#do(async () => this.#driver.getKeys('', {}));
+    return driverKeys
       .flatMap((driverKey) => fromDriverKey(driverKey) ?? [])
       .filter((key) => key.startsWith(prefix))
       .toSorted();
