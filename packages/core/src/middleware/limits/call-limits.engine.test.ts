@@ -4,9 +4,9 @@ import { textOf, toolResultsOf } from '../../message/msg.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
-import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
+import { ReActAgent, type AgentOptions, type CallOptions } from '../../preset/react-agent.ts';
 import { inputGuard } from '../guard/input/input-guard.ts';
-import { structured } from '../output/output-modes.ts';
+import { jsonMode, structured } from '../output/output-modes.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
@@ -140,6 +140,18 @@ test('after the tools are used up, the model can still return a structured value
     { output: { n: 1 } },
   );
   expect(model.requests[1]!.tools.map(({ name }) => name)).toEqual(['generate_response']);
+});
+
+test('the reason of an answer after the last tool call is `limit`, also with an output', async () => {
+  const schema = z.object({ n: z.number() });
+  const replies = [calls('step'), '{"n":1}'];
+  const reasonWith = async (output?: NonNullable<CallOptions['output']>): Promise<string> => {
+    const { agent } = setUp(replies, { toolCalls: 1 });
+    return (await agent.call('go', output && { output })).reason;
+  };
+  expect(await reasonWith()).toBe('limit');
+  expect(await reasonWith(structured(schema, { mode: 'prompt' }))).toBe('limit');
+  expect(await reasonWith(jsonMode())).toBe('limit');
 });
 
 test('at `limits.tokens`, the call ends with a summary', async () => {

@@ -19,10 +19,11 @@ declare module '../../agent/kernel-options.ts' {
 export interface RunLimits {
   /**
    * Maximum number of tool calls in one agent call. Default: no limit (Arc Reactor:
-   * `maxToolCalls`). Tool calls that do not run also count, but not those beyond `replyCalls`. At the
-   * limit, the model gets no tools, and its answer ends the agent call with reason `limit`. A tool
-   * call beyond the limit gets an error result. A pending tool call counts in the agent call that requested it, not in the agent
-   * call that resumes it.
+   * `maxToolCalls`). Tool calls that do not run also count, but not those beyond `replyCalls`. At
+   * the limit, the model gets no tools, and its answer ends the agent call with reason `limit`. If
+   * the model gives an output by a tool call, the reason is `stop`. A tool call beyond the limit
+   * gets an error result. A pending tool call counts in the agent call that requested it, not in
+   * the agent call that resumes it.
    */
   readonly toolCalls?: number;
   /**

@@ -142,7 +142,7 @@ class OutputRun {
     const result = await read;
     if (result) {
       const { reading, reply } = result;
-      if (reading.ok) return this.#ending({ kind: 'answer' }, reading.value, reply);
+      if (reading.ok) return this.#ending({ kind: 'answer', reason: 'stop' }, reading.value, reply);
       await this.#fail(reading.issues, reply);
     }
     const { addedLater: ownMessage } = form;
@@ -197,12 +197,12 @@ class OutputRun {
   }
 
   async #ending(
-    ending: Pick<Answer | StoredAnswer, 'kind'>,
+    ending: Pick<Answer, 'kind' | 'reason'> | StoredAnswer,
     parsedOutput: ParsedOutput,
     reply: Msg,
   ): Promise<Ending> {
     const message = await this.#answer(parsedOutput, reply, 'reasoning-chunk');
-    return { ...ending, reason: 'stop', message, output: parsedOutput.value };
+    return { ...ending, message, output: parsedOutput.value };
   }
 
   /**
