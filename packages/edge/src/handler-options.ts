@@ -262,7 +262,7 @@ export interface EdgeLimits {
  */
 export type AgentHandler<Env extends object = object, A = unknown> = Hono<EdgeEnv<Env>> & {
   /** Type marker, never set. */
-  readonly of?: () => { readonly agent: A };
+  readonly '~types'?: () => { readonly agent: A };
   /**
    * Durable Object class for sessions. Export the class from the Worker. The handler uses the class
    * if you bind it as `CHAT_SESSION`.

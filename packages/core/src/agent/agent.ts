@@ -46,7 +46,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
   /** The options that this class takes. */
   protected static readonly optionFields: OptionFields = kernelFields;
   /** Type marker, never set. */
-  declare readonly of?: () => { readonly tools: ToolsOf<S> };
+  declare readonly '~types'?: () => { readonly tools: ToolsOf<S> };
   readonly name: string;
   readonly sessionId: string;
   readonly memory: Memory;
@@ -72,7 +72,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
   /** Throws `CONFIGURATION` for an option of the wrong type. */
   constructor(options: KernelOptions<S>) {
     const fields = new.target.optionFields;
-    checkFields(`The options of ${fields.of}`, options, 'use:array|?');
+    checkFields(`The options of ${fields.className}`, options, 'use:array|?');
     const { use = [], tools = [] } = options;
     this.use = checkedParts(use);
     this.options = completedOptions(options, this.use, fields);

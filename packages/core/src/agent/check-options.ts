@@ -17,7 +17,7 @@ import { partsOf, withDefaults } from './use-list.ts';
 /** The options that a class of agents takes, for `checkOptions`. */
 export interface OptionFields {
   /** Name of the class. */
-  readonly of: string;
+  readonly className: string;
   readonly agent: string;
   readonly limits: string;
   readonly call: string;
@@ -25,7 +25,7 @@ export interface OptionFields {
 
 /** The options of the kernel's `Agent`. */
 export const kernelFields: OptionFields = {
-  of: 'Agent',
+  className: 'Agent',
   agent:
     'name:string systemPrompt,recoveryMessage,userId,sessionId:string|? model:stream() ' +
     'tools:array|schemas()|? toolContext:iterator()|? memory:append()|? use ' +
@@ -49,25 +49,25 @@ export function completedOptions(
 ): AgentSettings {
   checkDefaults(use, fields);
   const options = withDefaults(ownOptions, use);
-  const { of } = fields;
-  checkOptions(of, options, fields.agent);
-  checkFields(`${of}: the model`, options.model, 'features:object');
-  checkOptions(`${of}: limits`, options.limits, fields.limits);
-  checkOptions(`${of}: generate`, options.generate, generateFields);
+  const { className } = fields;
+  checkOptions(className, options, fields.agent);
+  checkFields(`${className}: the model`, options.model, 'features:object');
+  checkOptions(`${className}: limits`, options.limits, fields.limits);
+  checkOptions(`${className}: generate`, options.generate, generateFields);
   if (Array.isArray(options.tools)) options.tools.forEach(checkTool);
   return options;
 }
 
 /** Throws `CONFIGURATION` for a default that this class of agents does not have. */
 function checkDefaults(use: readonly Middleware[], fields: OptionFields): void {
-  const { of, agent } = fields;
+  const { className, agent } = fields;
   for (const { name = 'unnamed', defaults } of use) {
     if (!defaults) continue;
     const { limits = {}, ...options } = defaults;
     const key = unknownIn(options, agent) ?? unknownIn(limits, fields.limits);
     if (key === undefined) continue;
     const advice = fields === kernelFields ? ' Use ReActAgent.' : '';
-    const message = `The middleware "${name}" sets \`${key}\`, which ${of} does not have.${advice}`;
+    const message = `The middleware "${name}" sets \`${key}\`, which ${className} does not have.${advice}`;
     throw misconfigured(message);
   }
 }

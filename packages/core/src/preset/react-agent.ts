@@ -84,7 +84,7 @@ export interface CallOptions<T = unknown> extends KernelCallOptions {
 }
 
 const fields: OptionFields = {
-  of: 'ReActAgent',
+  className: 'ReActAgent',
   agent:
     `${kernelFields.agent} ${steeringFields} ${directAnswersFields} ${answerAtLimitFields} ` +
     `whenBusy:reject|queue|inject|? ${approvalsFields} ${retrievalFields}`,

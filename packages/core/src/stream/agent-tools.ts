@@ -41,7 +41,7 @@ type ToolIn<Source> = Source extends (...args: never[]) => infer Made
   ? ToolIn<Awaited<Made>>
   : Source extends { readonly agent: infer Agent }
     ? ToolIn<Agent>
-    : Source extends { readonly of?: (() => infer Mark) | undefined }
+    : Source extends { readonly '~types'?: (() => infer Mark) | undefined }
       ? Mark extends { readonly tools: infer T }
         ? T
         : ToolIn<Mark>

@@ -8,7 +8,7 @@ import type { ToolContext } from './tool.ts';
 export interface ContextToken<T> {
   readonly name: string;
   /** Type marker that keeps tokens of different types apart; never set. */
-  readonly of?: (value: T) => T;
+  readonly '~types'?: (value: T) => T;
 }
 
 /** Token and its value, for the option `toolContext` of an agent or of an agent call. */

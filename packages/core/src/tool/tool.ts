@@ -326,7 +326,7 @@ export interface TypedTool<
 > extends Tool {
   readonly name: Name;
   /** Type marker, never set. */
-  readonly of?: () => { readonly input: Input; readonly output: Output; readonly data: Data };
+  readonly '~types'?: () => { readonly input: Input; readonly output: Output; readonly data: Data };
 }
 
 /** What an agent accepts as its tools. */

@@ -34,7 +34,7 @@ export interface LlmOptions<Env = object> {
 /** The model proxy of an endpoint, for the option `llm` of `createAgentHandler`. */
 export interface LlmProxy<Env = object> {
   /** Type marker of the bindings, never set. */
-  readonly of?: (env: Env) => void;
+  readonly '~types'?: (env: Env) => void;
   /** Returns the proxy's routes, by path and method. */
   readonly routes: (
     protect: (route: SettingsRoute) => Route,

@@ -47,7 +47,7 @@ type Enter = (c: Context<EdgeEnv>) => Promise<void>;
 /** The routes of operators, for the option `operator` of `createAgentHandler`. */
 export interface OperatorDesk<Env = object> {
   /** Type marker of the bindings, never set. */
-  readonly of?: (env: Env) => void;
+  readonly '~types'?: (env: Env) => void;
   /** Returns the routes, by path and method. `enter` takes the place of `authorize`. */
   readonly routes: (
     protect: (route: SettingsRoute, enter?: Enter) => Route,

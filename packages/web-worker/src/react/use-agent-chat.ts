@@ -51,7 +51,7 @@ export type AgentChatStatus = ChatStatus | 'loading' | 'other-tab' | 'continuing
  * `exposeAgent`, also with the name of the agent and its options.
  */
 export type AgentChatOptionsFor<Source> = UseAgentChatOptions<AgentUIMessage<Source>> &
-  (Source extends { readonly of?: infer Mark }
+  (Source extends { readonly '~types'?: infer Mark }
     ? NonNullable<Mark> extends () => {
         readonly name: infer Name extends string;
         readonly options: infer Options;

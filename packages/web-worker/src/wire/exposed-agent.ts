@@ -19,7 +19,7 @@ export interface ExposedAgent<
   A = unknown,
 > {
   /** Type marker, never set. */
-  readonly of?: () => {
+  readonly '~types'?: () => {
     readonly options: O;
     readonly name: N;
     readonly outputs: T;
@@ -27,7 +27,7 @@ export interface ExposedAgent<
   };
 }
 
-type TypesOf<E extends ExposedAgent> = ReturnType<NonNullable<E['of']>>;
+type TypesOf<E extends ExposedAgent> = ReturnType<NonNullable<E['~types']>>;
 
 /** Types of the output values by name. At runtime, cloning removes the classes of the values. */
 export type OutputsOf<E extends ExposedAgent> = {

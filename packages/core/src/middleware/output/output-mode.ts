@@ -287,8 +287,8 @@ class OutputRun {
  * call gets with its option `output`.
  */
 export type OutputMode<T = unknown> = readonly Middleware[] & {
-  /** Carries only the type of the output. Never set. */
-  readonly of?: () => T;
+  /** Type marker, never set. */
+  readonly '~types'?: () => T;
 };
 
 /** Makes the compiler say what to do with a schema that is used as an output mode. */

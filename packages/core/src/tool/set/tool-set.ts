@@ -18,7 +18,7 @@ export interface ForkOptions {
  */
 export interface ToolSet<T extends Tool = Tool> {
   /** Type marker, never set. */
-  readonly of?: () => T;
+  readonly '~types'?: () => T;
   /**
    * Returns the tool of that name. Returns a string with the reason if the tool exists but cannot
    * be called now. Returns `undefined` if no tool has the name.

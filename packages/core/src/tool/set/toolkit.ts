@@ -47,7 +47,7 @@ export interface ToolkitOptions extends ForkOptions {
  * is active. An agent copies its toolkit, so make later changes through `agent.tools`.
  */
 export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
-  declare readonly of?: () => T;
+  declare readonly '~types'?: () => T;
   readonly toolContext: readonly ContextEntry[];
   readonly #options: ToolkitOptions;
   readonly #tools: Map<string, Tool> = new Map();
