@@ -7,7 +7,7 @@ import type { AgentStatus } from '../event/agent-status.ts';
 import { checkInterrupt, type InterruptRequest } from '../event/interrupt-request.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import type { Memory } from '../memory/memory.ts';
-import { checkRounds, checkNewIds, parseInput, toMessages } from '../event/agent-input.ts';
+import { checkNoOpenCalls, checkNewIds, parseInput, toMessages } from '../event/agent-input.ts';
 import type { AgentInput, ParsedInput } from '../event/agent-input.ts';
 import type { Msg } from '../message/msg.ts';
 import { inRequestOrder } from '../message/tool-pairs.ts';
@@ -146,7 +146,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
    */
   async observe(messages: string | Msg | readonly Msg[]): Promise<void> {
     const newMessages = toMessages(messages, this.options);
-    checkRounds(newMessages);
+    checkNoOpenCalls(newMessages);
     await this.#line.workInTurn(async () => {
       checkNewIds(newMessages, await this.memory.read());
       await this.memory.append(newMessages);
@@ -221,7 +221,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
   #checkedInput(agentInput: AgentInput | undefined, run: Run): ParsedInput {
     try {
       const input = parseInput(agentInput, this.options);
-      checkRounds(input.messages);
+      checkNoOpenCalls(input.messages);
       if (input.decisions.length) requirePart(run.setup.use, decisionsPart, 'A decision');
       return input;
     } catch (error) {

@@ -1,4 +1,4 @@
-import { AgentError, invalidInput } from '../error/agent-error.ts';
+import { AgentError, fieldOf, invalidInput } from '../error/agent-error.ts';
 import { createMessage, toolUsesOf, type MessageContext, type Msg } from '../message/msg.ts';
 import { isMessage } from '../message/is-message.ts';
 import { isObjectOrArray } from '../message/json.ts';
@@ -43,29 +43,30 @@ export function parseInput(
   if (typeof input === 'string' && !input.trim()) throw invalidInput('The input is empty.');
   const list: readonly unknown[] =
     typeof input === 'string' ? [{ role: 'user', content: input }] : [input].flat();
-  const items = list.map((item) =>
-    isPlainMessage(item) ? createMessage(item.role, item.content, { generateId, now }) : item,
-  );
   const messages: Msg[] = [];
   const decisions: Decision[] = [];
-  for (const [index, item] of items.entries()) {
-    if (isMessage(item)) {
-      messages.push(item);
-      continue;
-    }
-    const where = `Item ${index} of the input`;
-    if (!isObjectOrArray(item) || item['toolUseId'] === undefined)
-      throw invalidInput(
-        `${where} is neither a message nor a decision. Create messages with userMessage('…').`,
-        { details: { index } },
-      );
-    checkDecision(item, where);
-    decisions.push(item);
+  for (const [index, item] of list.entries()) {
+    if (isPlainMessage(item))
+      messages.push(createMessage(item.role, item.content, { generateId, now }));
+    else if (isMessage(item)) messages.push(item);
+    else decisions.push(checkedDecision(item, index));
   }
   checkNewIds(messages);
   if (decisions.length && messages.some(({ role }) => role !== 'tool'))
     throw new AgentError('INVALID_DECISION', 'Send decisions without other input.');
   return { messages, decisions };
+}
+
+/** Returns a decision of the input. Throws `INVALID_INPUT` for anything else. */
+function checkedDecision(item: unknown, index: number): Decision {
+  const where = `Item ${index} of the input`;
+  if (fieldOf(item, 'toolUseId') === undefined)
+    throw invalidInput(
+      `${where} is neither a message nor a decision. Create messages with userMessage('…').`,
+      { details: { index } },
+    );
+  checkDecision(item, where);
+  return item;
 }
 
 /**
@@ -116,7 +117,7 @@ function isPlainMessage(item: unknown): item is PlainMessage {
 }
 
 /** Throws `INVALID_INPUT` unless each tool call in the messages has a result after it. */
-export function checkRounds(messages: readonly Msg[]): void {
+export function checkNoOpenCalls(messages: readonly Msg[]): void {
   const [open] = openToolUses(messages);
   if (!open) return;
   const { id } = open;
