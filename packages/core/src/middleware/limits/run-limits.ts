@@ -66,11 +66,8 @@ export function runLimits(defaults: RunLimits = {}): Middleware {
       context.setTools(allowTools(context.tools, [outputToolName]));
       return next({ ...limitedDraft, tools: context.toolSchemas });
     },
-    wrapReply: (next) => (reply, context) => {
-      const isLast = !hasCallsLeft(context);
-      const outcome = next(reply);
-      return isLast ? outcome.then(atLimit) : outcome;
-    },
+    wrapReply: (next) => (reply, context) =>
+      hasCallsLeft(context) ? next(reply) : next(reply).then(atLimit),
     wrapRound: (next) => (round, context) => {
       if (maxCalls(context) === Infinity) return next(round);
       return next({ ...round, calls: round.calls.map((call) => countCall(call, context)) });

@@ -205,11 +205,9 @@ class SteeredRun {
     checkNewIds(sentMessages, [...this.context.messages, ...waiting]);
     const admitted = admit();
     const injection: Injection = { sentMessages, admitted };
-    const settle = (messages: readonly Msg[]): void => void (injection.messages ??= messages);
-    admitted.then(
-      ({ messages }) => settle(messages),
-      () => settle([]),
-    );
+    const noInput: Pick<ParsedInput, 'messages'> = { messages: [] };
+    const accepted = admitted.catch(() => noInput);
+    void accepted.then(({ messages }) => (injection.messages ??= messages));
     this.#injections.push(injection);
     return injection;
   }
