@@ -2,7 +2,7 @@ export { attach, type AttachOptions } from './event/readers/attach.ts';
 export { decideForMessage } from './middleware/approval/decide-for-message.ts';
 export type { DecideForMessageOptions } from './middleware/approval/decide-for-message.ts';
 export { mayNeedApproval } from './middleware/approval/approval-rules.ts';
-export type { AgentStatus, CallState } from './event/agent-status.ts';
+export type { AgentStatus } from './event/agent-status.ts';
 export { clientJsonMode } from './middleware/output/output-modes.ts';
 export { checkDecision } from './event/pending-call.ts';
 export {
@@ -21,7 +21,7 @@ export { EchoMemory, echoFields } from './memory/branch/echo-memory.ts';
 export type { EchoMemoryOptions, SessionBranch } from './memory/branch/echo-memory.ts';
 export type { StoreFeatures } from './memory/store/key-value-store.ts';
 export { BatchCache } from './memory/branch/batch-cache.ts';
-export { checkRecords, recordsOf, type LogRecord, type RunNote } from './memory/log/log-record.ts';
+export { checkRecords, recordsOf, type LogRecord } from './memory/log/log-record.ts';
 export { changeBranchOwner, changeOwner } from './memory/move/owner-change.ts';
 export type { ChooseOwner, StoredChange, StoredSession } from './memory/move/owner-change.ts';
 export { adoptRecords } from './memory/adopt-records.ts';

@@ -1,7 +1,8 @@
 import { AgentError, createMessage, toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { Msg, ToolUse } from '@isoloop/core';
 import { metadataOf, parseHistory, sessionViewOf } from '@isoloop/core/adapter';
-import type { CallState, LogRecord, SessionCopy, SessionView } from '@isoloop/core/adapter';
+import type { LogRecord, SessionCopy, SessionView } from '@isoloop/core/adapter';
+import type { CallState } from '@isoloop/core/middleware';
 import { withoutSystem } from '../../completions/completion-messages.ts';
 import type { HandlerSettings } from '../../handler-options.ts';
 import type { SignedParts } from './copy-signature.ts';
