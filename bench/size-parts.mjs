@@ -37,7 +37,7 @@ const parts = {
   '- no keys in errors': { 'model/http/without-secrets.js': true },
   'checks of options': {
     'error/agent-error.js': ['checkFields', 'checkOptions', 'fieldsIn', 'unknownIn', 'isKind'],
-    'agent/check-options.js': ['checkPart', 'checkUse', 'checkDefaults'],
+    'agent/check-options.js': ['checkPart', 'checkDefaults'],
     'event/check-hook.js': true,
     'tool/tool.js': ['toolFields', 'checkTool'],
     'model/http/http-model.js': ['httpFields'],
@@ -88,7 +88,7 @@ const parts = {
   'late readers': { 'event/readers/event-log.js': true },
   'middleware: list, wrappers, steps': {
     'agent/use-list.js': true,
-    'agent/run/wrapped-step.js': ['once', 'callWrapper', 'boundedTool', 'checkMade'],
+    'agent/run/wrapped-step.js': ['once', 'callWrapper', 'boundedTool', 'checkOutcome'],
     'agent/steps.js': ['stepsOf'],
   },
 };
@@ -112,7 +112,7 @@ async function sizeWith(files) {
           if (id === 'entry') return entry;
           const functions = files[id.replace(dist, '')];
           left.delete(id.replace(dist, ''));
-          return functions && emptied(readFileSync(id, 'utf8'), functions);
+          return functions && emptied(id, functions);
         },
       },
     ],
@@ -123,9 +123,14 @@ async function sizeWith(files) {
   return gzipSync(output[0].code, { level: 9 }).length;
 }
 
-/** Returns the module with empty functions. `functions`: their names, or `true` for all. */
-function emptied(code, functions) {
-  const isMeant = (name) => functions === true || functions.includes(name);
+/**
+ * Returns the module with empty functions. `functions`: their names, or `true` for all. Throws if the
+ * module lacks one of them.
+ */
+function emptied(path, functions) {
+  const code = readFileSync(path, 'utf8');
+  const missingNames = new Set(functions === true ? [] : functions);
+  const isMeant = (name) => functions === true || missingNames.delete(name);
   const cuts = parseAst(code).body.flatMap((statement) => {
     const node = statement.declaration ?? statement;
     if (node.type === 'FunctionDeclaration')
@@ -138,6 +143,7 @@ function emptied(code, functions) {
         : [],
     );
   });
+  if (missingNames.size) throw new Error(`Not in ${path}: ${[...missingNames].join(', ')}`);
   return cuts
     .toSorted(([one], [other]) => other.start - one.start)
     .reduce((text, [{ start, end }, put]) => text.slice(0, start) + put + text.slice(end), code);
