@@ -330,12 +330,12 @@ export class BranchLog implements Log {
 
   /** Writes the turn. */
   async #write(context: FlushContext): Promise<void> {
-    const before = this.#branch;
+    const previousBranch = this.#branch;
     const { compactAfter } = this.#options;
     const pending = [...this.#pending];
     const fold = context.fold();
-    const merged = mergeTurns(before, pending, compactAfter, fold);
-    const turn = await makeTurn(this.#store, before, merged, {
+    const mergedTurns = mergeTurns(previousBranch, pending, compactAfter, fold);
+    const turn = await makeTurn(this.#store, previousBranch, mergedTurns, {
       ...this.#options,
       id: attemptId(this.#turnId, this.#unsureWrites.length),
       writer: this.#writer,

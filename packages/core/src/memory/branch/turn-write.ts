@@ -5,7 +5,13 @@ import { makeRef } from '../log/session-keys.ts';
 import type { SessionStore } from '../log/session-store.ts';
 import type { SessionFold } from '../log/session-fold.ts';
 import { formatVersion, inOrder, type Batch } from '../log/stored-batch.ts';
-import { addToLevels, fullLevels, nextHead, type Head, type Writing } from '../log/stored-head.ts';
+import {
+  addToLevels,
+  fullLevels,
+  nextHead,
+  type Head,
+  type HeadWriter,
+} from '../log/stored-head.ts';
 import type { Entry } from '../store/key-value-store.ts';
 import { coveredRefs, makeBranch, type Branch } from './branch.ts';
 import { digest } from './digest.ts';
@@ -27,14 +33,14 @@ interface TurnWrite {
 /** Makes the write of the turn `id`. */
 export async function makeTurn(
   store: SessionStore,
-  before: Branch | undefined,
-  { records, index, replaces }: Merged,
-  { id, ...writing }: Writing & { readonly id: string },
+  previousBranch: Branch | undefined,
+  { records, index, replaces }: MergedTurns,
+  { id, ...headWriter }: HeadWriter & { readonly id: string },
 ): Promise<TurnWrite> {
-  const batchHead = nextHead(before?.head, writing);
+  const batchHead = nextHead(previousBranch?.head, headWriter);
   const batch: Batch = {
     v: formatVersion,
-    prev: before?.head.hash ?? '',
+    prev: previousBranch?.head.hash ?? '',
     records,
     ...(index.length > 0 && { index }),
     ...(replaces.length > 0 && { replaces }),
@@ -44,19 +50,19 @@ export async function makeTurn(
   const refs = addToLevels(batchHead.refs, replaces.length > 0 ? replaces : index, ref);
   const head: Head = { ...batchHead, refs, hash: await digest(text) };
   const key = store.keys.head;
-  const batches = new Map([...(before?.batches ?? []), [ref, batch]]);
+  const batches = new Map([...(previousBranch?.batches ?? []), [ref, batch]]);
   for (const replaced of replaces) batches.delete(replaced);
   return {
     ref,
     text,
     values: entries.toReversed(),
     head: [key, seal(head, key).text],
-    branch: makeBranch(head, { batches, unread: before?.unread ?? [] }),
+    branch: makeBranch(head, { batches, unread: previousBranch?.unread ?? [] }),
   };
 }
 
 /** Copies of earlier turns for the next batch, so that a reader needs fewer keys. */
-interface Merged {
+interface MergedTurns {
   /**
    * The records of the earlier turns, then the pending records. In a snapshot, all these records
    * are compacted.
@@ -77,21 +83,21 @@ const maxMerged = 1_000_000;
  * Copies nothing if the turns are too long, or if a batch can't be read.
  */
 export function mergeTurns(
-  before: Branch | undefined,
+  previousBranch: Branch | undefined,
   pending: readonly LogRecord[],
   compactAfter: number,
   fold: SessionFold | undefined,
-): Merged {
+): MergedTurns {
   const width = Math.min(levelWidth, compactAfter || 1);
-  const index = before ? fullLevels(before.head.refs, width) : [];
-  const plain: Merged = { records: pending, replaces: [], index };
-  if (!before || index.length === 0 || before.unread.length > 0) return plain;
-  if (fold && isLong(before, compactAfter))
-    return { records: fold.records(), replaces: coveredRefs(before), index: [] };
+  const index = previousBranch ? fullLevels(previousBranch.head.refs, width) : [];
+  const plain: MergedTurns = { records: pending, replaces: [], index };
+  if (!previousBranch || index.length === 0 || previousBranch.unread.length > 0) return plain;
+  if (fold && isLong(previousBranch, compactAfter))
+    return { records: fold.records(), replaces: coveredRefs(previousBranch), index: [] };
   // Includes every batch from the first one on, because writers without echoes may have added
   // batches in between.
   const [first = ''] = index.toSorted();
-  const part = new Map([...before.batches].filter(([ref]) => ref >= first));
+  const part = new Map([...previousBranch.batches].filter(([ref]) => ref >= first));
   const flushes = inOrder(part).map((ref) => part.get(ref)?.records ?? []);
   if (isLongerThan(flushes, maxMerged)) return plain;
   const indexRefs = [...part.values()].flatMap((batch) => batch.index ?? []);

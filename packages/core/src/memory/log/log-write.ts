@@ -5,14 +5,14 @@ import { makeRef, shortId } from './session-keys.ts';
 import type { SealedBatch, SessionStore } from './session-store.ts';
 import { SessionFold } from './session-fold.ts';
 import { formatVersion, replacedBy, type Batch } from './stored-batch.ts';
-import { fullLevels, nextHead, addToLevels, type Head, type Writing } from './stored-head.ts';
+import { fullLevels, nextHead, addToLevels, type Head, type HeadWriter } from './stored-head.ts';
 
 /**
  * Maximum number of batches that one level of the head names. The next batch takes over the names.
  */
 export const levelWidth = 32;
 
-interface Content extends Writing {
+interface BatchContent extends HeadWriter {
   readonly records: readonly LogRecord[];
   /** Names of the batches that the records replace, in a snapshot. Default: none. */
   readonly replaces?: readonly string[] | undefined;
@@ -26,24 +26,24 @@ interface LogWrite extends SealedBatch {
   readonly headText: string;
 }
 
-/** Makes the write that follows the head `before`. */
+/** Makes the write that follows the head `previousHead`. */
 export function makeWrite(
   store: SessionStore,
-  before: Head | undefined,
-  { records, replaces, ...writing }: Content,
+  previousHead: Head | undefined,
+  { records, replaces, ...headWriter }: BatchContent,
 ): LogWrite {
-  const next = nextHead(before, writing);
+  const next = nextHead(previousHead, headWriter);
   const refs = replaces ? [] : next.refs;
   const index = fullLevels(refs, levelWidth);
   const batch: Batch = {
     v: formatVersion,
-    prev: before?.hash ?? '',
+    prev: previousHead?.hash ?? '',
     records,
     ...(index.length > 0 && { index }),
     replaces,
     ownership: next.ownership,
   };
-  const sealedBatch = store.seal(makeRef(next.version, writing.generateId()), batch);
+  const sealedBatch = store.seal(makeRef(next.version, headWriter.generateId()), batch);
   const { ref } = sealedBatch;
   const head: Head = { ...next, hash: ref, refs: addToLevels(refs, index, ref) };
   return { ...sealedBatch, batch, head, headText: seal(head, store.keys.head).text };
@@ -64,12 +64,12 @@ interface KnownLog {
 export async function replaceLog(
   store: SessionStore,
   { text, head, batches }: KnownLog,
-  { records, ownership }: Pick<Content, 'records' | 'ownership'>,
+  { records, ownership }: Pick<BatchContent, 'records' | 'ownership'>,
 ): Promise<void> {
   const replaces = [...batches.keys()];
   const { title } = new SessionFold().add(records);
-  const writing = { writer: shortId(), title, ownership, generateId: shortId, now: Date.now };
-  const { entries, headText } = makeWrite(store, head, { ...writing, records, replaces });
+  const headWriter = { writer: shortId(), title, ownership, generateId: shortId, now: Date.now };
+  const { entries, headText } = makeWrite(store, head, { ...headWriter, records, replaces });
   if (!(await store.write(entries, headText, text)))
     throw new AgentError('SESSION_CONFLICT', 'The session has changed meanwhile.', {
       retryable: true,

@@ -133,9 +133,9 @@ export class SessionValues {
   /** Converts direct assignments to updates. */
   #takeAssignments(names: Iterable<string> = this.#names()): void {
     for (const name of names) {
-      const before = this.#jsonByName.get(name);
+      const previousText = this.#jsonByName.get(name);
       const text = this.#remember(name);
-      if (text === before) continue;
+      if (text === previousText) continue;
       const apply = (values: Values): void => {
         if (text === undefined) delete values[name];
         else values[name] = JSON.parse(text) as JsonValue;

@@ -53,7 +53,7 @@ export function checkNotMoved(head: Pick<Head, 'ownership'> | undefined): void {
 }
 
 /** The writer of a head, and what it knows. */
-export interface Writing {
+export interface HeadWriter {
   readonly writer: string;
   readonly title: string | undefined;
   /** Default: the ownership in the head before. */
@@ -62,21 +62,21 @@ export interface Writing {
   readonly now: () => number;
 }
 
-/** Returns the head after `before`. Its refs are still those of `before`. */
+/** Returns the head after `previousHead`. Its refs are still those of `previousHead`. */
 export function nextHead(
-  before: Head | undefined,
-  { writer, title, ownership = before?.ownership, generateId, now }: Writing,
+  previousHead: Head | undefined,
+  { writer, title, ownership = previousHead?.ownership, generateId, now }: HeadWriter,
 ): Omit<Head, 'hash'> {
   const at = now();
   return {
     v: formatVersion,
-    version: (before?.version ?? 0) + 1,
+    version: (previousHead?.version ?? 0) + 1,
     writer,
-    chain: before?.chain ?? generateId(),
-    refs: before?.refs ?? [],
-    createdAt: before?.createdAt || at,
+    chain: previousHead?.chain ?? generateId(),
+    refs: previousHead?.refs ?? [],
+    createdAt: previousHead?.createdAt || at,
     // `updatedAt` must not decrease when the clock moves back.
-    updatedAt: Math.max(at, before?.updatedAt ?? 0),
+    updatedAt: Math.max(at, previousHead?.updatedAt ?? 0),
     title,
     ownership,
   };

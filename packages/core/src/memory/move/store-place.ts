@@ -182,13 +182,13 @@ function ownershipHere(
   { epoch, copyOf }: OwnerChange,
   ownership: Ownership | undefined,
 ): Ownership | undefined {
-  const before = ownership?.epoch ?? 0;
-  if (before >= epoch) {
+  const ownEpoch = ownership?.epoch ?? 0;
+  if (ownEpoch >= epoch) {
     checkNotMoved({ ownership });
     return undefined;
   }
   const isCopy = ownership?.owner.includes(':') && ownership.copyOf === copyOf;
-  if (isCopy && before === epoch - 1) return { owner: crypto.randomUUID(), epoch };
+  if (isCopy && ownEpoch === epoch - 1) return { owner: crypto.randomUUID(), epoch };
   throw new AgentError('SESSION_STALE', 'This place has another copy of the session.');
 }
 

@@ -112,8 +112,8 @@ class UnstorageStore implements KeyValueStore {
 
   /** Runs the operations on a key one after the other. */
   #alone<T>(key: string, operation: () => Promise<T>): Promise<T> {
-    const before = this.#last.get(key) ?? Promise.resolve();
-    const result = before.then(() => this.#do(operation));
+    const previous = this.#last.get(key) ?? Promise.resolve();
+    const result = previous.then(() => this.#do(operation));
     const end = (): void => {
       if (this.#last.get(key) === settled) this.#last.delete(key);
     };
