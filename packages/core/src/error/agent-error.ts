@@ -303,7 +303,10 @@ const knownKinds: Readonly<Record<string, Kind>> = {
   function: ['a function'],
   object: ['an object'],
   array: ['an array', (value) => Array.isArray(value)],
-  names: ['an array of strings', (value) => Array.isArray(value) && value.every(isText)],
+  names: [
+    'an array of strings',
+    (value) => Array.isArray(value) && value.every((item) => isKind(item, 'string')),
+  ],
   count: ['a number of 0 or more', (value) => isNumber(value, 0)],
   positive: ['a number above 0', (value) => isNumber(value, Number.MIN_VALUE)],
   share: ['a number from 0 to 1', (value) => isNumber(value, 0, 1)],
@@ -333,10 +336,6 @@ function isWhole(value: unknown, min: number): boolean {
 
 function hasMethod(value: unknown, method: PropertyKey): boolean {
   return typeof Object(value)[method] === 'function';
-}
-
-function isText(item: unknown): boolean {
-  return typeof item === 'string';
 }
 
 function wordsOf(kind: string): string {

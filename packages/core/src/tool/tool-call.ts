@@ -71,10 +71,13 @@ export async function prepareCall(tools: ToolSet, toolUse: ToolUse): Promise<Pre
     return refuse(`The arguments of "${name}" do not fit its schema:\n${list}\nCorrect them.`);
   };
   if (input === null && raw) return misfit(['they are not valid JSON']);
-  const validation = await tool.input.validate(input);
-  if (validation.ok) return { ok: true, tool, toolUse, input: validation.value };
-  const again = await tool.input.validate(dropNulls(input, validation.paths ?? []));
-  return again.ok ? { ok: true, tool, toolUse, input: again.value } : misfit(validation.issues);
+  let validation = await tool.input.validate(input);
+  if (!validation.ok) {
+    const { issues, paths = [] } = validation;
+    validation = await tool.input.validate(dropNulls(input, paths));
+    if (!validation.ok) return misfit(issues);
+  }
+  return { ok: true, tool, toolUse, input: validation.value };
 }
 
 /**
@@ -158,13 +161,13 @@ export function deniedResult(toolUse: ToolUse, reason = 'no reason given'): Tool
  */
 export function decidedResult(
   toolUse: ToolUse,
-  state: CallState,
+  state: CallState | undefined,
   tools: ToolSet,
 ): ToolResult | undefined {
-  const { decision } = state;
-  if (isForTool(state, tools)) return undefined;
-  if (decision?.type === 'reject') return deniedResult(toolUse, decision.reason);
-  if (decision?.type !== 'result') return undefined;
+  const decision = state?.decision;
+  if (!decision || isForTool(state, tools)) return undefined;
+  if (decision.type === 'reject') return deniedResult(toolUse, decision.reason);
+  if (decision.type !== 'result') return undefined;
   return toolResult(toolUse, decision.output, decision.state ?? 'success');
 }
 
@@ -198,8 +201,8 @@ export function interruptedResult(toolUse: ToolUse, state?: CallState): ToolResu
 export function mayHaveStarted(state: CallState | undefined): boolean {
   if (!state || state.started) return true;
   // A decision does not tell what the tool did before it.
-  const { kind = 'approval' } = state.pending ?? state.waitedFor ?? {};
-  return kind !== 'approval';
+  const waitedFor = state.pending ?? state.waitedFor;
+  return waitedFor !== undefined && waitedFor.kind !== 'approval';
 }
 
 /**

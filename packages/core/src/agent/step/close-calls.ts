@@ -1,7 +1,13 @@
 import type { EventOf } from '../../event/agent-event.ts';
 import type { WriteOptions } from '../../memory/memory.ts';
 import type { ToolResult, ToolUse } from '../../message/msg.ts';
-import { hasResult, isSuspension, errorResult, interruptedResult } from '../../tool/tool-call.ts';
+import {
+  decidedResult,
+  hasResult,
+  isSuspension,
+  errorResult,
+  interruptedResult,
+} from '../../tool/tool-call.ts';
 import type { ToolOutcome } from '../../tool/tool-call.ts';
 import { callState, suspendCall } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
@@ -79,7 +85,7 @@ export function failCall(run: Run, toolUse: ToolUse, error: unknown, message: st
 }
 
 /**
- * Gives each open tool call an `interrupted` result. Then sorts the conversation as models require:
+ * Gives each open tool call an `interrupted` result, or the one that a person decided. Then sorts the conversation as models require:
  * each result follows its tool call. If the agent call fails, leaves pending tool calls open, so that
  * a person can still decide about them. After a timeout, closes them, too. Drops what hooks ask for
  * meanwhile, because that counts for tool calls that run. Rejects with the first failure, after it
@@ -94,7 +100,10 @@ export async function interruptOpenCalls(run: Run): Promise<void> {
   for (const toolUse of run.conversation.openToolUses()) {
     const state = callState(run, toolUse);
     if (keepsPending && state?.pending) continue;
-    await closeCall(run, toolUse, interruptedResult(toolUse, state)).catch((error: unknown) => {
+    // The run may end before it has carried out a decision.
+    const decided = decidedResult(toolUse, state, run.tools);
+    const result = decided ?? interruptedResult(toolUse, state);
+    await closeCall(run, toolUse, result).catch((error: unknown) => {
       failure ??= error;
     });
   }

@@ -1,6 +1,5 @@
 import { errorText } from '../../error/agent-error.ts';
 import type { EventData, EventOf } from '../../event/agent-event.ts';
-import { resumeOfStarted } from '../../memory/log/resumption.ts';
 import type { ToolResult, ToolUse, Msg } from '../../message/msg.ts';
 import {
   isPreparedCall,
@@ -132,10 +131,9 @@ function outcomeOfStarted(
   checked: PreparedCall,
 ): ToolOutcome | undefined {
   if (!checked.ok) return errorResult(checked.toolUse, checked.problem);
-  if (state.decision || !checked.tool.execute) return undefined;
-  const resume = resumeOfStarted(checked.tool);
-  if (resume === 'run') return undefined;
-  return resume === 'close' ? interruptedResult(toolUse) : { suspended: true, kind: 'replay' };
+  const { execute, replay } = checked.tool;
+  if (state.decision || !execute || replay === 'safe') return undefined;
+  return replay === 'ask' ? { suspended: true, kind: 'replay' } : interruptedResult(toolUse);
 }
 
 /**

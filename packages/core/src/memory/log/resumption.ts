@@ -1,7 +1,6 @@
 import { metadataOf } from '../../message/metadata.ts';
 import type { Msg } from '../../message/msg.ts';
 import { openToolUses } from '../../message/tool-pairs.ts';
-import type { Tool } from '../../tool/tool.ts';
 import type { SessionView } from './session-view.ts';
 
 /** The part of a session's state that decides how an agent call without input continues. */
@@ -64,15 +63,6 @@ export function isCutOff(view: LogEnd & Pick<SessionView, 'ended'>): boolean {
 export function messagesBefore(log: LogEnd): readonly Msg[] {
   const { removed, answer } = resumptionOf(log);
   return log.messages.filter((message) => message !== answer && !removed.includes(message));
-}
-
-/**
- * What a resume does with a tool call whose tool may have started and left no result. `run`: the
- * tool runs again. `close`: the tool call gets an `interrupted` result. `ask`: somebody decides.
- */
-export function resumeOfStarted({ replay = 'never' }: Tool): 'run' | 'close' | 'ask' {
-  const rules = { safe: 'run', never: 'close', ask: 'ask' } as const;
-  return rules[replay];
 }
 
 /** Returns whether a log is empty or ends with an answer. The log must have no open tool calls. */

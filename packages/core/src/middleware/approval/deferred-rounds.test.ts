@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { decideForMessage } from './decide-for-message.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';
+import type { Middleware } from '../../agent/middleware.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import type { ApprovalDecision } from './ask-approver.ts';
@@ -388,4 +389,72 @@ test('a new message keeps what a person has decided about other tool calls of th
     ['mail2', 'interrupted', 'canceled'],
   ]);
   expect(ran()).toEqual([]);
+});
+
+test.each(['interrupt', 'abort'] as const)(
+  "an %s while hooks see the other tool calls keeps a person's result and rejection",
+  async (how) => {
+    const controller = new AbortController();
+    let stops = false;
+    const stopping: Middleware = {
+      on: {
+        'pre-acting': (_event, _control, context) => {
+          if (!stops) return;
+          if (how === 'abort') controller.abort();
+          else context.interrupt();
+        },
+      },
+    };
+    const { agent, ran } = setUp([asked('read', 'pay', 'mail')], {}, { use: [stopping] });
+    await agent.call('go');
+    stops = true;
+    const decisions: readonly Decision[] = [
+      { toolUseId: 'pay1', type: 'result', output: 'paid by hand' },
+      { toolUseId: 'mail2', type: 'reject', reason: 'no' },
+    ];
+    const { reason } = await agent.call(decisions, { signal: controller.signal });
+    expect(reason).toBe(how === 'abort' ? 'aborted' : 'interrupted');
+    expect(await resultsOf(agent)).toEqual([
+      ['read0', 'interrupted', 'Interrupted before it ran.'],
+      ['pay1', 'success', 'paid by hand'],
+      ['mail2', 'denied', 'Tool call rejected: no'],
+    ]);
+    expect(ran()).toEqual([]);
+  },
+);
+
+test('a hook that ends the run before its tools keeps what a person has decided', async () => {
+  const needs = (name: string): Tool =>
+    tool({ name, description: '', input: {}, needsApproval: true, execute: () => `did ${name}` });
+  const model = new ScriptedModel([asked('pay', 'mail', 'send')]);
+  const agent = new ReActAgent({ name: 'a', model, tools: ['pay', 'mail', 'send'].map(needs) });
+  await agent.call('go');
+  agent.addHook({ on: { 'pre-call': (_event, { jumpTo }) => jumpTo('end', 'Later.') } });
+  const decisions: readonly Decision[] = [
+    { toolUseId: 'pay0', type: 'result', output: 'paid by hand' },
+    { toolUseId: 'mail1', type: 'reject', reason: 'no' },
+    approve('send2'),
+  ];
+  expect((await agent.call(decisions)).text).toBe('Later.');
+  expect(await resultsOf(agent)).toEqual([
+    ['pay0', 'success', 'paid by hand'],
+    ['mail1', 'denied', 'Tool call rejected: no'],
+    ['send2', 'interrupted', 'Interrupted before it ran.'],
+  ]);
+});
+
+test('the answer to a suspended tool is not its result if the run ends before the tool gets it', async () => {
+  const asks = tool({
+    name: 'read',
+    description: '',
+    input: {},
+    execute: (_input, { suspend, decision }) => (decision ? 'did read' : suspend('Which file?')),
+  });
+  const model = new ScriptedModel([asked('read')]);
+  const agent = new ReActAgent({ name: 'a', model, tools: [{ ...asks, takesDecisions: true }] });
+  await agent.call('go');
+  agent.addHook({ on: { 'pre-call': (_event, { jumpTo }) => jumpTo('end', 'Later.') } });
+  await agent.call([{ toolUseId: 'read0', type: 'result', output: 'the first' }]);
+  const text = 'Interrupted before it finished; its effect is unknown.';
+  expect(await resultsOf(agent)).toEqual([['read0', 'interrupted', text]]);
 });
