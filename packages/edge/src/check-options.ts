@@ -51,7 +51,7 @@ function checkSessions(sessions: SessionOptions): void {
 function checkLimits(limits: EdgeLimits): void {
   const { afterDisconnectMs: _, ...positive } = defaultLimits;
   // With `afterDisconnectMs: 0`, a turn ends when its client disconnects.
-  const limitFields = `${Object.keys(positive).join()}:positive afterDisconnectMs:count`;
+  const limitFields = `${Object.keys(positive).join()}:positive afterDisconnectMs:nonNegative`;
   checkOptions(`${where}: limits`, limits, limitFields);
 }
 

@@ -149,7 +149,7 @@ function secretKey(secret: string): Uint8Array {
 
 /** Fields of `JwtOptions` for `checkOptions`. */
 const fields =
-  'issuer audience user:function|? clockTolerance:count|? secret:function|? jwksUrl ' +
+  'issuer audience user:function|? clockTolerance:nonNegative|? secret:function|? jwksUrl ' +
   'algorithms:array|? fetch:function|? timeoutMs keepKeysMs';
 
 /** Returns whether the issuer's keys cannot be used, so that nothing is known about the token. */

@@ -31,7 +31,7 @@ export const kernelFields: OptionFields = {
     'tools:array|schemas()|? toolContext:iterator()|? memory:append()|? use ' +
     'limits,generate:object|? generateId,now:function|? onHookError:fail|ignore|? ' +
     'whenBusy:reject|queue|? preCall:modifiable|notification|? presetPriority:preset|model|?',
-  limits: 'iterations,parallelTools,timeoutMs,replyLength,replyCalls,resultLength:count|?',
+  limits: 'iterations,parallelTools,timeoutMs,replyLength,replyCalls,resultLength:nonNegative|?',
   call:
     'signal:addEventListener()|? detached,throwOnError:boolean|? use:array|? ' +
     `toolContext:iterator()|? ${generateFields}`,

@@ -222,7 +222,7 @@ export function missingPart(part: string, what: string): AgentError {
  * `string`, a method such as `read()` for an object with this method, or one of these:
  *
  * - `array`; `names`, an array of strings; `iterator()`, an iterable
- * - `count`, a number of 0 or more; `positive`, one above 0; `share`, one from 0 to 1
+ * - `nonNegative`, a number of 0 or more; `positive`, one above 0; `share`, one from 0 to 1
  * - `whole`, a whole number of 0 or more; `natural`, one of 1 or more; `Infinity`
  *
  * `NaN` is not a number here. Any other word means exactly this text. `|?` at the end marks an
@@ -307,11 +307,14 @@ const knownKinds: Readonly<Record<string, Kind>> = {
     'an array of strings',
     (value) => Array.isArray(value) && value.every((item) => isKind(item, 'string')),
   ],
-  count: ['a number of 0 or more', (value) => isNumber(value, 0)],
+  nonNegative: ['a number of 0 or more', (value) => isNumber(value, 0)],
   positive: ['a number above 0', (value) => isNumber(value, Number.MIN_VALUE)],
   share: ['a number from 0 to 1', (value) => isNumber(value, 0, 1)],
-  whole: ['a whole number of 0 or more', (value) => isWhole(value, 0)],
-  natural: ['a whole number of 1 or more', (value) => isWhole(value, 1)],
+  whole: ['a whole number of 0 or more', (value) => Number.isInteger(value) && isNumber(value, 0)],
+  natural: [
+    'a whole number of 1 or more',
+    (value) => Number.isInteger(value) && isNumber(value, 1),
+  ],
   Infinity: ['Infinity', (value) => value === Infinity],
   'stream()': ["a model such as openai({ model: 'gpt-5' })"],
   'schemas()': ['a Toolkit'],
@@ -330,10 +333,6 @@ function isNumber(value: unknown, min: number, max = Infinity): boolean {
   return typeof value === 'number' && value >= min && value <= max;
 }
 
-function isWhole(value: unknown, min: number): boolean {
-  return Number.isInteger(value) && isNumber(value, min);
-}
-
 function hasMethod(value: unknown, method: PropertyKey): boolean {
   return typeof Object(value)[method] === 'function';
 }
@@ -345,6 +344,5 @@ function wordsOf(kind: string): string {
 function kindOf(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null || typeof value === 'number') return String(value);
-  const kind = Array.isArray(value) ? 'array' : typeof value;
-  return knownKinds[kind]?.[0] ?? `a ${kind}`;
+  return wordsOf(Array.isArray(value) ? 'array' : typeof value);
 }

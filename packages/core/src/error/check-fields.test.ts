@@ -7,8 +7,18 @@ const check = (value: unknown, kinds: string) => () =>
 test.each<[string, readonly unknown[], readonly unknown[], words: string]>([
   ['string', ['', 'x'], [5, null, undefined, ['x']], 'a string'],
   ['string|?', ['x', undefined], [null, 5], 'a string'],
-  ['count', [0, 0.5, Infinity], [-1, Number.NaN, '3', null, undefined], 'a number of 0 or more'],
-  ['count|all|?', [3, 'all', undefined], [-1, 'none', null], "a number of 0 or more or 'all'"],
+  [
+    'nonNegative',
+    [0, 0.5, Infinity],
+    [-1, Number.NaN, '3', null, undefined],
+    'a number of 0 or more',
+  ],
+  [
+    'nonNegative|all|?',
+    [3, 'all', undefined],
+    [-1, 'none', null],
+    "a number of 0 or more or 'all'",
+  ],
   ['positive', [0.5, Infinity], [0, -1, Number.NaN, '3'], 'a number above 0'],
   ['whole', [0, 3], [0.5, -1, Infinity, Number.NaN, '3'], 'a whole number of 0 or more'],
   [

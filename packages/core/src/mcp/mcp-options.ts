@@ -118,11 +118,11 @@ export interface McpReconnectOptions {
 const optionFields = [
   'url:string|object name:string|? allowedServers:names|? headers:object|function|?',
   'auth:object|? elicitation:boolean|? fetch:function|? include,exclude:names|?',
-  'prefix:string|? maxOutputChars:whole|Infinity|? connectTimeoutMs,timeoutMs:count|?',
+  'prefix:string|? maxOutputChars:whole|Infinity|? connectTimeoutMs,timeoutMs:nonNegative|?',
   'reconnect:object|? optional:boolean|? schema:function|? needsApproval:boolean|function|?',
   'replay:safe|ask|never|? group:string|array|? onToolsChanged,onError:function|?',
 ].join(' ');
-const reconnectFields = 'attempts,firstDelayMs,maxDelayMs:count|? sleep:function|?';
+const reconnectFields = 'attempts,firstDelayMs,maxDelayMs:nonNegative|? sleep:function|?';
 
 /** Throws `CONFIGURATION` for an option of the wrong kind, or for a server that is not allowed. */
 export function checkMcpOptions(options: McpToolsOptions): void {

@@ -40,4 +40,4 @@ export interface SessionMemoryOptions extends ContentionOptions {
 
 /** Fields of `SessionMemoryOptions` without `durability`, for `checkOptions`. */
 export const memoryFields =
-  'generateId,now,onDamage,onWarning,sleep,random:function|? compactAfter:count|? requireCompareAndSet:boolean|?';
+  'generateId,now,onDamage,onWarning,sleep,random:function|? compactAfter:nonNegative|? requireCompareAndSet:boolean|?';

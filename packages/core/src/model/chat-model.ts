@@ -216,7 +216,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
 
 /** Fields of `GenerateOptions`, for `checkOptions`. */
 export const generateFields: string =
-  'toolChoice:auto|none|required|object|? maxTokens,temperature:count|? topP:share|? ' +
+  'toolChoice:auto|none|required|object|? maxTokens,temperature:nonNegative|? topP:share|? ' +
   'seed:number|? stop:array|? responseSchema,providerOptions:object|?';
 
 /** Returns whether a request lets the model call tools. */

@@ -155,7 +155,7 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
 
 const where = 'oxygent()';
 const fields =
-  'shortMemorySize:whole|? maxRounds,memoryMax,shortWeight,reactWeight:count|? ' +
+  'shortMemorySize:whole|? maxRounds,memoryMax,shortWeight,reactWeight:nonNegative|? ' +
   'memoryUnit:characters|tokens|? discardReactMemory,trustMode:boolean|? ' +
   'order,reflect:function|? friendlyErrorText:string|function|? protocol,promptVariables';
 

@@ -34,7 +34,7 @@ const sentenceEnd =
  * `CONFIGURATION` for an invalid option.
  */
 export function chunkText(text: string, options: ChunkOptions = {}): readonly string[] {
-  checkOptions('chunkText()', options, 'maxTokens,overlap:count|?');
+  checkOptions('chunkText()', options, 'maxTokens,overlap:nonNegative|?');
   const { maxTokens = 400, overlap = 50 } = options;
   if (maxTokens < 1) throw misconfigured('chunkText(): maxTokens must be 1 or more');
   if (overlap >= maxTokens / 2)

@@ -56,7 +56,7 @@ export function modelConformance(
 ): void {
   const isHttp = 'wire' in target;
   const fields = isHttp
-    ? 'model,wire:function wireError:function|? maxSplits:count|?'
+    ? 'model,wire:function wireError:function|? maxSplits:nonNegative|?'
     : 'modelWith:function';
   checkOptions('modelConformance()', target, fields);
   const modelWith = isHttp ? answering(target) : target.modelWith;

@@ -244,7 +244,7 @@ export function tool<
 }
 
 const toolFields =
-  'name,description:string input:object|function timeoutMs:count|? strict,returnDirect:boolean|? ' +
+  'name,description:string input:object|function timeoutMs:nonNegative|? strict,returnDirect:boolean|? ' +
   'preset:object|? group:string|array|? needsApproval:boolean|function|? replay:safe|ask|never|? ' +
   'server:string|? execute:function|? ' +
   // The fields of a finished tool are allowed too, so that `tool({ ...other, description })` can

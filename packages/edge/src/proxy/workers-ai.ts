@@ -37,7 +37,7 @@ export interface WorkersAiOptions {
  * with the same errors as `openai()`. Throws `CONFIGURATION` without a binding.
  */
 export function workersAi(ai: WorkersAiBinding, options: WorkersAiOptions): ChatModel {
-  const fields = 'model:string gateway,features:object|? timeoutMs:count|?';
+  const fields = 'model:string gateway,features:object|? timeoutMs:nonNegative|?';
   checkOptions('workersAi()', options, fields);
   checkOptions('workersAi()', { binding: ai }, 'binding:run()');
   const { model, gateway, features, timeoutMs } = options;

@@ -24,7 +24,7 @@ export interface KvStoreOptions {
 }
 
 /** Fields of `KvStoreOptions` for `checkOptions`. */
-const storeFields = 'expirationTtl,retryDelayMs:count|?';
+const storeFields = 'expirationTtl,retryDelayMs:nonNegative|?';
 
 /** Maximum size of a value, in bytes: https://developers.cloudflare.com/kv/platform/limits/ */
 const maxValueBytes = 25 * 1024 * 1024;

@@ -51,7 +51,7 @@ export function pageHooks(
   hooks: readonly Hook<undefined>[],
   options: PageHooksOptions = {},
 ): PagePart {
-  checkOptions('pageHooks()', options, 'timeoutMs:count|?');
+  checkOptions('pageHooks()', options, 'timeoutMs:nonNegative|?');
   const { timeoutMs = 30_000 } = options;
   return pagePart<HookQuestion>(
     { kind: 'hooks', hooks: hooks.map(toOffer), timeoutMs },

@@ -27,7 +27,7 @@ export function useOperatorMessages(
   sessionId: string,
   options: UseOperatorMessagesOptions = {},
 ): void {
-  checkOptions('useOperatorMessages()', options, 'retryMs:count|?');
+  checkOptions('useOperatorMessages()', options, 'retryMs:nonNegative|?');
   const { retryMs = 5000 } = options;
   const api = isEndpoint(source) ? source.api : undefined;
   const latest = useRef(source);

@@ -13,7 +13,7 @@ export class BatchCache {
 
   /** Throws `CONFIGURATION` unless `maxCharacters` is a number of 0 or more. */
   constructor(maxCharacters: number) {
-    checkFields('BatchCache', { maxCharacters }, 'maxCharacters:count');
+    checkFields('BatchCache', { maxCharacters }, 'maxCharacters:nonNegative');
     this.#maxCharacters = maxCharacters;
   }
 

@@ -47,7 +47,7 @@ export interface EchoMemoryOptions extends Omit<SessionMemoryOptions, 'durabilit
 }
 
 /** Fields of `EchoMemoryOptions` for `checkOptions`. */
-export const echoFields: string = `secrets:array|? echo withoutEcho:start|latest|? waitMs,staleMs:count|? cache:get()|? ${memoryFields}`;
+export const echoFields: string = `secrets:array|? echo withoutEcho:start|latest|? waitMs,staleMs:nonNegative|? cache:get()|? ${memoryFields}`;
 
 /** One of two branches of a session, after two writers continued the same state. */
 export interface SessionBranch {

@@ -71,7 +71,7 @@ const fieldsOf: Readonly<Record<LogRecord['kind'], string>> = {
   'call-started': 'toolUseId:string toolUse:object|?',
   decision: 'decision:object',
   suspended: 'calls:array',
-  summary: 'first,last,text:string count:count',
+  summary: 'first,last,text:string count:nonNegative',
   reply: 'after:string state:object|?',
   state: 'state:object',
 };

@@ -8,7 +8,7 @@ export class MemoryStore implements KeyValueStore {
 
   /** `maxValueBytes`: the limit that `features` reports. Default: no limit. */
   constructor(options: { readonly maxValueBytes?: number } = {}) {
-    checkOptions('MemoryStore', options, 'maxValueBytes:count|?');
+    checkOptions('MemoryStore', options, 'maxValueBytes:nonNegative|?');
     this.features = {
       atomic: true,
       compareAndSet: true,

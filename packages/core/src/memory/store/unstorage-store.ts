@@ -31,7 +31,7 @@ export interface UnstorageStoreOptions {
 export function unstorageStore(driver: Driver, options: UnstorageStoreOptions = {}): KeyValueStore {
   const functions = 'getItem,setItem,removeItem,getKeys,hasItem:function';
   checkFields('unstorageStore(): the driver', driver, functions);
-  const fields = 'singleProcess:boolean|? maxValueBytes:count|?';
+  const fields = 'singleProcess:boolean|? maxValueBytes:nonNegative|?';
   checkOptions('unstorageStore()', options, fields);
   return new UnstorageStore(driver, options);
 }

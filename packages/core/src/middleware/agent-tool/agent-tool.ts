@@ -58,7 +58,7 @@ export interface AgentToolOptions {
 const childFields = 'name:string stream:function messages:function';
 
 const toolFields =
-  'name:string|? description:string timeoutMs:count|? group:string|array|? replay:safe|ask|never|?';
+  'name:string|? description:string timeoutMs:nonNegative|? group:string|array|? replay:safe|ask|never|?';
 
 interface ChildInput {
   readonly message: string;

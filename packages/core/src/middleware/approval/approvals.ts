@@ -85,4 +85,4 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
 }
 
 const optionFields =
-  'needsApproval:object|? deferRound:boolean|? decide:function|? timeoutMs:count|? onError:function|?';
+  'needsApproval:object|? deferRound:boolean|? decide:function|? timeoutMs:nonNegative|? onError:function|?';

@@ -186,11 +186,13 @@ export async function editCall(
   const input = jsonForm(decision.input, 'The edited arguments')!;
   const editedCall: ToolUse = { ...toolUse, input };
   const visibleInput = withoutHidden(context, name, input);
-  const message = context.messages.find((one) => toolUsesOf(one).some((call) => call.id === id));
-  const changedMessage = message && withEditedCall(message, id, visibleInput);
+  const replace = context.messages.flatMap((message) => {
+    const changedMessage = withEditedCall(message, id, visibleInput);
+    return changedMessage === message ? [] : changedMessage;
+  });
+  if (replace.length) await steps.edit({ replace });
   // A deferred round comes here again after the edit.
-  if (changedMessage === message && isSameJson(toolUse.input, input)) return toolUse;
-  if (changedMessage && changedMessage !== message) await steps.edit({ replace: [changedMessage] });
+  else if (isSameJson(toolUse.input, input)) return toolUse;
   const state = openCall(context, toolUse)?.state;
   if (!state?.toolUse) return editedCall;
   await steps.emit(

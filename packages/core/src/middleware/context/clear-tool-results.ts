@@ -98,7 +98,7 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
 }
 
 const optionFields =
-  'above,clearAtLeast:count|? keep:whole|Infinity|? clearToolInputs:boolean|? ' +
+  'above,clearAtLeast:nonNegative|? keep:whole|Infinity|? clearToolInputs:boolean|? ' +
   'placeholder:string|? exclude:names|? profile:countText()|?';
 
 /**

@@ -105,4 +105,4 @@ export function contextPolicy<P extends ContextPolicy & Pick<Middleware, 'name'>
   };
 }
 
-const resultFields = 'messages:array removed:count before:count after:count';
+const resultFields = 'messages:array removed:nonNegative before:nonNegative after:nonNegative';

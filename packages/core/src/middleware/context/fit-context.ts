@@ -37,7 +37,7 @@ export interface FitContextOptions extends WindowOptions {
  * larger than `reserveOutput`.
  */
 export function fitContext(options: FitContextOptions = {}): ContextMiddleware {
-  const fields = `roundTo:count|? likeArcReactor:boolean|? ${windowFields}`;
+  const fields = `roundTo:nonNegative|? likeArcReactor:boolean|? ${windowFields}`;
   checkOptions('fitContext()', options, fields);
   const { likeArcReactor = false, profile = arc } = options;
   const counted = likeArcReactor ? { ...options, profile: textAlone(profile) } : options;

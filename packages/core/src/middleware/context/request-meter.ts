@@ -57,7 +57,7 @@ export interface Measured {
 
 /** Fields of `WindowOptions` for `checkOptions`. */
 export const windowFields =
-  'window,reserveOutput:count|? profile:countText()|? calibration:ratioOf()|?';
+  'window,reserveOutput:nonNegative|? profile:countText()|? calibration:ratioOf()|?';
 
 /** Measures a request. `extra`: number of tokens to keep free in addition to the answer. */
 export type RequestMeter = (request: ContextRequest, extra?: number) => Measured;

@@ -111,7 +111,7 @@ export function summarizeHistory(options: SummarizeHistoryOptions = {}): History
 const where = 'summarizeHistory()';
 
 const summaryFields =
-  'maxTokens,summaryTokens,roundTo,timeoutMs:count|? model:stream()|? prompt:string|? ' +
+  'maxTokens,summaryTokens,roundTo,timeoutMs:nonNegative|? model:stream()|? prompt:string|? ' +
   'keep:whole|Infinity|? keepFirst:boolean|? generate:object|? ' +
   `store:get()|? onError:function|? ${windowFields}`;
 

@@ -139,7 +139,7 @@ function piecesOf(
 }
 
 const optionFields =
-  'shortWeight,reactWeight,max:count|? order:function|? unit:characters|tokens|? ' +
+  'shortWeight,reactWeight,max:nonNegative|? order:function|? unit:characters|tokens|? ' +
   'profile:countText()|? likeOxygent:boolean|?';
 
 /** Takes pieces in order, up to the first piece that does not fit. */

@@ -28,7 +28,7 @@ export interface CallLimitOptions {
 }
 
 /** Fields of `CallLimitOptions` for `checkOptions`. */
-const limitFields = 'run,session:count|? atLimit:end|fail|? text:string|?';
+const limitFields = 'run,session:nonNegative|? atLimit:end|fail|? text:string|?';
 
 /** The numbers of a session. The limits of one kind share them. */
 type Count = Readonly<Record<'session' | 'run' | 'counted', number>> & { readonly runId: string };

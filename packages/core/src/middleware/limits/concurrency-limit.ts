@@ -30,7 +30,7 @@ export class Semaphore {
 
   /** Throws `CONFIGURATION` unless `size` is a whole number of 1 or more, or `Infinity`. */
   constructor(size: number, options: SemaphoreOptions = {}) {
-    checkOptions('Semaphore', { ...options, size }, 'size:natural|Infinity queue:count|?');
+    checkOptions('Semaphore', { ...options, size }, 'size:natural|Infinity queue:nonNegative|?');
     this.size = size;
     this.#queue = options.queue ?? Infinity;
   }

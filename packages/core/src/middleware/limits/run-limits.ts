@@ -7,7 +7,7 @@ import { allowTools } from '../../tool/set/tool-set.ts';
 import { errorResult } from '../../tool/tool-call.ts';
 
 /** The limits of an agent that `runLimits()` reads. */
-export const runLimitsFields = 'toolCalls,tokens:count|?';
+export const runLimitsFields = 'toolCalls,tokens:nonNegative|?';
 
 declare module '../../agent/kernel-options.ts' {
   interface FeatureOptions {

@@ -58,7 +58,7 @@ export function jsonlTrace(
 ): JsonlTrace {
   const where = 'jsonlTrace()';
   checkFields(where, { sink }, 'sink:getWriter()');
-  const fields = 'chunks,requests:boolean|? mask,onError:function|? maxWaiting:count|?';
+  const fields = 'chunks,requests:boolean|? mask,onError:function|? maxWaiting:nonNegative|?';
   checkOptions(where, options, fields);
   if (sink.locked) throw misconfigured(`${where}: the sink is locked by another writer.`);
   const { chunks = false, requests = false, mask = withoutSecrets } = options;

@@ -51,7 +51,8 @@ export function attachment(
   return block;
 }
 
-const optionFields = 'name,mediaType:string|? maxImagePixels,maxVideoBytes,maxFileBytes:count|?';
+const optionFields =
+  'name,mediaType:string|? maxImagePixels,maxVideoBytes,maxFileBytes:nonNegative|?';
 
 const unknownType = 'application/octet-stream';
 

@@ -58,7 +58,7 @@ const clientErrors: readonly AgentErrorCode[] = [
  * one. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function circuitBreaker(options: CircuitBreakerOptions = {}): CircuitBreaker {
-  const fields = 'failures,openMs:count|? onStateChange,now:function|?';
+  const fields = 'failures,openMs:nonNegative|? onStateChange,now:function|?';
   checkOptions('circuitBreaker()', options, fields);
   const { failures: maxFailures = 5, openMs = 30_000 } = options;
   const { onStateChange, now = Date.now } = options;

@@ -28,7 +28,7 @@ export interface ModelTimeoutOptions {
  */
 export function modelTimeout(options: ModelTimeoutOptions): ModelMiddleware {
   const where = 'modelTimeout()';
-  checkOptions(where, options, 'firstDeltaMs,silenceMs,totalMs:count|? now:function|?');
+  checkOptions(where, options, 'firstDeltaMs,silenceMs,totalMs:nonNegative|? now:function|?');
   if ((options.firstDeltaMs ?? options.silenceMs ?? options.totalMs) === undefined)
     throw misconfigured(`${where} needs firstDeltaMs, silenceMs or totalMs.`);
   return {

@@ -77,7 +77,7 @@ export interface CacheLookup {
  */
 export function replyCache(options: ReplyCacheOptions = {}): ModelMiddleware {
   const where = 'replyCache()';
-  const fields = 'store:object|? ttlMs,maxTemperature:count|? toolCalls:boolean|?';
+  const fields = 'store:object|? ttlMs,maxTemperature:nonNegative|? toolCalls:boolean|?';
   checkOptions(where, options, `${fields} scope,onLookup,onError,now:function|?`);
   const { store = inMemoryReplies() } = options;
   checkFields(`${where}: store`, store, 'get:function set:function');
@@ -247,7 +247,7 @@ export interface ReplyCacheStore {
  * least recently used reply is removed. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function inMemoryReplies(options: { readonly maxEntries?: number } = {}): ReplyCacheStore {
-  checkOptions('inMemoryReplies()', options, 'maxEntries:count|?');
+  checkOptions('inMemoryReplies()', options, 'maxEntries:nonNegative|?');
   const { maxEntries = 1000 } = options;
   const replies = new RecentMap<string, CachedReply>(maxEntries);
   return {

@@ -59,7 +59,7 @@ export interface RetryInfo {
 }
 
 const retryDelayFields =
-  'attempts,firstDelayMs,maxDelayMs,maxRetryAfterMs:count|? ' +
+  'attempts,firstDelayMs,maxDelayMs,maxRetryAfterMs:nonNegative|? ' +
   'isTransient,onRetry,sleep,random:function|?';
 
 /** Maximum exponent of the wait. Without it, `firstDelayMs` 0 times infinity would be NaN. */

@@ -89,7 +89,7 @@ export function emulateTools(options: EmulateToolsOptions): Middleware {
 }
 
 const optionFields =
-  'model:stream() tools:names|? prompt:string|? generate:object|? timeoutMs:count|? ' +
+  'model:stream() tools:names|? prompt:string|? generate:object|? timeoutMs:nonNegative|? ' +
   'onFailure:run|error|? onError:function|?';
 
 const instruction = [

@@ -107,7 +107,7 @@ function withText(result: ToolResult, text: string): ToolResult {
 }
 
 const optionFields =
-  'store maxTokens:count|? headLines:whole|Infinity|? exclude:names|? profile:countText()|? ' +
+  'store maxTokens:nonNegative|? headLines:whole|Infinity|? exclude:names|? profile:countText()|? ' +
   'onError:function|?';
 
 const readToolName = 'read_result';

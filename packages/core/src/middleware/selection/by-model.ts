@@ -86,7 +86,7 @@ function namesIn(reply: string, tools: readonly ToolSchema[]): readonly string[]
 
 const optionFields =
   'model:stream() maxTools:whole|Infinity|? alwaysOffer:names|? prompt:string|? ' +
-  'generate:object|? timeoutMs:count|?';
+  'generate:object|? timeoutMs:nonNegative|?';
 
 const instruction = [
   'You choose tools for an assistant. <tools> lists the tools, one per line. <question> is what the user asks.',

@@ -43,7 +43,7 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
       `fromAiSdk() takes a LanguageModelV3 or V4, not '${String(version ?? model)}'`,
     );
   }
-  checkOptions('fromAiSdk()', options, 'features:object|? timeoutMs:count|?');
+  checkOptions('fromAiSdk()', options, 'features:object|? timeoutMs:nonNegative|?');
   const features: ModelFeatures = { tools: true, media: ['image', 'file'], ...options.features };
   return {
     provider: model.provider,

@@ -5,7 +5,7 @@ import { streamReply, type HttpRequest } from './http-transport.ts';
 
 /** Fields of `HttpModelOptions`, and `baseURL`, for `checkOptions`. */
 export const httpFields =
-  'model:string apiKey,headers baseURL:string|? fetch:function|? timeoutMs:count|?';
+  'model:string apiKey,headers baseURL:string|? fetch:function|? timeoutMs:nonNegative|?';
 
 /**
  * API key of a provider, or a function that returns it. The function is called before each request.

@@ -25,7 +25,7 @@ export function workerSource(
   worker: Worker | SharedWorker,
   options: WorkerSourceOptions = {},
 ): InspectorSource {
-  const fields = 'agent,database:string|? timeoutMs:count|? page:array|? options';
+  const fields = 'agent,database:string|? timeoutMs:nonNegative|? page:array|? options';
   checkOptions('workerSource()', options, fields);
   const { database, ...connect } = options;
   const open: Set<RemoteAgent> = new Set();

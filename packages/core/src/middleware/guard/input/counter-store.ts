@@ -35,7 +35,7 @@ export interface CounterStore {
  * `maxKeys` counters (default 10,000), the counter with the oldest window is removed.
  */
 export function inMemoryCounters(options: { readonly maxKeys?: number } = {}): CounterStore {
-  checkOptions('inMemoryCounters()', options, 'maxKeys:count|?');
+  checkOptions('inMemoryCounters()', options, 'maxKeys:nonNegative|?');
   const { maxKeys = 10_000 } = options;
   const counts = new Map<string, WindowTotal>();
   return {

@@ -47,7 +47,7 @@ export interface RateLimitOptions extends CounterOptions {
  * `DefaultRateLimitStage`).
  */
 export function rateLimit(options: RateLimitOptions = {}): InputGuard {
-  checkOptions('rateLimit()', options, `perMinute,perHour:count|? ${counterFields}`);
+  checkOptions('rateLimit()', options, `perMinute,perHour:nonNegative|? ${counterFields}`);
   const { perMinute = 10, perHour = 100, name = 'rateLimit' } = options;
   const add = userCounter(options);
   const windows = [
@@ -102,7 +102,7 @@ interface Unreported {
  * `CONFIGURATION` unless `key` says for whom to count. Otherwise, all users would share one limit.
  */
 export function spendCap(options: SpendCapOptions): Middleware {
-  const fields = 'limit:count windowMs:count|? price:function|? profile:countText()|?';
+  const fields = 'limit:nonNegative windowMs:nonNegative|? price:function|? profile:countText()|?';
   checkOptions('spendCap()', options, `${fields} ${counterFields}`);
   const { limit, windowMs = 86_400_000, price = tokensOf } = options;
   const { profile = arc, name = 'spendCap' } = options;

@@ -50,7 +50,7 @@ export interface OutputGuardOptions extends GuardOptions {
 }
 
 /** Fields of `OutputGuardOptions` for `checkOptions`. */
-export const outputFields: string = `lookahead:count|all|? thinking:boolean|? onAction:function|? profile:countText()|? ${guardFields}`;
+export const outputFields: string = `lookahead:nonNegative|all|? thinking:boolean|? onAction:function|? profile:countText()|? ${guardFields}`;
 
 /**
  * Checks and changes what the model says, by rules such as `piiRule()`. Applies the rules in order
@@ -82,7 +82,7 @@ export function outputGuards(
     checkFields(
       'A rule of outputGuards()',
       rule,
-      'name:string find:function|? withheldFrom:function|? review:function|? releaseAtMost:count|?',
+      'name:string find:function|? withheldFrom:function|? review:function|? releaseAtMost:nonNegative|?',
     );
     if (!rule.find && !rule.review)
       throw misconfigured(`The rule "${rule.name}" needs find or review.`);

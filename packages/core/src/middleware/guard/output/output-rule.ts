@@ -130,7 +130,8 @@ export interface LengthViolation {
 
 /** Limits the length of the model's answers (Arc Reactor: `outputMinChars`, `outputMaxChars`). */
 export function lengthRule(options: LengthRuleOptions): OutputRule {
-  const fields = 'min,max:count|? mode:warn|retry|fail|? mark:string|? onViolation:function|?';
+  const fields =
+    'min,max:nonNegative|? mode:warn|retry|fail|? mark:string|? onViolation:function|?';
   checkOptions('lengthRule()', options, fields);
   const { min = 0, max = Infinity, mode = 'warn', mark = '\n\n[Cut off here]' } = options;
   if (min > max) throw misconfigured(`lengthRule(): min ${min} is more than max ${max}.`);
