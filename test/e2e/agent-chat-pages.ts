@@ -1,4 +1,4 @@
-import type { Browser, BrowserContext, Page } from 'playwright';
+import type { BrowserContext, Page } from 'playwright';
 import { expect, onTestFinished } from 'vitest';
 import { newContext } from './browser.ts';
 
@@ -16,9 +16,9 @@ export interface Chat {
 }
 
 /** Opens a conversation in a new browser profile. Checks at the end that no page has failed. */
-export async function openChat(browser: Browser, url: string, at: Place): Promise<Chat> {
+export async function openChat(url: string, at: Place): Promise<Chat> {
   const id = crypto.randomUUID();
-  const context = await newContext(browser);
+  const context = await newContext();
   const problems: string[] = [];
   onTestFinished(async () => {
     await context.close();

@@ -1,4 +1,4 @@
-import type { Browser, Page } from 'playwright';
+import type { Page } from 'playwright';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   asks,
@@ -12,24 +12,19 @@ import {
   statuses,
   type Chat,
 } from './agent-chat-pages.ts';
-import { connectBrowser } from './browser.ts';
 import { startChatServer } from './chat-server.ts';
-import type { DemoServer } from './demo-server.ts';
+import type { EdgeServer } from './edge-server.ts';
 
 /** Tabs use `useAgentChat` with workers: one for each tab, or one for all. */
 const places = ['worker', 'shared'] as const;
 
-let server: DemoServer;
-let browser: Browser;
+let server: EdgeServer;
 beforeAll(async () => {
-  [server, browser] = await Promise.all([startChatServer('agent'), connectBrowser()]);
+  server = await startChatServer('agent');
 });
-afterAll(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+afterAll(() => server?.stop());
 
-const openChat = (at: (typeof places)[number]): Promise<Chat> => openAt(browser, server.url, at);
+const openChat = (at: (typeof places)[number]): Promise<Chat> => openAt(server.url, at);
 
 /** Lets the answers to `count` go on after their third words, in all workers. */
 async function release({ id }: Chat, page: Page): Promise<void> {

@@ -1,6 +1,6 @@
 import type { AgentError } from '@isoloop/core';
 import type { UIMessage } from 'ai';
-import type { Browser, Page } from 'playwright';
+import type { Page } from 'playwright';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   asks,
@@ -14,25 +14,20 @@ import {
   statuses,
   type Chat,
 } from './agent-chat-pages.ts';
-import { connectBrowser } from './browser.ts';
 import { startChatServer } from './chat-server.ts';
-import type { DemoServer } from './demo-server.ts';
+import type { EdgeServer } from './edge-server.ts';
 
 /** Pages use `useAgentChat` with a real endpoint: sessions in KV, and in Durable Objects. */
 const places = ['/kv', '/do'] as const;
 type Place = (typeof places)[number];
 
-let edge: DemoServer;
-let browser: Browser;
+let edge: EdgeServer;
 beforeAll(async () => {
-  [edge, browser] = await Promise.all([startChatServer('agent'), connectBrowser()]);
+  edge = await startChatServer('agent');
 });
-afterAll(async () => {
-  await browser?.close();
-  await edge?.stop();
-});
+afterAll(() => edge?.stop());
 
-const openChat = (at: Place): Promise<Chat> => openAt(browser, edge.url, at);
+const openChat = (at: Place): Promise<Chat> => openAt(edge.url, at);
 
 /** Lets the answer to `count` go on after its third word. */
 async function release(id: string): Promise<void> {

@@ -1,27 +1,23 @@
 import type { UIMessage } from 'ai';
-import type { Browser, Page } from 'playwright';
+import type { Page } from 'playwright';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { connectBrowser, newContext } from './browser.ts';
+import { newContext } from './browser.ts';
 import { startChatServer } from './chat-server.ts';
-import type { DemoServer } from './demo-server.ts';
+import type { EdgeServer } from './edge-server.ts';
 
 /** Pages use `useAgentObject` with a real endpoint: sessions in KV, and in Durable Objects. */
-let edge: DemoServer;
-let browser: Browser;
+let edge: EdgeServer;
 beforeAll(async () => {
-  [edge, browser] = await Promise.all([startChatServer('object'), connectBrowser()]);
+  edge = await startChatServer('object');
 });
-afterAll(async () => {
-  await browser?.close();
-  await edge?.stop();
-});
+afterAll(() => edge?.stop());
 
 const half = '{"note":"one two "}';
 const whole = '{"note":"one two three four","done":true}';
 
 async function openPage(at: '/kv' | '/do') {
   const id = `note-${crypto.randomUUID()}`;
-  const context = await newContext(browser);
+  const context = await newContext();
   const problems: string[] = [];
   onTestFinished(async () => {
     await context.close();

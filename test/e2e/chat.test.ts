@@ -1,25 +1,21 @@
 import type { UIMessage } from 'ai';
-import type { Browser, Page } from 'playwright';
+import type { Page } from 'playwright';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { connectBrowser, newContext } from './browser.ts';
+import { collectProblems, newContext } from './browser.ts';
 import { startChatServer } from './chat-server.ts';
-import type { DemoServer } from './demo-server.ts';
+import type { EdgeServer } from './edge-server.ts';
 
 /** A page uses `useChat` with its default transport. */
 const places = ['/kv', '/do'] as const;
 type Place = (typeof places)[number] | '/kv-brief';
 
-let edge: DemoServer;
-let browser: Browser;
+let edge: EdgeServer;
 const chunks = new Set<string>();
 
 beforeAll(async () => {
-  [edge, browser] = await Promise.all([startChatServer('index'), connectBrowser()]);
+  edge = await startChatServer('index');
 });
-afterAll(async () => {
-  await browser?.close();
-  await edge?.stop();
-});
+afterAll(() => edge?.stop());
 
 interface Chat {
   readonly id: string;
@@ -35,11 +31,9 @@ interface Chat {
 
 async function openChat(at: Place, { problems = 0 } = {}): Promise<Chat> {
   const id = crypto.randomUUID();
-  const context = await newContext(browser);
+  const context = await newContext();
   const page = await context.newPage();
-  const told: string[] = [];
-  page.on('pageerror', (error) => told.push(error.message));
-  page.on('console', (message) => void (message.type() === 'error' && told.push(message.text())));
+  const told = collectProblems(page);
   const note = async (): Promise<void> => {
     const read = await page.evaluate(() => ({ chunks: window.chunks, invalid: window.invalid }));
     expect(read.invalid).toEqual([]);

@@ -1,7 +1,6 @@
 /// <reference path="../provider-server/provided-context.d.ts" />
-import type { Browser, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { connectBrowser } from './browser.ts';
+import type { Page } from 'playwright';
+import { expect, inject, test } from 'vitest';
 import {
   answers,
   ask,
@@ -11,13 +10,7 @@ import {
   homes,
   openDemo,
   questions,
-} from './demo-server.ts';
-
-let browser: Browser;
-beforeAll(async () => {
-  browser = await connectBrowser();
-});
-afterAll(() => browser?.close());
+} from './open-demo.ts';
 
 function dialog(page: Page) {
   return page.getByRole('dialog');
@@ -31,7 +24,7 @@ async function openList(page: Page): Promise<void> {
 test.for(homes)(
   'the list of conversations opens, finds, renames and deletes them: %s',
   async (home) => {
-    const { page, problems } = await openDemo(browser, inject('demoUrl'));
+    const { page, problems } = await openDemo();
     if (home === 'At the edge') await goHome(page, home);
     // The conversations of other tests are in the same list at the edge.
     const name = crypto.randomUUID();
@@ -68,7 +61,7 @@ test.for(homes)(
 );
 
 test('an edited question replaces the old one and all that followed it', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
+  const { page } = await openDemo();
   await ask(page, 'What is 6 * 7?');
   await ask(page, 'What is 2 + 2?');
   const first = questions(page).first();
@@ -84,7 +77,7 @@ test('an edited question replaces the old one and all that followed it', async (
 test.for(homes)(
   'an earlier version of a question and of an answer comes back with what followed it: %s',
   async (home) => {
-    const { page, problems } = await openDemo(browser, inject('demoUrl'));
+    const { page, problems } = await openDemo();
     if (home === 'At the edge') await goHome(page, home);
     await ask(page, 'What is 6 * 7?');
     await ask(page, 'What is 2 + 2?');
@@ -111,7 +104,7 @@ test.for(homes)(
 );
 
 test('a deleted conversation takes its earlier versions with it, and a closed object leaves none', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
+  const { page } = await openDemo();
   await page.getByRole('button', { name: 'Read an invitation into a form' }).click();
   await dialog(page).getByRole('button', { name: 'Read it into the form' }).click();
   await dialog(page).getByText('bread, two lemons, olive oil', { exact: true }).waitFor();
@@ -155,7 +148,7 @@ async function edit(page: Page, text: string): Promise<void> {
 }
 
 test('the Copy button copies the text of an answer as Markdown', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'), {
+  const { page } = await openDemo({
     permissions: ['clipboard-read', 'clipboard-write'],
   });
   await ask(page, 'note: buy **milk**');
@@ -166,7 +159,7 @@ test('the Copy button copies the text of an answer as Markdown', async () => {
 });
 
 test('answers are shown as Markdown: HTML stays text, an image becomes a link, a link opens elsewhere', async () => {
-  const { page, problems } = await openDemo(browser, inject('demoUrl'));
+  const { page, problems } = await openDemo();
   const written =
     '**bold** `code` [a](https://a.test) ![b](https://b.test/b.png) <img src=x onerror=alert(1)>';
   await ask(page, `note: ${written}`);
@@ -185,7 +178,7 @@ test('answers are shown as Markdown: HTML stays text, an image becomes a link, a
 });
 
 test('a stopped answer looks different, also after a reload', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
+  const { page } = await openDemo();
   await page.getByLabel('Real pace').check();
   await atRest(page);
   await page.getByLabel('Your message').fill('How do you survive?');
@@ -199,7 +192,7 @@ test('a stopped answer looks different, also after a reload', async () => {
 });
 
 test('the dialog of models has presets, tests the connection and says how to fix it', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
+  const { page } = await openDemo();
   await page.getByRole('button', { name: /^Model: / }).click();
   await dialog(page)
     .getByRole('radio', { name: /OpenAI-compatible/ })
@@ -221,7 +214,7 @@ test('the dialog of models has presets, tests the connection and says how to fix
 });
 
 test('the page says which model answers, and which model has written each answer', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
+  const { page } = await openDemo();
   await page.getByText('A rule-based stand-in answers').waitFor();
   await chooseModel(page, /OpenAI-compatible/, { baseURL: `${inject('providerUrl')}/deltas/3/v1` });
   await page.getByText('test-model answers.').waitFor();

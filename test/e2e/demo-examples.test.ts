@@ -1,17 +1,9 @@
-/// <reference path="../provider-server/provided-context.d.ts" />
-import type { Browser, JSHandle, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { connectBrowser } from './browser.ts';
-import { answers, atRest, goHome, homes, openDemo, questions, timeline } from './demo-server.ts';
-
-let browser: Browser;
-beforeAll(async () => {
-  browser = await connectBrowser();
-});
-afterAll(() => browser?.close());
+import type { JSHandle, Page } from 'playwright';
+import { expect, test } from 'vitest';
+import { answers, atRest, goHome, homes, openDemo, questions, timeline } from './open-demo.ts';
 
 test('the example of a plan ticks off one task after the other, and shows no list twice', async () => {
-  const { page, problems } = await openDemo(browser, inject('demoUrl'));
+  const { page, problems } = await openDemo();
   await page.getByText('More', { exact: true }).click();
   await page.getByRole('button', { name: /^Plan:/ }).click();
   await timeline(page).getByText('Ended: stop').waitFor();
@@ -35,7 +27,7 @@ test('the example of a plan ticks off one task after the other, and shows no lis
 });
 
 test('the example of an object fills its fields one after the other', async () => {
-  const { page, problems } = await openDemo(browser, inject('demoUrl'));
+  const { page, problems } = await openDemo();
   // At the fast pace, all fields fill between two frames.
   await page.getByLabel('Real pace').check();
   await atRest(page);
@@ -81,7 +73,7 @@ function watchFields(page: Page): Promise<JSHandle<string[]>> {
 test.for(homes)(
   'the example of a long history leaves its oldest messages out of the request: %s',
   async (home) => {
-    const { page, problems } = await openDemo(browser, inject('demoUrl'));
+    const { page, problems } = await openDemo();
     if (home === 'At the edge') await goHome(page, home);
     await page.getByText('More', { exact: true }).click();
     await page.getByRole('button', { name: /^Open a diary/ }).click();
@@ -98,7 +90,7 @@ test.for(homes)(
 );
 
 test('the example of a page tool asks the page, which only the worker can do', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
+  const { page } = await openDemo();
   await page.getByText('More', { exact: true }).click();
   await page.getByRole('button', { name: 'How large is my window?' }).click();
   await expect
@@ -111,7 +103,7 @@ test('the example of a page tool asks the page, which only the worker can do', a
 });
 
 test('each example shows the lines of code behind it', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
+  const { page } = await openDemo();
   await page.getByText('More', { exact: true }).click();
   const codes = page.locator('.patterns > li pre');
   const lines = await codes.evaluateAll((all) =>

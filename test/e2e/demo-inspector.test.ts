@@ -1,15 +1,7 @@
-/// <reference path="../provider-server/provided-context.d.ts" />
 import axe, { type AxeResults } from 'axe-core';
-import type { Browser, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { connectBrowser } from './browser.ts';
-import { answers, atRest, goHome, homes, openDemo, questions, send } from './demo-server.ts';
-
-let browser: Browser;
-beforeAll(async () => {
-  browser = await connectBrowser();
-});
-afterAll(() => browser?.close());
+import type { Page } from 'playwright';
+import { expect, test } from 'vitest';
+import { answers, atRest, goHome, homes, openDemo, questions, send } from './open-demo.ts';
 
 /** Returns the rules of axe that the page breaks now, also in the shadow of the inspector. */
 async function violations(page: Page): Promise<readonly string[]> {
@@ -31,7 +23,7 @@ const systemPrompt = 'You are a helpful assistant on a web page.';
 test.for(homes)(
   'the inspector shows what the model saw, replays the run and exports it: %s',
   async (home) => {
-    const { page, problems } = await openDemo(browser, inject('demoUrl'));
+    const { page, problems } = await openDemo();
     await goHome(page, home);
     // At the edge, a fast answer ends before another reader sees its events.
     await page.getByLabel('Real pace').check();
@@ -68,7 +60,7 @@ test.for(homes)(
 );
 
 test('a fork asks something else in a new conversation, and the old one stays', async () => {
-  const { page, problems } = await openDemo(browser, inject('demoUrl'));
+  const { page, problems } = await openDemo();
   await send(page, question);
   await atRest(page);
   const inspector = await openInspector(page);
@@ -85,7 +77,7 @@ test('a fork asks something else in a new conversation, and the old one stays', 
 });
 
 test('nothing of the inspector is loaded before somebody asks for it', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
+  const { page } = await openDemo();
   const scripts = (): Promise<readonly string[]> =>
     page.evaluate(() =>
       performance

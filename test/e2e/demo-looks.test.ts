@@ -1,14 +1,7 @@
 /// <reference path="../provider-server/provided-context.d.ts" />
-import type { Browser, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { connectBrowser } from './browser.ts';
-import { answers, atRest, chooseModel, openDemo, questions } from './demo-server.ts';
-
-let browser: Browser;
-beforeAll(async () => {
-  browser = await connectBrowser();
-});
-afterAll(() => browser?.close());
+import type { Page } from 'playwright';
+import { expect, inject, test } from 'vitest';
+import { answers, atRest, chooseModel, openDemo, questions } from './open-demo.ts';
 
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 
@@ -31,7 +24,7 @@ function give(page: Page, way: 'paste' | 'drop'): Promise<void> {
 }
 
 test('the message field has the focus at first, and the first tab stop leads to it', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
+  const { page } = await openDemo();
   await expect.poll(() => focused(page)).toBe('question');
   await page.reload();
   await page.getByRole('heading', { name: /Ask something/ }).waitFor();
@@ -42,19 +35,19 @@ test('the message field has the focus at first, and the first tab stop leads to 
 });
 
 test('with a finger the message field does not take the focus, because that opens a keyboard', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'), phone);
+  const { page } = await openDemo(phone);
   await atRest(page);
   expect(await focused(page)).not.toBe('question');
 });
 
 test('on a phone the bar with the buttons that disturb the agent has one line', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'), phone);
+  const { page } = await openDemo(phone);
   const box = await page.locator('.stage').boundingBox();
   expect(box!.height).toBeLessThan(56);
 });
 
 test('a definition is in a list of definitions, everything is in a landmark, and targets are not too small', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'), phone);
+  const { page } = await openDemo(phone);
   await page.getByRole('button', { name: /17 \* 23, and/ }).tap();
   await page.getByRole('group', { name: 'Tool calculator, done' }).waitFor();
   await atRest(page);
@@ -70,7 +63,7 @@ test('a definition is in a list of definitions, everything is in a landmark, and
 test.for(['paste', 'drop'] as const)(
   'files that a user gives by %s go with the message, if the model reads files; else the page says why not',
   async (way) => {
-    const { page, problems } = await openDemo(browser, inject('demoUrl'));
+    const { page, problems } = await openDemo();
     await atRest(page);
     await give(page, way);
     await page.getByText('The offline model reads no files.').waitFor();

@@ -1,14 +1,8 @@
 /// <reference path="../provider-server/provided-context.d.ts" />
-import type { Browser, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { connectBrowser, newContext } from './browser.ts';
-import { answers, ask, atRest, chooseModel, openDemo, openTab } from './demo-server.ts';
-
-let browser: Browser;
-beforeAll(async () => {
-  browser = await connectBrowser();
-});
-afterAll(() => browser?.close());
+import type { Page } from 'playwright';
+import { expect, inject, test } from 'vitest';
+import { newContext } from './browser.ts';
+import { answers, ask, atRest, chooseModel, openDemo, openTab } from './open-demo.ts';
 
 const key = 'sk-secret-0123456789';
 
@@ -38,7 +32,7 @@ function stored(page: Page): Promise<string> {
 }
 
 test('a key is kept only on request, by the worker: after a reload it answers, and the page has no key', async () => {
-  const { page, problems } = await openDemo(browser, inject('demoUrl'));
+  const { page, problems } = await openDemo();
   await keepKey(page);
   expect(await keyOf(page, 'Hello?')).toBe(`Bearer ${key}`);
   expect(await stored(page)).not.toContain(key);
@@ -53,7 +47,7 @@ test('a key is kept only on request, by the worker: after a reload it answers, a
 });
 
 test('a kept key is deleted when its owner chooses the endpoint without it', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
+  const { page } = await openDemo();
   await keepKey(page);
   await ask(page, 'Hello?');
   const databases = () =>
@@ -76,10 +70,10 @@ test('a kept key is deleted when its owner chooses the endpoint without it', asy
 });
 
 test('without a model of its own, the browser offers none, and the dialog says what it needs', async () => {
-  const context = await newContext(browser);
+  const context = await newContext();
   // Headless Chromium has the interface, but could load no model.
   await context.addInitScript(() => Reflect.deleteProperty(globalThis, 'LanguageModel'));
-  const page = await openTab(context, inject('demoUrl'), []);
+  const page = await openTab(context);
   await atRest(page);
   await page.getByRole('button', { name: /^Model: / }).click();
   const choice = page.getByRole('dialog').getByRole('radio', { name: /browser’s own model/ });
@@ -110,10 +104,10 @@ function fakeBrowserModel(): void {
 }
 
 test('the browser’s own model answers, calls tools as text, and is named (a fake of the Prompt API)', async () => {
-  const context = await newContext(browser);
+  const context = await newContext();
   await context.addInitScript(fakeBrowserModel);
   const problems: string[] = [];
-  const tab = await openTab(context, inject('demoUrl'), problems);
+  const tab = await openTab(context, problems);
   await chooseModel(tab, /browser’s own model/);
   await tab.getByText('The browser’s own model answers.').waitFor();
   await ask(tab, 'What is 17 * 23?');

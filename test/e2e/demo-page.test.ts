@@ -1,17 +1,10 @@
 /// <reference path="../provider-server/provided-context.d.ts" />
-import type { Browser, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { connectBrowser } from './browser.ts';
-import { answers, ask, atRest, chooseModel, openDemo, questions, timeline } from './demo-server.ts';
-
-let browser: Browser;
-beforeAll(async () => {
-  browser = await connectBrowser();
-});
-afterAll(() => browser?.close());
+import type { Page } from 'playwright';
+import { expect, inject, test } from 'vitest';
+import { answers, ask, atRest, chooseModel, openDemo, questions, timeline } from './open-demo.ts';
 
 test('the page applies a theme of the theme tool once: after a reload, the user’s later choice stays', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'), { colorScheme: 'light' });
+  const { page } = await openDemo({ colorScheme: 'light' });
   const theme = () => page.evaluate(() => document.documentElement.dataset['theme']);
   expect(await theme()).toBe('light');
   await ask(page, 'Dark mode, please');
@@ -32,7 +25,7 @@ test.for([
 ] as const)(
   'the page explains %s in plain words, and the conversation continues with another model',
   async ([, path, words]) => {
-    const { page } = await openDemo(browser, inject('demoUrl'));
+    const { page } = await openDemo();
     await ask(page, 'What is 6 * 7?');
     await chooseEndpoint(
       page,
@@ -56,7 +49,7 @@ test.for([
 );
 
 test('the page explains a full disk in plain words, and the conversation continues once there is space', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
+  const { page } = await openDemo();
   const devtools = await page.context().newCDPSession(page);
   // Chromium reads the quota when it opens the database, so the page reloads.
   await devtools.send('Storage.overrideQuotaForOrigin', {
@@ -75,7 +68,7 @@ test('the page explains a full disk in plain words, and the conversation continu
 });
 
 test('the button Try again sends the same question again', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
+  const { page } = await openDemo();
   await chooseEndpoint(page, 'http://127.0.0.1:1/v1');
   await ask(page, 'Anybody there?');
   await page.getByRole('alert').waitFor();
@@ -85,7 +78,7 @@ test('the button Try again sends the same question again', async () => {
 });
 
 test('the worker runs the tool calls of an OpenAI-compatible endpoint', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
+  const { page } = await openDemo();
   await chooseEndpoint(page, `${inject('providerUrl')}/scripted/v1`);
   await ask(page, 'Go');
   expect(await page.getByRole('group', { name: /^Tool / }).count()).toBe(2);
@@ -98,7 +91,7 @@ async function chooseEndpoint(page: Page, baseURL: string): Promise<void> {
 }
 
 test('the page keeps unsent text when the user chooses another model, another home (worker or edge) or a new conversation', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
+  const { page } = await openDemo();
   const field = page.getByLabel('Your message');
   await ask(page, 'What is 6 * 7?');
   await field.fill('And what is');
@@ -116,7 +109,7 @@ test('the page keeps unsent text when the user chooses another model, another ho
 });
 
 test('the page removes the message field as soon as the user leaves a conversation', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
+  const { page } = await openDemo();
   // Checks this before any other task of the page runs. A message sent at this time would be lost
   // with the connection.
   const left = await page.evaluate(async () => {
@@ -129,7 +122,7 @@ test('the page removes the message field as soon as the user leaves a conversati
 });
 
 test('on a phone the timeline is a tab, and nothing is wider than the screen', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'), {
+  const { page } = await openDemo({
     viewport: { width: 375, height: 740 },
     hasTouch: true,
     isMobile: true,
@@ -144,7 +137,7 @@ test('on a phone the timeline is a tab, and nothing is wider than the screen', a
 });
 
 test('Enter does not send the message if it ends a composition of an input method', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
+  const { page } = await openDemo();
   const field = page.getByLabel('Your message');
   await field.fill('東京');
   await field.dispatchEvent('keydown', {

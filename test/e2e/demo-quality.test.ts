@@ -1,15 +1,8 @@
-/// <reference path="../provider-server/provided-context.d.ts" />
 import axe, { type AxeResults } from 'axe-core';
-import type { Browser, BrowserContextOptions, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { connectBrowser, newContext } from './browser.ts';
-import { answers, ask, atRest, goHome, openDemo, send } from './demo-server.ts';
-
-let browser: Browser;
-beforeAll(async () => {
-  browser = await connectBrowser();
-});
-afterAll(() => browser?.close());
+import type { BrowserContextOptions, Page } from 'playwright';
+import { expect, inject, test } from 'vitest';
+import { newContext } from './browser.ts';
+import { answers, ask, atRest, goHome, openDemo, send } from './open-demo.ts';
 
 /** Returns the rules of axe that the page breaks now, each with the elements. */
 async function violations(page: Page): Promise<readonly string[]> {
@@ -30,7 +23,7 @@ const looks: readonly (readonly [string, BrowserContextOptions, 'ltr' | 'rtl'])[
 const audited = inject('long') ? looks : looks.slice(0, 1);
 
 test.for(audited)('axe finds nothing: %s', async ([, options, dir]) => {
-  const { page } = await openDemo(browser, inject('demoUrl'), options);
+  const { page } = await openDemo(options);
   await page.evaluate((value) => (document.documentElement.dir = value), dir);
   expect(await violations(page)).toEqual([]);
   await page.getByText('More', { exact: true }).click();
@@ -60,7 +53,7 @@ test.for(audited)('axe finds nothing: %s', async ([, options, dir]) => {
 });
 
 test('the console stays empty, and nothing breaks the page’s policy', async () => {
-  const context = await newContext(browser);
+  const context = await newContext();
   const told: string[] = [];
   context.on('console', (message) => told.push(`${message.type()}: ${message.text()}`));
   context.on('weberror', (error) => told.push(error.error().message));

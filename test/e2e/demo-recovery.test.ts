@@ -1,7 +1,7 @@
 /// <reference path="../provider-server/provided-context.d.ts" />
-import type { Browser, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { connectBrowser } from './browser.ts';
+import type { Page } from 'playwright';
+import { expect, inject, test } from 'vitest';
+import { heldQuestion, release } from './held-answer.ts';
 import {
   answers,
   ask,
@@ -12,14 +12,7 @@ import {
   questions,
   send,
   timeline,
-} from './demo-server.ts';
-import { heldQuestion, release } from './held-answer.ts';
-
-let browser: Browser;
-beforeAll(async () => {
-  browser = await connectBrowser();
-});
-afterAll(() => browser?.close());
+} from './open-demo.ts';
 
 const fail = async (page: Page, text: string): Promise<void> => {
   await send(page, text);
@@ -27,7 +20,7 @@ const fail = async (page: Page, text: string): Promise<void> => {
 };
 
 test('the page keeps the conversation while the edge is unreachable, and Try again sends the question later', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
+  const { page } = await openDemo();
   await goHome(page, 'At the edge');
   await ask(page, 'What is 6 * 7?');
   await page.context().setOffline(true);
@@ -44,7 +37,7 @@ test('the page keeps the conversation while the edge is unreachable, and Try aga
 });
 
 test('the page hides the error text of the edge’s own model, and the conversation continues', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
+  const { page } = await openDemo();
   await goHome(page, 'At the edge');
   await chooseModel(page, /The edge’s model/);
   await fail(page, 'Who are you?');
@@ -58,7 +51,7 @@ test('the page hides the error text of the edge’s own model, and the conversat
 });
 
 test('the button Try again replaces a broken answer', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
+  const { page } = await openDemo();
   await chooseModel(page, /OpenAI-compatible/, {
     baseURL: `${inject('providerUrl')}/fault/error-event/v1`,
   });
@@ -77,7 +70,7 @@ const modelButton = (page: Page, name: string) =>
   page.getByRole('button', { name: `Model: ${name}`, exact: true });
 
 test('after a reload the page asks for the model’s key, and nothing else answers meanwhile', async () => {
-  const { page, problems } = await openDemo(browser, inject('demoUrl'));
+  const { page, problems } = await openDemo();
   const endpoint = { baseURL: `${inject('providerUrl')}/deltas/3/v1`, key: 'sk-secret' };
   await chooseModel(page, /OpenAI-compatible/, endpoint);
   await ask(page, 'Hello?');
@@ -109,7 +102,7 @@ test('after a reload the page asks for the model’s key, and nothing else answe
 });
 
 test('an answer that a reload cut off waits for the key, and then continues with the same model', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
+  const { page } = await openDemo();
   const endpoint = { baseURL: `${inject('heldModelUrl')}/v1`, key: 'sk-secret' };
   await chooseModel(page, /OpenAI-compatible/, endpoint);
   const question = heldQuestion();
@@ -125,7 +118,7 @@ test('an answer that a reload cut off waits for the key, and then continues with
 });
 
 test('after a reload a model without a key goes on', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
+  const { page } = await openDemo();
   await chooseModel(page, /OpenAI-compatible/, {
     baseURL: `${inject('providerUrl')}/deltas/3/v1`,
   });
@@ -139,7 +132,7 @@ test('after a reload a model without a key goes on', async () => {
 });
 
 test('the page keeps the keyboard focus after a dialog, after an example question and after sending', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
+  const { page } = await openDemo();
   const focused = async (role: 'button' | 'log', name: string): Promise<void> => {
     await expect
       .poll(() =>

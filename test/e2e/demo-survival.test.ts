@@ -1,14 +1,6 @@
-/// <reference path="../provider-server/provided-context.d.ts" />
-import type { Browser, FrameLocator, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { connectBrowser } from './browser.ts';
-import { answers, atRest, goHome, openDemo, questions, send, timeline } from './demo-server.ts';
-
-let browser: Browser;
-beforeAll(async () => {
-  browser = await connectBrowser();
-});
-afterAll(() => browser?.close());
+import type { FrameLocator, Page } from 'playwright';
+import { expect, inject, test } from 'vitest';
+import { answers, atRest, goHome, openDemo, questions, send, timeline } from './open-demo.ts';
 
 const cities = ['Tokyo', 'Paris', 'Cairo'];
 const question = `What time is it in ${cities.join(', ')}? And how do you survive a killed worker?`;
@@ -16,7 +8,7 @@ const lastWords = 'Otherwise a person decides.';
 
 /** Opens the demo at the pace of a real model, so that there is time to kill something. */
 async function openSlowDemo(): Promise<{ readonly page: Page; readonly problems: string[] }> {
-  const demo = await openDemo(browser, inject('demoUrl'));
+  const demo = await openDemo();
   await slowDown(demo.page);
   return demo;
 }
@@ -68,7 +60,7 @@ test.for([
 );
 
 test('a Durable Object killed during an answer: a new one continues it, and no finished tool runs twice', async () => {
-  const { page, problems } = await openDemo(browser, inject('demoUrl'));
+  const { page, problems } = await openDemo();
   await goHome(page, 'At the edge');
   await slowDown(page);
   await send(page, question);
@@ -116,7 +108,7 @@ test('two tabs in one page: when the tab that runs the agent closes, the other o
 });
 
 test('a person changes the arguments of a payment before allowing it', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
+  const { page } = await openDemo();
   await page.getByRole('button', { name: 'Pay 30 coins to Alice' }).click();
   await answers(page).last().getByRole('button', { name: 'Edit' }).click();
   await page.getByLabel('coins').fill('25');

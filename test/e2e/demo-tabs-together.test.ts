@@ -1,7 +1,8 @@
 /// <reference path="../provider-server/provided-context.d.ts" />
-import type { Browser, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { connectBrowser, newContext } from './browser.ts';
+import type { Page } from 'playwright';
+import { expect, inject, test } from 'vitest';
+import { newContext } from './browser.ts';
+import { chooseHeldModel, heldQuestion, release } from './held-answer.ts';
 import {
   answers,
   ask,
@@ -14,20 +15,13 @@ import {
   send,
   sendSoon,
   timeline,
-} from './demo-server.ts';
-import { chooseHeldModel, heldQuestion, release } from './held-answer.ts';
+} from './open-demo.ts';
 import { lastAnswer, openTwo, shows } from './two-tabs.ts';
-
-let browser: Browser;
-beforeAll(async () => {
-  browser = await connectBrowser();
-});
-afterAll(() => browser?.close());
 
 test.for(homes)(
   '%s: two tabs that ask at the same time show both answers in the same order',
   async (home) => {
-    const { first, second, problems } = await openTwo(browser, home);
+    const { first, second, problems } = await openTwo(home);
     await Promise.all([sendSoon(first, 'What is 6 * 7?'), sendSoon(second, 'What is 5 * 5?')]);
     const said = async (page: Page): Promise<string> =>
       (await page.getByRole('article').allInnerTexts()).join('\n');
@@ -44,7 +38,7 @@ test.for(homes)(
 test.for(homes)(
   '%s: a new conversation in one tab does not change the other tab, even during an answer',
   async (home) => {
-    const { first, second, problems } = await openTwo(browser, home, { held: true });
+    const { first, second, problems } = await openTwo(home, { held: true });
     const speech = heldQuestion();
     await send(first, speech);
     await second.getByText('I am the offline').first().waitFor();
@@ -57,24 +51,24 @@ test.for(homes)(
     await shows([first], ['What is 1 + 1?', speech]);
     await second.reload();
     await shows([second], ['What is 6 * 7?']);
-    const third = await openTab(first.context(), inject('demoUrl'), problems);
+    const third = await openTab(first.context(), problems);
     await third.getByRole('article').first().waitFor();
     expect(problems).toEqual([]);
   },
 );
 
 test('At the edge: a page that gets the focus shows messages of another browser', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
+  const { page } = await openDemo();
   await goHome(page, 'At the edge');
   await ask(page, 'What is 6 * 7?');
   const settings = await page.evaluate(() => JSON.stringify(localStorage));
   // Another browser shares no storage with the first browser, only the edge.
-  const context = await newContext(browser);
+  const context = await newContext();
   await context.addInitScript(
     (stored) => Object.assign(localStorage, JSON.parse(stored)),
     settings,
   );
-  const other = await openTab(context, inject('demoUrl'), []);
+  const other = await openTab(context);
   await ask(other, 'What is 5 * 5?');
   expect(await questions(page).count()).toBe(1);
   await page.evaluate(() => window.dispatchEvent(new Event('focus')));
@@ -92,13 +86,13 @@ test('At the edge: a page that gets the focus shows messages of another browser'
 });
 
 test('tabs of one conversation use the same model, and none of them stores its key', async () => {
-  const { first, second, problems } = await openTwo(browser, 'In this tab’s worker');
+  const { first, second, problems } = await openTwo('In this tab’s worker');
   const model = (page: Page) => page.getByRole('button', { name: 'Model: test-model' });
   await chooseModel(second, /OpenAI-compatible/, {
     baseURL: `${inject('providerUrl')}/deltas/3/v1`,
     key: 'sk-secret',
   });
-  const third = await openTab(first.context(), inject('demoUrl'), problems);
+  const third = await openTab(first.context(), problems);
   for (const page of [first, second, third]) await model(page).waitFor();
   for (const [index, page] of [first, second, third].entries()) {
     await ask(page, 'Hello?');

@@ -1,7 +1,5 @@
-/// <reference path="../provider-server/provided-context.d.ts" />
-import type { Browser } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { connectBrowser } from './browser.ts';
+import { expect, inject, test } from 'vitest';
+import { chooseHeldModel, heldQuestion, release } from './held-answer.ts';
 import {
   answers,
   ask,
@@ -13,20 +11,13 @@ import {
   questions,
   send,
   timeline,
-} from './demo-server.ts';
-import { chooseHeldModel, heldQuestion, release } from './held-answer.ts';
+} from './open-demo.ts';
 import { lastAnswer, openTwo, shows } from './two-tabs.ts';
-
-let browser: Browser;
-beforeAll(async () => {
-  browser = await connectBrowser();
-});
-afterAll(() => browser?.close());
 
 test.for(homes)(
   '%s: a tab shows the questions and streamed answers of another tab, and can stop them',
   async (home) => {
-    const { first, second, problems } = await openTwo(browser, home, { held: true });
+    const { first, second, problems } = await openTwo(home, { held: true });
     const sums = heldQuestion('what 17 * 23 is, and what time it is in Tokyo, in');
     await send(first, sums);
     await shows([second], ['What is 1 + 1?', sums]);
@@ -59,7 +50,7 @@ test.for(homes)(
 );
 
 test.for(homes)('%s: both tabs ask for an approval, and either tab can decide', async (home) => {
-  const { first, second, problems } = await openTwo(browser, home, { begin: 'Note: oolong' });
+  const { first, second, problems } = await openTwo(home, { begin: 'Note: oolong' });
   for (const [asking, answering, word, said] of [
     [first, second, 'Deny', 'All right, it stays as it is.'],
     [second, first, 'Allow', 'Deleted: “oolong”.'],
@@ -79,7 +70,7 @@ test.for(homes)('%s: both tabs ask for an approval, and either tab can decide', 
 test.for(homes)(
   '%s: when a tab closes during its answer, the other tab shows the rest',
   async (home) => {
-    const { first, second, problems } = await openTwo(browser, home, {
+    const { first, second, problems } = await openTwo(home, {
       begin: 'Note: sencha',
       held: true,
     });
@@ -108,13 +99,13 @@ test.for(homes)(
 test.for(homes)(
   '%s: a tab that opens during an answer shows the answer, and can ask a question after its end',
   async (home) => {
-    const { page: first, problems } = await openDemo(browser, inject('demoUrl'));
+    const { page: first, problems } = await openDemo();
     await goHome(first, home);
     await chooseHeldModel(first, home);
     const speech = heldQuestion();
     await send(first, speech);
     await first.getByText('I am the offline').first().waitFor();
-    const second = await openTab(first.context(), inject('demoUrl'), problems);
+    const second = await openTab(first.context(), problems);
     await second.getByText('I am the offline').first().waitFor();
     await release(speech);
     await expect.poll(() => lastAnswer(second)).toContain('top of the page');
@@ -126,7 +117,7 @@ test.for(homes)(
 );
 
 test('At the edge: an answer that ends while a tab opens is shown in that tab', async () => {
-  const { page: first, problems } = await openDemo(browser, inject('demoUrl'));
+  const { page: first, problems } = await openDemo();
   await goHome(first, 'At the edge');
   await chooseHeldModel(first, 'At the edge');
   const speech = heldQuestion();
@@ -152,7 +143,7 @@ test('At the edge: an answer that ends while a tab opens is shown in that tab', 
 });
 
 test('At the edge: a page asks for the running answer before it reads the history', async () => {
-  const { page, problems } = await openDemo(browser, inject('demoUrl'));
+  const { page, problems } = await openDemo();
   await goHome(page, 'At the edge');
   await chooseHeldModel(page, 'At the edge');
   const speech = heldQuestion();
@@ -181,7 +172,7 @@ test('At the edge: a page asks for the running answer before it reads the histor
 });
 
 test('At the edge: a page takes messages when it knows that no answer is running', async () => {
-  const { page, problems } = await openDemo(browser, inject('demoUrl'));
+  const { page, problems } = await openDemo();
   await goHome(page, 'At the edge');
   const order: string[] = [];
   page.on('request', (request) => {

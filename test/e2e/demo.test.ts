@@ -1,7 +1,6 @@
-/// <reference path="../provider-server/provided-context.d.ts" />
-import type { Browser, Page } from 'playwright';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { connectBrowser } from './browser.ts';
+import type { Page } from 'playwright';
+import { expect, test } from 'vitest';
+import { chooseHeldModel, heldQuestion, release } from './held-answer.ts';
 import {
   answers,
   ask,
@@ -12,14 +11,7 @@ import {
   questions,
   send,
   timeline,
-} from './demo-server.ts';
-import { chooseHeldModel, heldQuestion, release } from './held-answer.ts';
-
-let browser: Browser;
-beforeAll(async () => {
-  browser = await connectBrowser();
-});
-afterAll(() => browser?.close());
+} from './open-demo.ts';
 
 /** Returns the notes that the last answer lists. */
 function listed(page: Page): Promise<readonly string[]> {
@@ -29,7 +21,7 @@ function listed(page: Page): Promise<readonly string[]> {
 test.for(homes)(
   '%s: the demo runs two tools, streams an answer, fills the timeline, and shows the history after a reload',
   async (home) => {
-    const { page, problems } = await openDemo(browser, inject('demoUrl'));
+    const { page, problems } = await openDemo();
     await goHome(page, home);
     await ask(page, 'What is 17 * 23, and what time is it in Tokyo?');
     const answer = answers(page).last();
@@ -61,7 +53,7 @@ test.for(homes)(
 );
 
 test('the demo answers Japanese, Chinese and Korean questions in their language, and keeps notes after a reload', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
+  const { page } = await openDemo();
   await ask(page, '東京とパリは今何時ですか？');
   expect(await answers(page).last().innerText()).toMatch(
     /東京は.曜日の\d\d:\d\dです。\s*パリは.曜日の\d\d:\d\dです。/,
@@ -79,7 +71,7 @@ test('the demo answers Japanese, Chinese and Korean questions in their language,
 test.for(homes)(
   '%s: the demo asks before it deletes notes, also after a reload, and the user can ask for another answer',
   async (home) => {
-    const { page, problems } = await openDemo(browser, inject('demoUrl'));
+    const { page, problems } = await openDemo();
     const call = page.getByRole('group', { name: /^Tool notes/ }).last();
     const decide = (word: 'Allow' | 'Deny') => call.getByRole('button', { name: word });
     await goHome(page, home);
@@ -119,7 +111,7 @@ test.for(homes)(
 test.for(homes)(
   '%s: an answer that a reload interrupts continues to its end, once',
   async (home) => {
-    const { page, problems } = await openDemo(browser, inject('demoUrl'));
+    const { page, problems } = await openDemo();
     await goHome(page, home);
     await ask(page, 'What is 1 + 1?');
     await chooseHeldModel(page, home);
@@ -149,7 +141,7 @@ test.for(homes)(
 test.for(homes)(
   '%s: Stop ends the run at once, the streamed text stays and the conversation continues',
   async (home) => {
-    const { page } = await openDemo(browser, inject('demoUrl'));
+    const { page } = await openDemo();
     await goHome(page, home);
     await chooseHeldModel(page, home);
     await page.getByLabel('Your message').fill(heldQuestion());
@@ -171,7 +163,7 @@ test.for(homes)(
 );
 
 test('the switch moves the conversation to the edge and back, where it continues, and a second tab follows', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
+  const { page } = await openDemo();
   await ask(page, 'What is 6 * 7?');
   const other = await page.context().newPage();
   await other.goto(page.url());

@@ -1,39 +1,29 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser } from 'playwright';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { htmlFolder } from '../../scripts/docs/site-folders.ts';
-import { startLocalEdge, untilHealthy, type LocalEdge } from '../../scripts/local-edge.ts';
-import { connectBrowser, newContext } from './browser.ts';
-import { freePort } from './demo-server.ts';
+import { newContext } from './browser.ts';
+import { startEdgeServer, type EdgeServer } from './edge-server.ts';
 
 /** What `npm run deploy` uploads, without the demo's page. */
 const assets = mkdtempSync(join(tmpdir(), 'isoloop-deployed-'));
-let browser: Browser;
-let live: LocalEdge;
-let demo: LocalEdge;
-let demoWithLive: LocalEdge;
+let live: EdgeServer;
+let demo: EdgeServer;
+let demoWithLive: EdgeServer;
 
 beforeAll(async () => {
   cpSync(htmlFolder, `${assets}/docs`, { recursive: true });
-  const start = async (name: string, options: object = {}): Promise<LocalEdge> =>
-    startLocalEdge({ port: await freePort(), persistTo: `${assets}-${name}`, assets, ...options });
-  live = await start('live', { config: 'wrangler.live.toml' });
-  demo = await start('demo');
-  demoWithLive = await start('with-live', { vars: { LIVE_ORIGIN: live.url } });
   const health = '/docs/live/frame.html';
-  [browser] = await Promise.all([
-    connectBrowser(),
-    untilHealthy(demo),
-    untilHealthy(demoWithLive),
-    untilHealthy(live, { path: health }),
+  live = await startEdgeServer({ assets, config: 'wrangler.live.toml', health });
+  [demo, demoWithLive] = await Promise.all([
+    startEdgeServer({ assets }),
+    startEdgeServer({ assets, vars: { LIVE_ORIGIN: live.url } }),
   ]);
 });
 afterAll(async () => {
-  await Promise.all([browser?.close(), live?.stop(), demo?.stop(), demoWithLive?.stop()]);
-  for (const name of ['', '-live', '-demo', '-with-live'])
-    rmSync(`${assets}${name}`, { recursive: true, force: true });
+  await Promise.all([live?.stop(), demo?.stop(), demoWithLive?.stop()]);
+  rmSync(assets, { recursive: true, force: true });
 });
 
 test('a deployed demo serves the documentation, with the headers of npm start', async () => {
@@ -50,7 +40,7 @@ test('a deployed demo serves the documentation, with the headers of npm start', 
 });
 
 test('without an origin of their own, the examples of a deployed site do not run, and say so', async () => {
-  const page = await (await newContext(browser)).newPage();
+  const page = await (await newContext()).newPage();
   await page.goto(`${demo.url}/docs/concepts/`);
   const example = page.locator('live-example').first();
   await example.getByText('This server only shows its examples.').waitFor();
@@ -58,7 +48,7 @@ test('without an origin of their own, the examples of a deployed site do not run
 });
 
 test('with an origin of their own they run there, and this origin serves nothing else', async () => {
-  const page = await (await newContext(browser)).newPage();
+  const page = await (await newContext()).newPage();
   await page.goto(`${demoWithLive.url}/docs/concepts/`);
   const example = page.locator('live-example').first();
   await example.getByRole('button', { name: 'Run' }).click();

@@ -1,20 +1,14 @@
 /// <reference path="../provided-context.d.ts" />
 import axe, { type AxeResults } from 'axe-core';
-import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright';
+import type { BrowserContextOptions, Locator, Page } from 'playwright';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import { expect, inject, onTestFinished, test } from 'vitest';
 import { runCommand } from '../../scripts/run-command.ts';
-import { connectBrowser, newContext } from './browser.ts';
+import { collectProblems, newContext } from './browser.ts';
 
 const docs = `${inject('demoUrl')}/docs`;
-let browser: Browser;
-beforeAll(async () => {
-  browser = await connectBrowser();
-});
-afterAll(() => browser?.close());
-
 interface Opened {
   readonly page: Page;
   /** Errors in the console, and requests to other hosts. */
@@ -22,12 +16,8 @@ interface Opened {
 }
 
 async function open(path: string, options: BrowserContextOptions = {}): Promise<Opened> {
-  const page = await (await newContext(browser, options)).newPage();
-  const problems: string[] = [];
-  page.on('pageerror', (error) => problems.push(error.message));
-  page.on('console', (message) => {
-    if (message.type() === 'error') problems.push(message.text());
-  });
+  const page = await (await newContext(options)).newPage();
+  const problems = collectProblems(page);
   page.on('request', (request) => {
     const { protocol, hostname } = new URL(request.url());
     if (protocol !== 'blob:' && hostname !== '127.0.0.1') problems.push(request.url());
@@ -250,7 +240,7 @@ test('a reader’s own model server answers in place of the script, with a key t
 });
 
 test('the browser’s own model answers an example, too', async () => {
-  const context = await newContext(browser);
+  const context = await newContext();
   await context.addInitScript(() => {
     const promptStreaming = (): ReadableStream<string> =>
       new ReadableStream({

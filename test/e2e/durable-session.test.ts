@@ -3,34 +3,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DefaultChatTransport, readUIMessageStream, type UIMessage } from 'ai';
 import OpenAI from 'openai';
-import type { Browser } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { startLocalEdge, untilHealthy, type LocalEdge } from '../../scripts/local-edge.ts';
-import { connectBrowser } from './browser.ts';
-import {
-  answers,
-  ask,
-  atRest,
-  freePort,
-  goHome,
-  openDemo,
-  questions,
-  timeline,
-} from './demo-server.ts';
+import { freePort } from './edge-server.ts';
 import { chooseHeldModel, heldQuestion, release } from './held-answer.ts';
 import { heldModelVars } from './held-model.ts';
+import { answers, ask, atRest, goHome, openDemo, questions, timeline } from './open-demo.ts';
 
 let edge: LocalEdge;
-let browser: Browser;
 let folder: string;
 let port: number;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'isoloop-e2e-'));
   port = await freePort();
-  await Promise.all([start(), connectBrowser().then((launched) => (browser = launched))]);
+  await start();
 });
 afterAll(async () => {
-  await browser?.close();
   await edge?.stop();
   await rm(folder, { recursive: true, force: true });
 });
@@ -161,7 +149,7 @@ test('a run survives a disconnect and a restart, a client reads its end, and a c
 });
 
 test('a page that reloads during an answer shows the rest of the answer as it streams', async () => {
-  const { page, problems } = await openDemo(browser, edge.url);
+  const { page, problems } = await openDemo({ url: edge.url });
   await goHome(page, 'At the edge');
   await chooseHeldModel(page, 'At the edge');
   const story = heldQuestion();

@@ -1,15 +1,15 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import type { Browser, Page } from 'playwright';
+import type { Page } from 'playwright';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startLocalEdge, untilHealthy, type LocalEdge } from '../../scripts/local-edge.ts';
 import { root } from '../../scripts/root.ts';
 import { runCommand } from '../../scripts/run-command.ts';
 import { listenOnLoopback, type LoopbackServer } from '../listen-on-loopback.ts';
 import { event } from '../provider-server/event-stream.ts';
-import { connectBrowser, newContext } from './browser.ts';
-import { freePort } from './demo-server.ts';
+import { newContext } from './browser.ts';
+import { freePort } from './edge-server.ts';
 
 /**
  * Folder of the README's project, with the README's files unchanged. The project runs on this
@@ -19,7 +19,6 @@ const folder = `${root}/node_modules/.cache/edge-readme`;
 const token = 'a-token-of-ann-long-enough';
 
 let edge: LocalEdge;
-let browser: Browser;
 let model: LoopbackServer;
 beforeAll(async () => {
   rmSync(folder, { recursive: true, force: true });
@@ -42,13 +41,9 @@ beforeAll(async () => {
     persistTo: `${folder}/state`,
     config: `${folder}/wrangler.toml`,
   });
-  await Promise.all([
-    untilHealthy(edge),
-    connectBrowser().then((launched) => (browser = launched)),
-  ]);
+  await untilHealthy(edge);
 });
 afterAll(async () => {
-  await browser?.close();
   await edge?.stop();
   await model?.close();
   rmSync(folder, { recursive: true, force: true });
@@ -104,7 +99,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 const stories: (() => void)[] = [];
 
 test('README’s page: calls a tool, asks for an approval, survives a reload during an answer, stops and regenerates', async () => {
-  const page = await (await newContext(browser)).newPage();
+  const page = await (await newContext()).newPage();
   const problems: string[] = [];
   page.on('pageerror', (error) => problems.push(error.message));
   page.on(
@@ -146,7 +141,7 @@ test('README’s page: calls a tool, asks for an approval, survives a reload dur
 });
 
 test('README’s page: an answer that ends during a reload is shown once', async () => {
-  const page = await (await newContext(browser)).newPage();
+  const page = await (await newContext()).newPage();
   page.on('dialog', (dialog) => dialog.accept(token));
   await page.goto(edge.url);
   await ask(page, 'Tell a story');

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright';
 import { inject } from 'vitest';
-import { chooseModel, type homes } from './demo-server.ts';
+import { chooseModel, type homes } from './open-demo.ts';
 
 /** Chooses the model of `held-model.ts`, which pauses during its answers. */
 export async function chooseHeldModel(page: Page, home: (typeof homes)[number]): Promise<void> {

@@ -1,13 +1,10 @@
 /// <reference path="../provider-server/provided-context.d.ts" />
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { Browser, Page } from 'playwright';
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { startLocalEdge, untilHealthy, type LocalEdge } from '../../scripts/local-edge.ts';
 import { root } from '../../scripts/root.ts';
-import { connectBrowser, newContext } from './browser.ts';
-import { freePort } from './demo-server.ts';
+import { newContext } from './browser.ts';
+import { startEdgeServer, type EdgeServer } from './edge-server.ts';
 import type { ProxyOptions } from './llm-proxy/agent.worker.ts';
 import type { Answer } from './llm-proxy/page.ts';
 import { startSite, type Site } from './site.ts';
@@ -16,37 +13,23 @@ const modelKey = 'sk-of-the-edge-alone';
 const token = 'token-of-ann-0123456789';
 
 let site: Site;
-let edge: LocalEdge;
-let browser: Browser;
-let folder: string;
+let edge: EdgeServer;
 beforeAll(async () => {
   const sources: Record<string, string> = {};
   for (const file of ['page.ts', 'agent.worker.ts'])
     sources[file] = await readFile(`${root}/test/e2e/llm-proxy/${file}`, 'utf8');
-  folder = await mkdtemp(join(tmpdir(), 'isoloop-e2e-'));
-  [site, browser] = await Promise.all([
-    startSite({ name: 'llm-proxy-page', sources, pages: { page: 'page.ts' } }),
-    connectBrowser(),
-  ]);
+  site = await startSite({ name: 'llm-proxy-page', sources, pages: { page: 'page.ts' } });
   const vars = {
     PAGE_ORIGIN: site.origin,
     USER_TOKEN: token,
     MODEL_KEY: modelKey,
     MODEL_SERVER: inject('providerUrl'),
   };
-  edge = startLocalEdge({
-    port: await freePort(),
-    config: 'test/e2e/llm-proxy/wrangler.toml',
-    persistTo: folder,
-    vars,
-  });
-  await untilHealthy(edge);
+  edge = await startEdgeServer({ config: 'test/e2e/llm-proxy/wrangler.toml', vars });
 });
 afterAll(async () => {
-  await browser?.close();
   await site?.stop();
   await edge?.stop();
-  await rm(folder, { recursive: true, force: true });
 });
 
 interface Visit {
@@ -56,7 +39,7 @@ interface Visit {
 }
 
 async function visit(origin: string = site.origin): Promise<Visit> {
-  const context = await newContext(browser);
+  const context = await newContext();
   const page: Page = await context.newPage();
   const seen: string[] = [];
   context.on('request', (request) => void seen.push(JSON.stringify(request.headers())));

@@ -1,49 +1,35 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { toolResultsOf, type AgentResult, type Msg } from '@isoloop/core';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
-import type { Browser, Page } from 'playwright';
+import type { Page } from 'playwright';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startLocalEdge, untilHealthy, type LocalEdge } from '../../scripts/local-edge.ts';
 import { root } from '../../scripts/root.ts';
-import { connectBrowser, newContext } from './browser.ts';
-import { freePort } from './demo-server.ts';
+import { newContext } from './browser.ts';
+import { startEdgeServer, type EdgeServer } from './edge-server.ts';
 import type { MovingPage } from './moving/page.ts';
 import { startSite, type Site } from './site.ts';
 
 let site: Site;
-let edge: LocalEdge;
-let browser: Browser;
-let folder: string;
+let edge: EdgeServer;
 beforeAll(async () => {
   const sources: Record<string, string> = {};
   for (const file of ['page.ts', 'agent.worker.ts', 'payer.ts'])
     sources[file] = await readFile(`${root}/test/e2e/moving/${file}`, 'utf8');
-  folder = await mkdtemp(join(tmpdir(), 'isoloop-e2e-'));
-  edge = startLocalEdge({
-    port: await freePort(),
-    config: 'test/e2e/moving/wrangler.toml',
-    persistTo: folder,
-  });
-  [site, browser] = await Promise.all([
+  [site, edge] = await Promise.all([
     startSite({ name: 'moving-page', sources, pages: { page: 'page.ts' } }),
-    connectBrowser(),
-    untilHealthy(edge),
+    startEdgeServer({ config: 'test/e2e/moving/wrangler.toml' }),
   ]);
 });
 afterAll(async () => {
-  await browser?.close();
   await site?.stop();
   await edge?.stop();
-  await rm(folder, { recursive: true, force: true });
 });
 
 /** Object that the page defines. Only scripts in the page can use it. */
 declare const moving: MovingPage;
 
 async function openTab(): Promise<Page> {
-  const context = await newContext(browser);
+  const context = await newContext();
   const page = await context.newPage();
   await page.goto(`${site.origin}/page.html`);
   await page.waitForFunction(() => 'moving' in globalThis);

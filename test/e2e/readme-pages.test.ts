@@ -1,10 +1,10 @@
 /// <reference path="../provider-server/provided-context.d.ts" />
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import vue from '@vitejs/plugin-vue';
-import type { Browser, Page } from 'playwright';
+import type { Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { codeBlocks } from '../../scripts/code-blocks.ts';
-import { connectBrowser, newContext } from './browser.ts';
+import { collectProblems, newContext } from './browser.ts';
 import { startSite, type Site } from './site.ts';
 
 /** Files that a reader of the README has to add to its code. */
@@ -30,7 +30,6 @@ void agent.call('Call it Example 2.').then(({ text }) => document.body.append(te
 };
 
 let site: Site;
-let browser: Browser;
 beforeAll(async () => {
   const blocks = codeBlocks('packages/web-worker/README.md', 'tsx?|vue|svelte').map(
     ({ file, source }) => [file, source] as const,
@@ -60,12 +59,9 @@ beforeAll(async () => {
     pages,
     plugins: [vue(), svelte({ configFile: false })],
   };
-  [site, browser] = await Promise.all([startSite(files), connectBrowser()]);
+  site = await startSite(files);
 });
-afterAll(async () => {
-  await browser?.close();
-  await site?.stop();
-});
+afterAll(() => site?.stop());
 
 /** Returns the worker and the page of a README as files whose names begin with `prefix`. */
 function renamed(path: string, prefix: string): Readonly<Record<string, string>> {
@@ -89,7 +85,7 @@ interface OpenedPage {
 }
 
 async function newPage(by: string | readonly unknown[]): Promise<OpenedPage> {
-  const context = await newContext(browser);
+  const context = await newContext();
   let answer = by;
   await context.route('http://127.0.0.1:11434/v1/**', async (route) => {
     const model = typeof answer === 'string' ? answer : 'scripted';
@@ -101,12 +97,7 @@ async function newPage(by: string | readonly unknown[]): Promise<OpenedPage> {
     });
   });
   const page = await context.newPage();
-  const problems: string[] = [];
-  page.on('pageerror', (error) => problems.push(error.message));
-  page.on('console', (message) => {
-    if (message.type() === 'error') problems.push(message.text());
-  });
-  return { page, problems, answer: (next) => void (answer = next) };
+  return { page, problems: collectProblems(page), answer: (next) => void (answer = next) };
 }
 
 const open = (page: Page, path: string) => page.goto(`${site.origin}/${path}.html`);

@@ -5,7 +5,7 @@ import OpenAI from 'openai';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { startLocalEdge, untilHealthy, type LocalEdge } from '../../scripts/local-edge.ts';
 import { root } from '../../scripts/root.ts';
-import { freePort } from './demo-server.ts';
+import { freePort } from './edge-server.ts';
 
 /** Folder of the endpoint in the first README, with its files. */
 const folder = `${root}/node_modules/.cache/root-readme-edge`;

@@ -1,14 +1,13 @@
-import type { Browser, BrowserContext, Page } from 'playwright';
+import type { BrowserContext, Page } from 'playwright';
 import { createServer, type ViteDevServer } from 'vite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { root } from '../../scripts/root.ts';
 import { sourceAlias } from '../../scripts/source-alias.ts';
 import type { TabsFixtureOptions } from '../../packages/web-worker/test-support/tabs.ts';
-import { connectBrowser, newContext } from './browser.ts';
+import { newContext } from './browser.ts';
 import type { TestTab } from './tabs-page.ts';
 
 let server: ViteDevServer;
-let browser: Browser;
 beforeAll(async () => {
   const page = {
     name: 'tabs-page',
@@ -32,12 +31,9 @@ beforeAll(async () => {
     logLevel: 'error',
     plugins: [page],
   });
-  [browser] = await Promise.all([connectBrowser(), server.listen()]);
+  await server.listen();
 });
-afterAll(async () => {
-  await browser?.close();
-  await server?.close();
-});
+afterAll(() => server?.close());
 
 async function openTab(
   context: BrowserContext,
@@ -80,7 +76,7 @@ async function inTheMiddle(): Promise<{
   readonly follower: Page;
 }> {
   const sessionId = `e2e-${crypto.randomUUID()}`;
-  const context = await newContext(browser);
+  const context = await newContext();
   await context.addInitScript('globalThis.tabOf = () => globalThis.tab');
   const leader = await openTab(context, sessionId, cutOff);
   const follower = await openTab(context, sessionId, [
@@ -137,7 +133,7 @@ test('another tab takes over when a tab freezes during a run, and the frozen tab
 });
 
 test('a page tool changes the tab that asked, and after a reload a person approves the call, which runs in the reloaded tab', async () => {
-  const context = await newContext(browser);
+  const context = await newContext();
   await context.addInitScript('globalThis.tabOf = () => globalThis.tab');
   const id = crypto.randomUUID();
   const titled = (title: string) => [{ toolCalls: [{ name: 'set_title', input: { title } }] }];

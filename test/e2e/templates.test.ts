@@ -2,20 +2,19 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import OpenAI from 'openai';
-import type { Browser, Page } from 'playwright';
+import type { Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { preview } from 'vite';
 import { startLocalEdge, untilHealthy } from '../../scripts/local-edge.ts';
 import { root } from '../../scripts/root.ts';
 import { runCommand } from '../../scripts/run-command.ts';
-import { connectBrowser, newContext } from './browser.ts';
-import { freePort } from './demo-server.ts';
+import { collectProblems, newContext } from './browser.ts';
+import { freePort } from './edge-server.ts';
 import { heldQuestion, release } from './held-answer.ts';
 
 const folder = mkdtempSync(`${tmpdir()}/isoloop-templates-`);
 const said = 'The tools say:';
 
-let browser: Browser;
 beforeAll(async () => {
   const names = ['core', 'web-worker', 'edge', 'create-isoloop'];
   await run(
@@ -37,12 +36,8 @@ beforeAll(async () => {
     'create',
     '--strip-components=1',
   );
-  browser = await connectBrowser();
 });
-afterAll(async () => {
-  await browser?.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Runs a command as a user does, without the test runner's `NODE_ENV`. Returns its output. */
 async function run(cwd: string, command: string, ...args: readonly string[]): Promise<string> {
@@ -127,15 +122,9 @@ async function openAssistant(settings = '') {
     preview: { host: '127.0.0.1', port: 0 },
   });
   onTestFinished(() => server.close());
-  const context = await newContext(browser);
-  onTestFinished(() => context.close());
+  const context = await newContext();
   const page = await context.newPage();
-  const problems: string[] = [];
-  page.on('pageerror', (error) => problems.push(error.message));
-  page.on(
-    'console',
-    (message) => void (message.type() === 'error' && problems.push(message.text())),
-  );
+  const problems = collectProblems(page);
   await page.goto(`http://localhost:${new URL(server.resolvedUrls!.local[0]!).port}/`);
   await isReady(page);
   return { page, context, problems };
@@ -257,8 +246,7 @@ let both: Promise<string> | undefined;
 async function openBoth(modelUrl?: string) {
   both ??= create('both', ['core', 'web-worker', 'edge']);
   const { url, token } = await serve(await both, modelUrl);
-  const context = await newContext(browser);
-  onTestFinished(() => context.close());
+  const context = await newContext();
   const page = await context.newPage();
   await page.goto(url);
   return { url, token, context, page, place: page.getByLabel('Answer in') };

@@ -1,5 +1,6 @@
-import type { Browser, Page } from 'playwright';
-import { expect, inject } from 'vitest';
+import type { Page } from 'playwright';
+import { expect } from 'vitest';
+import { chooseHeldModel } from './held-answer.ts';
 import {
   answers,
   ask,
@@ -9,8 +10,7 @@ import {
   openTab,
   questions,
   type homes,
-} from './demo-server.ts';
-import { chooseHeldModel } from './held-answer.ts';
+} from './open-demo.ts';
 
 interface TwoTabs {
   /** The first question. Default: "What is 1 + 1?" */
@@ -25,15 +25,14 @@ interface TwoTabs {
 
 /** Opens the demo in two tabs of one profile, after one question and its answer. */
 export async function openTwo(
-  browser: Browser,
   home: (typeof homes)[number],
   { begin = 'What is 1 + 1?', held = false }: TwoTabs = {},
 ): Promise<{ first: Page; second: Page; problems: string[] }> {
-  const { page: first, problems } = await openDemo(browser, inject('demoUrl'));
+  const { page: first, problems } = await openDemo();
   await goHome(first, home);
   if (held) await chooseHeldModel(first, home);
   await ask(first, begin);
-  const second = await openTab(first.context(), inject('demoUrl'), problems);
+  const second = await openTab(first.context(), problems);
   await atRest(second);
   await expect.poll(() => questions(second).allInnerTexts()).toEqual([begin]);
   return { first, second, problems };

@@ -3,7 +3,7 @@ import { chromium } from 'playwright';
 import type { TestProject } from 'vitest/node';
 import { chromiumArgs, chromiumPath } from '../../scripts/chromium.ts';
 import { startSiteServer } from '../../scripts/docs/site-server.ts';
-import { startDemoServer } from './demo-server.ts';
+import { startEdgeServer } from './edge-server.ts';
 import { heldModelVars, startHeldModel } from './held-model.ts';
 
 /**
@@ -23,7 +23,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const docs = await startSiteServer({ isBuilt: true });
   const [browser, demo] = await Promise.all([
     chromium.launchServer(options),
-    startDemoServer({ ...heldModelVars(model.url), DOCS_URL: docs.url }),
+    startEdgeServer({ vars: { ...heldModelVars(model.url), DOCS_URL: docs.url } }),
   ]);
   project.provide('browserEndpoint', browser.wsEndpoint());
   project.provide('demoUrl', demo.url);

@@ -1,35 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createServer, type AddressInfo } from 'node:net';
-import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright';
-import { expect } from 'vitest';
-import { startLocalEdge, untilHealthy } from '../../scripts/local-edge.ts';
-import { newContext } from './browser.ts';
-
-export interface DemoServer {
-  readonly url: string;
-  stop(): Promise<void>;
-}
-
-/**
- * Starts `wrangler dev` for the built demo, on a free port and with empty storage. `vars` has the
- * Worker's variables.
- */
-export async function startDemoServer(
-  vars: Readonly<Record<string, string>> = {},
-): Promise<DemoServer> {
-  const folder = await mkdtemp(join(tmpdir(), 'isoloop-e2e-'));
-  const edge = startLocalEdge({ port: await freePort(), persistTo: folder, vars });
-  await untilHealthy(edge);
-  return {
-    url: edge.url,
-    async stop() {
-      await edge.stop();
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
-}
+/// <reference path="../provided-context.d.ts" />
+import type { BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright';
+import { expect, inject } from 'vitest';
+import { collectProblems, newContext } from './browser.ts';
 
 export interface DemoPage {
   readonly page: Page;
@@ -37,15 +9,16 @@ export interface DemoPage {
   readonly problems: string[];
 }
 
+interface DemoOptions extends BrowserContextOptions {
+  /** Address of the server. Default: the demo that all tests share. */
+  readonly url?: string;
+}
+
 /** Opens the demo in a new browser profile. */
-export async function openDemo(
-  browser: Browser,
-  url: string,
-  options: BrowserContextOptions = {},
-): Promise<DemoPage> {
-  const context = await newContext(browser, { viewport: { width: 1280, height: 800 }, ...options });
+export async function openDemo({ url, ...options }: DemoOptions = {}): Promise<DemoPage> {
+  const context = await newContext({ viewport: { width: 1280, height: 800 }, ...options });
   const problems: string[] = [];
-  const page = await openTab(context, url, problems);
+  const page = await openTab(context, problems, url);
   await page.getByRole('heading', { name: /Ask something/ }).waitFor();
   return { page, problems };
 }
@@ -56,14 +29,11 @@ export async function openDemo(
  */
 export async function openTab(
   context: BrowserContext,
-  url: string,
-  problems: string[],
+  problems: string[] = [],
+  url: string = inject('demoUrl'),
 ): Promise<Page> {
   const page = await context.newPage();
-  page.on('pageerror', (error) => problems.push(error.message));
-  page.on('console', (message) => {
-    if (message.type() === 'error') problems.push(message.text());
-  });
+  collectProblems(page, problems);
   await page.goto(`${url}/?pace=fast`);
   return page;
 }
@@ -153,12 +123,4 @@ export function timeline(page: Page): Locator {
 
 function ends(page: Page): Locator {
   return timeline(page).getByText(/^Ended: /);
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
