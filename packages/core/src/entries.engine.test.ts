@@ -27,6 +27,7 @@ import { textToolCalls } from '@isoloop/core/text-protocol';
 import { context, trace } from '@opentelemetry/api';
 import { expect, inject, test } from 'vitest';
 import { httpProviders } from '../test-support/providers.ts';
+import { scriptedAgent } from '../test-support/scripted-agent.ts';
 import { answeringFetch } from './testing/answering-fetch.ts';
 
 const add = tool({
@@ -47,11 +48,10 @@ const add = tool({
  * answer and the tools used.
  */
 async function answerWith(...use: readonly Middleware[]): Promise<readonly string[]> {
-  const model = new ScriptedModel([
-    { toolCalls: [{ name: 'add', input: { a: 2, b: 3 } }] },
-    'It is 5.',
-  ]);
-  const agent = new ReActAgent({ name: 'a', model, tools: [add], use });
+  const { agent } = scriptedAgent(
+    [{ toolCalls: [{ name: 'add', input: { a: 2, b: 3 } }] }, 'It is 5.'],
+    { tools: [add], use },
+  );
   const { text, toolsUsed } = await agent.call('What is 2 + 3?');
   return [text, ...toolsUsed];
 }
@@ -94,16 +94,10 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
   ],
   './text-protocol': [
     async () => {
-      const model = new ScriptedModel([
-        '{"tool_name": "add", "arguments": {"a": 2, "b": 3}}',
-        'It is 5.',
-      ]);
-      const agent = new ReActAgent({
-        name: 'a',
-        model,
-        tools: [add],
-        use: [textToolCalls()],
-      });
+      const { agent } = scriptedAgent(
+        ['{"tool_name": "add", "arguments": {"a": 2, "b": 3}}', 'It is 5.'],
+        { tools: [add], use: [textToolCalls()] },
+      );
       return (await agent.call('What is 2 + 3?')).toolsUsed;
     },
     ['add'],
@@ -114,11 +108,7 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
   ],
   './presets': [
     async () => {
-      const agent = new ReActAgent({
-        name: 'a',
-        model: new ScriptedModel(['Hello']),
-        use: [arcReactor()],
-      });
+      const { agent } = scriptedAgent(['Hello'], { use: [arcReactor()] });
       return (await agent.call('Hi')).text;
     },
     'Hello',

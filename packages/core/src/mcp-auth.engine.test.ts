@@ -1,11 +1,10 @@
 import { auth, type OAuthClientProvider } from '@modelcontextprotocol/client';
 import { expect, test, vi } from 'vitest';
 import { newServer } from '../test-support/mcp-server.ts';
-import { ReActAgent } from './preset/react-agent.ts';
+import { scriptedAgent } from '../test-support/scripted-agent.ts';
 import type { AgentError } from './error/agent-error.ts';
 import type { McpTools } from './mcp.ts';
 import { outputText, toolResultsOf } from './message/msg.ts';
-import { ScriptedModel } from './testing/scripted-model.ts';
 
 /** An OAuth client that keeps everything in `kept`, as a worker keeps it in its storage. */
 function oauthClient(kept: Record<string, unknown> = {}) {
@@ -31,11 +30,10 @@ async function allow(serverUrl: string, { kept, provider }: ReturnType<typeof oa
 }
 
 async function add(tools: McpTools): Promise<string> {
-  const model = new ScriptedModel([
-    { toolCalls: [{ name: 'add', input: { a: 1, b: 2 } }] },
-    'done',
-  ]);
-  const agent = new ReActAgent({ name: 'a', model, tools });
+  const { agent } = scriptedAgent(
+    [{ toolCalls: [{ name: 'add', input: { a: 1, b: 2 } }] }, 'done'],
+    { tools },
+  );
   await agent.call('Add');
   return outputText((await agent.messages()).flatMap(toolResultsOf)[0]!.output);
 }

@@ -1,5 +1,6 @@
 /// <reference path="../../../test/mcp-server/provided-context.d.ts" />
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
+import { scriptedAgent } from '../test-support/scripted-agent.ts';
 import { ReActAgent } from './preset/react-agent.ts';
 import { AgentError } from './error/agent-error.ts';
 import type { AgentEvent } from './event/agent-event.ts';
@@ -19,11 +20,7 @@ async function resultsOf(
   tools: McpTools,
   toolCalls: readonly { name: string; input?: JsonObject }[],
 ): Promise<readonly ToolResult[]> {
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel([{ toolCalls }, 'done']),
-    tools,
-  });
+  const { agent } = scriptedAgent([{ toolCalls }, 'done'], { tools });
   await agent.call('Do it');
   return (await agent.messages()).flatMap(toolResultsOf);
 }
@@ -45,9 +42,7 @@ function deferred<T = void>() {
 
 test('approval rules know the tools of a server, even after its connection was closed', async () => {
   const tools = await newServer().open({ prefix: 'calc_' });
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel([{ toolCalls: [{ name: 'calc_add', input: { a: 1, b: 2 } }] }]),
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'calc_add', input: { a: 1, b: 2 } }] }], {
     tools: joinTools([], tools),
     use: [approvals({ needsApproval: { calc_echo: true, 'calc_a*': true } })],
   });
@@ -241,8 +236,7 @@ test.for([
 ] as const)('an abort %s', async ([, kind, sign]) => {
   const server = newServer(kind);
   const tools = await server.open();
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'slow' }] }]);
-  const agent = new ReActAgent({ name: 'a', model, tools });
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'slow' }] }], { tools });
   const controller = new AbortController();
   const call = agent.call('Go', { signal: controller.signal });
   await server.ask('await/started');
@@ -255,11 +249,7 @@ test('canceled tool calls leave no connection open, because a browser has only s
   const server = newServer();
   const tools = await server.open();
   for (let call = 1; call <= 8; call += 1) {
-    const agent = new ReActAgent({
-      name: 'a',
-      model: new ScriptedModel([{ toolCalls: [{ name: 'slow' }] }]),
-      tools,
-    });
+    const { agent } = scriptedAgent([{ toolCalls: [{ name: 'slow' }] }], { tools });
     const controller = new AbortController();
     const result = agent.call('Go', { signal: controller.signal });
     await server.ask(`await/started:${call}`);
@@ -284,28 +274,28 @@ test('after the server adds a tool, the agent’s next request contains the tool
   const changed = deferred<readonly Tool[]>();
   const tools = await server.open({ onToolsChanged: changed.resolve });
   const before = tools.schemas();
-  const model = new ScriptedModel([
-    { toolCalls: [{ name: 'add', input: { a: 1, b: 1 } }] },
-    { toolCalls: [{ name: 'later' }] },
-    'done',
-  ]);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
-    tools,
-    use: [
-      {
-        on: {
-          'post-acting': async ({ toolUse }) => {
-            if (toolUse.name !== 'add') return;
-            await server.ask('await/stream');
-            await server.ask('add/later');
-            await changed.promise;
+  const { agent, model } = scriptedAgent(
+    [
+      { toolCalls: [{ name: 'add', input: { a: 1, b: 1 } }] },
+      { toolCalls: [{ name: 'later' }] },
+      'done',
+    ],
+    {
+      tools,
+      use: [
+        {
+          on: {
+            'post-acting': async ({ toolUse }) => {
+              if (toolUse.name !== 'add') return;
+              await server.ask('await/stream');
+              await server.ask('add/later');
+              await changed.promise;
+            },
           },
         },
-      },
-    ],
-  });
+      ],
+    },
+  );
   await agent.call('Go');
   expect(
     model.requests.map(({ tools: shown }) => shown.some(({ name }) => name === 'later')),
@@ -495,8 +485,7 @@ test('the agent’s own tool takes precedence over a server’s tool with the sa
   });
   const agents = [{ tools, use: [{ tools: [own] }] }, { tools: joinTools([own], tools) }].map(
     (options) => {
-      const model = new ScriptedModel([{ toolCalls: [{ name: 'own' }] }, 'done']);
-      return { model, agent: new ReActAgent({ name: 'a', model, ...options }) };
+      return scriptedAgent([{ toolCalls: [{ name: 'own' }] }, 'done'], options);
     },
   );
   await server.ask('await/stream');
@@ -689,11 +678,10 @@ test('tools of a server work with approval and with tool groups', async () => {
     replay: 'safe',
   });
   const kit = new Toolkit(tools.list(), { groups: [{ name: 'numbers', description: 'Counts.' }] });
-  const model = new ScriptedModel([
-    { toolCalls: [{ name: 'echo' }, { name: 'add', input: { a: 1, b: 2 } }] },
-    'done',
-  ]);
-  const agent = new ReActAgent({ name: 'a', model, tools: kit });
+  const { agent } = scriptedAgent(
+    [{ toolCalls: [{ name: 'echo' }, { name: 'add', input: { a: 1, b: 2 } }] }, 'done'],
+    { tools: kit },
+  );
   const { pending } = await agent.call('Go');
   expect(pending).toMatchObject([{ name: 'add', kind: 'approval' }]);
   await agent.call([{ type: 'approve', toolUseId: pending[0]!.toolUseId }]);
@@ -715,17 +703,19 @@ test('own tools and tools of two servers work side by side', async () => {
     input: { type: 'object' },
     execute: () => 'noon',
   });
-  const model = new ScriptedModel([
-    {
-      toolCalls: [
-        { name: 'clock' },
-        { name: 'add', input: { a: 1, b: 1 } },
-        { name: 'two_add', input: { a: 2, b: 2 } },
-      ],
-    },
-    'done',
-  ]);
-  const agent = new ReActAgent({ name: 'a', model, tools: joinTools([clock], one!, two!) });
+  const { agent, model } = scriptedAgent(
+    [
+      {
+        toolCalls: [
+          { name: 'clock' },
+          { name: 'add', input: { a: 1, b: 1 } },
+          { name: 'two_add', input: { a: 2, b: 2 } },
+        ],
+      },
+      'done',
+    ],
+    { tools: joinTools([clock], one!, two!) },
+  );
   await agent.call('Go');
   expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(['clock', 'add', 'two_add']);
   const outputs = (await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output);

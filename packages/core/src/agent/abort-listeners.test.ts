@@ -1,8 +1,7 @@
 import { beforeEach, expect, test, vi } from 'vitest';
-import { ReActAgent } from '../preset/react-agent.ts';
 import { oxygent } from '../preset/oxygent.ts';
-import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import type { Middleware } from './middleware.ts';
 
 const rounds = 20;
@@ -65,9 +64,7 @@ test.each([
     const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
     const round = Array.from({ length: callsPerRound }, () => ({ name: 'look', input: {} }));
     const replies = Array.from({ length: rounds }, () => ({ toolCalls: round }));
-    const agent = new ReActAgent({
-      name: 'a',
-      model: new ScriptedModel([...replies, 'Done.']),
+    const { agent } = scriptedAgent([...replies, 'Done.'], {
       tools: [look],
       limits: { iterations: rounds + 1 },
       use: [count, ...use],

@@ -9,23 +9,14 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { contextToken, provide } from '../tool/context-token.ts';
 import { tool, type ToolContext } from '../tool/tool.ts';
 import { Toolkit } from '../tool/set/toolkit.ts';
-import type { AgentOptions } from '../preset/react-agent.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
+import { calls, scriptedAgent } from '../../test-support/scripted-agent.ts';
 
 const clocks = ['setTimeout', 'clearTimeout', 'performance'] as const;
 beforeEach(() => void vi.useFakeTimers({ toFake: [...clocks] }));
 afterEach(() => void vi.useRealTimers());
 
 const input = z.object({});
-const calls = (...names: string[]): ScriptedReply => ({
-  toolCalls: names.map((name) => ({ name })),
-});
-
-function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
-  const model = new ScriptedModel(replies);
-  return { model, agent: new ReActAgent({ name: 'a', model, ...options }) };
-}
-
 const results = async (agent: ReActAgent) =>
   (await agent.messages())
     .flatMap(toolResultsOf)
@@ -62,7 +53,7 @@ const fails = (name: string, error: Error) =>
 
 test('after five minutes or its own timeout, a tool’s signal is aborted, and the result is an error', async () => {
   const { never, started, signals } = endless(2);
-  const { agent } = setUp([calls('slow', 'quick'), 'done'], {
+  const { agent } = scriptedAgent([calls('slow', 'quick'), 'done'], {
     tools: [never('slow'), never('quick', 10)],
   });
   const run = agent.call('go');
@@ -87,7 +78,7 @@ test('an error result does not affect the other tool calls, and a fatal error ab
     fails('fatal', new AgentError('TOOL_ERROR', 'on fire')),
     never('sibling', 50),
   ];
-  const mild = setUp([calls('sibling', 'broken'), 'done'], { tools });
+  const mild = scriptedAgent([calls('sibling', 'broken'), 'done'], { tools });
   const run = mild.agent.call('go');
   await started;
   await vi.advanceTimersByTimeAsync(49);
@@ -95,7 +86,7 @@ test('an error result does not affect the other tool calls, and a fatal error ab
   await vi.advanceTimersByTimeAsync(1);
   expect((await run).text).toBe('done');
 
-  const fatal = setUp([calls('sibling', 'fatal')], { tools });
+  const fatal = scriptedAgent([calls('sibling', 'fatal')], { tools });
   await expect(fatal.agent.call('go')).rejects.toMatchObject({
     code: 'TOOL_ERROR',
     message: 'on fire',
@@ -113,7 +104,7 @@ test('if the store fails while tools run, the other tools are aborted', async ()
     }
   }
   const quick = tool({ name: 'quick', description: '', input, execute: () => 'ok' });
-  const { agent } = setUp([calls('sibling', 'quick')], {
+  const { agent } = scriptedAgent([calls('sibling', 'quick')], {
     tools: [never('sibling', 50), quick],
     memory: new Full(),
   });
@@ -142,7 +133,7 @@ test('the error result says whether a tool is unknown, inactive or not allowed, 
       { name: 'free' },
     ],
   };
-  const { agent, model } = setUp([reply, 'done'], { tools });
+  const { agent, model } = scriptedAgent([reply, 'done'], { tools });
   await agent.call('go', { allowTools: ['off', 'strict'] });
   expect(await results(agent)).toEqual([
     'nobody error Error: Tool not found: nobody. Available: strict.',
@@ -167,7 +158,7 @@ test('the progress of a tool goes to hooks and readers, never to the model', asy
     },
   });
   const heard: AgentEvent[] = [];
-  const { agent, model } = setUp([calls('chatty'), 'done'], {
+  const { agent, model } = scriptedAgent([calls('chatty'), 'done'], {
     tools: [chatty],
     use: [{ on: { 'acting-chunk': (event) => void heard.push(event) } }],
   });
@@ -201,7 +192,7 @@ test('`toolContext` of a call overrides the agent’s, which overrides the toolk
   const from = (who: string, ...tokens: never[]) =>
     tokens.map((token) => provide<string>(token, who));
   const tools = new Toolkit([show, lacks], { toolContext: from('toolkit', A, B, C) });
-  const { agent } = setUp([calls('show', 'lacks'), 'done', calls('show'), 'done'], {
+  const { agent } = scriptedAgent([calls('show', 'lacks'), 'done', calls('show'), 'done'], {
     tools,
     toolContext: from('agent', B, C),
   });
@@ -226,7 +217,7 @@ test('with `parallelTools: 1`, each tool starts after the previous tool has ende
       order.push(`${toolUseId} ends`);
     },
   });
-  const { agent } = setUp([calls('step', 'step', 'step'), 'done'], {
+  const { agent } = scriptedAgent([calls('step', 'step', 'step'), 'done'], {
     tools: [step],
     limits: { parallelTools: 1 },
   });
@@ -239,7 +230,7 @@ test('with `parallelTools: 1`, each tool starts after the previous tool has ende
 test('a tool with an infinite timeout is not aborted, and the timeout of a queued tool call starts when the tool starts', async () => {
   const { never, started, signals } = endless(1);
   const tools = [never('patient', Infinity), never('quick', 10)];
-  const { agent } = setUp([calls('patient'), calls('quick', 'quick'), 'done'], {
+  const { agent } = scriptedAgent([calls('patient'), calls('quick', 'quick'), 'done'], {
     tools,
     limits: { parallelTools: 1 },
   });
@@ -262,7 +253,7 @@ test('if a hook throws after one tool call, the other tools are aborted', async 
   const { never, signals } = endless(1);
   const quick = tool({ name: 'quick', description: '', input, execute: () => 'ok' });
   const hooks = [{ on: { 'post-acting': () => Promise.reject(new Error('no')) } }];
-  const { agent } = setUp([calls('sibling', 'quick')], {
+  const { agent } = scriptedAgent([calls('sibling', 'quick')], {
     tools: [never('sibling'), quick],
     use: [...hooks],
   });
@@ -285,7 +276,10 @@ test('a tool call that fails fatally has its error as result, and one that finis
     },
   });
   const hooks = [{ on: { 'post-acting': () => void queueMicrotask(burn) } }];
-  const { agent } = setUp([calls('fatal', 'quick')], { tools: [fatal, quick], use: [...hooks] });
+  const { agent } = scriptedAgent([calls('fatal', 'quick')], {
+    tools: [fatal, quick],
+    use: [...hooks],
+  });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'TOOL_ERROR' });
   expect(await results(agent)).toEqual(['fatal error Error: on fire', 'quick success ok']);
 });
@@ -302,7 +296,7 @@ test('a tool’s oldest progress reports are dropped if there are too many, and 
       return 'ok';
     },
   });
-  const { agent } = setUp([calls('chatty', 'chatty'), 'done'], { tools: [chatty] });
+  const { agent } = scriptedAgent([calls('chatty', 'chatty'), 'done'], { tools: [chatty] });
   const reports: Record<string, unknown[]> = {};
   const order: string[] = [];
   for await (const event of agent.stream('go')) {
@@ -334,7 +328,7 @@ test('if a tool forwards events of another run, they keep their run id and path,
     },
   });
   const heard: AgentEvent[] = [];
-  const { agent } = setUp([calls('ask'), 'done'], {
+  const { agent } = scriptedAgent([calls('ask'), 'done'], {
     tools: [ask],
     use: [{ onEvent: (event) => void heard.push(event) }],
   });
@@ -364,7 +358,7 @@ test.for<readonly [string, object]>([
   ['a bigint', { n: 1n }],
 ])('a tool result without a JSON form is an error result: %s', async ([, output]) => {
   const odd = tool({ name: 'odd', description: '', input, execute: () => output });
-  const { agent } = setUp([calls('odd'), 'done'], { tools: [odd] });
+  const { agent } = scriptedAgent([calls('odd'), 'done'], { tools: [odd] });
   expect((await agent.call('go')).text).toBe('done');
   expect(await results(agent)).toEqual([expect.stringMatching(/^odd error Error: /)]);
 });
@@ -391,7 +385,7 @@ test('if one tool sends too many progress reports, no report of another tool is 
       flood(64);
     },
   });
-  const { agent } = setUp([calls('first', 'second'), 'done'], { tools: [first, second] });
+  const { agent } = scriptedAgent([calls('first', 'second'), 'done'], { tools: [first, second] });
   const chunks: unknown[] = [];
   agent.addHook({ on: { 'acting-chunk': ({ chunk }) => void chunks.push(chunk) } });
   await agent.call('go');
@@ -406,7 +400,7 @@ test('progress without a JSON form is an error of its own tool call, and the oth
     execute: (_input, { emit }) => (emit((() => {}) as unknown as string), 'ok'),
   });
   const fine = tool({ name: 'fine', description: '', input, execute: () => 'ok' });
-  const { agent } = setUp([calls('odd', 'fine'), 'done'], { tools: [odd, fine] });
+  const { agent } = scriptedAgent([calls('odd', 'fine'), 'done'], { tools: [odd, fine] });
   expect((await agent.call('go')).text).toBe('done');
   const [first, second] = (await results(agent)).toSorted();
   expect(first).toBe('fine success ok');
@@ -427,7 +421,7 @@ test('a hook in plain JavaScript can reject a tool call without a reason', async
   const reject: Hook = {
     on: { 'pre-acting': (_event, control) => control.reject(undefined as never) },
   };
-  const { agent } = setUp([{ toolCalls: [{ name: 'guarded' }] }, 'Fine.'], {
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'guarded' }] }, 'Fine.'], {
     tools: [guarded],
     use: [reject],
   });

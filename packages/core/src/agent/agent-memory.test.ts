@@ -8,6 +8,7 @@ import type { ModelRequest } from '../model/chat-model.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 
 const echo = tool({
   name: 'echo',
@@ -65,11 +66,7 @@ test("if the store rejects a write, call() rejects with the store's code, and a 
     }
   }
   const store = new FullStore();
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel(['One.', 'Two.']),
-    memory: new SessionMemory(store, 's'),
-  });
+  const { agent } = scriptedAgent(['One.', 'Two.'], { memory: new SessionMemory(store, 's') });
   await agent.call('first');
   store.full = true;
   await expect(agent.call('second')).rejects.toMatchObject({ code: 'STORAGE_QUOTA' });
@@ -87,11 +84,8 @@ test("if the store rejects a write, call() rejects with the store's code, and a 
 
 test('fitContext() keeps the requests of a long conversation within the window and seldom changes where their history begins', async () => {
   const answers = Array.from({ length: 30 }, () => 'x'.repeat(400));
-  const model = new ScriptedModel(answers);
-  const agent = new ReActAgent({
-    name: 'a',
+  const { agent, model } = scriptedAgent(answers, {
     systemPrompt: 'Be brief.',
-    model,
     use: [fitContext({ window: 2_500, reserveOutput: 500, roundTo: 500 })],
   });
   for (let turn = 0; turn < 30; turn++) await agent.call('y'.repeat(400));

@@ -12,7 +12,6 @@ import {
   toolResultsOf,
   toolUsesOf,
   userMessage,
-  type AgentEvent,
   type AgentHook,
   type AgentResult,
   type Memory,
@@ -36,6 +35,7 @@ import { expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { historyFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
+import { eventsOf } from '../../test-support/scripted-agent.ts';
 
 const add = tool({
   name: 'add',
@@ -57,12 +57,6 @@ function make(name: string, more: object = { execute: () => name }): Tool {
 function setUp(replies: readonly ScriptedReply[], options: Partial<KernelOptions> = {}) {
   const model = new ScriptedModel(replies);
   return { model, agent: new Agent({ name: 'a', model, tools: [add], ...options }) };
-}
-
-async function eventsOf(stream: AsyncIterable<AgentEvent>): Promise<readonly AgentEvent[]> {
-  const events: AgentEvent[] = [];
-  for await (const event of stream) events.push(event);
-  return events;
 }
 
 function outputs(messages: readonly Msg[]): readonly string[] {

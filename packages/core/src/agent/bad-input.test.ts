@@ -19,6 +19,7 @@ import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
 import { summarize } from '../middleware/answer/answer-at-limit.ts';
 import { longTermMemory } from '../middleware/recall/long-term-memory.ts';
 import { structured } from '../middleware/output/output-modes.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 
 /** Passes a value of the wrong type, as JavaScript code or parsed JSON may do. */
 const wrong = <T>(value: unknown): T => value as T;
@@ -34,8 +35,7 @@ const noop = tool({
 const call: ScriptedReply = { toolCalls: [{ name: 'noop' }] };
 
 function setUp(replies: readonly ScriptedReply[] = ['hi'], options: Partial<AgentOptions> = {}) {
-  const model = new ScriptedModel(replies);
-  return { model, agent: new ReActAgent({ name: 'a', model, ...options }) };
+  return scriptedAgent(replies, options);
 }
 
 test.each<[option: string, options: unknown]>([

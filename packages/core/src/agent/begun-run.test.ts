@@ -5,6 +5,7 @@ import { SessionMemory } from '../memory/session-memory.ts';
 import { userMessage, textOf } from '../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 
 const failing: ScriptedReply = { error: new Error('The server is down.') };
 
@@ -29,8 +30,10 @@ test.each(Object.entries(earlier))(
     const open = () => new SessionMemory(store, 's');
     const first: readonly ScriptedReply[] =
       what === 'observe()' ? [] : [what === 'an error' ? failing : 'One two three.'];
-    const model = new ScriptedModel([...first, { hang: true }]);
-    const agent = new ReActAgent({ name: 'a', sessionId: 's', model, memory: open() });
+    const { agent, model } = scriptedAgent([...first, { hang: true }], {
+      sessionId: 's',
+      memory: open(),
+    });
     await prepare(agent);
     expect(isCutOff(await open().view())).toBe(false);
 

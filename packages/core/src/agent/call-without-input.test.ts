@@ -25,6 +25,7 @@ import { textToolCalls } from '../middleware/text-protocol/text-tool-calls.ts';
 import { tool } from '../tool/tool.ts';
 import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
 import { ReActAgent, type AgentOptions } from '../preset/react-agent.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 
 function open(
   replies: readonly ScriptedReply[],
@@ -32,8 +33,7 @@ function open(
 ) {
   const { store = new MemoryStore(), ...rest } = options;
   const memory = new SessionMemory(store, 's');
-  const model = new ScriptedModel(replies);
-  const agent = new ReActAgent({ name: 'a', sessionId: 's', memory, model, ...rest });
+  const { agent, model } = scriptedAgent(replies, { sessionId: 's', memory, ...rest });
   return { agent, memory, model, store };
 }
 
@@ -89,8 +89,7 @@ test.each([
 );
 
 test('the interrupted agent continues in the same way with a memory that has no log', async () => {
-  const model = new ScriptedModel(['One two.', 'Three.']);
-  const agent = new ReActAgent({ name: 'a', model, memory: new InMemoryMemory() });
+  const { agent } = scriptedAgent(['One two.', 'Three.'], { memory: new InMemoryMemory() });
   const stream = agent.stream('Count.');
   for await (const event of stream) if (event.type === 'reasoning-chunk') agent.interrupt();
   const { events, result } = await goOn(agent);

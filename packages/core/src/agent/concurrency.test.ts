@@ -5,13 +5,8 @@ import { userMessage, textOf } from '../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { Toolkit } from '../tool/set/toolkit.ts';
-import type { AgentOptions } from '../preset/react-agent.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
-
-function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
-  const model = new ScriptedModel(replies);
-  return { model, agent: new ReActAgent({ name: 'a', model, ...options }) };
-}
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 
 /** Creates a reply that waits until the test opens it. */
 function gate(text: string) {
@@ -22,7 +17,7 @@ function gate(text: string) {
 
 test('with `whenBusy: reject`, a call and a stream on a busy agent fail immediately and change nothing', async () => {
   const { open, reply } = gate('first');
-  const { agent, model } = setUp([reply, 'later']);
+  const { agent, model } = scriptedAgent([reply, 'later']);
   const running = agent.call('one');
   await expect(agent.call('two')).rejects.toMatchObject({ code: 'AGENT_BUSY' });
   await expect(agent.stream('three').result).rejects.toMatchObject({ code: 'AGENT_BUSY' });
@@ -37,7 +32,7 @@ test('with `whenBusy: reject`, a call and a stream on a busy agent fail immediat
 
 test('with `throwOnError: false`, a call on a busy agent returns an error result and does not affect the running call', async () => {
   const { open, reply } = gate('first');
-  const { agent } = setUp([reply]);
+  const { agent } = scriptedAgent([reply]);
   const running = agent.call('one');
   const options = { throwOnError: false };
   const busy = {
@@ -61,7 +56,7 @@ test('with `throwOnError: false`, a call on a busy agent returns an error result
 
 test('with `whenBusy: queue`, calls and streams run in order of arrival, and a failing call blocks no other call', async () => {
   const { open, reply } = gate('first');
-  const { agent } = setUp([reply, { error: new Error('down') }, 'third', 'fourth'], {
+  const { agent } = scriptedAgent([reply, { error: new Error('down') }, 'third', 'fourth'], {
     whenBusy: 'queue',
   });
   const ended: string[] = [];
@@ -92,7 +87,7 @@ test('with `whenBusy: queue`, calls and streams run in order of arrival, and a f
 
 test('with `whenBusy: inject`, the running call gets the messages, and all calls and streams get its result', async () => {
   const { open, reply } = gate('first');
-  const { agent, model } = setUp([reply], { whenBusy: 'inject' });
+  const { agent, model } = scriptedAgent([reply], { whenBusy: 'inject' });
   const one = agent.call('one');
   const two = agent.call('two');
   const three = agent.stream(userMessage('three')).result;
@@ -107,7 +102,7 @@ test('with `whenBusy: inject`, the running call gets the messages, and all calls
 
 test('with `whenBusy: inject`, decisions are queued, and injected messages do not affect the decisions', async () => {
   const { open, reply } = gate('first');
-  const { agent, model } = setUp([reply, 'late'], { whenBusy: 'inject' });
+  const { agent, model } = scriptedAgent([reply, 'late'], { whenBusy: 'inject' });
   const one = agent.call('one');
   const decision = agent.call([{ type: 'approve', toolUseId: 'nobody' }], { throwOnError: false });
   const two = agent.call('two');
@@ -123,7 +118,7 @@ test('with `whenBusy: inject`, decisions are queued, and injected messages do no
 test('with `whenBusy: inject`, a failure of the running call fails all injected calls and keeps their messages', async () => {
   let fail!: () => void;
   const wait = new Promise<void>((resolve) => (fail = resolve));
-  const { agent } = setUp([[{ wait }, { error: new Error('down') }], 'up again'], {
+  const { agent } = scriptedAgent([[{ wait }, { error: new Error('down') }], 'up again'], {
     whenBusy: 'inject',
   });
   const calls = [agent.call('one'), agent.call('two'), agent.stream('three').result];
@@ -137,7 +132,9 @@ test('with `whenBusy: inject`, a failure of the running call fails all injected 
 test('with `whenBusy: queue`, aborting a queued call at any moment does not change the order of the others', async () => {
   for (let moment = 0; moment < 150; moment += 1) {
     const [first, second] = [gate('first'), gate('second')];
-    const { agent, model } = setUp([first.reply, second.reply, 'last'], { whenBusy: 'queue' });
+    const { agent, model } = scriptedAgent([first.reply, second.reply, 'last'], {
+      whenBusy: 'queue',
+    });
     const controller = new AbortController();
     const one = agent.call('1');
     const two = agent.call('2');
@@ -156,7 +153,7 @@ test('with `whenBusy: queue`, aborting a queued call at any moment does not chan
 });
 
 test('with `whenBusy: queue`, a stream enters the queue with its first read', async () => {
-  const { agent, model } = setUp(['a', 'b'], { whenBusy: 'queue' });
+  const { agent, model } = scriptedAgent(['a', 'b'], { whenBusy: 'queue' });
   const unread = agent.stream('unread');
   const first = await agent.call('first');
   expect([first.text, (await unread.result).text]).toEqual(['a', 'b']);
@@ -219,7 +216,7 @@ test('a thousand agents created from the same options share no state', async () 
 
 test('`observe()` during a call writes nothing into its turn', async () => {
   const refusing = gate('first');
-  const busy = setUp([refusing.reply]).agent;
+  const busy = scriptedAgent([refusing.reply]).agent;
   const running = busy.call('one');
   await expect(busy.observe('by the way')).rejects.toMatchObject({ code: 'AGENT_BUSY' });
   refusing.open();
@@ -227,7 +224,7 @@ test('`observe()` during a call writes nothing into its turn', async () => {
   expect((await busy.messages()).map(textOf)).toEqual(['one', 'first']);
 
   const { open, reply } = gate('first');
-  const { agent } = setUp([reply], { whenBusy: 'queue' });
+  const { agent } = scriptedAgent([reply], { whenBusy: 'queue' });
   const call = agent.call('one');
   const observed = agent.observe('by the way');
   open();
@@ -236,7 +233,7 @@ test('`observe()` during a call writes nothing into its turn', async () => {
 });
 
 test('two `observe()` at once check their ids one after the other', async () => {
-  const { agent } = setUp([], { whenBusy: 'queue' });
+  const { agent } = scriptedAgent([], { whenBusy: 'queue' });
   const message = userMessage('once');
   const both = [agent.observe(message), agent.observe(message)];
   expect(agent.busy).toBe(true);
@@ -247,7 +244,7 @@ test('two `observe()` at once check their ids one after the other', async () => 
 });
 
 test('an agent call waits for `observe()`, and its model reads what that added', async () => {
-  const { agent, model } = setUp(['one'], { whenBusy: 'queue' });
+  const { agent, model } = scriptedAgent(['one'], { whenBusy: 'queue' });
   const observed = agent.observe('by the way');
   const call = agent.call('go');
   await Promise.all([observed, call]);

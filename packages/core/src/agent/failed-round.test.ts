@@ -12,6 +12,7 @@ import { ScriptedModel } from '../testing/scripted-model.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { tool, type Tool } from '../tool/tool.ts';
 import { approvals } from '../middleware/approval/approvals.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import type { Middleware } from './middleware.ts';
 
 const input = { type: 'object' } as const;
@@ -34,8 +35,7 @@ function setUp(
   }: Partial<AgentOptions> & { replies?: string[] } = {},
 ) {
   const toolCalls = tools.map(({ name }) => ({ name, id: name }));
-  const model = new ScriptedModel([{ toolCalls }, ...replies]);
-  const agent = new ReActAgent({ name: 'a', model, tools, ...options });
+  const { agent, model } = scriptedAgent([{ toolCalls }, ...replies], { tools, ...options });
   const results = async () =>
     (await agent.messages())
       .flatMap(toolResultsOf)

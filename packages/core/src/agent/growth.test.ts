@@ -7,6 +7,7 @@ import { SessionMemory } from '../memory/session-memory.ts';
 import { assistantMessage, userMessage, textOf, type Msg } from '../message/msg.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 
 const look = tool({
   name: 'look',
@@ -77,8 +78,7 @@ test.for([
     }),
   );
   await memory.append(history);
-  const model = new ScriptedModel(['one', 'two', 'three']);
-  const agent = new ReActAgent({ name: 'a', model, memory });
+  const { agent, model } = scriptedAgent(['one', 'two', 'three'], { memory });
   await agent.call('first');
   reads = 0;
   await agent.call('second');
@@ -90,8 +90,7 @@ test.for([
 
 test('a run looks at the whole log again after somebody has edited it', async () => {
   const memory = new InMemoryMemory();
-  const model = new ScriptedModel(['one', 'two', 'three']);
-  const agent = new ReActAgent({ name: 'a', model, memory });
+  const { agent, model } = scriptedAgent(['one', 'two', 'three'], { memory });
   await agent.call(userMessage('first', { id: 'u1' }));
   await agent.call(userMessage('second', { id: 'u2' }));
   const [, , second] = await memory.read();

@@ -16,6 +16,7 @@ import { bySimilarity } from '../middleware/selection/by-similarity.ts';
 import { selectTools } from '../middleware/selection/select-tools.ts';
 import { tool, type Tool } from '../tool/tool.ts';
 import { approvals } from '../middleware/approval/approvals.ts';
+import { look } from '../../test-support/plain-tools.ts';
 import type { InnerStep, Middleware } from './middleware.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
@@ -39,7 +40,6 @@ const on =
     use: [{ on: { [type]: () => hang() } }],
   });
 
-const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
 const withTool = (changes: Partial<Tool>): { tools: readonly Tool[] } => ({
   tools: [{ ...look, ...changes } as Tool],
 });

@@ -12,6 +12,7 @@ import { steering } from '../middleware/steering/steering.ts';
 import { ReActAgent, type AgentOptions } from '../preset/react-agent.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool, type Tool, type ToolOptions } from '../tool/tool.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import { Agent } from './agent.ts';
 import type { Middleware } from './middleware.ts';
 
@@ -181,8 +182,7 @@ test.each(kinds)('%s that returns a value of a wrong kind is CONFIGURATION', asy
   ];
   for (const [index, part] of wrong.entries()) {
     const make = async () => {
-      const model = new ScriptedModel([calls('look'), 'Done.']);
-      const agent = new ReActAgent({ name: 'a', model, tools: [look], use: [part] });
+      const { agent } = scriptedAgent([calls('look'), 'Done.'], { tools: [look], use: [part] });
       await agent.call('Go');
     };
     await expect(make(), `${kind} ${index}`).rejects.toMatchObject({ code: 'CONFIGURATION' });

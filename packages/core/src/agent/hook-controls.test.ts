@@ -13,6 +13,7 @@ import type { ModelRequest } from '../model/chat-model.ts';
 import { ScriptedModel, type ScriptedStep } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import type { RunContext } from './run-context.ts';
 import { approvals } from '../middleware/approval/approvals.ts';
 import type { AgentHook, Middleware, UseList } from './middleware.ts';
@@ -76,15 +77,10 @@ function setUp(use: UseList, options: Partial<AgentOptions> = {}) {
     const calls = ['a', 'b'].map((name) => ({ name: 'look', id: `${name}${rounds}` }));
     return [{ text: 'Let me look.' }, { toolCalls: calls }];
   };
-  const model = new ScriptedModel(Array.from({ length: 9 }, () => reply));
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
-    tools: [look],
-    limits: { iterations: 2 },
-    ...options,
-    use,
-  });
+  const { agent, model } = scriptedAgent(
+    Array.from({ length: 9 }, () => reply),
+    { tools: [look], limits: { iterations: 2 }, ...options, use },
+  );
   return { agent, model, ran };
 }
 
@@ -144,8 +140,9 @@ test("`onError: 'ignore'` does not ignore the misuse of a control function", asy
 });
 
 test.for(names)('in a hook for `error`, the control %s does not hide the failure', async (name) => {
-  const model = new ScriptedModel([{ error: new AgentError('MODEL_AUTH', 'No key.') }]);
-  const agent = new ReActAgent({ name: 'a', model, use: [asking('error', name)] });
+  const { agent } = scriptedAgent([{ error: new AgentError('MODEL_AUTH', 'No key.') }], {
+    use: [asking('error', name)],
+  });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'MODEL_AUTH' });
 });
 
@@ -316,9 +313,7 @@ test('rejected content is stored neither in the session nor in the state nor in 
         clear: async () => {},
       },
     });
-    const agent = new ReActAgent({
-      name: 'a',
-      model: new ScriptedModel([]),
+    const { agent } = scriptedAgent([], {
       memory: new SessionMemory(store, 's'),
       use: [known, asking(type, 'reject')],
     });
@@ -522,9 +517,7 @@ test('a tool runs if a hook asks for `stop` while the store records its start', 
     tool({ name, description: name, input: {}, execute: () => void ran.push(name) });
   let onStop = (): void => {};
   const stopAsked = new Promise<void>((resolve) => (onStop = resolve));
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel([{ toolCalls: [{ name: 'quick' }, { name: 'slow' }] }]),
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'quick' }, { name: 'slow' }] }], {
     tools: [toolNamed('quick'), toolNamed('slow')],
     memory,
     use: [
@@ -562,9 +555,7 @@ test("decisions are kept after a stop at `pre-call`, and `jumpTo('tools')` appli
       execute: () => String(ran.push('pay')),
     });
     let isFirst = true;
-    const agent = new ReActAgent({
-      name: 'a',
-      model: new ScriptedModel([{ toolCalls: [{ name: 'pay' }] }, 'done']),
+    const { agent } = scriptedAgent([{ toolCalls: [{ name: 'pay' }] }, 'done'], {
       tools: [pay],
       use: [
         {

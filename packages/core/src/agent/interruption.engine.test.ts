@@ -15,20 +15,15 @@ import type { ChatModel } from '../model/chat-model.ts';
 import { approvals, type ApprovalsOptions } from '../middleware/approval/approvals.ts';
 import { historyFaults, requestFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
-import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import type { ScriptedModel, ScriptedReply } from '../testing/scripted-model.ts';
 import { tool, type Tool } from '../tool/tool.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import type { Middleware } from './middleware.ts';
-import type { AgentOptions } from '../preset/react-agent.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { AgentStream } from '../event/readers/agent-stream.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 
 const input = { type: 'object' } as const;
-
-function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
-  const model = new ScriptedModel(replies);
-  return { agent: new ReActAgent({ name: 'a', model, ...options }), model };
-}
 
 /** Creates a tool whose calls end when the test calls `open`. */
 function gated(name = 'gated') {
@@ -68,7 +63,7 @@ async function expectWhole(agent: ReActAgent, model: ScriptedModel): Promise<voi
 }
 
 test('interrupt() returns false before, between and after calls', async () => {
-  const { agent } = setUp(['one', 'two']);
+  const { agent } = scriptedAgent(['one', 'two']);
   expect(agent.interrupt()).toBe(false);
   const stream = agent.stream('go');
   expect(agent.interrupt('not begun')).toBe(false);
@@ -91,7 +86,10 @@ test.for([
 ])(
   'interrupt($request) with $options ends with the answer "$text"',
   async ({ request, options, text }) => {
-    const { agent, model } = setUp([{ thinking: 'Well.', text: 'one two three' }, 'next'], options);
+    const { agent, model } = scriptedAgent(
+      [{ thinking: 'Well.', text: 'one two three' }, 'next'],
+      options,
+    );
     const { events, result } = await read(agent.stream('go'), (event) => {
       if (isDelta(event, 'one ')) expect(agent.interrupt(request)).toBe(true);
     });
@@ -122,7 +120,7 @@ test.for([
 );
 
 test('the first of two interrupts counts, and an interrupt affects only its own call', async () => {
-  const { agent } = setUp(['one two', 'three']);
+  const { agent } = scriptedAgent(['one two', 'three']);
   const { result } = await read(
     agent.stream('go'),
     (event) => isDelta(event, 'one ') && agent.interrupt('first') && agent.interrupt('second'),
@@ -132,7 +130,7 @@ test('the first of two interrupts counts, and an interrupt affects only its own 
 });
 
 test('an interrupt removes a tool call that was incomplete', async () => {
-  const { agent, model } = setUp([
+  const { agent, model } = scriptedAgent([
     { text: 'Wait.', toolCalls: [{ name: 'none', input: { a: 1 } }] },
     'next',
   ]);
@@ -152,7 +150,7 @@ test('an interrupt lets running tools finish without aborting their signals, and
       return first.gate.execute!(given, context);
     },
   };
-  const { agent, model } = setUp(
+  const { agent, model } = scriptedAgent(
     [{ toolCalls: [{ name: 'noisy' }, { name: 'gated' }, { name: 'gated' }] }, 'next'],
     { tools: [gate, noisy], limits: { parallelTools: 2 } },
   );
@@ -177,7 +175,7 @@ test.for(['post-reasoning', 'pre-acting'] as const)(
   'an interrupt at %s starts no tool',
   async (at) => {
     const { gate, signals } = gated();
-    const { agent, model } = setUp(
+    const { agent, model } = scriptedAgent(
       [{ toolCalls: [{ name: 'gated' }, { name: 'gated' }] }, 'next'],
       {
         tools: [gate],
@@ -202,7 +200,7 @@ test.for(['post-reasoning', 'pre-acting'] as const)(
 test('an interrupt while the store records the start of a tool call prevents the start', async () => {
   const { gate, signals } = gated();
   const memory = new SessionMemory(new MemoryStore(), 's');
-  const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }] }, 'next'], {
+  const { agent, model } = scriptedAgent([{ toolCalls: [{ name: 'gated' }] }, 'next'], {
     tools: [gate],
     memory,
   });
@@ -219,7 +217,7 @@ test('an interrupt while the store records the start of a tool call prevents the
 
 test('an interrupt while `decide` decides about a tool call prevents its start', async () => {
   const { gate, signals } = gated();
-  const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }] }, 'next'], {
+  const { agent, model } = scriptedAgent([{ toolCalls: [{ name: 'gated' }] }, 'next'], {
     tools: [{ ...gate, needsApproval: true }],
     use: [
       approvals({
@@ -239,18 +237,21 @@ test('an interrupt while `decide` decides about a tool call prevents its start',
 test('an interrupt during approvals() ends the wait for decisions, and no tool call starts', async () => {
   const { gate, signals } = gated();
   const asked: AbortSignal[] = [];
-  const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }, { name: 'gated' }] }, 'next'], {
-    tools: [gate],
-    use: [
-      approvals({
-        needsApproval: { gated: true },
-        decide: (_pending, { signal }) => {
-          asked.push(signal);
-          return new Promise(() => {});
-        },
-      }),
-    ],
-  });
+  const { agent, model } = scriptedAgent(
+    [{ toolCalls: [{ name: 'gated' }, { name: 'gated' }] }, 'next'],
+    {
+      tools: [gate],
+      use: [
+        approvals({
+          needsApproval: { gated: true },
+          decide: (_pending, { signal }) => {
+            asked.push(signal);
+            return new Promise(() => {});
+          },
+        }),
+      ],
+    },
+  );
   const call = agent.call('go');
   await expect.poll(() => asked).toHaveLength(2);
   expect(agent.interrupt('停')).toBe(true);
@@ -269,7 +270,7 @@ test('a pause during `decide` suspends the call, with the tool calls that need a
   const { gate, signals, open } = gated();
   const store = new MemoryStore();
   const host = (replies: readonly ScriptedReply[], decide: ApprovalsOptions['decide']) =>
-    setUp(replies, {
+    scriptedAgent(replies, {
       tools: [{ ...gate, needsApproval: true }],
       memory: new SessionMemory(store, 's'),
       use: [approvals({ decide: decide! })],
@@ -295,7 +296,7 @@ test('a pause during `decide` suspends the call, with the tool calls that need a
 
 test('an interrupt before decisions take effect keeps the given results and starts no tool', async () => {
   const { gate, signals } = gated();
-  const { agent, model } = setUp(
+  const { agent, model } = scriptedAgent(
     [{ toolCalls: [{ name: 'gated' }, { name: 'gated' }, { name: 'gated' }] }, 'next'],
     { tools: [{ ...gate, needsApproval: true }] },
   );
@@ -326,7 +327,7 @@ test.for([
 ] as const)(
   'an interrupt with a message of %s ends the call with an assistant message',
   async ([who, said]) => {
-    const { agent, model } = setUp(['one two', 'next', 'three four']);
+    const { agent, model } = scriptedAgent(['one two', 'next', 'three four']);
     const stop = agent.addHook({ on: { 'reasoning-chunk': () => void agent.interrupt(said) } });
     const { message: answer } = await agent.call('go');
     stop();
@@ -348,7 +349,7 @@ test.for([
 );
 
 test('interrupt() rejects messages with tool calls or tool results', () => {
-  const { agent } = setUp([]);
+  const { agent } = scriptedAgent([]);
   const call = { type: 'tool_use', id: 'x', name: 'x', input: {} } as const;
   const result = {
     type: 'tool_result',
@@ -372,7 +373,7 @@ test('an abort aborts the signals of running tools, and queued tool calls never 
     input,
     execute: (_input, { emit }) => new Promise(() => emit('on')),
   });
-  const { agent, model } = setUp(
+  const { agent, model } = scriptedAgent(
     [{ toolCalls: [{ name: 'gated' }, { name: 'noisy' }, { name: 'gated' }] }, 'next'],
     {
       tools: [gate, noisy],
@@ -396,7 +397,7 @@ test('an abort aborts the signals of running tools, and queued tool calls never 
 test('after an abort no further tool starts, but each tool call gets a result', async () => {
   const { gate, signals } = gated();
   const controller = new AbortController();
-  const { agent } = setUp([{ toolCalls: [{ name: 'gated' }, { name: 'gated' }] }], {
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'gated' }, { name: 'gated' }] }], {
     tools: [gate],
   });
   const { events } = await read(
@@ -422,7 +423,7 @@ test('a tool that throws a fatal error aborts the other tools', async () => {
       throw new AgentError('TOOL_ERROR', 'on fire');
     },
   });
-  const { agent } = setUp([{ toolCalls: [{ name: 'gated' }, { name: 'fatal' }] }], {
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'gated' }, { name: 'fatal' }] }], {
     tools: [gate, fatal],
   });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'TOOL_ERROR', message: 'on fire' });
@@ -499,7 +500,7 @@ test.for(Object.keys(cuts) as (keyof typeof cuts)[])(
   async (how) => {
     let onSettled!: (signal: AbortSignal) => void;
     const settling = new Promise<AbortSignal>((resolve) => (onSettled = resolve));
-    const { agent, model } = setUp(['hello'], {
+    const { agent, model } = scriptedAgent(['hello'], {
       use: [
         {
           wrapSettle: (next) => async (given, context) => {
@@ -526,7 +527,7 @@ test.for(Object.keys(cuts) as (keyof typeof cuts)[])(
 );
 
 test('a call that was paused before its first model request continues with the next call', async () => {
-  const { agent, model } = setUp(['one'], {
+  const { agent, model } = scriptedAgent(['one'], {
     use: [
       {
         on: {
@@ -547,7 +548,7 @@ test('a call that was paused before its first model request continues with the n
 });
 
 test('after a pause, the next call removes the partial reply, emits a step-reset, and requests the reply again', async () => {
-  const { agent, model } = setUp(['one two three', 'un deux trois']);
+  const { agent, model } = scriptedAgent(['one two three', 'un deux trois']);
   const first = await read(
     agent.stream('count'),
     (event) => isDelta(event, 'two ') && agent.interrupt({ mode: 'pause' }),
@@ -571,7 +572,7 @@ test('after a pause, the next call removes the partial reply, emits a step-reset
 });
 
 test('if a call with new input follows a pause, the partial reply is kept', async () => {
-  const { agent, model } = setUp(['one two three', 'four']);
+  const { agent, model } = scriptedAgent(['one two three', 'four']);
   await read(
     agent.stream('count'),
     (event) => isDelta(event, 'two ') && agent.interrupt({ mode: 'pause' }),
@@ -582,7 +583,9 @@ test('if a call with new input follows a pause, the partial reply is kept', asyn
 
 test('a pause while tools run keeps their results, and the next call continues with these results', async () => {
   const { gate, open, signals } = gated();
-  const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }] }, 'done'], { tools: [gate] });
+  const { agent, model } = scriptedAgent([{ toolCalls: [{ name: 'gated' }] }, 'done'], {
+    tools: [gate],
+  });
   const { result } = await read(
     agent.stream('go'),
     (event) => event.type === 'pre-acting' && agent.interrupt({ mode: 'pause' }) && open(),
@@ -596,7 +599,7 @@ test('a pause while tools run keeps their results, and the next call continues w
 test('a pause leaves pending tool calls open, and an interrupt closes them', async () => {
   const external = tool({ name: 'external', description: 'Runs elsewhere', input });
   for (const how of ['pause', 'interrupt'] as const) {
-    const { agent, model } = setUp([{ toolCalls: [{ name: 'external' }] }, 'done'], {
+    const { agent, model } = scriptedAgent([{ toolCalls: [{ name: 'external' }] }, 'done'], {
       tools: [external],
     });
     const { result } = await read(
@@ -621,7 +624,7 @@ test('a pause leaves pending tool calls open, and an interrupt closes them', asy
 });
 
 test('messages that are injected while a reply streams are answered after the reply', async () => {
-  const { agent, model } = setUp(['one two', 'three']);
+  const { agent, model } = scriptedAgent(['one two', 'three']);
   const { events, result } = await read(
     agent.stream('go'),
     (event) =>
@@ -638,9 +641,12 @@ test('messages that are injected while a reply streams are answered after the re
 
 test('messages that are injected while tools run are placed after the tool results', async () => {
   const { gate, open } = gated();
-  const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }, { name: 'gated' }] }, 'done'], {
-    tools: [gate],
-  });
+  const { agent, model } = scriptedAgent(
+    [{ toolCalls: [{ name: 'gated' }, { name: 'gated' }] }, 'done'],
+    {
+      tools: [gate],
+    },
+  );
   await read(agent.stream('go'), (event) => {
     if (event.type === 'pre-acting' && event.toolUse.id === 'call_2') open();
     if (event.type === 'post-acting' && event.toolUse.id === 'call_1')
@@ -657,7 +663,9 @@ test('messages that are injected while tools run are placed after the tool resul
 });
 
 test('at the limit of iterations, the summary answers injected messages; later messages are only stored', async () => {
-  const { agent, model } = setUp(['one', 'in short', 'three'], { limits: { iterations: 1 } });
+  const { agent, model } = scriptedAgent(['one', 'in short', 'three'], {
+    limits: { iterations: 1 },
+  });
   const { result } = await read(agent.stream('go'), (event) => {
     if (event.type === 'post-reasoning') agent.interrupt({ mode: 'inject', messages: 'also' });
     if (event.type === 'summary-chunk' && event.delta === 'in ')
@@ -673,7 +681,7 @@ test.for(['interrupt', 'pause', 'abort', 'error'] as const)(
   'a message that was injected before an %s is stored',
   async (how) => {
     const controller = new AbortController();
-    const { agent, model } = setUp([
+    const { agent, model } = scriptedAgent([
       { text: 'one two', error: new AgentError('MODEL_SERVER', 'down') },
       'next',
     ]);
@@ -691,10 +699,13 @@ test.for(['interrupt', 'pause', 'abort', 'error'] as const)(
 
 test("with `whenBusy: 'inject'`, a call to a busy agent is injected, and both calls get the same result", async () => {
   const { gate, open } = gated();
-  const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }] }, 'for both', 'alone'], {
-    tools: [gate],
-    whenBusy: 'inject',
-  });
+  const { agent, model } = scriptedAgent(
+    [{ toolCalls: [{ name: 'gated' }] }, 'for both', 'alone'],
+    {
+      tools: [gate],
+      whenBusy: 'inject',
+    },
+  );
   let second: Promise<AgentResult> | undefined;
   let late: Promise<AgentResult> | undefined;
   const { result } = await read(agent.stream('go'), (event) => {
@@ -710,10 +721,13 @@ test("with `whenBusy: 'inject'`, a call to a busy agent is injected, and both ca
 
 test('queued calls run one after the other; an aborted call stores nothing and does not change the order', async () => {
   const { gate, open } = gated();
-  const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }] }, 'one', 'three', 'four'], {
-    tools: [gate],
-    whenBusy: 'queue',
-  });
+  const { agent, model } = scriptedAgent(
+    [{ toolCalls: [{ name: 'gated' }] }, 'one', 'three', 'four'],
+    {
+      tools: [gate],
+      whenBusy: 'queue',
+    },
+  );
   const first = agent.stream('first', { detached: true });
   const controller = new AbortController();
   const second = agent.stream('second', { detached: true, signal: controller.signal });
@@ -745,7 +759,7 @@ test('queued calls run one after the other; an aborted call stores nothing and d
 
 test('an abort before the start makes no model request, and keeps the given results', async () => {
   const external = tool({ name: 'external', description: 'Runs elsewhere', input });
-  const { agent, model } = setUp([{ toolCalls: [{ name: 'external' }] }, 'done'], {
+  const { agent, model } = scriptedAgent([{ toolCalls: [{ name: 'external' }] }, 'done'], {
     tools: [external],
   });
   expect((await agent.call('go')).reason).toBe('suspended');
@@ -771,7 +785,7 @@ test('a call that a busy agent rejects removes its listener from the caller’s 
     void ((listening += 1), listen(...given));
   signal.removeEventListener = (...given: unknown[]): void =>
     void ((listening -= 1), unlisten(...given));
-  const { agent } = setUp(['one']);
+  const { agent } = scriptedAgent(['one']);
   const first = agent.call('go');
   await expect(agent.call('me too', { signal })).rejects.toMatchObject({ code: 'AGENT_BUSY' });
   await first;
@@ -779,7 +793,7 @@ test('a call that a busy agent rejects removes its listener from the caller’s 
 });
 
 test('injected messages never make a request invalid: unmatched results are omitted, and open tool calls are closed', async () => {
-  const { agent, model } = setUp(['one two', 'three', 'four']);
+  const { agent, model } = scriptedAgent(['one two', 'three', 'four']);
   const stray = toolMessage({
     type: 'tool_result',
     toolUseId: 'none',
@@ -814,7 +828,7 @@ async function logAfter(
   partsFor: (controller: AbortController) => readonly Middleware[],
 ): Promise<readonly string[]> {
   const controller = new AbortController();
-  const { agent } = setUp(replies, { use: partsFor(controller) });
+  const { agent } = scriptedAgent(replies, { use: partsFor(controller) });
   const { reason } = await agent.call('go', { signal: controller.signal });
   expect(reason).toBe('aborted');
   return (await agent.messages()).map(textOf);
@@ -835,7 +849,7 @@ test('an abort stores the reply that readers have, not the reply to a hidden ext
 test('an abort during a hidden extra request stores nothing of its reply', async () => {
   const controller = new AbortController();
   const hidden = [{ text: 'hidden ' }, { wait: forever }, { text: 'verdict' }];
-  const { agent } = setUp(['the answer', hidden], {
+  const { agent } = scriptedAgent(['the answer', hidden], {
     use: [
       {
         wrapReply: () => async (reply, _context, steps) => {

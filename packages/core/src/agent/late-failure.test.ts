@@ -2,13 +2,11 @@ import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import { toolResultsOf } from '../message/msg.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
-import { tool } from '../tool/tool.ts';
+import { look } from '../../test-support/plain-tools.ts';
 import { Agent } from './agent.ts';
 import type { Middleware } from './middleware.ts';
 
 const failure = new AgentError('LIMIT_EXCEEDED', 'Too much.');
-
-const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
 
 test.for<[when: string, part: Middleware]>([
   [

@@ -7,6 +7,7 @@ import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { Semaphore } from '../middleware/limits/concurrency-limit.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import type { Middleware } from './middleware.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
@@ -33,8 +34,9 @@ test('with real timers, an abort ends a call even if all its hooks hang', async 
 test('if a hook for `error` hangs, the call still fails with the original error', async () => {
   const controller = new AbortController();
   const hang = new Hang();
-  const model = new ScriptedModel([{ error: new Error('down') }, 'next']);
-  const agent = new ReActAgent({ name: 'a', model, use: [{ on: { error: hang.wait } }] });
+  const { agent } = scriptedAgent([{ error: new Error('down') }, 'next'], {
+    use: [{ on: { error: hang.wait } }],
+  });
   const call = agent.call('go', { signal: controller.signal });
   const failing = call.catch((error: Error) => error.message);
   await hang.reached;
@@ -161,9 +163,7 @@ test('an injected call ends with its own signal, even if the running call hangs'
   const hang = new Hang();
   const own = new AbortController();
   const other = new AbortController();
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel(['first']),
+  const { agent } = scriptedAgent(['first'], {
     whenBusy: 'inject',
     use: [{ on: { 'pre-reasoning': hang.wait } }],
   });

@@ -11,6 +11,7 @@ import { tool } from '../tool/tool.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 
 const input = { type: 'object', properties: { n: { type: 'number' } } } as const;
 const add = tool({
@@ -691,14 +692,7 @@ test.for(rows.filter(({ signal }) => !signal))(
   'a late reader gets the events in the same order: $name',
   async ({ replies, expected, ...options }) => {
     const { use = [], limits = {}, returnDirect = false } = options;
-    const agent = new ReActAgent({
-      name: 'a',
-      model: new ScriptedModel(replies),
-      tools,
-      use,
-      limits,
-      returnDirect,
-    });
+    const { agent } = scriptedAgent(replies, { tools, use, limits, returnDirect });
     const stream = agent.stream('go', { detached: true, throwOnError: false });
     await stream.result;
     const events: AgentEvent[] = [];
@@ -718,11 +712,10 @@ test.for(resumed)(
   '$how by a $by at every event of a resumed run ends correctly',
   async ({ how, by }) => {
     const start = async (): Promise<ReActAgent> => {
-      const model = new ScriptedModel([
-        callTools('external', 'asked', 'waits', 'asked'),
-        ...script(),
-      ]);
-      const agent = new ReActAgent({ name: 'a', model, tools: [...tools, asked] });
+      const { agent } = scriptedAgent(
+        [callTools('external', 'asked', 'waits', 'asked'), ...script()],
+        { tools: [...tools, asked] },
+      );
       expect((await agent.call('go')).pending.map(({ kind }) => kind)).toEqual([
         'external',
         'approval',

@@ -9,6 +9,7 @@ import { answerFromObservations } from '../middleware/answer/answer-from-observa
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { textToolCalls } from '../middleware/text-protocol/text-tool-calls.ts';
 import { tool, type Tool } from '../tool/tool.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 
 const input = { type: 'object' } as const;
 const long = 'word '.repeat(50_000);
@@ -19,8 +20,10 @@ const reader = (execute: () => unknown, more: Partial<Tool> = {}): Tool =>
   tool({ name: 'read', description: 'Reads.', input, execute, ...more } as never);
 
 const setUp = (execute: () => unknown, options: Partial<AgentOptions> = {}) => {
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'read' }] }, 'Done.', 'Again.']);
-  const agent = new ReActAgent({ name: 'a', model, tools: [reader(execute)], ...options });
+  const { agent, model } = scriptedAgent([{ toolCalls: [{ name: 'read' }] }, 'Done.', 'Again.'], {
+    tools: [reader(execute)],
+    ...options,
+  });
   return { agent, model };
 };
 

@@ -3,32 +3,21 @@ import { expect, test } from 'vitest';
 import type { AgentEvent, EventOf } from '../event/agent-event.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { userMessage, textOf, toolResultsOf, type Msg } from '../message/msg.ts';
-import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import type { ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';
+import { calls, eventsOf, scriptedAgent } from '../../test-support/scripted-agent.ts';
 import type { Middleware, RequestDraft, RunContext } from './middleware.ts';
 import { isEnding, type Ending } from './next.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
-import { ReActAgent } from '../preset/react-agent.ts';
 
 const external = tool({ name: 'external', description: '', input: {} });
-const calls = (...names: string[]): ScriptedReply => ({
-  toolCalls: names.map((name) => ({ name })),
-});
-
 function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
-  const model = new ScriptedModel(replies);
-  return { model, agent: new ReActAgent({ name: 'a', model, tools: [external], ...options }) };
+  return scriptedAgent(replies, { tools: [external], ...options });
 }
 
 const limit = (message: Msg): Ending => ({ kind: 'answer', reason: 'limit', message });
-
-async function eventsOf(agent: ReActAgent, input?: string): Promise<AgentEvent[]> {
-  const events: AgentEvent[] = [];
-  for await (const event of agent.stream(input)) events.push(event);
-  return events;
-}
 
 const ofType = <K extends AgentEvent['type']>(
   events: readonly AgentEvent[],
@@ -98,7 +87,7 @@ test('a step-reset event names its reason', async () => {
     ],
   });
   await agent.call('go');
-  const events = await eventsOf(agent);
+  const events = await eventsOf(agent.stream());
   expect(ofType(events, 'step-reset')).toMatchObject([
     { reason: 'resume' },
     { reason: 'post-reasoning' },
@@ -117,7 +106,7 @@ test('the message of an interrupt is emitted as a text chunk, with the id of the
   const { agent } = setUp([], {
     use: [{ on: { 'pre-call': () => void agent.interrupt('Stopped.') } }],
   });
-  const chunks = ofType(await eventsOf(agent, 'go'), 'reasoning-chunk');
+  const chunks = ofType(await eventsOf(agent.stream('go')), 'reasoning-chunk');
   const { id } = (await agent.messages()).at(-1)!;
   expect(chunks).toMatchObject([{ kind: 'text', delta: 'Stopped.', blockId: `${id}:0` }]);
 });
@@ -126,7 +115,7 @@ test('the stored part of an interrupted reply has the id that its chunks had', a
   const { agent } = setUp([{ text: 'one two three' }], {
     use: [{ on: { 'reasoning-chunk': () => void agent.interrupt() } }],
   });
-  const [first] = ofType(await eventsOf(agent, 'go'), 'reasoning-chunk');
+  const [first] = ofType(await eventsOf(agent.stream('go')), 'reasoning-chunk');
   const partial = (await agent.messages()).find(({ metadata }) => metadata?.['partial']);
   expect(first!.blockId).toBe(`${partial!.id}:0`);
 });

@@ -6,9 +6,9 @@ import { toolResultsOf } from '../message/msg.ts';
 import { openai } from '../openai.ts';
 import { requestFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
-import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { toolCallLimit } from '../middleware/limits/call-limits.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import type { Middleware } from './middleware.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -24,8 +24,7 @@ const setUp = (count: number, options: Partial<AgentOptions> = {}) => {
     },
   } as never);
   const toolCalls = Array.from({ length: count }, (_, n) => ({ name: 'look', input: { n } }));
-  const model = new ScriptedModel([{ toolCalls }, 'Done.']);
-  const agent = new ReActAgent({ name: 'a', model, tools: [look], ...options });
+  const { agent, model } = scriptedAgent([{ toolCalls }, 'Done.'], { tools: [look], ...options });
   return { agent, model, ran: () => ran, look };
 };
 

@@ -2,14 +2,14 @@ import { closeOpenCalls } from '../middleware/approval/close-open-calls.ts';
 import { summaryFallback } from '../middleware/answer/answer-at-limit.ts';
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
-import type { AgentEvent } from '../event/agent-event.ts';
 import { userMessage, textOf, type Msg } from '../message/msg.ts';
 import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';
-import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import type { ScriptedReply } from '../testing/scripted-model.ts';
 import { contextToken, provide } from '../tool/context-token.ts';
 import { tool } from '../tool/tool.ts';
 import { ReActAgent, type AgentOptions } from '../preset/react-agent.ts';
+import { eventsOf, scriptedAgent } from '../../test-support/scripted-agent.ts';
 import type { Middleware } from './middleware.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -18,22 +18,7 @@ function setUp(
   extensions: readonly Middleware[],
   options: Partial<AgentOptions> = {},
 ) {
-  const model = new ScriptedModel(replies);
-  return {
-    model,
-    agent: new ReActAgent({
-      name: 'a',
-      model,
-      ...options,
-      use: [...extensions, ...(options.use ?? [])],
-    }),
-  };
-}
-
-async function eventsOf(agent: ReActAgent, input: string): Promise<AgentEvent[]> {
-  const events: AgentEvent[] = [];
-  for await (const event of agent.stream(input)) events.push(event);
-  return events;
+  return scriptedAgent(replies, { ...options, use: [...extensions, ...(options.use ?? [])] });
 }
 
 const rejection = new AgentError('GUARD_REJECTED', 'Not here.', { details: { stage: 'x' } });
@@ -65,7 +50,7 @@ test('guards change the input one after the other, before the input is stored or
     sessionId: 's',
     userId: 'u',
   });
-  const events = await eventsOf(agent, 'My card is 1234');
+  const events = await eventsOf(agent.stream('My card is 1234'));
   expect(seen).toEqual([
     ['My card is 1234', 's', 'u'],
     ['My card is #', 's', 'u'],
@@ -89,7 +74,7 @@ test("an input that a guard rejects ends the call with the guard's message, noth
     },
   };
   const { agent, model } = setUp(['fine'], [noBad, second]);
-  const events = await eventsOf(agent, 'bad');
+  const events = await eventsOf(agent.stream('bad'));
   expect(events.map(({ type }) => type)).toEqual(['run-start', 'reasoning-chunk', 'run-end']);
   expect(events.at(-1)).toMatchObject({
     result: {
@@ -191,7 +176,7 @@ test.each([{ iterations: 10 }, { iterations: 0 }])(
       rejected,
     );
     const agent = new ReActAgent({ name: 'a', model, limits });
-    const events = await eventsOf(agent, 'Hi');
+    const events = await eventsOf(agent.stream('Hi'));
     expect(
       events.flatMap(({ type }) => (/chunk|reset|error|run-end/.test(type) ? type : [])),
     ).toEqual([
@@ -290,7 +275,7 @@ test('if the model restarts its reply, a step-reset discards the text, tool call
     [{ type: 'finish', reason: 'stop', usage: { inputTokens: 1, outputTokens: 1 } }],
   ]);
   const agent = new ReActAgent({ name: 'a', model });
-  const events = await eventsOf(agent, 'Hi');
+  const events = await eventsOf(agent.stream('Hi'));
   const said = events.filter(({ type }) => /chunk|reset/.test(type));
   expect(said.map((event) => event.type)).toEqual([
     'reasoning-chunk',
@@ -325,7 +310,7 @@ test('a partial reply that contains a reset keeps only the part after the reset'
 test('if the model restarts its summary, a step-reset is emitted', async () => {
   const model = modelOf([[text('Wrong')], [{ type: 'reset', reason: 'retry' }, text('In short')]]);
   const agent = new ReActAgent({ name: 'a', model, limits: { iterations: 0 } });
-  const events = await eventsOf(agent, 'Hi');
+  const events = await eventsOf(agent.stream('Hi'));
   expect(events.flatMap(({ type }) => (/chunk|reset/.test(type) ? type : []))).toEqual([
     'summary-chunk',
     'step-reset',
@@ -396,8 +381,7 @@ test('the `use` of an agent call replaces or removes a part together with its to
     name: 'notes',
     tools: [tool({ name: 'note', description, input: {}, execute: () => 'Noted.' })],
   });
-  const model = new ScriptedModel(['One.', 'Two.', 'Three.']);
-  const agent = new ReActAgent({ name: 'a', model, use: [note('agent')] });
+  const { agent, model } = scriptedAgent(['One.', 'Two.', 'Three.'], { use: [note('agent')] });
   await agent.call('Hi', { use: [note('call')] });
   await agent.call('Hi', { use: [{ name: 'notes' }] });
   await agent.call('Hi');

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import { toolResultsOf, type ToolResult } from '../message/msg.ts';
 import type { JsonValue } from '../message/json.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import type { Middleware } from './middleware.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
@@ -20,9 +21,7 @@ async function outcomeOf(execute: (emit: (progress: JsonValue) => void) => unkno
   });
   const fine = tool({ name: 'fine', description: '', input, execute: () => 'fine' });
   const toolCalls = [{ name: 'odd' }, { name: 'fine' }];
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel([{ toolCalls }, 'Done.']),
+  const { agent } = scriptedAgent([{ toolCalls }, 'Done.'], {
     memory: new SessionMemory(new MemoryStore(), 's'),
     tools: [odd, fine],
   });

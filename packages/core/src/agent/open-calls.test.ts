@@ -13,6 +13,7 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { tool } from '../tool/tool.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 
 const names = ['free', 'safe', 'asks', 'pay'] as const;
 
@@ -37,8 +38,7 @@ function setUp(memory: Memory, use: AgentOptions['use'] = []) {
   const round = names.map((name) => ({ name, id: name, input: {} }));
   const reply: ScriptedReply = ({ messages }) =>
     messages.some(({ role }) => role === 'assistant') ? 'Done.' : { toolCalls: round };
-  const model = new ScriptedModel([reply, reply]);
-  const agent = new ReActAgent({ name: 'a', model, tools, memory, use });
+  const { agent, model } = scriptedAgent([reply, reply], { tools, memory, use });
   return { agent, model, ran };
 }
 

@@ -14,6 +14,7 @@ import {
   type Msg,
 } from '@isoloop/core';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
+import { eventsOf, scriptedAgent } from '../../test-support/scripted-agent.ts';
 
 const add = tool({
   name: 'add',
@@ -39,12 +40,6 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
     ...options,
   });
   return { agent, model, memory };
-}
-
-async function collect(events: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
-  const all: AgentEvent[] = [];
-  for await (const event of events) all.push(event);
-  return all;
 }
 
 const types = (events: readonly AgentEvent[]): string[] => events.map((event) => event.type);
@@ -88,7 +83,7 @@ test('call() returns the answer, and the next request contains the conversation'
 test('emits the events of a run with a tool in the documented order', async () => {
   const { agent } = setUp([{ text: 'I add.', toolCalls: [call(1, 2)] }, 'It is 3.']);
   const stream = agent.stream('1+2?');
-  const events = await collect(stream);
+  const events = await eventsOf(stream);
   expect(types(events)).toEqual([
     'run-start',
     'pre-call',
@@ -197,7 +192,7 @@ test.for([
       execute: () => void (ran = true),
     });
     const { agent, model } = setUp([{ toolCalls: [toolCall] }, 'sorry'], { tools: [guarded] });
-    const events = await collect(agent.stream('go'));
+    const events = await eventsOf(agent.stream('go'));
     expect(ran).toBe(false);
     const problem = events.flatMap((event) => (event.type === 'pre-acting' ? event.problem : []));
     expect(problem).toEqual([expect.stringMatching(message)]);
@@ -254,7 +249,7 @@ test('at the limit of iterations, the answer is a summary from a request without
       limits: { iterations: 2 },
     },
   );
-  const events = await collect(agent.stream('keep adding'));
+  const events = await eventsOf(agent.stream('keep adding'));
   expect(types(events).slice(-7)).toEqual(
     [
       'pre-summary',
@@ -385,7 +380,7 @@ test('a detached run continues without a reader, and a later reader gets all eve
   const { agent } = setUp(['a b c d']);
   const stream = agent.stream('go', { detached: true });
   expect((await stream.result).text).toBe('a b c d');
-  const events = await collect(stream);
+  const events = await eventsOf(stream);
   expect(types(events)).toEqual([
     'run-start',
     'pre-call',
@@ -396,7 +391,7 @@ test('a detached run continues without a reader, and a later reader gets all eve
     'run-end',
   ]);
   expect(events[3]).toMatchObject({ delta: 'a b c d' });
-  expect(await collect(stream)).toEqual(events);
+  expect(await eventsOf(stream)).toEqual(events);
 });
 
 test('a slow reader of a detached run misses nothing, and all readers get the same text', async () => {
@@ -609,8 +604,9 @@ test('`topP`, `seed` and `stop` of a call override those of the agent', async ()
 });
 
 test('call() accepts a text, a message, or several messages, each with options', async () => {
-  const model = new ScriptedModel(['1', '2', '3', '4']);
-  const agent = new ReActAgent({ name: 'a', model, generate: { temperature: 1, maxTokens: 9 } });
+  const { agent, model } = scriptedAgent(['1', '2', '3', '4'], {
+    generate: { temperature: 1, maxTokens: 9 },
+  });
   await agent.call('text');
   await agent.call(userMessage('message'), { temperature: 0.5 });
   await agent.call([userMessage('some'), userMessage('messages')], { maxTokens: 5 });

@@ -10,6 +10,7 @@ import { ScriptedModel, type ScriptedToolCall } from '../testing/scripted-model.
 import { tool } from '../tool/tool.ts';
 import { Toolkit } from '../tool/set/toolkit.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import type { Middleware } from './middleware.ts';
 
 type Acting = EventOf<'pre-acting'>;
@@ -31,8 +32,7 @@ const onActing = (handle: (event: Acting) => Acting | void): Middleware => ({
 
 async function run(call: ScriptedToolCall, options: Partial<AgentOptions> = {}) {
   ran.length = 0;
-  const model = new ScriptedModel([{ toolCalls: [call] }, 'done']);
-  const agent = new ReActAgent({ name: 'a', model, tools: [search], ...options });
+  const { agent } = scriptedAgent([{ toolCalls: [call] }, 'done'], { tools: [search], ...options });
   const stream = agent.stream('go');
   const events = [];
   for await (const event of stream) events.push(event);
@@ -107,8 +107,9 @@ test('the event also reports a problem if the tool is inactive or not in `allowT
   const tools = new Toolkit([off], { groups: [{ name: 'g', description: '', active: false }] });
   const { acting } = await run({ name: 'off' }, { tools });
   expect(acting[0]!.problem).toContain('Tool not available: off');
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'search', input: {} }] }, 'done']);
-  const agent = new ReActAgent({ name: 'a', model, tools: [search] });
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'search', input: {} }] }, 'done'], {
+    tools: [search],
+  });
   const stream = agent.stream('go', { allowTools: [] });
   const problems: unknown[] = [];
   for await (const event of stream) if (event.type === 'pre-acting') problems.push(event.problem);
@@ -133,12 +134,14 @@ test('a repaired tool call that needs approval waits and then runs with the repa
 
 test('a tool call that stays invalid does not count toward the limit of toolCallLimit()', async () => {
   const use = [toolCallLimit({ tool: 'search', session: 1 })];
-  const model = new ScriptedModel([
-    { toolCalls: [{ name: 'search', input: {} }] },
-    { toolCalls: [{ name: 'search', input: { query: 'x' } }] },
-    'done',
-  ]);
-  const agent = new ReActAgent({ name: 'a', model, tools: [search], use });
+  const { agent } = scriptedAgent(
+    [
+      { toolCalls: [{ name: 'search', input: {} }] },
+      { toolCalls: [{ name: 'search', input: { query: 'x' } }] },
+      'done',
+    ],
+    { tools: [search], use },
+  );
   expect((await agent.call('go')).text).toBe('done');
   expect((await agent.messages()).flatMap(toolResultsOf).map(({ state }) => state)).toEqual([
     'error',
@@ -153,10 +156,7 @@ test('a repaired tool call counts toward `limits.toolCalls`', async () => {
   }));
   ran.length = 0;
   const toolCalls = [{ name: 'one' }, { name: 'two' }];
-  const model = new ScriptedModel([{ toolCalls }, 'done']);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
+  const { agent } = scriptedAgent([{ toolCalls }, 'done'], {
     tools: [search],
     use: [repair],
     limits: { toolCalls: 1 },

@@ -6,6 +6,7 @@ import { SessionMemory } from '../memory/session-memory.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 
 const says = (text: string, id = text) => userMessage(text, { id });
 const one = says('one');
@@ -46,11 +47,7 @@ test.for([
 ] as const)(
   'call() and observe() reject a message that the conversation already has: %s',
   async ([, open]) => {
-    const agent = new ReActAgent({
-      name: 'a',
-      model: new ScriptedModel(['A.', 'B.']),
-      memory: open(),
-    });
+    const { agent } = scriptedAgent(['A.', 'B.'], { memory: open() });
     await agent.call(one);
     const before = await agent.messages();
     await expect(agent.call([two, one])).rejects.toMatchObject(twice);
@@ -112,8 +109,9 @@ test('interrupt() rejects a message that the conversation has or that is already
       return 'ok';
     },
   });
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'steer' }] }, 'Done.']);
-  const agent = new ReActAgent({ name: 'a', model, tools: [steer] });
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'steer' }] }, 'Done.'], {
+    tools: [steer],
+  });
   expect((await agent.call(one)).text).toBe('Done.');
   expect(seen).toMatchObject([
     true,
@@ -132,8 +130,10 @@ test('call() with `whenBusy: inject` rejects a message that the conversation has
     input: { type: 'object' },
     execute: () => new Promise<string>((resolve) => (goOn = () => resolve('ok'))),
   });
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'waits' }] }, 'Done.']);
-  const agent = new ReActAgent({ name: 'a', model, tools: [waits], whenBusy: 'inject' });
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'waits' }] }, 'Done.'], {
+    tools: [waits],
+    whenBusy: 'inject',
+  });
   const running = agent.call(one);
   await expect.poll(() => goOn).toBeDefined();
   await expect(agent.call(one)).rejects.toMatchObject({

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import type { EventOf } from '../event/agent-event.ts';
+import { look } from '../../test-support/plain-tools.ts';
 import type { Middleware } from './middleware.ts';
 import { assistantMessage, userMessage, textOf, type Msg } from '../message/msg.ts';
 import { structured } from '../middleware/output/output-modes.ts';
@@ -11,7 +12,6 @@ import { textToolCalls } from '../middleware/text-protocol/text-tool-calls.ts';
 import { tool } from '../tool/tool.ts';
 import { ReActAgent, type AgentOptions } from '../preset/react-agent.ts';
 
-const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
 const direct = tool({
   name: 'direct',
   description: '',

@@ -16,6 +16,7 @@ import { loadState, saveState } from '../middleware/state/agent-state.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 
 /**
  * Creates tools whose calls end in the order `third`, `first`, `second`. `endNext` ends the next
@@ -217,9 +218,7 @@ test('after an abort, results of tools that had finished enter the log, except o
     tool({ name, description: '', input: {}, execute: () => `${name} is done` }),
   );
   const controller = new AbortController();
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel([round]),
+  const { agent } = scriptedAgent([round], {
     tools,
     use: [
       {

@@ -11,6 +11,7 @@ import { tool, type ReplayPolicy } from '../tool/tool.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
 import type { Decision } from '../event/pending-call.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 
 const input = z.object({ n: z.number() });
 
@@ -294,8 +295,10 @@ test('among the tool calls that an abort closes, only started ones may have had 
     input,
     execute: () => (controller.abort(), new Promise(() => {})),
   });
-  const model = new ScriptedModel([calls('hang', 'hang')]);
-  const agent = new ReActAgent({ name: 'a', model, tools: [hang], limits: { parallelTools: 1 } });
+  const { agent } = scriptedAgent([calls('hang', 'hang')], {
+    tools: [hang],
+    limits: { parallelTools: 1 },
+  });
   await agent.call('go', { signal: controller.signal });
   expect(outputs(await agent.messages())).toEqual([
     'call_1 Interrupted before it finished; its effect is unknown.',
@@ -387,11 +390,7 @@ test('the idempotency key of a tool call is the same when the tool call runs aga
       return keys.length < 2 ? suspend('again') : 'ok';
     },
   });
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel([calls('flaky'), 'done']),
-    tools: [flaky],
-  });
+  const { agent } = scriptedAgent([calls('flaky'), 'done'], { tools: [flaky] });
   await agent.call('go');
   await agent.call([{ toolUseId: 'call_1', type: 'approve' }]);
   expect(keys).toHaveLength(2);

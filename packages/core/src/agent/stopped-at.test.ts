@@ -1,18 +1,12 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../preset/react-agent.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { Hooks } from '../event/hook.ts';
-import { ScriptedModel } from '../testing/scripted-model.ts';
-import { tool } from '../tool/tool.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
+import { look } from '../../test-support/plain-tools.ts';
 import type { RunContext } from './run-context.ts';
 
-const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
-
 async function call(on: Hooks<RunContext>, iterations = 10): Promise<AgentResult> {
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'look' }] }, 'done'], {
     tools: [look],
     use: [{ on }],
     limits: { iterations },
@@ -71,8 +65,7 @@ test('`stoppedAt` names the event of the stop that ended the call, and is absent
 });
 
 test('the run-end event has `stoppedAt`, and a resumed call reports its own value', async () => {
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
-  const agent = new ReActAgent({ name: 'a', model, tools: [look] });
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'look' }] }, 'done'], { tools: [look] });
   const off = agent.addHook({ on: { 'post-reasoning': (_event, { stop }) => stop() } });
   const ends: (string | undefined)[] = [];
   agent.addHook({ on: { 'run-end': ({ result }) => void ends.push(result.stoppedAt) } });

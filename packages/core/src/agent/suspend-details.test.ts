@@ -6,6 +6,7 @@ import { outputText, toolResultsOf } from '../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool, type ToolContext } from '../tool/tool.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 
 const order = { toolCalls: [{ name: 'order', id: 'c' }] };
 const details = { question: 'Which size?', sizes: ['S', 'M'] };
@@ -94,11 +95,7 @@ test('details without a JSON form are an error result that says so', async () =>
     input: {},
     execute: (_input, { suspend }) => suspend('Which size?', cycle as never),
   });
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel([order, 'done']),
-    tools: [waits],
-  });
+  const { agent } = scriptedAgent([order, 'done'], { tools: [waits] });
   await agent.call('Go');
   expect(await outputsOf(agent)).toEqual([
     expect.stringMatching(/^Error: order has no JSON form: .*circular.* Use plain JSON\.$/s),

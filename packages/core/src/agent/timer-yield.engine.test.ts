@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ReActAgent } from '../preset/react-agent.ts';
 import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
 import { springAiAlibaba } from '../preset/spring-ai-alibaba.ts';
-import { tool } from '../tool/tool.ts';
+import { look } from '../../test-support/plain-tools.ts';
 import type { Middleware } from './middleware.ts';
 
 const features = { tools: true, media: [] } as const;
@@ -25,7 +25,6 @@ const endless: ChatModel = {
   },
 };
 
-const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
 const again: Middleware = { on: { 'pre-reasoning': (_event, { jumpTo }) => jumpTo('model') } };
 const swallowing: Middleware = {
   wrapModel: (next) => ({

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../preset/react-agent.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
@@ -7,13 +6,13 @@ import { SessionMemory } from '../memory/session-memory.ts';
 import { toolResultsOf } from '../message/msg.ts';
 import { agentscope } from '../preset/agentscope.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';
-import { ScriptedModel } from '../testing/scripted-model.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { metaTool } from '../tool/set/meta-tool.ts';
 import type { JsonObject } from '../message/json.ts';
 import { Toolkit } from '../tool/set/toolkit.ts';
 import { approvals } from '../middleware/approval/approvals.ts';
 import { tool, type ToolOptions } from '../tool/tool.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 
 const on = { name: 'switch_tool_groups', id: 'on', input: { groups: ['web'] } };
 const off = { name: 'switch_tool_groups', id: 'off', input: { groups: [], exactly: true } };
@@ -47,8 +46,7 @@ function setUp(
   const tools = new Toolkit([metaTool(), web], {
     groups: [{ name: 'web', description: 'The web', active }],
   });
-  const model = new ScriptedModel([{ toolCalls }, 'Done.']);
-  const agent = new ReActAgent({ name: 'a', model, tools, ...options });
+  const { agent, model } = scriptedAgent([{ toolCalls }, 'Done.'], { tools, ...options });
   const results = async () => {
     const messages = await agent.messages();
     expect(historyFaults(messages)).toEqual([]);

@@ -4,9 +4,9 @@ import { ReActAgent } from '../preset/react-agent.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { deniedResult, toolResult } from '../tool/tool-call.ts';
+import { look } from '../../test-support/plain-tools.ts';
 import type { Middleware } from './middleware.ts';
 
-const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
 const external = tool({ name: 'external', description: '', input: {} });
 const pay = tool({ ...look, name: 'pay', description: '', input: {}, needsApproval: true });
 

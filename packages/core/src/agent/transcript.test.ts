@@ -3,10 +3,10 @@ import { assistantMessage, toolMessage, userMessage, textOf, type Msg } from '..
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { springAiAlibaba } from '../preset/spring-ai-alibaba.ts';
 import { historyFaults, requestFaults } from '../../test-support/history-faults.ts';
-import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import type { ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
-import { ReActAgent } from '../preset/react-agent.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 
 const ran: string[] = [];
 const lookup = tool({
@@ -23,8 +23,7 @@ const result = (toolUseId: string, output = `of ${toolUseId}`): Msg =>
   toolMessage({ type: 'tool_result', toolUseId, name: 'lookup', output, state: 'success' });
 
 function agentWith(replies: readonly ScriptedReply[], more: Partial<AgentOptions> = {}) {
-  const model = new ScriptedModel(replies);
-  const agent = new ReActAgent({ name: 'a', model, tools: [lookup], ...more });
+  const { agent, model } = scriptedAgent(replies, { tools: [lookup], ...more });
   return { agent, model };
 }
 

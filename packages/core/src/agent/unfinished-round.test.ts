@@ -4,10 +4,10 @@ import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { assistantMessage, toolMessage, userMessage, toolResultsOf } from '../message/msg.ts';
 import type { Msg } from '../message/msg.ts';
 import { historyFaults, requestFaults } from '../../test-support/history-faults.ts';
-import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import type { ScriptedModel, ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import type { AgentOptions } from '../preset/react-agent.ts';
-import { ReActAgent } from '../preset/react-agent.ts';
+import type { AgentOptions, ReActAgent } from '../preset/react-agent.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 
 const ran: unknown[] = [];
 const look = tool({
@@ -30,11 +30,7 @@ const asked = assistantMessage(
 
 function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
   ran.length = 0;
-  const model = new ScriptedModel(replies);
-  return {
-    model,
-    agent: new ReActAgent({ name: 'a', model, tools: [look, external], ...options }),
-  };
+  return scriptedAgent(replies, { tools: [look, external], ...options });
 }
 
 async function expectWhole(

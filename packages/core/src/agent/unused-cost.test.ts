@@ -3,6 +3,7 @@ import { countWork, moreCalls, type Work } from '../../test-support/count-work.t
 import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import { tool } from '../tool/tool.ts';
+import { look } from '../../test-support/plain-tools.ts';
 import type { Middleware } from './middleware.ts';
 
 /** How long a run is. */
@@ -27,8 +28,6 @@ function modelOf({ deltas, toolCalls }: Size): ChatModel {
     },
   };
 }
-
-const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
 
 /** Returns what one agent call does. */
 async function workOf(size: Size, use: readonly Middleware[]): Promise<Work> {

@@ -8,18 +8,14 @@ import { retry } from '../middleware/resilience/retry.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool, type Tool } from '../tool/tool.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import type { Middleware } from './middleware.ts';
 
 function setUp(replies: readonly ScriptedReply[], use: readonly Middleware[]) {
   const heard: string[] = [];
   const witness: Middleware = { onEvent: ({ type }) => void heard.push(type) };
   const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel(replies),
-    tools: [look],
-    use: [...use, witness],
-  });
+  const { agent } = scriptedAgent(replies, { tools: [look], use: [...use, witness] });
   return { agent, heard };
 }
 
@@ -126,8 +122,7 @@ test('a tool can interrupt its own run through its context', async () => {
     input: {},
     execute: (_input, { interrupt }) => String(interrupt('That is enough.')),
   });
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'stop' }] }]);
-  const agent = new ReActAgent({ name: 'a', model, tools: [stop] });
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'stop' }] }], { tools: [stop] });
   expect(await agent.call('go')).toMatchObject({ reason: 'interrupted', text: 'That is enough.' });
 });
 
@@ -190,9 +185,7 @@ test('a run also ends if `wrapRun` returns a result of its own', async () => {
   const spare = new ReActAgent({ name: 'spare', model: new ScriptedModel(['spare']) });
   const store = new MemoryStore();
   const memory = new SessionMemory(store, 's', { durability: 'turn' });
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel([{ error: new AgentError('MODEL_AUTH', 'no key') }]),
+  const { agent } = scriptedAgent([{ error: new AgentError('MODEL_AUTH', 'no key') }], {
     memory,
     use: [answering],
   });
@@ -275,8 +268,7 @@ test('a call that is aborted while it waits for its turn does not run `wrapRun`'
       return next(input);
     },
   };
-  const model = new ScriptedModel(['done']);
-  const agent = new ReActAgent({ name: 'a', model, whenBusy: 'queue', use: [watching] });
+  const { agent } = scriptedAgent(['done'], { whenBusy: 'queue', use: [watching] });
   const controller = new AbortController();
   const first = agent.call('first');
   const second = agent.call('second', { signal: controller.signal });

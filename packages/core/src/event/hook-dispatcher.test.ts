@@ -1,14 +1,8 @@
 import { expect, test } from 'vitest';
-import {
-  ReActAgent,
-  textOf,
-  tool,
-  toolResultsOf,
-  userMessage,
-  type AgentEvent,
-} from '@isoloop/core';
+import { textOf, tool, toolResultsOf, userMessage, type AgentEvent } from '@isoloop/core';
 import type { Hook } from '@isoloop/core/middleware';
-import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
+import type { ScriptedReply } from '@isoloop/core/testing';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 
 const echo = tool({
   name: 'echo',
@@ -18,8 +12,7 @@ const echo = tool({
 });
 
 function setUp(replies: readonly ScriptedReply[], hooks: readonly Hook[]) {
-  const model = new ScriptedModel(replies);
-  return { agent: new ReActAgent({ name: 'a', model, use: [...hooks], tools: [echo] }), model };
+  return scriptedAgent(replies, { use: [...hooks], tools: [echo] });
 }
 
 const mark = (name: string, priority?: number): Hook['on'] => ({

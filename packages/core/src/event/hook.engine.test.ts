@@ -16,6 +16,7 @@ import type { Msg } from '../message/msg.ts';
 import { requestFaults } from '../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import type { AgentEvent, EventOf } from './agent-event.ts';
 import type { Hook } from './hook.ts';
 
@@ -39,17 +40,11 @@ function setUp(
   options: Partial<AgentOptions> = {},
 ) {
   ran.length = 0;
-  const model = new ScriptedModel(replies);
-  return {
-    agent: new ReActAgent({
-      name: 'a',
-      model,
-      tools: [echo, external],
-      ...options,
-      use: [...hooks, ...(options.use ?? [])],
-    }),
-    model,
-  };
+  return scriptedAgent(replies, {
+    tools: [echo, external],
+    ...options,
+    use: [...hooks, ...(options.use ?? [])],
+  });
 }
 
 const echoes = (...numbers: number[]): ScriptedReply => ({

@@ -3,6 +3,7 @@ import type { Middleware } from '../agent/middleware.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import { createMessage, textOf } from '../message/msg.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import { SessionMemory } from './session-memory.ts';
 
@@ -80,8 +81,7 @@ test('a message that is deleted with `later` comes back if the next run is refus
       return next(input);
     },
   };
-  const model = new ScriptedModel(['Hi.', 'New.']);
-  const agent = new ReActAgent({ name: 'a', memory, model, use: [guard] });
+  const { agent } = scriptedAgent(['Hi.', 'New.'], { memory, use: [guard] });
   await agent.call('Hello');
   const [question, answer] = await memory.read();
   const { writes } = store;

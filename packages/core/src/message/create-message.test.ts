@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../preset/react-agent.ts';
-import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import { toolMessage, type ToolResult } from './msg.ts';
 import { parseMessages } from './validate-message.ts';
 
 test('toolMessage() takes one result or a list, and an agent continues with each', async () => {
   const ask = tool({ name: 'ask', description: 'Asks.', input: { type: 'object' } });
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'ask' }, { name: 'ask' }] }, 'Done.']);
-  const agent = new ReActAgent({ name: 'a', model, tools: [ask] });
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'ask' }, { name: 'ask' }] }, 'Done.'], {
+    tools: [ask],
+  });
   const { pending } = await agent.call('Go.');
   const results = pending.map(({ toolUseId, name }): ToolResult => {
     return { type: 'tool_result', toolUseId, name, output: 'yes', state: 'success' };

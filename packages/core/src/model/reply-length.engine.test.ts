@@ -10,6 +10,7 @@ import { regexRule } from '../middleware/guard/output/output-rule.ts';
 import { fallback } from '../middleware/resilience/fallback.ts';
 import { retry } from '../middleware/resilience/retry.ts';
 import { toolResultsOf } from '../message/msg.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import { boundedModel } from './bounded-model.ts';
 import type { ChatModel, ModelDelta } from './chat-model.ts';
 import { openai } from '../openai.ts';
@@ -384,11 +385,7 @@ test('guards that hold the whole reply back do not collect an endless reply of a
 
 test('a model that middleware bounds and uses instead of the agent’s model has the same limit', async () => {
   const other = custom(text);
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel([]),
-    use: [{ wrapModel: () => boundedModel(other.model) }],
-  });
+  const { agent } = scriptedAgent([], { use: [{ wrapModel: () => boundedModel(other.model) }] });
   await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
   expect(other.seen.sent).toBeLessThan(200);
 });
@@ -406,8 +403,7 @@ test('a reply that restarts again and again is ended', async () => {
 test('`replyLength` sets the limit, and the next call works after a reply that was too long', async () => {
   const fits = 'a'.repeat(100);
   const replies = [fits, `${fits}b`, 'Fine.', { thinking: fits, text: 'b' }];
-  const model = new ScriptedModel(replies);
-  const agent = new ReActAgent({ name: 'a', model, limits: { replyLength: 120 } });
+  const { agent } = scriptedAgent(replies, { limits: { replyLength: 120 } });
   expect((await agent.call('One')).text).toBe(fits);
   const narrow = new ReActAgent({
     name: 'a',

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import { ReActAgent, type AgentOptions } from './react-agent.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
@@ -184,7 +185,8 @@ test('with agentscope(), a failing hook at the limit fails the call, and a guard
 });
 
 test('without agentscope(), a failed summary fails the call', async () => {
-  const model = new ScriptedModel([[{ error: new AgentError('MODEL_SERVER', 'down') }]]);
-  const agent = new ReActAgent({ name: 'a', model, limits: { iterations: 0 } });
+  const { agent } = scriptedAgent([[{ error: new AgentError('MODEL_SERVER', 'down') }]], {
+    limits: { iterations: 0 },
+  });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'MODEL_SERVER' });
 });

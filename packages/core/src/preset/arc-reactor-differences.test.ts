@@ -1,19 +1,13 @@
 import { expect, test, vi } from 'vitest';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
+import { pay } from '../../test-support/plain-tools.ts';
 import { ReActAgent } from './react-agent.ts';
 import type { Hook } from '../event/hook.ts';
 import { toolResultsOf } from '../message/msg.ts';
 import { approvals } from '../middleware/approval/approvals.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { tool } from '../tool/tool.ts';
 import { arcReactor } from './arc-reactor.ts';
 
-const pay = tool({
-  name: 'pay',
-  description: '',
-  input: { type: 'object' },
-  needsApproval: true,
-  execute: () => 'paid',
-});
 const pays = (count: number): ScriptedReply[] =>
   Array.from({ length: count }, () => ({ toolCalls: [{ name: 'pay' }] }));
 
@@ -67,8 +61,7 @@ test.each<[what: string, hook: Hook, code: string]>([
 ])(
   'with arcReactor(), a hook that %s fails the call, although failing hooks are ignored',
   async (_what, hook, code) => {
-    const model = new ScriptedModel(['done']);
-    const agent = new ReActAgent({ name: 'a', model, use: [arcReactor(), hook] });
+    const { agent } = scriptedAgent(['done'], { use: [arcReactor(), hook] });
     await expect(agent.call('go')).rejects.toMatchObject({ code });
   },
 );

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import { ReActAgent } from './react-agent.ts';
 import { textOf } from '../message/msg.ts';
 import { jsonMode } from '../middleware/output/output-modes.ts';
@@ -12,10 +13,7 @@ const order =
   /^Base\.\n\nDocuments found [^\n]+\n<retrieved_context>\n[^<]*Tea is hot\.\n<\/retrieved_context>\n\nGive your final answer as JSON alone/;
 
 test('with arcReactor(), base, retrieved context and answer format are one system message, with blank lines between them', async () => {
-  const model = new ScriptedModel(['[]', '[]']);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
+  const { agent, model } = scriptedAgent(['[]', '[]'], {
     systemPrompt: 'Base.',
     use: [arcReactor(), retrieval({ retriever })],
   });

@@ -5,6 +5,7 @@ import type { AgentEvent } from '../event/agent-event.ts';
 import type { ControlOf } from '../event/hook.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { modelRequestLimit, toolCallLimit } from '../middleware/limits/call-limits.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import { positionHooks } from './position-hooks.ts';
 import { metrics, type ToolMetric } from '../middleware/observe/metrics.ts';
 import { promptVariables } from '../middleware/prompt/prompt-variables.ts';
@@ -26,17 +27,11 @@ function setUp(
   replies: readonly ScriptedReply[],
   options: Partial<ConstructorParameters<typeof ReActAgent>[0]> = {},
 ) {
-  const model = new ScriptedModel(replies);
-  return {
-    model,
-    agent: new ReActAgent({
-      name: 'a',
-      model,
-      tools: [look],
-      ...options,
-      use: [arcReactor(), ...(options.use ?? [])],
-    }),
-  };
+  return scriptedAgent(replies, {
+    tools: [look],
+    ...options,
+    use: [arcReactor(), ...(options.use ?? [])],
+  });
 }
 
 const looks = (count: number): ScriptedReply => ({

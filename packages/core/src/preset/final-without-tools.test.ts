@@ -5,17 +5,11 @@ import { textOf, toolResultsOf } from '../message/msg.ts';
 import { structured } from '../middleware/output/output-modes.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { textToolCalls } from '../middleware/text-protocol/text-tool-calls.ts';
-import { tool } from '../tool/tool.ts';
+import { look } from '../../test-support/plain-tools.ts';
 import { ReActAgent } from './react-agent.ts';
 import { arcReactor } from './arc-reactor.ts';
 import { oxygent } from './oxygent.ts';
 
-const look = tool({
-  name: 'look',
-  description: '',
-  input: { type: 'object' },
-  execute: () => 'seen',
-});
 const call = '{"tool_name":"look","arguments":{}}';
 const calls = (count: number): string[] => Array.from({ length: count }, () => call);
 

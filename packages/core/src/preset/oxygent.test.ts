@@ -17,6 +17,7 @@ import type {
   ReplyParser,
   CheckAnswer,
 } from '../middleware/text-protocol/parsed-reply.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import { ReActAgent, type CallOptions } from './react-agent.ts';
 import { loadState, saveState } from '../middleware/state/agent-state.ts';
 import { jsonMode, structured } from '../middleware/output/output-modes.ts';
@@ -58,17 +59,11 @@ function setUp(
   given?: OxygentOptions,
   options: Partial<AgentOptions> = {},
 ) {
-  const model = new ScriptedModel(replies);
-  return {
-    model,
-    agent: new ReActAgent({
-      name: 'a',
-      model,
-      tools: [look],
-      ...options,
-      use: [oxygent(given), ...(options.use ?? [])],
-    }),
-  };
+  return scriptedAgent(replies, {
+    tools: [look],
+    ...options,
+    use: [oxygent(given), ...(options.use ?? [])],
+  });
 }
 
 test.for(golden)(
@@ -598,10 +593,7 @@ test('the variable tools_description lists the tools that each request offers', 
   const search = '{"tool_name": "retrieve_tools", "arguments": {"query": "look"}}';
   const other = tool({ name: 'write', description: 'Writes.', input, execute: () => 'written' });
   const described = tool({ name: 'look', description: 'Looks.', input, execute: () => 'seen' });
-  const model = new ScriptedModel([search, looks, 'Seen.', 'Hi.', 'Ho.']);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
+  const { agent, model } = scriptedAgent([search, looks, 'Seen.', 'Hi.', 'Ho.'], {
     systemPrompt,
     tools: [described, other],
     use: [toolSearch({ prompt: 'Search first.' }), oxygent()],
@@ -642,10 +634,7 @@ test('with selectTools(), oxygent() offers the tools that match the query best, 
     tool({ name, description: name, input, execute: () => 'ok' }),
   );
   const told = async (extensions: readonly Middleware[]) => {
-    const model = new ScriptedModel(['Hi.', 'Hi.']);
-    const agent = new ReActAgent({
-      name: 'a',
-      model,
+    const { agent, model } = scriptedAgent(['Hi.', 'Hi.'], {
       tools: [read!, write!],
       use: [...extensions, oxygent()],
     });
@@ -663,10 +652,7 @@ test('with selectTools(), oxygent() offers the tools that match the query best, 
 });
 
 test('trust mode that the model turns on works with output guards', async () => {
-  const model = new ScriptedModel([trusting]);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
+  const { agent } = scriptedAgent([trusting], {
     tools: [look],
     use: [outputGuards([piiRule()]), oxygent()],
   });

@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
+import { pay } from '../../test-support/plain-tools.ts';
 import { ReActAgent } from './react-agent.ts';
 import type { AgentOptions } from './react-agent.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
@@ -6,7 +7,6 @@ import { SessionMemory } from '../memory/session-memory.ts';
 import { toolMessage } from '../message/msg.ts';
 import { springAiAlibaba } from './spring-ai-alibaba.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { tool } from '../tool/tool.ts';
 import type { HookControl } from '../event/hook.ts';
 import { closeOpenCalls } from '../middleware/approval/close-open-calls.ts';
 import { positionHooks, type PositionHook } from './position-hooks.ts';
@@ -19,13 +19,6 @@ const hook: PositionHook = {
   beforeAgent: () => void ran.push('before'),
   afterAgent: ({ message }) => void ran.push(`after ${message.role}`),
 };
-const pay = tool({
-  name: 'pay',
-  description: '',
-  input: { type: 'object' },
-  needsApproval: true,
-  execute: () => 'paid',
-});
 const call = (id: string): ScriptedReply => ({ toolCalls: [{ name: 'pay', id }] });
 const approve = (toolUseId: string) => ({ toolUseId, type: 'approve' }) as const;
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import { ReActAgent } from './react-agent.ts';
 import { assistantMessage, userMessage, textOf } from '../message/msg.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';
@@ -27,10 +28,7 @@ async function run(
   options: Partial<AgentOptions> = {},
 ) {
   ran.length = 0;
-  const model = new ScriptedModel(replies);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
+  const { agent, model } = scriptedAgent(replies, {
     tools: [note],
     ...options,
     use: [positionHooks(hooks), ...(options.use ?? [])],

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type { Middleware } from '../agent/middleware.ts';
 import { AgentError } from '../error/agent-error.ts';
-import type { AgentEvent } from '../event/agent-event.ts';
 import { userMessage, textOf, type Msg } from '../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
+import { calls, eventsOf } from '../../test-support/scripted-agent.ts';
 import { ReActAgent, type AgentOptions } from './react-agent.ts';
 import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
 import { parallelIds, reactMemory } from './oxygent-events.ts';
@@ -37,17 +37,8 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
   };
 }
 
-const calls = (...names: readonly string[]): ScriptedReply => ({
-  toolCalls: names.map((name) => ({ name })),
-});
 const kinds = (steps: readonly Msg[] | undefined) =>
   steps?.map(({ role, content }) => `${role} ${content.map(({ type }) => type).join('+')}`);
-
-async function read(events: AsyncIterable<AgentEvent>): Promise<readonly AgentEvent[]> {
-  const all: AgentEvent[] = [];
-  for await (const event of events) all.push(event);
-  return all;
-}
 
 const round = ['assistant tool_use+tool_use', 'tool tool_result', 'tool tool_result'];
 
@@ -65,7 +56,7 @@ test('`reactMemory` of the result and of run-end contains the steps of this call
     'tool tool_result',
   ]);
   const stream = agent.stream('second');
-  const events = await read(stream);
+  const events = await eventsOf(stream);
   const result = await stream.result;
   expect(kinds(result.reactMemory)).toEqual([...round, ...round]);
   expect(events.at(-1)).toMatchObject({
@@ -134,7 +125,7 @@ test('with structured output, `reactMemory` does not contain the messages that r
 
 test('tool events of one reply have the same `parallelId`, and those of the next reply have another one, also after a resume', async () => {
   const { agent } = setUp([calls('look', 'look'), calls('look', 'ask'), 'Done.']);
-  const first = await read(agent.stream('go'));
+  const first = await eventsOf(agent.stream('go'));
   const acting = first.flatMap((event) =>
     'parallelId' in event ? `${event.type} ${event.parallelId}` : [],
   );
@@ -157,7 +148,7 @@ test('tool events of one reply have the same `parallelId`, and those of the next
   expect(acting.filter((line) => line.endsWith(two!))).toHaveLength(4);
   expect(acting).toHaveLength(10);
   const open = first.flatMap((event) => (event.type === 'suspended' ? event.pending : []));
-  const resumed = await read(
+  const resumed = await eventsOf(
     agent.stream([{ type: 'result', toolUseId: open[0]!.toolUseId, output: 'told' }]),
   );
   expect(resumed.filter((event) => 'parallelId' in event)).toMatchObject([
@@ -172,7 +163,7 @@ test('events of a child agent keep their own `parallelId` and result', async () 
     [{ toolCalls: [{ name: 'call_child', input: { message: 'Hi' } }] }, 'Outer.'],
     { tools: [child] },
   );
-  const events = await read(agent.stream('go'));
+  const events = await eventsOf(agent.stream('go'));
   const ids = new Map(
     events.flatMap((event) => ('parallelId' in event ? [[event.runId, event.parallelId]] : [])),
   );

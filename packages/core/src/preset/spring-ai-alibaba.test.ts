@@ -4,6 +4,7 @@ import { tool } from '../tool/tool.ts';
 import type { TemplateVariables, PromptCall } from '../middleware/prompt/prompt-variables.ts';
 import { textOf } from '../message/msg.ts';
 import { modelRequestLimit } from '../middleware/limits/call-limits.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import { ReActAgent } from './react-agent.ts';
 import { springAiAlibaba, type SpringAiAlibabaOptions } from './spring-ai-alibaba.ts';
 import { replaceKey } from '../state/state-key.ts';
@@ -52,9 +53,7 @@ test.for([
 test('springAiAlibaba() has no limit of iterations, and modelRequestLimit() adds a limit', async () => {
   const { work } = counted();
   const rounds = Array.from({ length: 40 }, () => calls(1));
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel([...rounds, 'Done.']),
+  const { agent } = scriptedAgent([...rounds, 'Done.'], {
     tools: [work],
     use: [springAiAlibaba()],
   });
@@ -70,18 +69,14 @@ test('springAiAlibaba() has no limit of iterations, and modelRequestLimit() adds
 test('with springAiAlibaba(), a tool’s result can be the answer', async () => {
   const { work } = counted();
   const direct = { ...work, returnDirect: true };
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel([calls(1)]),
-    tools: [direct],
-    use: [springAiAlibaba()],
-  });
+  const { agent } = scriptedAgent([calls(1)], { tools: [direct], use: [springAiAlibaba()] });
   expect(await agent.call('go')).toMatchObject({ reason: 'return-direct', text: 'done' });
 });
 
 test('with springAiAlibaba(), an unknown tool is an error result, and a model that fails fails the call', async () => {
-  const model = new ScriptedModel([calls(1), { error: new Error('down') }]);
-  const agent = new ReActAgent({ name: 'a', model, use: [springAiAlibaba()] });
+  const { agent, model } = scriptedAgent([calls(1), { error: new Error('down') }], {
+    use: [springAiAlibaba()],
+  });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'INTERNAL' });
   expect(JSON.stringify(model.requests[1]!.messages)).toContain('Tool not found: work');
 });
@@ -111,10 +106,7 @@ test('the system prompt is a template for the input, the session’s values and 
   const state = stateKeys({ city: replaceKey('Bern'), who: replaceKey('nobody') });
   const prompt = 'A {who} in {city} asks: {input} {"a": {none}}';
   const prompts = async (options: SpringAiAlibabaOptions): Promise<string[]> => {
-    const model = new ScriptedModel(['One.', 'Two.']);
-    const agent = new ReActAgent({
-      name: 'a',
-      model,
+    const { agent, model } = scriptedAgent(['One.', 'Two.'], {
       systemPrompt: prompt,
       use: [springAiAlibaba(options)],
     });

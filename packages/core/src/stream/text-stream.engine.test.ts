@@ -8,15 +8,10 @@ import { textOf } from '../message/msg.ts';
 import type { ModelDelta } from '../model/chat-model.ts';
 import { retry } from '../middleware/resilience/retry.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { tool } from '../tool/tool.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
+import { look } from '../../test-support/plain-tools.ts';
 import { textStream, type TextStreamOptions } from './text-stream.ts';
 
-const look = tool({
-  name: 'look',
-  description: '',
-  input: { type: 'object' },
-  execute: () => 'seen',
-});
 const down = new AgentError('MODEL_SERVER', 'HTTP 500: secret', { retryable: true });
 
 function agentOf(
@@ -195,11 +190,10 @@ test('readable() encodes the text as bytes for the body of a response', async ()
 test('readable() reads nothing ahead, and canceling it ends the run even if the model sends nothing', async () => {
   let fallSilent!: () => void;
   const isSilent = new Promise<void>((resolve) => (fallSilent = resolve));
-  const model = new ScriptedModel([
+  const { agent, model } = scriptedAgent([
     [{ text: 'one ' }, { wait: async () => fallSilent() }, { hang: true }],
     'Fine',
   ]);
-  const agent = new ReActAgent({ name: 'a', model });
   const stream = agent.stream('Hi');
   const reader = textStream(stream).readable().getReader();
   expect(model.requests).toHaveLength(0);

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { ReActAgent } from '../preset/react-agent.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { toolResultsOf } from '../message/msg.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import { tool, type Tool } from './tool.ts';
 import { Toolkit } from './set/toolkit.ts';
 
@@ -26,13 +27,10 @@ async function got(
   sent: object,
   presetPriority?: 'model',
 ): Promise<unknown> {
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'echo', input: { ...sent } }] }, 'done']);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
-    tools,
-    ...(presetPriority && { presetPriority }),
-  });
+  const { agent, model } = scriptedAgent(
+    [{ toolCalls: [{ name: 'echo', input: { ...sent } }] }, 'done'],
+    { tools, ...(presetPriority && { presetPriority }) },
+  );
   await agent.call('go');
   expect(JSON.stringify(model.requests[0]!.tools)).not.toContain('key');
   const [result] = model.requests[1]!.messages.flatMap(toolResultsOf);

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { ReActAgent } from '../preset/react-agent.ts';
 import { outputText, toolResultsOf } from '../message/msg.ts';
 import type { JsonValue } from '../message/json.ts';
 import { jsonSchema } from '../schema/json-schema.ts';
-import { ScriptedModel } from '../testing/scripted-model.ts';
 import { agentscope } from '../preset/agentscope.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import { tool, type ToolOptions } from './tool.ts';
 
 /** Returns the arguments that the tool gets, or the text of its error result. */
@@ -30,8 +29,10 @@ async function given(
     },
     execute: (checked) => void (got = checked),
   });
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'echo', input: args }] }, 'done']);
-  const agent = new ReActAgent({ name: 'a', model, tools: [echo], use: use ?? [] });
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'echo', input: args }] }, 'done'], {
+    tools: [echo],
+    use: use ?? [],
+  });
   await agent.call('go');
   const [result] = (await agent.messages()).flatMap(toolResultsOf);
   if (result!.state === 'error') return outputText(result!.output);
@@ -214,8 +215,9 @@ test('the log keeps the arguments as the model sent them', async () => {
     input: z.object({ a: z.string().optional() }),
     execute: (input) => input,
   });
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'echo', input: { a: null } }] }, 'done']);
-  const agent = new ReActAgent({ name: 'a', model, tools: [echo] });
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'echo', input: { a: null } }] }, 'done'], {
+    tools: [echo],
+  });
   const problems: unknown[] = [];
   agent.addHook({ on: { 'pre-acting': (event) => void problems.push(event.problem) } });
   await agent.call('go');

@@ -1,3 +1,4 @@
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { attach } from './attach.ts';
 import { expect, test } from 'vitest';
 import type { AgentEvent } from '../agent-event.ts';
@@ -189,11 +190,10 @@ test.for([false, true])(
 );
 
 test('canceling readable() aborts a paced run and its model request, but not a detached run', async () => {
-  const model = new ScriptedModel([
+  const { agent, model } = scriptedAgent([
     'one two three four',
     [{ text: 'five six ' }, { text: 'seven' }],
   ]);
-  const agent = new ReActAgent({ name: 'a', model });
   const paced = agent.stream('go');
   const reader = paced.readable().getReader();
   for (let batch = 0; batch < 4; batch += 1) await reader.read();

@@ -6,9 +6,10 @@ import { userMessage, textOf, toolResultsOf } from '../../message/msg.ts';
 import { textStream } from '../../stream/text-stream.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
 import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';
-import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import type { ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
-import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { answerAtLimit, summarize, type OnLimit } from './answer-at-limit.ts';
 
 const input = { type: 'object' } as const;
@@ -22,8 +23,7 @@ const asked = tool({
 });
 
 function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
-  const model = new ScriptedModel(replies);
-  return { agent: new ReActAgent({ name: 'a', model, tools: [step, asked], ...options }), model };
+  return scriptedAgent(replies, { tools: [step, asked], ...options });
 }
 
 const steps = (count: number): ScriptedReply[] =>

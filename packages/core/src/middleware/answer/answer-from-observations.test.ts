@@ -5,6 +5,7 @@ import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
+import { calls } from '../../../test-support/scripted-agent.ts';
 import { answerFromObservations } from './answer-from-observations.ts';
 import { structured } from '../output/output-modes.ts';
 import { prepending } from '../../../test-support/prepending.ts';
@@ -43,10 +44,6 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
   });
   return { agent, model, lastAsked: (): readonly Msg[] => model.requests.at(-1)!.messages };
 }
-
-const calls = (...names: readonly string[]): ScriptedReply => ({
-  toolCalls: names.map((name) => ({ name })),
-});
 
 test('at the limit, a separate request contains the question and all numbered observations of this call, without tools', async () => {
   const rounds = Array.from({ length: 17 }, () => calls('look'));

@@ -9,13 +9,14 @@ import { assistantMessage, toolMessage, userMessage, textOf } from '../../messag
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
-import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import type { ScriptedReply } from '../../testing/scripted-model.ts';
 import { createUiMessageEncoder } from '../../stream/ui/ui-message-encoder.ts';
 import { textStream } from '../../stream/text-stream.ts';
 import { tool, type ToolOptions } from '../../tool/tool.ts';
-import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
+import type { ReActAgent, AgentOptions } from '../../preset/react-agent.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
 import { structured } from '../output/output-modes.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 
 const input = { type: 'object', properties: { q: { type: 'string' } } } as const;
 const make = (name: string, options: Partial<ToolOptions<typeof input>> = {}) =>
@@ -54,8 +55,7 @@ const calls = (...names: string[]): ScriptedReply => ({
 });
 
 function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
-  const model = new ScriptedModel(replies);
-  return { model, agent: new ReActAgent({ name: 'a', model, tools, ...options }) };
+  return scriptedAgent(replies, { tools, ...options });
 }
 
 async function run(

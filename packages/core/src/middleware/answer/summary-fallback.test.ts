@@ -1,16 +1,17 @@
 import { expect, test } from 'vitest';
 import { orderFaults } from '../../../test-support/order-faults.ts';
-import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { userErrorText } from '../../error/user-error-text.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { summarize, summaryFallback } from './answer-at-limit.ts';
 import type { OnLimit, SummaryFallbackOptions } from './answer-at-limit.ts';
 import { textOf } from '../../message/msg.ts';
 import { structured } from '../output/output-modes.ts';
 import { textStream } from '../../stream/text-stream.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
-import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import type { ScriptedReply } from '../../testing/scripted-model.ts';
 import { answerFromObservations } from './answer-from-observations.ts';
 
 const input = { type: 'object' } as const;
@@ -21,10 +22,7 @@ function setUp(
   options: Partial<AgentOptions> = {},
   given?: SummaryFallbackOptions,
 ) {
-  const model = new ScriptedModel(last);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
+  const { agent, model } = scriptedAgent(last, {
     limits: { iterations: 0 },
     ...options,
     use: [summaryFallback(given), ...(options.use ?? [])],

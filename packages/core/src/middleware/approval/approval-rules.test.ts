@@ -8,6 +8,7 @@ import { joinTools } from '../../tool/set/join-tools.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import type { ToolSet } from '../../tool/set/tool-set.ts';
 import { Toolkit } from '../../tool/set/toolkit.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { approvals, type ApprovalsOptions } from './approvals.ts';
 
 type Rules = NonNullable<ApprovalsOptions['needsApproval']>;
@@ -55,12 +56,7 @@ test('rules may name tools that a run adds, whatever the order of the middleware
     [toolSearch(), approvals({ needsApproval: rules })],
     [approvals({ needsApproval: rules }), toolSearch()],
   ]) {
-    const agent = new ReActAgent({
-      name: 'a',
-      model: new ScriptedModel(replies),
-      tools,
-      use: parts,
-    });
+    const { agent } = scriptedAgent(replies, { tools, use: parts });
     const output = structured({ type: 'object' });
     expect((await agent.call('go', { output })).pending).toMatchObject([
       { name: 'generate_response' },

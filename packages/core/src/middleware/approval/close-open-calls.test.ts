@@ -4,16 +4,11 @@ import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
+import { pay } from '../../../test-support/plain-tools.ts';
 import { closeOpenCalls, type CloseOpenCallsOptions } from './close-open-calls.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 
-const pay = tool({
-  name: 'pay',
-  description: '',
-  input: { type: 'object' },
-  needsApproval: true,
-  execute: () => 'paid',
-});
 const ask = tool({
   name: 'ask',
   description: '',
@@ -26,13 +21,10 @@ function setUp(
   replies: readonly ScriptedReply[] = ['fine'],
   options: CloseOpenCallsOptions = {},
 ) {
-  const model = new ScriptedModel([{ toolCalls: calls.map((name) => ({ name })) }, ...replies]);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
-    tools: [pay, ask],
-    use: [closeOpenCalls(options)],
-  });
+  const { agent, model } = scriptedAgent(
+    [{ toolCalls: calls.map((name) => ({ name })) }, ...replies],
+    { tools: [pay, ask], use: [closeOpenCalls(options)] },
+  );
   const results = async (): Promise<unknown> => {
     const messages = await agent.messages();
     expect(historyFaults(messages)).toEqual([]);
@@ -134,8 +126,10 @@ test('tool calls that an abort interrupts keep the usual text', async () => {
     input: { type: 'object' },
     execute: () => (controller.abort(), new Promise(() => {})),
   });
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'hang' }] }, 'fine']);
-  const agent = new ReActAgent({ name: 'a', model, tools: [hang], use: [closeOpenCalls()] });
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'hang' }] }, 'fine'], {
+    tools: [hang],
+    use: [closeOpenCalls()],
+  });
   await agent.call('Go', { signal: controller.signal });
   await agent.call([userMessage('And now?')]);
   expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([

@@ -13,6 +13,7 @@ import {
 import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';
 import { makeWitness, MortalProcess } from '../../../../../test/faults/mortal-process.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 
 const approve: Decision = { toolUseId: 'c1', type: 'approve' };
 const reject: Decision = { toolUseId: 'c1', type: 'reject' };
@@ -142,8 +143,10 @@ test.for([
 
 test('if a hook fails after a rejection, the log has the message, and the next call answers', async () => {
   const memory = new SessionMemory(new MemoryStore(), 's');
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'pay', id: 'c1' }] }, 'Tea.']);
-  const agent = new ReActAgent({ name: 'a', model, memory, tools: [tool(pay)] });
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'pay', id: 'c1' }] }, 'Tea.'], {
+    memory,
+    tools: [tool(pay)],
+  });
   await agent.call('Go');
   const remove = agent.addHook({
     on: {

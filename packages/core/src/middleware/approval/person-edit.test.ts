@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AgentOptions } from '../../preset/react-agent.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
-import type { AgentEvent } from '../../event/agent-event.ts';
 import type { Memory } from '../../memory/memory.ts';
 import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { adoptRecords } from '../../memory/adopt-records.ts';
@@ -12,6 +11,7 @@ import { loadState, saveState } from '../state/agent-state.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { toolList } from '../../tool/set/tool-set.ts';
 import { tool } from '../../tool/tool.ts';
+import { eventsOf, scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { approvals } from './approvals.ts';
 import * as z from 'zod';
 import { isEdited, isNewestReplyEdited } from '../../message/metadata.ts';
@@ -41,19 +41,12 @@ const edit = (toolUseId: string, input: unknown) =>
 
 function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
   ran.length = 0;
-  const model = new ScriptedModel(replies);
-  const agent = new ReActAgent({ name: 'a', model, tools: [pay, ask], ...options });
+  const { agent, model } = scriptedAgent(replies, { tools: [pay, ask], ...options });
   return { agent, model };
 }
 
 function inputsOf(messages: readonly Msg[]): readonly number[] {
   return messages.flatMap(toolUsesOf).map(({ input }) => (input as { n: number }).n);
-}
-
-async function eventsOf(agent: ReActAgent, input?: Parameters<ReActAgent['stream']>[0]) {
-  const events: AgentEvent[] = [];
-  for await (const event of agent.stream(input)) events.push(event);
-  return events;
 }
 
 /** A memory with only the required methods. */
@@ -102,7 +95,7 @@ test('edits by `decide` change the log, the next request and the events, also if
   const decide = ({ toolUseId }: { toolUseId: string }) =>
     ({ type: 'edit', input: { n: toolUseId === 'c1' ? 10 : 20 } }) as const;
   const { agent, model } = setUp([twoCalls, 'done'], { use: [approvals({ decide })] });
-  const events = await eventsOf(agent, 'go');
+  const events = await eventsOf(agent.stream('go'));
   expect(inputsOf(model.requests[1]!.messages)).toEqual([10, 20]);
   expect(inputsOf(await agent.messages())).toEqual([10, 20]);
   const told = events.flatMap((event) =>
@@ -128,7 +121,7 @@ test('hooks are not called again for an edited tool call, and readers get the ed
     use: [{ on: { 'pre-acting': ({ toolUse }) => void asked.push(toolUse.input) } }],
   });
   await agent.call('go');
-  const events = await eventsOf(agent, [edit('c1', { n: 10 }), edit('c2', { n: 2 })]);
+  const events = await eventsOf(agent.stream([edit('c1', { n: 10 }), edit('c2', { n: 2 })]));
   expect(asked).toEqual([{ n: 1 }, { n: 2 }]);
   const acting = events.flatMap((event) =>
     event.type === 'pre-acting' || event.type === 'post-acting' ? [event] : [],
@@ -152,8 +145,8 @@ test('the log contains an invalid edit and the error result that explains the pr
         use: atOnce ? [approvals({ decide: () => wrong })] : [],
       },
     );
-    const first = await eventsOf(agent, 'go');
-    const events = atOnce ? first : await eventsOf(agent, [wrong]);
+    const first = await eventsOf(agent.stream('go'));
+    const events = atOnce ? first : await eventsOf(agent.stream([wrong]));
     expect(ran).toEqual([]);
     const [result] = model.requests[1]!.messages.flatMap(toolResultsOf);
     expect(result).toMatchObject({ state: 'error' });

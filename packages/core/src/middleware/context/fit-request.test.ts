@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { contextPolicy, type ContextRequest } from './context-policy.ts';
 import { fitContext } from './fit-context.ts';
 import { systemMessage, userMessage, textOf, type Msg } from '../../message/msg.ts';
@@ -83,10 +84,8 @@ test('later policies keep a message that a policy put before the conversation, a
       return { messages, removed: 0, before: 0, after: 0 };
     },
   });
-  const agent = new ReActAgent({
-    name: 'a',
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'look' }] }, 'Done.'], {
     systemPrompt: 'Be kind.',
-    model: new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'Done.']),
     tools: [asking],
     use: [put, prepending(async () => [userMessage('You know Ann.')]), last],
   });
@@ -166,8 +165,10 @@ test('fitContext() counts the tokens that an output mode adds to the messages', 
       return fitted;
     },
   });
-  const model = new ScriptedModel(['{"n":1}', 'Two.']);
-  const agent = new ReActAgent({ name: 'a', systemPrompt: 'Be kind.', model, use: [context] });
+  const { agent, model } = scriptedAgent(['{"n":1}', 'Two.'], {
+    systemPrompt: 'Be kind.',
+    use: [context],
+  });
   await agent.call('go', { output: structured(z.object({ n: z.number() }), { mode: 'prompt' }) });
   const told = textOf(model.requests[0]!.messages[0]!).replace('Be kind.\n', '');
   expect(told).toContain('JSON Schema');
@@ -179,8 +180,9 @@ test('fitContext() counts the tokens that an output mode adds to the messages', 
 });
 
 test('the log stores the run id of each user message, and marks the answer to an interrupt', async () => {
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'Done.', 'one two']);
-  const agent = new ReActAgent({ name: 'a', model, tools: [look] });
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'look' }] }, 'Done.', 'one two'], {
+    tools: [look],
+  });
   const first = agent.stream(userMessage('go', { metadata: { locale: 'en' } }));
   for await (const { type } of first)
     if (type === 'pre-acting') agent.interrupt({ mode: 'inject', messages: 'more' });

@@ -1,15 +1,16 @@
 import { closeOpenCalls } from '../approval/close-open-calls.ts';
 import { expect, test } from 'vitest';
-import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
 import { jsonMode } from '../output/output-modes.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { assistantMessage, toolMessage, userMessage, textOf } from '../../message/msg.ts';
 import type { ContentBlock, Msg } from '../../message/msg.ts';
-import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import type { ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { inTurn } from '../../../test-support/in-turn.ts';
 import { prepending } from '../../../test-support/prepending.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import type { ContextMiddleware, FittedContext } from './context-policy.ts';
 import { answersOnly, lastTurns, successfulTurns } from './history-views.ts';
 
@@ -24,10 +25,7 @@ function setUp(
   context: ContextMiddleware,
   options: Partial<AgentOptions> = {},
 ) {
-  const model = new ScriptedModel(replies);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
+  const { agent, model } = scriptedAgent(replies, {
     tools: [look],
     ...options,
     use: [...(options.use ?? []), context],

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { assistantMessage, createMessage, userMessage } from '../../message/msg.ts';
-import { ReActAgent } from '../../preset/react-agent.ts';
-import { ScriptedModel } from '../../testing/scripted-model.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { markImported } from './mark-imported.ts';
 
 const imported = { metadata: { imported: true } };
@@ -18,8 +17,10 @@ test('the model sees which answers and results are imported, and the log keeps t
     assistantMessage('Mine'),
   ];
   const memory = new InMemoryMemory(history);
-  const model = new ScriptedModel(['Done.']);
-  const agent = new ReActAgent({ name: 'a', model, memory, use: [markImported({ text: '(?)' })] });
+  const { agent, model } = scriptedAgent(['Done.'], {
+    memory,
+    use: [markImported({ text: '(?)' })],
+  });
   await agent.call('Next');
   const sent = model.requests[0]!.messages;
   expect(sent.map(({ content }) => content)).toEqual([

@@ -15,6 +15,7 @@ import { requestFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { prepending } from '../../../test-support/prepending.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import type { ContextRequest, FittedContext } from './context-policy.ts';
 import { fitContext } from './fit-context.ts';
 import { summarizeHistory, type SummarizeHistoryOptions } from './summarize-history.ts';
@@ -411,9 +412,7 @@ test('in an agent, a failed summary is in the event, the next request and the re
   });
   const error = new AgentError('MODEL_SERVER', 'down');
   const { policy, errors } = setUp([{ error }], {});
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done', 'fine']),
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'look' }] }, 'done', 'fine'], {
     tools: [look],
     memory: new InMemoryMemory(history(10)),
     use: [policy],
@@ -452,27 +451,14 @@ test('with tools and other policies, every tool call in a request has its result
   const look = tool({ name: 'look', description: '', input: {}, execute: () => ten('found') });
   const call = { toolCalls: [{ name: 'look' }, { name: 'look' }] };
   const { policy } = setUp(Array.from({ length: 30 }, () => 'In short.'));
-  const model = new ScriptedModel([
-    call,
-    call,
-    call,
-    'One.',
-    call,
-    call,
-    'Two.',
-    call,
-    call,
-    call,
-    call,
-    'Three.',
-  ]);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
-    tools: [look],
-    limits: { iterations: 20 },
-    use: [policy, fitContext({ window: 150, reserveOutput: 0 })],
-  });
+  const { agent, model } = scriptedAgent(
+    [call, call, call, 'One.', call, call, 'Two.', call, call, call, call, 'Three.'],
+    {
+      tools: [look],
+      limits: { iterations: 20 },
+      use: [policy, fitContext({ window: 150, reserveOutput: 0 })],
+    },
+  );
   for (const input of ['one', 'two', 'three'])
     expect((await agent.call(ten(input))).reason).toBe('stop');
   for (const { messages } of model.requests) expect(requestFaults(messages)).toEqual([]);

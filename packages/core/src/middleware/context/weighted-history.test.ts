@@ -7,6 +7,7 @@ import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.
 import { textToolCalls } from '../text-protocol/text-tool-calls.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { tool } from '../../tool/tool.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import type { FittedContext } from './context-policy.ts';
 import { lastTurns } from './history-views.ts';
 import { weightedHistory, type WeightedHistoryOptions } from './weighted-history.ts';
@@ -242,17 +243,10 @@ test('while a call continues, requests contain the same message objects', async 
     input: { type: 'object' },
     execute: () => 'found',
   });
-  const model = new ScriptedModel([
-    { thinking: 'so', text: 'One.' },
-    { toolCalls: [{ name: 'look' }] },
-    'Two.',
-  ]);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
-    tools: [look],
-    use: [lastTurns(10), weightedHistory()],
-  });
+  const { agent, model } = scriptedAgent(
+    [{ thinking: 'so', text: 'One.' }, { toolCalls: [{ name: 'look' }] }, 'Two.'],
+    { tools: [look], use: [lastTurns(10), weightedHistory()] },
+  );
   await agent.call('first');
   await agent.call('second');
   const [, before, after] = model.requests;

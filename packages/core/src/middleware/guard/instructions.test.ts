@@ -2,14 +2,17 @@ import { expect, test } from 'vitest';
 import { ReActAgent, createMessage, textOf, tool, type Msg } from '@isoloop/core';
 import { inputGuard } from '@isoloop/core/guards';
 import { ScriptedModel } from '@isoloop/core/testing';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 
 const place = tool({ name: 'place', description: 'Where', input: { type: 'object' } });
 const instructions = [createMessage('system', 'Be brief.')];
 const said = (messages: readonly Msg[]): readonly string[] => messages.map(textOf);
 
 test('instructions are in each request of their call, after the system prompt, and not stored', async () => {
-  const model = new ScriptedModel([{ toolCalls: [{ id: 'c', name: 'place' }] }, 'Here.', 'Hi.']);
-  const agent = new ReActAgent({ name: 'a', model, systemPrompt: 'Care.', tools: [place] });
+  const { agent, model } = scriptedAgent(
+    [{ toolCalls: [{ id: 'c', name: 'place' }] }, 'Here.', 'Hi.'],
+    { systemPrompt: 'Care.', tools: [place] },
+  );
   await agent.call('Where?', { instructions });
   const decision = { type: 'result', toolUseId: 'c', output: 'Seoul' } as const;
   await agent.call([decision], { instructions: [createMessage('user', 'Be kind.')] });
@@ -40,8 +43,7 @@ test('guards judge instructions with the input, and may change them', async () =
 });
 
 test('a call with instructions does not join a running call', async () => {
-  const model = new ScriptedModel(['One.', 'Two.']);
-  const agent = new ReActAgent({ name: 'a', model, whenBusy: 'inject' });
+  const { agent } = scriptedAgent(['One.', 'Two.'], { whenBusy: 'inject' });
   const both = await Promise.all([agent.call('First?'), agent.call('Next?', { instructions })]);
   expect(both.map(({ text }) => text)).toEqual(['One.', 'Two.']);
 });

@@ -21,6 +21,7 @@ import { structured } from '../output/output-modes.ts';
 import { retry } from '../resilience/retry.ts';
 import { todoList } from '../results/todo-list.ts';
 import { selectTools } from '../selection/select-tools.ts';
+import { calls } from '../../../test-support/scripted-agent.ts';
 import { handOff, type HandOffOptions } from './hand-off.ts';
 import type { HandOffAgent } from './team.ts';
 
@@ -39,9 +40,6 @@ const support: HandOffAgent = {
   systemPrompt: 'You are support.',
 };
 
-const calls = (...names: readonly string[]): ScriptedReply => ({
-  toolCalls: names.map((name) => ({ name })),
-});
 const toBilling = calls('transfer_to_billing');
 
 function setUp(

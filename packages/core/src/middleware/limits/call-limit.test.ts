@@ -3,10 +3,11 @@ import type { AgentEvent } from '../../event/agent-event.ts';
 import { toolResultsOf } from '../../message/msg.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
-import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import type { ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
-import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
+import type { ReActAgent, AgentOptions } from '../../preset/react-agent.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
+import { calls, scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { modelRequestLimit, toolCallLimit } from './call-limits.ts';
 import { structured } from '../output/output-modes.ts';
 import type { Middleware } from '../../agent/middleware.ts';
@@ -18,27 +19,17 @@ const ran: string[] = [];
 const make = (name: string, needsApproval = false) =>
   tool({ name, description: name, input, needsApproval, execute: () => String(ran.push(name)) });
 const tools = [make('add'), make('look'), make('ask', true)];
-const calls = (...names: string[]): ScriptedReply => ({
-  toolCalls: names.map((name) => ({ name })),
-});
-
 function setUp(
   replies: readonly ScriptedReply[],
   extensions: AgentOptions['use'],
   options: Partial<AgentOptions> = {},
 ) {
   ran.length = 0;
-  const model = new ScriptedModel(replies);
-  return {
-    model,
-    agent: new ReActAgent({
-      name: 'a',
-      model,
-      tools,
-      ...options,
-      use: [...(extensions ?? []), ...(options.use ?? [])],
-    }),
-  };
+  return scriptedAgent(replies, {
+    tools,
+    ...options,
+    use: [...(extensions ?? []), ...(options.use ?? [])],
+  });
 }
 
 async function run(agent: ReActAgent, given: Parameters<ReActAgent['stream']>[0] = 'go') {

@@ -2,11 +2,12 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { textOf, toolResultsOf } from '../../message/msg.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
-import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import type { ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
-import { ReActAgent, type AgentOptions, type CallOptions } from '../../preset/react-agent.ts';
+import type { AgentOptions, CallOptions, ReActAgent } from '../../preset/react-agent.ts';
 import { inputGuard } from '../guard/input/input-guard.ts';
 import { jsonMode, structured } from '../output/output-modes.ts';
+import { calls, scriptedAgent } from '../../../test-support/scripted-agent.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
@@ -28,16 +29,9 @@ function setUp(
   limits: NonNullable<AgentOptions['limits']>,
   options: Partial<AgentOptions> = {},
 ) {
-  const model = new ScriptedModel(replies);
-  return {
-    model,
-    agent: new ReActAgent({ name: 'a', model, tools: [step, asked], limits, ...options }),
-  };
+  return scriptedAgent(replies, { tools: [step, asked], limits, ...options });
 }
 
-const calls = (...names: string[]): ScriptedReply => ({
-  toolCalls: names.map((name) => ({ name })),
-});
 const outputs = async (agent: ReActAgent) =>
   (await agent.messages()).flatMap(toolResultsOf).map(({ state, output }) => [state, output]);
 const over = ['error', 'Error: The limit of 2 tool calls is reached. Answer with what you have.'];

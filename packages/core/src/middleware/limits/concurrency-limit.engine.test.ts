@@ -5,10 +5,10 @@ import { textOf } from '../../message/msg.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
 import { randomOf } from '../../../../../test/random-of.ts';
-import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
-import type { AgentOptions } from '../../preset/react-agent.ts';
+import type { ScriptedReply } from '../../testing/scripted-model.ts';
+import type { AgentOptions, ReActAgent } from '../../preset/react-agent.ts';
+import { gate, scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { concurrencyLimit, Semaphore } from './concurrency-limit.ts';
-import { ReActAgent } from '../../preset/react-agent.ts';
 
 afterEach(() => void vi.useRealTimers());
 
@@ -17,25 +17,14 @@ function agentOf(
   replies: readonly ScriptedReply[],
   options: Partial<AgentOptions> = {},
 ) {
-  const model = new ScriptedModel(replies);
-  return {
-    model,
-    agent: new ReActAgent({
-      name: 'a',
-      model,
-      ...options,
-      use: [concurrencyLimit(semaphore), ...(options.use ?? [])],
-    }),
-  };
+  return scriptedAgent(replies, {
+    ...options,
+    use: [concurrencyLimit(semaphore), ...(options.use ?? [])],
+  });
 }
 
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await Promise.resolve();
-}
-
-function gate(): { readonly wait: Promise<void>; open(): void } {
-  let resolve!: () => void;
-  return { wait: new Promise<void>((done) => (resolve = done)), open: () => resolve() };
 }
 
 /**

@@ -5,15 +5,8 @@ import { contextPolicy } from '../context/context-policy.ts';
 import { summaryFallback } from '../answer/answer-at-limit.ts';
 import type { JsonObject, JsonValue } from '../../message/json.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
-import { tool } from '../../tool/tool.ts';
+import { look } from '../../../test-support/plain-tools.ts';
 import { jsonlTrace, type JsonlTraceOptions } from './jsonl-trace.ts';
-
-const look = tool({
-  name: 'look',
-  description: '',
-  input: { type: 'object' },
-  execute: () => 'seen',
-});
 
 function agentWith(trace: ReturnType<typeof jsonlTrace>, name = 'a'): ReActAgent {
   const model = new ScriptedModel([

@@ -5,11 +5,11 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { Middleware } from '../../agent/middleware.ts';
-import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import type { ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { jsonlTrace } from './jsonl-trace.ts';
 import { metrics } from './metrics.ts';
 import { openTelemetry } from './open-telemetry.ts';
@@ -70,12 +70,7 @@ async function recorded(words: string, { middleware, text }: Recorder): Promise<
     { toolCalls: [{ name: 'look', input: {} }] },
     { error },
   ];
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel(replies),
-    tools: [failing],
-    use: [middleware],
-  });
+  const { agent } = scriptedAgent(replies, { tools: [failing], use: [middleware] });
   await agent.call('go', { throwOnError: false });
   return text();
 }

@@ -15,6 +15,7 @@ import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.
 import { tool } from '../../tool/tool.ts';
 import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
 import { approvals } from '../approval/approvals.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { metrics, type Metrics, type ModelMetric } from './metrics.ts';
 
 const input = { type: 'object' } as const;
@@ -55,10 +56,7 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
   };
   let time = 0;
   const now = () => (time += 10);
-  const model = new ScriptedModel(replies);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
+  const { agent } = scriptedAgent(replies, {
     tools: [fine, bad, fatal, wait],
     sessionId: 's',
     userId: 'u',
@@ -175,9 +173,7 @@ test("the time until an approval is not part of the tool's time, and a rejected 
   const work = (name: string) =>
     tool({ name, description: '', input, needsApproval: true, execute: () => ((time += 5), 'ok') });
   const names = ['approved', 'refused', 'left'];
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel([{ toolCalls: names.map((name) => ({ name })) }]),
+  const { agent } = scriptedAgent([{ toolCalls: names.map((name) => ({ name })) }], {
     tools: names.map(work),
     limits: { parallelTools: 1 },
     use: [
@@ -286,11 +282,7 @@ test('an attempt that a timeout ended counts as failed, even if the model ignore
     modelTimeout({ firstDeltaMs: 1 }),
     measured,
   ];
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel([{ hang: true }, 'Hi']),
-    use: [...extensions],
-  });
+  const { agent } = scriptedAgent([{ hang: true }, 'Hi'], { use: [...extensions] });
   expect(await agent.call('go')).toMatchObject({ text: 'Hi' });
   expect(recorded.map(({ outcome, error }) => [outcome, error])).toEqual([
     ['failed', 'MODEL_TIMEOUT'],
@@ -352,10 +344,7 @@ test('the callbacks of retries, fallbacks and guards get the data of their run',
 
 test('the request for a history summary belongs to the run', async () => {
   const recorded: ModelMetric[] = [];
-  const model = new ScriptedModel(['one', 'the summary', 'two']);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
+  const { agent } = scriptedAgent(['one', 'the summary', 'two'], {
     use: [
       metrics({ modelRequest: (metric) => recorded.push(metric) }),
       summarizeHistory({ window: 600, reserveOutput: 50, summaryTokens: 100 }),
@@ -401,10 +390,7 @@ test('a recorder that throws or has no methods does not affect the call', async 
     guardRejection: broken,
   };
   for (const recorder of [all, {}]) {
-    const model = new ScriptedModel([{ toolCalls: [{ name: 'fine' }] }, 'done']);
-    const agent = new ReActAgent({
-      name: 'a',
-      model,
+    const { agent } = scriptedAgent([{ toolCalls: [{ name: 'fine' }] }, 'done'], {
       tools: [fine],
       use: [metrics(recorder)],
     });

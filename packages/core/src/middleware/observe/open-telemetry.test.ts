@@ -19,6 +19,7 @@ import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.
 import { tool } from '../../tool/tool.ts';
 import { agentTool } from '../agent-tool/agent-tool.ts';
 import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { openTelemetry, type OpenTelemetryOptions } from './open-telemetry.ts';
 
 const input = { type: 'object' } as const;
@@ -44,9 +45,7 @@ function setUp(
     content,
   };
   let time = 1_700_000_000_000;
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel(replies),
+  const { agent } = scriptedAgent(replies, {
     tools: [look, pay],
     sessionId: 's',
     now: () => (time += 10),
@@ -329,8 +328,10 @@ test('parallel tools, and a tool that was approved later, each have a span', asy
   }).getTracer('test');
   const traced = openTelemetry({ api: { trace, context }, tracer });
   const calls = ['c1', 'c2'].map((id) => ({ name: 'look', id }));
-  const model = new ScriptedModel([{ toolCalls: [...calls, { name: 'pay', id: 'c3' }] }, 'done']);
-  const agent = new ReActAgent({ name: 'a', model, tools: [look, pay], use: [traced] });
+  const { agent } = scriptedAgent([{ toolCalls: [...calls, { name: 'pay', id: 'c3' }] }, 'done'], {
+    tools: [look, pay],
+    use: [traced],
+  });
   expect(await agent.call('go')).toMatchObject({ reason: 'suspended' });
   await agent.call([{ type: 'approve', toolUseId: 'c3' }]);
   const spans = exporter.getFinishedSpans();

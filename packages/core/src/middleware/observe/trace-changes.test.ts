@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { ReActAgent, textOf, tool, userMessage } from '@isoloop/core';
+import { textOf, tool, userMessage } from '@isoloop/core';
 import type { AgentEvent, Middleware, Msg } from '@isoloop/core';
 import { traceChanges, type TracedAgentEvent } from '@isoloop/core/observe';
-import { ScriptedModel } from '@isoloop/core/testing';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 
 const echo = tool({ name: 'echo', description: '', input: {}, execute: () => 'heard' });
 
@@ -12,9 +12,7 @@ async function changesOf(use: readonly Middleware[]) {
     { name: 'echo', id: 'a', input: { n: 1 } },
     { name: 'echo', id: 'b', input: { n: 2 } },
   ];
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel([{ toolCalls: calls }, 'Done.']),
+  const { agent } = scriptedAgent([{ toolCalls: calls }, 'Done.'], {
     tools: [echo],
     use: traceChanges(use),
   });

@@ -12,6 +12,7 @@ import { jsonMode, structured, yamlMode, type OutputMode } from '@isoloop/core/o
 import { ScriptedModel, type ScriptedReply, type ScriptedStep } from '@isoloop/core/testing';
 import { parse } from 'yaml';
 import { randomOf } from '../../../../../test/random-of.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { ObjectWriter } from './object-writer.ts';
 
 const trip = z.object({ city: z.string(), days: z.number() });
@@ -42,8 +43,7 @@ async function writtenBy(
   output: OutputMode | undefined,
   options: Partial<AgentOptions> = {},
 ): Promise<string[]> {
-  const model = new ScriptedModel(replies);
-  const agent = new ReActAgent({ name: 'a', model, ...options });
+  const { agent } = scriptedAgent(replies, options);
   const writer = new ObjectWriter();
   const all: string[] = [];
   const stream = agent.stream('go', { throwOnError: false, ...(output && { output }) });
@@ -189,8 +189,7 @@ test.for([
 });
 
 test('an interrupted object ends with ABORTED after what has arrived', async () => {
-  const model = new ScriptedModel([{ ...said('{"city": "Ro'), hang: true }]);
-  const agent = new ReActAgent({ name: 'a', model });
+  const { agent } = scriptedAgent([{ ...said('{"city": "Ro'), hang: true }]);
   const writer = new ObjectWriter();
   let all = '';
   for await (const batch of agent.stream('go', { output: jsonMode(trip) }).batches()) {

@@ -7,6 +7,7 @@ import type { SchemaLike } from '../../schema/schema.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { structured, type StructuredOptions } from './output-modes.ts';
 
 const city = z.object({ name: z.string() });
@@ -334,10 +335,7 @@ test('in tool mode, the last of several invalid values is reported', async () =>
 
 test('in tool mode, a value that a dead host left in the log is accepted', async () => {
   const use = { type: 'tool_use', id: 'c', name: 'generate_response', input: rome } as const;
-  const model = new ScriptedModel([]);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
+  const { agent } = scriptedAgent([], {
     memory: new InMemoryMemory([userMessage('go'), assistantMessage([use])]),
   });
   expect((await agent.call(undefined, { output: structured(city) })).output).toEqual(rome);

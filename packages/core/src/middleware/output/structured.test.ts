@@ -16,6 +16,7 @@ import {
 } from '@isoloop/core';
 import { structured } from '@isoloop/core/output';
 import { ScriptedModel, type ScriptedReply, type ScriptedStep } from '@isoloop/core/testing';
+import { eventsOf } from '../../../test-support/scripted-agent.ts';
 
 const city = z.object({ name: z.string(), people: z.number() });
 const rome = { name: 'Rome', people: 2_800_000 };
@@ -45,12 +46,6 @@ function setUp(replies: readonly ScriptedReply[], { takesTools = true, ...option
   const memory: Memory = new InMemoryMemory();
   const agent = new ReActAgent({ name: 'a', model, memory, tools: [lookUp], ...options });
   return { agent, model, memory };
-}
-
-async function collect(events: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
-  const all: AgentEvent[] = [];
-  for await (const event of events) all.push(event);
-  return all;
 }
 
 /** Returns a line for each message, with one word or text for each block. */
@@ -434,7 +429,7 @@ test('in prompt mode, fences and words around the JSON are removed, and a step-r
   ]) {
     const { agent, memory } = setUp([{ thinking: 'Hm.', text }]);
     const stream = agent.stream('Which city?', { output: structured(city, { mode: 'prompt' }) });
-    const events = await collect(stream);
+    const events = await eventsOf(stream);
     const { output, message } = await stream.result;
     expect(output).toEqual(rome);
     expect(events.find(({ type }) => type === 'step-reset')).toMatchObject({
@@ -447,7 +442,7 @@ test('in prompt mode, fences and words around the JSON are removed, and a step-r
     ]);
   }
   const { agent } = setUp([JSON.stringify(rome)]);
-  const events = await collect(
+  const events = await eventsOf(
     agent.stream('Which city?', { output: structured(city, { mode: 'prompt' }) }),
   );
   expect(events.some(({ type }) => type === 'step-reset')).toBe(false);
@@ -523,7 +518,7 @@ test('the last text that a reader gets is the text of the answer', async () => {
   const { agent } = setUp(['Rome.', { toolCalls: [give(rome)] }]);
   const stream = agent.stream('Which city?', { output: structured(city) });
   let shown = '';
-  const events = await collect(stream);
+  const events = await eventsOf(stream);
   for (const event of events) {
     if (event.type === 'step-reset') shown = event.replacement ? textOf(event.replacement) : '';
     if (event.type === 'reasoning-chunk' && event.kind === 'text') shown += event.delta;
@@ -532,7 +527,7 @@ test('the last text that a reader gets is the text of the answer', async () => {
   expect(events.filter(({ type }) => type === 'step-reset')).toMatchObject([{ reason: 'output' }]);
   expect(events.at(-1)).toMatchObject({ type: 'run-end', result: { output: rome } });
   const beside = setUp([{ text: 'Here:', toolCalls: [give(rome)] }]);
-  const reset = (await collect(beside.agent.stream('Which?', { output: structured(city) }))).find(
+  const reset = (await eventsOf(beside.agent.stream('Which?', { output: structured(city) }))).find(
     ({ type }) => type === 'step-reset',
   );
   expect(reset).toMatchObject({ replacement: { content: [{ text: JSON.stringify(rome) }] } });

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { fitContext } from '../context/fit-context.ts';
 import { piiGuard } from '../guard/pii/pii-guard.ts';
 import { textOf, userText } from '../../message/msg.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { callVariables, promptVariables } from './prompt-variables.ts';
 import type { TemplateVariables, PromptVariablesOptions } from './prompt-variables.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
@@ -20,14 +21,10 @@ function setUp(
   variables: PromptVariablesOptions,
   options: Partial<AgentOptions> = {},
 ) {
-  const model = new ScriptedModel(Array.from({ length: 9 }, (_, n) => `answer ${n}`));
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
-    systemPrompt,
-    ...options,
-    use: [promptVariables(variables), ...(options.use ?? [])],
-  });
+  const { agent, model } = scriptedAgent(
+    Array.from({ length: 9 }, (_, n) => `answer ${n}`),
+    { systemPrompt, ...options, use: [promptVariables(variables), ...(options.use ?? [])] },
+  );
   return {
     agent,
     model,
@@ -245,25 +242,25 @@ test('variables of a call can be passed with `callVariables`, without a custom t
 test('`toolsVariable` names a variable that describes the tools that each request offers', async () => {
   const named = (name: string) =>
     tool({ name, description: `Does ${name}: ${'${who}'}`, input: {}, execute: () => 'done' });
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'one' }] }, 'Done.', 'Done.', 'Done.']);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
-    systemPrompt: '{tools}\n{who}',
-    tools: [named('one'), named('two')],
-    use: [
-      promptVariables({ form: '{}', toolsVariable: 'tools', variables: { who: 'Ann {tools}' } }),
-      todoList({ prompt: 'Keep {tools}.' }),
-      {
-        on: {
-          'pre-reasoning': (event, _control, { iteration }) =>
-            iteration === 2
-              ? { ...event, tools: event.tools.filter(({ name }) => name === 'one') }
-              : undefined,
+  const { agent, model } = scriptedAgent(
+    [{ toolCalls: [{ name: 'one' }] }, 'Done.', 'Done.', 'Done.'],
+    {
+      systemPrompt: '{tools}\n{who}',
+      tools: [named('one'), named('two')],
+      use: [
+        promptVariables({ form: '{}', toolsVariable: 'tools', variables: { who: 'Ann {tools}' } }),
+        todoList({ prompt: 'Keep {tools}.' }),
+        {
+          on: {
+            'pre-reasoning': (event, _control, { iteration }) =>
+              iteration === 2
+                ? { ...event, tools: event.tools.filter(({ name }) => name === 'one') }
+                : undefined,
+          },
         },
-      },
-    ],
-  });
+      ],
+    },
+  );
   await agent.call('Hi');
   await agent.call('Hi', { toolChoice: 'none' });
   const shown = model.requests.map(({ messages }) => textOf(messages[0]!));
@@ -276,10 +273,7 @@ test('`toolsVariable` names a variable that describes the tools that each reques
 
 test('a system prompt that a hook sets during the call is kept', async () => {
   const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'Done.']);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
+  const { agent, model } = scriptedAgent([{ toolCalls: [{ name: 'look' }] }, 'Done.'], {
     tools: [look],
     systemPrompt: '${tools}',
     use: [

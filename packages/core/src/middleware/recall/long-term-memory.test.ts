@@ -10,6 +10,7 @@ import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.
 import { tool } from '../../tool/tool.ts';
 import { type AgentOptions, ReActAgent } from '../../preset/react-agent.ts';
 import type { AgentHook } from '../../agent/middleware.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import {
   longTermMemory,
   type LongTermMemoryMiddleware,
@@ -39,10 +40,7 @@ function make(
     onError: ({ code }, phase) => void errors.push(`${phase} ${code}`),
     ...options,
   });
-  const model = new ScriptedModel(replies);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
+  const { agent, model } = scriptedAgent(replies, {
     systemPrompt: 'Be kind.',
     sessionId: 'now',
     ...agentOptions,
@@ -581,11 +579,7 @@ test('agents that share one longTermMemory() keep their turns separate', async (
   const extension = longTermMemory({ memory, mode: 'auto', scope: 'session' });
   const ids = Array.from({ length: 20 }, (_, n) => `s${n}`);
   const agents = ids.map((sessionId) => {
-    const model = new ScriptedModel([`Answer ${sessionId}.`, 'ok']);
-    return {
-      model,
-      agent: new ReActAgent({ name: 'a', model, sessionId, use: [extension] }),
-    };
+    return scriptedAgent([`Answer ${sessionId}.`, 'ok'], { sessionId, use: [extension] });
   });
   await Promise.all(agents.map(({ agent }) => agent.call(`tea ${agent.sessionId}`)));
   await extension.settled();

@@ -1,20 +1,19 @@
 import { expect, test } from 'vitest';
-import type { CallOptions } from '../../preset/react-agent.ts';
-import { ReActAgent } from '../../preset/react-agent.ts';
+import type { CallOptions, ReActAgent } from '../../preset/react-agent.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { systemMessage, textOf, type Msg } from '../../message/msg.ts';
 import type { Retriever } from '../../search/retriever.ts';
-import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import type { ScriptedReply } from '../../testing/scripted-model.ts';
 import { contextToken, provide } from '../../tool/context-token.ts';
 import { tool } from '../../tool/tool.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { recallOnce, type Recall } from './recall-once.ts';
 import { retrieval } from './retrieval.ts';
 
 const ask = tool({ name: 'ask', description: '', input: {} });
 
 function setUp(replies: readonly ScriptedReply[], use: readonly Middleware[]) {
-  const model = new ScriptedModel(replies);
-  const agent = new ReActAgent({ name: 'a', systemPrompt: 'Be kind.', model, tools: [ask], use });
+  const { agent, model } = scriptedAgent(replies, { systemPrompt: 'Be kind.', tools: [ask], use });
   return { agent, model };
 }
 

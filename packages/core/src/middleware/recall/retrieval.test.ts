@@ -3,16 +3,16 @@ import { extent } from '../../../../../test/test-extent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { userMessage, textOf, toolResultsOf } from '../../message/msg.ts';
 import { keywordRetriever } from '../../search/keyword-retriever.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { mmrRerank } from './rerank.ts';
 import type { RetrievedDocument } from '../../message/retrieved-document.ts';
 import type { RetrieveOptions, Retriever } from '../../search/retriever.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
-import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import type { ScriptedReply } from '../../testing/scripted-model.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import { contextToken, provide } from '../../tool/context-token.ts';
 import { tool } from '../../tool/tool.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';
-import { ReActAgent } from '../../preset/react-agent.ts';
 import { prepending } from '../../../test-support/prepending.ts';
 import { recentQuestions, retrieval } from './retrieval.ts';
 import type { RetrievalOptions } from './find-documents.ts';
@@ -44,10 +44,7 @@ function make(
     onError: (error) => void errors.push(error),
     ...options,
   });
-  const model = new ScriptedModel(replies);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
+  const { agent, model } = scriptedAgent(replies, {
     systemPrompt: 'Be kind.',
     sessionId: 's',
     ...agentOptions,
@@ -429,8 +426,7 @@ test('an `onError` that throws, or a missing `onError`, does not fail the call',
     },
   });
   expect((await throwing.agent.call('Hello')).text).toBe('ok');
-  const model = new ScriptedModel(['ok']);
-  const agent = new ReActAgent({ name: 'a', model, use: [retrieval({ retriever })] });
+  const { agent } = scriptedAgent(['ok'], { use: [retrieval({ retriever })] });
   expect((await agent.call('Hello')).text).toBe('ok');
   expect(warn).toHaveBeenCalledTimes(2);
   warn.mockRestore();
@@ -504,11 +500,7 @@ test('recentQuestions() adds the previous questions to the search', async () => 
   };
   const other = prepending(async () => [userMessage('recalled')]);
   const extension = retrieval({ retriever, query: recentQuestions() });
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel(['1', '2', '3']),
-    use: [other, extension],
-  });
+  const { agent } = scriptedAgent(['1', '2', '3'], { use: [other, extension] });
   for (const question of ['何時に開きますか', '日曜日は?', 'And in winter?'])
     await agent.call(question);
   expect(queries).toEqual([

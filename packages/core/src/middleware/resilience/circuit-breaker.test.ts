@@ -6,6 +6,7 @@ import { regexRule } from '../guard/output/output-rule.ts';
 import { userMessage } from '../../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
+import { gate } from '../../../test-support/scripted-agent.ts';
 import {
   circuitBreaker,
   type CircuitBreakerOptions,
@@ -128,11 +129,6 @@ async function begin(
   const end = code(ask(model, signal));
   while (inner.requests.length === before) await Promise.resolve();
   return { end };
-}
-
-function gate(): { readonly wait: Promise<void>; open(): void } {
-  let resolve!: () => void;
-  return { wait: new Promise<void>((done) => (resolve = done)), open: () => resolve() };
 }
 
 test('a half-open breaker accepts one request at a time, and closes if it succeeds', async () => {

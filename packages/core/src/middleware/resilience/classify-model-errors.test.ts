@@ -4,6 +4,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
 import { arcReactor } from '../../preset/arc-reactor.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { classifyModelErrors } from './classify-model-errors.ts';
 import { retry } from './retry.ts';
 
@@ -36,8 +37,10 @@ test.each<[string, unknown, string, boolean]>([
   ['anything else', new TypeError('x is undefined'), 'INTERNAL', false],
 ])('an error of a custom model gets a code: %s', async (_what, error, code, retryable) => {
   for (const use of [[classifyModelErrors()], [arcReactor(), now]]) {
-    const model = new ScriptedModel(Array.from({ length: 3 }, () => ({ error })));
-    const agent = new ReActAgent({ name: 'a', model, use });
+    const { agent } = scriptedAgent(
+      Array.from({ length: 3 }, () => ({ error })),
+      { use },
+    );
     expect(await agent.call('Hi', { throwOnError: false })).toMatchObject({
       reason: 'error',
       error: { code, retryable },
@@ -51,8 +54,7 @@ test('the error keeps its message, its cause and the retry time that the server 
     details: { retryAfterMs: 1500 },
   });
   const error = new Error('Busy', { cause: inner });
-  const model = new ScriptedModel([{ error }]);
-  const agent = new ReActAgent({ name: 'a', model, use: [classifyModelErrors()] });
+  const { agent } = scriptedAgent([{ error }], { use: [classifyModelErrors()] });
   await expect(agent.call('Hi')).rejects.toMatchObject({
     code: 'MODEL_RATE_LIMITED',
     message: 'Busy',
@@ -83,11 +85,7 @@ test('classifyModelErrors() handles a model that throws in stream(), after a del
 });
 
 test('classifyModelErrors() does not change an abort', async () => {
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel([{ hang: true }]),
-    use: [arcReactor()],
-  });
+  const { agent } = scriptedAgent([{ hang: true }], { use: [arcReactor()] });
   expect(await agent.call('Hi', { signal: AbortSignal.abort() })).toMatchObject({
     reason: 'aborted',
   });

@@ -9,6 +9,7 @@ import { arcReactor } from '../../preset/arc-reactor.ts';
 import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { errorHints } from './error-hints.ts';
 
 const input = { type: 'object' } as const;
@@ -20,8 +21,7 @@ function setUp(replies: readonly ScriptedReply[], use: readonly Middleware[]) {
     return out;
   });
   const look = tool({ name: 'look', description: '', input, execute });
-  const model = new ScriptedModel(replies);
-  const agent = new ReActAgent({ name: 'a', model, tools: [look], use: [arcReactor(), ...use] });
+  const { agent, model } = scriptedAgent(replies, { tools: [look], use: [arcReactor(), ...use] });
   const asked = (): readonly string[] =>
     model.requests.map(({ messages }) => textOf(messages.at(-1)!));
   return { agent, model, execute, asked };

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { ReActAgent } from '../../preset/react-agent.ts';
 import { textOf } from '../../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { modelTimeout, type ModelTimeoutOptions } from './model-timeout.ts';
 import { retry } from './retry.ts';
 import { wrapModel } from '../../model/wrap-model.ts';
@@ -127,10 +127,7 @@ test('outside of retry(), the time limit applies to all attempts and waits toget
 });
 
 test('a model timeout fails the agent’s call, and the next call works', async () => {
-  const model = new ScriptedModel([[{ text: 'Half ' }, after(1001, 'late')], 'Fine']);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
+  const { agent } = scriptedAgent([[{ text: 'Half ' }, after(1001, 'late')], 'Fine'], {
     use: [modelTimeout({ silenceMs: 1000 })],
   });
   await expect(agent.call('Hi')).rejects.toMatchObject({ code: 'MODEL_TIMEOUT', retryable: true });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { retry, toolRetry } from './retry.ts';
 import { fallback } from './fallback.ts';
 import { modelTimeout } from './model-timeout.ts';
@@ -16,9 +17,7 @@ import { concurrencyLimit, Semaphore } from '../limits/concurrency-limit.ts';
 const busy = new AgentError('MODEL_SERVER', 'busy', { retryable: true });
 
 test('a call can time out while retry() waits before the next attempt', async () => {
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel([{ error: busy }, 'next']),
+  const { agent } = scriptedAgent([{ error: busy }, 'next'], {
     use: [retry({ sleep: () => new Promise(() => {}) })],
     limits: { timeoutMs: 5 },
   });
@@ -28,9 +27,7 @@ test('a call can time out while retry() waits before the next attempt', async ()
 
 test('metrics() records a call whose reader left', async () => {
   const done: AgentCallMetric[] = [];
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel(['a b c d']),
+  const { agent } = scriptedAgent(['a b c d'], {
     use: [metrics({ agentCall: (m) => done.push(m) })],
   });
   for await (const { type } of agent.stream('go')) if (type === 'reasoning-chunk') break;
@@ -140,9 +137,7 @@ test('a tool can time out while toolRetry() waits before the next attempt', asyn
       throw busy;
     },
   });
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel([{ toolCalls: [{ name: 'step' }] }, 'done']),
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'step' }] }, 'done'], {
     tools: [step],
     use: [toolRetry({ sleep: () => new Promise(() => {}) })],
   });
@@ -161,11 +156,7 @@ test('an abort at the moment when a place becomes free loses no place', async ()
   (await second)();
   (await third)();
   expect([s.free, s.waiting]).toEqual([1, 0]);
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel(['one', 'two']),
-    use: [concurrencyLimit(s)],
-  });
+  const { agent } = scriptedAgent(['one', 'two'], { use: [concurrencyLimit(s)] });
   const held = await s.acquire();
   const c = new AbortController();
   const call = agent.call('x', { signal: c.signal });

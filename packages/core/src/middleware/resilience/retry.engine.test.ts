@@ -7,6 +7,7 @@ import { historyFaults } from '../../../test-support/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import type { ChatModel, ModelDelta } from '../../model/chat-model.ts';
+import { eventsOf, scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { retry, type RetryInfo, type RetryOptions } from './retry.ts';
 import { wrapModel } from '../../model/wrap-model.ts';
 
@@ -283,12 +284,6 @@ test('wrapModel() rejects invalid middleware and an invalid model', () => {
   expect(() => wrapModel({} as never)).toThrow(error);
 });
 
-async function eventsOf(agent: ReActAgent, input: string): Promise<AgentEvent[]> {
-  const events: AgentEvent[] = [];
-  for await (const event of agent.stream(input)) events.push(event);
-  return events;
-}
-
 const said = (events: readonly AgentEvent[]): string =>
   events
     .map((event) =>
@@ -301,15 +296,12 @@ const said = (events: readonly AgentEvent[]): string =>
     .join('');
 
 test('in an agent, retry() stores the whole answer once and a step-reset announces a restart', async () => {
-  const model = new ScriptedModel([fails, 'One', { text: 'Tw', error: busy() }, 'Two']);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
+  const { agent } = scriptedAgent([fails, 'One', { text: 'Tw', error: busy() }, 'Two'], {
     use: [retry({ ...options, afterFirstDelta: true })],
   });
-  const first = await eventsOf(agent, 'Hi');
+  const first = await eventsOf(agent.stream('Hi'));
   expect(said(first)).toBe('One');
-  const second = await eventsOf(agent, 'Hi');
+  const second = await eventsOf(agent.stream('Hi'));
   expect(said(second)).toBe('Tw<retry>Two');
   expect([...orderFaults(first), ...orderFaults(second)]).toEqual([]);
   expect((await agent.messages()).map(textOf)).toEqual(['Hi', 'One', 'Hi', 'Two']);
@@ -335,8 +327,9 @@ test.each(['abort', 'interrupt'] as const)(
 );
 
 test('in an agent, if all attempts fail, the call rejects or returns the error, and the next call works', async () => {
-  const model = new ScriptedModel([fails, fails, fails, fails, fails, fails, 'Fine']);
-  const agent = new ReActAgent({ name: 'a', model, use: [retry(options)] });
+  const { agent } = scriptedAgent([fails, fails, fails, fails, fails, fails, 'Fine'], {
+    use: [retry(options)],
+  });
   await expect(agent.call('Hi')).rejects.toMatchObject({
     code: 'MODEL_RATE_LIMITED',
     retryable: true,
@@ -351,14 +344,12 @@ test('in an agent, if all attempts fail, the call rejects or returns the error, 
 test('in an agent, the result contains the usage of failed attempts', async () => {
   const usage = { inputTokens: 7, outputTokens: 3 };
   const finish: ModelDelta = { type: 'finish', reason: 'error', usage };
-  const model = new ScriptedModel([
-    { deltas: [[finish]], error: busy() },
-    { text: 'ok', usage },
-  ]);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
-    use: [retry({ ...options, afterFirstDelta: true })],
-  });
+  const { agent } = scriptedAgent(
+    [
+      { deltas: [[finish]], error: busy() },
+      { text: 'ok', usage },
+    ],
+    { use: [retry({ ...options, afterFirstDelta: true })] },
+  );
   expect((await agent.call('Hi')).usage).toEqual({ inputTokens: 14, outputTokens: 6 });
 });

@@ -2,10 +2,10 @@ import { expect, test, vi } from 'vitest';
 import { AgentError } from '../../error/agent-error.ts';
 import { toolResultsOf } from '../../message/msg.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
-import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import type { ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool, type ToolContext } from '../../tool/tool.ts';
-import { ReActAgent } from '../../preset/react-agent.ts';
 import { structured } from '../output/output-modes.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { rewordToolErrors, type RewordToolErrorsOptions } from './reword-tool-errors.ts';
 import { toolRetry } from './retry.ts';
 
@@ -24,15 +24,10 @@ function setUp(
     execute: (_input, context) => work(context) as string,
     ...(timeoutMs !== undefined && { timeoutMs }),
   });
-  const model = new ScriptedModel(
+  const { agent, model } = scriptedAgent(
     replies ?? [{ toolCalls: [{ name: 'step', input: { n: 1 } }] }, 'done'],
+    { tools: [step], use: [rewordToolErrors(options)] },
   );
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
-    tools: [step],
-    use: [rewordToolErrors(options)],
-  });
   const outcome = async (): Promise<unknown> => {
     const { text } = await agent.call('Go');
     const messages = await agent.messages();
@@ -151,10 +146,7 @@ test.each(['first', 'last'])(
       let tries = 0;
       const execute = (): string => ((tries += 1) <= failures ? throwing(busy)() : 'fine');
       const step = tool({ name: 'step', description: '', input: { type: 'object' }, execute });
-      const model = new ScriptedModel([{ toolCalls: [{ name: 'step' }] }, 'done']);
-      const agent = new ReActAgent({
-        name: 'a',
-        model,
+      const { agent } = scriptedAgent([{ toolCalls: [{ name: 'step' }] }, 'done'], {
         tools: [step],
         use: [...(place === 'first' ? extensions : extensions.toReversed())],
       });
@@ -199,14 +191,10 @@ test('rewordToolErrors() does not apply to the output tool of structured()', asy
     properties: { n: { type: 'number' } },
     required: ['n'],
   } as const;
-  const model = new ScriptedModel([
-    { toolCalls: [{ name: 'generate_response', input: { n: 1 } }] },
-  ]);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
-    use: [rewordToolErrors({ format: () => 'words' })],
-  });
+  const { agent } = scriptedAgent(
+    [{ toolCalls: [{ name: 'generate_response', input: { n: 1 } }] }],
+    { use: [rewordToolErrors({ format: () => 'words' })] },
+  );
   expect(await agent.call('Go', { output: structured(schema) })).toMatchObject({
     output: { n: 1 },
   });

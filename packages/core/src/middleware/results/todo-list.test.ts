@@ -4,10 +4,10 @@ import { contextPolicy } from '../context/context-policy.ts';
 import { lastTurns } from '../context/history-views.ts';
 import { textOf, toolResultsOf } from '../../message/msg.ts';
 import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';
-import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import type { ScriptedReply } from '../../testing/scripted-model.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
-import { ReActAgent } from '../../preset/react-agent.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { todoList, todosOf, type TodoListOptions } from './todo-list.ts';
 
 const first = [
@@ -24,10 +24,7 @@ function setUp(
   options: TodoListOptions = {},
   more: Partial<AgentOptions> = {},
 ) {
-  const model = new ScriptedModel(replies);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
+  const { agent, model } = scriptedAgent(replies, {
     systemPrompt: 'Be kind.',
     ...more,
     use: [todoList(options), ...(more.use ?? [])],

@@ -3,6 +3,7 @@ import type { AgentError } from '../../error/agent-error.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { textOf } from '../../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { byModel, type ByModelOptions } from './by-model.ts';
 import { selectTools } from './select-tools.ts';
 import { tool } from '../../tool/tool.ts';
@@ -51,9 +52,7 @@ test('the request to the model carries the data of the run', async () => {
     tool({ name, description: '', input: { type: 'object' }, execute: () => name }),
   );
   const extensions = [selectTools({ by: byModel({ model: small }), alwaysOffer: [] })];
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel(['ok']),
+  const { agent } = scriptedAgent(['ok'], {
     tools,
     use: [...extensions],
     sessionId: 's',

@@ -4,6 +4,7 @@ import { jsonMode, structured } from '../output/output-modes.ts';
 import type { AgentError } from '../../error/agent-error.ts';
 import { toolResultsOf, userMessage } from '../../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { byModel } from './by-model.ts';
 import { byCategory, type ToolCategory } from './by-category.ts';
 import { bySimilarity } from './by-similarity.ts';
@@ -29,10 +30,7 @@ function setUp(
   select: SelectToolsOptions,
   options: Partial<AgentOptions> = {},
 ) {
-  const model = new ScriptedModel(replies);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
+  const { agent, model } = scriptedAgent(replies, {
     tools: tools ?? [],
     ...options,
     use: [selectTools(select), ...(options.use ?? [])],
@@ -93,10 +91,7 @@ test.each<[string, Partial<SelectToolsOptions>, readonly string[]]>([
   ['keeps', {}, ['retrieve_tools']],
   ['drops, with an empty `alwaysOffer`,', { alwaysOffer: [] }, []],
 ])('a selector %s the search tool of toolSearch()', async (_what, options, expected) => {
-  const model = new ScriptedModel(['ok']);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
+  const { agent, model } = scriptedAgent(['ok'], {
     tools: [own('a')],
     use: [toolSearch(), selectTools({ by: () => [], ...options })],
   });

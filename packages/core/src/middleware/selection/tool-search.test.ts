@@ -3,6 +3,7 @@ import { toolResultsOf, textOf } from '../../message/msg.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { selectTools, type ToolSelector } from './select-tools.ts';
 import { tool, type Tool, type ToolOptions } from '../../tool/tool.ts';
 import { Toolkit } from '../../tool/set/toolkit.ts';
@@ -39,10 +40,7 @@ function setUp(
   options: ToolSearchOptions = {},
   more: Partial<AgentOptions> = {},
 ) {
-  const model = new ScriptedModel(replies);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
+  const { agent, model } = scriptedAgent(replies, {
     tools: office,
     systemPrompt: 'Be kind.',
     ...more,

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { approvals } from '../approval/approvals.ts';
@@ -9,16 +9,11 @@ import { piiGuard } from '../guard/pii/pii-guard.ts';
 import { textOf, type Msg } from '../../message/msg.ts';
 import { structured } from '../output/output-modes.ts';
 import { arcReactor } from '../../preset/arc-reactor.ts';
-import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import type { ScriptedModel, ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import * as z from 'zod';
-
-function gate(): { readonly open: () => void; readonly wait: Promise<void> } {
-  let open!: () => void;
-  const wait = new Promise<void>((resolve) => (open = resolve));
-  return { open, wait };
-}
+import { gate, scriptedAgent } from '../../../test-support/scripted-agent.ts';
 
 const rejection = new AgentError('GUARD_REJECTED', 'Not here.', {
   details: { category: 'OFF_TOPIC' },
@@ -42,8 +37,7 @@ function setUp(
   use: AgentOptions['use'] = [guardWith()],
   options: Partial<AgentOptions> = {},
 ) {
-  const model = new ScriptedModel(replies);
-  const agent = new ReActAgent({ name: 'a', model, whenBusy: 'inject', ...options, use: use! });
+  const { agent, model } = scriptedAgent(replies, { whenBusy: 'inject', ...options, use: use! });
   return { agent, model };
 }
 

@@ -9,16 +9,8 @@ import { historyFaults } from '../../../test-support/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
-import { tool } from '../../tool/tool.ts';
+import { pay } from '../../../test-support/plain-tools.ts';
 import { steering } from './steering.ts';
-
-const pay = tool({
-  name: 'pay',
-  description: '',
-  input: { type: 'object' },
-  needsApproval: true,
-  execute: () => 'paid',
-});
 
 function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
   const model = new ScriptedModel(replies);

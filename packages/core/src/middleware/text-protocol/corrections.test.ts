@@ -6,13 +6,13 @@ import { textOf, type Msg } from '../../message/msg.ts';
 import { structured } from '../output/output-modes.ts';
 import { toUiMessages } from '../../stream/ui/ui-messages.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
+import { look } from '../../../test-support/plain-tools.ts';
 import type { CheckAnswer } from './parsed-reply.ts';
 import { textToolCalls } from './text-tool-calls.ts';
-import { tool } from '../../tool/tool.ts';
 import { checkAnswers } from './corrections.ts';
 import { retry } from '../resilience/retry.ts';
 
-const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
 const looks = { text: 'TBD', toolCalls: [{ name: 'look' }] };
 const finished: CheckAnswer = (reply) =>
   reply.includes('TBD') ? 'Leave nothing open.' : undefined;
@@ -22,10 +22,7 @@ function setUp(
   check?: CheckAnswer,
   { use = [], ...options }: Partial<AgentOptions> = {},
 ) {
-  const model = new ScriptedModel(replies);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
+  const { agent, model } = scriptedAgent(replies, {
     tools: [look],
     ...options,
     use: [...use, checkAnswers(check && { check })],

@@ -19,6 +19,7 @@ import { toUiMessages } from '../../stream/ui/ui-messages.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { selectTools } from '../selection/select-tools.ts';
 import { tool } from '../../tool/tool.ts';
+import { eventsOf } from '../../../test-support/scripted-agent.ts';
 import { parseOxygent } from './parse-oxygent.ts';
 import { parseToolCalls } from './parse-tool-calls.ts';
 import type { ReplyParser } from './parsed-reply.ts';
@@ -68,12 +69,6 @@ function setUp(
   return { model, agent };
 }
 
-async function eventsOf(agent: ReActAgent, input = 'go'): Promise<AgentEvent[]> {
-  const events: AgentEvent[] = [];
-  for await (const event of agent.stream(input)) events.push(event);
-  return events;
-}
-
 /**
  * Returns the text, or the thinking, of the last step as a reader of the events has it at the end.
  */
@@ -99,7 +94,7 @@ test('textToolCalls() lets a model without tool calling use three tools', async 
     ],
     { systemPrompt: 'Be kind.' },
   );
-  const events = await eventsOf(agent);
+  const events = await eventsOf(agent.stream('go'));
   const log = await agent.messages();
   expect(events.at(-1)).toMatchObject({
     result: {
@@ -182,7 +177,7 @@ test.each(replies)(
           [{ type: 'finish', reason: 'stop' }],
         ];
         const { agent } = setUp([{ deltas }, 'end', 'end'], { protocol: { parse } });
-        const all = await eventsOf(agent);
+        const all = await eventsOf(agent.stream('go'));
         const events = all.slice(0, all.findIndex(({ type }) => type === 'post-reasoning') + 1);
         const { message } = events.at(-1) as Extract<AgentEvent, { type: 'post-reasoning' }>;
         expect(shown(events)).toBe(textOf(message));
@@ -251,7 +246,7 @@ test('after an interrupt, the log keeps only the released text of the reply', as
 test('an invalid reply counts as an iteration, is answered with a correction and is hidden from readers', async () => {
   const broken = 'Well. {"tool_name": "add"}';
   const { agent, model } = setUp([broken, sum, 'three']);
-  const events = await eventsOf(agent);
+  const events = await eventsOf(agent.stream('go'));
   const { result } = events.at(-1) as Extract<AgentEvent, { type: 'run-end' }>;
   expect(result).toMatchObject({ text: 'three', iterations: 3 });
   expect(events.filter(({ type }) => type === 'step-reset')).toMatchObject([
@@ -356,7 +351,7 @@ test('recentQuestions() returns only messages of the user, not corrections', asy
 
 test('an empty reply is invalid', async () => {
   const { agent, model } = setUp(['<think>so</think> \n', 'one']);
-  const events = await eventsOf(agent);
+  const events = await eventsOf(agent.stream('go'));
   expect(events.at(-1)).toMatchObject({ result: { text: 'one', iterations: 2 } });
   expect(events.filter(({ type }) => type === 'step-reset')).toEqual([]);
   expect(told(model.requests[1]!.messages.slice(1))).toEqual([
@@ -403,7 +398,7 @@ test('`check` may send an answer back, and gets the state of the call', async ()
       },
     },
   );
-  const events = await eventsOf(agent);
+  const events = await eventsOf(agent.stream('go'));
   expect(shown(events)).toBe('Three, as 1 + 2.');
   expect(seen).toEqual([
     ['Three', 'Hm. So.', 3, 'tool', 'stop', false],
@@ -460,7 +455,7 @@ test('a custom parser may pass a reply on to the default parser', async () => {
       },
     },
   });
-  const events = await eventsOf(agent);
+  const events = await eventsOf(agent.stream('go'));
   expect(ran).toEqual(['add', 'add']);
   expect(shown(events)).toBe('three');
   expect(events.filter(({ type }) => type === 'step-reset')).toEqual([]);
@@ -601,7 +596,7 @@ test('a request without tools has no prompt for calls, and its reply is text', a
     limits: { iterations: 1 },
     protocol: { check: () => 'No.' },
   });
-  const events = await eventsOf(agent);
+  const events = await eventsOf(agent.stream('go'));
   expect(events.at(-1)).toMatchObject({
     result: { reason: 'max-iterations', text: 'So: {"tool_name": "add"}' },
   });
@@ -630,7 +625,7 @@ test('calls that the model server makes are kept, and the text beside them is te
     { text: 'I add: {"a"', toolCalls: [{ name: 'add', input: { a: 1, b: 2 }, id: 'c1' }] },
     'three',
   ]);
-  const events = await eventsOf(agent);
+  const events = await eventsOf(agent.stream('go'));
   expect((await agent.messages())[1]!.content).toMatchObject([
     { text: 'I add: {"a"' },
     { type: 'tool_use', id: 'c1' },
@@ -686,7 +681,7 @@ test('after a reset it streams the text again and nothing else; the number of re
     ),
   ];
   const { agent } = setUp([{ deltas }]);
-  const events = await eventsOf(agent);
+  const events = await eventsOf(agent.stream('go'));
   const { result } = events.at(-1) as Extract<AgentEvent, { type: 'run-end' }>;
   const thoughts = ['Hm', 'a', 'b', 'c', ...Array.from({ length: 19 }, () => 'd')];
   expect(result.message.content).toEqual([
@@ -752,7 +747,7 @@ test('a retry, inside or outside of textToolCalls(), takes back a reply that had
     [again, textToolCalls()],
   ]) {
     const agent = new ReActAgent({ name: 'a', model: model(), tools: [add], use: [...extensions] });
-    const events = await eventsOf(agent);
+    const events = await eventsOf(agent.stream('go'));
     expect(events.at(-1)).toMatchObject({ result: { text: 'three' } });
     expect((await agent.messages())[1]!.content).toMatchObject([{ type: 'tool_use', name: 'add' }]);
     expect(shown(events)).toBe('three');
@@ -791,7 +786,7 @@ test('output guards see the text of a reply, but not its calls', async () => {
   const { agent } = setUp([`Fine. ${sum}`, 'three'], {
     use: [outputGuards([rule], { lookahead: 8 })],
   });
-  const events = await eventsOf(agent);
+  const events = await eventsOf(agent.stream('go'));
   expect(seen.join()).not.toContain('tool_name');
   expect(shown(events)).toBe('three');
   expect(ran).toEqual(['add']);

@@ -6,7 +6,7 @@ import {
   type UIMessageChunk,
 } from 'ai';
 import { expect, test } from 'vitest';
-import { AgentError, ReActAgent, tool, type AgentOptions, type CallOptions } from '@isoloop/core';
+import { AgentError, tool, type AgentOptions, type CallOptions } from '@isoloop/core';
 import { approvals } from '@isoloop/core/middleware';
 import {
   createUiMessageEncoder,
@@ -16,7 +16,8 @@ import {
   type UiChunk,
   type UiMessageEncoderOptions,
 } from '@isoloop/core/ai-sdk';
-import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
+import type { ScriptedReply } from '@isoloop/core/testing';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 
 const weather = tool({
   name: 'weather',
@@ -40,13 +41,7 @@ async function chunksOf(
   replies: readonly ScriptedReply[],
   { agent: options, call, encoder: encoderOptions }: Script = {},
 ): Promise<UiChunk[]> {
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel(replies),
-    tools: [weather],
-    sessionId: 's',
-    ...options,
-  });
+  const { agent } = scriptedAgent(replies, { tools: [weather], sessionId: 's', ...options });
   const encoder = createUiMessageEncoder(encoderOptions);
   const chunks: UiChunk[] = [];
   for await (const batch of agent.stream('go', { throwOnError: false, ...call }).batches())
@@ -345,11 +340,10 @@ test('toUiMessages() converts a stored conversation, including tools, for useCha
     { name: 'weather', input: { city: 'Oslo' } },
     { name: 'weather', input: { city: 'Atlantis' } },
   ];
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel([{ thinking: 'hm', text: 'Let me see.', toolCalls }, 'Mild.', 'Bye.']),
-    tools: [weather],
-  });
+  const { agent } = scriptedAgent(
+    [{ thinking: 'hm', text: 'Let me see.', toolCalls }, 'Mild.', 'Bye.'],
+    { tools: [weather] },
+  );
   const posted = {
     id: 'u1',
     role: 'user',
@@ -402,16 +396,15 @@ test.for([
 });
 
 test('a tool call that waits for approval is shown as an approval request, live and from the log', async () => {
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel([
-      { toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }, { name: 'elsewhere' }] },
-    ]),
-    tools: [
-      { ...weather, needsApproval: true },
-      tool({ name: 'elsewhere', description: 'x', input: { type: 'object' } }),
-    ],
-  });
+  const { agent } = scriptedAgent(
+    [{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }, { name: 'elsewhere' }] }],
+    {
+      tools: [
+        { ...weather, needsApproval: true },
+        tool({ name: 'elsewhere', description: 'x', input: { type: 'object' } }),
+      ],
+    },
+  );
   const { encode } = createUiMessageEncoder();
   const chunks: UiChunk[] = [];
   const stream = agent.stream('Weather?');
@@ -469,14 +462,10 @@ test('an edit by the approver is the input of the tool part before any output', 
 });
 
 test('the message that a decision continues shows the edit, live and from the log', async () => {
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel([
-      { toolCalls: [{ name: 'weather', id: 'c1', input: { city: 'Oslo' } }] },
-      'Mild.',
-    ]),
-    tools: [guarded],
-  });
+  const { agent } = scriptedAgent(
+    [{ toolCalls: [{ name: 'weather', id: 'c1', input: { city: 'Oslo' } }] }, 'Mild.'],
+    { tools: [guarded] },
+  );
   const chunks: UiChunk[] = [];
   for (const input of ['Weather?', [{ toolUseId: 'c1', ...edited }]] as const) {
     const { encode } = createUiMessageEncoder({ messageId: 'm' });

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../../preset/react-agent.ts';
 import { toolResultsOf } from '../../message/msg.ts';
-import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { contextToken, provide } from '../context-token.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { joinTools } from './join-tools.ts';
 import { tool, type Tool } from '../tool.ts';
 import type { ToolSet } from './tool-set.ts';
@@ -35,8 +34,9 @@ test('contains the tools of all sources in order, and follows a source that chan
   const joined = joinTools([named('a')], server.set, [named('b')]);
   expect(namesOf(joined)).toEqual(['a', 's1', 'b']);
   expect(joined.schemas()).toBe(joined.schemas());
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'a' }, { name: 's2' }] }, 'done']);
-  const agent = new ReActAgent({ name: 'a', model, tools: joined });
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'a' }, { name: 's2' }] }, 'done'], {
+    tools: joined,
+  });
   server.change(named('s2'));
   expect(namesOf(joined)).toEqual(['a', 's2', 'b']);
   await agent.call('Go');

@@ -4,6 +4,7 @@ import { ReActAgent } from '../../preset/react-agent.ts';
 import { toolResultsOf } from '../../message/msg.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { contextToken, provide } from '../context-token.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { metaTool } from './meta-tool.ts';
 import { toolList, toolsBefore, type ToolSet } from './tool-set.ts';
 import { tool, type Tool } from '../tool.ts';
@@ -147,8 +148,9 @@ test('a list of tools without groups has no group methods', () => {
 
 test('a run does not offer or execute an inactive tool, and each agent has its own active groups', async () => {
   const toolkit = kit();
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'search' }] }, 'done']);
-  const agent = new ReActAgent({ name: 'a', model, tools: toolkit });
+  const { agent, model } = scriptedAgent([{ toolCalls: [{ name: 'search' }] }, 'done'], {
+    tools: toolkit,
+  });
   await agent.call('go');
   expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(['free', 'read', 'both']);
   const [result] = model.requests[1]!.messages.flatMap(toolResultsOf);
@@ -163,15 +165,17 @@ test('a run does not offer or execute an inactive tool, and each agent has its o
 test('with the meta tool, the model switches the groups of its agent’s fork', async () => {
   const toolkit = kit();
   toolkit.add(metaTool());
-  const model = new ScriptedModel([
-    { toolCalls: [{ name: 'switch_tool_groups', input: { groups: ['web'] } }] },
-    { toolCalls: [{ name: 'search' }] },
-    { toolCalls: [{ name: 'switch_tool_groups', input: { groups: ['web'], exactly: true } }] },
-    { toolCalls: [{ name: 'switch_tool_groups', input: { groups: ['files', 'nope'] } }] },
-    { toolCalls: [{ name: 'switch_tool_groups', input: { groups: [], exactly: true } }] },
-    'done',
-  ]);
-  const agent = new ReActAgent({ name: 'a', model, tools: toolkit });
+  const { agent, model } = scriptedAgent(
+    [
+      { toolCalls: [{ name: 'switch_tool_groups', input: { groups: ['web'] } }] },
+      { toolCalls: [{ name: 'search' }] },
+      { toolCalls: [{ name: 'switch_tool_groups', input: { groups: ['web'], exactly: true } }] },
+      { toolCalls: [{ name: 'switch_tool_groups', input: { groups: ['files', 'nope'] } }] },
+      { toolCalls: [{ name: 'switch_tool_groups', input: { groups: [], exactly: true } }] },
+      'done',
+    ],
+    { tools: toolkit },
+  );
   await agent.call('go');
   const offered = model.requests.map(({ tools }) => tools.map(({ name }) => name).join());
   const meta = 'switch_tool_groups';

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
 import type { Middleware } from '../../../agent/middleware.ts';
-import { ReActAgent } from '../../../preset/react-agent.ts';
 import type { Decision } from '../../../event/pending-call.ts';
 import { userMessage, toolResultsOf, toolUsesOf } from '../../../message/msg.ts';
 import { waitingTools } from '../../../../test-support/waiting-tools.ts';
-import { ScriptedModel } from '../../../testing/scripted-model.ts';
 import { piiGuard } from '../pii/pii-guard.ts';
+import { scriptedAgent } from '../../../../test-support/scripted-agent.ts';
 import { inputGuard } from './input-guard.ts';
 import { injectionGuard } from './injection-guard.ts';
 
@@ -14,11 +13,10 @@ const mail = 'ann@example.com';
 
 async function suspended(use: readonly Middleware[]) {
   const { tools, ran } = waitingTools();
-  const model = new ScriptedModel([
-    { toolCalls: ['outside', 'pay'].map((name) => ({ name, id: name, input: {} })) },
-    'Done.',
-  ]);
-  const agent = new ReActAgent({ name: 'a', model, tools, use });
+  const { agent, model } = scriptedAgent(
+    [{ toolCalls: ['outside', 'pay'].map((name) => ({ name, id: name, input: {} })) }, 'Done.'],
+    { tools, use },
+  );
   await agent.call('Go.');
   return { agent, model, ran };
 }
@@ -103,15 +101,10 @@ test('names of speakers and files, addresses and arguments in a transcript are j
     call(attack),
   ];
   for (const input of inputs) {
-    const agent = new ReActAgent({
-      name: 'a',
-      model: new ScriptedModel([]),
-      use: [injectionGuard()],
-    });
+    const { agent } = scriptedAgent([], { use: [injectionGuard()] });
     expect((await agent.call(input)).reason).toBe('rejected');
   }
-  const model = new ScriptedModel(['Done.']);
-  const agent = new ReActAgent({ name: 'a', model, use: [piiGuard()] });
+  const { agent, model } = scriptedAgent(['Done.'], { use: [piiGuard()] });
   await agent.call([
     ...call(mail),
     userMessage([file(mail, 'https://example.com/a')], { name: mail }),

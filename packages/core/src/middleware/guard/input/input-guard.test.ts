@@ -4,10 +4,11 @@ import { AgentError } from '../../../error/agent-error.ts';
 import type { Decision } from '../../../event/pending-call.ts';
 import { createMessage, userMessage, textOf, toolResultsOf } from '../../../message/msg.ts';
 import type { Msg } from '../../../message/msg.ts';
-import { ReActAgent, type AgentOptions } from '../../../preset/react-agent.ts';
-import { ScriptedModel, type ScriptedReply } from '../../../testing/scripted-model.ts';
+import type { AgentOptions } from '../../../preset/react-agent.ts';
+import type { ScriptedReply } from '../../../testing/scripted-model.ts';
 import { tool } from '../../../tool/tool.ts';
 import type { ClientText } from '../client-texts.ts';
+import { scriptedAgent } from '../../../../test-support/scripted-agent.ts';
 import { inputGuard } from './input-guard.ts';
 
 const said = (messages: readonly Msg[]): readonly string[] =>
@@ -33,8 +34,7 @@ function setUp(
   use: NonNullable<AgentOptions['use']>,
   more: Partial<AgentOptions> = {},
 ) {
-  const model = new ScriptedModel(replies);
-  return { model, agent: new ReActAgent({ name: 'a', model, use, ...more }) };
+  return scriptedAgent(replies, { use, ...more });
 }
 
 const asks: ScriptedReply = {

@@ -1,10 +1,9 @@
 import { expect, test, vi } from 'vitest';
 import { checkInput, rejectionOf } from '../../../../test-support/check-input.ts';
-import { ReActAgent } from '../../../preset/react-agent.ts';
 import { toolMessage, userMessage, textOf, type Msg } from '../../../message/msg.ts';
-import { ScriptedModel } from '../../../testing/scripted-model.ts';
 import { piiGuard } from '../pii/pii-guard.ts';
 import type { GuardOptions } from '../rejection.ts';
+import { scriptedAgent } from '../../../../test-support/scripted-agent.ts';
 import { classifierGuard, permissionGuard, lengthGuard } from './input-guards.ts';
 import { inputGuard, type InputGuard } from './input-guard.ts';
 
@@ -91,12 +90,7 @@ test('rejection messages use the locale or the custom texts', async () => {
 });
 
 test('with input guards, call() returns a rejection, stores no input, and the next call works', async () => {
-  const model = new ScriptedModel(['fine']);
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
-    use: [lengthGuard({ max: 5 })],
-  });
+  const { agent } = scriptedAgent(['fine'], { use: [lengthGuard({ max: 5 })] });
   const result = await agent.call('too long');
   expect(result).toMatchObject({
     reason: 'rejected',
@@ -113,11 +107,7 @@ test('an abort ends the wait for a guard that never answers', async () => {
     controller.abort();
     return new Promise(() => {});
   };
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel([]),
-    use: [inputGuard('hang', hang, { onError })],
-  });
+  const { agent } = scriptedAgent([], { use: [inputGuard('hang', hang, { onError })] });
   expect(await agent.call('Hi', { signal: controller.signal })).toMatchObject({
     reason: 'aborted',
   });
@@ -184,8 +174,7 @@ test('classifierGuard() and permissionGuard() accept the input only if the callb
 });
 
 test('piiGuard() masks personal data in the input before it is stored, also in tool results', async () => {
-  const model = new ScriptedModel(['noted']);
-  const agent = new ReActAgent({ name: 'a', model, use: [piiGuard()] });
+  const { agent } = scriptedAgent(['noted'], { use: [piiGuard()] });
   await agent.call('I am ann@example.test, card 4111 1111 1111 1111.');
   expect((await agent.messages()).map(textOf)).toEqual(['I am [EMAIL], card [CARD].', 'noted']);
   const result = toolMessage({

@@ -9,6 +9,7 @@ import { arc } from '../../../tokens/arc-profile.ts';
 import { tool } from '../../../tool/tool.ts';
 import { outputGuards } from '../output/output-guards.ts';
 import { regexRule } from '../output/output-rule.ts';
+import { scriptedAgent } from '../../../../test-support/scripted-agent.ts';
 import { spendCap } from './user-limits.ts';
 
 const never = regexRule({ pattern: /forbidden/i, action: 'reject', name: 'never' });
@@ -142,10 +143,8 @@ test('the usage of a request is estimated only if the provider reports no usage'
 test('spendCap() counts interrupted replies, with its token profile', async () => {
   const profile = { ...arc, countText: (text: string): number => text.length * 100 };
   const cap = spendCap({ limit: 500, profile });
-  const agent = new ReActAgent({
-    name: 'a',
+  const { agent } = scriptedAgent([[{ text: 'Some words' }, { hang: true }]], {
     userId: 'ann',
-    model: new ScriptedModel([[{ text: 'Some words' }, { hang: true }]]),
     use: [cap],
   });
   for await (const { type } of agent.stream('Hi'))

@@ -13,6 +13,7 @@ import { randomOf } from '../../../../../../test/random-of.ts';
 import { ScriptedModel, type ScriptedReply } from '../../../testing/scripted-model.ts';
 import { tool } from '../../../tool/tool.ts';
 import { piiRule } from '../pii/pii-rule.ts';
+import { eventsOf } from '../../../../test-support/scripted-agent.ts';
 import { outputGuards, type OutputGuardOptions } from './output-guards.ts';
 import {
   lengthRule,
@@ -34,12 +35,6 @@ function setUp(
     model,
     agent: new ReActAgent({ name: 'a', model, ...more, use: [...extensions, ...(more.use ?? [])] }),
   };
-}
-
-async function eventsOf(agent: ReActAgent, input = 'Hi'): Promise<AgentEvent[]> {
-  const events: AgentEvent[] = [];
-  for await (const event of agent.stream(input)) events.push(event);
-  return events;
 }
 
 /**
@@ -87,7 +82,7 @@ test.each([0, 5, 64, 1000, 'all'] as const)(
       { lookahead },
       { use: [{ on: { 'reasoning-chunk': ({ delta }) => void said.push(delta) } }] },
     );
-    const events = await eventsOf(agent);
+    const events = await eventsOf(agent.stream('Hi'));
     const { text: shown, seen, resets } = read(events);
     expect(shown).toBe('Well: *** and ***.');
     expect(said.join('')).toBe(seen);
@@ -128,7 +123,7 @@ test.for(seeds({ quick: 50, full: 500 }))(
     const { agent } = setUp([{ deltas: [...batches, [finish]] }], rules, {
       lookahead: pick([64, 70, 200]),
     });
-    const { text: shown, seen, resets } = read(await eventsOf(agent));
+    const { text: shown, seen, resets } = read(await eventsOf(agent.stream('Hi')));
     const expected = rules.reduce(
       (said, rule) => replaceFindings(said, [...rule.find(said)]),
       whole,
@@ -178,7 +173,7 @@ test('outputGuards() never streams half of a surrogate pair', async () => {
   const { agent } = setUp([{ deltas: [...'😀'.repeat(9)].map((pair) => [text(pair)]) }], [secret], {
     lookahead: 3,
   });
-  const deltas = (await eventsOf(agent)).flatMap((event) =>
+  const deltas = (await eventsOf(agent.stream('Hi'))).flatMap((event) =>
     event.type === 'reasoning-chunk' ? event.delta : [],
   );
   expect(deltas.join('')).toBe('😀'.repeat(9));
@@ -199,7 +194,7 @@ test.each([64, 'all'] as const)(
         locale: 'ja',
       },
     );
-    const events = await eventsOf(agent);
+    const events = await eventsOf(agent.stream('Hi'));
     expect(events.at(-1)).toMatchObject({
       type: 'run-end',
       result: {
@@ -291,14 +286,14 @@ test('if a review changes text that was already streamed, a step-reset takes the
     review: async (said): Promise<Review> => ({ text: said.toUpperCase() }),
   };
   const { agent } = setUp([{ thinking: 'hm', text: 'Hello there.' }], [upper], { lookahead: 0 });
-  const events = await eventsOf(agent);
+  const events = await eventsOf(agent.stream('Hi'));
   expect(read(events)).toMatchObject({ text: 'HELLO THERE.', resets: 1 });
   expect((await agent.messages())[1]!.content).toEqual([
     { type: 'thinking', thinking: 'hm' },
     { type: 'text', text: 'HELLO THERE.' },
   ]);
   const held = setUp(['Hello there.'], [upper], { lookahead: 'all' });
-  expect(read(await eventsOf(held.agent))).toEqual({
+  expect(read(await eventsOf(held.agent.stream('Hi')))).toEqual({
     text: 'HELLO THERE.',
     seen: 'HELLO THERE.',
     resets: 0,
@@ -317,7 +312,7 @@ test('tool calls are streamed after the text before them, and replies with tool 
     'It is secret-1234.',
   ];
   const { agent } = setUp(replies, [secret], {}, { tools: [look] });
-  const events = await eventsOf(agent);
+  const events = await eventsOf(agent.stream('Hi'));
   const order = events.flatMap(({ type }) => (/chunk|post-acting/.test(type) ? type : []));
   expect(order).toEqual(['reasoning-chunk', 'tool-input-chunk', 'post-acting', 'reasoning-chunk']);
   const messages = await agent.messages();
@@ -339,7 +334,7 @@ test('a reply with text before and after a tool call ends with the guarded text'
     {},
     { tools: [look] },
   );
-  const events = await eventsOf(agent);
+  const events = await eventsOf(agent.stream('Hi'));
   expect(read(events).resets).toBe(1);
   const [, said] = await agent.messages();
   expect(textOf(said!)).toBe('A ***.');
@@ -348,7 +343,7 @@ test('a reply with text before and after a tool call ends with the guarded text'
 
 test('outputGuards() checks the summary at the limit of iterations', async () => {
   const { agent } = setUp(['It was secret-1234.'], [secret], {}, { limits: { iterations: 0 } });
-  expect(read(await eventsOf(agent)).seen).toBe('It was ***.');
+  expect(read(await eventsOf(agent.stream('Hi'))).seen).toBe('It was ***.');
 });
 
 test('thinking is not checked by default; with `thinking: true`, changed thinking loses its signature', async () => {
@@ -378,7 +373,7 @@ test('thinking is not checked by default; with `thinking: true`, changed thinkin
     [secret],
     { thinking: true },
   );
-  expect(JSON.stringify(await eventsOf(looked.agent))).not.toContain('1234');
+  expect(JSON.stringify(await eventsOf(looked.agent.stream('Hi')))).not.toContain('1234');
   await looked.agent.call('Hi');
   const messages = await looked.agent.messages();
   expect(messages[1]!.content).toEqual([
@@ -424,7 +419,7 @@ test('lengthRule() shortens a long reply and adds a mark, and readers never see 
     [lengthRule({ max: 100 })],
     { lookahead: 0 },
   );
-  const events = await eventsOf(agent);
+  const events = await eventsOf(agent.stream('Hi'));
   const expected = `${'x'.repeat(99)}\n\n[Cut off here]`;
   expect(read(events)).toEqual({ text: expected, seen: expected, resets: 0 });
   expect(textOf((await agent.messages())[1]!)).toBe(expected);
@@ -448,7 +443,7 @@ test('a reply shorter than `min` causes a warning, a second attempt or a rejecti
   const again = setUp(['Yes.', 'Yes, of course.'], [lengthRule({ min: 10, mode: 'retry' })], {
     lookahead: 0,
   });
-  const events = await eventsOf(again.agent);
+  const events = await eventsOf(again.agent.stream('Hi'));
   expect(read(events)).toEqual({ text: 'Yes, of course.', seen: 'Yes.Yes, of course.', resets: 1 });
   expect(events.at(-1)).toMatchObject({
     result: { reason: 'stop', iterations: 1, usage: { inputTokens: 20, outputTokens: 10 } },
@@ -570,7 +565,7 @@ test('a rule also gets the text before the lookahead window', async () => {
   const { agent } = setUp([{ deltas: [...whole].map((char) => [text(char)]) }], [behind], {
     lookahead: 6,
   });
-  expect(read(await eventsOf(agent))).toEqual({
+  expect(read(await eventsOf(agent.stream('Hi')))).toEqual({
     text: whole.replace('1234', '#').replace('5678', '#'),
     seen: expect.any(String),
     resets: 0,
@@ -634,7 +629,7 @@ test('if a reply restarts, length and rules apply only to the new text', async (
     reason: 'rejected',
     error: { details: { category: 'OUTPUT_TOO_SHORT' } },
   });
-  expect(read(await eventsOf(agent)).resets).toBe(1);
+  expect(read(await eventsOf(agent.stream('Hi'))).resets).toBe(1);
   const upper: OutputRule = { name: 'upper', review: (said) => ({ text: said.toUpperCase() }) };
   const changed = setUp(
     [{ deltas: [[text('gone'), call], [reset], [text('short and long')], [finish]] }],

@@ -2,11 +2,10 @@ import { expect, test } from 'vitest';
 import { extent } from '../../../../../../test/test-extent.ts';
 import type { ModelDelta } from '../../../model/chat-model.ts';
 import { textOf } from '../../../message/msg.ts';
-import { ReActAgent } from '../../../preset/react-agent.ts';
-import { ScriptedModel } from '../../../testing/scripted-model.ts';
 import { randomOf } from '../../../../../../test/random-of.ts';
 import { outputGuards } from '../output/output-guards.ts';
 import { replaceFindings } from '../output/output-rule.ts';
+import { scriptedAgent } from '../../../../test-support/scripted-agent.ts';
 import { piiRule, type PiiRuleOptions } from './pii-rule.ts';
 import { piiGuard } from './pii-guard.ts';
 import type { PiiKind } from './pii-kinds.ts';
@@ -254,10 +253,10 @@ test('a stream gives the same text as masking the whole text, however it is spli
         at = end;
       }
       const deltas: ModelDelta[][] = chunks.map((delta) => [{ type: 'text', id: 't', delta }]);
-      const model = new ScriptedModel([
-        { deltas: [...deltas, [{ type: 'finish', reason: 'stop' }]] },
-      ]);
-      const agent = new ReActAgent({ name: 'a', model, use: [outputGuards([rule])] });
+      const { agent } = scriptedAgent(
+        [{ deltas: [...deltas, [{ type: 'finish', reason: 'stop' }]] }],
+        { use: [outputGuards([rule])] },
+      );
       let said = '';
       let resets = 0;
       const run = agent.stream('Hi');
@@ -273,8 +272,7 @@ test('a stream gives the same text as masking the whole text, however it is spli
 
 test('disguised values in the input are masked before the model gets them', async () => {
   for (const [, disguise] of disguises) {
-    const model = new ScriptedModel(['ok']);
-    const agent = new ReActAgent({ name: 'a', model, use: [piiGuard()] });
+    const { agent, model } = scriptedAgent(['ok'], { use: [piiGuard()] });
     await agent.call(`é ${disguise('ann.lee@example.test')} ½`);
     expect(textOf(model.requests[0]!.messages[0]!)).toContain('[EMAIL]');
     expect(textOf(model.requests[0]!.messages[0]!)).toMatch(/^é .* ½$/u);
