@@ -3,7 +3,7 @@ import { isRejection } from '../wait/halt.ts';
 import type { Run } from './run/run.ts';
 import { interruptOpenCalls } from './step/close-calls.ts';
 import { endingOfHalt, endHalted, finish, type FinishedRun } from './step/finish.ts';
-import { readReply, releasedPart } from './step/read-reply.ts';
+import { readReply, releasedReply } from './step/read-reply.ts';
 import { afterReply, nextRequest } from './step/reason.ts';
 import { runRound } from './step/round.ts';
 import { settle, type RunInput } from './step/settle.ts';
@@ -47,7 +47,7 @@ async function rescue(run: Run, thrown: unknown, step?: 'model' | 'tools'): Prom
   // After a failure, such as a full store, the other tools must stop. While tools run, a rejection
   // is a failure, too.
   if (step === 'tools') run.fail(thrown);
-  if (step === 'tools' || run.waits.isAbort(thrown)) return endHalted(run, releasedPart(run));
+  if (step === 'tools' || run.waits.isAbort(thrown)) return endHalted(run, releasedReply(run));
   if (!isRejection(thrown)) {
     if (step) await interruptOpenCalls(run).catch(() => {});
     throw thrown;

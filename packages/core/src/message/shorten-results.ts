@@ -7,21 +7,21 @@ const shortMessages = new WeakMap<Msg, { readonly length: number; readonly messa
 /** Returns the messages as the model sees them: long tool results are shortened and say so. */
 export function shortenResults(messages: readonly Msg[], length: number): readonly Msg[] {
   return messages.map((message) =>
-    message.role === 'tool' ? shownMessage(message, length) : message,
+    message.role === 'tool' ? shortenedMessage(message, length) : message,
   );
 }
 
-function shownMessage(message: Msg, length: number): Msg {
+function shortenedMessage(message: Msg, length: number): Msg {
   const earlier = shortMessages.get(message);
   if (earlier?.length === length) return earlier.message;
-  const content = message.content.map((block) => shownBlock(block, length));
+  const content = message.content.map((block) => shortenedBlock(block, length));
   const isSame = content.every((block, index) => block === message.content[index]);
   const shortMessage = isSame ? message : { ...message, content };
   shortMessages.set(message, { length, message: shortMessage });
   return shortMessage;
 }
 
-function shownBlock(block: ContentBlock, length: number): ContentBlock {
+function shortenedBlock(block: ContentBlock, length: number): ContentBlock {
   if (block.type !== 'tool_result') return block;
   const { output } = block;
   const blocks = typeof output === 'string' ? [{ type: 'text', text: output } as const] : output;

@@ -64,7 +64,7 @@ export class Outbox {
   /** Tells the hooks about an event, then the readers. What the hooks ask for waits for `takeJump`. */
   async emit<K extends EventType>(type: K, data: EventData<K>): Promise<void> {
     const event: AgentEvent = this.event(type, data);
-    if (event.type === 'step-reset') this.#run.unstored = event.replacement;
+    if (event.type === 'step-reset') this.#run.unstoredReply = event.replacement;
     const telling = this.tellHooks(event);
     if (telling instanceof Promise) await telling;
     await this.tellReaders([event]);

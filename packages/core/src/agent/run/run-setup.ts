@@ -9,7 +9,7 @@ import type { AgentSettings } from '../kernel-options.ts';
 import type { Middleware } from '../middleware.ts';
 
 /** What all runs of an agent share. */
-export interface AgentParts {
+export interface AgentBase {
   readonly sessionId: string;
   readonly options: AgentSettings;
   readonly memory: Memory;
@@ -25,7 +25,7 @@ export interface AgentParts {
 }
 
 /** What the runs with the same middleware share. */
-export interface RunSetup extends AgentParts {
+export interface RunSetup extends AgentBase {
   /** All middleware in one flat list, without replaced middleware. */
   readonly use: readonly Middleware[];
   /** The tools of the middleware, then the agent's own. */
@@ -37,13 +37,13 @@ export interface RunSetup extends AgentParts {
 }
 
 /** Throws `CONFIGURATION` if a `wrapModel` does not return a model. */
-export function runSetup(parts: AgentParts, use: readonly Middleware[]): RunSetup {
+export function runSetup(base: AgentBase, use: readonly Middleware[]): RunSetup {
   const added = use.flatMap(({ tools = [] }) => tools);
   return {
-    ...parts,
+    ...base,
     use,
-    tools: added.length ? toolsBefore(parts.ownTools, added) : parts.ownTools,
-    model: wrappedModel(parts.options, use),
+    tools: added.length ? toolsBefore(base.ownTools, added) : base.ownTools,
+    model: wrappedModel(base.options, use),
     members: {},
   };
 }

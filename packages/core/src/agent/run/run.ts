@@ -71,7 +71,7 @@ export class Run extends Haltable implements RunContext {
   tools: ToolSet;
   readonly #addedTools: Tool[] = [];
   /** The last message that readers have and the log may not have yet. An abort stores it. */
-  unstored: Msg | undefined;
+  unstoredReply: Msg | undefined;
   /** Id of the run that this run continues. */
   resumes: string | undefined;
   /** Id of the question: the newest user message when the agent call began. */

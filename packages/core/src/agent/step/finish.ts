@@ -6,7 +6,7 @@ import type { CustomReason, EndBase, Ending } from '../next.ts';
 import { pendingCallsOf } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
 import { append } from '../run/session.ts';
-import { releasedPart } from './read-reply.ts';
+import { releasedReply } from './read-reply.ts';
 
 // If something stops a run, `endHalted` and `endingOfHalt` say how it ends. `finish` carries out each
 // ending.
@@ -75,8 +75,8 @@ export async function finish(run: Run, ending: Ending): Promise<FinishedRun> {
     return await storeAnswer(run, ending);
   } catch (thrown) {
     if (!run.waits.isAbort(thrown)) throw thrown;
-    const part = ending.reason === 'rejected' ? undefined : releasedPart(run);
-    return storeAnswer(run, await endHalted(run, part));
+    const reply = ending.reason === 'rejected' ? undefined : releasedReply(run);
+    return storeAnswer(run, await endHalted(run, reply));
   }
 }
 
@@ -111,7 +111,7 @@ async function tellEnd(run: Run, ending: Ending): Promise<Msg> {
 
 /** Sends the text of a message that no model streams to the readers. */
 export function sendText(run: Run, message: Msg): Promise<void> {
-  run.unstored = message;
+  run.unstoredReply = message;
   const blockId = `${message.id}:0`;
   return run.outbox.emit('reasoning-chunk', { blockId, kind: 'text', delta: textOf(message) });
 }

@@ -36,7 +36,8 @@ export async function readReply(
   });
   let isShown = false;
   const incomplete = (): AskResult => {
-    return { type: 'incomplete', message: isShown ? partOf(run, reply, messageId) : undefined };
+    const message = isShown ? incompleteReply(run, reply, messageId) : undefined;
+    return { type: 'incomplete', message };
   };
   try {
     if (run.stopped) return incomplete();
@@ -68,7 +69,7 @@ export async function readReply(
     run.addUsage(reply.usage);
   }
   const message = complete(run, reply, messageId);
-  if (isShown) run.unstored = message;
+  if (isShown) run.unstoredReply = message;
   return { type: 'complete', message };
 }
 
@@ -89,7 +90,7 @@ function complete(run: Run, reply: ReplyAssembler, id: string): Msg {
   return run.message('assistant', reply.content({ partial: false }), { id, metadata });
 }
 
-function partOf(run: Run, reply: ReplyAssembler, id: string): Msg | undefined {
+function incompleteReply(run: Run, reply: ReplyAssembler, id: string): Msg | undefined {
   const content = reply.content({ partial: true });
   const metadata = { partial: run.stopped! };
   return content.length ? run.message('assistant', content, { id, metadata }) : undefined;
@@ -99,9 +100,9 @@ function partOf(run: Run, reply: ReplyAssembler, id: string): Msg | undefined {
  * Returns what an abort has to store: the message that readers have and the log has not, without its
  * tool calls.
  */
-export function releasedPart({ unstored, conversation }: Run): Msg | undefined {
-  if (!unstored || conversation.has(unstored.id)) return undefined;
-  const content = unstored.content.filter(({ type }) => type !== 'tool_use');
+export function releasedReply({ unstoredReply, conversation }: Run): Msg | undefined {
+  if (!unstoredReply || conversation.has(unstoredReply.id)) return undefined;
+  const content = unstoredReply.content.filter(({ type }) => type !== 'tool_use');
   if (!content.length) return undefined;
-  return withMetadata({ ...unstored, content }, { partial: 'aborted' });
+  return withMetadata({ ...unstoredReply, content }, { partial: 'aborted' });
 }

@@ -185,15 +185,19 @@ async function handle(run: Run, item: ToolQueueItem): Promise<void> {
 }
 
 /** What a tool gets from its round: where its output goes, and the messages that the model got. */
-interface Surroundings extends ToolSink {
+interface RoundContext extends ToolSink {
   readonly messages: readonly Msg[];
 }
 
 /** Starts the tool of a checked call, and returns the outcome. Never rejects. */
-async function runSafely(run: Run, one: ReviewedCall, around: Surroundings): Promise<ToolOutcome> {
+async function runSafely(
+  run: Run,
+  one: ReviewedCall,
+  roundContext: RoundContext,
+): Promise<ToolOutcome> {
   const { toolUse } = one.checked;
   try {
-    return await runTool(run, one, around);
+    return await runTool(run, one, roundContext);
   } catch (error) {
     const { started, pending } = callState(run, toolUse) ?? {};
     const staysOpen = !started && (run.aborted || pending);
@@ -206,7 +210,7 @@ async function runSafely(run: Run, one: ReviewedCall, around: Surroundings): Pro
 async function runTool(
   run: Run,
   { call, checked }: ReviewedCall,
-  around: Surroundings,
+  roundContext: RoundContext,
 ): Promise<ToolOutcome> {
   if (!mayStart(run)) return notStarted;
   // An earlier call may have changed the tools, for example their groups.
@@ -224,7 +228,7 @@ async function runTool(
   const isExternal = !ready.tool.execute;
   const begin = (toolUse: ToolUse): Promise<boolean> => noteStart(run, ready, toolUse);
   const outcome = await runWrappedTool(run, toolCall, (changed) =>
-    executeTool(changed, { ...around, run, isExternal, begin }),
+    executeTool(changed, { ...roundContext, run, isExternal, begin }),
   );
   // A wrapper may have answered in place of the tool.
   if (hasResult(outcome) && outcome.state === 'success')

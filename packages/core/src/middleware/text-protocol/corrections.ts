@@ -59,7 +59,7 @@ export function corrections(checks: Checks): NonNullable<Middleware['wrapReply']
       if (problem) message = await refuse(message, problem, steps);
     } catch (error) {
       if (!context.stopped) throw error;
-      return steps.endStopped(partOf(message, context.stopped));
+      return steps.endStopped(incompleteReply(message, context.stopped));
     }
     const outcome = await next({ ...reply, message });
     const invalid = isNewAnswer(outcome) && metadataOf(outcome.message).invalidReply;
@@ -129,7 +129,7 @@ async function refuse(message: Msg, invalidReply: InvalidReply, steps: Steps): P
 }
 
 /** Returns the part of a reply to store after an interrupt: everything except the tool calls. */
-function partOf(message: Msg, partial: NonNullable<RunContext['stopped']>): Msg {
+function incompleteReply(message: Msg, partial: NonNullable<RunContext['stopped']>): Msg {
   const content = message.content.filter(({ type }) => type !== 'tool_use');
   return withMetadata({ ...message, content }, { partial });
 }
