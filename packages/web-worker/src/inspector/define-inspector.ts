@@ -55,10 +55,10 @@ const fields = ['source', 'contextWindow', 'replayAgent'] as const;
 type Field = (typeof fields)[number];
 
 /** Moves the fields that a page set before it defined the element. */
-function takeOwnFields(element: Partial<IsoloopInspector>, taken: object): void {
+function takeOwnFields(element: Partial<IsoloopInspector>, target: object): void {
   for (const field of fields) {
     if (!Object.hasOwn(element, field)) continue;
-    Object.assign(taken, { [field]: element[field] });
+    Object.assign(target, { [field]: element[field] });
     delete element[field];
   }
 }

@@ -57,13 +57,13 @@ const channelName = 'isoloop:moves';
  * });
  * await sessions.moveTo('notes', 'edge');
  */
-export function movableSessions<N extends string>(given: Places<N>): MovableSessions<N> {
-  const names = Object.keys(given) as N[];
+export function movableSessions<N extends string>(placesByName: Places<N>): MovableSessions<N> {
+  const names = Object.keys(placesByName) as N[];
   let opened: Promise<readonly SessionPlace[]> | undefined;
   const placesOf = (): Promise<readonly SessionPlace[]> => {
     opened ??= Promise.all(
       names.map(async (name) => {
-        const place: SessionPlace | (() => Promise<SessionPlace>) = given[name];
+        const place: SessionPlace | (() => Promise<SessionPlace>) = placesByName[name];
         return typeof place === 'function' ? place() : place;
       }),
     ).catch((error: unknown) => {

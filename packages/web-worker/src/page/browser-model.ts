@@ -133,14 +133,14 @@ async function* toDeltas(stream: ReadableStream<string>): AsyncGenerator<readonl
  */
 function toPrompts(messages: ModelRequest['messages']): readonly LanguageModelPrompt[] {
   const system = messages.filter(({ role }) => role === 'system').map(toText);
-  const said = messages.flatMap((message): LanguageModelPrompt[] => {
+  const prompts = messages.flatMap((message): LanguageModelPrompt[] => {
     if (message.role === 'system') return [];
     return [
       { role: message.role === 'assistant' ? 'assistant' : 'user', content: toText(message) },
     ];
   });
-  if (said.at(-1)?.role !== 'user') said.push({ role: 'user', content: 'Go on.' });
-  return system.length ? [{ role: 'system', content: system.join('\n\n') }, ...said] : said;
+  if (prompts.at(-1)?.role !== 'user') prompts.push({ role: 'user', content: 'Go on.' });
+  return system.length ? [{ role: 'system', content: system.join('\n\n') }, ...prompts] : prompts;
 }
 
 function toText({ content }: Msg): string {

@@ -35,12 +35,12 @@ export function followAgent<M extends object>(
     if (isIdle() && chat.lastMessage === last) chat.messages = after;
   };
   const follow = async (): Promise<void> => {
-    let seen = '';
+    let lastRunId = '';
     await show();
     for await (const { type, runId, agentPath } of runs) {
       const isAtWork = type === 'pre-reasoning' || type === 'pre-acting';
-      if (!isAtWork || agentPath.length > 1 || runId === seen) continue;
-      seen = runId;
+      if (!isAtWork || agentPath.length > 1 || runId === lastRunId) continue;
+      lastRunId = runId;
       // A chat that is busy reads this run already.
       if (isIdle()) await show();
     }

@@ -42,12 +42,12 @@ export function pagePart<Q>(
     offer,
     serve(ended) {
       const { port1, port2 } = new MessageChannel();
-      const asked = new Map<number, AbortController>();
+      const controllers = new Map<number, AbortController>();
       const post = (message: PageAnswer): void => port1.postMessage(message);
 
       const reply = async (id: number, question: Q): Promise<void> => {
         const controller = new AbortController();
-        asked.set(id, controller);
+        controllers.set(id, controller);
         try {
           post({
             id,
@@ -71,12 +71,12 @@ export function pagePart<Q>(
             });
           }
         } finally {
-          asked.delete(id);
+          controllers.delete(id);
         }
       };
 
       port1.addEventListener('message', ({ data }: MessageEvent<PageQuestion<Q>>) => {
-        if (data.type === 'abort') asked.get(data.id)?.abort();
+        if (data.type === 'abort') controllers.get(data.id)?.abort();
         else void reply(data.id, data.question);
       });
       port1.start();
@@ -89,7 +89,7 @@ export function pagePart<Q>(
         tell();
       }
       ended.addEventListener('abort', () => {
-        for (const controller of asked.values()) controller.abort();
+        for (const controller of controllers.values()) controller.abort();
         port1.close();
       });
       return port2;

@@ -129,13 +129,13 @@ export function createRemoteAgent(
   const beginCall = (
     kind: 'call' | 'stream',
     input?: AgentInput,
-    given: RemoteCallOptions = {},
+    options: RemoteCallOptions = {},
   ): RemoteRun<AgentEvent> => {
     // The agent in the worker checks the other options.
-    if (Object(given) !== given || (given.signal && !given.signal.addEventListener))
+    if (Object(options) !== options || (options.signal && !options.signal.addEventListener))
       throw new AgentError('INVALID_INPUT', '`options` or `signal` is invalid.');
-    const { signal, detached: _detached, ...options } = given;
-    return begin(kind, { input, options }, signal);
+    const { signal, detached: _detached, ...sentOptions } = options;
+    return begin(kind, { input, options: sentOptions }, signal);
   };
   const call: RemoteAgent<never>['call'] = async (input, options) => {
     const { value } = await beginCall('call', input, options).batches.next();

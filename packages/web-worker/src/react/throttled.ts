@@ -7,22 +7,22 @@ import type { AgentChat } from './agent-chat.ts';
 export function throttled(chat: AgentChat, ms: number): (listener: () => void) => () => void {
   if (!ms) return chat.subscribe;
   return (listener) => {
-    let known = chat.state;
+    let lastState = chat.state;
     let last = 0;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const tell = (): void => {
       clearTimeout(timer);
       timer = undefined;
-      known = chat.state;
+      lastState = chat.state;
       last = performance.now();
       listener();
     };
     const stop = chat.subscribe(() => {
       const { state } = chat;
-      if (state === known) return;
-      const { phase, chat: shown } = known;
+      if (state === lastState) return;
+      const { phase, chat: lastChat } = lastState;
       const isGrowing =
-        chat.chat.isBusy && state.phase === phase && state.chat.status === shown.status;
+        chat.chat.isBusy && state.phase === phase && state.chat.status === lastChat.status;
       const wait = isGrowing ? last + ms - performance.now() : 0;
       if (wait <= 0) tell();
       else timer ??= setTimeout(tell, wait);

@@ -157,14 +157,14 @@ export function useAgentChat<Source = unknown>(
   const messages = sessionId === options.sessionId ? initialMessages : undefined;
   const entry = openChat(source, { ...link, sessionId }, { isNew, messages });
   const conversation = entry.chat;
-  const asked = JSON.stringify(link.options);
-  const applied = useRef(asked);
+  const optionsKey = JSON.stringify(link.options);
+  const appliedKey = useRef(optionsKey);
   const latest = useRef<ChatHandlers>({});
   useEffect(() => {
     latest.current = handlers;
     Object.assign(entry, { source, options: { ...link, sessionId } });
-    if (applied.current === asked) return;
-    applied.current = asked;
+    if (appliedKey.current === optionsKey) return;
+    appliedKey.current = optionsKey;
     void conversation.reconnect();
   });
   useEffect(() => conversation.enter(latest), [conversation]);

@@ -44,9 +44,9 @@ export async function takeChatMessage(
   const stored = await memory.read();
   const index = stored.findIndex(({ id }) => id === sent.id);
   const again = trigger === 'regenerate-message' && index >= 0;
-  const gone = index < 0 ? [] : stored.slice(again ? index + 1 : index).map(({ id }) => id);
+  const removedIds = index < 0 ? [] : stored.slice(again ? index + 1 : index).map(({ id }) => id);
   // The run's first write stores this change, so that the replaced answer is never lost alone.
-  if (gone.length) await memory.delete(gone, { later: true });
+  if (removedIds.length) await memory.delete(removedIds, { later: true });
   if (again) return { input: undefined };
   let clientDecisions: readonly Decision[] = [];
   if (isAnswer(answer)) clientDecisions = await decisionsIn(agent, answer);
@@ -122,27 +122,30 @@ function toChunks(part: UiMessage['parts'][number], id: string): readonly UiChun
       ];
     case 'dynamic-tool': {
       const { toolCallId, toolName, input } = part;
-      const about = {
+      const callFields = {
         toolCallId,
         dynamic: true,
         ...('providerExecuted' in part && { providerExecuted: true }),
       } as const;
-      const known: UiChunk = { type: 'tool-input-available', ...about, toolName, input };
+      const inputChunk: UiChunk = { type: 'tool-input-available', ...callFields, toolName, input };
       if (part.state === 'output-available')
         return [
-          known,
+          inputChunk,
           {
             type: 'tool-output-available',
-            ...about,
+            ...callFields,
             output: part.output,
             ...(part.toolMetadata && { toolMetadata: part.toolMetadata }),
           },
         ];
       if (part.state === 'output-error')
-        return [known, { type: 'tool-output-error', ...about, errorText: part.errorText }];
+        return [
+          inputChunk,
+          { type: 'tool-output-error', ...callFields, errorText: part.errorText },
+        ];
       if (part.state === 'output-denied')
-        return [known, ...deniedChunks(toolCallId, part.approval.reason)];
-      return [known];
+        return [inputChunk, ...deniedChunks(toolCallId, part.approval.reason)];
+      return [inputChunk];
     }
     default:
       return [part];

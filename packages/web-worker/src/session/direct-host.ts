@@ -89,11 +89,11 @@ export class DirectHost implements SessionHost {
     this.#share()?.sleep();
   }
 
-  async close(gone: boolean): Promise<void> {
+  async close(isGone: boolean): Promise<void> {
     const { pending } = this.#options;
     this.#isClosing = true;
-    if (!gone) pending.abortAll();
-    if (this.#runs && gone) await this.#runs.stepDown();
+    if (!isGone) pending.abortAll();
+    if (this.#runs && isGone) await this.#runs.stepDown();
     else if (this.#runs) {
       await pending.settled();
       await this.#runs.close();

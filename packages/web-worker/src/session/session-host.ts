@@ -30,10 +30,10 @@ export interface SessionHost {
   /** Called when the page is active again. */
   wake?(): void;
   /**
-   * Leaves the session. Resolves when the log is complete. `gone`: the page disappeared, so its
+   * Leaves the session. Resolves when the log is complete. `isGone`: the page disappeared, so its
    * runs stay in the log for another tab to continue.
    */
-  close(gone: boolean): Promise<void>;
+  close(isGone: boolean): Promise<void>;
 }
 
 /** Host that shares the session with other tabs. */

@@ -60,28 +60,30 @@ export class Session {
   /**
    * Shows the active run from its start, even if another tab requested it. If no run is active,
    * continues an interrupted run for the page `asker`. Resolves with `undefined` if there is none.
-   * `gone`: signal that aborts when the reader leaves.
+   * `leaveSignal`: signal that aborts when the reader leaves.
    */
   async resume(
     asker: Asker,
     controller: AbortController,
     reader: RunReader,
-    gone: AbortSignal,
+    leaveSignal: AbortSignal,
   ): Promise<AgentResult | undefined> {
-    const joined = this.#join(controller.signal, reader, gone);
+    const joined = this.#join(controller.signal, reader, leaveSignal);
     if (joined) return joined;
-    const left = new Promise<undefined>((resolve) =>
-      gone.addEventListener('abort', () => resolve(undefined)),
+    const leaving = new Promise<undefined>((resolve) =>
+      leaveSignal.addEventListener('abort', () => resolve(undefined)),
     );
     const resumed = this.#request({
       body: { type: 'task', task: { type: 'resume', asker } },
       controller,
       reader,
-      gone,
+      leaveSignal,
     });
     resumed.catch(() => {});
-    const result = await Promise.race([resumed, left]);
-    return (result as AgentResult | undefined) ?? this.#join(controller.signal, reader, gone);
+    const result = await Promise.race([resumed, leaving]);
+    return (
+      (result as AgentResult | undefined) ?? this.#join(controller.signal, reader, leaveSignal)
+    );
   }
 
   /** Sends a question to the agent's worker and returns the answer. */
@@ -113,11 +115,11 @@ export class Session {
   }
 
   /**
-   * Leaves the session. Resolves when the log is complete. `gone`: the page disappeared, so its
+   * Leaves the session. Resolves when the log is complete. `isGone`: the page disappeared, so its
    * runs stay in the log for another tab to continue.
    */
-  close({ gone = false }: { readonly gone?: boolean } = {}): Promise<void> {
-    return this.#host.close(gone);
+  close({ isGone = false }: { readonly isGone?: boolean } = {}): Promise<void> {
+    return this.#host.close(isGone);
   }
 
   #request(options: PendingRequestOptions): Promise<AgentResult | TabAnswer> {
@@ -132,14 +134,14 @@ export class Session {
   #join(
     signal: AbortSignal,
     reader: RunReader,
-    gone: AbortSignal,
+    leaveSignal: AbortSignal,
   ): Promise<AgentResult | undefined> | undefined {
     const { requestId } = this.#readers.mirror;
     if (requestId === undefined) return undefined;
     const stop = (): void => this.#host.stop(requestId);
     if (signal.aborted) stop();
     signal.addEventListener('abort', stop);
-    const joined = this.#readers.join(reader, gone);
+    const joined = this.#readers.join(reader, leaveSignal);
     this.#host.onReader?.();
     return joined.finally(() => signal.removeEventListener('abort', stop));
   }

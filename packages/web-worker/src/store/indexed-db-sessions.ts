@@ -114,27 +114,27 @@ export class IndexedDbSessions {
     checkOptions('import()', options, 'sessionId:string|? replace:boolean|?', 'INVALID_INPUT');
     const { sessionId, replace = false } = options;
     const {
-      format: given,
-      version: written,
+      format: exportFormat,
+      version: exportVersion,
       sessionId: ownId,
       records,
     } = Object(exported) as Partial<SessionExport>;
-    if (given !== format)
+    if (exportFormat !== format)
       throw new AgentError('INVALID_STATE', 'The value is not an exported session.');
-    if (written !== version)
+    if (exportVersion !== version)
       throw new AgentError(
         'INVALID_STATE',
-        `The session's format is ${String(written)}; this library reads ${version}.`,
+        `The session's format is ${String(exportVersion)}; this library reads ${version}.`,
       );
     const id = sessionId ?? ownId;
     if (typeof id !== 'string')
       throw new AgentError('INVALID_STATE', 'The exported session has no id.');
-    const taken = await this.#find(id);
-    if (taken && !replace)
+    const existing = await this.#find(id);
+    if (existing && !replace)
       throw new AgentError('INVALID_INPUT', `There is a session "${id}" already.`);
     // An invalid import must not delete anything.
     checkRecords(records);
-    if (taken) await this.#memory(id).clear();
+    if (existing) await this.#memory(id).clear();
     await adoptRecords(this.#memory(id), records);
     return id;
   }

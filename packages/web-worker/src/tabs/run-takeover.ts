@@ -179,11 +179,11 @@ export class RunTakeover {
     const { runs, readers, outputs, arrival } = this.#options;
     const { mirror } = readers;
     const { output, asker, run } = lastRun;
-    const seen = mirror.events;
+    const seenEvents = mirror.events;
     const attempts = lastRun.attempts + 1;
     const controller = new AbortController();
     const result = runs.continueRun(controller, async (agent, onStart) => {
-      const shown = seen.length ? mirror.turn : await shownSoFar(agent);
+      const shown = seenEvents.length ? mirror.turn : await shownSoFar(agent);
       const turn = { ...shown, continues: true };
       const options = callOptions({ ...(output !== undefined && { output }) }, controller, outputs);
       // The agent then knows the tools of this page, and whether the page is gone.
@@ -191,7 +191,7 @@ export class RunTakeover {
       const stream = agent.stream(undefined, options);
       const { runs: earlier } = runs.ended;
       await noteRun(memory, { requestId, run, attempts, output, asker, earlier }, true);
-      if (seen.length) runs.tell(takeoverEvents(seen, lastRun.messages), requestId);
+      if (seenEvents.length) runs.tell(takeoverEvents(seenEvents, lastRun.messages), requestId);
       return runs.forward(stream, {
         requestId,
         controller,

@@ -77,8 +77,8 @@ export class TabPages {
     const controller = new AbortController();
     this.#asked.set(key, controller);
     const { id } = question;
-    const answer = (told: PageAnswer): void =>
-      post({ type: 'answer', leaderId, part, answer: told });
+    const answer = (pageAnswer: PageAnswer): void =>
+      post({ type: 'answer', leaderId, part, answer: pageAnswer });
     const outcome = await toOutcome(
       pages.linkOf(part)?.ask(question.question, {
         signal: controller.signal,
@@ -90,10 +90,10 @@ export class TabPages {
     if (pages.linkOf(part)) answer({ id, outcome });
   }
 
-  #tell(told: readonly TabPage[] = this.#options.pages.offered): void {
+  #tell(tabPages: readonly TabPage[] = this.#options.pages.offered): void {
     const { post, pages } = this.#options;
     if (this.#leaderId !== undefined)
-      post({ type: 'pages', leaderId: this.#leaderId, lock: pages.lock, pages: told });
+      post({ type: 'pages', leaderId: this.#leaderId, lock: pages.lock, pages: tabPages });
   }
 
   #endQuestions(): void {
@@ -102,9 +102,9 @@ export class TabPages {
 
   #update({ from, leaderId, lock, pages }: Pages): void {
     const tab = this.#tabs.get(from) ?? this.#add(from, lock);
-    const told = new Set(pages.map(({ page }) => page));
+    const pageIds = new Set(pages.map(({ page }) => page));
     for (const [page, leave] of tab.pages) {
-      if (told.has(page)) continue;
+      if (pageIds.has(page)) continue;
       tab.pages.delete(page);
       leave();
     }

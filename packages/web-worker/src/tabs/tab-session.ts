@@ -145,18 +145,18 @@ export class TabSession implements SharedHost {
     this.enter();
   }
 
-  async close(gone: boolean): Promise<void> {
+  async close(isGone: boolean): Promise<void> {
     const role = this.#role;
     const { id, lock, pending } = this.#options;
     this.#isClosing = true;
-    if (!gone) pending.abortAll();
+    if (!isGone) pending.abortAll();
     if (role.type === 'leading') {
       // If other tabs wait for this leader, steps down at once, while the page's tools are still
       // connected.
       const { runs, takeover, hasForeign } = role.leader;
       const isForeign = this.#hasPeers && takeover.isBusyForOthers(id);
-      if (!gone && !isForeign) await pending.settled();
-      await (gone || isForeign || hasForeign ? runs.stepDown() : runs.close());
+      if (!isGone && !isForeign) await pending.settled();
+      await (isGone || isForeign || hasForeign ? runs.stepDown() : runs.close());
     }
     this.#role = { type: 'closed' };
     this.#pages.leave();

@@ -11,46 +11,43 @@ export const takeoverGap = 1000;
  * Returns events for the readers of an interrupted run. With them, readers have the same data as
  * the log before a new leader continues the run. The events discard an answer that is not in the
  * log. They complete an answer that readers may have only in part, and add missing tool results.
- * `seen`: the events that readers have.
+ * `seenEvents`: the events that readers have.
  */
-export function takeoverEvents(seen: EventBatch, messages: readonly Msg[]): EventBatch {
-  const last = seen.at(-1);
+export function takeoverEvents(seenEvents: EventBatch, messages: readonly Msg[]): EventBatch {
+  const last = seenEvents.at(-1);
   if (!last) return [];
   const missing: EventBody[] = [];
-  const own = seen.filter(({ agentPath }) => agentPath.length < 2);
+  const own = seenEvents.filter(({ agentPath }) => agentPath.length < 2);
   const step = own.slice(
     own.findLastIndex(({ type }) => type === 'pre-reasoning' || type === 'pre-summary') + 1,
   );
-  const told = step.findLast(
+  const replyEvent = step.findLast(
     (event) => event.type === 'post-reasoning' || event.type === 'post-summary',
   );
-  const stored = messages.findLast(({ role }) => role === 'assistant');
+  const turn = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);
+  const storedReply = turn.findLast(({ role }) => role === 'assistant');
   const isNew =
-    stored !== undefined &&
-    !own.some((event) => 'message' in event && event.message.id === stored.id);
-  const isThisRuns =
-    messages.findLastIndex(({ role }) => role === 'user') < messages.indexOf(stored!);
+    storedReply !== undefined &&
+    !own.some((event) => 'message' in event && event.message.id === storedReply.id);
   if (
-    told
-      ? !messages.some(({ id }) => id === told.message.id)
+    replyEvent
+      ? !messages.some(({ id }) => id === replyEvent.message.id)
       : step.some(({ type }) => type.endsWith('-chunk'))
   ) {
-    const replaces = !told && isNew && isThisRuns;
+    const replaces = !replyEvent && isNew;
     missing.push({
       type: 'step-reset',
       reason: 'takeover',
-      ...(replaces && { replacement: stored }),
+      ...(replaces && { replacement: storedReply }),
     });
-    if (replaces) missing.push({ type: 'post-reasoning', message: stored });
+    if (replaces) missing.push({ type: 'post-reasoning', message: storedReply });
   }
-  const answered = new Set(
+  const answeredIds = new Set(
     own.flatMap((event) => (event.type === 'post-acting' ? event.toolUse.id : [])),
   );
-  const asked = messages.findLastIndex(({ role }) => role === 'user');
-  const turn = messages.slice(asked + 1);
   for (const result of turn.flatMap(toolResultsOf)) {
     const toolUse = turn.flatMap(toolUsesOf).find(({ id }) => id === result.toolUseId);
-    if (toolUse && !answered.has(toolUse.id))
+    if (toolUse && !answeredIds.has(toolUse.id))
       missing.push({ type: 'post-acting', toolUse, result });
   }
   return numbered(last, missing);
@@ -60,8 +57,8 @@ export function takeoverEvents(seen: EventBatch, messages: readonly Msg[]): Even
  * Returns the last events of a run that no tab continues, or whose end the readers have not
  * received.
  */
-export function ending(seen: EventBatch, result: AgentResult): EventBatch {
-  const last = seen.at(-1);
+export function ending(seenEvents: EventBatch, result: AgentResult): EventBatch {
+  const last = seenEvents.at(-1);
   if (!last) return [];
   const suspended: readonly EventBody[] =
     result.reason === 'suspended' ? [{ type: 'suspended', pending: result.pending }] : [];

@@ -55,12 +55,12 @@ export type OptionsOf<E extends ExposedAgent> = NamedAgent<TypesOf<E>['name']> &
  * output with the given name.
  */
 export function callOptions(
-  { output, ...given }: SentOptions,
+  { output, ...options }: SentOptions,
   { signal }: AbortController,
   outputs: Outputs,
 ): CallOptions {
-  if (output === undefined) return { ...given, signal };
-  if (Object.hasOwn(outputs, output)) return { ...given, signal, output: outputs[output]! };
+  if (output === undefined) return { ...options, signal };
+  if (Object.hasOwn(outputs, output)) return { ...options, signal, output: outputs[output]! };
   const names = Object.keys(outputs).join(', ') || 'none';
   throw new AgentError(
     'INVALID_INPUT',

@@ -50,7 +50,7 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
   const runs = new PageRuns(later);
 
   const leave = (isGone: boolean): void => {
-    if (runs.gone.aborted) return;
+    if (runs.connectionSignal.aborted) return;
     runs.leave();
     if (!isGone) runs.abort();
     sessions.leave(connect, isGone);
@@ -81,8 +81,8 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
             controller,
             reader,
           );
-        return runs.read(controller.signal, request.aborted, (own, left) =>
-          session.resume(asker, own, reader, left),
+        return runs.read(controller.signal, request.aborted, (runController, leaveSignal) =>
+          session.resume(asker, runController, reader, leaveSignal),
         );
       });
     },
@@ -109,7 +109,7 @@ class PageRuns {
   readonly #later: Later;
   readonly #controllers: Map<number, AbortController> = new Map();
   readonly #outboxes: Set<{ close(): void }> = new Set();
-  readonly #gone = new AbortController();
+  readonly #connection = new AbortController();
   /** Signals of the runs that the page aborted before it received an event of the run. */
   readonly #unread: WeakSet<AbortSignal> = new WeakSet();
 
@@ -118,8 +118,8 @@ class PageRuns {
   }
 
   /** Aborts when the connection ends. */
-  get gone(): AbortSignal {
-    return this.#gone.signal;
+  get connectionSignal(): AbortSignal {
+    return this.#connection.signal;
   }
 
   /**
@@ -152,19 +152,21 @@ class PageRuns {
   async read<T>(
     signal: AbortSignal,
     isLeft: boolean,
-    job: (own: AbortController, left: AbortSignal) => Promise<T>,
+    job: (controller: AbortController, leaveSignal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const [own, left] = [new AbortController(), new AbortController()];
-    const leave = (): void => left.abort();
+    const [runController, readController] = [new AbortController(), new AbortController()];
+    const leave = (): void => readController.abort();
     const stop = (): void =>
-      this.gone.aborted || isLeft || this.#unread.has(signal) ? leave() : own.abort();
-    this.gone.addEventListener('abort', leave);
+      this.connectionSignal.aborted || isLeft || this.#unread.has(signal)
+        ? leave()
+        : runController.abort();
+    this.connectionSignal.addEventListener('abort', leave);
     signal.addEventListener('abort', stop);
     if (signal.aborted) stop();
     try {
-      return await job(own, left.signal);
+      return await job(runController, readController.signal);
     } finally {
-      this.gone.removeEventListener('abort', leave);
+      this.connectionSignal.removeEventListener('abort', leave);
     }
   }
 
@@ -179,7 +181,7 @@ class PageRuns {
 
   /** Sends nothing any more. The runs continue. */
   leave(): void {
-    this.#gone.abort();
+    this.#connection.abort();
     for (const outbox of this.#outboxes) outbox.close();
   }
 }

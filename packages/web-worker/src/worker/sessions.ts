@@ -69,15 +69,15 @@ export class Sessions {
   }
 
   /**
-   * Removes a connection. If it was the last one, closes the session. `gone`: the page disappeared
+   * Removes a connection. If it was the last one, closes the session. `isGone`: the page disappeared
    * without a message.
    */
-  leave({ agent, sessionId }: ConnectMessage, gone: boolean): void {
+  leave({ agent, sessionId }: ConnectMessage, isGone: boolean): void {
     const key = keyOf(agent, sessionId);
     const entry = this.#open.get(key);
     if (!entry || --entry.connections > 0) return;
     this.#open.delete(key);
-    const ending = entry.session.close({ gone }).then(() => {
+    const ending = entry.session.close({ isGone }).then(() => {
       if (this.#ending.get(key) === ending) this.#ending.delete(key);
     });
     this.#ending.set(key, ending);
@@ -93,14 +93,14 @@ export class Sessions {
     const factory =
       agent !== undefined && Object.hasOwn(factories, agent) ? factories[agent] : undefined;
     const names = Object.keys(factories).join(', ');
-    const said =
+    const problem =
       agent === undefined
         ? 'The worker has several agents; name one'
         : `The worker has no agent "${agent}"`;
     return (
       factory ??
       (() => {
-        throw new AgentError('CONFIGURATION', `${said}: ${names}.`);
+        throw new AgentError('CONFIGURATION', `${problem}: ${names}.`);
       })
     );
   }

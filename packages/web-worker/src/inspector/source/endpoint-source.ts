@@ -87,10 +87,10 @@ async function request(
   init: RequestInit,
   { headers, credentials, fetch: send = fetch }: EndpointPlaceOptions,
 ): Promise<Response> {
-  const given = typeof headers === 'function' ? headers() : headers;
+  const baseHeaders = typeof headers === 'function' ? headers() : headers;
   const response = await send(url, {
     ...init,
-    headers: { ...given, ...init.headers },
+    headers: { ...baseHeaders, ...init.headers },
     ...(credentials && { credentials }),
   });
   if (response.ok) return response;

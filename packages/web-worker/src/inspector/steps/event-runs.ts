@@ -208,19 +208,19 @@ function acted(
   fields?: Partial<StepOf<'act'>>,
   progress?: JsonValue,
 ): InspectedRun {
-  const given = callOf(event);
-  const index = run.steps.findIndex((step) => step.kind === 'act' && step.call.id === given.id);
-  const known = run.steps[index];
-  if (known?.kind !== 'act') {
-    const call = { kind: 'act', call: given, progress: [], ...fields } as const;
-    return added(run, event, { ...call, key: `act:${given.id}` });
+  const call = callOf(event);
+  const index = run.steps.findIndex((step) => step.kind === 'act' && step.call.id === call.id);
+  const earlierStep = run.steps[index];
+  if (earlierStep?.kind !== 'act') {
+    const key = `act:${call.id}`;
+    return added(run, event, { kind: 'act', call, progress: [], ...fields, key });
   }
   const step = {
-    ...known,
+    ...earlierStep,
     ...fields,
-    changes: [...known.changes, ...changesOf(event)],
-    call: { ...known.call, ...(given.input !== undefined && { input: given.input }) },
-    ...(progress !== undefined && { progress: [...known.progress, progress] }),
+    changes: [...earlierStep.changes, ...changesOf(event)],
+    call: { ...earlierStep.call, ...(call.input !== undefined && { input: call.input }) },
+    ...(progress !== undefined && { progress: [...earlierStep.progress, progress] }),
   };
   return { ...run, steps: run.steps.with(index, step) };
 }

@@ -40,7 +40,7 @@ export function replayScript({ before, messages }: LogTurn): ReplayScript {
 export function deltasOf(reply: Msg): readonly (readonly ModelDelta[])[] {
   const { usage, finishReason } = metadataOf(reply);
   let index = 0;
-  const said = reply.content.map((block, at): readonly ModelDelta[] => {
+  const contentDeltas = reply.content.map((block, at): readonly ModelDelta[] => {
     const id = String(at);
     switch (block.type) {
       case 'text':
@@ -57,7 +57,7 @@ export function deltasOf(reply: Msg): readonly (readonly ModelDelta[])[] {
   });
   const reason = finishReason ?? (toolUsesOf(reply).length ? 'tool_calls' : 'stop');
   const finish = { type: 'finish', reason, ...(usage && { usage: usage as unknown as Usage }) };
-  return [...said.filter(({ length }) => length), [finish as ModelDelta]];
+  return [...contentDeltas.filter(({ length }) => length), [finish as ModelDelta]];
 }
 
 /** Returns the decisions with which the log's turn went on, for the calls that wait. */

@@ -87,24 +87,24 @@ function inputWords(messages: Extract<InspectedStep, { kind: 'input' }>['message
 }
 
 function callWords({ call, result, progress }: StepOf<'act'>): string {
-  const given = call.input === undefined ? '' : inOneLine(call.input);
-  const said = result ? resultWords(result) : progress.length > 0 && inOneLine(progress.at(-1));
-  return [given, said].filter(Boolean).join(' → ');
+  const input = call.input === undefined ? '' : inOneLine(call.input);
+  const output = result ? resultWords(result) : progress.length > 0 && inOneLine(progress.at(-1));
+  return [input, output].filter(Boolean).join(' → ');
 }
 
 function resultWords({ state, output }: NonNullable<StepOf<'act'>['result']>): string {
-  const said = output === undefined ? '' : inOneLine(output);
-  if (state === 'success') return said || state;
+  const text = output === undefined ? '' : inOneLine(output);
+  if (state === 'success') return text || state;
   // The text of an error often begins with this word.
-  return said.toLowerCase().startsWith(state) || !said ? said || state : `${state}: ${said}`;
+  return text.toLowerCase().startsWith(state) || !text ? text || state : `${state}: ${text}`;
 }
 
 /** Returns a text, or JSON without the outer signs that only programs need. */
 function inOneLine(value: unknown): string {
-  const given = typeof value === 'string' ? parsed(value) : value;
-  if (Object(given) !== given) return briefly(String(given));
-  if (Array.isArray(given)) return briefly(JSON.stringify(given));
-  const fields = Object.entries(given as object).map(([key, field]) => {
+  const content = typeof value === 'string' ? parsed(value) : value;
+  if (Object(content) !== content) return briefly(String(content));
+  if (Array.isArray(content)) return briefly(JSON.stringify(content));
+  const fields = Object.entries(content as object).map(([key, field]) => {
     return `${key}: ${typeof field === 'string' ? field : JSON.stringify(field)}`;
   });
   return briefly(fields.join(', '));

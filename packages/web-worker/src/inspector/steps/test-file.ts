@@ -117,11 +117,11 @@ function replyLines(script: ReplayScript, isOpen: boolean): readonly string[] {
 }
 
 function historyLines(before: readonly Msg[]): readonly string[] {
-  const said = before.filter(
+  const messages = before.filter(
     (message) => /^(user|assistant)$/.test(message.role) && textOf(message).trim(),
   );
-  if (!said.length) return [];
-  const lines = said.map(
+  if (!messages.length) return [];
+  const lines = messages.map(
     (message) => `    createMessage(${quoted(message.role)}, ${quoted(textOf(message))}),`,
   );
   return [`  await agent.observe([`, ...lines, `  ]);`];

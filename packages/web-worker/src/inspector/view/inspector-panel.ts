@@ -172,21 +172,21 @@ export class InspectorPanel {
     this.#frame = 0;
     const isTimeline = this.#view === 'timeline';
     const isAtEnd = atEnd(this.#scroll);
-    const shown = shownRuns(this.#live.runs, this.#turns, this.#most);
+    const runs = shownRuns(this.#live.runs, this.#turns, this.#most);
     const { sessionId, contextWindow } = this.#inspected;
     this.#head.update({
       sessions: this.#sessions,
       sessionId,
       view: this.#view,
-      use: contextUse(shown.map(({ run }) => run)),
+      use: contextUse(runs.map(({ run }) => run)),
       contextWindow,
     });
     this.#scroll.setAttribute('aria-label', isTimeline ? 'Timeline' : 'Records of the log');
     this.#runs.hidden = !isTimeline;
     this.#records.node.hidden = isTimeline;
-    this.#empty.hidden = shown.length > 0;
+    this.#empty.hidden = runs.length > 0;
     this.#earlier.hidden = !isTimeline || this.#turns.length <= this.#most;
-    if (isTimeline) this.#showRuns(shown);
+    if (isTimeline) this.#showRuns(runs);
     else this.#records.update(this.#log);
     if (isAtEnd) this.#scroll.scrollTop = this.#scroll.scrollHeight;
   }
@@ -202,7 +202,7 @@ export class InspectorPanel {
   #runView(): ReturnType<typeof runView> {
     const { source } = this.#inspected;
     return runView({
-      ofRun: (shown) => this.#runButtons(shown),
+      ofRun: (shownRun) => this.#runButtons(shownRun),
       ofStep: (step, { turn }) =>
         turn && source?.fork ? forkForm(step, turn, (draft) => this.#fork(draft)) : [],
     });
@@ -213,10 +213,10 @@ export class InspectorPanel {
     this.#options.onSession(sessionId, true);
   };
 
-  #runButtons(shown: () => ShownRun): readonly HTMLElement[] {
+  #runButtons(shownRun: () => ShownRun): readonly HTMLElement[] {
     const button = (text: string, make: (turn: LogTurn, close: () => void) => HTMLElement) => {
       const onclick = ({ currentTarget }: Event): void => {
-        const { turn } = shown();
+        const { turn } = shownRun();
         if (turn) openBelow(currentTarget as HTMLElement, (close) => make(turn, close));
       };
       return el('button', { type: 'button', onclick }, text);

@@ -9,8 +9,8 @@ export function messageList(messages: readonly Msg[]): HTMLElement {
 }
 
 /** Shows the latest messages, and the earlier ones when the reader opens them. */
-export function foldedMessages(messages: readonly Msg[], shown: number): HTMLElement {
-  const earlier = messages.slice(0, -shown);
+export function foldedMessages(messages: readonly Msg[], shownCount: number): HTMLElement {
+  const earlier = messages.slice(0, -shownCount);
   if (earlier.length < 2) return messageList(messages);
   const fold = el(
     'details',
@@ -18,7 +18,7 @@ export function foldedMessages(messages: readonly Msg[], shown: number): HTMLEle
     el('summary', {}, `${plural(earlier.length, 'earlier message')}`),
   );
   fold.addEventListener('toggle', () => fold.append(messageList(earlier)), { once: true });
-  return el('div', {}, fold, messageList(messages.slice(-shown)));
+  return el('div', {}, fold, messageList(messages.slice(-shownCount)));
 }
 
 function messageItem(message: Msg): HTMLElement {

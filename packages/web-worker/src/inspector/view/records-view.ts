@@ -14,12 +14,12 @@ interface NumberedRecord {
 export function recordsView(): Part<readonly LogRecord[]> {
   const list = el('ol', { class: 'steps records' });
   const show = keyedList<NumberedRecord>(list, ({ index }) => String(index), recordRow);
-  let shown: readonly LogRecord[] | undefined;
+  let shownRecords: readonly LogRecord[] | undefined;
   return {
     node: list,
     update(records) {
-      if (records === shown) return;
-      shown = records;
+      if (records === shownRecords) return;
+      shownRecords = records;
       show(records.map((record, index) => ({ index, record })));
     },
   };
@@ -27,14 +27,14 @@ export function recordsView(): Part<readonly LogRecord[]> {
 
 function recordRow(): Part<NumberedRecord> {
   const node = el('li', {});
-  let shown = '';
+  let shownText = '';
   return {
     node,
     update({ index, record }) {
       // Another conversation, or a log that was compacted, has other records at the same places.
       const text = JSON.stringify(record);
-      if (text === shown) return;
-      shown = text;
+      if (text === shownText) return;
+      shownText = text;
       node.replaceChildren(detailsOf(index, record));
     },
   };
@@ -42,7 +42,7 @@ function recordRow(): Part<NumberedRecord> {
 
 function detailsOf(index: number, record: LogRecord): HTMLElement {
   const body = el('div', { class: 'body' });
-  const { kind, about } = wordsOf(record);
+  const { kind, text } = wordsOf(record);
   const details = el(
     'details',
     { class: `step ${record.kind}` },
@@ -54,7 +54,7 @@ function detailsOf(index: number, record: LogRecord): HTMLElement {
         'span',
         { class: 'what' },
         el('span', { class: 'name' }, kind),
-        el('span', { class: 'about' }, about),
+        el('span', { class: 'about' }, text),
       ),
       el('span', { class: 'figure' }, size(bytesOf(record))),
     ),
@@ -64,35 +64,35 @@ function detailsOf(index: number, record: LogRecord): HTMLElement {
   return details;
 }
 
-function wordsOf(record: LogRecord): { readonly kind: string; readonly about: string } {
+function wordsOf(record: LogRecord): { readonly kind: string; readonly text: string } {
   switch (record.kind) {
     case 'message':
     case 'replace': {
       const { role } = record.message;
       const kind = record.kind === 'message' ? role : `replace ${role}`;
-      return { kind, about: briefly(messageWords(record.message)) };
+      return { kind, text: briefly(messageWords(record.message)) };
     }
     case 'call-started':
-      return { kind: 'tool started', about: record.toolUse?.name ?? record.toolUseId };
+      return { kind: 'tool started', text: record.toolUse?.name ?? record.toolUseId };
     case 'decision':
-      return { kind: 'decision', about: record.decision.type };
+      return { kind: 'decision', text: record.decision.type };
     case 'suspended':
       return {
         kind: 'suspended',
-        about: record.calls.map(({ pending }) => `${pending.name}: ${pending.kind}`).join(', '),
+        text: record.calls.map(({ pending }) => `${pending.name}: ${pending.kind}`).join(', '),
       };
     case 'run-begin':
-      return { kind: 'run began', about: record.runId };
+      return { kind: 'run began', text: record.runId };
     case 'run-end':
-      return { kind: 'run ended', about: record.reason };
+      return { kind: 'run ended', text: record.reason };
     case 'summary':
-      return { kind: 'summary', about: `of ${record.count} messages: ${briefly(record.text)}` };
+      return { kind: 'summary', text: `of ${record.count} messages: ${briefly(record.text)}` };
     case 'truncate':
-      return { kind: 'truncate', about: `${record.ids.length} messages` };
+      return { kind: 'truncate', text: `${record.ids.length} messages` };
     case 'reply':
-      return { kind: 'open reply', about: record.state ? 'the provider still writes' : '' };
+      return { kind: 'open reply', text: record.state ? 'the provider still writes' : '' };
     case 'state':
-      return { kind: 'state', about: Object.keys(record.state).join(', ') };
+      return { kind: 'state', text: Object.keys(record.state).join(', ') };
   }
 }
 

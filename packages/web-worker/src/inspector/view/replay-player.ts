@@ -51,15 +51,15 @@ export function replayPlayer(options: ReplayPlayerOptions): HTMLElement {
       pause: () => gate.pause(),
       signal: stop.signal,
     });
-    let said = '';
+    let replayedText = '';
     for await (const batch of run) {
       const end = batch.findLast(({ type }) => type === 'run-end');
-      if (end?.type === 'run-end') said = end.result.text;
+      if (end?.type === 'run-end') replayedText = end.result.text;
       events.add(batch as readonly object[] as readonly InspectedEvent[]);
       show(events.runs.map((each) => ({ key: each.runId, run: each, turn: undefined })));
     }
     const last = turn.messages.findLast(({ role }) => role === 'assistant');
-    const isSame = said === (last ? textOf(last) : '');
+    const isSame = replayedText === (last ? textOf(last) : '');
     status.textContent = `The replay has ended ${isSame ? 'as' : 'differently than'} the log.`;
   };
   const fail = (error: unknown): void => {

@@ -37,11 +37,11 @@ export function runView(actions: RunActions): Part<ShownRun> {
   );
   return {
     node,
-    update(shown) {
-      current = shown;
-      const { run } = shown;
+    update(shownRun) {
+      current = shownRun;
+      const { run } = shownRun;
       title.textContent = runTitle(run);
-      facts.replaceChildren(...factsOf(shown));
+      facts.replaceChildren(...factsOf(shownRun));
       node.className = `run ${run.origin}`;
       node.setAttribute('aria-label', `Run: ${runTitle(run)}`);
       if (!buttons.childElementCount)
@@ -50,8 +50,8 @@ export function runView(actions: RunActions): Part<ShownRun> {
           actions.ofRun(() => current),
         );
       // Replays and tests come from the log, which has the run a moment later.
-      for (const button of buttons.querySelectorAll('button')) button.disabled = !shown.turn;
-      const logged = shown.turn?.messages.length ?? 0;
+      for (const button of buttons.querySelectorAll('button')) button.disabled = !shownRun.turn;
+      const logged = shownRun.turn?.messages.length ?? 0;
       showSteps(run.steps.map((step) => ({ step, run, logged })));
     },
   };

@@ -21,19 +21,20 @@ export function stepView(actions: StepActions): Part<StepInRun> {
   const summary = el('summary', {});
   const body = el('div', { class: 'body' });
   const details = el('details', { class: 'step' }, summary, body);
-  let shown: StepInRun | undefined;
+  let shownStep: StepInRun | undefined;
   let isFresh = false;
   const showBody = (): void => {
-    if (!details.open || isFresh || !shown) return;
+    if (!details.open || isFresh || !shownStep) return;
     isFresh = true;
-    fill(body, [...bodyOf(shown), ...actions(shown.step)]);
+    fill(body, [...bodyOf(shownStep), ...actions(shownStep.step)]);
   };
   details.addEventListener('toggle', showBody);
   return {
     node: el('li', {}, details),
     update(next) {
-      const isSame = shown && shown.logged === next.logged && isSameStep(shown.step, next.step);
-      shown = next;
+      const isSame =
+        shownStep && shownStep.logged === next.logged && isSameStep(shownStep.step, next.step);
+      shownStep = next;
       summary.replaceChildren(...summaryOf(next));
       details.className = `step ${next.step.kind}`;
       if (isSame) return;
@@ -179,13 +180,13 @@ function usageView(usage: NonNullable<StepOf<'reason'>['usage']>): HTMLElement {
     ['output', usage.outputTokens],
     ['reasoning', usage.reasoningTokens],
   ];
-  const shown = rows.filter(([, value]) => value);
+  const usedRows = rows.filter(([, value]) => value);
   return section(
     'Tokens',
     el(
       'dl',
       { class: 'figures' },
-      ...shown.map(([name, value]) =>
+      ...usedRows.map(([name, value]) =>
         el('div', {}, el('dt', {}, name), el('dd', {}, count(value))),
       ),
     ),

@@ -183,13 +183,13 @@ export class AnswerReader {
   }
 
   /** Sets the state of a call in the current step. An unknown call is added. */
-  #begin(state: string, about: CallFields): void {
-    const { toolCallId, dynamic = false } = about;
+  #begin(state: string, call: CallFields): void {
+    const { toolCallId, dynamic = false } = call;
     const index = this.#inStep(
       (part) => part.toolCallId === toolCallId && (part.type === 'dynamic-tool') === dynamic,
     );
-    if (index < 0) this.#add(callOf(state, about, {}));
-    else this.#change(index, callOf(state, about, { ...this.#parts[index] }));
+    if (index < 0) this.#add(callOf(state, call, {}));
+    else this.#change(index, callOf(state, call, { ...this.#parts[index] }));
   }
 
   #end(state: string, chunk: ChunkOf<'tool-output-available' | 'tool-output-error'>): void {
@@ -258,19 +258,19 @@ interface CallFields {
 }
 
 /** Returns the fields of a call in a new state. What `part` had for its earlier state goes. */
-function callOf(state: string, about: CallFields, part: Fields): Fields {
-  const { toolCallId, toolName, dynamic } = about;
-  const { input, inputEncoding, rawInput, output, preliminary, errorText } = about;
+function callOf(state: string, call: CallFields, part: Fields): Fields {
+  const { toolCallId, toolName, dynamic } = call;
+  const { input, inputEncoding, rawInput, output, preliminary, errorText } = call;
   const metadata = state.startsWith('output') ? 'resultProviderMetadata' : 'callProviderMetadata';
   return {
     type: dynamic ? 'dynamic-tool' : `tool-${toolName}`,
     toolName: dynamic ? toolName : undefined,
     toolCallId,
     state,
-    title: about.title ?? part['title'],
-    toolMetadata: about.toolMetadata ?? part['toolMetadata'],
-    providerExecuted: about.providerExecuted ?? part['providerExecuted'],
-    [metadata]: about.providerMetadata ?? part[metadata],
+    title: call.title ?? part['title'],
+    toolMetadata: call.toolMetadata ?? part['toolMetadata'],
+    providerExecuted: call.providerExecuted ?? part['providerExecuted'],
+    [metadata]: call.providerMetadata ?? part[metadata],
     input,
     inputEncoding,
     rawInput,

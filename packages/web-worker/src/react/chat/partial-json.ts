@@ -18,7 +18,7 @@ export function partialJson(text: string): JsonValue | undefined {
 
 /** Returns the text up to the last value that can be shown, with its open brackets closed. */
 function closed(text: string): string {
-  let shown = '';
+  let closedText = '';
   /** Closing brackets of the open values, the innermost first. */
   let open = '';
   let isKey = false;
@@ -29,11 +29,11 @@ function closed(text: string): string {
     if (token === ',' || token === ':') continue;
     open = openAfter(open, token);
     const end = isString && !quote ? `${token}"` : finished(token);
-    if (end) shown = text.slice(0, index) + end + open;
+    if (end) closedText = text.slice(0, index) + end + open;
     // What comes after an incomplete string is the beginning of an escape.
     if (!open || quote === '') break;
   }
-  return shown;
+  return closedText;
 }
 
 /** Returns the closing brackets that are needed after a token. */

@@ -23,10 +23,10 @@ export async function* endpointObjects(
   const headers = { accept: objectMediaType };
   let isRunning = text !== undefined;
   try {
-    const asked = isRunning
+    const request = isRunning
       ? ask(api, { method: 'POST', headers, signal, body: bodyOf(sessionId, text, options) })
       : ask(`${path}/stream`, { headers, signal });
-    const answer = await asked;
+    const answer = await request;
     if (answer.status === 204) return undefined;
     isRunning = true;
     if (!answer.headers.get('content-type')?.includes(objectMediaType))

@@ -57,29 +57,30 @@ export function useAgentObject<T = unknown>(
   source: AgentSource | undefined,
   options: UseAgentObjectOptions = {},
 ): AgentObjectHelpers<T> {
-  const [shown] = useState(() => new AgentObject<T>());
+  const [agentObject] = useState(() => new AgentObject<T>());
   const latest = useRef({ source, options });
   useEffect(() => {
     latest.current = { source, options };
   });
   const isResumed = isEndpoint(source) && options.sessionId !== undefined;
   useEffect(
-    () => shown.enter(isResumed ? (signal) => objectsOf<T>(latest.current, signal) : undefined),
-    [shown, isResumed],
+    () =>
+      agentObject.enter(isResumed ? (signal) => objectsOf<T>(latest.current, signal) : undefined),
+    [agentObject, isResumed],
   );
-  const read = (): AgentObjectState<T> => shown.state;
-  const state = useSyncExternalStore(shown.subscribe, read, read);
+  const read = (): AgentObjectState<T> => agentObject.state;
+  const state = useSyncExternalStore(agentObject.subscribe, read, read);
   const actions = useMemo(
     () => ({
       submit: (input: unknown) =>
-        shown.request((signal) => {
+        agentObject.request((signal) => {
           const text = typeof input === 'string' ? input : JSON.stringify(input);
           return objectsOf<T>(latest.current, signal, text);
         }),
-      stop: () => shown.stop(),
-      clear: () => shown.clear(),
+      stop: () => agentObject.stop(),
+      clear: () => agentObject.clear(),
     }),
-    [shown],
+    [agentObject],
   );
   const { object, status } = state;
   const isBusy = status === 'submitted' || status === 'streaming';

@@ -55,13 +55,13 @@ async function* typed(
  * connection.
  */
 async function watchRuns(client: SessionClient, listener: (runId: string) => void): Promise<void> {
-  let seen = '';
+  let lastRunId = '';
   try {
     for await (const batch of client.begin('watch', {}).batches) {
       for (const { type, runId, agentPath } of batch) {
         const isAtWork = type === 'pre-reasoning' || type === 'pre-acting';
-        if (!isAtWork || agentPath.length > 1 || runId === seen) continue;
-        seen = runId;
+        if (!isAtWork || agentPath.length > 1 || runId === lastRunId) continue;
+        lastRunId = runId;
         listener(runId);
       }
     }

@@ -8,19 +8,11 @@ export function resultOf(
   { messages, calls, ended = 'stop' }: Pick<SessionView, 'messages' | 'calls' | 'ended'>,
   sessionVersion = 0,
 ): AgentResult {
-  const asked = messages.findLastIndex(({ role }) => role === 'user');
-  const message =
-    messages.slice(asked + 1).findLast(({ role }) => role === 'assistant') ?? assistantMessage([]);
+  const turn = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);
+  const message = turn.findLast(({ role }) => role === 'assistant') ?? assistantMessage([]);
   return {
     ...bare(message, ended as StopReason),
-    toolsUsed: [
-      ...new Set(
-        messages
-          .slice(asked + 1)
-          .flatMap(toolUsesOf)
-          .map(({ name }) => name),
-      ),
-    ],
+    toolsUsed: [...new Set(turn.flatMap(toolUsesOf).map(({ name }) => name))],
     pending: [...calls.values()].flatMap(({ pending }) => pending ?? []),
     sessionVersion,
   };

@@ -124,11 +124,11 @@ export class RemoteTools implements ToolSet {
       }),
       execute: async (input, context) => {
         const { signal, runId } = context;
-        const onProgress = (progress: unknown): void => {
-          const told = progress as ToolProgress;
-          if ('emitted' in told) context.emit(told.emitted);
-          else if ('interrupt' in told) context.interrupt(told.interrupt);
-          else context.forward(told.forwarded as readonly AgentEvent[]);
+        const onProgress = (value: unknown): void => {
+          const progress = value as ToolProgress;
+          if ('emitted' in progress) context.emit(progress.emitted);
+          else if ('interrupt' in progress) context.interrupt(progress.interrupt);
+          else context.forward(progress.forwarded as readonly AgentEvent[]);
         };
         const answer = await ask<ToolAnswer | undefined>(
           { type: 'run', name, input, context: sent(context) },

@@ -24,7 +24,7 @@ export interface PendingRequestOptions {
   /** Reader for the events of the requested run. */
   readonly reader?: RunReader;
   /** Signal that aborts when the reader leaves. */
-  readonly gone?: AbortSignal;
+  readonly leaveSignal?: AbortSignal;
 }
 
 /** Pending requests of a worker's pages in one session. */
@@ -49,7 +49,7 @@ export class PendingRequests {
    * outcome of the request.
    */
   async add(
-    { body, controller, reader, gone }: PendingRequestOptions,
+    { body, controller, reader, leaveSignal }: PendingRequestOptions,
     give: (wait: PendingRequest) => void,
   ): Promise<AgentResult | TabAnswer> {
     const id = crypto.randomUUID();
@@ -58,9 +58,9 @@ export class PendingRequests {
     const wait: PendingRequest = { id, body, controller, settle, settled, lastLeaderId: undefined };
     this.#requests.set(id, wait);
     const leave = reader && this.#readers.addRequester(id, reader);
-    const onGone = (): void => this.#readers.leave(id);
-    if (gone?.aborted) onGone();
-    gone?.addEventListener('abort', onGone);
+    const onLeave = (): void => this.#readers.leave(id);
+    if (leaveSignal?.aborted) onLeave();
+    leaveSignal?.addEventListener('abort', onLeave);
     give(wait);
     try {
       return fromOutcome(await settled);

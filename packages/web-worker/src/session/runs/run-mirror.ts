@@ -47,14 +47,14 @@ export class RunMirror {
   /** Replaces the events by those of another tab. Returns the events that were not known before. */
   catchUp({ requestId, turn, items }: RunSoFar): EventBatch {
     const events = unpackEvents<AgentEvent>(items);
-    const known = this.requestId === requestId ? this.events : [];
+    const knownEvents = this.requestId === requestId ? this.events : [];
     const bySeq = new Map(events.map((event, index) => [event.seq, index]));
     const isShared = (event: AgentEvent): boolean => {
       const same = events[bySeq.get(event.seq) ?? -1];
       return same !== undefined && isSameEvent(event, same);
     };
     // Compares from the end, because each tab may have shortened the older events.
-    const last = known.findLast(isShared);
+    const last = knownEvents.findLast(isShared);
     this.#run = { requestId, turn };
     this.#keep(events.map(toEntry));
     return last ? events.slice(bySeq.get(last.seq)! + 1) : events;

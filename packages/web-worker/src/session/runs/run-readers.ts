@@ -97,15 +97,15 @@ export class RunReaders {
    * Adds a reader that gets the active run from its start. Resolves with the run's result, or with
    * `undefined` if the reader leaves.
    */
-  async join(reader: RunReader, gone: AbortSignal): Promise<AgentResult | undefined> {
+  async join(reader: RunReader, leaveSignal: AbortSignal): Promise<AgentResult | undefined> {
     let joined: Joined | undefined;
-    if (gone.aborted) return undefined;
+    if (leaveSignal.aborted) return undefined;
     try {
       return await new Promise((resolve, reject) => {
         joined = { reader, resolve, reject, failure: undefined };
         this.#joined.add(joined);
         const leave = (): void => resolve(undefined);
-        gone.addEventListener('abort', leave);
+        leaveSignal.addEventListener('abort', leave);
         reader.onFailure = leave;
         reader.begin(this.mirror.turn);
         if (this.mirror.last) reader.add(this.mirror.events);
@@ -120,11 +120,11 @@ export class RunReaders {
   /** Passes events of a request to the readers. */
   show(batch: EventBatch, requestId: string, turn?: ShownTurn): void {
     const isMirrored = this.mirror.requestId === undefined || this.mirror.requestId === requestId;
-    const shown = this.mirror.add(batch, requestId, turn);
-    this.#show(shown, requestId, turn ?? this.mirror.turn);
+    const newEvents = this.mirror.add(batch, requestId, turn);
+    this.#show(newEvents, requestId, turn ?? this.mirror.turn);
     // If the agent refuses a request during another run, only the reader of that request gets the
     // events.
-    if (!isMirrored || !shown.length) this.#give(batch, requestId, {});
+    if (!isMirrored || !newEvents.length) this.#give(batch, requestId, {});
   }
 
   /** Adds the events of the active run that another tab sent. `undefined`: no run is active. */

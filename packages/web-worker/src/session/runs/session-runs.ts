@@ -273,14 +273,14 @@ export class SessionRuns {
       forwarding;
     const { readers, shared, pages } = this.#options;
     const earlier = this.ended.runs;
-    const noted: NotedRun = { requestId, run: stream.runId, attempts, output, asker, earlier };
+    const note: NotedRun = { requestId, run: stream.runId, attempts, output, asker, earlier };
     const end = pages.begin(stream.runId, asker);
     const batches = stream.batches()[Symbol.asyncIterator]();
     const offset = offsetOf(readers.mirror, requestId, gap);
     readers.onFailure(requestId, () => void stream.cancel());
-    let counts = false;
+    let isCounted = false;
     try {
-      for (let begun = false; ; begun = true) {
+      for (let isFirst = true; ; isFirst = false) {
         const reading = batches.next();
         onStart?.();
         const { done, value } = await reading;
@@ -289,12 +289,12 @@ export class SessionRuns {
         // worker.
         if (shared && value.some(isConflict)) this.#over = true;
         if (this.#over) continue;
-        if (!begun && this.#isFirst(value)) {
-          counts = true;
+        if (isFirst && this.#beginsAlone(value)) {
+          isCounted = true;
           this.#running += 1;
-          await this.#note(noted);
+          await this.#note(note);
         }
-        this.tell(later(value, offset), requestId, begun ? undefined : turn);
+        this.tell(later(value, offset), requestId, isFirst ? turn : undefined);
         onShown?.();
         const pause = readers.paced(requestId, controller.signal);
         if (pause) await pause;
@@ -308,12 +308,12 @@ export class SessionRuns {
       throw error;
     } finally {
       end();
-      if (counts) this.#running -= 1;
+      if (isCounted) this.#running -= 1;
     }
   }
 
   /** Returns whether these events begin a run while no other one is active. */
-  #isFirst([event]: EventBatch): boolean {
+  #beginsAlone([event]: EventBatch): boolean {
     return event?.type === 'run-start' && this.#running === 0;
   }
 
@@ -346,11 +346,11 @@ export class SessionRuns {
   async #lookBack(): Promise<void> {
     if (this.#options.takesOver || !this.memory) return;
     const view = await this.memory.view();
-    const noted = notedRun(view);
-    if (!noted) return;
-    this.ended.runs = noted.earlier ?? [];
-    if (view.openRun === noted.run && isCutOff(view)) this.cutOffRequestId = noted.requestId;
-    else this.ended.add(noted.requestId, resultOf(view).message.id);
+    const lastRun = notedRun(view);
+    if (!lastRun) return;
+    this.ended.runs = lastRun.earlier ?? [];
+    if (view.openRun === lastRun.run && isCutOff(view)) this.cutOffRequestId = lastRun.requestId;
+    else this.ended.add(lastRun.requestId, resultOf(view).message.id);
   }
 
   async #inTurn<T>(
