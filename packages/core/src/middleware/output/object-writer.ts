@@ -4,7 +4,7 @@ import { misconfigured } from '../../error/agent-error.ts';
 import type { EventBatch } from '../../event/agent-event.ts';
 import { isAnswerReason, type AgentResult } from '../../event/agent-result.ts';
 import { parseJson, sortedJson } from '../../message/json.ts';
-import type { OutputMode } from './output-mode.ts';
+import { outputPart, type OutputMode } from './output-mode.ts';
 import { AnswerSource } from './answer-source.ts';
 import { CompactJson } from './compact-json.ts';
 import { failureText, restartMark } from './object-format.ts';
@@ -99,25 +99,21 @@ export class ObjectWriter extends AnswerSource {
   }
 }
 
-/** Middleware with which an endpoint can send the object of an output mode while it grows. */
-interface ObjectWriting extends Middleware {
+/** The part `output` of an output mode whose object an endpoint can send while it grows. */
+interface WrittenOutput extends Middleware {
   /** Creates a writer for the object of one run. */
   readonly objectWriter: () => ObjectWriter;
 }
 
 /** Returns an output mode whose object an endpoint can send while it grows. */
 export function withObjectWriter(output: OutputMode): OutputMode {
-  const part: ObjectWriting = {
-    name: 'objectWriter',
-    tools: [], // an object without any member of a middleware is refused
-    objectWriter: () => new ObjectWriter(),
-  };
-  return [...output, part];
+  const objectWriter = (): ObjectWriter => new ObjectWriter();
+  return output.map((part) => (part.name === outputPart ? { ...part, objectWriter } : part));
 }
 
 /** Returns a writer for the object of an agent. Throws `CONFIGURATION` without an output mode. */
 export function objectWriterOf({ use }: Pick<Agent, 'use'>): ObjectWriter {
-  const part = use.find((one) => 'objectWriter' in one) as ObjectWriting | undefined;
-  if (part) return part.objectWriter();
+  const part = use.find(({ name }) => name === outputPart) as Partial<WrittenOutput> | undefined;
+  if (part?.objectWriter) return part.objectWriter();
   throw misconfigured('Add ...structured(schema) to `use`.');
 }

@@ -78,6 +78,9 @@ export interface OutputForm {
   withoutAttempt?(message: Msg): Msg | undefined;
 }
 
+/** Name of the part of an output mode that gets the output from the model. */
+export const outputPart = 'output';
+
 /**
  * Creates an output mode. Its output is in the last reply. `formOf` returns the form of the output in
  * one run, after the guards have checked the input. The agent call fails after `attempts` invalid
@@ -92,7 +95,7 @@ export function outputMode(
   );
   return [
     {
-      name: 'output',
+      name: outputPart,
       wrapSettle: (next) => async (input, context) => {
         const run = runOf(context);
         const outcome = await next(input);
