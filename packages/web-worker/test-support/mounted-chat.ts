@@ -1,9 +1,7 @@
 import {
   useAgentChat,
-  useAgentEvents,
   type AgentChatHelpers,
   type AgentSource,
-  type AgentTimelineEvent,
   type UseAgentChatOptions,
 } from '@isoloop/web-worker/react';
 import { getToolName, isToolUIPart, type UIMessage } from 'ai';
@@ -11,11 +9,11 @@ import { createElement, StrictMode, Suspense, useEffect, type ReactNode } from '
 import { createRoot } from 'react-dom/client';
 import { onTestFinished } from 'vitest';
 
-export interface MountedChat {
-  /** Latest return value of the hook. */
+export interface MountedChat<Value = unknown> {
+  /** Latest return value of `useAgentChat`. */
   readonly chat: () => AgentChatHelpers;
-  /** Latest events of the timeline. */
-  readonly events: () => readonly AgentTimelineEvent[];
+  /** Latest return value of `hook`. */
+  readonly value: () => Value;
   /** All values of `status`, each time it changed. */
   readonly statuses: readonly string[];
   /** Renders the component again with other options. */
@@ -23,24 +21,26 @@ export interface MountedChat {
   unmount(): void;
 }
 
-export interface MountOptions {
+export interface MountOptions<Value> {
+  /** Hook under test that takes the chat. It runs in a component of its own. */
+  readonly hook?: (chat: AgentChatHelpers) => Value;
   /** Whether React mounts, unmounts and mounts again. Default: true. */
   readonly strict?: boolean;
   /** Rendered inside the component of the chat, for example to suspend. */
   readonly inside?: ReactNode;
 }
 
-/** Mounts a component that uses the hooks. */
-export function mountChat(
+/** Mounts a component that uses `useAgentChat`, and in it one that uses `hook`. */
+export function mountChat<Value>(
   source: AgentSource,
   options: UseAgentChatOptions,
-  { strict = true, inside = null }: MountOptions = {},
-): MountedChat {
-  const shown: { chat?: AgentChatHelpers; events?: readonly AgentTimelineEvent[] } = {};
+  { hook, strict = true, inside = null }: MountOptions<Value> = {},
+): MountedChat<Value> {
+  const shown: { chat?: AgentChatHelpers; value?: Value | undefined } = {};
   const statuses: string[] = [];
-  function Timeline({ chat }: { readonly chat: AgentChatHelpers }): ReactNode {
-    const events = useAgentEvents(chat);
-    useEffect(() => void (shown.events = events));
+  function User({ chat }: { readonly chat: AgentChatHelpers }): ReactNode {
+    const value = hook?.(chat);
+    useEffect(() => void (shown.value = value));
     return null;
   }
   function View({ options: given }: { readonly options: UseAgentChatOptions }): ReactNode {
@@ -49,7 +49,7 @@ export function mountChat(
       shown.chat = chat;
       if (statuses.at(-1) !== chat.status) statuses.push(chat.status);
     });
-    return [createElement(Timeline, { key: 'timeline', chat }), inside];
+    return [createElement(User, { key: 'user', chat }), inside];
   }
   const root = createRoot(document.createElement('div'));
   const render = (given: UseAgentChatOptions): void => {
@@ -60,7 +60,7 @@ export function mountChat(
   onTestFinished(() => root.unmount());
   return {
     chat: () => shown.chat!,
-    events: () => shown.events!,
+    value: () => shown.value!,
     statuses,
     render,
     unmount: () => root.unmount(),

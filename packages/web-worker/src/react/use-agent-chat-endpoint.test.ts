@@ -1,8 +1,10 @@
 import {
   agentEndpoint,
   useAgentChat,
+  useAgentEvents,
   type AgentChatHelpers,
   type AgentSource,
+  type AgentTimelineEvent,
 } from '@isoloop/web-worker/react';
 import { createElement as h, useLayoutEffect, type ReactNode } from 'react';
 import { createRoot } from 'react-dom/client';
@@ -20,8 +22,9 @@ function open(
   sessionId: string,
   api = '/api/chat',
   listSessions = false,
-): MountedChat {
-  return mountChat(agentEndpoint(api, { fetch }), { sessionId, listSessions });
+): MountedChat<readonly AgentTimelineEvent[]> {
+  const source = agentEndpoint(api, { fetch });
+  return mountChat(source, { sessionId, listSessions }, { hook: useAgentEvents });
 }
 const sameAddress = new URL('/api/chat', location.href).href;
 const half = { deltas: [[{ type: 'text', id: 't', delta: 'half ' }]], hang: true } as const;
@@ -38,7 +41,7 @@ test('shows the answer of an endpoint, sends approvals, and lists conversations'
   const parts = view.chat().messages[1]!.parts;
   expect(parts.find((part) => 'toolCallId' in part)).toMatchObject({ input: { to: 'Ann' } });
   await ready(view);
-  expect(view.events().some(({ type }) => type === 'post-acting')).toBe(true);
+  expect(view.value().some(({ type }) => type === 'post-acting')).toBe(true);
   await expect
     .poll(() => view.chat().sessions.list)
     .toMatchObject([{ sessionId: 'c', title: 'One' }]);

@@ -1,4 +1,5 @@
 import { IndexedDbSessions } from '@isoloop/web-worker';
+import { useAgentEvents } from '@isoloop/web-worker/react';
 import { createElement, use, type ReactNode } from 'react';
 import { expect, onTestFinished, test } from 'vitest';
 import { linesOf, mountChat, type MountedChat } from '../../test-support/mounted-chat.ts';
@@ -30,7 +31,10 @@ test.for([true, false])(
   'shows the answer of an agent in a worker, its tools and its events (strict mode: %s)',
   async (strict) => {
     const replies = [{ text: 'I look.', toolCalls: [{ name: 'here' }] }, 'There.'];
-    const view = mountChat(startWorker(), conversation({ replies }), { strict });
+    const view = mountChat(startWorker(), conversation({ replies }), {
+      strict,
+      hook: useAgentEvents,
+    });
     await ready(view);
     expect(view.statuses[0]).toBe('loading');
     await view.chat().sendMessage({ text: 'where?' });
@@ -44,7 +48,7 @@ test.for([true, false])(
     expect(view.chat().messages[1]?.parts.map(({ type }) => type)).toContain('tool-here');
     expect(view.chat().error).toBeUndefined();
     expect(view.statuses).toContain('streaming');
-    const types = view.events().map(({ type }) => type);
+    const types = view.value().map(({ type }) => type);
     expect(types[0]).toBe('run-start');
     expect(types).toContain('post-acting');
     expect(types.filter((type) => type === 'run-end')).toHaveLength(1);
