@@ -9,31 +9,22 @@ const participles: ReadonlySet<string> = new Set(
   ),
 );
 
-/** How many lines below its declaration a variable with such a name may be used. */
-const reach = 2;
-
-/** Refuses a participle as the whole name of a variable or parameter that is used further below. */
+/** Refuses a participle as the whole name of a variable, a parameter or a function. */
 export const nounNames: Rule = {
   meta: {
     type: 'suggestion',
     messages: {
       participle:
-        '"{{name}}" is used {{lines}} lines below. Name it by what it is (CONTRIBUTING.md, "Style").',
+        '"{{name}}" does not say what it holds. Name it by what it is (CONTRIBUTING.md, "Style").',
     },
   },
   create: ({ report, sourceCode }) => ({
     Program() {
       for (const { variables } of sourceCode.scopeManager.scopes) {
-        for (const { name, identifiers, references } of variables) {
-          const [declared] = identifiers;
-          if (!declared || !participles.has(name)) continue;
-          const last = Math.max(
-            0,
-            ...references.map(({ identifier }) => identifier.loc.start.line),
-          );
-          const lines = last - declared.loc.start.line;
-          if (lines > reach) {
-            report({ node: declared, messageId: 'participle', data: { name, lines } });
+        for (const { name, identifiers } of variables) {
+          const [node] = identifiers;
+          if (node && participles.has(name)) {
+            report({ node, messageId: 'participle', data: { name } });
           }
         }
       }

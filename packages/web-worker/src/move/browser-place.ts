@@ -43,7 +43,7 @@ async function placeIn(store: IndexedDbStore, agent: string | undefined): Promis
 async function isOpen(agent: string | undefined, sessionId: string): Promise<boolean> {
   const { locks } = navigator as { readonly locks?: LockManager };
   if (!locks) return true;
-  const { held = [] } = await locks.query();
+  const { held: heldLocks = [] } = await locks.query();
   const end = `:session:${JSON.stringify([agent, sessionId])}`;
-  return held.some(({ name = '' }) => name.endsWith(end));
+  return heldLocks.some(({ name = '' }) => name.endsWith(end));
 }

@@ -109,8 +109,8 @@ function runsOf(
       signal?.addEventListener('abort', stop);
       try {
         if (signal?.aborted) isOver = true;
-        const asked = { ...request, id, aborted: isOver };
-        (remote[kind] as Begin)(asked, transfer(port2, [port2])).catch(fail);
+        const fullRequest = { ...request, id, aborted: isOver };
+        (remote[kind] as Begin)(fullRequest, transfer(port2, [port2])).catch(fail);
         for (let credits = 0; ;) {
           while (!messages.length) await new Promise<void>((resolve) => (wake = resolve));
           const message = messages.shift()!;

@@ -82,7 +82,7 @@ export class AgentChat {
     this.chat = new Chat(messages, {
       send: (request, signal) => this.#send(request, signal),
       reconnect: (signal) => this.#reconnect(signal),
-      shouldSend: (shown) => this.#shouldSend(shown),
+      shouldSend: (shownMessages) => this.#shouldSend(shownMessages),
       onChange: (chat) => this.#set({ chat }),
       onData: (part) => this.#take(part),
       onToolCall: (toolCall) => {
@@ -248,8 +248,8 @@ export class AgentChat {
   /** Calls a handler of each component. Its failure becomes `error` of the hook. */
   #tell(act: (handlers: ChatHandlers) => unknown): void {
     for (const { current } of this.#users) {
-      const told = (async () => act(current))();
-      told.catch((error: unknown) => this.#set({ error: error as Error }));
+      const acting = (async () => act(current))();
+      acting.catch((error: unknown) => this.#set({ error: error as Error }));
     }
   }
 

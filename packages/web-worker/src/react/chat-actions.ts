@@ -27,7 +27,7 @@ export function chatActions(conversation: AgentChat): ChatActions {
       const message = input?.files ? { ...input, files: [...input.files] } : input;
       return conversation.send(() => chat.sendMessage(message, options));
     },
-    regenerate: (...given) => conversation.send(() => chat.regenerate(...given)),
+    regenerate: (...args) => conversation.send(() => chat.regenerate(...args)),
     retry() {
       const question = chat.state.messages.findLast(({ role }) => role === 'user');
       if (!question || chat.failed === 'resume-stream') return resumeStream();
@@ -37,8 +37,8 @@ export function chatActions(conversation: AgentChat): ChatActions {
     stop: () => conversation.stop(),
     resumeStream,
     clearError: () => void conversation.attempt(async () => chat.clearError()),
-    setMessages: (given) =>
-      chat.setMessages(typeof given === 'function' ? given([...chat.state.messages]) : given),
+    setMessages: (update) =>
+      chat.setMessages(typeof update === 'function' ? update([...chat.state.messages]) : update),
     addToolOutput: ({ toolCallId, state = 'output-available', output, errorText, options }) =>
       changeCall(conversation, options, (part) =>
         part.toolCallId === toolCallId

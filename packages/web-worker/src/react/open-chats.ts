@@ -25,8 +25,8 @@ export function openChat(
   const { agent = null, sessionId } = options;
   const chats = chatsOf(source);
   const key = JSON.stringify([isEndpoint(source) ? source.api : agent, sessionId]);
-  const known = chats.get(key);
-  if (known) return known;
+  const existing = chats.get(key);
+  if (existing) return existing;
   const open = (): AgentLink =>
     isEndpoint(entry.source)
       ? entry.source.link(entry.options, () => entry.source as AgentEndpoint)

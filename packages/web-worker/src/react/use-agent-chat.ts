@@ -195,8 +195,8 @@ export function useAgentChat<Source = unknown>(
 
 /** Separates the options of the link, which the connection checks. */
 function partsOf<Source>(options: AgentChatOptionsFor<Source>) {
-  const given: UseAgentChatOptions = options as UseAgentChatOptions;
-  const { throttle, listSessions, initialMessages, ...others } = given;
+  const allOptions: UseAgentChatOptions = options as UseAgentChatOptions;
+  const { throttle, listSessions, initialMessages, ...others } = allOptions;
   const { onToolCall, onData, onFinish, onError, sendAutomaticallyWhen, ...link } = others;
   const handlers = { onToolCall, onData, onFinish, onError, sendAutomaticallyWhen } as ChatHandlers;
   return { throttle, listSessions, initialMessages, handlers, link };

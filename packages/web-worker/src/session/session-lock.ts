@@ -59,9 +59,9 @@ export class SessionLock {
     const hold = (lock: Lock | null): Promise<void> | undefined => {
       if (!lock || waiting.signal.aborted) return undefined;
       this.#waiting = undefined;
-      const held = new Promise<void>((resolve) => (this.#release = release = resolve));
+      const holding = new Promise<void>((resolve) => (this.#release = release = resolve));
       this.listener.onLead(stolen);
-      return held;
+      return holding;
     };
     try {
       await navigator.locks.request(this.#name, options, hold);

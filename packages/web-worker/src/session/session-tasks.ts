@@ -25,8 +25,8 @@ export function performTask(
   switch (task.type) {
     case 'run':
       return session.run(controller, async (agent) => {
-        const shown = isOfLog(task.input) ? shownSoFar(agent) : {};
-        const turn = await shown;
+        const turnSoFar = isOfLog(task.input) ? shownSoFar(agent) : {};
+        const turn = await turnSoFar;
         const options = callOptions(task.options, controller, outputs);
         return forward(agent.stream(task.input, options), turn);
       });

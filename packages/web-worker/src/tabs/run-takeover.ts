@@ -101,8 +101,8 @@ export class RunTakeover {
   #joined(task: TabTask): Promise<AgentResult> | undefined {
     if (task.type !== 'run' || !this.#previousRun) return undefined;
     const { messages, result } = this.#previousRun;
-    const given = new Set([task.input].flat().map((item) => (Object(item) as Partial<Msg>).id));
-    return messages.some(({ id }) => given.has(id)) ? result : undefined;
+    const inputIds = new Set([task.input].flat().map((item) => (Object(item) as Partial<Msg>).id));
+    return messages.some(({ id }) => inputIds.has(id)) ? result : undefined;
   }
 
   /** Aborts a run that an earlier leader started. */
@@ -183,8 +183,8 @@ export class RunTakeover {
     const attempts = lastRun.attempts + 1;
     const controller = new AbortController();
     const result = runs.continueRun(controller, async (agent, onStart) => {
-      const shown = seenEvents.length ? mirror.turn : await shownSoFar(agent);
-      const turn = { ...shown, continues: true };
+      const turnSoFar = seenEvents.length ? mirror.turn : await shownSoFar(agent);
+      const turn = { ...turnSoFar, continues: true };
       const options = callOptions({ ...(output !== undefined && { output }) }, controller, outputs);
       // The agent then knows the tools of this page, and whether the page is gone.
       if (asker) await arrival(asker, controller.signal);

@@ -99,9 +99,9 @@ export function exposeAgent(
 
   const listen = (page: PagePort, isShared: boolean): void => {
     const sayHello = async (): Promise<void> => {
-      const held = await locked;
-      lock = held.lock;
-      page.postMessage({ protocol, type: 'hello', ...held });
+      const lockFields = await locked;
+      lock = lockFields.lock;
+      page.postMessage({ protocol, type: 'hello', ...lockFields });
     };
     page.addEventListener('message', ({ data, ports: [port, ...pagePorts] }) => {
       if (!isPageMessage(data)) return;

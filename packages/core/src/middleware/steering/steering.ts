@@ -229,8 +229,8 @@ class SteeredRun {
     const oneTurn = new Promise((resolve) => setTimeout(resolve));
     await Promise.race([this.waitForGuards(this.context.stopSignal), oneTurn]);
     const open = this.#injections.findIndex(({ messages }) => !messages);
-    const asked = this.#injections.splice(0, open < 0 ? Infinity : open);
-    await this.steps.edit({ append: asked.flatMap(({ messages = [] }) => messages) });
+    const injections = this.#injections.splice(0, open < 0 ? Infinity : open);
+    await this.steps.edit({ append: injections.flatMap(({ messages = [] }) => messages) });
   }
 
   /**

@@ -34,10 +34,10 @@ export function shownRuns(
 ): readonly ShownRun[] {
   const ofLog = turns.slice(-most).map((turn) => shownTurn(turn));
   // A run has its input, and thereby its place, with its first step.
-  const begun = live.filter(({ steps }) => steps.length > 0);
-  const known = begun.map((run) => shownLive(run, ofLog));
-  const keys = new Set(known.map(({ key }) => key));
-  return [...ofLog.filter(({ key }) => !keys.has(key)), ...known].toSorted(
+  const begunRuns = live.filter(({ steps }) => steps.length > 0);
+  const liveRuns = begunRuns.map((run) => shownLive(run, ofLog));
+  const keys = new Set(liveRuns.map(({ key }) => key));
+  return [...ofLog.filter(({ key }) => !keys.has(key)), ...liveRuns].toSorted(
     (one, other) => one.run.startedAt - other.run.startedAt,
   );
 }

@@ -103,8 +103,8 @@ function replyLines(script: ReplayScript, isOpen: boolean): readonly string[] {
     );
     const text = textOf(reply);
     if (!calls.length) return `    ${quoted(text)},`;
-    const said = text ? `text: ${quoted(text)}, ` : '';
-    return `    { ${said}toolCalls: [${calls.join(', ')}] },`;
+    const textField = text ? `text: ${quoted(text)}, ` : '';
+    return `    { ${textField}toolCalls: [${calls.join(', ')}] },`;
   });
   const { ending } = script;
   if (!ending || isOpen) return replies;

@@ -58,8 +58,8 @@ export function keyedList<T>(
     let before: Element | null = parent.firstElementChild;
     for (const item of items) {
       const key = keyOf(item);
-      const known = parts.get(key);
-      const part = known ?? create(item);
+      const existing = parts.get(key);
+      const part = existing ?? create(item);
       parts.set(key, part);
       part.update(item);
       if (part.node === before) before = before.nextElementSibling;

@@ -74,9 +74,11 @@ function showSessions(
   sessions: readonly InspectorSession[],
   current: string | undefined,
 ): void {
-  const known = sessions.some(({ sessionId }) => sessionId === current);
+  const isListed = sessions.some(({ sessionId }) => sessionId === current);
   const all = [
-    ...(known || current === undefined ? [] : [{ sessionId: current, title: 'This conversation' }]),
+    ...(isListed || current === undefined
+      ? []
+      : [{ sessionId: current, title: 'This conversation' }]),
     ...sessions,
   ];
   const options = all.map(

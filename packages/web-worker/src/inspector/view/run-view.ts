@@ -8,9 +8,9 @@ import type { InspectedStep } from '../steps/inspected-run.ts';
 /** What a reader can do with a run. */
 export interface RunActions {
   /** Buttons of a run. Called once, when the log has the run. */
-  readonly ofRun: (shown: () => ShownRun) => readonly Child[];
+  readonly ofRun: (getRun: () => ShownRun) => readonly Child[];
   /** Forms of a step. */
-  readonly ofStep: (step: InspectedStep, shown: ShownRun) => readonly Child[];
+  readonly ofStep: (step: InspectedStep, shownRun: ShownRun) => readonly Child[];
 }
 
 const badges = { live: 'live', log: 'from the log', replay: 'replay' } as const;

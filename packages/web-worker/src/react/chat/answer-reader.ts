@@ -119,7 +119,7 @@ export class AnswerReader {
   #growText(chunk: ChunkOf<'text-delta' | 'text-end' | 'reasoning-delta' | 'reasoning-end'>): void {
     const { type, id } = chunk;
     const key = `${type.split('-')[0]} ${id}`;
-    const index = begun(this.#growing.get(key), type, id);
+    const index = checkedIndex(this.#growing.get(key), type, id);
     const part = this.#parts[index] as TextUIPart;
     const { providerMetadata = part.providerMetadata } = chunk;
     if ('delta' in chunk)
@@ -149,8 +149,8 @@ export class AnswerReader {
         return this.#begin('input-available', chunk);
       case 'tool-input-error': {
         const { toolCallId } = chunk;
-        const known = this.#parts[this.#inStep((part) => part.toolCallId === toolCallId)];
-        const dynamic = known ? known.type === 'dynamic-tool' : chunk.dynamic;
+        const earlierPart = this.#parts[this.#inStep((part) => part.toolCallId === toolCallId)];
+        const dynamic = earlierPart ? earlierPart.type === 'dynamic-tool' : chunk.dynamic;
         return this.#begin('output-error', { ...chunk, dynamic, title: undefined });
       }
       case 'tool-output-available':
@@ -179,7 +179,7 @@ export class AnswerReader {
     const isSought = (part: UIMessagePart): boolean =>
       isToolUIPart(part) && part.toolCallId === toolCallId;
     const index = this.#inStep(isSought);
-    return begun(index < 0 ? this.#parts.findLastIndex(isSought) : index, type, toolCallId);
+    return checkedIndex(index < 0 ? this.#parts.findLastIndex(isSought) : index, type, toolCallId);
   }
 
   /** Sets the state of a call in the current step. An unknown call is added. */
@@ -197,15 +197,15 @@ export class AnswerReader {
     const part = this.#parts[index] as CallPart;
     const dynamic = part.type === 'dynamic-tool';
     const { input, rawInput }: Fields = { ...part };
-    const kept = dynamic || 'output' in chunk ? { input } : { input, rawInput };
-    const about = { ...chunk, ...kept, dynamic, toolName: getToolName(part) };
-    this.#change(index, callOf(state, about, { ...part }));
+    const inputs = dynamic || 'output' in chunk ? { input } : { input, rawInput };
+    const fields = { ...chunk, ...inputs, dynamic, toolName: getToolName(part) };
+    this.#change(index, callOf(state, fields, { ...part }));
   }
 
   #growInput({ type, toolCallId, inputTextDelta }: ChunkOf<'tool-input-delta'>): void {
     const isGrowing = (part: CallPart): boolean =>
       part.toolCallId === toolCallId && part.state === 'input-streaming';
-    const index = begun(this.#inStep(isGrowing), type, toolCallId);
+    const index = checkedIndex(this.#inStep(isGrowing), type, toolCallId);
     const part = this.#parts[index] as Extract<CallPart, { state: 'input-streaming' }>;
     const rawInput = (part.rawInput ?? '') + inputTextDelta;
     const input = part.inputEncoding === 'text' ? rawInput : partialJson(rawInput);
@@ -229,7 +229,7 @@ export class AnswerReader {
     const index = this.#parts.findIndex(
       (part) => isToolUIPart(part) && part.approval?.id === approvalId,
     );
-    const part = this.#parts[begun(index, type, approvalId)] as CallPart;
+    const part = this.#parts[checkedIndex(index, type, approvalId)] as CallPart;
     const reason = chunk.reason ?? part.approval?.reason;
     this.#change(index, {
       state: 'approval-responded',
@@ -296,7 +296,7 @@ function merged(before: unknown, added: unknown): unknown {
 }
 
 /** Returns a place in the parts. Throws if there is none. */
-function begun(index = -1, type: string, id: string): number {
+function checkedIndex(index = -1, type: string, id: string): number {
   if (index >= 0) return index;
   throw new AgentError('INTERNAL', `The stream has ${type} before ${id} begins.`);
 }

@@ -96,8 +96,8 @@ export class Chat {
   /** Replaces the messages. Messages and parts that are equal stay the same objects. */
   setMessages(messages: readonly UIMessage[]): void {
     const before = this.state.messages;
-    const known = new Map(before.map((message) => [message.id, message]));
-    const next = messages.map((message) => kept(message, known.get(message.id)));
+    const earlierById = new Map(before.map((message) => [message.id, message]));
+    const next = messages.map((message) => keepEqual(message, earlierById.get(message.id)));
     this.#set({ messages: isEqual(next, before) ? before : next });
   }
 
@@ -169,9 +169,9 @@ export class Chat {
     if (!this.isBusy) await this.#sendDecided(message.id, options);
   }
 
-  #placeOf(messageId: string, wanted?: UIMessage['role']): number {
+  #placeOf(messageId: string, expectedRole?: UIMessage['role']): number {
     const index = this.state.messages.findIndex(
-      ({ id, role }) => id === messageId && role === (wanted ?? role),
+      ({ id, role }) => id === messageId && role === (expectedRole ?? role),
     );
     if (index >= 0) return index;
     throw new AgentError('INVALID_INPUT', `There is no such message: ${messageId}.`);
@@ -268,8 +268,8 @@ export class Chat {
   #show(message: UIMessage, status: ChatStatus): void {
     const { messages } = this.state;
     const index = messages.findLastIndex(({ id }) => id === message.id);
-    const shown = index < 0 ? [...messages, message] : messages.with(index, message);
-    this.#set({ status, messages: shown });
+    const nextMessages = index < 0 ? [...messages, message] : messages.with(index, message);
+    this.#set({ status, messages: nextMessages });
   }
 }
 
@@ -281,10 +281,12 @@ function isDecided(part: UIMessagePart): boolean {
 }
 
 /** Returns the earlier message or its parts where they are equal, so that React knows them. */
-function kept(message: UIMessage, before: UIMessage | undefined): UIMessage {
+function keepEqual(message: UIMessage, before: UIMessage | undefined): UIMessage {
   if (!before || message === before) return message;
-  const known = before.parts;
-  const parts = message.parts.map((part, at) => (isEqual(part, known[at]) ? known[at]! : part));
+  const earlierParts = before.parts;
+  const parts = message.parts.map((part, at) =>
+    isEqual(part, earlierParts[at]) ? earlierParts[at]! : part,
+  );
   const next = { ...message, parts };
   return isEqual(next, before) ? before : next;
 }

@@ -46,6 +46,6 @@ function sourceOf({ id, parts }: UIMessage): Pick<Reading, 'source' | 'text'> {
   const call = step.findLast((part) => isToolUIPart(part) && getToolName(part) === outputToolName);
   if (text || !call || !('toolCallId' in call)) return { source: `text ${id}`, text };
   const { toolCallId, state, input } = call;
-  const known = state === 'input-streaming' ? call.rawInput : JSON.stringify(input);
-  return { source: `call ${toolCallId}`, text: known ?? '' };
+  const args = state === 'input-streaming' ? call.rawInput : JSON.stringify(input);
+  return { source: `call ${toolCallId}`, text: args ?? '' };
 }

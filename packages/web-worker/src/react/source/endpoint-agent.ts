@@ -130,8 +130,8 @@ interface Routes {
 export function routesOf(api: string, latest: () => AgentEndpointOptions): Routes {
   const pathOf = (sessionId: string): string => `${api}/${encodeURIComponent(sessionId)}`;
   const ask: Routes['ask'] = async (url, { method = 'GET', body, headers, signal = null } = {}) => {
-    const { headers: given, credentials, fetch: send = fetch } = latest();
-    const common = new Headers(typeof given === 'function' ? given() : given);
+    const { headers: ownHeaders, credentials, fetch: send = fetch } = latest();
+    const common = new Headers(typeof ownHeaders === 'function' ? ownHeaders() : ownHeaders);
     if (body) common.set('content-type', 'application/json');
     const response = await send(url, {
       method,
