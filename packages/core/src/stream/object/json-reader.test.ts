@@ -1,5 +1,6 @@
 import { parsePartialJson } from 'ai';
 import { expect, test } from 'vitest';
+import { escapedJson, forAiSdk, randomJson } from '../../../../../test/random-json.ts';
 import { randomOf } from '../../../../../test/random-of.ts';
 import { extent } from '../../../../../test/test-extent.ts';
 import { extendsIt } from '../../../test-support/extends-it.ts';
@@ -12,50 +13,14 @@ function valueOf(...pieces: readonly string[]): JsonValue | undefined {
   return reader.value;
 }
 
-const texts = [
-  '',
-  'a b',
-  '{"',
-  '\\',
-  'é\u2028',
-  '🙂🙃',
-  '東京と京都',
-  'null',
-  '\n\t"',
-  ':,',
-  '__proto__',
-];
-const numbers = [0, -1, 12.5, 1e-7, 1e21, -2.5e-21, 123456];
-
-function randomValue(random: () => number, depth = 0): JsonValue {
-  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
-  const kind = Math.floor(random() * (depth < 4 ? 6 : 4));
-  if (kind === 0) return pick(texts);
-  if (kind === 1) return pick(numbers);
-  if (kind < 4) return pick([true, false, null, 'text']);
-  const items = Array.from({ length: Math.floor(random() * 4) }, () =>
-    randomValue(random, depth + 1),
-  );
-  if (kind === 4) return items;
-  return Object.fromEntries(
-    items.map((item, index) => [index ? pick(texts) + index : pick(texts), item]),
-  );
-}
-
-/** Writes all characters outside of ASCII as escapes. */
-const escaped = (text: string): string =>
-  text.replace(/[^\u0020-\u007e]/g, (each) =>
-    each === '\n' ? each : `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
-
 const count = extent({ quick: 300, full: 5000 });
 
 test(`each beginning of ${count} random documents extends the value of the one before it`, () => {
   const random = randomOf(7);
   for (let index = 0; index < count; index += 1) {
-    const value = randomValue(random);
+    const value = randomJson(random);
     const plain = JSON.stringify(value, null, (index % 3) * 2);
-    const text = index % 2 ? escaped(plain) : plain;
+    const text = index % 2 ? escapedJson(plain) : plain;
     const reader = new JsonReader();
     let before: JsonValue | undefined;
     for (let end = 1; end <= text.length; end += 1) {
@@ -78,11 +43,7 @@ test(`each beginning of ${count} random documents extends the value of the one b
 test('each beginning has what AI SDK shows of it, without what is not complete', async () => {
   const random = randomOf(9);
   for (let index = 0; index < count / 4; index += 1) {
-    // AI SDK reads `+` in an exponent as the end of the number.
-    const text = JSON.stringify({ value: randomValue(random) }, null, index % 3).replaceAll(
-      'e+',
-      'e',
-    );
+    const text = forAiSdk(JSON.stringify({ value: randomJson(random) }, null, index % 3));
     for (let end = 0; end <= text.length; end += 1) {
       const part = text.slice(0, end);
       // A space ends a number or a word. Without one, it is not complete.
