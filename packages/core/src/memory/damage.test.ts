@@ -3,7 +3,8 @@ import { secret, storedTurns } from '../../test-support/damage/conversations.ts'
 import { historyFaults } from '../../test-support/history-faults.ts';
 import { weakStore } from '../../test-support/weak-store.ts';
 import type { AgentError } from '../error/agent-error.ts';
-import { assistantMessage, toolMessage, userMessage, type Msg } from '../message/msg.ts';
+import { assistantMessage, toolMessage, type Msg } from '../message/msg.ts';
+import { idsOf, message } from '../../test-support/messages.ts';
 import { EchoMemory } from './branch/echo-memory.ts';
 import { SessionFold } from './log/session-fold.ts';
 import { MemoryStore } from './store/memory-store.ts';
@@ -348,14 +349,6 @@ function result(toolUseId: string): Msg {
     { type: 'tool_result', toolUseId, name: 'pay', output: 'ok', state: 'success' },
     { id: `result ${toolUseId}` },
   );
-}
-
-function message(id: string): Msg {
-  return userMessage(`text of ${id}`, { id });
-}
-
-function idsOf(messages: readonly Msg[]): readonly string[] {
-  return messages.map(({ id }) => id);
 }
 
 test('SessionFold closes all tool calls that may have lost results, after several lost records', () => {

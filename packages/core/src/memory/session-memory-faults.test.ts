@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
-import { userMessage, type Msg } from '../message/msg.ts';
+import { idsOf, message } from '../../test-support/messages.ts';
 import type { KeyValueStore } from './store/key-value-store.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import { SessionMemory } from './session-memory.ts';
@@ -258,12 +258,4 @@ function withSetManyIf(store: MemoryStore): KeyValueStore {
 
 function direct<T>(_operation: string, proceed: () => Promise<T>): Promise<T> {
   return proceed();
-}
-
-function message(id: string): Msg {
-  return userMessage(`text of ${id}`, { id });
-}
-
-function idsOf(messages: readonly Msg[]): readonly string[] {
-  return messages.map(({ id }) => id);
 }

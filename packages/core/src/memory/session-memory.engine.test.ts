@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import * as vitest from 'vitest';
-import { userMessage, type Msg } from '../message/msg.ts';
+import type { Msg } from '../message/msg.ts';
 import { memoryConformance } from '../testing/memory-conformance.ts';
+import { idsOf, message } from '../../test-support/messages.ts';
 import type { KeyValueStore } from './store/key-value-store.ts';
 import { weakStore } from '../../test-support/weak-store.ts';
 import { MemoryStore } from './store/memory-store.ts';
@@ -246,12 +247,4 @@ async function edit(store: KeyValueStore, part: string, from: string, to: string
   const value = await store.get(key);
   expect(value).toContain(from);
   await store.set(key, (value ?? '').replace(from, to));
-}
-
-function message(id: string): Msg {
-  return userMessage(`text of ${id}`, { id });
-}
-
-function idsOf(messages: readonly Msg[]): readonly string[] {
-  return messages.map(({ id }) => id);
 }

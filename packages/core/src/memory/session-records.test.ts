@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { AgentError } from '../error/agent-error.ts';
 import { assistantMessage, toolMessage, userMessage, type Msg } from '../message/msg.ts';
+import { idsOf, message } from '../../test-support/messages.ts';
 import type { KeyValueStore } from './store/key-value-store.ts';
 import type { RunNote } from './log/log-record.ts';
 import { weakStore } from '../../test-support/weak-store.ts';
@@ -272,14 +273,6 @@ test.for(damages)(
     }
   },
 );
-
-function message(id: string): Msg {
-  return userMessage(`text of ${id}`, { id });
-}
-
-function idsOf(messages: readonly Msg[]): readonly string[] {
-  return messages.map(({ id }) => id);
-}
 
 test('adopt() copies messages, open tool calls, summary and title of another session', async () => {
   const store = new MemoryStore();

@@ -1,6 +1,6 @@
-import { tool } from '@isoloop/core';
 import { describe, expect, test, vi } from 'vitest';
 import { boundEndpoint, type Bound, type Place } from '../../test-support/both-bindings.ts';
+import { pay } from '../../test-support/plain-tools.ts';
 import { llmProxy } from './llm-proxy.ts';
 
 type Body = object | string;
@@ -13,13 +13,6 @@ type Row = readonly [
   headers?: Record<string, string>,
 ];
 
-const pay = tool({
-  name: 'pay',
-  description: 'Pays',
-  input: { type: 'object' },
-  needsApproval: true,
-  execute: () => 'paid',
-});
 const user = { role: 'user', content: 'Hi' };
 const ui = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] };
 const chat = (more: object = {}): object => ({ id: 'a', messages: [ui], ...more });

@@ -6,14 +6,9 @@ import { expect, test, vi } from 'vitest';
 import { bindings, testEndpoint } from '../../test-support/endpoint.ts';
 import type { TestEndpoint } from '../../test-support/endpoint.ts';
 import { KvMemory } from '../store/kv-memory.ts';
+import { clock } from '../../test-support/plain-tools.ts';
 
 const ran: string[] = [];
-const clock = tool({
-  name: 'clock',
-  description: 'The time',
-  input: { type: 'object' },
-  execute: () => '12:00',
-});
 const pay = tool({
   name: 'pay',
   description: 'Pays',

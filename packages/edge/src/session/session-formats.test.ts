@@ -15,17 +15,11 @@ import {
   read,
   textOf,
 } from '../../test-support/session-client.ts';
+import { pay } from '../../test-support/plain-tools.ts';
 
 // These tests use `/api/run` and `/v1/chat/completions` with a session in a Durable Object. The
 // Worker has no KV.
 
-const pay = tool({
-  name: 'pay',
-  description: 'Pays',
-  input: z.object({}),
-  needsApproval: true,
-  execute: () => 'paid',
-});
 const here = tool({ name: 'here', description: 'Where the user is', input: z.object({}) });
 const say = (content: string): OpenAI.ChatCompletionMessageParam => ({ role: 'user', content });
 const weather: OpenAI.ChatCompletionTool = {

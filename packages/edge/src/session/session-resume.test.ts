@@ -1,9 +1,8 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
-import { SessionMemory, textOf as textOfMessage, tool, toolResultsOf } from '@isoloop/core';
+import { SessionMemory, textOf as textOfMessage, toolResultsOf } from '@isoloop/core';
 import type { Decision, Msg } from '@isoloop/core';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import { expect, test, vi } from 'vitest';
-import * as z from 'zod';
 import { DurableStore } from '../store/durable-store.ts';
 import {
   ask,
@@ -14,19 +13,12 @@ import {
   textOf,
   type Session,
 } from '../../test-support/session-client.ts';
+import { pay } from '../../test-support/plain-tools.ts';
 import type { SessionTurnRequest } from './session-turn.ts';
 import { TurnQueue } from './queue/turn-queue.ts';
 
 // An isolate dies just before the run of a turn (one request to the session) begins, or just after
 // the run has ended. The turn is still in the queue, and the log has no open run.
-
-const pay = tool({
-  name: 'pay',
-  description: 'Pays',
-  input: z.object({}),
-  needsApproval: true,
-  execute: () => 'paid',
-});
 
 const message = (text: string): Msg => ({
   id: `id-${text}`,

@@ -8,6 +8,7 @@ import {
   type CallOptions,
   type Middleware,
 } from '@isoloop/core';
+import { echo, pay } from '../../test-support/plain-tools.ts';
 import { createOpenAiEncoder, toChatCompletion } from './openai-encoder.ts';
 import { createResponsesEncoder } from './responses/responses-encoder.ts';
 import { toResponse } from './responses/finished-response.ts';
@@ -15,20 +16,7 @@ import { jsonMode } from '@isoloop/core/output';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 
 const about = { model: 'm', id: 'resp_1', created: 1 };
-const echo = tool({
-  name: 'echo',
-  description: 'Gives back',
-  input: { type: 'object' },
-  execute: () => 'echo',
-});
 const place = tool({ name: 'place', description: 'Where', input: { type: 'object' } });
-const pay = tool({
-  name: 'pay',
-  description: 'Pays',
-  input: { type: 'object' },
-  needsApproval: true,
-  execute: () => 'paid',
-});
 
 interface Case {
   readonly replies?: readonly ScriptedReply[];

@@ -9,18 +9,13 @@ import {
 } from '@isoloop/core';
 import type { Hook } from '@isoloop/core/middleware';
 import { jsonMode } from '@isoloop/core/output';
+import { echo } from '../../test-support/plain-tools.ts';
 import { createOpenAiEncoder, toChatCompletion } from './openai-encoder.ts';
 import { fromOpenAiMessages } from './openai-messages.ts';
 import type { ChatCompletionChunk, OpenAiEncoderOptions, OpenAiError } from './openai-encoder.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 
 const about = { model: 'm', id: 'chatcmpl-1', created: 1, includeUsage: true };
-const echo = tool({
-  name: 'echo',
-  description: 'Gives back',
-  input: { type: 'object' },
-  execute: () => 'echo',
-});
 
 async function chunksOf(
   replies: readonly ScriptedReply[],

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import * as vitest from 'vitest';
-import { userMessage, type Msg } from '../../message/msg.ts';
+import { userMessage } from '../../message/msg.ts';
 import { memoryConformance } from '../../testing/memory-conformance.ts';
 import { resealHead } from '../../../test-support/damage/mutations.ts';
+import { message } from '../../../test-support/messages.ts';
 import { BatchCache } from './batch-cache.ts';
 import { EchoMemory, type EchoMemoryOptions } from './echo-memory.ts';
 import { MemoryStore } from '../store/memory-store.ts';
@@ -626,10 +627,6 @@ test('a damaged batch that the head names is reported as SESSION_STALE first, an
   ]);
   expect(damages.length).toBeGreaterThan(0);
 });
-
-function message(id: string): Msg {
-  return userMessage(`text of ${id}`, { id });
-}
 
 async function idsOf(memory: EchoMemory): Promise<readonly string[]> {
   return (await memory.read()).map(({ id }) => id);

@@ -1,5 +1,5 @@
 import { createOpenAI } from '@ai-sdk/openai';
-import { AgentError, textOf, tool } from '@isoloop/core';
+import { AgentError, textOf } from '@isoloop/core';
 import type { AgentOptions, Msg } from '@isoloop/core';
 import { inputGuard } from '@isoloop/core/guards';
 import type { ScriptedReply } from '@isoloop/core/testing';
@@ -8,6 +8,7 @@ import type OpenAI from 'openai';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { boundEndpoint, places, type Bound } from '../../../test-support/both-bindings.ts';
 import { bindings, testEndpoint } from '../../../test-support/endpoint.ts';
+import { clock } from '../../../test-support/plain-tools.ts';
 
 type Params = Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, 'stream'>;
 type Input = OpenAI.Responses.ResponseInput;
@@ -24,12 +25,6 @@ const rain = (output = 'Rain'): Input => [
   { type: 'function_call_output', call_id: 'call_1', output },
 ];
 const broken = new AgentError('MODEL_SERVER', 'It broke.');
-const clock = tool({
-  name: 'clock',
-  description: 'The time',
-  input: { type: 'object' },
-  execute: () => '12:00',
-});
 const sessionOf = (bound: Bound) => bound.client(undefined, { 'x-isoloop-session': bound.id });
 const saidIn = (messages: readonly Msg[]): readonly string[] =>
   messages.map((message) => {

@@ -1,13 +1,7 @@
-import { tool } from '@isoloop/core';
 import { expect, test } from 'vitest';
 import { bindings, testEndpoint } from '../../../test-support/endpoint.ts';
+import { clock } from '../../../test-support/plain-tools.ts';
 
-const clock = tool({
-  name: 'clock',
-  description: 'The time',
-  input: { type: 'object' },
-  execute: () => '12:00',
-});
 const tools = [
   { type: 'function', name: 'weather', parameters: { type: 'object' }, strict: false },
 ] as const;

@@ -1,5 +1,5 @@
 import { createOpenAI } from '@ai-sdk/openai';
-import { AgentError, tool } from '@isoloop/core';
+import { AgentError } from '@isoloop/core';
 import type { Msg } from '@isoloop/core';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import { generateText, stepCountIs, streamText, tool as aiTool } from 'ai';
@@ -9,6 +9,7 @@ import { expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { boundEndpoint, places } from '../../../test-support/both-bindings.ts';
 import { bindings, testEndpoint, type TestEndpoint } from '../../../test-support/endpoint.ts';
+import { clock, pay } from '../../../test-support/plain-tools.ts';
 
 type Params = Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, 'stream'>;
 type Input = OpenAI.Responses.ResponseInput;
@@ -26,19 +27,6 @@ const asksWeather: ScriptedReply = {
   text: 'Let me see.',
   toolCalls: [{ id: 'call_1', name: 'weather', input: { city: '서울' } }],
 };
-const clock = tool({
-  name: 'clock',
-  description: 'The time',
-  input: { type: 'object' },
-  execute: () => '12:00',
-});
-const pay = tool({
-  name: 'pay',
-  description: 'Pays',
-  input: { type: 'object' },
-  needsApproval: true,
-  execute: () => 'paid',
-});
 const params = { model: 'offline', input: [question], tools: [weather] } satisfies Params;
 const rolesOf = (messages: readonly Msg[]): readonly string[] => messages.map(({ role }) => role);
 const callsOf = ({ output }: OpenAI.Responses.Response): readonly Call[] =>

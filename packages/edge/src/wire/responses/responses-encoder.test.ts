@@ -5,6 +5,7 @@ import { AgentError, ReActAgent, tool } from '@isoloop/core';
 import type { AgentOptions, CallOptions, Middleware } from '@isoloop/core';
 import type { Hook } from '@isoloop/core/middleware';
 import { jsonMode } from '@isoloop/core/output';
+import { echo } from '../../../test-support/plain-tools.ts';
 import { createResponsesEncoder } from './responses-encoder.ts';
 import { toResponse } from './finished-response.ts';
 import type { ResponseErrorEvent, ResponseEvent } from './response-event.ts';
@@ -13,12 +14,6 @@ import type { ResponsesEncoderOptions } from './responses-encoder.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 
 const about = { model: 'm', id: 'resp_1', created: 1_770_000_000, reasoning: true };
-const echo = tool({
-  name: 'echo',
-  description: 'Gives back',
-  input: { type: 'object' },
-  execute: () => 'echo',
-});
 const place = tool({ name: 'place', description: 'Where', input: { type: 'object' } });
 
 interface Asked {
