@@ -224,9 +224,13 @@ test.for([false, true])(
     first.worker.terminate();
     before.unmount();
 
-    const agent = startWorker().connect({ replies: ['There.'], database });
+    const second = startWorker();
+    const agent = second.connect({ replies: ['There.'], database, gated: true });
     const messages = (await agent.uiMessages()) as UIMessage[];
     const view = mount(agent, { resume: true, messages, strict });
+    // Otherwise the run may end for the first mount of strict mode, before the second one reads it.
+    await expect.poll(() => view.chat()?.status).toBe('streaming');
+    second.worker.postMessage({ open: true });
     const whole = [
       'user: where?',
       'assistant: I look. | here output-available in the worker | There.',
