@@ -221,7 +221,9 @@ const entries: Readonly<Record<string, Entry>> = {
     calls: {
       agentscope: (wrong) => presets.agentscope(wrong),
       arcReactor: (wrong) => presets.arcReactor(wrong),
+      arcReactorTrim: (wrong) => presets.arcReactorTrim(wrong),
       oxygent: (wrong) => presets.oxygent(wrong),
+      oxygentHistory: (wrong) => presets.oxygentHistory(wrong),
       positionHooks: (wrong) => presets.positionHooks([], wrong),
       springAiAlibaba: (wrong) => presets.springAiAlibaba(wrong),
     },

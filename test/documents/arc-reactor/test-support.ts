@@ -14,9 +14,8 @@ import {
   type Msg,
   type Tool,
 } from '@isoloop/core';
-import { fitContext } from '@isoloop/core/context';
 import { retry } from '@isoloop/core/middleware';
-import { arcReactor } from '@isoloop/core/presets';
+import { arcReactor, arcReactorTrim } from '@isoloop/core/presets';
 import { ScriptedModel, type ScriptedReply, type ScriptedStep } from '@isoloop/core/testing';
 import { arc } from '@isoloop/core/tokens';
 import { outputsOf } from '../test-support.ts';
@@ -91,7 +90,7 @@ export const latin = (tokens: number): string => 'a'.repeat(tokens * 4);
 
 /** Trims to `budget` tokens, beside the tokens of the system prompt. */
 export const trimTo = (budget: number): Middleware =>
-  fitContext({ window: budget + 100, reserveOutput: 100, profile: arc, likeArcReactor: true });
+  arcReactorTrim({ window: budget + 100, reserveOutput: 100, profile: arc });
 
 export const turns = (count: number): readonly Msg[] =>
   Array.from({ length: count }, (_, at) => [

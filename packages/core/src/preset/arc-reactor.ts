@@ -1,4 +1,3 @@
-import { fitContext } from '../middleware/context/fit-context.ts';
 import { answersOnly, lastTurns, successfulTurns } from '../middleware/context/history-views.ts';
 import { injectionGuard } from '../middleware/guard/input/injection-guard.ts';
 import { lengthGuard } from '../middleware/guard/input/input-guards.ts';
@@ -12,6 +11,7 @@ import type { Middleware } from '../agent/middleware.ts';
 import { definePreset } from '../agent/use-list.ts';
 import { concurrencyLimit, Semaphore } from '../middleware/limits/concurrency-limit.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';
+import { arcReactorTrim } from './arc-reactor-trim.ts';
 import { finalWithoutTools } from './final-without-tools.ts';
 
 /**
@@ -55,6 +55,6 @@ export function arcReactor(options: Readonly<Record<string, never>> = {}): reado
     successfulTurns(),
     lastTurns(10),
     answersOnly(),
-    fitContext({ window: 128_000, reserveOutput: 4096, profile: arc, likeArcReactor: true }),
+    arcReactorTrim({ window: 128_000, reserveOutput: 4096, profile: arc }),
   ]);
 }

@@ -1,8 +1,5 @@
 import { answersOnly, lastTurns, successfulTurns } from '../middleware/context/history-views.ts';
-import {
-  weightedHistory,
-  type WeightedHistoryOptions,
-} from '../middleware/context/weighted-history.ts';
+import type { WeightedHistoryOptions } from '../middleware/context/weighted-history.ts';
 import { checkFields, checkOptions } from '../error/agent-error.ts';
 import { showToolMedia } from '../model/show-tool-media.ts';
 import { userText } from '../message/msg.ts';
@@ -27,6 +24,7 @@ import { concurrencyLimit, Semaphore } from '../middleware/limits/concurrency-li
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';
 import { defaultErrorText, type FriendlyText } from '../event/agent-result.ts';
 import { friendlyErrors, parallelIds, reactMemory } from './oxygent-events.ts';
+import { oxygentHistory } from './oxygent-history.ts';
 import {
   promptFields,
   promptVariables,
@@ -181,7 +179,7 @@ function protocolParts({ protocol = {}, reflect }: OxygentOptions): readonly Mid
 function earlierSteps(options: OxygentOptions): Middleware {
   const { shortWeight, reactWeight, order, memoryMax: max, memoryUnit: unit } = options;
   const weights = { shortWeight, reactWeight, order, max, unit } as WeightedHistoryOptions;
-  return weightedHistory({ ...weights, likeOxygent: true });
+  return oxygentHistory(weights);
 }
 
 /** Adds OxyGent's own variables to the given variables. */

@@ -5,6 +5,7 @@ import { arc } from '../../tokens/arc-profile.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import type { FittedContext } from './context-policy.ts';
 import { fitContext } from './fit-context.ts';
+import { arcReactorTrim } from '../../preset/arc-reactor-trim.ts';
 
 interface GoldenMessage {
   readonly id: string;
@@ -34,17 +35,13 @@ const golden: readonly Golden[] = JSON.parse(vectors);
 test.for(
   golden.filter(({ maxContextTokens, maxOutputTokens }) => maxContextTokens > maxOutputTokens),
 )(
-  'with `likeArcReactor`, fitContext() trims like Arc Reactor to a budget of $budget',
+  'arcReactorTrim() trims like Arc Reactor to a budget of $budget',
   ({ maxContextTokens, maxOutputTokens, systemPrompt, budget, messages, keptIds, tokens }) => {
     expect(maxContextTokens - maxOutputTokens - estimateTokens(systemPrompt)).toBe(budget);
     const log = messages.map(fromGolden);
     const question = log.findLast((message) => message.role === 'user');
     const system = createMessage('system', systemPrompt, { id: 'system' });
-    const policy = fitContext({
-      window: maxContextTokens,
-      reserveOutput: maxOutputTokens,
-      likeArcReactor: true,
-    });
+    const policy = arcReactorTrim({ window: maxContextTokens, reserveOutput: maxOutputTokens });
     const request = { messages: [system, ...log], tools: [], questionId: question?.id };
     const fitted = policy.fit(request) as FittedContext;
     expect(fitted.messages.map((message) => message.id)).toEqual(['system', ...keptIds]);

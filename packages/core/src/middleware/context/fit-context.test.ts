@@ -1,3 +1,4 @@
+import { arcReactorTrim } from '../../preset/arc-reactor-trim.ts';
 import { expect, test } from 'vitest';
 import { assistantMessage, systemMessage, toolMessage, userMessage } from '../../message/msg.ts';
 import type { Msg } from '../../message/msg.ts';
@@ -171,7 +172,7 @@ test('if the calibration ratio changes a little with each reply, the history beg
   expect(new Set(cuts.map((cut) => cut.messages[1]?.id)).size).toBe(1);
 });
 
-test('with `likeArcReactor: true`, fitContext() may remove a question without its answer, and the newest tool call with its result, as Arc Reactor does', () => {
+test('arcReactorTrim() may remove a question without its answer, and the newest tool call with its result, as Arc Reactor does', () => {
   const step = [
     assistantMessage([{ type: 'tool_use', id: 'c', name: 't', input: {} }]),
     toolMessage({
@@ -187,19 +188,24 @@ test('with `likeArcReactor: true`, fitContext() may remove a question without it
     tools: [],
     questionId: 'question',
   };
-  const left = (window: number, likeArcReactor: boolean): readonly string[] =>
-    (
-      fitContext({ window, reserveOutput: 50, likeArcReactor }).fit(request) as FittedContext
-    ).messages
-      .slice(1)
-      .map(({ id }) => id);
-  expect(left(241, true)).toEqual(['a0', 'u1', 'a1', 'question', step[0]!.id, step[1]!.id]);
-  expect(left(241, false)).toEqual(['question', step[0]!.id, step[1]!.id]);
-  expect(left(170, true)).toEqual(['question']);
-  expect(left(170, false)).toEqual(['question', step[0]!.id, step[1]!.id]);
+  const left = (window: number, policy: typeof fitContext): readonly string[] => {
+    const fitted = policy({ window, reserveOutput: 50 }).fit(request) as FittedContext;
+    return fitted.messages.slice(1).map(({ id }) => id);
+  };
+  expect(left(241, arcReactorTrim)).toEqual([
+    'a0',
+    'u1',
+    'a1',
+    'question',
+    step[0]!.id,
+    step[1]!.id,
+  ]);
+  expect(left(241, fitContext)).toEqual(['question', step[0]!.id, step[1]!.id]);
+  expect(left(170, arcReactorTrim)).toEqual(['question']);
+  expect(left(170, fitContext)).toEqual(['question', step[0]!.id, step[1]!.id]);
 });
 
-test('with `likeArcReactor: true`, fitContext() counts no tools, media or thinking, as Arc Reactor does', () => {
+test('arcReactorTrim() counts no tools, media or thinking, as Arc Reactor does', () => {
   const tool: ToolSchema = { name: 'a', description: tokens(500), parameters: {} };
   const image = { type: 'image', source: { type: 'url', url: 'https://a.example/b.png' } } as const;
   const asked = [
@@ -219,10 +225,10 @@ test('with `likeArcReactor: true`, fitContext() counts no tools, media or thinki
     }),
   ];
   const request = { messages: asked, tools: [tool], questionId: 'question' };
-  const { fit: fitted } = fitContext({ window: 260, reserveOutput: 50, likeArcReactor: true });
+  const { fit: fitted } = arcReactorTrim({ window: 260, reserveOutput: 50 });
   // System prompt 100, questions and answers 40, question 10, tool call 10, result 50.
   expect(fitted(request)).toMatchObject({ removed: 0, before: 210, after: 210 });
-  const tight = fitContext({ window: 259, reserveOutput: 50, likeArcReactor: true });
+  const tight = arcReactorTrim({ window: 259, reserveOutput: 50 });
   expect(tight.fit(request)).toMatchObject({ removed: 1, before: 210, after: 200 });
 });
 
@@ -272,11 +278,6 @@ test.each<[string, FitContextOptions, RegExp]>([
   ['a negative window', { window: -1 }, /fitContext\(\): window/],
   ['a window that is not a number', { window: NaN }, /fitContext\(\): window/],
   ['a negative reserve', { window: 10, reserveOutput: -1 }, /fitContext\(\): reserveOutput/],
-  [
-    'a `likeArcReactor` that is not a boolean',
-    { window: 9000, likeArcReactor: 1 as unknown as boolean },
-    /fitContext\(\): likeArcReactor/,
-  ],
   ['a negative `roundTo`', { window: 9000, roundTo: -1 }, /fitContext\(\): roundTo/],
   ['an invalid profile', { window: 9000, profile: {} as TokenProfile }, /fitContext\(\): profile/],
   [

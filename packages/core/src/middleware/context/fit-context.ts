@@ -1,8 +1,6 @@
 import { checkOptions } from '../../error/agent-error.ts';
 import { contextPolicy } from './context-policy.ts';
 import type { ContextMiddleware, ContextRequest, FittedContext } from './context-policy.ts';
-import { arc } from '../../tokens/arc-profile.ts';
-import type { TokenProfile } from '../../tokens/token-profile.ts';
 import { requestMeter, windowFields } from './request-meter.ts';
 import type { Measured, RequestMeter, WindowOptions } from './request-meter.ts';
 import { hasToolResults, type Msg } from '../../message/msg.ts';
@@ -16,14 +14,6 @@ export interface FitContextOptions extends WindowOptions {
    * window.
    */
   readonly roundTo?: number;
-  /**
-   * True: counts and trims exactly as Arc Reactor does, and `roundTo` defaults to 0. Arc Reactor does
-   * not count tools, media and thinking, so a request may be longer than the window. The remaining
-   * history may begin with an answer. Even the newest tool results may be left out; the model then
-   * repeats the tool calls. Default false: the history begins with a user's message, and the newest
-   * results stay.
-   */
-  readonly likeArcReactor?: boolean;
 }
 
 /**
@@ -37,49 +27,51 @@ export interface FitContextOptions extends WindowOptions {
  * larger than `reserveOutput`.
  */
 export function fitContext(options: FitContextOptions = {}): ContextMiddleware {
-  const fields = `roundTo:nonNegative|? likeArcReactor:boolean|? ${windowFields}`;
-  checkOptions('fitContext()', options, fields);
-  const { likeArcReactor = false, profile = arc } = options;
-  const counted = likeArcReactor ? { ...options, profile: textAlone(profile) } : options;
-  const meter = requestMeter('fitContext()', counted);
+  checkOptions('fitContext()', options, fitContextFields);
+  const meter = requestMeter('fitContext()', options);
   return contextPolicy({
     name: 'fitContext',
-    fit(request) {
-      const adaptedRequest = likeArcReactor ? { ...request, tools: [] } : request;
-      return trimRequest(adaptedRequest, meter, options);
-    },
+    fit: (request) => trimRequest(request, meter, options),
   });
 }
 
-/** Returns a profile that counts only texts, tool calls and tool results. */
-function textAlone(profile: TokenProfile): TokenProfile {
-  return {
-    name: profile.name,
-    countText: (text) => profile.countText(text),
-    perMessage: 0,
-    perToolCall: 0,
-    perMedia: 0,
-    thinking: false,
-  };
+/** Fields of `FitContextOptions` for `checkOptions`. */
+export const fitContextFields: string = `roundTo:nonNegative|? ${windowFields}`;
+
+/** Which messages are left out together, and which ones always stay. */
+export interface TrimRules {
+  /** Whether the tool results right after the question stay with it. */
+  readonly keepsResultsWithQuestion: boolean;
+  /** Whether the remaining history begins with a user's message. */
+  readonly beginsWithUser: boolean;
+  /** Returns the last index up to which the messages after the question, from `from`, may be trimmed. */
+  lastTrim(messages: readonly Msg[], options: TrimOptions, from: number): number;
 }
+
+const defaultRules: TrimRules = {
+  keepsResultsWithQuestion: true,
+  beginsWithUser: true,
+  // The newest group always stays.
+  lastTrim(messages, _options, from) {
+    let last = messages.length - 1;
+    // A hint about the newest tool results stays together with them.
+    while (last > from && isFromProgram(messages[last]!)) last--;
+    return groupStart(messages, last, from);
+  },
+};
 
 /** Returns the request without the messages that do not fit in the window. */
 export function trimRequest(
   request: ContextRequest,
   meter: RequestMeter,
-  options: FitContextOptions = {},
+  options: Pick<FitContextOptions, 'roundTo'> & Pick<TrimOptions, 'rules'> = {},
 ): FittedContext {
   const { messages } = request;
-  const { likeArcReactor = false } = options;
   const measurement = meter(request);
   const { window, start, sums, fixed, corrected } = measurement;
   const total = fixed + sums[messages.length]! - sums[start]!;
-  const { roundTo = likeArcReactor ? 0 : Math.floor(window / 10) } = options;
-  const { history, questionEnd, turn } = findTrim(messages, {
-    ...measurement,
-    roundTo,
-    likeArcReactor,
-  });
+  const { roundTo = Math.floor(window / 10), rules } = options;
+  const { history, questionEnd, turn } = findTrim(messages, { ...measurement, roundTo, rules });
   const removed = history - start + (turn - questionEnd);
   const removedTokens = sums[history]! - sums[start]! + (sums[turn]! - sums[questionEnd]!);
   const before = corrected(total);
@@ -89,13 +81,14 @@ export function trimRequest(
   return { messages: fitted, removed, before, after: corrected(total - removedTokens) };
 }
 
-interface TrimOptions extends Pick<Measured, 'question' | 'sums' | 'start'> {
+/** Where to trim, and how much. */
+export interface TrimOptions extends Pick<Measured, 'question' | 'sums' | 'start'> {
   /** Maximum number of tokens of all messages together. */
   readonly budget: number;
   /** See `FitContextOptions`. 0: no rounding. */
   readonly roundTo: number;
-  /** See `FitContextOptions`. Default false. */
-  readonly likeArcReactor?: boolean;
+  /** Default: those of `fitContext()`. */
+  readonly rules?: TrimRules | undefined;
 }
 
 /**
@@ -109,12 +102,12 @@ interface Trim {
 }
 
 /**
- * Finds the messages to leave out, as Arc Reactor does: first those before the current question,
+ * Finds the messages to leave out, in the two phases of Arc Reactor: first those before the current question,
  * oldest first. If that is not enough, then those after the question, oldest first. All messages of a
  * group stay, or none. The search is binary, so a long history costs little more than a short one.
  */
 export function findTrim(messages: readonly Msg[], options: TrimOptions): Trim {
-  const { sums, budget, roundTo, start } = options;
+  const { sums, budget, roundTo, start, rules = defaultRules } = options;
   const questionEnd = afterQuestion(messages, options);
   const excess = sums[messages.length]! - sums[start]! - budget;
   if (excess <= 0) return { history: start, questionEnd, turn: questionEnd };
@@ -122,7 +115,7 @@ export function findTrim(messages: readonly Msg[], options: TrimOptions): Trim {
   const history = trimHistory(messages, options, roundedExcess);
   const removedTokens = sums[history]! - sums[start]!;
   const missing = (removedTokens < excess ? roundedExcess : excess) - removedTokens;
-  const last = lastTrim(messages, options, questionEnd);
+  const last = rules.lastTrim(messages, options, questionEnd);
   const turn = skip(messages, sums, { from: questionEnd, to: last, tokens: missing });
   return { history, questionEnd, turn };
 }
@@ -130,47 +123,31 @@ export function findTrim(messages: readonly Msg[], options: TrimOptions): Trim {
 /** Returns the index after the question. Tool results in the question's group stay with the question. */
 function afterQuestion(
   messages: readonly Msg[],
-  { question, likeArcReactor, start }: TrimOptions,
+  { question, start, rules = defaultRules }: TrimOptions,
 ): number {
   let end = Math.max(question + 1, start);
-  if (likeArcReactor || end === start) return end;
+  if (!rules.keepsResultsWithQuestion || end === start) return end;
   while (end < messages.length && hasToolResults(messages[end]!)) end++;
   return end;
 }
 
 /**
  * Returns the first message that stays of those before the question. At least `tokens` tokens are left
- * out, if there are as many. What stays begins with a user message.
+ * out, if there are as many.
  */
 function trimHistory(
   messages: readonly Msg[],
-  { question, sums, likeArcReactor, start }: TrimOptions,
+  { question, sums, start, rules = defaultRules }: TrimOptions,
   tokens: number,
 ): number {
   if (question <= start) return start;
   let first = skip(messages, sums, { from: start, to: question, tokens });
-  while (!likeArcReactor && first < question && messages[first]!.role !== 'user') {
+  while (rules.beginsWithUser && first < question && messages[first]!.role !== 'user') {
     const next = groupEnd(messages, first);
     if (next > question) break;
     first = next;
   }
   return first;
-}
-
-/** Returns the last index up to which the turn may be trimmed. The newest group always stays. */
-function lastTrim(
-  messages: readonly Msg[],
-  { budget, question, likeArcReactor, start }: TrimOptions,
-  from: number,
-): number {
-  const { length } = messages;
-  if (likeArcReactor && budget <= 0 && question >= start) return length;
-  let last = length - 1;
-  // A hint about the newest tool results stays together with them.
-  while (!likeArcReactor && last > from && isFromProgram(messages[last]!)) last--;
-  const newest = groupStart(messages, last, from);
-  // Arc Reactor keeps the newest group only if the group is a single message.
-  return likeArcReactor && newest < length - 1 ? length : newest;
 }
 
 /**

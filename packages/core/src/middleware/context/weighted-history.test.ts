@@ -11,6 +11,7 @@ import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import type { FittedContext } from './context-policy.ts';
 import { lastTurns } from './history-views.ts';
 import { weightedHistory, type WeightedHistoryOptions } from './weighted-history.ts';
+import { oxygentHistory } from '../../preset/oxygent-history.ts';
 
 interface GoldenMessage {
   readonly role: 'user' | 'assistant';
@@ -51,10 +52,14 @@ function logOf(rows: Golden['rows']): readonly Msg[] {
   );
 }
 
-function shown(history: readonly Msg[], options?: WeightedHistoryOptions): Lines {
+function shown(
+  history: readonly Msg[],
+  options?: WeightedHistoryOptions,
+  policy = weightedHistory,
+): Lines {
   const question = userMessage('now', { metadata: { runId: 'current' } });
   const messages = [...history, question];
-  const fitted = weightedHistory(options).fit({
+  const fitted = policy(options).fit({
     messages,
     questionId: question.id,
     tools: [],
@@ -79,18 +84,14 @@ describe('OxyGent', () => {
       weightReact: reactWeight,
       messages,
     } = vector;
-    expect(shown(logOf(vector.rows), { max, shortWeight, reactWeight, likeOxygent: true })).toEqual(
-      messages,
-    );
+    const options = { max, shortWeight, reactWeight };
+    expect(shown(logOf(vector.rows), options, oxygentHistory)).toEqual(messages);
   });
 
   test('a step whose question was removed appears after the previous question', () => {
-    const orphan = shown(logOf(rows), {
-      max: 12,
-      order: (position) => (position === 1 ? 9 : position === 9 ? 8 : 0),
-      reactWeight: 5,
-      likeOxygent: true,
-    });
+    const values: Readonly<Record<number, number>> = { 1: 9, 9: 8 };
+    const order = (position: number): number => values[position] ?? 0;
+    const orphan = shown(logOf(rows), { max: 12, order, reactWeight: 5 }, oxygentHistory);
     expect(orphan.map(([, text]) => text)).toEqual(['q0', 'c2.2', 'o2.2', 'a0']);
   });
 
@@ -101,17 +102,11 @@ describe('OxyGent', () => {
       react_memory: [],
     });
     const log = logOf([pair(1, 12_399), pair(2, 12_399)]);
-    expect(shown(log, { likeOxygent: true })).toHaveLength(4);
-    expect(
-      shown(logOf([pair(1, 12_400), pair(2, 12_399)]), { likeOxygent: true }).map(([, text]) =>
-        text.slice(0, 2),
-      ),
-    ).toEqual(['🦊', '2']);
-    const oldest = shown(logOf(rows), {
-      max: 4,
-      order: (position) => 1 / position,
-      likeOxygent: true,
-    });
+    expect(shown(log, {}, oxygentHistory)).toHaveLength(4);
+    const longer = shown(logOf([pair(1, 12_400), pair(2, 12_399)]), {}, oxygentHistory);
+    expect(longer.map(([, text]) => text.slice(0, 2))).toEqual(['🦊', '2']);
+    const oldestFirst = { max: 4, order: (position: number) => 1 / position };
+    const oldest = shown(logOf(rows), oldestFirst, oxygentHistory);
     expect(oldest.map(([, text]) => text)).toEqual(['q0', 'a0']);
   });
 });
@@ -181,10 +176,7 @@ test.for<[what: string, replies: readonly ScriptedReply[], written: string]>([
     });
     const kept = async (max: number): Promise<boolean> => {
       const model = new ScriptedModel([reply!, 'a', 'b']);
-      const use = [
-        weightedHistory({ likeOxygent: true, reactWeight: 9, max, order: () => 1 }),
-        textToolCalls(),
-      ];
+      const use = [oxygentHistory({ reactWeight: 9, max, order: () => 1 }), textToolCalls()];
       const agent = new ReActAgent({ name: 'a', model, tools: [look], use });
       await agent.call('q');
       observed = textOf(model.requests[1]!.messages.at(-1)!);
@@ -264,9 +256,8 @@ test('turns without an answer or without a question, and messages after an answe
     userMessage('too late', { metadata: { runId: '2' } }),
   ];
   expect(shown(history).map(([, text]) => text)).toEqual(history.map(textOf));
-  expect(shown(history, { likeOxygent: true }).map(([, text]) => text)).toEqual(
-    history.map(textOf),
-  );
+  const asOxygent = shown(history, {}, oxygentHistory);
+  expect(asOxygent.map(([, text]) => text)).toEqual(history.map(textOf));
   expect(shown([])).toEqual([]);
 });
 
@@ -289,7 +280,6 @@ test.each<[options: unknown, message: string]>([
   [{ max: 'all' }, 'max must be'],
   [{ unit: 'words' }, 'unit must be'],
   [{ profile: arc }, 'profile needs unit: "tokens"'],
-  [{ likeOxygent: 1 }, 'likeOxygent must be'],
   [null, 'weightedHistory() must be an object'],
 ])('weightedHistory() rejects the options %j', (options, message) => {
   const error = expect.objectContaining({

@@ -4,7 +4,6 @@ import { arc } from '../../tokens/arc-profile.ts';
 import { countMessage } from '../../tokens/count-message.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 import type { ContextMiddleware } from './context-policy.ts';
-import { textHistory } from '../../message/text-history.ts';
 import { isText, messageParts, turnView, type Turn } from './history-views.ts';
 import { answerOf, stepsStart } from '../../message/turns.ts';
 
@@ -35,19 +34,10 @@ export interface WeightedHistoryOptions {
   readonly unit?: 'characters' | 'tokens';
   /** Token profile for the unit `tokens`. Default `arc`. */
   readonly profile?: TokenProfile;
-  /**
-   * True: selects exactly as OxyGent does. Selection stops at the first piece that does not fit,
-   * even if a smaller piece would fit. A step whose question is left out appears under the question
-   * before it. A step is measured as the text protocol writes it: the model's reply without
-   * thinking, followed by `Tool [name] execution result: …`. Default false: skips a piece that does
-   * not fit, and shows a step only with its question. A tool call then counts by its name and
-   * arguments.
-   */
-  readonly likeOxygent?: boolean;
 }
 
 /** A question with its answer, or a step. A piece is shown as a whole or left out. */
-interface Piece {
+export interface Piece {
   /** The question of a step. Absent for a question. */
   readonly question?: Piece;
   readonly messages: Turn;
@@ -65,28 +55,48 @@ interface Piece {
  * `CONFIGURATION` if `order` throws or does not return a number.
  */
 export function weightedHistory(options: WeightedHistoryOptions = {}): ContextMiddleware {
-  checkOptions('weightedHistory()', options, optionFields);
+  return valuablePieces('weightedHistory()', options, {
+    toMeasure: (messages) => messages,
+    select: takeFitting,
+  });
+}
+
+/** How the pieces of a history are measured and selected. */
+export interface PieceRules {
+  /** Returns the messages to measure in place of those of a piece. */
+  toMeasure(messages: Turn): Turn;
+  /** Returns the pieces that the model sees. `rankedPieces`: the most valuable one is the first. */
+  select(rankedPieces: readonly Piece[], max: number): ReadonlySet<Piece>;
+}
+
+/**
+ * Creates the context policy of `weightedHistory()`. Throws `CONFIGURATION` for an option of the
+ * wrong kind. `where`: beginning of its errors.
+ */
+export function valuablePieces(
+  where: string,
+  options: WeightedHistoryOptions,
+  { toMeasure, select }: PieceRules,
+): ContextMiddleware {
+  checkOptions(where, options, optionFields);
   const { shortWeight = 5, reactWeight = 1, order = (position) => position } = options;
-  const { max = 24_800, unit = 'characters', likeOxygent = false } = options;
+  const { max = 24_800, unit = 'characters' } = options;
   if (options.profile && unit !== 'tokens')
-    throw misconfigured('weightedHistory(): profile needs unit: "tokens".');
+    throw misconfigured(`${where}: profile needs unit: "tokens".`);
   const profile = unit === 'tokens' ? (options.profile ?? arc) : characters;
   const textIn = messageParts(isText);
-  const asWritten = writtenForm();
-  const sizeOf = (messages: Turn): number => {
-    const counted = likeOxygent ? asWritten(messages) : messages;
-    return counted.reduce((sum, message) => sum + countMessage(message, profile), 0);
-  };
+  const sizeOf = (messages: Turn): number =>
+    toMeasure(messages).reduce((sum, message) => sum + countMessage(message, profile), 0);
 
   return turnView('weightedHistory', (turns) => {
     const pieces = turns.flatMap((turn) => piecesOf(turn, sizeOf, textIn));
     const worths = pieces.map(({ question }, index) => {
       const weight = question ? reactWeight : shortWeight;
-      return worthOf(order, index + 1) * weight;
+      return worthOf(where, order, index + 1) * weight;
     });
     const positions = [...pieces.keys()].toSorted((a, b) => worths[b]! - worths[a]!);
     const ranked = positions.map((position) => pieces[position]!);
-    const visible = likeOxygent ? takeFirst(ranked, max) : takeFitting(ranked, max);
+    const visible = select(ranked, max);
     return toTurns(pieces.filter((piece) => visible.has(piece)));
   });
 }
@@ -106,13 +116,6 @@ const characters: TokenProfile = {
     return count;
   },
 };
-
-/** Makes a function that returns messages as a text protocol shows them, without thinking. */
-function writtenForm(): (messages: Turn) => Turn {
-  const history = textHistory([]);
-  const withoutThinking = messageParts(({ type }) => type !== 'thinking');
-  return (messages) => history(messages).flatMap(withoutThinking);
-}
 
 /** Splits a turn into pieces: first the question with the answer, then the steps. */
 function piecesOf(
@@ -140,14 +143,7 @@ function piecesOf(
 
 const optionFields =
   'shortWeight,reactWeight,max:nonNegative|? order:function|? unit:characters|tokens|? ' +
-  'profile:countText()|? likeOxygent:boolean|?';
-
-/** Takes pieces in order, up to the first piece that does not fit. */
-function takeFirst(rankedPieces: readonly Piece[], max: number): ReadonlySet<Piece> {
-  let remaining = max;
-  const end = rankedPieces.findIndex(({ size }) => (remaining -= size) < 0);
-  return new Set(end < 0 ? rankedPieces : rankedPieces.slice(0, end));
-}
+  'profile:countText()|?';
 
 /** Takes all pieces that fit. A step is taken only together with its question. */
 function takeFitting(rankedPieces: readonly Piece[], max: number): ReadonlySet<Piece> {
@@ -175,8 +171,8 @@ function toTurns(visiblePieces: readonly Piece[]): readonly Turn[] {
   });
 }
 
-function worthOf(order: (position: number) => unknown, position: number): number {
-  const call = `weightedHistory(): order(${position})`;
+function worthOf(where: string, order: (position: number) => unknown, position: number): number {
+  const call = `${where}: order(${position})`;
   let worth: unknown;
   try {
     worth = order(position);
