@@ -7,6 +7,7 @@ import { assistantMessage, toolMessage, type Msg } from '../message/msg.ts';
 import { idsOf, message } from '../../test-support/messages.ts';
 import { EchoMemory } from './branch/echo-memory.ts';
 import { SessionFold } from './log/session-fold.ts';
+import { formatVersion } from './log/stored-batch.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import { listSessions } from './list-sessions.ts';
 import { repairSession } from './repair-session.ts';
@@ -202,9 +203,11 @@ test('repairSession() keeps the readable records and the damaged value, and reje
     await memory.append([message('4')]);
     expect(idsOf(await open().read())).toEqual(['1', '3', '4']);
     expect(await store.get(key)).toBe(damagedText);
-    await store.set(headKey, '{"v":9}');
-    await expect(repairSession(stored, 's')).rejects.toMatchObject({ details: { format: 9 } });
-    expect(await store.get(headKey)).toBe('{"v":9}');
+    const format = formatVersion + 1;
+    const laterHead = `{"v":${format}}`;
+    await store.set(headKey, laterHead);
+    await expect(repairSession(stored, 's')).rejects.toMatchObject({ details: { format } });
+    expect(await store.get(headKey)).toBe(laterHead);
     await open().clear();
     expect(await store.keys('')).toEqual([]);
   }

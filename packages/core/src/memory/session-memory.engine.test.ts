@@ -6,7 +6,10 @@ import { idsOf, message } from '../../test-support/messages.ts';
 import type { KeyValueStore } from './store/key-value-store.ts';
 import { weakStore } from '../../test-support/weak-store.ts';
 import { MemoryStore } from './store/memory-store.ts';
+import { formatVersion } from './log/stored-batch.ts';
 import { SessionMemory } from './session-memory.ts';
+
+const later = formatVersion + 1;
 
 for (const durability of ['step', 'turn'] as const) {
   const store = new MemoryStore();
@@ -184,8 +187,8 @@ const damages: readonly (readonly [
   ],
   [
     'a head of a later format',
-    (store) => store.set('s:s:head', '{"v":9,"all":"new"}'),
-    { code: 'STORAGE_FAILED', message: expect.stringContaining('format 9') },
+    (store) => store.set('s:s:head', `{"v":${later},"all":"new"}`),
+    { code: 'STORAGE_FAILED', message: expect.stringContaining(`format ${later}`) },
   ],
   [
     'a head with a foreign key',
@@ -194,16 +197,16 @@ const damages: readonly (readonly [
   ],
   [
     'a record that is not JSON',
-    (store) => edit(store, 'r:00000001', '"v":8', '"v"'),
+    (store) => edit(store, 'r:00000001', `"v":${formatVersion}`, '"v"'),
     { code: 'STORAGE_FAILED' },
   ],
   [
     'a record of a later format',
     async (store) => {
       const [key = ''] = await store.keys('s:s:r:00000001');
-      await store.set(key, '{"v":9,"all":"new"}');
+      await store.set(key, `{"v":${later},"all":"new"}`);
     },
-    { code: 'STORAGE_FAILED', message: expect.stringContaining('format 9') },
+    { code: 'STORAGE_FAILED', message: expect.stringContaining(`format ${later}`) },
   ],
   [
     'a record of an unknown kind',

@@ -1,5 +1,6 @@
 import { randomOf } from '../../../../test/random-of.ts';
 import { seal } from '../../src/memory/log/seal.ts';
+import { formatVersion } from '../../src/memory/log/stored-batch.ts';
 
 /** Stored values by key. */
 export type Values = ReadonlyMap<string, string>;
@@ -44,10 +45,10 @@ export function mutations({ own, others }: MutationSources, seed: number): reado
     add('last character gone', [key, value.slice(0, -1)]);
     add('another value', [
       key,
-      pick(['', 'null', '[]', '{}', '""', '0', 'true', '"text"', '{"v":8}']),
+      pick(['', 'null', '[]', '{}', '""', '0', 'true', '"text"', `{"v":${formatVersion}}`]),
     ]);
     add('older format', [key, value.replace(/"v":\d+/, '"v":2')]);
-    add('newer format', [key, value.replace(/"v":\d+/, '"v":9')]);
+    add('newer format', [key, value.replace(/"v":\d+/, `"v":${formatVersion + 1}`)]);
     const other = pick(keys);
     add('copied over', [key, own.get(other)!]);
     add('swapped in the session', [key, own.get(other)!], [other, value]);

@@ -1,6 +1,6 @@
 import { assistantMessage, SessionMemory, textOf, userMessage } from '@isoloop/core';
 import { keywordMemory } from '@isoloop/core/memory-search';
-import { IndexedDbSessions, IndexedDbStore } from '@isoloop/web-worker';
+import { IndexedDbSessions, IndexedDbStore, type SessionExport } from '@isoloop/web-worker';
 import { IndexedDbMemory } from '@isoloop/web-worker/worker';
 import { expect, test, vi } from 'vitest';
 import { startWorker } from '../../test-support/worker-under-test.ts';
@@ -96,25 +96,22 @@ test('an agent whose session is open continues from the imported messages', asyn
   expect((await agent.messages()).map(textOf)).toEqual(['imported', 'second', 'two']);
 });
 
+/** An exported session without records. */
+const good: SessionExport = {
+  format: 'isoloop-session',
+  version: 4,
+  sessionId: 'x',
+  records: [],
+};
+
 test.for([
   ['null', null],
-  ['another format', { format: 'chat', version: 1, sessionId: 'x', records: [] }],
-  ['a newer version', { format: 'isoloop-session', version: 5, sessionId: 'x', records: [] }],
-  ['no id', { format: 'isoloop-session', version: 4, records: [] }],
-  ['no records', { format: 'isoloop-session', version: 4, sessionId: 'x' }],
-  [
-    'a record of an unknown kind',
-    { format: 'isoloop-session', version: 4, sessionId: 'x', records: [{ kind: 'spell' }] },
-  ],
-  [
-    'an invalid message',
-    {
-      format: 'isoloop-session',
-      version: 4,
-      sessionId: 'x',
-      records: [{ kind: 'message', message: {} }],
-    },
-  ],
+  ['another format', { ...good, format: 'chat' }],
+  ['a newer version', { ...good, version: good.version + 1 }],
+  ['no id', { ...good, sessionId: undefined }],
+  ['no records', { ...good, records: undefined }],
+  ['a record of an unknown kind', { ...good, records: [{ kind: 'spell' }] }],
+  ['an invalid message', { ...good, records: [{ kind: 'message', message: {} }] }],
 ] as const)('import() rejects %s and changes nothing', async ([, exported]) => {
   const { sessions, store } = open();
   await new IndexedDbMemory('x', { store }).append([userMessage('kept')]);

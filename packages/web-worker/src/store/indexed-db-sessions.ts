@@ -1,5 +1,6 @@
 import { AgentError, listSessions, SessionMemory, type SessionInfo } from '@isoloop/core';
-import { adoptRecords, checkOptions, checkRecords, type LogRecord } from '@isoloop/core/adapter';
+import { adoptRecords, checkOptions, checkRecords } from '@isoloop/core/adapter';
+import type { LogRecord, SessionCopy } from '@isoloop/core/adapter';
 import { IndexedDbStore } from './indexed-db-store.ts';
 
 /** Where the conversations are, and which long-term memories forget a deleted one. */
@@ -49,7 +50,7 @@ export interface StorageState {
 
 /** Format of a `SessionCopy`, which an endpoint takes, too. */
 const format = 'isoloop-session';
-const version = 4;
+const version: SessionCopy['version'] = 4;
 
 /**
  * Lists and manages the conversations in IndexedDB. Works in pages and workers. An agent with an

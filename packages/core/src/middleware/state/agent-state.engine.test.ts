@@ -10,7 +10,7 @@ import { SessionMemory } from '../../memory/session-memory.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { Toolkit } from '../../tool/set/toolkit.ts';
-import { loadState, saveState } from './agent-state.ts';
+import { loadState, saveState, type AgentState } from './agent-state.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 
 const pay = tool({
@@ -146,7 +146,7 @@ test('saved and loaded states share no objects', async () => {
   expect(await agent.messages()).toHaveLength(2);
 });
 
-const good = {
+const good: AgentState = {
   version: 4,
   messages: [],
   activeGroups: null,
@@ -158,7 +158,7 @@ const good = {
 
 test.for([
   ['nothing', undefined, 'must be an object'],
-  ['a later version', { ...good, version: 5 }, 'version is 5'],
+  ['a later version', { ...good, version: good.version + 1 }, `version is ${good.version + 1}`],
   ['no version', { ...good, version: undefined }, 'version is undefined'],
   ['a damaged message', { ...good, messages: [{ id: 'm', role: 'robot' }] }, 'role'],
   ['messages that are not an array', { ...good, messages: 'x' }, 'array'],
