@@ -4,7 +4,7 @@ import type { ParsedInput } from '../event/agent-input.ts';
 import { textOf, toolUsesOf } from '../message/msg.ts';
 import { omitUndefined } from '../message/json.ts';
 import { loop } from './loop.ts';
-import { endHalted, finish, type FinishedRun } from './step/finish.ts';
+import { endStopped, finish, type FinishedRun } from './step/finish.ts';
 import { pendingCallsOf } from './run/open-calls.ts';
 import type { Run } from './run/run.ts';
 import { closeLog, restore } from './run/session.ts';
@@ -13,7 +13,7 @@ import type { RunInput } from './step/settle.ts';
 
 /**
  * Runs one agent call: sends `run-start`, runs the loop inside its wrappers, and sends `run-end`.
- * Sends `error` before `run-end` if the agent call fails. Without `input`, the run gets no turn: it
+ * Sends `error` before `run-end` if the agent call fails. Without `input`, the call was refused: the run
  * sends its events, and stores nothing.
  */
 export async function runAgentCall(run: Run, input?: RunInput): Promise<AgentResult> {
@@ -36,21 +36,21 @@ export async function runAgentCall(run: Run, input?: RunInput): Promise<AgentRes
 }
 
 /** Runs the loop inside `wrapRun`. Whoever ends the run, the log then has its end. */
-async function runToResult(run: Run, turn?: RunInput): Promise<AgentResult> {
-  if (turn) {
+async function runToResult(run: Run, input?: RunInput): Promise<AgentResult> {
+  if (input) {
     run.status.runs += 1;
-    run.resumes = await resumedRun(run, turn.input);
+    run.resumes = await resumedRun(run, input.sent);
   }
   await run.outbox.emit('run-start', omitUndefined({ resumes: run.resumes }));
   // A hook may have rejected the agent call, or may hang after an abort.
-  if (!turn || 'error' in run.halt || run.waits.abandoned)
-    return endWith(run, await finish(run, await endHalted(run)));
+  if (!input || 'error' in run.halt || run.waits.abandoned)
+    return endWith(run, await finish(run, await endStopped(run)));
   // Each wrapper gets the result of an aborted run from its `next`.
   const recover = (thrown: unknown): Promise<AgentResult> => endAborted(run, thrown);
   // If a wrapper changes the input, `wrapInput` has to see the change.
-  const inner = async (input: ParsedInput): Promise<AgentResult> =>
-    endWith(run, await loop(run, input === turn.input ? turn : { input }));
-  const result = await runWrapped(run, 'wrapRun', turn.input, inner, recover);
+  const inner = async (sent: ParsedInput): Promise<AgentResult> =>
+    endWith(run, await loop(run, sent === input.sent ? input : { sent }));
+  const result = await runWrapped(run, 'wrapRun', input.sent, inner, recover);
   // A wrapper may have answered without `next`.
   await closeLog(run, result.reason);
   return result;
@@ -79,7 +79,7 @@ async function endWith(run: Run, end: FinishedRun): Promise<AgentResult> {
  */
 async function endAborted(run: Run, thrown: unknown): Promise<AgentResult> {
   if (!run.waits.isAbort(thrown)) throw thrown;
-  run.moveTo('stopping');
+  run.moveTo('aborting');
   if (run.failure) throw run.failure;
   const result = await endWith(run, { reason: 'aborted' });
   run.moveTo('over');
@@ -88,10 +88,9 @@ async function endAborted(run: Run, thrown: unknown): Promise<AgentResult> {
 
 function resultOf(
   run: Run,
-  { message = run.message('assistant', []), ...end }: FinishedRun,
+  { message = run.message('assistant', []), reason, output, error, stoppedAt }: FinishedRun,
 ): AgentResult {
   const { usage, warnings } = run;
-  const { reason, output, error, stoppedAt } = end;
   return {
     text: textOf(message),
     message,
@@ -123,9 +122,9 @@ async function sendEnd(run: Run, result: AgentResult, isFailure: boolean): Promi
 function keepEnd({ runId, status, conversation }: Run, { reason }: AgentResult): void {
   // A call that was refused or aborted before it began has not read the log.
   if (!conversation.messages[0]) return;
-  const isStopped = reason === 'interrupted' || reason === 'aborted';
+  const isCutShort = reason === 'interrupted' || reason === 'aborted';
   const isOpen = reason === 'suspended' || reason === 'error' || conversation.openToolUses().length;
   status.interrupted = reason === 'interrupted';
-  status.stoppedRun = isStopped ? runId : undefined;
+  status.stoppedRun = isCutShort ? runId : undefined;
   if (!isOpen) status.openRun = undefined;
 }

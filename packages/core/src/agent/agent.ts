@@ -86,7 +86,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
     this.#ownOptions = options;
     this.#fields = fields;
     const set = Symbol.iterator in tools ? toolList(tools) : tools;
-    const parts = {
+    const shared = {
       sessionId: this.sessionId,
       options: this.options,
       memory: this.memory,
@@ -95,7 +95,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
       systemMessages: systemMessages(now),
       unwritten: new Set<Promise<unknown>>(),
     };
-    this.#setup = runSetup(parts, this.use);
+    this.#setup = runSetup(shared, this.use);
     this.tools = this.#setup.tools;
     for (const tool of toolsIn(this.tools)) requireParts(this.use, tool);
   }
@@ -147,7 +147,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
   async observe(messages: string | Msg | readonly Msg[]): Promise<void> {
     const newMessages = toMessages(messages, this.options);
     checkNoOpenCalls(newMessages);
-    await this.#line.workInTurn(async () => {
+    await this.#line.workInLine(async () => {
       checkNewIds(newMessages, await this.memory.read());
       await this.memory.append(newMessages);
       await this.memory.flush?.();
@@ -200,17 +200,17 @@ export class Agent<const S extends ToolSource = ToolSource> {
     const hooks = (): readonly AgentHook[] =>
       [...setup.use, ...this.#added].filter((hook) => hook.on ?? hook.onEvent);
     const run = new Run(setup, options, hooks, stepsOf);
-    const input = this.#checkedInput(agentInput, run);
+    const sent = this.#checkedInput(agentInput, run);
+    const onStart = (): void => {
+      if (streamed) keepDriver(this, driver);
+    };
     const driver: RunDriver = new RunDriver({
       runId: run.runId,
       detached: options.detached,
       shortenLog: eventLogShortener(),
-      run: () => this.#line.runInTurn({ run, input, driver }, onTurn),
+      run: () => this.#line.runInLine({ run, sent, driver, onStart }),
       abort: () => run.abort(),
     });
-    const onTurn = (): void => {
-      if (streamed) keepDriver(this, driver);
-    };
     // The end of an aborted run does not wait for a reader.
     run.signal.addEventListener('abort', () => queueMicrotask(() => driver.release()));
     if (streamed && options.detached) driver.start();

@@ -12,10 +12,16 @@ import { admitInput, type RunInput } from './step/settle.ts';
 export interface BegunCall extends RunInput {
   readonly run: Run;
   readonly driver: RunDriver;
+  /** Called when the call is the running one. */
+  readonly onStart: () => void;
   admitted?: Promise<ParsedInput>;
 }
 
-/** The calls of one agent: one runs, and later ones are refused or wait for their turn. */
+/**
+ * The calls of one agent: one runs, and later ones are refused or wait in line. The way of a call:
+ * `Agent.#start` → `RunDriver`, which starts it at the first read → its place here → `runAgentCall`,
+ * which sends the events around it → `loop`.
+ */
 export class CallLine {
   readonly #options: Pick<AgentSettings, 'name' | 'whenBusy'>;
   #running: BegunCall | undefined;
@@ -44,7 +50,7 @@ export class CallLine {
   }
 
   /** Does work after the end of all calls so far. Later calls wait for it, or are refused. */
-  async workInTurn(work: () => Promise<void>): Promise<void> {
+  async workInLine(work: () => Promise<void>): Promise<void> {
     if (this.#refusal) throw this.#refusal;
     const done = Promise.allSettled(this.#results).then(work);
     this.#results.add(done);
@@ -52,25 +58,25 @@ export class CallLine {
   }
 
   /**
-   * Runs an agent call when it is its turn, and calls `onTurn` then. Resolves with the result of the
+   * Runs an agent call when all calls before it have ended. Resolves with the result of the
    * running call if that one takes the input.
    */
-  async runInTurn(call: BegunCall, onTurn: () => void): Promise<AgentResult> {
+  async runInLine(call: BegunCall): Promise<AgentResult> {
     const { run, driver } = call;
     run.begin((events) => driver.push(events));
     try {
       if (this.#refusal) run.haltWith(this.#refusal);
       const { failure } = run;
       if (failure && run.callOptions.throwOnError !== false) throw failure;
-      if (failure) return await this.#runWithoutTurn(run);
+      if (failure) return await this.#endRefused(run);
       const earlier = this.isBusy && Promise.allSettled(this.#results);
       this.#results.add(driver.result);
-      const early = earlier && (await this.#waitForTurn(call, earlier));
+      const early = earlier && (await this.#waitInLine(call, earlier));
       if (early) return early;
       this.#running = call;
       // While the call waited, `addHook` did not reach it.
       run.hooks.refresh();
-      onTurn();
+      call.onStart();
       return await runAgentCall(run, call);
     } finally {
       run.end();
@@ -83,15 +89,15 @@ export class CallLine {
    * Waits for the end of earlier calls. Resolves with a result if the call gets no turn. Then the
    * running call has taken its input, or it was refused or aborted.
    */
-  async #waitForTurn(call: BegunCall, earlier: Promise<unknown>): Promise<AgentResult | undefined> {
-    const { run, input } = call;
+  async #waitInLine(call: BegunCall, earlier: Promise<unknown>): Promise<AgentResult | undefined> {
+    const { run, sent } = call;
     const { signal, callOptions: options } = run;
     const running = this.#running;
     try {
       if (running?.run.stage === 'running') {
         const { result } = running.driver;
-        const admit = (): Promise<ParsedInput> => (call.admitted ??= admitInput(run, input));
-        const offer = { input, options, signal, result, admit };
+        const admit = (): Promise<ParsedInput> => (call.admitted ??= admitInput(run, sent));
+        const offer = { input: sent, options, signal, result, admit };
         const joined = await running.run.inbox.join(offer, earlier);
         if (joined) return joined;
       }
@@ -99,12 +105,12 @@ export class CallLine {
       return undefined;
     } catch (error) {
       if (!run.aborted) run.haltWith(AgentError.from(error));
-      return this.#runWithoutTurn(run);
+      return this.#endRefused(run);
     }
   }
 
   /** Ends a call that was refused, or aborted while it waited. */
-  #runWithoutTurn(run: Run): Promise<AgentResult> {
+  #endRefused(run: Run): Promise<AgentResult> {
     // It takes no interrupts.
     run.moveTo('ending');
     return runAgentCall(run);

@@ -133,11 +133,11 @@ export interface Middleware extends AgentHook {
   readonly defaults?: Partial<AgentDefaults>;
   readonly tools?: readonly Tool[];
   /**
-   * Returns the event that readers get instead of `event`. A changed `run-end` also changes the
+   * Returns the event that readers get instead of `event`, or nothing to leave it as it is. A changed `run-end` also changes the
    * result of the agent call. Hooks and the log get the original event. Not called for text and
    * argument deltas.
    */
-  mapEvent?(event: AgentEvent, context: RunContext): AgentEvent;
+  mapEvent?(event: AgentEvent, context: RunContext): AgentEvent | void;
   /**
    * Wraps every agent call, unless it was refused or aborted before its turn. `run-start` comes
    * before the outermost wrapper. `error` and `run-end` come after it and contain its result.

@@ -7,7 +7,7 @@ import type { JsonObject } from '../message/json.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import type { ParsedInput } from '../event/agent-input.ts';
 import type { InboxHandler } from './run/inbox.ts';
-import { endHalted } from './step/finish.ts';
+import { endStopped } from './step/finish.ts';
 import type { Ending, Next, CustomReason } from './next.ts';
 import { readReply, type AskResult, type ToEvent } from './step/read-reply.ts';
 import { closeCall } from './step/close-calls.ts';
@@ -17,6 +17,11 @@ import { edit, note, type LogEdit } from './run/session.ts';
 import { revise, type RevisedEvent } from './step/jump.ts';
 import { afterReply } from './step/reason.ts';
 import { admitInput } from './step/settle.ts';
+
+type EventType = AgentEvent['type'];
+
+/** Events that hooks only observe. */
+type ObservedEvent = Exclude<EventType, ModifiableEvent | 'run-start' | 'run-end' | 'error'>;
 
 /**
  * What a wrapper may do to the run. What hooks may do, too, is in `RunContext`. After the end of the
@@ -57,11 +62,15 @@ export interface Steps {
   note(notes: readonly RunNote[], options?: { readonly now?: boolean }): Promise<void>;
   /** Ends an open tool call with this result, after the `post-acting` hooks. */
   closeCall(toolUse: ToolUse, result: ToolResult): Promise<void>;
-  /** Sends an event to the hooks, then to the readers. `to: 'readers'` leaves out the hooks. */
-  emit<K extends AgentEvent['type']>(
+  /**
+   * Sends an event to the hooks, then to the readers. With `to: 'readers'`, leaves out the hooks. Only
+   * then it may be an event with controls, because the loop would not carry out what hooks ask for.
+   */
+  emit<K extends ObservedEvent>(type: K, data: EventData<K>): Promise<void>;
+  emit<K extends EventType>(
     type: K,
     data: EventData<K>,
-    options?: { readonly to?: 'readers' },
+    options: { readonly to: 'readers' },
   ): Promise<void>;
   /**
    * Passes an event through the hooks, then to the readers, and carries out what the hooks ask for. If
@@ -115,15 +124,17 @@ export function stepsOf(run: Run): Steps {
     admit: (input) => step(() => admitInput(run, input)),
     note: (notes, options) => step(() => note(run, notes, options)),
     closeCall: (toolUse, result) => step(() => closeCall(run, toolUse, result)),
-    emit: (type, data, { to } = {}) =>
+    emit: <K extends EventType>(type: K, data: EventData<K>, options?: object) =>
       step(async () =>
-        to ? run.outbox.tellReaders([run.outbox.event(type, data)]) : run.outbox.emit(type, data),
+        options
+          ? run.outbox.tellReaders([run.outbox.event(type, data)])
+          : run.outbox.emit(type, data),
       ),
     revise: (type, data) => step(() => revise(run, type, data)),
     wait: (work) => run.waits.code(work),
     untimed: async (work) => run.alive().timeout.untimed(work),
     suspend: () => run.alive().stopWith({ how: 'suspended' }),
-    endStopped: (partial) => step(() => endHalted(run, partial)),
+    endStopped: (partial) => step(() => endStopped(run, partial)),
     handleInbox: (handler) => run.alive().inbox.add(handler),
     beforeEnd: (work) => void run.alive().progress.beforeEnd.push(work),
     addToResult: ({ warning, failureMessage }) => {

@@ -103,7 +103,7 @@ export class BoundedWaits {
    * the hook's value.
    */
   hook<T>(work: PromiseLike<T>, isNotice: boolean): Promise<T | undefined> {
-    const strict = !isNotice && this.#run.stage !== 'stopping';
+    const strict = !isNotice && this.#run.stage !== 'aborting';
     return this.#for(work, { strict }) as Promise<T | undefined>;
   }
 
@@ -127,7 +127,7 @@ export class BoundedWaits {
       work.then(end, end);
     }
     done?.();
-    if (value === lostWrite && this.#run.stage !== 'stopping') throw signal.reason;
+    if (value === lostWrite && this.#run.stage !== 'aborting') throw signal.reason;
   }
 
   /** Returns whether `thrown` comes from the abort of the run, not from a failure. */

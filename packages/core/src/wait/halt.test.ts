@@ -62,11 +62,11 @@ test('each reason to end a run aborts the signals of those who have to stop', ()
 test('the end of a run never moves back', () => {
   const halt = new Haltable();
   expect(halt.stage).toBe('running');
-  halt.moveTo('stopping');
+  halt.moveTo('aborting');
   // The answer of an aborted run passes through `ending` late.
   halt.moveTo('ending');
-  expect(halt.stage).toBe('stopping');
+  expect(halt.stage).toBe('aborting');
   halt.moveTo('over');
-  halt.moveTo('stopping');
+  halt.moveTo('aborting');
   expect(halt.stage).toBe('over');
 });

@@ -28,12 +28,12 @@ const halts: readonly Halt['how'][] = [
  * How far the end of a run has come:
  * - `running`: it takes interrupts, and more input.
  * - `ending`: it has its ending, so interrupts come too late.
- * - `stopping`: it only carries out an abort or a failure. Code that hangs no longer matters.
+ * - `aborting`: it only carries out an abort or a failure. Code that hangs no longer matters.
  * - `over`: hooks and wrappers that still run can no longer change it.
  */
-export type Stage = 'running' | 'ending' | 'stopping' | 'over';
+export type Stage = 'running' | 'ending' | 'aborting' | 'over';
 
-const stages: readonly Stage[] = ['running', 'ending', 'stopping', 'over'];
+const stages: readonly Stage[] = ['running', 'ending', 'aborting', 'over'];
 
 /**
  * The part of a run that knows what ends it and how far its end has come, and tells others. Both only

@@ -27,35 +27,35 @@ export interface InboxHandler {
   call?(call: JoiningCall): Promise<AgentResult | undefined> | undefined;
 }
 
-/** Asks one handler. Returns `undefined` if the handler leaves it to others. */
-type Ask<T> = (handler: InboxHandler) => T | undefined;
+/** Offers a request to one handler. Returns `undefined` if the handler leaves it to others. */
+type Offer<T> = (handler: InboxHandler) => T | undefined;
 
 /** What others ask of a run: requests of `interrupt()`, and new agent calls. */
 export class Inbox {
   readonly #handlers: InboxHandler[] = [];
   /** What no handler has taken yet. */
-  readonly #kept: Set<Ask<unknown>> = new Set();
+  readonly #left: Set<Offer<unknown>> = new Set();
 
   /** Adds a handler, which also gets what others have left. */
   add(handler: InboxHandler): void {
     this.#handlers.push(handler);
-    for (const ask of this.#kept) {
-      if (ask(handler) !== undefined) this.#kept.delete(ask);
+    for (const offer of this.#left) {
+      if (offer(handler) !== undefined) this.#left.delete(offer);
     }
   }
 
-  /** Asks the handlers, in their order, until one does not leave it to others. */
-  ask<T>(ask: Ask<T>): T | undefined {
+  /** Offers a request to the handlers, in their order, until one does not leave it to others. */
+  offer<T>(offer: Offer<T>): T | undefined {
     for (const handler of this.#handlers) {
-      const answer = ask(handler);
+      const answer = offer(handler);
       if (answer !== undefined) return answer;
     }
     return undefined;
   }
 
   /** Keeps for later handlers what the present ones have left. */
-  keep(ask: Ask<unknown>): void {
-    this.#kept.add(ask);
+  keep(offer: Offer<unknown>): void {
+    this.#left.add(offer);
   }
 
   /**
@@ -64,15 +64,15 @@ export class Inbox {
    */
   join(call: JoiningCall, turn: Promise<unknown>): Promise<AgentResult | undefined> {
     const joined = new Promise<AgentResult | undefined>((resolve) => {
-      const ask: Ask<unknown> = (handler) => {
+      const offer: Offer<unknown> = (handler) => {
         const answer = handler.call?.(call);
         if (answer) resolve(answer);
         return answer;
       };
-      if (this.ask(ask)) return;
-      this.keep(ask);
+      if (this.offer(offer)) return;
+      this.keep(offer);
       const withdraw = (): void => {
-        this.#kept.delete(ask);
+        this.#left.delete(offer);
         resolve(undefined);
       };
       call.signal.addEventListener('abort', withdraw);

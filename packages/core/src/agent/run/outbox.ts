@@ -127,7 +127,7 @@ export class Outbox {
    * Passes a modifiable event through the hooks, then to the readers. Returns the event, and what its
    * hooks asked for. If the hooks change its message, the readers get a `step-reset` first.
    */
-  async revise<K extends EventType>(
+  async askAndTell<K extends EventType>(
     type: K,
     data: EventData<K>,
   ): Promise<RequestedJump & { readonly event: EventOf<K> }> {
@@ -204,7 +204,7 @@ function mapped(run: Run, parts: readonly Middleware[], original: AgentEvent): A
   if (original.runId !== run.runId) return original;
   return parts.reduceRight((event, part) => {
     try {
-      return part.mapEvent!(event, run);
+      return part.mapEvent!(event, run) ?? event;
     } catch (cause) {
       const message = `mapEvent of "${part.name ?? 'unnamed'}" failed: ${errorText(cause)}`;
       throw new AgentError('HOOK_ERROR', message, { cause });

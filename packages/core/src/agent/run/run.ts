@@ -161,14 +161,14 @@ export class Run extends Haltable implements RunContext {
   readonly interrupt = (input: string | Msg | InterruptRequest = {}): boolean => {
     const request = checkInterrupt(input, this.options);
     if (this.stage !== 'running') return false;
-    const ask = (handler: InboxHandler): boolean | undefined => handler.interrupt?.(request);
-    const isTaken = this.inbox.ask(ask);
+    const offer = (handler: InboxHandler): boolean | undefined => handler.interrupt?.(request);
+    const isTaken = this.inbox.offer(offer);
     if (isTaken !== undefined) return isTaken;
     if (request.mode === 'stop') {
       this.stopWith({ how: 'interrupted', message: request.message });
     } else {
       requirePart(this.setup.use, modesPart, `interrupt({ mode: '${request.mode}' })`);
-      this.inbox.keep(ask);
+      this.inbox.keep(offer);
     }
     return true;
   };

@@ -2,13 +2,13 @@ import { withMetadata } from '../../message/metadata.ts';
 import type { StopReason } from '../../event/agent-result.ts';
 import { textOf, toolUsesOf, type Msg } from '../../message/msg.ts';
 import { interruptOpenCalls } from './close-calls.ts';
-import type { CustomReason, EndBase, Ending } from '../next.ts';
+import type { EndBase, Ending } from '../next.ts';
 import { pendingCallsOf } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
 import { append } from '../run/session.ts';
 import { releasedReply } from './read-reply.ts';
 
-// If something stops a run, `endHalted` and `endingOfHalt` say how it ends. `finish` carries out each
+// If something stops a run, `endStopped` and `endingOfHalt` say how it ends. `finish` carries out each
 // ending.
 
 /**
@@ -16,8 +16,8 @@ import { releasedReply } from './read-reply.ts';
  * that readers have, marked with `metadata.partial`. Closes the open tool calls, except for a pause.
  * Rejects with the failure of the agent call, if a failure stopped it.
  */
-export async function endHalted(run: Run, partial?: Msg): Promise<Ending> {
-  if (run.aborted) run.moveTo('stopping');
+export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
+  if (run.aborted) run.moveTo('aborting');
   if (partial) await append(run, [partial]);
   if (run.stopped !== 'suspended') await interruptOpenCalls(run);
   return endingOfHalt(run, partial);
@@ -35,7 +35,7 @@ export function endingOfHalt(run: Run, partial?: Msg): Ending {
     case 'rejected': {
       const { error } = halt;
       const message = run.message('assistant', error.message);
-      return customEnding(run, message, { reason: 'rejected', error: error.toJSON() });
+      return { kind: 'custom', reason: 'rejected', error: error.toJSON(), message };
     }
     case 'suspended': {
       const last = run.messages.findLast(({ role }) => role !== 'tool');
@@ -46,21 +46,11 @@ export function endingOfHalt(run: Run, partial?: Msg): Ending {
       const { message = run.message('assistant', run.options.recoveryMessage) } = halt;
       const isUsed = run.conversation.has(message.id);
       const answer = isUsed ? { ...message, id: run.options.generateId() } : message;
-      return customEnding(run, answer, { reason: 'interrupted' });
+      return { kind: 'custom', reason: 'interrupted', message: answer };
     }
     default:
       return { kind: 'unanswered', reason: 'aborted', message: partial };
   }
-}
-
-/**
- * Ends the agent call with a message that the model did not write. `finish` sends the text to the
- * readers. If this function sent it, an abort in a waiting wrapper could drop an answer that readers
- * have seen.
- */
-export function customEnding(run: Run, answer: Msg, end: EndBase<CustomReason>): Ending {
-  const message = withMetadata(run.asReply(answer), { reason: end.reason });
-  return { ...end, kind: 'custom', message };
 }
 
 /** Reasons of agent calls whose last message is no answer for the `post-call` hooks. */
@@ -76,7 +66,7 @@ export async function finish(run: Run, ending: Ending): Promise<FinishedRun> {
   } catch (thrown) {
     if (!run.waits.isAbort(thrown)) throw thrown;
     const reply = ending.reason === 'rejected' ? undefined : releasedReply(run);
-    return storeAnswer(run, await endHalted(run, reply));
+    return storeAnswer(run, await endStopped(run, reply));
   }
 }
 
@@ -98,14 +88,17 @@ async function storeAnswer(run: Run, ending: Ending): Promise<FinishedRun> {
 
 /** Tells hooks and readers how the run ends. Returns the answer as the `post-call` hooks left it. */
 async function tellEnd(run: Run, ending: Ending): Promise<Msg> {
-  const { kind, reason, message = run.message('assistant', []) } = ending;
+  const { kind, reason, message: endingMessage = run.message('assistant', []) } = ending;
+  const isCustom = kind === 'custom';
+  const message = isCustom ? withMetadata(run.asReply(endingMessage), { reason }) : endingMessage;
   const { outbox } = run;
-  if (kind === 'custom') await sendText(run, message);
+  // Only now, because an abort in a wrapper must not drop a text that readers have.
+  if (isCustom) await sendText(run, message);
   if (reason === 'suspended') await outbox.emit('suspended', { pending: pendingCallsOf(run) });
   // An earlier run passed a stored answer through the hooks.
   if (kind === 'stored') await outbox.emit('post-call', { message });
   if (kind === 'stored' || withoutAnswer.includes(reason)) return message;
-  const { event } = await outbox.revise('post-call', { message });
+  const { event } = await outbox.askAndTell('post-call', { message });
   return event.message;
 }
 

@@ -5,7 +5,6 @@ import type { Msg } from '../../message/msg.ts';
 import type { EndBase, Next } from '../next.ts';
 import type { Run } from '../run/run.ts';
 import { append } from '../run/session.ts';
-import { customEnding } from './finish.ts';
 
 // What hooks ask for: `stop`, `jumpTo` and `gotoReasoning`. The outbox keeps it until a step takes it.
 
@@ -23,29 +22,31 @@ export async function revise<K extends ModifiableEvent>(
   type: K,
   data: EventData<K>,
 ): Promise<RevisedEvent<K>> {
-  const { event, jump: requestedJump } = await run.outbox.revise(type, data);
+  const { event, jump: requestedJump } = await run.outbox.askAndTell(type, data);
   if (!requestedJump) return { event };
   const fields = event as { readonly message?: Msg };
   return { event, next: await jump(run, requestedJump, fields.message) };
 }
 
-/** Carries out a hook's jump. `message`: the model's last reply, which the log may not have yet. */
+/** Carries out a hook's jump. `reply`: the model's last one, which the log may not have yet. */
 export async function jump(
   run: Run,
   { at, to, messages: jumpInput, reason = 'stopped-by-hook' }: Jump,
-  message?: Msg,
+  reply?: Msg,
 ): Promise<Next> {
   const stoppedAt = reason === 'stopped-by-hook' ? at : undefined;
   const end: EndBase<JumpReason> = { reason, keepsCalls: to === 'stop', stoppedAt };
-  if (to === 'stop') return { ...end, kind: 'unanswered', message };
+  if (to === 'stop') return { ...end, kind: 'unanswered', message: reply };
   const messages = [...parseInput(jumpInput, run.options).messages];
-  const isNew = message?.content.length && !run.conversation.has(message.id);
+  const isNew = reply?.content.length && !run.conversation.has(reply.id);
   // At the end, `finish` stores the reply after the `post-call` hooks, unless another answer follows.
-  if (isNew && (to !== 'end' || messages.length)) messages.unshift(message);
+  if (isNew && (to !== 'end' || messages.length)) messages.unshift(reply);
   checkNewIds(messages, run.messages);
-  const last = to === 'end' ? messages.pop() : undefined;
+  const isAnswered = to === 'end' && messages.at(-1)?.role !== 'tool';
+  const last = isAnswered ? messages.pop() : undefined;
   await append(run, messages);
   if (to === 'model') return { to, mustAsk: true };
   if (to === 'tools') return { to };
-  return last ? customEnding(run, last, end) : { ...end, kind: 'unanswered', message };
+  if (last) return { ...end, kind: 'custom', message: last };
+  return { ...end, kind: 'unanswered', message: reply };
 }

@@ -9,7 +9,6 @@ import type { Run } from '../run/run.ts';
 import { append } from '../run/session.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
 import { closeCall, interruptOpenCalls } from './close-calls.ts';
-import { customEnding } from './finish.ts';
 import { revise } from './jump.ts';
 
 /**
@@ -68,7 +67,7 @@ export function afterReply(run: Run, reply: Reply): Promise<Next> {
  * call beyond `limits.replyCalls` gets an error result.
  */
 async function innerReply(run: Run, reply: Reply): Promise<Next> {
-  if (!reply.request) return customEnding(run, reply.message, { reason: reply.reason });
+  if (!reply.request) return { kind: 'custom', reason: reply.reason, message: reply.message };
   const { event, next } = await revise(run, 'post-reasoning', { message: reply.message });
   if (next) return next;
   const { message } = event;

@@ -20,7 +20,7 @@ import { callState, markReady, pendingCallsOf, applyNotes } from '../run/open-ca
 import type { Run } from '../run/run.ts';
 import { runWrapped, runWrappedTool } from '../run/wrapped-step.ts';
 import { recordOutcome, failCall } from './close-calls.ts';
-import { endHalted } from './finish.ts';
+import { endStopped } from './finish.ts';
 import { jump } from './jump.ts';
 
 /** Runs the open tool calls inside `wrapRound`, and says what follows. */
@@ -50,7 +50,7 @@ async function innerRound(run: Run, { calls, parallelTools }: Round): Promise<Ne
   const message = run.messages.findLast(({ role }) => role === 'assistant');
   const requestedJump = run.outbox.takeJump();
   if (requestedJump) return jump(run, requestedJump, message);
-  if (run.stopped) return endHalted(run);
+  if (run.stopped) return endStopped(run);
   if (!pendingCallsOf(run).length) return { to: 'model' };
   return { kind: 'unanswered', reason: 'suspended', message };
 }
@@ -81,6 +81,8 @@ async function reviewCalls(run: Run, calls: readonly OpenCall[]): Promise<readon
 /** Returns the call as its tool may get it, or the outcome if the call has one already. */
 async function reviewCall(run: Run, call: OpenCall): Promise<PreparedCall | ToolOutcome> {
   const { toolUse, state, result } = call;
+  // A wrapper may have closed the call before its `next`.
+  if (call.isNoted && !callState(run, toolUse)) return notStarted;
   if (result) return result;
   if ((state.pending && !state.decision) || !mayStart(run)) return notStarted;
   let checked = await prepare(run, toolUse);
@@ -98,14 +100,14 @@ async function reviewCall(run: Run, call: OpenCall): Promise<PreparedCall | Tool
 
 /** Returns whether tools may start. A `stop` of a hook, an interrupt or an abort prevents it. */
 function mayStart(run: Run): boolean {
-  return !run.outbox.isStopAsked && !isStopped(run);
+  return !run.outbox.isStopAsked && !isCutShort(run);
 }
 
 /**
- * Returns whether an interrupt or an abort ends the run. A run that is only suspended continues with
- * its open calls.
+ * Returns whether an interrupt or an abort ends the run. A run that is only suspended first runs its
+ * open calls.
  */
-function isStopped({ aborted, interruptSignal }: Run): boolean {
+function isCutShort({ aborted, interruptSignal }: Run): boolean {
   return aborted || interruptSignal.aborted;
 }
 
@@ -242,11 +244,12 @@ async function runTool(
  * leaves the call open, and by the log the tool has started.
  */
 async function noteStart(run: Run, ready: ReadyCall, toolUse: ToolUse): Promise<boolean> {
-  if (!mayStart(run)) return false;
-  if (callState(run, toolUse)?.started) return true;
+  const state = callState(run, toolUse);
+  if (!state || !mayStart(run)) return false;
+  if (state.started) return true;
   const note = { kind: 'call-started', toolUseId: toolUse.id, toolUse } as const;
   await run.waits.write(run.setup.memory.note?.([note], { now: true }));
-  if (isStopped(run)) return false;
+  if (isCutShort(run)) return false;
   applyNotes(run, [note]);
   run.toolsUsed.set(ready.toolUse.id, ready.tool.name);
   return true;

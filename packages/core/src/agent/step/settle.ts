@@ -4,7 +4,7 @@ import { checkNewIds, type ParsedInput } from '../../event/agent-input.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import { resumptionOf, type Resumption } from '../../memory/log/resumption.ts';
 import type { Msg } from '../../message/msg.ts';
-import { endHalted, sendText } from './finish.ts';
+import { endStopped, sendText } from './finish.ts';
 import { jump } from './jump.ts';
 import type { OpenCall, SettledInput } from '../middleware.ts';
 import type { Ending, Next } from '../next.ts';
@@ -12,15 +12,15 @@ import type { Run } from '../run/run.ts';
 import { append, edit, note, openLog } from '../run/session.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
 
-/** The input of a run. `admitted`: what `wrapInput` made of it, if that began before its turn. */
+/** The input of a run, as it was sent. `admitted`: what `wrapInput` made of it, if that began before its turn. */
 export interface RunInput {
-  readonly input: ParsedInput;
+  readonly sent: ParsedInput;
   readonly admitted?: Promise<ParsedInput> | undefined;
 }
 
 /** Admits the input, adds it to the log and says what comes first. */
-export async function settle(run: Run, { input: sent, admitted }: RunInput): Promise<Next> {
-  if (run.failure) return endHalted(run);
+export async function settle(run: Run, { sent, admitted }: RunInput): Promise<Next> {
+  if (run.failure) return endStopped(run);
   const input = await (admitted ?? admitInput(run, sent));
   await openLog(run);
   const messages = await preCall(run, input.messages);
