@@ -58,7 +58,8 @@ export type { EventData } from './event/agent-event.ts';
 export { approvals, type ApprovalsOptions } from './middleware/approval/approvals.ts';
 export type { ApprovalRule } from './middleware/approval/approval-rules.ts';
 export type { ApprovalDecision, ApprovalContext } from './middleware/approval/ask-approver.ts';
-export { steering, type SteeringOptions } from './middleware/steering/steering.ts';
+export { steering } from './middleware/steering/steering.ts';
+export { pauseNextCall } from './middleware/steering/pause-next-call.ts';
 export { directAnswers, type ReturnDirect } from './middleware/answer/direct-answers.ts';
 export { answerAtLimit } from './middleware/answer/answer-at-limit.ts';
 export type {

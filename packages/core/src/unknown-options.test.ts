@@ -180,7 +180,6 @@ const entries: Readonly<Record<string, Entry>> = {
       Semaphore: (wrong) => new middleware.Semaphore(1, wrong),
       summaryFallback: (wrong) => middleware.summaryFallback(wrong),
       answerAtLimit: (wrong) => middleware.answerAtLimit(wrong),
-      steering: (wrong) => middleware.steering(wrong),
       storedReplies: (wrong) => middleware.storedReplies(store, wrong),
       todoList: (wrong) => middleware.todoList(wrong),
       toolCallLimit: (wrong) => middleware.toolCallLimit(given({ tool: 'a', run: 1 }, wrong)),
@@ -189,7 +188,7 @@ const entries: Readonly<Record<string, Entry>> = {
       toolRetry: (wrong) => middleware.toolRetry(wrong),
     },
     others:
-      'addToSystemPrompt allowTools checkNewIds classifyError concurrencyLimit deniedResult directAnswers ' +
+      'steering addToSystemPrompt allowTools checkNewIds classifyError concurrencyLimit deniedResult directAnswers pauseNextCall ' +
       'errorHints errorResult ' +
       'isEnding isNewAnswer isNext hasResult classifyModelErrors nestedHooks ' +
       'nestedWraps operator ' +

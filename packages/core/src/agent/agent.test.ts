@@ -651,7 +651,13 @@ test.each([{ mode: 'pause' } as const, { mode: 'inject', messages: 'Hurry.' } as
 
 test('an agent refuses options that only ReActAgent can serve', async () => {
   const refused = (options: object): string => errorText(thrownBy(() => setUp([], options)));
-  for (const name of ['onLimit', 'pauseWhenIdle', 'deferRound', 'returnDirect', 'retrievalRole'])
+  for (const name of [
+    'onLimit',
+    'interruptWhenIdle',
+    'deferRound',
+    'returnDirect',
+    'retrievalRole',
+  ])
     expect(refused({ [name]: true })).toContain(`Agent has no option \`${name}\`. It has: name,`);
   for (const name of ['tokens', 'toolCalls'])
     expect(refused({ limits: { [name]: 1 } })).toContain(

@@ -510,6 +510,34 @@ function setUpMasked(act: (control: ControlOf<'post-reasoning'>, message: Msg) =
   return { agent: new ReActAgent({ name: 'a', model, use: [{ on: masking }] }) };
 }
 
+test('a tool result that ends a jump is the result of its call, and the reply is the answer', async () => {
+  const model = new ScriptedModel([{ text: 'I look.', toolCalls: [{ name: 'look', id: 'one' }] }]);
+  const giving: Hooks<RunContext> = {
+    'post-reasoning': (_event, { jumpTo }) =>
+      jumpTo('end', [
+        {
+          id: 'mine',
+          createdAt: '2026-01-01T00:00:00.000Z',
+          role: 'tool',
+          content: [
+            {
+              type: 'tool_result',
+              toolUseId: 'one',
+              name: 'look',
+              output: 'Mine.',
+              state: 'success',
+            },
+          ],
+        },
+      ]),
+  };
+  const agent = new ReActAgent({ name: 'a', model, use: [{ on: giving }] });
+  expect((await agent.call('Go')).text).toBe('I look.');
+  const messages = await agent.messages();
+  expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
+  expect(messages.flatMap(toolResultsOf)).toMatchObject([{ output: 'Mine.' }]);
+});
+
 test('a tool runs if a hook asks for `stop` while the store records its start', async () => {
   const memory = new SessionMemory(new MemoryStore(), 's');
   const ran: string[] = [];

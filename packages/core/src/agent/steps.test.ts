@@ -208,6 +208,21 @@ test('a jump with a message that the log has fails the agent call, and stores it
   expect((await agent.messages()).filter(({ id }) => id === input.id)).toHaveLength(1);
 });
 
+test('steps.emit() takes an event with controls only for readers', () => {
+  const part: Middleware = {
+    wrapRun: (next) => async (input, _context, steps) => {
+      // @ts-expect-error
+      void (() => steps.emit('pre-call', { input: [] }));
+      // @ts-expect-error
+      void (() => steps.emit('run-start', {}));
+      void (() => steps.emit('pre-call', { input: [] }, { to: 'readers' }));
+      void (() => steps.emit('suspended', { pending: [] }));
+      return next(input);
+    },
+  };
+  expect(part.wrapRun).toBeDefined();
+});
+
 test('steps.revise() takes no event at which hooks reject what only the loop can reject', () => {
   const part: Middleware = {
     wrapRound: (next) => async (round, _context, steps) => {
@@ -220,4 +235,40 @@ test('steps.revise() takes no event at which hooks reject what only the loop can
     },
   };
   expect(part.wrapRound).toBeDefined();
+});
+
+test.for(['user', 'assistant'] as const)(
+  'a custom ending with a message of role %s is the answer of the agent',
+  async (role) => {
+    const { agent } = setUp({
+      wrapRequest: () => async (_draft, _context, steps) => ({
+        kind: 'custom',
+        reason: 'limit',
+        message: steps.message(role, 'Enough.'),
+      }),
+    });
+    const { message } = await agent.call('Hi');
+    expect(message).toMatchObject({ role: 'assistant', name: 'a', metadata: { reason: 'limit' } });
+    expect((await agent.messages()).at(-1)).toEqual(message);
+  },
+);
+
+test('a call after a custom ending with reason `interrupted` asks the model again, as after an interrupt', async () => {
+  let isStopped = true;
+  const { agent } = setUp({
+    wrapRequest: (next) => async (draft, _context, steps) => {
+      if (!isStopped) return next(draft);
+      const message = steps.message('assistant', 'Wait.');
+      return { kind: 'custom', reason: 'interrupted', message };
+    },
+  });
+  expect((await agent.call('Hi')).text).toBe('Wait.');
+  isStopped = false;
+  expect((await agent.call()).text).toBe('One.');
+  expect((await agent.messages()).map(textOf)).toEqual(['Hi', 'One.']);
+});
+
+test('a `mapEvent` that returns nothing leaves the event as it is', async () => {
+  const { agent } = setUp({ mapEvent: () => {} });
+  expect((await agent.call('Hi')).text).toBe('One.');
 });

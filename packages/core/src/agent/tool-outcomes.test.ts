@@ -33,14 +33,15 @@ test('a part made of public helpers rejects tool calls, fails them, leaves them 
   ]);
 });
 
-test('a tool call that a wrapper closes gets no second result from its tool', async () => {
+test('a tool call that a wrapper closes does not run, and gets no second result', async () => {
   const part: Middleware = {
     wrapTool: (next) => async (call, _context, steps) => {
       await steps.closeCall(call.toolUse, deniedResult(call.toolUse, 'no'));
       return next(call);
     },
   };
-  const look = tool({ name: 'look', description: '', input: {}, execute: () => 'ran' });
+  const ran: string[] = [];
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => void ran.push('') });
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
   const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
   const ended: string[] = [];
@@ -48,4 +49,23 @@ test('a tool call that a wrapper closes gets no second result from its tool', as
   await agent.call('go');
   expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([{ state: 'denied' }]);
   expect(ended).toEqual(['denied']);
+  expect(ran).toEqual([]);
+});
+
+test('a tool call that a `wrapRound` closes does not run', async () => {
+  const part: Middleware = {
+    wrapRound: (next) => async (round, _context, steps) => {
+      for (const { toolUse } of round.calls)
+        await steps.closeCall(toolUse, deniedResult(toolUse, 'no'));
+      return next(round);
+    },
+  };
+  const ran: string[] = [];
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => void ran.push('') });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }, { name: 'look' }] }, 'done']);
+  const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
+  expect((await agent.call('go')).text).toBe('done');
+  expect(ran).toEqual([]);
+  const states = (await agent.messages()).flatMap(toolResultsOf).map(({ state }) => state);
+  expect(states).toEqual(['denied', 'denied']);
 });

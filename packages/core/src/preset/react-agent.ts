@@ -34,7 +34,7 @@ import type { NoSchema, OutputMode } from '../middleware/output/output-mode.ts';
 import { allowedTools } from '../middleware/selection/allowed-tools.ts';
 import { retrievalFields } from '../middleware/recall/retrieval.ts';
 import type { ToolSource } from '../tool/tool.ts';
-import { pauseNext, steering, steeringFields } from '../middleware/steering/steering.ts';
+import { steering, steeringFields } from '../middleware/steering/steering.ts';
 
 /** Where an agent call has to stop: iterations, tool calls, tokens, time and lengths. */
 export type AgentLimits = KernelLimits & RunLimits;
@@ -96,7 +96,7 @@ const fields: OptionFields = {
 
 /** The part of `standard()` that serves each option. */
 const servingParts: Readonly<Record<string, string>> = {
-  pauseWhenIdle: 'steering',
+  interruptWhenIdle: 'steering',
   returnDirect: 'directAnswers',
   onLimit: 'answerAtLimit',
   tokens: 'runLimits',
@@ -183,12 +183,12 @@ export class ReActAgent<const S extends ToolSource = ToolSource> extends Agent<S
    * Asks the running agent call to stop at its next interrupt point: before a model request,
    * between model deltas or after tools. Running tools finish. The answer is then `message` or the
    * agent's recovery message. A request may also ask for a pause, or add messages. Returns false if
-   * no call runs. With `pauseWhenIdle`, a pause without a running call applies to the next call and
+   * no call runs. With `interruptWhenIdle: pauseNextCall`, a pause then applies to the next call and
    * returns true. Throws `INVALID_INPUT` for an invalid request.
    */
   override interrupt(request: string | Msg | InterruptRequest = {}): boolean {
     if (super.interrupt(request)) return true;
-    return this.options.pauseWhenIdle ? pauseNext(this, request) : false;
+    return this.options.interruptWhenIdle?.(this, request) ?? false;
   }
 }
 

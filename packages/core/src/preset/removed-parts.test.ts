@@ -14,7 +14,7 @@ const make = (options: Partial<AgentOptions>, removed: string): ReActAgent =>
 
 test.each<[options: Partial<AgentOptions>, part: string, what: string]>([
   [{ whenBusy: 'inject' }, 'steering', "whenBusy: 'inject'"],
-  [{ pauseWhenIdle: true }, 'steering', 'The option `pauseWhenIdle`'],
+  [{ interruptWhenIdle: () => false }, 'steering', 'The option `interruptWhenIdle`'],
   [{ returnDirect: true }, 'directAnswers', 'The option `returnDirect`'],
   [{ onLimit: () => ({ type: 'incomplete' }) as never }, 'answerAtLimit', 'The option `onLimit`'],
   [{ limits: { tokens: 5 } }, 'runLimits', 'The option `tokens`'],

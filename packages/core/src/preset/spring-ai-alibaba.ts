@@ -1,6 +1,7 @@
 import { checkOptions } from '../error/agent-error.ts';
 import { checkPositionHooks, positionHooks, type PositionHook } from './position-hooks.ts';
 import { promptVariables } from '../middleware/prompt/prompt-variables.ts';
+import { pauseNextCall } from '../middleware/steering/pause-next-call.ts';
 import type {
   TemplateVariables,
   PromptCall,
@@ -69,7 +70,7 @@ export function springAiAlibaba(options: SpringAiAlibabaOptions = {}): readonly 
   };
   const limits = { iterations: Infinity, parallelTools: parallelToolExecution ? 5 : 1 };
   return definePreset([
-    { name: 'springAiAlibaba', defaults: { limits, pauseWhenIdle: true, deferRound } },
+    { name: 'springAiAlibaba', defaults: { limits, interruptWhenIdle: pauseNextCall, deferRound } },
     ...(deferRound ? [approvals()] : []),
     positionHooks(hooks),
     ...(state ? [state] : []),

@@ -4,7 +4,6 @@ import type { Steps } from '../../agent/steps.ts';
 import { type Answer, type Next, isEnding, isNewAnswer } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 import type { JoiningCall } from '../../agent/run/inbox.ts';
-import { checkOptions } from '../../error/agent-error.ts';
 import { checkNewIds, type ParsedInput } from '../../event/agent-input.ts';
 import type { CheckedInterrupt, InterruptRequest } from '../../event/interrupt-request.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
@@ -13,15 +12,18 @@ import type { Agent } from '../../agent/agent.ts';
 import type { Msg } from '../../message/msg.ts';
 
 /** The option of an agent that `steering()` reads. */
-export const steeringFields = 'pauseWhenIdle:boolean|?';
+export const steeringFields = 'interruptWhenIdle:function|?';
 
 declare module '../../agent/kernel-options.ts' {
   interface FeatureOptions {
     /**
-     * Whether `interrupt({ mode: 'pause' })` without a running agent call pauses the next one before
-     * its first model request. Default: false; `interrupt` then does nothing.
+     * What `interrupt()` does if no agent call runs, for example `pauseNextCall`. Returns whether it
+     * accepts the request. Default: `interrupt()` returns false.
      */
-    readonly pauseWhenIdle?: boolean;
+    readonly interruptWhenIdle?: (
+      agent: Agent,
+      request: string | Msg | InterruptRequest,
+    ) => boolean;
     /**
      * What happens to a new agent call while another one runs. `reject` (default): the new call
      * fails with `AGENT_BUSY` and changes nothing. `queue`: the new call waits for its turn.
@@ -34,23 +36,14 @@ declare module '../../agent/kernel-options.ts' {
   }
 }
 
-/** Options of `steering()`. */
-export interface SteeringOptions {
-  /** Default of the agent's option `pauseWhenIdle`. */
-  readonly pauseWhenIdle?: boolean;
-}
-
 /**
  * Lets others steer a running agent call: pause it, and add messages to it. `ReActAgent` has this
  * middleware. It handles the modes `pause` and `inject` of `interrupt()`, and `whenBusy: 'inject'`.
- * Throws `CONFIGURATION` for an option of the wrong kind.
  */
-export function steering(options: SteeringOptions = {}): Middleware {
-  checkOptions('steering()', options, steeringFields);
+export function steering(): Middleware {
   const steeredRun = perRun((context, steps) => new SteeredRun(context, steps));
   return {
     name: 'steering',
-    defaults: options,
     wrapRun: (next) => (input, context, steps) => {
       steps.handleInbox({
         interrupt({ mode }) {
@@ -138,28 +131,6 @@ async function joinCall(
     throw error;
   }
   return run.isWaiting(injection) ? undefined : result;
-}
-
-/**
- * Handles a request to an agent without a running call. With mode `pause`, the next agent call that
- * does not fail pauses before its first model request. Returns false for other modes.
- */
-export function pauseNext(agent: Agent, request: string | Msg | InterruptRequest): boolean {
-  if ((request as InterruptRequest).mode !== 'pause') return false;
-  const { status } = agent;
-  if (status.pauseNext) return true;
-  status.pauseNext = true;
-  const remove = agent.addHook({
-    on: {
-      // `loadState()` withdraws the request.
-      'run-start': (_event, _control, run) => void (status.pauseNext && run.interrupt(request)),
-      suspended() {
-        status.pauseNext = false;
-        remove();
-      },
-    },
-  });
-  return true;
 }
 
 /** Messages that came in together during a run. */

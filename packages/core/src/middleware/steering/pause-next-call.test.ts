@@ -10,7 +10,7 @@ import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
 import { pay } from '../../../test-support/plain-tools.ts';
-import { steering } from './steering.ts';
+import { pauseNextCall } from './pause-next-call.ts';
 
 function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
   const model = new ScriptedModel(replies);
@@ -99,22 +99,19 @@ test('agents with the same preset do not share the pause', async () => {
   expect((await one.agent.call('go')).reason).toBe('suspended');
 });
 
-test('an idle agent ignores other interrupts, and without `pauseWhenIdle` it ignores a pause too', async () => {
+test('an idle agent ignores other interrupts, and without `pauseNextCall` it ignores a pause too', async () => {
   const { agent } = setUp(['Done.']);
   expect(agent.interrupt()).toBe(false);
   expect(agent.interrupt('stop')).toBe(false);
   expect(agent.interrupt({ mode: 'inject', messages: 'x' })).toBe(false);
   expect((await agent.call('go')).text).toBe('Done.');
-  for (const options of [{ use: [] }, { pauseWhenIdle: false }]) {
+  for (const options of [{ use: [] }, { interruptWhenIdle: () => false }]) {
     const plain = setUp(['Done.'], options).agent;
     expect(plain.interrupt({ mode: 'pause' })).toBe(false);
     expect((await plain.call('go')).text).toBe('Done.');
   }
-  const asked = setUp(['Done.'], { use: [], pauseWhenIdle: true }).agent;
+  const asked = setUp(['Done.'], { use: [], interruptWhenIdle: pauseNextCall }).agent;
   expect(asked.interrupt({ mode: 'pause' })).toBe(true);
   expect((await asked.call('go')).reason).toBe('suspended');
-  const own = setUp(['Done.'], { use: [steering({ pauseWhenIdle: true })] }).agent;
-  expect(own.interrupt({ mode: 'pause' })).toBe(true);
-  expect((await own.call('go')).reason).toBe('suspended');
-  expect(() => setUp([], { pauseWhenIdle: 'yes' as never })).toThrow('pauseWhenIdle');
+  expect(() => setUp([], { interruptWhenIdle: true as never })).toThrow('interruptWhenIdle');
 });
