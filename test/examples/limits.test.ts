@@ -105,7 +105,6 @@ test("agentscope() sets AgentScope's defaults", async () => {
   expect(textOf(model.requests[1]!.messages.at(-1)!)).toMatch(/^Your steps are used up\./);
   expect(agentscope()[0]!.defaults).toMatchObject({
     limits: { iterations: 10 },
-    preCall: 'notification',
     presetPriority: 'model',
   });
 });

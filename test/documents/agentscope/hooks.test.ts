@@ -289,6 +289,7 @@ describe('hooks', () => {
   });
 
   test.each([
+    { at: 'pre-call', requests: 0, runs: 0 },
     { at: 'pre-reasoning', requests: 0, runs: 0 },
     { at: 'post-reasoning', requests: 1, runs: 0 },
     { at: 'pre-acting', requests: 1, runs: 0 },
@@ -305,7 +306,6 @@ describe('hooks', () => {
   );
 
   test.each([
-    { at: 'pre-call', requests: 0, runs: 0 },
     { at: 'reasoning-chunk', requests: 1, runs: 0 },
     { at: 'acting-chunk', requests: 1, runs: 1 },
   ])(

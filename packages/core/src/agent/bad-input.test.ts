@@ -63,7 +63,6 @@ test.each<[option: string, options: unknown]>([
   ['iterations', { limits: { iterations: '3' } }],
   ['parallelTools', { limits: { parallelTools: Number.NaN } }],
   ['whenBusy', { whenBusy: 'wait' }],
-  ['preCall', { preCall: true }],
   ['presetPriority', { presetPriority: 'x' }],
   ['retrievalRole', { retrievalRole: 'tool' }],
   ['recoveryMessage', { recoveryMessage: 5 }],

@@ -30,7 +30,7 @@ export const kernelFields: OptionFields = {
     'name:string systemPrompt,recoveryMessage,userId,sessionId:string|? model:stream() ' +
     'tools:array|schemas()|? toolContext:iterator()|? memory:append()|? use ' +
     'limits,generate:object|? generateId,now:function|? onHookError:fail|ignore|? ' +
-    'whenBusy:reject|queue|? preCall:modifiable|notification|? presetPriority:preset|model|?',
+    'whenBusy:reject|queue|? presetPriority:preset|model|?',
   limits: 'iterations,parallelTools,timeoutMs,replyLength,replyCalls,resultLength:nonNegative|?',
   call:
     'signal:addEventListener()|? detached,throwOnError:boolean|? use:array|? ' +

@@ -1,3 +1,4 @@
+import { agentscope } from '../preset/agentscope.ts';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { advanceUntil, Hang, lockedModel } from '../../test-support/hang.ts';
 import type { AgentOptions, CallOptions } from '../preset/react-agent.ts';
@@ -75,7 +76,7 @@ const cases: readonly Case[] = [
   { name: 'a hook of all events', options: adding((hang) => ({ onEvent: () => hang() })) },
   {
     name: 'a pre-call hook that only observes',
-    options: (hang) => ({ preCall: 'notification', use: [{ on: { 'pre-call': () => hang() } }] }),
+    options: (hang) => ({ use: [agentscope(), { on: { 'pre-call': () => hang() } }] }),
   },
   ...(['wrapInput', 'wrapSettle', 'wrapRequest', 'wrapReply'] as const).map((name): Case => ({
     name,

@@ -55,11 +55,6 @@ export interface KernelDefaults {
    */
   readonly onHookError: 'fail' | 'ignore';
   /**
-   * Whether `pre-call` hooks may change the input. Default: `modifiable`. With `notification`, they
-   * only observe the input, as AgentScope's documentation says.
-   */
-  readonly preCall: 'modifiable' | 'notification';
-  /**
    * Which value counts if a tool's preset arguments and the model both set a parameter. Default:
    * `preset`. AgentScope's documentation says `model`.
    */
@@ -108,7 +103,6 @@ export const kernelDefaults: Omit<AgentSettings, 'name' | 'model'> = {
   },
   generate: {},
   onHookError: 'fail',
-  preCall: 'modifiable',
   presetPriority: 'preset',
   recoveryMessage: 'You interrupted me. What now?',
   whenBusy: 'reject',

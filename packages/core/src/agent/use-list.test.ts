@@ -69,7 +69,7 @@ test('the agent’s options override a later preset, which overrides an earlier 
       limits: { iterations: 1, toolCalls: 1, tokens: 1 },
       generate: { temperature: 1, maxTokens: 1 },
       recoveryMessage: 'earlier',
-      preCall: 'notification',
+      presetPriority: 'model',
     },
   };
   const later: Middleware = {
@@ -85,7 +85,7 @@ test('the agent’s options override a later preset, which overrides an earlier 
     limits: { ...kernelDefaults.limits, iterations: 1, toolCalls: 2, tokens: 3 },
     generate: { temperature: 1, maxTokens: 2 },
     recoveryMessage: 'later',
-    preCall: 'notification',
+    presetPriority: 'model',
   });
 });
 

@@ -1,3 +1,4 @@
+import { agentscope } from '../preset/agentscope.ts';
 import { closeOpenCalls } from '../middleware/approval/close-open-calls.ts';
 import { expect, test } from 'vitest';
 import { prepending } from '../../test-support/prepending.ts';
@@ -333,7 +334,7 @@ test.for<[what: string, hook: Hook, options?: Partial<AgentOptions>]>([
   [
     'pre-call',
     { on: { 'pre-call': (event) => void (event.input as Msg[]).push(userMessage('x')) } },
-    { preCall: 'notification' },
+    { use: [agentscope()] },
   ],
   ['suspended', { on: { suspended: (event) => void ((event.pending as unknown[]).length = 0) } }],
   [
@@ -546,17 +547,22 @@ test('a hook whose failure is ignored leaves the event unchanged and gets later 
   expect(seen).toEqual(['two']);
 });
 
-test("with `preCall: 'notification'`, hooks get the pre-call event and cannot change it", async () => {
+test('with `agentscope()`, hooks get the pre-call event, and no change of the input stays', async () => {
   const seen: string[] = [];
   const hooks: readonly Hook[] = [
     { on: { 'pre-call': (event) => ({ ...event, input: more(event.input) }) } },
     { on: { 'pre-call': (event) => void seen.push(...event.input.map(textOf)) } },
   ];
-  const { agent, model } = setUp(['one'], hooks, { preCall: 'notification' });
+  const { agent, model } = setUp(['one'], [], { use: [agentscope(), ...hooks] });
   const types: string[] = [];
-  for await (const { type } of agent.stream('go')) types.push(type);
+  const shown: string[] = [];
+  for await (const event of agent.stream('go')) {
+    types.push(event.type);
+    if (event.type === 'pre-call') shown.push(...event.input.map(textOf));
+  }
   expect(types.slice(0, 3)).toEqual(['run-start', 'pre-call', 'pre-reasoning']);
-  expect(seen).toEqual(['go']);
+  expect(seen[0]).toBe('go');
+  expect(shown).toEqual(['go']);
   expect(model.requests[0]!.messages.map(textOf)).toEqual(['go']);
 });
 

@@ -111,9 +111,8 @@ export type HookEntry<K extends EventType, Context> =
 
 /**
  * Handlers by event type. The `pre-` and `post-` events are modifiable: a handler may return a
- * changed copy, which the next handler then gets. `pre-call` is not modifiable if the agent's
- * option `preCall` is `notification`. For all other events, return values are ignored. Every event
- * is frozen.
+ * changed copy, which the next handler then gets. For all other events, return values are ignored.
+ * Every event is frozen.
  */
 export type Hooks<Context> = {
   readonly [K in EventType]?: HookEntry<K, Context>;

@@ -58,17 +58,9 @@ async function innerSettle(run: Run, input: SettledInput): Promise<Next> {
   return { to: isActing ? 'tools' : 'model' };
 }
 
-/**
- * Runs the `pre-call` hooks. `options.preCall` decides whether the hooks may change the input.
- * AgentScope's code allows changes; its documentation does not.
- */
+/** Passes the input through the `pre-call` hooks, then to the readers. */
 async function preCall(run: Run, input: readonly Msg[]): Promise<readonly Msg[]> {
-  const { outbox } = run;
-  const data = { input };
-  const isNotification = run.options.preCall === 'notification';
-  const event = await (isNotification
-    ? outbox.tellHooks(outbox.event('pre-call', data))
-    : outbox.askHooks('pre-call', data));
+  const event = await run.outbox.askHooks('pre-call', { input });
   // After an abort, a hook that still runs has not judged the input.
   if (run.waits.abandoned) run.signal.throwIfAborted();
   if (run.halt.how === 'rejected') throw run.halt.error;
