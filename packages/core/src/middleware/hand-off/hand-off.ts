@@ -103,7 +103,7 @@ export function handOff(options: HandOffOptions): Middleware {
     wrapModel(next) {
       const models = options.to.flatMap(({ model = [] }) => model);
       checkGuarded('handOff()', next, models);
-      return leaderModel(next, (run) => turnOf(run).model);
+      return activeModel(next, (run) => turnOf(run).model);
     },
     wrapReply: (next) => (reply, context) => {
       const message = turnOf(context).withActiveName(reply.message);
@@ -121,7 +121,7 @@ export function handOff(options: HandOffOptions): Middleware {
 }
 
 /** Returns a model that asks the model of the active agent, if it has one of its own. */
-function leaderModel(next: ChatModel, modelOf: (run: RunInfo) => ChatModel | undefined): ChatModel {
+function activeModel(next: ChatModel, modelOf: (run: RunInfo) => ChatModel | undefined): ChatModel {
   return withStream(next, (request, context) => {
     const model = context.run && modelOf(context.run);
     if (!model) return next.stream(request, context);

@@ -34,7 +34,7 @@ export class Team {
    * of one name, and for an unknown name in a list `to`.
    */
   constructor(name: string, { to, own = {} }: HandOffOptions, fork: ForkOptions) {
-    const description = 'Led the conversation at its start.';
+    const description = 'The agent that answers first.';
     this.own = memberOf({ description, ...own, name });
     this.members = [this.own, ...to.map((agent) => memberOf(agent, fork))];
     refuseRepeated('name', this.members);
