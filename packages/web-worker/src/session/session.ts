@@ -51,7 +51,7 @@ export class Session {
   ): Promise<AgentResult> {
     this.#pending.abortLeft();
     return (await this.#request({
-      body: { type: 'task', task: identified(task) },
+      body: { type: 'task', task: withMessageId(task) },
       controller,
       ...(reader && { reader }),
     })) as AgentResult;
@@ -151,7 +151,7 @@ export class Session {
  * Gives a text an id. If another tab becomes the leader, it gets the request again, and the id says
  * whether the log has the message.
  */
-function identified<T extends TabTask>(task: T): T {
+function withMessageId<T extends TabTask>(task: T): T {
   if (task.type !== 'run' || typeof task.input !== 'string' || !task.input.trim()) return task;
   return { ...task, input: userMessage(task.input) };
 }

@@ -22,12 +22,12 @@ export class Leader {
   readonly takeover: RunTakeover;
   readonly #options: LeaderOptions;
   /** Controllers of pending requests of other tabs, by request id. */
-  readonly #foreign: Map<string, AbortController> = new Map();
+  readonly #foreignControllers: Map<string, AbortController> = new Map();
   /**
    * Outcomes of the last requests of other tabs, by request id. A tab that took another tab for the
    * leader meanwhile sends its request again.
    */
-  readonly #done: Map<string, TabOutcome> = new Map();
+  readonly #outcomes: Map<string, TabOutcome> = new Map();
 
   constructor(options: LeaderOptions) {
     const { runs, post, hasPeers, onConflict } = options;
@@ -42,8 +42,8 @@ export class Leader {
   }
 
   /** Whether a request of another tab is pending. */
-  get hasForeign(): boolean {
-    return this.#foreign.size > 0;
+  get hasForeignRequests(): boolean {
+    return this.#foreignControllers.size > 0;
   }
 
   /** Announces to one tab, or to all tabs, that this worker is the leader. */
@@ -91,30 +91,30 @@ export class Leader {
       post({ type: 'done', leaderId: runs.id, to: tabId, id, outcome });
     const controller = new AbortController();
     if (message.type === 'task') {
-      const done = this.#done.get(id);
-      if (done) return tell(done);
-      if (this.#foreign.has(id)) return;
-      this.#foreign.set(id, controller);
+      const outcome = this.#outcomes.get(id);
+      if (outcome) return tell(outcome);
+      if (this.#foreignControllers.has(id)) return;
+      this.#foreignControllers.set(id, controller);
       if (message.aborted) controller.abort();
     }
     const again = message.type === 'task' && message.again;
     const request = { id, tabId, body: message, again, signal: controller.signal };
     void this.serve(request, (outcome) => {
-      if (this.#foreign.delete(id)) this.#keep(id, outcome);
+      if (this.#foreignControllers.delete(id)) this.#keep(id, outcome);
       tell(outcome);
     });
   }
 
   /** Aborts a request of another tab, or a run that an earlier leader started. */
   abort(requestId: string): void {
-    this.#foreign.get(requestId)?.abort();
+    this.#foreignControllers.get(requestId)?.abort();
     this.takeover.abort(requestId);
   }
 
   #keep(id: string, outcome: TabOutcome): void {
-    this.#done.set(id, outcome);
-    const [oldest] = this.#done.keys();
-    if (this.#done.size > keptOutcomes) this.#done.delete(oldest!);
+    this.#outcomes.set(id, outcome);
+    const [oldest] = this.#outcomes.keys();
+    if (this.#outcomes.size > keptOutcomes) this.#outcomes.delete(oldest!);
   }
 }
 

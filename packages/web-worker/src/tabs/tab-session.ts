@@ -153,10 +153,10 @@ export class TabSession implements SharedHost {
     if (role.type === 'leading') {
       // If other tabs wait for this leader, steps down at once, while the page's tools are still
       // connected.
-      const { runs, takeover, hasForeign } = role.leader;
+      const { runs, takeover, hasForeignRequests } = role.leader;
       const isForeign = this.#hasPeers && takeover.isBusyForOthers(id);
       if (!isGone && !isForeign) await pending.settled();
-      await (isGone || isForeign || hasForeign ? runs.stepDown() : runs.close());
+      await (isGone || isForeign || hasForeignRequests ? runs.stepDown() : runs.close());
     }
     this.#role = { type: 'closed' };
     this.#pages.leave();

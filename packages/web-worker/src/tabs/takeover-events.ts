@@ -50,7 +50,7 @@ export function takeoverEvents(seenEvents: EventBatch, messages: readonly Msg[])
     if (toolUse && !answeredIds.has(toolUse.id))
       missing.push({ type: 'post-acting', toolUse, result });
   }
-  return numbered(last, missing);
+  return withSeq(last, missing);
 }
 
 /**
@@ -62,14 +62,14 @@ export function ending(seenEvents: EventBatch, result: AgentResult): EventBatch 
   if (!last) return [];
   const suspended: readonly EventBody[] =
     result.reason === 'suspended' ? [{ type: 'suspended', pending: result.pending }] : [];
-  return numbered(last, [...suspended, { type: 'run-end', result }]);
+  return withSeq(last, [...suspended, { type: 'run-end', result }]);
 }
 
 type Base = 'runId' | 'sessionId' | 'seq' | 'iteration' | 'agentPath' | 'at' | 'userId';
 /** Event without the fields that all events have. */
 type EventBody<E = AgentEvent> = E extends AgentEvent ? Omit<E, Base> : never;
 
-function numbered(
+function withSeq(
   { runId, sessionId, userId, seq, iteration, agentPath }: AgentEvent,
   events: readonly EventBody[],
 ): EventBatch {

@@ -94,20 +94,20 @@ const changes: { readonly [K in AgentEvent['type']]?: Change } = {
   'post-reasoning': replied,
   'post-summary': replied,
   'pre-acting': (run, event) =>
-    acted(run, event, { problem: event['problem'] as string | undefined }),
-  'acting-chunk': (run, event) => acted(run, event, undefined, event['chunk'] as JsonValue),
+    withCall(run, event, { problem: event['problem'] as string | undefined }),
+  'acting-chunk': (run, event) => withCall(run, event, undefined, event['chunk'] as JsonValue),
   'post-acting': withResult,
   'context-fitted': (run, event) => {
     const { removed, before, after } = event as unknown as StepOf<'fit'>;
-    return added(run, event, { kind: 'fit', removed, before, after, endedAt: event.at });
+    return withStep(run, event, { kind: 'fit', removed, before, after, endedAt: event.at });
   },
   suspended: (run, event) => {
     const pending = event['pending'] as readonly Partial<PendingCall>[];
-    return added(run, event, { kind: 'wait', pending, endedAt: event.at });
+    return withStep(run, event, { kind: 'wait', pending, endedAt: event.at });
   },
   error: (run, event) => {
     const { code, message } = (event['error'] ?? event) as StepOf<'error'>['error'];
-    return added(run, event, { kind: 'error', error: { code, message }, endedAt: event.at });
+    return withStep(run, event, { kind: 'error', error: { code, message }, endedAt: event.at });
   },
   'run-end': ended,
 };
@@ -116,11 +116,11 @@ function withInput(run: InspectedRun, event: InspectedEvent): InspectedRun {
   const messages = (event['input'] ?? event['messages']) as readonly Msg[] | number;
   if (typeof messages !== 'number' && !messages.length) return run;
   const bytes = typeof messages === 'number' ? 0 : sum(messages.map(recordBytes));
-  return added(run, event, { kind: 'input', messages, bytes, endedAt: event.at });
+  return withStep(run, event, { kind: 'input', messages, bytes, endedAt: event.at });
 }
 
 function withRequest(run: InspectedRun, event: InspectedEvent): InspectedRun {
-  return added(run, event, {
+  return withStep(run, event, {
     ...emptyReason,
     iteration: event.iteration,
     prompt: promptOf(event),
@@ -134,7 +134,7 @@ function withResult(run: InspectedRun, event: InspectedEvent): InspectedRun {
   const { id: toolUseId, name } = callOf(event);
   const message = { role: 'tool', content: [{ type: 'tool_result', toolUseId, name, ...result }] };
   const bytes = output === undefined ? 0 : recordBytes(message);
-  return acted(run, event, { result, bytes, endedAt: event.at });
+  return withCall(run, event, { result, bytes, endedAt: event.at });
 }
 
 const emptyReason = {
@@ -155,7 +155,7 @@ function promptOf(event: InspectedEvent): Prompt {
 
 type NewStep = Partial<InspectedStep> & Pick<InspectedStep, 'kind'>;
 
-function added(run: InspectedRun, event: InspectedEvent, fields: NewStep): InspectedRun {
+function withStep(run: InspectedRun, event: InspectedEvent, fields: NewStep): InspectedRun {
   const step = {
     key: `${event.type}:${event.seq}`,
     startedAt: event.at,
@@ -202,7 +202,7 @@ function callOf(event: InspectedEvent): ShownCall {
 }
 
 /** Changes the step of a tool call, or adds it. */
-function acted(
+function withCall(
   run: InspectedRun,
   event: InspectedEvent,
   fields?: Partial<StepOf<'act'>>,
@@ -213,7 +213,7 @@ function acted(
   const earlierStep = run.steps[index];
   if (earlierStep?.kind !== 'act') {
     const key = `act:${call.id}`;
-    return added(run, event, { kind: 'act', call, progress: [], ...fields, key });
+    return withStep(run, event, { kind: 'act', call, progress: [], ...fields, key });
   }
   const step = {
     ...earlierStep,

@@ -13,11 +13,11 @@ const startOfNumber = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?/i;
  */
 export function partialJson(text: string): JsonValue | undefined {
   const value = parseJson(text);
-  return value === undefined ? parseJson(closed(text)) : value;
+  return value === undefined ? parseJson(withClosedBrackets(text)) : value;
 }
 
 /** Returns the text up to the last value that can be shown, with its open brackets closed. */
-function closed(text: string): string {
+function withClosedBrackets(text: string): string {
   let closedText = '';
   /** Closing brackets of the open values, the innermost first. */
   let open = '';
@@ -28,7 +28,7 @@ function closed(text: string): string {
     isKey = token === '{' || (token === ',' && open.startsWith('}'));
     if (token === ',' || token === ':') continue;
     open = openAfter(open, token);
-    const end = isString && !quote ? `${token}"` : finished(token);
+    const end = isString && !quote ? `${token}"` : completeToken(token);
     if (end) closedText = text.slice(0, index) + end + open;
     // What comes after an incomplete string is the beginning of an escape.
     if (!open || quote === '') break;
@@ -44,7 +44,7 @@ function openAfter(open: string, token: string): string {
 }
 
 /** Returns a finished token, or an empty text for a token without a value, such as `-`. */
-function finished(token: string): string {
+function completeToken(token: string): string {
   if (/^["{}[\]]/.test(token)) return token;
   const word = ['true', 'false', 'null'].find((each) => each.startsWith(token));
   return word ?? startOfNumber.exec(token)?.[0] ?? '';

@@ -131,7 +131,7 @@ export class RemoteTools implements ToolSet {
           else context.forward(progress.forwarded as readonly AgentEvent[]);
         };
         const answer = await ask<ToolAnswer | undefined>(
-          { type: 'run', name, input, context: sent(context) },
+          { type: 'run', name, input, context: sentContext(context) },
           undefined,
           { signal, onProgress },
           runId,
@@ -144,7 +144,7 @@ export class RemoteTools implements ToolSet {
   }
 }
 
-function sent({
+function sentContext({
   sessionId,
   userId,
   runId,

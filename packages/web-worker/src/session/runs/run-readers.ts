@@ -25,7 +25,7 @@ interface Requester {
   hasBegun: boolean;
 }
 
-interface Joined {
+interface JoinedReader {
   readonly reader: RunReader;
   readonly resolve: (result: AgentResult | undefined) => void;
   readonly reject: (error: AgentError) => void;
@@ -42,7 +42,7 @@ export class RunReaders {
   /** Readers of requested runs, by request id. */
   readonly #requesters: Map<string, Requester> = new Map();
   /** Further readers, which joined during the active run. */
-  readonly #joined: Set<Joined> = new Set();
+  readonly #joined: Set<JoinedReader> = new Set();
   /**
    * Id of the request whose run another tab reads too. The reading speed of that tab is unknown.
    */
@@ -98,7 +98,7 @@ export class RunReaders {
    * `undefined` if the reader leaves.
    */
   async join(reader: RunReader, leaveSignal: AbortSignal): Promise<AgentResult | undefined> {
-    let joined: Joined | undefined;
+    let joined: JoinedReader | undefined;
     if (leaveSignal.aborted) return undefined;
     try {
       return await new Promise((resolve, reject) => {
@@ -224,7 +224,7 @@ export class RunReaders {
   }
 }
 
-function end({ failure, resolve, reject }: Joined, result: AgentResult): void {
+function end({ failure, resolve, reject }: JoinedReader, result: AgentResult): void {
   if (failure) reject(AgentError.fromJSON(failure));
   else if (result.reason === 'error')
     reject(new AgentError('WORKER_TERMINATED', 'The run failed, and its tab is gone.'));
