@@ -201,9 +201,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
       [...setup.use, ...this.#added].filter((hook) => hook.on ?? hook.onEvent);
     const run = new Run(setup, options, hooks, stepsOf);
     const sent = this.#checkedInput(agentInput, run);
-    const onStart = (): void => {
-      if (streamed) keepDriver(this, driver);
-    };
+    const onStart = streamed ? (): void => keepDriver(this, driver) : undefined;
     const driver: RunDriver = new RunDriver({
       runId: run.runId,
       detached: options.detached,

@@ -13,7 +13,7 @@ export interface BegunCall extends RunInput {
   readonly run: Run;
   readonly driver: RunDriver;
   /** Called when the call is the running one. */
-  readonly onStart: () => void;
+  readonly onStart: (() => void) | undefined;
   admitted?: Promise<ParsedInput>;
 }
 
@@ -76,7 +76,7 @@ export class CallLine {
       this.#running = call;
       // While the call waited, `addHook` did not reach it.
       run.hooks.refresh();
-      call.onStart();
+      call.onStart?.();
       return await runAgentCall(run, call);
     } finally {
       run.end();

@@ -1,5 +1,5 @@
 import type { AgentErrorData } from '../error/agent-error.ts';
-import type { AgentEvent, EventData } from '../event/agent-event.ts';
+import type { EventData, EventType } from '../event/agent-event.ts';
 import type { ModifiableEvent } from '../event/hook.ts';
 import type { RunNote } from '../memory/log/log-record.ts';
 import type { ToolResult, ToolUse, Msg, Role, MessageContent } from '../message/msg.ts';
@@ -17,8 +17,6 @@ import { edit, note, type LogEdit } from './run/session.ts';
 import { revise, type RevisedEvent } from './step/jump.ts';
 import { afterReply } from './step/reason.ts';
 import { admitInput } from './step/settle.ts';
-
-type EventType = AgentEvent['type'];
 
 /** Events that hooks only observe. */
 type ObservedEvent = Exclude<EventType, ModifiableEvent | 'run-start' | 'run-end' | 'error'>;

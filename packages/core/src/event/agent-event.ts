@@ -88,14 +88,14 @@ export type AgentEvent = AgentEventBase &
     | { readonly type: 'run-end'; readonly result: AgentResult }
   );
 
+/** Name of a kind of event, such as `post-acting`. */
+export type EventType = AgentEvent['type'];
+
 /** The event of one type, such as `EventOf<'post-acting'>`. */
-export type EventOf<K extends AgentEvent['type']> = Extract<AgentEvent, { readonly type: K }>;
+export type EventOf<K extends EventType> = Extract<AgentEvent, { readonly type: K }>;
 
 /** What the sender of an event says. The run sets the other fields. */
-export type EventData<K extends AgentEvent['type']> = Omit<
-  EventOf<K>,
-  'type' | keyof AgentEventBase
->;
+export type EventData<K extends EventType> = Omit<EventOf<K>, 'type' | keyof AgentEventBase>;
 
 /** Events of one network read or of one tick of the event loop. Never empty. */
 export type EventBatch = readonly AgentEvent[];

@@ -1,5 +1,5 @@
 import { misconfigured, type AgentError } from '../error/agent-error.ts';
-import type { AgentEvent } from './agent-event.ts';
+import type { EventType } from './agent-event.ts';
 import type { EventControls, HookControl } from './hook.ts';
 
 /** The first wrong use of a control in a run. */
@@ -34,7 +34,7 @@ const controlsOf: Readonly<Record<string, string>> = {
  * catch the exception.
  */
 export function controlsAt(
-  type: AgentEvent['type'],
+  type: EventType,
   control: Partial<HookControl>,
   handling: Handling,
 ): HookControl {

@@ -1,12 +1,10 @@
 import { AgentError, errorText } from '../error/agent-error.ts';
 import { isObjectOrArray } from '../message/json.ts';
-import type { AgentEvent, EventOf } from './agent-event.ts';
+import type { AgentEvent, EventOf, EventType } from './agent-event.ts';
 import type { BoundedWaits } from '../wait/bounded-waits.ts';
 import { checkEvent } from './check-event.ts';
 import { controlsAt, type Misuse } from './hook-controls.ts';
 import type { Awaitable, Hook, HookControl } from './hook.ts';
-
-type EventType = AgentEvent['type'];
 
 /** What hooks can ask for at an event. `isOver`: whether to skip the remaining handlers. */
 export type EventControl = Partial<HookControl> & { isOver?: boolean };

@@ -1,12 +1,10 @@
 import type { StopEvent, StopReason } from './agent-result.ts';
 import type { AgentInput } from './agent-input.ts';
 import type { Msg } from '../message/msg.ts';
-import type { AgentEvent, EventOf } from './agent-event.ts';
+import type { AgentEvent, EventOf, EventType } from './agent-event.ts';
 
 /** A value, or a promise of it. */
 export type Awaitable<T> = T | Promise<T>;
-
-type EventType = AgentEvent['type'];
 
 /** The step of the loop at which a hook lets the run continue. */
 export type JumpTarget = 'model' | 'tools' | 'end';

@@ -1,5 +1,5 @@
 import { misconfigured, checkFields, checkOptions } from '../error/agent-error.ts';
-import type { AgentEvent, EventOf } from '../event/agent-event.ts';
+import type { AgentEvent, EventOf, EventType } from '../event/agent-event.ts';
 import type { HookArgs, HookControl, HookHandler } from '../event/hook.ts';
 import type { AgentHook, Middleware } from '../agent/middleware.ts';
 import type { RunContext } from '../agent/run-context.ts';
@@ -8,7 +8,7 @@ import { perRun } from '../agent/per-run.ts';
 import type { Msg } from '../message/msg.ts';
 import { openToolUses } from '../message/tool-pairs.ts';
 
-type Handler<K extends AgentEvent['type']> = HookHandler<K, RunContext>;
+type Handler<K extends EventType> = HookHandler<K, RunContext>;
 
 /**
  * Handlers at the four positions around agent and model. An event that a handler returns replaces

@@ -5,6 +5,7 @@ import type {
   EventBatch,
   EventData,
   EventOf,
+  EventType,
 } from '../../event/agent-event.ts';
 import type { StopEvent } from '../../event/agent-result.ts';
 import type { Awaitable, HookControl, Jump } from '../../event/hook.ts';
@@ -13,8 +14,6 @@ import type { Msg } from '../../message/msg.ts';
 import type { Middleware } from '../middleware.ts';
 import type { Run } from './run.ts';
 import { partsWith } from './run-setup.ts';
-
-type EventType = AgentEvent['type'];
 
 /** Sends events to the readers. Returns a promise if the run has to wait for its reader. */
 export type SendEvents = (events: EventBatch) => Promise<void> | undefined;

@@ -49,11 +49,8 @@ export function runSetup(base: AgentBase, use: readonly Middleware[]): RunSetup 
 }
 
 /** Returns the middleware that has this member. */
-export function partsWith(
-  { members, use }: RunSetup,
-  key: keyof Middleware,
-): readonly Middleware[] {
-  return (members[key] ??= use.filter((part) => part[key]));
+export function partsWith(setup: RunSetup, key: keyof Middleware): readonly Middleware[] {
+  return (setup.members[key] ??= setup.use.filter((part) => part[key]));
 }
 
 function wrappedModel(

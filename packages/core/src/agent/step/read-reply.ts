@@ -1,6 +1,6 @@
 import { withMetadata } from '../../message/metadata.ts';
 import { AgentError } from '../../error/agent-error.ts';
-import type { AgentEvent } from '../../event/agent-event.ts';
+import type { AgentEvent, EventType } from '../../event/agent-event.ts';
 import { omitUndefined } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ReplyState, ModelRequest } from '../../model/chat-model.ts';
@@ -16,7 +16,7 @@ export type AskResult =
   | { readonly type: 'incomplete'; readonly message?: Msg | undefined };
 
 /** Returns the event for a piece of a reply, or nothing if readers do not get the piece. */
-export type ToEvent = (piece: ReplyPiece) => { readonly type: AgentEvent['type'] } | undefined;
+export type ToEvent = (piece: ReplyPiece) => { readonly type: EventType } | undefined;
 
 /**
  * Sends one request to the model and resolves with the reply. Sends readers one batch of events per

@@ -128,14 +128,11 @@ async function prepare(run: Run, toolUse: ToolUse): Promise<PreparedCall> {
  * Returns the outcome of a call whose tool may have started in an earlier run, or nothing if the
  * tool may run again. No hook may repair such a call.
  */
-function outcomeOfStarted(
-  { toolUse, state }: OpenCall,
-  checked: PreparedCall,
-): ToolOutcome | undefined {
+function outcomeOfStarted(call: OpenCall, checked: PreparedCall): ToolOutcome | undefined {
   if (!checked.ok) return errorResult(checked.toolUse, checked.problem);
   const { execute, replay } = checked.tool;
-  if (state.decision || !execute || replay === 'safe') return undefined;
-  return replay === 'ask' ? { suspended: true, kind: 'replay' } : interruptedResult(toolUse);
+  if (call.state.decision || !execute || replay === 'safe') return undefined;
+  return replay === 'ask' ? { suspended: true, kind: 'replay' } : interruptedResult(call.toolUse);
 }
 
 /**
@@ -192,14 +189,10 @@ interface RoundContext extends ToolSink {
 }
 
 /** Starts the tool of a checked call, and returns the outcome. Never rejects. */
-async function runSafely(
-  run: Run,
-  one: ReviewedCall,
-  roundContext: RoundContext,
-): Promise<ToolOutcome> {
+async function runSafely(run: Run, one: ReviewedCall, round: RoundContext): Promise<ToolOutcome> {
   const { toolUse } = one.checked;
   try {
-    return await runTool(run, one, roundContext);
+    return await runTool(run, one, round);
   } catch (error) {
     const { started, pending } = callState(run, toolUse) ?? {};
     const staysOpen = !started && (run.aborted || pending);
@@ -209,17 +202,14 @@ async function runSafely(
   }
 }
 
-async function runTool(
-  run: Run,
-  { call, checked }: ReviewedCall,
-  roundContext: RoundContext,
-): Promise<ToolOutcome> {
+async function runTool(run: Run, one: ReviewedCall, round: RoundContext): Promise<ToolOutcome> {
   if (!mayStart(run)) return notStarted;
+  const { checked } = one;
   // An earlier call may have changed the tools, for example their groups.
   const isSame = checked.ok && run.tools.find(checked.toolUse.name) === checked.tool;
   const ready = isSame ? checked : await prepare(run, checked.toolUse);
   if (!ready.ok) return errorResult(ready.toolUse, ready.problem);
-  const { state } = call;
+  const { state } = one.call;
   const toolCall: ToolCall = {
     ...ready,
     state,
@@ -230,7 +220,7 @@ async function runTool(
   const isExternal = !ready.tool.execute;
   const begin = (toolUse: ToolUse): Promise<boolean> => noteStart(run, ready, toolUse);
   const outcome = await runWrappedTool(run, toolCall, (changed) =>
-    executeTool(changed, { ...roundContext, run, isExternal, begin }),
+    executeTool(changed, { ...round, run, isExternal, begin }),
   );
   // A wrapper may have answered in place of the tool.
   if (hasResult(outcome) && outcome.state === 'success')

@@ -48,7 +48,7 @@ async function innerSettle(run: Run, input: SettledInput): Promise<Next> {
   // another process that a run has begun.
   await note(run, [{ kind: 'run-begin', runId: run.runId }, ...notes], { now: !messages.length });
   run.status.openRun = run.runId;
-  // The new message comes first, so that no failure can lose it. `closeOpenCalls` later moves the
+  // The new message comes first, so that no failure can lose it. `interruptOpenCalls` later moves the
   // results of open calls before this message.
   await append(run, messages);
   run.questionId = run.messages.findLast(isQuestion)?.id;
