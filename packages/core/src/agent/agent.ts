@@ -76,22 +76,25 @@ export class Agent<const S extends ToolSource = ToolSource> {
     const { use = [], tools = [] } = options;
     this.use = checkedParts(use);
     this.options = completedOptions(options, this.use, fields);
-    const { name, sessionId, memory, now, presetPriority, generateId } = this.options;
+    const { name, now, presetPriority, generateId } = this.options;
+    const { memory = new InMemoryMemory() }: { readonly memory?: Memory } = this.options;
+    const { sessionId = memory.sessionId ?? generateId() } = this.options;
+    const { state = {} } = memory;
+    const status: AgentStatus = { calls: new Map(), state, runs: 0, interrupted: false };
     this.name = name;
-    this.sessionId = sessionId ?? memory?.sessionId ?? generateId();
-    this.memory = memory ?? new InMemoryMemory();
-    const { state = {} } = this.memory;
-    this.status = { calls: new Map(), state, runs: 0, interrupted: false };
+    this.sessionId = sessionId;
+    this.memory = memory;
+    this.status = status;
     this.#line = new CallLine(this.options);
     this.#ownOptions = options;
     this.#fields = fields;
     const set = Symbol.iterator in tools ? toolList(tools) : tools;
     const shared = {
-      sessionId: this.sessionId,
+      sessionId,
       options: this.options,
-      memory: this.memory,
+      memory,
       ownTools: set.fork({ presetPriority }),
-      status: this.status,
+      status,
       systemMessages: systemMessages(now),
       unwritten: new Set<Promise<unknown>>(),
     };

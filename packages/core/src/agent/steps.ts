@@ -108,7 +108,7 @@ export interface Steps {
 /** Returns the steps of a run. */
 export function stepsOf(run: Run): Steps {
   // The wrapper that takes a step must not end before the step.
-  const step = async <T>(work: () => Promise<T>): Promise<T> => run.alive().waits.inner(work);
+  const step = async <T>(work: () => Promise<T>): Promise<T> => run.alive().waits.duringStep(work);
   return {
     edit: (change) => step(() => edit(run, change)),
     include: (messages, position) => {
@@ -129,7 +129,7 @@ export function stepsOf(run: Run): Steps {
           : run.outbox.emit(type, data),
       ),
     revise: (type, data) => step(() => revise(run, type, data)),
-    wait: (work) => run.waits.code(work),
+    wait: (work) => run.waits.forCode(work),
     untimed: async (work) => run.alive().timeout.untimed(work),
     suspend: () => run.alive().stopWith({ how: 'suspended' }),
     endStopped: (partial) => step(() => endStopped(run, partial)),

@@ -93,7 +93,7 @@ export class HookDispatcher {
       if (control.isOver) break;
       try {
         const work = this.#handle(handler, current, control);
-        const result = await this.#options.waits.hook(work, !renew);
+        const result = await this.#options.waits.forHook(work, !renew);
         if (!renew || !result || result === current) continue;
         checkEvent(result, event, handler.name);
         current = await renew(result as EventOf<K>);

@@ -14,8 +14,8 @@ export interface RunEnd {
 
 /** The waits of a run for its memory, which end soon after an abort. */
 export interface ReplyWaits {
-  read<T>(work: PromiseLike<T>): Promise<T>;
-  write(work: Promise<unknown>): Promise<void>;
+  forRead<T>(work: PromiseLike<T>): Promise<T>;
+  forWrite(work: Promise<unknown>): Promise<void>;
 }
 
 /** Store for the state of the conversation's current reply. */

@@ -15,10 +15,10 @@ export function replyStore(log: Pick<SessionMemory, 'view' | 'note'>): ReplyStor
         async load() {
           // A later request of the step, such as a retry, must not continue the reply of an earlier
           // one.
-          const note = hasSaved ? undefined : (await waits.read(log.view())).reply;
+          const note = hasSaved ? undefined : (await waits.forRead(log.view())).reply;
           return note?.state && { state: note.state, isCurrent: note.after === after };
         },
-        save: (state) => waits.write(set(state)),
+        save: (state) => waits.forWrite(set(state)),
         clear: () => set(),
       };
     },

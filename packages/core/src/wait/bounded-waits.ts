@@ -32,8 +32,8 @@ interface WaitOptions<T> {
 
 /**
  * Waits of one run for external code: hooks, middleware and stores. External code may never settle,
- * so each wait ends a short time after an abort. Values and errors that come later are dropped. Each
- * method has the name of the code that it waits for.
+ * so each wait ends a short time after an abort. Values and errors that come later are dropped. The
+ * name of a method says for what it waits.
  */
 export class BoundedWaits {
   readonly #run: WaitingRun;
@@ -41,7 +41,7 @@ export class BoundedWaits {
   readonly #stepErrors: Set<unknown> = new Set();
   /** Wrappers and steps that have not ended, in the order of their begin. */
   readonly #running: Set<unknown> = new Set();
-  /** The newest promise of `wrapper` or `inner`. */
+  /** The newest promise of `forWrapper` or `duringStep`. */
   #newest: Promise<unknown> | undefined;
   /** Functions that start the timer of each open wait, for the abort. */
   readonly #open: Set<() => void> = new Set();
@@ -58,15 +58,15 @@ export class BoundedWaits {
   }
 
   /** Returns the value of `work`. Rejects with the signal's reason if the run is aborted first. */
-  code<T>(work: T | PromiseLike<T>): Promise<T> {
-    return this.#for(work, { strict: true }) as Promise<T>;
+  forCode<T>(work: T | PromiseLike<T>): Promise<T> {
+    return this.#bounded(work, { strict: true }) as Promise<T>;
   }
 
   /**
-   * Same as `code`, for a wrapper. `check` throws if the wrapper made a wrong value. Ends after the
-   * inner wrappers and the steps of the run that they began.
+   * Same as `forCode`, for a wrapper. `check` throws if the wrapper made a wrong value. Ends after
+   * the inner wrappers and the steps of the run that they began.
    */
-  wrapper<T>(begin: () => Promise<T>, check: (value: T) => void): Promise<T> {
+  forWrapper<T>(begin: () => Promise<T>, check: (value: T) => void): Promise<T> {
     this.#running.add(begin);
     let work: Promise<T>;
     try {
@@ -76,12 +76,12 @@ export class BoundedWaits {
     }
     // A wrapper that returns the promise of its `next` has ended, and the run waits for that already.
     if (work === this.#newest) this.#running.delete(begin);
-    else this.#newest = this.#for(work, { strict: true, check, wrapper: begin });
+    else this.#newest = this.#bounded(work, { strict: true, check, wrapper: begin });
     return this.#newest as Promise<T>;
   }
 
   /** Runs a step of the run. The wrappers around it wait for its end, and for its error. */
-  inner<T>(begin: () => Promise<T>): Promise<T> {
+  duringStep<T>(begin: () => Promise<T>): Promise<T> {
     this.#newest = this.#step(begin);
     return this.#newest as Promise<T>;
   }
@@ -102,23 +102,23 @@ export class BoundedWaits {
    * Waits for a hook. `isNotice`: the wait resolves after an abort, because the run does not need
    * the hook's value.
    */
-  hook<T>(work: PromiseLike<T>, isNotice: boolean): Promise<T | undefined> {
+  forHook<T>(work: PromiseLike<T>, isNotice: boolean): Promise<T | undefined> {
     const strict = !isNotice && this.#run.stage !== 'aborting';
-    return this.#for(work, { strict }) as Promise<T | undefined>;
+    return this.#bounded(work, { strict }) as Promise<T | undefined>;
   }
 
-  /** Same as `code`, for a read from a store. The store gets some time after an abort. */
-  read<T>(work: PromiseLike<T>): Promise<T> {
-    return this.#for(work, { strict: true, isStore: true }) as Promise<T>;
+  /** Same as `forCode`, for a read from a store. The store gets some time after an abort. */
+  forRead<T>(work: PromiseLike<T>): Promise<T> {
+    return this.#bounded(work, { strict: true, isStore: true }) as Promise<T>;
   }
 
   /**
    * Waits for a write, then calls `done`. If the store hangs after an abort, calls `done` without
    * the write, and rejects with the signal's reason. The write continues.
    */
-  async write(work: Promise<unknown> | undefined, done?: () => void): Promise<void> {
+  async forWrite(work: Promise<unknown> | undefined, done?: () => void): Promise<void> {
     if (!work) return;
-    const value = await this.#for(work, { isStore: true });
+    const value = await this.#bounded(work, { isStore: true });
     const { setup, signal } = this.#run;
     if (value === lostWrite) {
       this.#hasLostWrite = true;
@@ -136,7 +136,7 @@ export class BoundedWaits {
     return signal.aborted && thrown === signal.reason;
   }
 
-  #for<T>(work: T | PromiseLike<T>, options: WaitOptions<T>): Promise<unknown> {
+  #bounded<T>(work: T | PromiseLike<T>, options: WaitOptions<T>): Promise<unknown> {
     const { isStore, strict, check, wrapper } = options;
     const { signal, aborted: wasAborted } = this.#run;
     return new Promise((resolve, reject) => {

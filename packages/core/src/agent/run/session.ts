@@ -26,7 +26,7 @@ export interface LogProgress {
  */
 export function restore(run: Run): Promise<unknown> {
   const { memory, tools, unwritten } = run.setup;
-  return (run.progress.restored ??= run.waits.read(
+  return (run.progress.restored ??= run.waits.forRead(
     Promise.all([memory.restore?.(run.status, tools, run.signal), Promise.allSettled(unwritten)]),
   ));
 }
@@ -34,13 +34,13 @@ export function restore(run: Run): Promise<unknown> {
 /** Reads the messages of the log. */
 export async function openLog(run: Run): Promise<void> {
   await restore(run);
-  run.conversation = openConversation(await run.waits.read(run.setup.memory.read()));
+  run.conversation = openConversation(await run.waits.forRead(run.setup.memory.read()));
 }
 
 /** Reads the messages again after a failed write, which the memory may have kept. */
 export async function reload(run: Run): Promise<void> {
   const { conversation, waits, setup } = run;
-  conversation.replace(await waits.read(setup.memory.read()).catch(() => run.messages));
+  conversation.replace(await waits.forRead(setup.memory.read()).catch(() => run.messages));
 }
 
 /** A change of the conversation. Messages are replaced first, and appended last. */
@@ -71,13 +71,13 @@ export async function edit(
   const { memory } = run.setup;
   for (const message of replace) {
     conversation.replace(run.messages.map((one) => (one.id === message.id ? message : one)));
-    await waits.write(replaceMessage(memory, message));
+    await waits.forWrite(replaceMessage(memory, message));
   }
   if (!remove.length && !newMessages.length) return;
   const added = newMessages.map((one) =>
     one.role === 'user' ? withMetadata(one, { runId }) : one,
   );
-  await waits.write(rewriteMessages(memory, remove, added, options), () => {
+  await waits.forWrite(rewriteMessages(memory, remove, added, options), () => {
     const removed = remove.length ? run.messages.filter(({ id }) => remove.includes(id)) : [];
     if (removed[0]) conversation.replace(run.messages.filter((one) => !removed.includes(one)));
     conversation.add(added);
@@ -92,7 +92,7 @@ export function note(
   options?: { readonly now?: boolean },
 ): Promise<void> {
   applyNotes(run, notes);
-  return run.waits.write(run.setup.memory.note?.(notes, options));
+  return run.waits.forWrite(run.setup.memory.note?.(notes, options));
 }
 
 /** Writes the end of the run to the log, once. */
@@ -101,7 +101,7 @@ export async function closeLog(run: Run, reason: string): Promise<void> {
   if (run.failure && reason !== 'error' && reason !== 'suspended') throw run.failure;
   if (progress.isClosed) return;
   // The work may store something, so it gets the time of a store. If it fails, so does the run.
-  for (const work of progress.beforeEnd.splice(0)) await waits.read(work(run));
+  for (const work of progress.beforeEnd.splice(0)) await waits.forRead(work(run));
   progress.isClosed = true;
-  await waits.write(setup.memory.flush?.({ runId, reason, calls: status.calls }));
+  await waits.forWrite(setup.memory.flush?.({ runId, reason, calls: status.calls }));
 }

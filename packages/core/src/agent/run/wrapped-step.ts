@@ -43,11 +43,11 @@ export function runWrapped<K extends StepKey>(
   const recovered = (outcome: Promise<Wrapped[K]['out']>): Promise<Wrapped[K]['out']> =>
     recover ? outcome.catch(recover) : outcome;
   if (!parts.length) return recovered(inner(input));
-  const innermost: Step<K> = async (value) => run.alive().waits.inner(() => inner(value));
+  const innermost: Step<K> = async (value) => run.alive().waits.duringStep(() => inner(value));
   const wrap = (next: Step<K>, part: Middleware): Step<K> => {
     return (value) => {
       // If a wrapper hangs after an abort, the outer wrappers still end.
-      const outcome = run.waits.wrapper(
+      const outcome = run.waits.forWrapper(
         () => callWrapper(run, part, key, once(run, next, key, part), value),
         (result) => checkOutcome(run, key, result),
       );
@@ -116,7 +116,7 @@ async function boundedTool(
   begin: () => Promise<unknown>,
 ): Promise<ToolOutcome> {
   try {
-    const outcome = await run.waits.code(begin());
+    const outcome = await run.waits.forCode(begin());
     return isSuspension(outcome) || isNotStarted(outcome)
       ? outcome
       : wrappedResult(toolUse, outcome);

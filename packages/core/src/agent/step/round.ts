@@ -114,7 +114,7 @@ function isCutShort({ aborted, interruptSignal }: Run): boolean {
 /** Finds the tool and validates the input. */
 async function prepare(run: Run, toolUse: ToolUse): Promise<PreparedCall> {
   try {
-    const prepared = await run.waits.code(prepareCall(run.tools, toolUse));
+    const prepared = await run.waits.forCode(prepareCall(run.tools, toolUse));
     if (prepared.ok) requireParts(run.setup.use, prepared.tool);
     return prepared;
   } catch (error) {
@@ -238,7 +238,7 @@ async function noteStart(run: Run, ready: ReadyCall, toolUse: ToolUse): Promise<
   if (!state || !mayStart(run)) return false;
   if (state.started) return true;
   const note = { kind: 'call-started', toolUseId: toolUse.id, toolUse } as const;
-  await run.waits.write(run.setup.memory.note?.([note], { now: true }));
+  await run.waits.forWrite(run.setup.memory.note?.([note], { now: true }));
   if (isCutShort(run)) return false;
   applyNotes(run, [note]);
   run.toolsUsed.set(ready.toolUse.id, ready.tool.name);
