@@ -11,6 +11,7 @@ import OpenAI, { RateLimitError } from 'openai';
 import type { APIError } from 'openai';
 import { expect, inject, test, vi } from 'vitest';
 import * as z from 'zod';
+import { rolesOf } from '../../../test/roles-of.ts';
 import { createAgentHandler } from './agent-handler.ts';
 import {
   bindings,
@@ -135,14 +136,7 @@ test('an answer with two tool calls is streamed, stays in the conversation, and 
   const again = await chat(target, id, [question, answer, ask('What did I ask?')]);
   expect(textOf(again)).toBe('You asked for the time.');
   const last = target.model.requests.at(-1)!;
-  expect(last.messages.map(({ role }) => role)).toEqual([
-    'user',
-    'assistant',
-    'tool',
-    'tool',
-    'assistant',
-    'user',
-  ]);
+  expect(rolesOf(last.messages)).toBe('user assistant tool tool assistant user');
 
   const { messages } = (await (await target.get(`/api/chat/${id}/messages`)).json()) as {
     messages: UIMessage[];
@@ -191,7 +185,7 @@ test('regenerating replaces the old answer, and editing replaces the question an
   await chat(target, id, [question]);
   const second = await chat(target, id, [question], { trigger: 'regenerate-message' });
   expect(textOf(second)).toBe('Second.');
-  expect(target.model.requests[1]!.messages.map(({ role }) => role)).toEqual(['user']);
+  expect(rolesOf(target.model.requests[1]!.messages)).toBe('user');
 
   // An edited message has the id of the original message.
   await chat(target, id, [ask('Say something else', question.id)]);
@@ -692,7 +686,7 @@ test('OpenAI’s client gets a whole answer from /v1, and its options reach the 
   });
   const [request] = target.model.requests;
   expect(request).toMatchObject({ temperature: 0.5, maxTokens: 99 });
-  expect(request!.messages.map(({ role }) => role)).toEqual(['user', 'user', 'assistant', 'user']);
+  expect(rolesOf(request!.messages)).toBe('user user assistant user');
 });
 
 test('OpenAI’s client streams an answer from /v1, with token counts on request', async () => {

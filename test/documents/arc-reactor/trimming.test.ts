@@ -9,6 +9,7 @@ import {
 import { arc, estimateTokens } from '@isoloop/core/tokens';
 import { describe, expect, test } from 'vitest';
 import { systemOf } from '../test-support.ts';
+import { rolesOf } from '../../roles-of.ts';
 import { calls, latin, linesOf, make, named, trimTo, turns, type Options } from './test-support.ts';
 
 /** `tokens` tokens of Hangul: three letters are two tokens. */
@@ -99,12 +100,7 @@ describe('trimming', () => {
     agent.addHook({ on: { 'context-fitted': (event) => void fitted.push(event) } });
     await agent.call('Read.');
     expect(linesOf(model.requests[1])).toEqual(['user: Read.']);
-    expect((await agent.messages()).map(({ role }) => role)).toEqual([
-      'user',
-      'assistant',
-      'tool',
-      'assistant',
-    ]);
+    expect(rolesOf(await agent.messages())).toBe('user assistant tool assistant');
     expect(fitted).toMatchObject([{ removed: 2, before: 202, after: 1 }]);
   });
 

@@ -18,6 +18,7 @@ import { orderFaults } from '../../test-support/order-faults.ts';
 import type { ScriptedModel, ScriptedReply } from '../testing/scripted-model.ts';
 import { tool, type Tool } from '../tool/tool.ts';
 import { scriptedAgent } from '../../test-support/scripted-agent.ts';
+import { rolesOf } from '../../../../test/roles-of.ts';
 import type { Middleware } from './middleware.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { AgentStream } from '../event/readers/agent-stream.ts';
@@ -334,12 +335,7 @@ test.for([
     const name = who === 'another agent' ? 'Bob' : 'a';
     expect(answer).toMatchObject({ role: 'assistant', name, content: said.content });
     await agent.call('again');
-    expect(model.requests[1]!.messages.map(({ role }) => role)).toEqual([
-      'user',
-      'assistant',
-      'assistant',
-      'user',
-    ]);
+    expect(rolesOf(model.requests[1]!.messages)).toBe('user assistant assistant user');
     const twice = agent.addHook({ on: { 'reasoning-chunk': () => void agent.interrupt(said) } });
     const { message: second } = await agent.call('go');
     twice();
@@ -652,13 +648,7 @@ test('messages that are injected while tools run are placed after the tool resul
     if (event.type === 'post-acting' && event.toolUse.id === 'call_1')
       agent.interrupt({ mode: 'inject', messages: 'also' });
   });
-  expect(model.requests[1]!.messages.map(({ role }) => role)).toEqual([
-    'user',
-    'assistant',
-    'tool',
-    'tool',
-    'user',
-  ]);
+  expect(rolesOf(model.requests[1]!.messages)).toBe('user assistant tool tool user');
   await expectWhole(agent, model);
 });
 

@@ -8,6 +8,7 @@ import { tool } from '../tool/tool.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';
 import { calls, eventsOf, scriptedAgent } from '../../test-support/scripted-agent.ts';
+import { rolesOf } from '../../../../test/roles-of.ts';
 import type { Middleware, RequestDraft, RunContext } from './middleware.ts';
 import { isEnding, type Ending } from './next.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
@@ -52,13 +53,7 @@ test('tool calls that new input closes get their results before the new input', 
   const { agent } = setUp([calls('external'), 'fine'], { use: [closeOpenCalls()] });
   await agent.call('go');
   await agent.call('never mind');
-  expect((await agent.messages()).map(({ role }) => role)).toEqual([
-    'user',
-    'assistant',
-    'tool',
-    'user',
-    'assistant',
-  ]);
+  expect(rolesOf(await agent.messages())).toBe('user assistant tool user assistant');
 });
 
 test('stop() in a `post-acting` hook is ignored if the tool result only closes a tool call for new input', async () => {

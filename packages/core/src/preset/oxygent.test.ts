@@ -18,6 +18,7 @@ import type {
   CheckAnswer,
 } from '../middleware/text-protocol/parsed-reply.ts';
 import { scriptedAgent } from '../../test-support/scripted-agent.ts';
+import { rolesOf } from '../../../../test/roles-of.ts';
 import { ReActAgent, type CallOptions } from './react-agent.ts';
 import { loadState, saveState } from '../middleware/state/agent-state.ts';
 import { jsonMode, structured } from '../middleware/output/output-modes.ts';
@@ -429,12 +430,7 @@ test('the default parser can replace OxyGent’s parser, and then text is stream
 test('with trust mode, the tool result is the answer, and the next history contains the tool call and the answer', async () => {
   const { agent, model } = setUp([looks, 'Bye.'], { trustMode: true, discardReactMemory: false });
   expect(await agent.call('Look')).toMatchObject({ reason: 'return-direct', text: 'seen' });
-  expect((await agent.messages()).map(({ role }) => role)).toEqual([
-    'user',
-    'assistant',
-    'tool',
-    'assistant',
-  ]);
+  expect(rolesOf(await agent.messages())).toBe('user assistant tool assistant');
   await agent.call('Thanks', { returnDirect: false });
   expect(model.requests[1]!.messages.slice(1).map(textOf)).toEqual([
     'Look',

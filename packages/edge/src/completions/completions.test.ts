@@ -1,5 +1,4 @@
 import { textOf, tool } from '@isoloop/core';
-import type { Msg } from '@isoloop/core';
 import { jsonSchema } from '@isoloop/core/json-schema';
 import { openAiRoutes } from '../openai.ts';
 import { multiAgent } from '@isoloop/core/prompt';
@@ -8,6 +7,7 @@ import type OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { boundEndpoint, places } from '../../test-support/both-bindings.ts';
 import { bindings, testEndpoint, type TestEndpoint } from '../../test-support/endpoint.ts';
+import { rolesOf } from '../../../../test/roles-of.ts';
 
 type Params = OpenAI.ChatCompletionCreateParamsNonStreaming;
 type Message = OpenAI.ChatCompletionMessageParam;
@@ -40,7 +40,6 @@ const pay = tool({
   execute: () => (ran.push('pay'), 'paid'),
 });
 
-const rolesOf = (messages: readonly Msg[]): readonly string[] => messages.map(({ role }) => role);
 let sessions = 0;
 const newSession = (): Record<string, string> => ({
   'x-isoloop-session': `s${++sessions}-${crypto.randomUUID()}`,
@@ -80,7 +79,7 @@ test('a client of /v1 runs its own tool and sends the result, without streaming'
     finish_reason: 'stop',
     message: { content: 'It rains.' },
   });
-  expect(rolesOf(target.model.requests[1]!.messages)).toEqual(['user', 'assistant', 'tool']);
+  expect(rolesOf(target.model.requests[1]!.messages)).toBe('user assistant tool');
 });
 
 test('a client of /v1 gets several calls of its own tools at once in a stream', async () => {
@@ -279,7 +278,7 @@ test('with a session id in the header, /v1 uses the stored history and ignores t
     model: 'offline',
     messages: [{ role: 'user', content: 'Who am I?' }],
   });
-  expect(rolesOf(target.model.requests[2]!.messages)).toEqual(['user']);
+  expect(rolesOf(target.model.requests[2]!.messages)).toBe('user');
   await target.settled();
   const { messages } = (await (
     await target.get(`/api/chat/${headers['x-isoloop-session']}/messages`)
@@ -328,7 +327,7 @@ test('/v1 reads and returns the echo (the token of a session) in a header', asyn
   const first = (await ask('One?')).headers.get('x-isoloop-echo')!;
   const second = (await ask('Two?', first)).headers.get('x-isoloop-echo')!;
   expect([typeof first, typeof second, first === second]).toEqual(['string', 'string', false]);
-  expect(rolesOf(target.model.requests[1]!.messages)).toEqual(['user', 'assistant', 'user']);
+  expect(rolesOf(target.model.requests[1]!.messages)).toBe('user assistant user');
   const forged = await ask('Three?', `${second.slice(0, -4)}AAAA`);
   expect([forged.status, await forged.json()]).toMatchObject([
     400,
@@ -386,7 +385,7 @@ test('in a session, a call of a client’s tool waits for its result, and the se
   const result: Message = { role: 'tool', tool_call_id: 'call_1', content: 'Rain' };
   const { choices } = await openai.chat.completions.create({ ...params, messages: [result] });
   expect(choices[0]!.message.content).toBe('It rains.');
-  expect(rolesOf(target.model.requests[1]!.messages)).toEqual(['user', 'assistant', 'tool']);
+  expect(rolesOf(target.model.requests[1]!.messages)).toBe('user assistant tool');
   for (const forged of [result, { ...result, tool_call_id: 'call_2' }]) {
     await expect(
       openai.chat.completions.create({ ...params, messages: [forged] }),
@@ -501,7 +500,7 @@ test('/v1 turns a client’s system message into a user message, unless an optio
     const target = testEndpoint(['ok'], { systemPrompt: 'You are careful.' }, { systemMessages });
     await target.client().chat.completions.create({ model: 'offline', messages });
     const others = systemMessages === 'keep' ? 'system' : 'user';
-    expect(rolesOf(target.model.requests[0]!.messages)).toEqual(['system', others, others, 'user']);
+    expect(rolesOf(target.model.requests[0]!.messages)).toBe(`system ${others} ${others} user`);
   }
 });
 

@@ -11,6 +11,7 @@ import type { UIMessage } from 'ai';
 import { beforeEach, expect, test } from 'vitest';
 import { boundEndpoint, places, textOf, type TestChat } from '../../test-support/both-bindings.ts';
 import { color, payments } from '../../test-support/payments.ts';
+import { rolesOf } from '../../../../test/roles-of.ts';
 
 let { paid, pay } = payments();
 beforeEach(() => void ({ paid, pay } = payments()));
@@ -96,11 +97,7 @@ test.for(places)(
     const stored = await messages();
     expect(stored.map(textOf)).toEqual(chat.texts);
     expect(stored[2]!.id).toBe(chat.messages[2]!.id);
-    expect(model.requests.at(-1)!.messages.map(({ role }) => role)).toEqual([
-      'user',
-      'assistant',
-      'user',
-    ]);
+    expect(rolesOf(model.requests.at(-1)!.messages)).toBe('user assistant user');
   },
 );
 

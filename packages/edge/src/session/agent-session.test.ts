@@ -31,6 +31,7 @@ import {
   read,
   textOf,
 } from '../../test-support/session-client.ts';
+import { rolesOf } from '../../../../test/roles-of.ts';
 
 test('a session streams its answers, keeps them across evictions, and shows them only to its user', async () => {
   const session = open([
@@ -45,13 +46,9 @@ test('a session streams its answers, keeps them across evictions, and shows them
   expect(textOf(answer)).toBe('It is noon.');
   await evictDurableObject(session.stub);
   await session.chat([ask('What did I ask?')]);
-  expect(session.script.model.requests.at(-1)!.messages.map(({ role }) => role)).toEqual([
-    'user',
-    'assistant',
-    'tool',
-    'assistant',
-    'user',
-  ]);
+  expect(rolesOf(session.script.model.requests.at(-1)!.messages)).toBe(
+    'user assistant tool assistant user',
+  );
   expect((await session.messages()).map(textOf)).toEqual([
     'What time is it?',
     'It is noon.',

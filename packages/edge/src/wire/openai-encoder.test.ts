@@ -10,6 +10,7 @@ import {
 import type { Hook } from '@isoloop/core/middleware';
 import { jsonMode } from '@isoloop/core/output';
 import { echo } from '../../test-support/plain-tools.ts';
+import { rolesOf } from '../../../../test/roles-of.ts';
 import { createOpenAiEncoder, toChatCompletion } from './openai-encoder.ts';
 import { fromOpenAiMessages } from './openai-messages.ts';
 import type { ChatCompletionChunk, OpenAiEncoderOptions, OpenAiError } from './openai-encoder.ts';
@@ -121,13 +122,7 @@ test('fromOpenAiMessages() converts posted messages to a conversation', () => {
     { role: 'tool', tool_call_id: 'c', content: 'a cat' },
     { role: 'assistant', content: 'A cat.' },
   ]);
-  expect(messages.map(({ role }) => role)).toEqual([
-    'system',
-    'user',
-    'assistant',
-    'tool',
-    'assistant',
-  ]);
+  expect(rolesOf(messages)).toBe('system user assistant tool assistant');
   expect(messages[1]).toMatchObject({
     name: 'Ann',
     content: [

@@ -13,6 +13,7 @@ import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
 import { IndexedDbStore } from '../store/indexed-db-store.ts';
 import type { PageMessage } from '../wire/protocol.ts';
 import { tabVersion, type TabMessage } from '../wire/tab-protocol.ts';
+import { rolesOf } from '../../../../test/roles-of.ts';
 
 const channelOf = (sessionId: string): string =>
   `isoloop:session:${JSON.stringify([undefined, sessionId])}`;
@@ -159,12 +160,7 @@ test('a tab that opens after the only other tab died resumes the run from the lo
   await expect.poll(() => sessionLocks(sessionId)).toEqual([0, 0]);
   const two = second.connect(['the new answer']);
   expect((await two.resume())?.text).toBe('the new answer');
-  expect((await two.messages()).map(({ role }) => role)).toEqual([
-    'user',
-    'assistant',
-    'tool',
-    'assistant',
-  ]);
+  expect(rolesOf(await two.messages())).toBe('user assistant tool assistant');
   expect(second.told.filter((one) => 'ran' in one)).toEqual([]);
 });
 

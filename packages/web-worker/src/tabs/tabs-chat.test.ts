@@ -4,6 +4,7 @@ import { readUIMessageStream, type UIMessage } from 'ai';
 import { expect, test } from 'vitest';
 import { cutOff, read, startTabs } from '../../test-support/tabs-under-test.ts';
 import { initialCredits } from '../wire/protocol.ts';
+import { rolesOf } from '../../../../test/roles-of.ts';
 
 const user = (text: string): UIMessage => ({
   id: 'u1',
@@ -115,7 +116,7 @@ test.for(['leader', 'follower'] as const)(
     controller.abort();
     expect(await own.end).toMatchObject({ metadata: { reason: 'aborted' } });
     expect(await other.end).toMatchObject({ metadata: { reason: 'aborted' } });
-    expect((await leader.messages()).map(({ role }) => role)).toEqual(['user', 'assistant']);
+    expect(rolesOf(await leader.messages())).toBe('user assistant');
   },
 );
 
@@ -180,12 +181,7 @@ test('when the leader crashes, the chats of two other tabs show the continued ru
   expect(textIn(other.message()!)).toBe('the new answer');
   controller.abort();
   for (const { end } of [own, other]) expect(textIn((await end)!)).toBe('the new answer');
-  expect((await asks.messages()).map(({ role }) => role)).toEqual([
-    'user',
-    'assistant',
-    'tool',
-    'assistant',
-  ]);
+  expect(rolesOf(await asks.messages())).toBe('user assistant tool assistant');
   expect([first, second, third].flatMap(({ told }) => told).filter((one) => 'ran' in one)).toEqual([
     { ran: 'n1' },
   ]);
@@ -227,12 +223,7 @@ test('two new tabs that reconnect to an unfinished run at the same time share on
       { state: 'output-available', output: 'noted' },
     ]);
   }
-  expect((await agents[1]!.messages()).map(({ role }) => role)).toEqual([
-    'user',
-    'assistant',
-    'tool',
-    'assistant',
-  ]);
+  expect(rolesOf(await agents[1]!.messages())).toBe('user assistant tool assistant');
 });
 
 test('a caller that does not read its own run does not delay other readers', async () => {

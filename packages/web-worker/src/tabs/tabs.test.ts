@@ -12,6 +12,7 @@ import {
   shown,
   startTabs,
 } from '../../test-support/tabs-under-test.ts';
+import { rolesOf } from '../../../../test/roles-of.ts';
 
 const count = (events: readonly AgentEvent[], type: AgentEvent['type']): number =>
   events.filter((event) => event.type === type).length;
@@ -114,12 +115,7 @@ test('concurrent calls of two tabs run one after the other; a second call of the
     'first',
     'second',
   ]);
-  expect((await leader.messages()).map(({ role }) => role)).toEqual([
-    'user',
-    'assistant',
-    'user',
-    'assistant',
-  ]);
+  expect(rolesOf(await leader.messages())).toBe('user assistant user assistant');
   await watching.until((event) => ends(event) && count(watching.events, 'run-end') === 2);
   const types = watching.events.map(({ type }) => type).filter((type) => type.startsWith('run-'));
   expect(types).toEqual(['run-start', 'run-end', 'run-start', 'run-end']);
@@ -295,12 +291,7 @@ test('a follower continues the run of a crashed leader: the run ends once and re
     ]).toEqual([1, 1, 1]);
     expect(increases(reading.events)).toBe(true);
   }
-  expect((await follower.messages()).map(({ role }) => role)).toEqual([
-    'user',
-    'assistant',
-    'tool',
-    'assistant',
-  ]);
+  expect(rolesOf(await follower.messages())).toBe('user assistant tool assistant');
   expect([first, second, third].flatMap(({ told }) => told).filter((one) => 'ran' in one)).toEqual([
     { ran: 'n1' },
   ]);
@@ -325,14 +316,7 @@ test('a followerâ€™s stream continues when the leader crashes, and the followerâ
     ['the new answer', 1, 1],
   );
   expect((await follower.call('next')).text).toBe('the next answer');
-  expect((await follower.messages()).map(({ role }) => role)).toEqual([
-    'user',
-    'assistant',
-    'tool',
-    'assistant',
-    'user',
-    'assistant',
-  ]);
+  expect(rolesOf(await follower.messages())).toBe('user assistant tool assistant user assistant');
 });
 
 test('if the leader crashes before it starts a call, the next leader makes the call once', async () => {

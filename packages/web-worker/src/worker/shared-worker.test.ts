@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { transfer, wrap } from 'comlink';
 import { ends, read, shown } from '../../test-support/tabs-under-test.ts';
 import { initialCredits, protocol, type PageMessage, type SessionApi } from '../wire/protocol.ts';
+import { rolesOf } from '../../../../test/roles-of.ts';
 
 interface Shared {
   readonly worker: string;
@@ -127,12 +128,7 @@ test('when the last page disappears, its run stays open and the next page contin
   let text = '';
   for await (const chunk of stream!) if (chunk.type === 'text-delta') text += chunk.delta;
   expect(text).toBe('the new answer');
-  expect((await agent.messages()).map(({ role }) => role)).toEqual([
-    'user',
-    'assistant',
-    'tool',
-    'assistant',
-  ]);
+  expect(rolesOf(await agent.messages())).toBe('user assistant tool assistant');
 });
 
 test('in a browser without SharedWorker each page starts a worker, and these workers are tabs of the session', async () => {

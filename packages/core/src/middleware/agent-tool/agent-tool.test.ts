@@ -15,6 +15,7 @@ import {
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import type { Tool } from '../../tool/tool.ts';
 import { Toolkit } from '../../tool/set/toolkit.ts';
+import { rolesOf } from '../../../../../test/roles-of.ts';
 import { agentTool, type ChildAgent } from './agent-tool.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 
@@ -69,12 +70,7 @@ test('a child’s answer contains its session id, and a later tool call with tha
   await parent.call('again');
   expect(results(model).at(-1)).toEqual(['success', 'session_id: call_1\n\nhi again']);
   expect(made.map(({ sessionId }) => sessionId)).toEqual(['s:call_1']);
-  expect((await made[0]!.agent.messages()).map(({ role }) => role)).toEqual([
-    'user',
-    'assistant',
-    'user',
-    'assistant',
-  ]);
+  expect(rolesOf(await made[0]!.agent.messages())).toBe('user assistant user assistant');
 });
 
 test('each tool call without a session id opens a new session, also if two run in parallel', async () => {

@@ -10,6 +10,7 @@ import type { ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';
 import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
+import { rolesOf } from '../../../../../test/roles-of.ts';
 import { answerAtLimit, summarize, type OnLimit } from './answer-at-limit.ts';
 
 const input = { type: 'object' } as const;
@@ -70,13 +71,7 @@ test('the summary request has no tools and no tool choice, and its question is n
   expect(model.requests[0]).toMatchObject({ toolChoice: 'required', temperature: 0.1 });
   expect(model.requests[1]).toMatchObject({ tools: [], temperature: 0.1 });
   expect(model.requests[1]).not.toHaveProperty('toolChoice');
-  expect(model.requests[1]!.messages.map(({ role }) => role)).toEqual([
-    'system',
-    'user',
-    'assistant',
-    'tool',
-    'user',
-  ]);
+  expect(rolesOf(model.requests[1]!.messages)).toBe('system user assistant tool user');
   expect(textOf(model.requests[1]!.messages.at(-1)!)).toBe('Sum up.');
   expect((await agent.messages()).map(textOf)).not.toContain('Sum up.');
 });

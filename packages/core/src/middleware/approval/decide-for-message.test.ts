@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { MemoryStore, ReActAgent, SessionMemory, tool, type Decision } from '@isoloop/core';
 import { decideForMessage } from '@isoloop/core/adapter';
 import { ScriptedModel } from '@isoloop/core/testing';
+import { rolesOf } from '../../../../../test/roles-of.ts';
 
 const ran: unknown[] = [];
 const input = { type: 'object' } as const;
@@ -41,14 +42,7 @@ test('call() accepts a message together with decisions about all open tool calls
   expect(seen).toEqual(['pre-call', 'denied', 'success']);
   expect(ran).toEqual([{}]);
   expect(model.requests).toHaveLength(2);
-  expect((await memory.read()).map(({ role }) => role)).toEqual([
-    'user',
-    'assistant',
-    'tool',
-    'tool',
-    'user',
-    'assistant',
-  ]);
+  expect(rolesOf(await memory.read())).toBe('user assistant tool tool user assistant');
 });
 
 test('decideForMessage() returns no decisions while an external tool call is open, and call() names the open tool calls', async () => {

@@ -10,6 +10,7 @@ import { historyFaults, requestFaults } from '../../../test-support/history-faul
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
+import { rolesOf } from '../../../../../test/roles-of.ts';
 import { errorHints } from './error-hints.ts';
 
 const input = { type: 'object' } as const;
@@ -135,10 +136,5 @@ test('context policies after errorHints() count the hint, and keep it together w
   });
   await agent.call('go');
   expect(counted).toEqual(['go', correct, '']);
-  expect(model.requests[1]!.messages.map(({ role }) => role)).toEqual([
-    'user',
-    'assistant',
-    'tool',
-    'user',
-  ]);
+  expect(rolesOf(model.requests[1]!.messages)).toBe('user assistant tool user');
 });

@@ -20,6 +20,7 @@ import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.
 import { selectTools } from '../selection/select-tools.ts';
 import { tool } from '../../tool/tool.ts';
 import { eventsOf } from '../../../test-support/scripted-agent.ts';
+import { rolesOf } from '../../../../../test/roles-of.ts';
 import { parseOxygent } from './parse-oxygent.ts';
 import { parseToolCalls } from './parse-tool-calls.ts';
 import type { ReplyParser } from './parsed-reply.ts';
@@ -104,15 +105,7 @@ test('textToolCalls() lets a model without tool calling use three tools', async 
       toolsUsed: ['now', 'look_up', 'add'],
     },
   });
-  expect(log.map(({ role }) => role)).toEqual([
-    'user',
-    'assistant',
-    'tool',
-    'assistant',
-    'tool',
-    'tool',
-    'assistant',
-  ]);
+  expect(rolesOf(log)).toBe('user assistant tool assistant tool tool assistant');
   expect(log[1]!.content).toMatchObject([
     { type: 'thinking', thinking: 'First the time.' },
     { type: 'text', text: 'I look at the clock.' },

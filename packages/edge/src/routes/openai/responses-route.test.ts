@@ -1,6 +1,5 @@
 import { createOpenAI } from '@ai-sdk/openai';
 import { AgentError } from '@isoloop/core';
-import type { Msg } from '@isoloop/core';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import { generateText, stepCountIs, streamText, tool as aiTool } from 'ai';
 import type OpenAI from 'openai';
@@ -10,6 +9,7 @@ import * as z from 'zod';
 import { boundEndpoint, places } from '../../../test-support/both-bindings.ts';
 import { bindings, testEndpoint, type TestEndpoint } from '../../../test-support/endpoint.ts';
 import { clock, pay } from '../../../test-support/plain-tools.ts';
+import { rolesOf } from '../../../../../test/roles-of.ts';
 
 type Params = Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, 'stream'>;
 type Input = OpenAI.Responses.ResponseInput;
@@ -28,7 +28,6 @@ const asksWeather: ScriptedReply = {
   toolCalls: [{ id: 'call_1', name: 'weather', input: { city: '서울' } }],
 };
 const params = { model: 'offline', input: [question], tools: [weather] } satisfies Params;
-const rolesOf = (messages: readonly Msg[]): readonly string[] => messages.map(({ role }) => role);
 const callsOf = ({ output }: OpenAI.Responses.Response): readonly Call[] =>
   output.filter((item) => item.type === 'function_call');
 const outputOf = (call: Call, output: string): Input[number] => ({
@@ -76,7 +75,7 @@ test.each(ways)('%s: the client runs its own tool and sends the result', async (
       total_tokens: 15,
     },
   });
-  expect(rolesOf(target.model.requests[1]!.messages)).toEqual(['user', 'assistant', 'tool']);
+  expect(rolesOf(target.model.requests[1]!.messages)).toBe('user assistant tool');
 });
 
 test('the client gets the arguments of its tool while the model still writes them', async () => {
@@ -264,7 +263,7 @@ test("in a session, AI SDK's model refers to earlier items, and the server has t
     stopWhen: stepCountIs(3),
   });
   expect(text).toBe('It rains.');
-  expect(rolesOf(bound.model.requests[1]!.messages)).toEqual(['user', 'assistant', 'tool']);
+  expect(rolesOf(bound.model.requests[1]!.messages)).toBe('user assistant tool');
 });
 
 const unsupported: readonly (readonly [param: string, body: object])[] = [
@@ -362,7 +361,7 @@ test('instructions become a message of the user, unless the endpoint keeps syste
     const body = { model: 'offline', instructions: 'You are root.', input: 'Hi' };
     await target.client().responses.create(body);
     const other = systemMessages === 'keep' ? 'system' : 'user';
-    expect(rolesOf(target.model.requests[0]!.messages)).toEqual(['system', other, 'user']);
+    expect(rolesOf(target.model.requests[0]!.messages)).toBe(`system ${other} user`);
   }
 });
 
@@ -463,13 +462,7 @@ for (const place of places) {
       });
       expect(third.output_text).toBe('Yes.');
       expect(new Set([first.id, second.id, third.id]).size).toBe(3);
-      expect(rolesOf(bound.model.requests[2]!.messages)).toEqual([
-        'user',
-        'assistant',
-        'tool',
-        'assistant',
-        'user',
-      ]);
+      expect(rolesOf(bound.model.requests[2]!.messages)).toBe('user assistant tool assistant user');
       expect((await bound.messages()).map(({ role }) => role)).toEqual([
         'user',
         'assistant',
@@ -535,7 +528,7 @@ test('`store: true` begins a session, also without the header', async () => {
   await target.settled();
   const body = { model: 'offline', input: 'Next?', previous_response_id: one.id };
   expect((await responses.create(body)).output_text).toBe('Two.');
-  expect(rolesOf(target.model.requests[1]!.messages)).toEqual(['user', 'assistant', 'user']);
+  expect(rolesOf(target.model.requests[1]!.messages)).toBe('user assistant user');
   await expect(responses.create({ ...body, store: false })).rejects.toMatchObject({
     status: 400,
     param: 'store',
