@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
-import type { Hook } from '../event/hook.ts';
+import type { Hook, HookControl } from '../event/hook.ts';
 import { assistantMessage, userMessage, textOf } from '../message/msg.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import { historyFaults, requestFaults } from '../../test-support/history-faults.ts';
@@ -162,13 +162,27 @@ const answer = [
   'post-call',
   'run-end stop',
 ];
+/** Returns the events of a reply with this number of tool calls. */
+const asks = (count: number): readonly string[] => [
+  'pre-reasoning',
+  ...Array.from({ length: count }, (_, index) => `tool-input-chunk call_${index + 1}`),
+  'post-reasoning',
+];
 const once = (name: string, ...acting: string[]): Pick<Row, 'replies' | 'expected' | 'log'> => ({
   replies: [callTools(name), 'Done.'],
-  expected: ['pre-reasoning', 'tool-input-chunk call_1', 'post-reasoning', ...acting, ...answer],
+  expected: [...asks(1), ...acting, ...answer],
   log: 'user assistant tool assistant',
 });
 
 const ownCall = assistantMessage([{ type: 'tool_use', id: 'own', name: 'add', input: { n: 1 } }]);
+
+type Jump = HookControl['jumpTo'];
+/** Creates a handler that jumps at the first iteration only. */
+const atFirst =
+  (jump: (jumpTo: Jump) => void) =>
+  ({ iteration }: { readonly iteration: number }, { jumpTo }: { readonly jumpTo: Jump }): void => {
+    if (iteration === 1) jump(jumpTo);
+  };
 
 const rows: readonly Row[] = [
   { name: 'a plain answer', replies: ['Done.'], expected: answer, log: 'user assistant' },
@@ -196,11 +210,7 @@ const rows: readonly Row[] = [
     name: 'parallel tools',
     replies: [callTools('add', 'add', 'add'), 'Done.'],
     expected: [
-      'pre-reasoning',
-      'tool-input-chunk call_1',
-      'tool-input-chunk call_2',
-      'tool-input-chunk call_3',
-      'post-reasoning',
+      ...asks(3),
       'pre-acting call_1',
       'pre-acting call_2',
       'pre-acting call_3',
@@ -234,9 +244,7 @@ const rows: readonly Row[] = [
     replies: [callTools('add'), 'In short: 1.'],
     limits: { iterations: 1 },
     expected: [
-      'pre-reasoning',
-      'tool-input-chunk call_1',
-      'post-reasoning',
+      ...asks(1),
       'pre-acting call_1',
       'acting-chunk call_1',
       'post-acting call_1 success',
@@ -254,11 +262,7 @@ const rows: readonly Row[] = [
     name: 'calls that wait, beside one that runs',
     replies: [callTools('waits', 'add', 'external')],
     expected: [
-      'pre-reasoning',
-      'tool-input-chunk call_1',
-      'tool-input-chunk call_2',
-      'tool-input-chunk call_3',
-      'post-reasoning',
+      ...asks(3),
       'pre-acting call_1',
       'pre-acting call_2',
       'pre-acting call_3',
@@ -287,10 +291,7 @@ const rows: readonly Row[] = [
     name: 'a tool that ends the call',
     replies: [callTools('deaf', 'fatal')],
     expected: [
-      'pre-reasoning',
-      'tool-input-chunk call_1',
-      'tool-input-chunk call_2',
-      'post-reasoning',
+      ...asks(2),
       'pre-acting call_1',
       'pre-acting call_2',
       'post-acting call_2 error',
@@ -304,13 +305,7 @@ const rows: readonly Row[] = [
     name: 'stop() from post-reasoning',
     replies: [callTools('add')],
     use: [{ on: { 'post-reasoning': (_event, { stop }) => stop() } }],
-    expected: [
-      'pre-reasoning',
-      'tool-input-chunk call_1',
-      'post-reasoning',
-      'post-call',
-      'run-end stopped-by-hook',
-    ],
+    expected: [...asks(1), 'post-call', 'run-end stopped-by-hook'],
     log: 'user assistant',
     open: ['call_1'],
   },
@@ -319,10 +314,7 @@ const rows: readonly Row[] = [
     replies: [callTools('broken', 'broken')],
     use: [{ on: { 'post-acting': (_event, { stop }) => stop() } }],
     expected: [
-      'pre-reasoning',
-      'tool-input-chunk call_1',
-      'tool-input-chunk call_2',
-      'post-reasoning',
+      ...asks(2),
       'pre-acting call_1',
       'pre-acting call_2',
       'post-acting call_1 error',
@@ -358,10 +350,7 @@ const rows: readonly Row[] = [
       },
     ],
     expected: [
-      'pre-reasoning',
-      'tool-input-chunk call_1',
-      'tool-input-chunk call_2',
-      'post-reasoning',
+      ...asks(2),
       'post-acting call_1 interrupted',
       'post-acting call_2 interrupted',
       ...answer,
@@ -387,14 +376,7 @@ const rows: readonly Row[] = [
   {
     name: 'jumpTo tools before the model',
     replies: ['Done.'],
-    use: [
-      {
-        on: {
-          'pre-reasoning': ({ iteration }, { jumpTo }) =>
-            iteration === 1 ? jumpTo('tools', ownCall) : undefined,
-        },
-      },
-    ],
+    use: [{ on: { 'pre-reasoning': atFirst((jumpTo) => jumpTo('tools', ownCall)) } }],
     expected: [
       'pre-reasoning',
       'pre-acting own',
@@ -408,12 +390,7 @@ const rows: readonly Row[] = [
     name: 'jumpTo model before the model',
     replies: ['Done.'],
     use: [
-      {
-        on: {
-          'pre-reasoning': ({ iteration }, { jumpTo }) =>
-            iteration === 1 ? jumpTo('model', [userMessage('Think.')]) : undefined,
-        },
-      },
+      { on: { 'pre-reasoning': atFirst((jumpTo) => jumpTo('model', [userMessage('Think.')])) } },
     ],
     expected: ['pre-reasoning', ...answer],
     log: 'user user assistant',
@@ -423,10 +400,7 @@ const rows: readonly Row[] = [
     replies: [callTools('add', 'add')],
     use: [{ on: { 'post-reasoning': (_event, { jumpTo }) => jumpTo('end', 'Enough.') } }],
     expected: [
-      'pre-reasoning',
-      'tool-input-chunk call_1',
-      'tool-input-chunk call_2',
-      'post-reasoning',
+      ...asks(2),
       'post-acting call_1 interrupted',
       'post-acting call_2 interrupted',
       'reasoning-chunk Enough.',
@@ -451,14 +425,7 @@ const rows: readonly Row[] = [
   {
     name: 'jumpTo tools after the model',
     replies: ['I see.', 'Done.'],
-    use: [
-      {
-        on: {
-          'post-reasoning': ({ iteration }, { jumpTo }) =>
-            iteration === 1 ? jumpTo('tools', ownCall) : undefined,
-        },
-      },
-    ],
+    use: [{ on: { 'post-reasoning': atFirst((jumpTo) => jumpTo('tools', ownCall)) } }],
     expected: [
       'pre-reasoning',
       'reasoning-chunk I ',
@@ -483,10 +450,7 @@ const rows: readonly Row[] = [
       },
     ],
     expected: [
-      'pre-reasoning',
-      'tool-input-chunk call_1',
-      'tool-input-chunk call_2',
-      'post-reasoning',
+      ...asks(2),
       'pre-acting call_1',
       'pre-acting call_2',
       'post-acting call_1 error',
@@ -501,14 +465,7 @@ const rows: readonly Row[] = [
     name: 'jumpTo model after a call, with a message',
     replies: [callTools('broken'), 'Done.'],
     use: [{ on: { 'post-acting': (_event, { jumpTo }) => jumpTo('model', 'Try another way.') } }],
-    expected: [
-      'pre-reasoning',
-      'tool-input-chunk call_1',
-      'post-reasoning',
-      'pre-acting call_1',
-      'post-acting call_1 error',
-      ...answer,
-    ],
+    expected: [...asks(1), 'pre-acting call_1', 'post-acting call_1 error', ...answer],
     log: 'user assistant tool user assistant',
   },
   {
@@ -516,9 +473,7 @@ const rows: readonly Row[] = [
     replies: [callTools('add')],
     returnDirect: true,
     expected: [
-      'pre-reasoning',
-      'tool-input-chunk call_1',
-      'post-reasoning',
+      ...asks(1),
       'pre-acting call_1',
       'acting-chunk call_1',
       'post-acting call_1 success',

@@ -5,12 +5,13 @@ import type { LongTermMemory, LongTermRecordOptions } from '../../search/long-te
 import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { assistantMessage, userMessage, textOf, type Msg } from '../../message/msg.ts';
 import type { JsonValue } from '../../message/json.ts';
-import type { ModelRequest } from '../../model/chat-model.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { type AgentOptions, ReActAgent } from '../../preset/react-agent.ts';
 import type { AgentHook } from '../../agent/middleware.ts';
-import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
+import { look } from '../../../test-support/plain-tools.ts';
+import { recalledRoles } from '../../../test-support/recalled-roles.ts';
+import { calls, scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import {
   longTermMemory,
   type LongTermMemoryMiddleware,
@@ -55,8 +56,6 @@ async function remembering(...texts: readonly string[]): Promise<LongTermMemory>
   return memory;
 }
 
-const rolesOf = (request?: ModelRequest): string =>
-  request?.messages.map(({ role, name }) => (role === 'user' && name) || role).join(' ') ?? '';
 const idle: LongTermMemory = {
   retrieve: async () => [],
   record: async () => {},
@@ -67,20 +66,14 @@ const idle: LongTermMemory = {
 const never = new Promise<never>(() => {});
 
 test('memories stand between system prompt and history in each request of the call, and are not stored', async () => {
-  const echo = tool({
-    name: 'echo',
-    description: 'e',
-    input: { type: 'object' },
-    execute: () => 'x',
-  });
   const { agent, model, errors } = make(
-    ['Hi.', { toolCalls: [{ name: 'echo' }] }, 'Momo.'],
+    ['Hi.', calls('look'), 'Momo.'],
     { memory: await remembering('My cat is Momo.', 'I live in Lisbon.'), mode: 'auto' },
-    { tools: [echo] },
+    { tools: [look] },
   );
   await agent.call('hello');
   await agent.call('What is the name of my cat?');
-  expect(model.requests.map(rolesOf)).toEqual([
+  expect(model.requests.map(recalledRoles)).toEqual([
     'system user',
     'system long_term_memory user assistant user',
     'system long_term_memory user assistant user assistant tool',
@@ -95,7 +88,7 @@ test('memories stand between system prompt and history in each request of the ca
   expect((await agent.messages()).map(({ role }) => role).join(' ')).toBe(
     'user assistant user assistant tool assistant',
   );
-  expect(model.requests[1]!.tools.map(({ name }) => name)).toEqual(['echo']);
+  expect(model.requests[1]!.tools.map(({ name }) => name)).toEqual(['look']);
   expect(errors).toEqual([]);
 });
 
@@ -118,7 +111,7 @@ test('the search uses the last user message, and a message without text causes n
 test("with `role: 'system'`, the memories are the end of the system prompt", async () => {
   const { agent, model } = make(['ok'], { memory: await remembering('tea'), role: 'system' });
   await agent.call('tea');
-  expect(rolesOf(model.requests[0])).toBe('system user');
+  expect(recalledRoles(model.requests[0])).toBe('system user');
   expect(textOf(model.requests[0]!.messages[0]!)).toMatch(
     /^Be kind\.\n\nFacts from .*<long_term_memory>.*<\/long_term_memory>$/s,
   );
@@ -322,7 +315,7 @@ test.for([
     });
     expect((await agent.call('hello')).text).toBe('Hi.');
     await extension.settled();
-    expect(rolesOf(model.requests[0])).toBe('system user');
+    expect(recalledRoles(model.requests[0])).toBe('system user');
     expect(errors).toEqual(expected);
   },
 );
@@ -366,12 +359,6 @@ test.each(['pre-reasoning', 'post-reasoning', 'pre-acting', 'post-acting'] as co
   'a turn that a hook stops at %s is recorded once, by the call that continues it, without open calls',
   async (event) => {
     const record = vi.fn<(messages: readonly Msg[]) => Promise<void>>(async () => {});
-    const look = tool({
-      name: 'look',
-      description: 'l',
-      input: { type: 'object' },
-      execute: () => 'a peacock',
-    });
     let stops = 1;
     const hook = (_event: unknown, control: { stop(): void }): void => {
       if (stops-- > 0) control.stop();
@@ -493,7 +480,7 @@ test("with `mode: 'tools'`, the model records and searches memories with tools",
   );
   await first.agent.call('My cat is Momo and I drink tea.');
   await first.extension.settled();
-  expect(rolesOf(first.model.requests[0])).toBe('system user');
+  expect(recalledRoles(first.model.requests[0])).toBe('system user');
   expect(
     (await memory.retrieve('cat tea')).map(({ text, sessionId }) => [text, sessionId]).sort(),
   ).toEqual([
@@ -538,11 +525,11 @@ test.for<readonly [JsonValue]>([
 
 test('if the memory fails in a tool, the tool call gets an error result, whatever the error’s code is', async () => {
   const fail = (): Promise<never> => Promise.reject(new AgentError('TOOL_ERROR', 'gone'));
-  const calls = [
+  const toolCalls = [
     { name: 'record_to_memory', input: { content: ['x'] } },
     { name: 'retrieve_from_memory', input: { keywords: ['x'] } },
   ];
-  const { agent, model, errors } = make([{ toolCalls: calls }, 'Sorry.'], {
+  const { agent, model, errors } = make([{ toolCalls }, 'Sorry.'], {
     memory: { ...idle, retrieve: fail, record: fail },
     mode: 'tools',
   });
@@ -569,7 +556,7 @@ test.for([
     await agent.call('tea');
     await extension.settled();
     expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(tools);
-    expect(rolesOf(model.requests[0])).toBe(roles);
+    expect(recalledRoles(model.requests[0])).toBe(roles);
     expect(record).toHaveBeenCalledTimes(records);
   },
 );

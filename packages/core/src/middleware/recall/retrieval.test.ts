@@ -3,7 +3,9 @@ import { extent } from '../../../../../test/test-extent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { userMessage, textOf, toolResultsOf } from '../../message/msg.ts';
 import { keywordRetriever } from '../../search/keyword-retriever.ts';
-import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
+import { look } from '../../../test-support/plain-tools.ts';
+import { recalledRoles } from '../../../test-support/recalled-roles.ts';
+import { calls, scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { mmrRerank } from './rerank.ts';
 import type { RetrievedDocument } from '../../message/retrieved-document.ts';
 import type { RetrieveOptions, Retriever } from '../../search/retriever.ts';
@@ -11,7 +13,6 @@ import type { ModelRequest } from '../../model/chat-model.ts';
 import type { ScriptedReply } from '../../testing/scripted-model.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import { contextToken, provide } from '../../tool/context-token.ts';
-import { tool } from '../../tool/tool.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';
 import { prepending } from '../../../test-support/prepending.ts';
 import { recentQuestions, retrieval } from './retrieval.ts';
@@ -53,9 +54,6 @@ function make(
   return { agent, model, errors };
 }
 
-const rolesOf = (request?: ModelRequest): string =>
-  request?.messages.map(({ role, name }) => (role === 'user' && name) || role).join(' ') ?? '';
-
 /**
  * Returns the text between the tags of the message with documents, or undefined if the request has
  * no such message.
@@ -82,24 +80,18 @@ function trapped(): unknown {
 }
 
 test('documents stand between system prompt and history in each request of the call, and are not stored', async () => {
-  const echo = tool({
-    name: 'echo',
-    description: 'e',
-    input: { type: 'object' },
-    execute: () => 'x',
-  });
   const retriever = keywordRetriever([
     { id: 'a', content: '图书馆早上九点开门。', source: '开放时间' },
     { id: 'b', content: 'Borrowing cards are made at the desk.', source: 'cards.md' },
   ]);
   const { agent, model, errors } = make(
-    ['Hi.', { toolCalls: [{ name: 'echo' }] }, '九点。'],
+    ['Hi.', calls('look'), '九点。'],
     { retriever },
-    { tools: [echo] },
+    { tools: [look] },
   );
   await agent.call('hello');
   await agent.call('图书馆几点开门？');
-  expect(model.requests.map(rolesOf)).toEqual([
+  expect(model.requests.map(recalledRoles)).toEqual([
     'system user',
     'system retrieved_context user assistant user',
     'system retrieved_context user assistant user assistant tool',
@@ -111,7 +103,7 @@ test('documents stand between system prompt and history in each request of the c
   expect((await agent.messages()).map(({ role }) => role).join(' ')).toBe(
     'user assistant user assistant tool assistant',
   );
-  expect(model.requests[1]!.tools.map(({ name }) => name)).toEqual(['echo']);
+  expect(model.requests[1]!.tools.map(({ name }) => name)).toEqual(['look']);
   expect(errors).toEqual([]);
 });
 
@@ -387,7 +379,7 @@ test.each<[string, Partial<RetrievalOptions>, string]>([
 ])('%s is reported, and the call continues without documents', async (_what, options, code) => {
   const { agent, model, errors } = make(['ok'], options);
   expect((await agent.call('Hello')).text).toBe('ok');
-  expect(rolesOf(model.requests[0])).toBe('system user');
+  expect(recalledRoles(model.requests[0])).toBe('system user');
   expect(errors.map((error) => error.code)).toEqual([code]);
 });
 
@@ -522,7 +514,7 @@ test("with `mode: 'tool'`, the model searches, and the log contains the document
     topK: 4,
   });
   expect((await agent.call('When?')).text).toBe('At nine.');
-  expect(rolesOf(model.requests[1])).toBe('system user assistant tool');
+  expect(recalledRoles(model.requests[1])).toBe('system user assistant tool');
   expect(retrieve.mock.calls).toEqual([
     ['opening hours', { topK: 4, sessionId: 's', signal: expect.any(AbortSignal) }],
   ]);
