@@ -23,6 +23,16 @@ export interface OptionFields {
   readonly call: string;
 }
 
+/** The options of an agent that one middleware reads. */
+export interface PartOptions {
+  /** Name of the middleware, which an agent with one of these options must have. */
+  readonly name: string;
+  /** The options, for `checkOptions`. */
+  readonly fields: string;
+  /** Whether a middleware of this name reads the options. Default: every one does. */
+  readonly isReadBy?: (part: Middleware) => boolean;
+}
+
 /** The options of the kernel's `Agent`. */
 export const kernelFields: OptionFields = {
   className: 'Agent',

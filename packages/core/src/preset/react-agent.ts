@@ -1,6 +1,11 @@
 import { Agent } from '../agent/agent.ts';
 import type { AgentInput } from '../event/agent-input.ts';
-import { kernelFields, requirePart, type OptionFields } from '../agent/check-options.ts';
+import {
+  kernelFields,
+  requirePart,
+  type OptionFields,
+  type PartOptions,
+} from '../agent/check-options.ts';
 import type { AgentStream } from '../event/readers/agent-stream.ts';
 import type {
   FeatureOptions,
@@ -10,31 +15,32 @@ import type {
 } from '../agent/kernel-options.ts';
 import { definePreset } from '../agent/use-list.ts';
 import type { Middleware, UseList } from '../agent/middleware.ts';
-import { invalidInput, missingPart } from '../error/agent-error.ts';
+import { fieldsIn, invalidInput } from '../error/agent-error.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import { checkDecision, type Decision } from '../event/pending-call.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import { isMessage } from '../message/is-message.ts';
+import { omitUndefined } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import {
   directAnswers,
-  directAnswersFields,
+  directAnswersOptions,
   type ReturnDirect,
 } from '../middleware/answer/direct-answers.ts';
-import { approvalsFields } from '../middleware/approval/approvals.ts';
+import { approvalsOptions } from '../middleware/approval/approvals.ts';
 import { basicApprovals, addDecisions } from '../middleware/approval/basic-approvals.ts';
 import {
   type ClientText,
   checkClientTexts,
   instructions,
 } from '../middleware/guard/client-texts.ts';
-import { answerAtLimit, answerAtLimitFields } from '../middleware/answer/answer-at-limit.ts';
-import { runLimits, runLimitsFields, type RunLimits } from '../middleware/limits/run-limits.ts';
+import { answerAtLimit, answerAtLimitOptions } from '../middleware/answer/answer-at-limit.ts';
+import { runLimits, runLimitsOptions, type RunLimits } from '../middleware/limits/run-limits.ts';
 import type { NoSchema, OutputMode } from '../middleware/output/output-mode.ts';
 import { allowedTools } from '../middleware/selection/allowed-tools.ts';
 import { retrievalFields } from '../middleware/recall/retrieval.ts';
 import type { ToolSource } from '../tool/tool.ts';
-import { steering, steeringFields } from '../middleware/steering/steering.ts';
+import { steering, steeringOptions } from '../middleware/steering/steering.ts';
 
 /** Where an agent call has to stop: iterations, tool calls, tokens, time and lengths. */
 export type AgentLimits = KernelLimits & RunLimits;
@@ -83,24 +89,23 @@ export interface CallOptions<T = unknown> extends KernelCallOptions {
   readonly output?: NoSchema & OutputMode<T>;
 }
 
+/** The options of middleware. An agent with one of them must have its middleware. */
+const partOptions: readonly PartOptions[] = [
+  steeringOptions,
+  directAnswersOptions,
+  answerAtLimitOptions,
+  approvalsOptions,
+];
+
 const fields: OptionFields = {
   className: 'ReActAgent',
   agent:
-    `${kernelFields.agent} ${steeringFields} ${directAnswersFields} ${answerAtLimitFields} ` +
-    `whenBusy:reject|queue|inject|? ${approvalsFields} ${retrievalFields}`,
-  limits: `${kernelFields.limits} ${runLimitsFields}`,
+    `${kernelFields.agent} ${partOptions.map((part) => part.fields).join(' ')} ` +
+    `whenBusy:reject|queue|inject|? ${retrievalFields}`,
+  limits: `${kernelFields.limits} ${runLimitsOptions.fields}`,
   call:
     `${kernelFields.call} allowTools,clientTexts,decisions,instructions:array|? output ` +
-    directAnswersFields,
-};
-
-/** The part of `standard()` that serves each option. */
-const servingParts: Readonly<Record<string, string>> = {
-  interruptWhenIdle: 'steering',
-  returnDirect: 'directAnswers',
-  onLimit: 'answerAtLimit',
-  tokens: 'runLimits',
-  toolCalls: 'runLimits',
+    directAnswersOptions.fields,
 };
 
 /**
@@ -143,9 +148,6 @@ export class ReActAgent<const S extends ToolSource = ToolSource> extends Agent<S
     super((options && { ...options, use: all }) as KernelOptions<S>);
     checkServed(this.use, { ...options, ...options.limits });
     if (options.whenBusy === 'inject') requirePart(this.use, 'steering', "whenBusy: 'inject'");
-    // The part of `standard()` defers no rounds.
-    if (options.deferRound !== undefined && !this.use.some((part) => 'mayNeedApproval' in part))
-      throw missingPart('approvals', 'The option `deferRound`');
   }
 
   /** Same as `call` of the kernel's `Agent`, with the options of its features. */
@@ -192,11 +194,13 @@ export class ReActAgent<const S extends ToolSource = ToolSource> extends Agent<S
   }
 }
 
-/** Throws `CONFIGURATION` for an option whose part was removed from the agent. */
+/** Throws `CONFIGURATION` for an option that no middleware of the agent reads. */
 function checkServed(use: readonly Middleware[], options: object): void {
-  for (const [key, value] of Object.entries(options)) {
-    const part = servingParts[key];
-    if (part && value !== undefined) requirePart(use, part, `The option \`${key}\``);
+  const all: readonly PartOptions[] = [...partOptions, runLimitsOptions];
+  for (const key of Object.keys(omitUndefined(options))) {
+    for (const { name, fields: list, isReadBy = () => true } of all) {
+      if (fieldsIn(list).has(key)) requirePart(use.filter(isReadBy), name, `The option \`${key}\``);
+    }
   }
 }
 

@@ -64,7 +64,10 @@ export interface AnswerAtLimitOptions {
 }
 
 /** The option of an agent that `answerAtLimit()` reads. */
-export const answerAtLimitFields = 'onLimit:function|?';
+export const answerAtLimitOptions = {
+  name: 'answerAtLimit',
+  fields: 'onLimit:function|?',
+} as const;
 
 /**
  * Gives a last answer at the limit of iterations or tokens. `ReActAgent` has this middleware, and a

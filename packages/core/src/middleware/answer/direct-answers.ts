@@ -27,7 +27,10 @@ declare module '../../agent/kernel-options.ts' {
 export type ReturnDirect = boolean | ((result: ToolResult, reply: Msg) => boolean | undefined);
 
 /** The option of an agent and of its calls that `directAnswers()` reads. */
-export const directAnswersFields = 'returnDirect:boolean|function|?';
+export const directAnswersOptions = {
+  name: 'directAnswers',
+  fields: 'returnDirect:boolean|function|?',
+} as const;
 
 /**
  * Ends the agent call with the outputs of tools, if the newest messages are tool results.

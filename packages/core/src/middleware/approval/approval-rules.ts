@@ -20,6 +20,11 @@ export interface ApprovalMiddleware extends Middleware {
   readonly mayNeedApproval: boolean;
 }
 
+/** Returns whether a middleware is `approvals()`. */
+export function isApprovals(part: Middleware): part is ApprovalMiddleware {
+  return 'mayNeedApproval' in part;
+}
+
 /** Returns whether the tool itself says that a call needs an approval. */
 export function toolNeedsApproval({ tool, input, toolUse }: ReadyCall): Awaitable<boolean> {
   const { needsApproval = false } = tool;
@@ -51,7 +56,7 @@ export async function isUndecided(
  */
 export function mayNeedApproval({ tools, use }: Pick<Agent, 'tools' | 'use'>): boolean {
   return (
-    use.some((part) => (part as Partial<ApprovalMiddleware>).mayNeedApproval) ||
+    use.some((part) => isApprovals(part) && part.mayNeedApproval) ||
     toolsIn(tools).some((tool) => tool.needsApproval || tool.mayNeedApproval?.())
   );
 }

@@ -7,7 +7,10 @@ import { allowTools } from '../../tool/set/tool-set.ts';
 import { errorResult } from '../../tool/tool-call.ts';
 
 /** The limits of an agent that `runLimits()` reads. */
-export const runLimitsFields = 'toolCalls,tokens:nonNegative|?';
+export const runLimitsOptions = {
+  name: 'runLimits',
+  fields: 'toolCalls,tokens:nonNegative|?',
+} as const;
 
 declare module '../../agent/kernel-options.ts' {
   interface FeatureOptions {
@@ -39,7 +42,7 @@ export interface RunLimits {
  * override these field by field. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function runLimits(defaults: RunLimits = {}): Middleware {
-  checkOptions('runLimits()', defaults, runLimitsFields);
+  checkOptions('runLimits()', defaults, runLimitsOptions.fields);
   /** The tool calls of each run so far. */
   const callsOf = perRun(() => ({ count: 0 }));
   const maxCalls = ({ options }: RunContext): number =>

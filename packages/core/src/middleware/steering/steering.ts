@@ -12,7 +12,10 @@ import type { Agent } from '../../agent/agent.ts';
 import type { Msg } from '../../message/msg.ts';
 
 /** The option of an agent that `steering()` reads. */
-export const steeringFields = 'interruptWhenIdle:function|?';
+export const steeringOptions = {
+  name: 'steering',
+  fields: 'interruptWhenIdle:function|?',
+} as const;
 
 declare module '../../agent/kernel-options.ts' {
   interface FeatureOptions {
