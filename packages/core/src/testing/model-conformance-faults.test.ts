@@ -88,6 +88,15 @@ const faults: readonly (readonly [what: string, model: typeof correct, failed: R
     /usage contains the token counts/,
   ],
   [
+    'has a finish reason that nobody knows',
+    changing((delta) =>
+      delta.type === 'finish' && delta.reason === 'length'
+        ? [{ ...delta, reason: 'full' }]
+        : [delta],
+    ),
+    /reached the limit of its length/,
+  ],
+  [
     'has one finish reason',
     changing((delta) => [delta.type === 'finish' ? { ...delta, reason: 'end' } : delta]),
     /whether the reply reached the limit/,

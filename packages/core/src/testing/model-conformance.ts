@@ -1,7 +1,9 @@
 import { Agent } from '../agent/agent.ts';
 import { checkOptions } from '../error/agent-error.ts';
+import { assistantMessage } from '../message/msg.ts';
 import type { ChatModel, Usage } from '../model/chat-model.ts';
 import type { Fetch } from '../model/http/http-model.ts';
+import { replyEnding } from '../stream/answer-ending.ts';
 import { answeringFetch } from './answering-fetch.ts';
 import {
   callWith,
@@ -142,11 +144,14 @@ function replyTests({ expect, test }: TestFramework, modelWith: ModelWith): void
     );
 
   test('the finish reason shows whether the reply reached the limit of its length', async () => {
-    const models = [modelWith(text), modelWith({ ...text, finish: 'length' })];
-    const outcomes = await Promise.all(models.flatMap((model) => (model ? outcomeOf(model) : [])));
-    if (outcomes.length < 2) return;
-    const reasons = outcomes.map((outcome) => finishOf(outcome).reason);
-    expect(reasons.includes('') || reasons[0] === reasons[1]).toBe(false);
+    for (const [finish, ending] of endings) {
+      const model = modelWith({ ...text, finish });
+      if (!model) continue;
+      const { reason = '' } = finishOf(await outcomeOf(model));
+      expect(reason === '').toBe(false);
+      const message = assistantMessage('', { metadata: { finishReason: reason } });
+      expect(`${reason}: ${replyEnding(message)}`).toBe(`${reason}: ${ending}`);
+    }
   });
 
   test('an agent ends a reply that is longer than its limit', async () => {
@@ -157,6 +162,11 @@ function replyTests({ expect, test }: TestFramework, modelWith: ModelWith): void
     expect(result.error?.code).toBe('MODEL_REPLY_TOO_LONG');
   });
 }
+
+const endings = [
+  ['stop', 'complete'],
+  ['length', 'length'],
+] as const;
 
 const usages: readonly Usage[] = [
   { inputTokens: 12, outputTokens: 7 },
