@@ -180,6 +180,7 @@ test('in prompt mode, the schema is appended to the system prompt that a hook re
     ],
   });
   await agent.call('go', { output: structured(city, { mode: 'prompt' }) });
+  expect(model.requests).toHaveLength(2);
   for (const [index, { messages }] of model.requests.entries()) {
     expect(messages.map(({ role }) => role).filter((role) => role === 'system')).toHaveLength(1);
     expect(textOf(messages[0]!)).toMatch(new RegExp(`^Round ${index + 1}\\.[^]*JSON Schema`));

@@ -14,6 +14,8 @@ import type { ContentBlock } from '../../message/msg.ts';
 import type { AiSdkLanguageModel } from './ai-sdk-contract.ts';
 import { fromAiSdk } from './ai-sdk-model.ts';
 import type { ChatModel, ModelDelta, ModelRequest, ToolSchema } from '../chat-model.ts';
+import { abortHanging, leaveHanging } from '../../../test-support/closed-connection.ts';
+import { joined } from '../../../test-support/model-outcome.ts';
 
 /** Creates a model from AI SDK’s OpenAI provider, connected to the provider server. */
 const at = (path: string, headers: Record<string, string> = {}): ChatModel =>
@@ -93,15 +95,7 @@ async function collect(model: ChatModel, request: Partial<ModelRequest> = {}) {
 function callsIn(
   deltas: readonly ModelDelta[],
 ): readonly { id: string; name: string; input: unknown }[] {
-  const calls: { id: string; name: string; input: string }[] = [];
-  for (const delta of deltas) {
-    if (delta.type !== 'tool-input') continue;
-    const call = (calls[delta.index] ??= { id: '', name: '', input: '' });
-    call.id += delta.id ?? '';
-    call.name += delta.name ?? '';
-    call.input += delta.delta;
-  }
-  return calls.map((call) => ({ ...call, input: JSON.parse(call.input) }));
+  return joined(deltas).calls.map((call) => ({ ...call, input: JSON.parse(call.input) }));
 }
 
 const schema = (name: string): ToolSchema => ({
@@ -321,29 +315,16 @@ test('an address without a server is reported', async () => {
 test.each(['hang', 'hang-mid'])(
   'an abort while the server has the fault %s ends the wait and closes the connection',
   async (fault) => {
-    const key = crypto.randomUUID();
-    const controller = new AbortController();
-    const stream = read(at(`/fault/${fault}/v1`, { 'x-test-key': key }), {}, controller.signal);
-    if (fault === 'hang-mid')
-      expect((await stream.next()).value).toMatchObject([{ type: 'text', delta: 'Hello' }]);
-    const next = stream.next();
-    await fetch(`${inject('providerUrl')}/arrived/${key}`);
-    controller.abort('enough');
-    await expect(next).rejects.toMatchObject({ code: 'ABORTED', cause: 'enough' });
-    expect(await (await fetch(`${inject('providerUrl')}/departed/${key}`)).json()).toEqual({
+    expect(await abortHanging((headers) => at(`/fault/${fault}/v1`, headers), fault)).toEqual({
+      error: expect.objectContaining({ code: 'ABORTED', cause: 'enough', retryable: false }),
       departed: true,
     });
   },
 );
 
 test('the connection is closed when the reader stops reading', async () => {
-  const key = crypto.randomUUID();
-  const stream = read(at('/fault/hang-mid/v1', { 'x-test-key': key }));
-  await stream.next();
-  await stream.return?.();
-  expect(await (await fetch(`${inject('providerUrl')}/departed/${key}`)).json()).toEqual({
-    departed: true,
-  });
+  const hanging = leaveHanging((headers) => at('/fault/hang-mid/v1', headers));
+  expect(await hanging).toEqual({ departed: true });
 });
 
 test('a model that sends nothing for `timeoutMs` causes MODEL_TIMEOUT', async () => {

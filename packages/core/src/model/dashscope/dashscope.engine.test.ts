@@ -15,7 +15,8 @@ import {
 import type { ContentBlock, Msg } from '../../message/msg.ts';
 import type { ChatModel, ModelRequest } from '../chat-model.ts';
 import { tool } from '../../tool/tool.ts';
-import { outcomeOf, readerOf, talkOfSeveral } from '../../../test-support/model-outcome.ts';
+import { abortHanging, leaveHanging } from '../../../test-support/closed-connection.ts';
+import { outcomeOf, talkOfSeveral } from '../../../test-support/model-outcome.ts';
 
 const at = (name: string, options: Partial<DashScopeOptions> = {}): ChatModel =>
   dashscope({
@@ -228,30 +229,15 @@ test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: strin
 );
 
 test('an abort while the server sends nothing ends the wait and closes the connection', async () => {
-  const key = crypto.randomUUID();
-  const controller = new AbortController();
-  const stream = readerOf(
-    at('hang-mid', { headers: { 'x-test-key': key } }),
-    {},
-    controller.signal,
-  );
-  for (let text = ''; !text.includes('Hello');) text += JSON.stringify((await stream.next()).value);
-  const next = stream.next();
-  controller.abort();
-  await expect(next).rejects.toMatchObject({ code: 'ABORTED', retryable: false });
-  expect(await (await fetch(`${inject('providerUrl')}/departed/${key}`)).json()).toEqual({
+  expect(await abortHanging((headers) => at('hang-mid', { headers }))).toEqual({
+    error: expect.objectContaining({ code: 'ABORTED', cause: 'enough', retryable: false }),
     departed: true,
   });
 });
 
 test('the connection is closed when the reader stops reading', async () => {
-  const key = crypto.randomUUID();
-  const stream = readerOf(at('hang-mid', { headers: { 'x-test-key': key } }));
-  await stream.next();
-  await stream.return?.();
-  expect(await (await fetch(`${inject('providerUrl')}/departed/${key}`)).json()).toEqual({
-    departed: true,
-  });
+  const hanging = leaveHanging((headers) => at('hang-mid', { headers }));
+  expect(await hanging).toEqual({ departed: true });
 });
 
 test('an API key that the server quotes is removed from the error', async () => {

@@ -5,6 +5,7 @@ import type { AgentError, AgentErrorCode } from '../../error/agent-error.ts';
 import { userMessage } from '../../message/msg.ts';
 import type { ChatModel } from '../chat-model.ts';
 import { openai, type Fetch, type OpenAiOptions } from '../../openai.ts';
+import { abortHanging, leaveHanging } from '../../../test-support/closed-connection.ts';
 import { outcomeOf, readerOf } from '../../../test-support/model-outcome.ts';
 
 afterEach(() => void vi.useRealTimers());
@@ -396,33 +397,16 @@ test('a signal that was aborted before the request prevents the request', async 
 test.each(['hang', 'hang-mid'])(
   'an abort while the server has the fault %s ends the wait and closes the connection',
   async (fault) => {
-    const key = crypto.randomUUID();
-    const controller = new AbortController();
-    const stream = readerOf(
-      at(`/fault/${fault}/v1`, { headers: { 'x-test-key': key } }),
-      {},
-      controller.signal,
-    );
-    for (let text = fault === 'hang' ? 'Hello' : ''; !text.includes('Hello');)
-      text += JSON.stringify((await stream.next()).value);
-    const next = stream.next();
-    await fetch(`${inject('providerUrl')}/arrived/${key}`);
-    controller.abort();
-    await expect(next).rejects.toMatchObject({ code: 'ABORTED', retryable: false });
-    expect(await (await fetch(`${inject('providerUrl')}/departed/${key}`)).json()).toEqual({
+    expect(await abortHanging((headers) => at(`/fault/${fault}/v1`, { headers }), fault)).toEqual({
+      error: expect.objectContaining({ code: 'ABORTED', cause: 'enough', retryable: false }),
       departed: true,
     });
   },
 );
 
 test('the connection is closed when the reader stops reading', async () => {
-  const key = crypto.randomUUID();
-  const stream = readerOf(at('/fault/hang-mid/v1', { headers: { 'x-test-key': key } }));
-  await stream.next();
-  await stream.return?.();
-  expect(await (await fetch(`${inject('providerUrl')}/departed/${key}`)).json()).toEqual({
-    departed: true,
-  });
+  const hanging = leaveHanging((headers) => at('/fault/hang-mid/v1', { headers }));
+  expect(await hanging).toEqual({ departed: true });
 });
 
 test('openai() reads from the network only when the reader reads, and returns the deltas of one read together', async () => {
