@@ -19,11 +19,10 @@ export async function abortHanging(open: Open, fault = 'hang-mid'): Promise<Clos
   const reply = readerOf(open({ 'x-test-key': key }), {}, controller.signal);
   for (let text = ''; fault === 'hang-mid' && !text.includes('Hello');)
     text += joined((await reply.next()).value ?? []).text;
-  const next = reply.next().catch((error: unknown) => error);
+  const error = toEnd(reply).catch((thrown: unknown) => thrown);
   await visit('arrived', key);
   controller.abort('enough');
-  const error = await next;
-  return { error, ...(await visit('departed', key)) };
+  return { error: await error, ...(await visit('departed', key)) };
 }
 
 /** Stops reading a reply that hangs. */
@@ -33,6 +32,11 @@ export async function leaveHanging(open: Open): Promise<Closed> {
   await reply.next();
   await reply.return?.();
   return visit('departed', key);
+}
+
+async function toEnd(reply: AsyncIterator<unknown>): Promise<void> {
+  let isDone: boolean | undefined = false;
+  while (!isDone) isDone = (await reply.next()).done;
 }
 
 async function visit(what: 'arrived' | 'departed', key: string): Promise<Closed> {
