@@ -36,6 +36,7 @@ import * as z from 'zod';
 import { historyFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { eventsOf } from '../../test-support/scripted-agent.ts';
+import { plainMemory } from '../../test-support/plain-memory.ts';
 
 const add = tool({
   name: 'add',
@@ -526,17 +527,6 @@ test('a failure rejects with a typed error, or resolves with it', async () => {
   expect(invalid).toMatchObject({ reason: 'error', error: { code: 'INVALID_INPUT' } });
   expect((await agent.call('Go')).text).toBe('Fine.');
 });
-
-/** Returns a memory that has nothing but what every memory must have. */
-function plainMemory(): Memory {
-  let messages: readonly Msg[] = [];
-  return {
-    append: async (more) => void (messages = [...messages, ...more]),
-    read: async () => messages,
-    delete: async (ids) => void (messages = messages.filter(({ id }) => !ids.includes(id))),
-    clear: async () => void (messages = []),
-  };
-}
 
 test.each<[what: string, memory: () => Memory]>([
   ['a memory with only the required methods', plainMemory],

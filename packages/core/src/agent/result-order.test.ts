@@ -17,6 +17,7 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { tool } from '../tool/tool.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import { scriptedAgent } from '../../test-support/scripted-agent.ts';
+import { plainMemory } from '../../test-support/plain-memory.ts';
 
 /**
  * Creates tools whose calls end in the order `third`, `first`, `second`. `endNext` ends the next
@@ -81,17 +82,6 @@ function order(messages: readonly Msg[]): readonly string[] {
 }
 
 const asked = ['?first', '?second', '?third', 'first', 'second', 'third'];
-
-/** Creates a custom memory that does not reorder messages. */
-function plainMemory(): Memory {
-  let messages: readonly Msg[] = [];
-  return {
-    append: async (more) => void (messages = [...messages, ...more]),
-    read: async () => messages,
-    delete: async (ids) => void (messages = messages.filter(({ id }) => !ids.includes(id))),
-    clear: async () => void (messages = []),
-  };
-}
 
 test.for([
   ['messages alone', () => new InMemoryMemory()],

@@ -83,17 +83,19 @@ test('agent hooks run once and model hooks around each request, before-hooks in 
   ]);
 });
 
+/** Creates a hook that adds its name to each reply. */
+const sign = (name: string): PositionHook => ({
+  name,
+  afterModel: (event) => ({
+    ...event,
+    message: {
+      ...event.message,
+      content: [{ type: 'text', text: `${textOf(event.message)} ${name}` }],
+    },
+  }),
+});
+
 test('each hook gets the result of the previous hook at its position', async () => {
-  const sign = (name: string): PositionHook => ({
-    name,
-    afterModel: (event) => ({
-      ...event,
-      message: {
-        ...event.message,
-        content: [{ type: 'text', text: `${textOf(event.message)} ${name}` }],
-      },
-    }),
-  });
   expect((await run(['Done.'], [sign('a'), sign('b')])).result.text).toBe('Done. b a');
 });
 
@@ -235,16 +237,6 @@ test.each(allowed)('a hook at %s uses the control %s', async (position, to) => {
 });
 
 test("with `onHookError: 'ignore'`, only the hook that fails is ignored, not the other hooks of the list", async () => {
-  const sign = (name: string): PositionHook => ({
-    name,
-    afterModel: (event) => ({
-      ...event,
-      message: {
-        ...event.message,
-        content: [{ type: 'text', text: `${textOf(event.message)} ${name}` }],
-      },
-    }),
-  });
   const broken: PositionHook = {
     name: 'broken',
     afterModel: () => Promise.reject(new Error('down')),

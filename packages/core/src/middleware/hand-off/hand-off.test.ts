@@ -220,43 +220,31 @@ test('at the limit the active agent answers, and the next question counts anew',
   expect((await agent.call('Again')).message.name).toBe('billing');
 });
 
-test('a run that suspends after a hand-off resumes in a new agent with the right tools', async () => {
-  const store = new MemoryStore();
-  const pay = (of: string) => own('pay', `${of} paid`, { needsApproval: true });
-  const build = (replies: readonly ScriptedReply[]) =>
-    setUp(
-      replies,
-      { to: [{ ...billing, tools: [pay('billing')] }, support] },
-      { memory: new SessionMemory(store, 's'), tools: [pay('reception')] },
-    );
-  const { agent } = build([toBilling, calls('pay')]);
-  const first = await agent.call('Pay');
-  expect(first).toMatchObject({ reason: 'suspended', pending: [{ name: 'pay' }] });
-  const { agent: second, model } = build(['Paid.']);
-  const decision = { toolUseId: first.pending[0]!.toolUseId, type: 'approve' } as const;
-  expect((await second.call([decision])).message.name).toBe('billing');
-  expect(resultsOf(await second.messages()).at(-1)).toBe('success: billing paid');
-  expect(promptsOf(model)).toEqual(['You are billing.']);
-});
-
-test('a tool call beside a hand-off that waits for approval runs with the tools of its own agent', async () => {
-  const store = new MemoryStore();
-  const pay = (of: string) => own('pay', `${of} paid`, { needsApproval: true });
-  const build = (replies: readonly ScriptedReply[]) =>
-    setUp(
-      replies,
-      { to: [{ ...billing, tools: [pay('billing')] }, support] },
-      { memory: new SessionMemory(store, 's'), tools: [pay('reception')] },
-    );
-  const { agent } = build([calls('pay', 'transfer_to_billing')]);
-  const first = await agent.call('Pay');
-  expect(first).toMatchObject({ reason: 'suspended', pending: [{ name: 'pay' }] });
-  const { agent: second, model } = build(['Paid.']);
-  const decision = { toolUseId: first.pending[0]!.toolUseId, type: 'approve' } as const;
-  expect((await second.call([decision])).message.name).toBe('billing');
-  expect(resultsOf(await second.messages())).toContain('success: reception paid');
-  expect(promptsOf(model)).toEqual(['You are billing.']);
-});
+test.for([
+  ['after a hand-off', [toBilling, calls('pay')], 'billing'],
+  ['beside a hand-off', [calls('pay', 'transfer_to_billing')], 'reception'],
+] as const)(
+  'a tool call %s that waits for approval runs in a new process with the tools of its own agent',
+  async ([, asking, payer]) => {
+    const store = new MemoryStore();
+    const pay = (of: string) => own('pay', `${of} paid`, { needsApproval: true });
+    const build = (replies: readonly ScriptedReply[]) =>
+      setUp(
+        replies,
+        { to: [{ ...billing, tools: [pay('billing')] }, support] },
+        { memory: new SessionMemory(store, 's'), tools: [pay('reception')] },
+      );
+    const { agent } = build(asking);
+    const first = await agent.call('Pay');
+    expect(first).toMatchObject({ reason: 'suspended', pending: [{ name: 'pay' }] });
+    const { agent: second, model } = build(['Paid.']);
+    const decision = { toolUseId: first.pending[0]!.toolUseId, type: 'approve' } as const;
+    expect((await second.call([decision])).message.name).toBe('billing');
+    const results = resultsOf(await second.messages());
+    expect(results.filter((text) => text.includes('paid'))).toEqual([`success: ${payer} paid`]);
+    expect(promptsOf(model)).toEqual(['You are billing.']);
+  },
+);
 
 test('a process that dies after a hand-off leaves the conversation with the right agent', async () => {
   const store = new MemoryStore();

@@ -1,15 +1,10 @@
 import { createAnthropic } from '@ai-sdk/anthropic';
-import { readUIMessageStream, type UIMessage, type UIMessageChunk } from 'ai';
+import type { UIMessage } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
 import { expect, test } from 'vitest';
 import { MemoryStore, ReActAgent, SessionMemory, tool, type ChatModel } from '@isoloop/core';
-import {
-  createUiMessageEncoder,
-  fromAiSdk,
-  toUiMessages,
-  type AiSdkLanguageModel,
-  type UiChunk,
-} from '@isoloop/core/ai-sdk';
+import { fromAiSdk, toUiMessages, type AiSdkLanguageModel } from '@isoloop/core/ai-sdk';
+import { chunksOf, readChunks } from '../../../test-support/ui-chunks.ts';
 
 type Part = Readonly<Record<string, unknown> & { readonly type: string }>;
 
@@ -78,15 +73,9 @@ const shown = ({ parts }: { readonly parts: readonly object[] }): readonly unkno
 
 /** Asks the agent. Returns the parts of the answer, live and after a reload. */
 async function ask(agent: ReActAgent) {
-  const encoder = createUiMessageEncoder();
-  const chunks: UiChunk[] = [];
-  for await (const batch of agent.stream('go').batches()) chunks.push(...encoder.encode(batch));
-  const stream = streamOf(chunks) as ReadableStream<UIMessageChunk>;
-  let last: UIMessage | undefined;
-  for await (const message of readUIMessageStream({ stream, terminateOnError: true }))
-    last = message;
+  const live = await readChunks(await chunksOf(agent.stream('go')));
   const history = toUiMessages(await agent.messages()).at(-1)!;
-  return { live: shown(last!), history: shown(history) };
+  return { live: shown(live), history: shown(history) };
 }
 
 /** Returns the types of a message's parts. */

@@ -1,10 +1,4 @@
-import {
-  readUIMessageStream,
-  uiMessageChunkSchema,
-  validateUIMessages,
-  type UIMessage,
-  type UIMessageChunk,
-} from 'ai';
+import { validateUIMessages } from 'ai';
 import { expect, test } from 'vitest';
 import { AgentError, tool, type AgentOptions, type CallOptions } from '@isoloop/core';
 import { approvals } from '@isoloop/core/middleware';
@@ -18,6 +12,7 @@ import {
 } from '@isoloop/core/ai-sdk';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
+import { chunksOf, readChunks } from '../../../test-support/ui-chunks.ts';
 
 const weather = tool({
   name: 'weather',
@@ -37,39 +32,16 @@ interface Script {
   readonly encoder?: UiMessageEncoderOptions;
 }
 
-async function chunksOf(
+async function answer(
   replies: readonly ScriptedReply[],
-  { agent: options, call, encoder: encoderOptions }: Script = {},
+  { agent: options, call, encoder }: Script = {},
 ): Promise<UiChunk[]> {
   const { agent } = scriptedAgent(replies, { tools: [weather], sessionId: 's', ...options });
-  const encoder = createUiMessageEncoder(encoderOptions);
-  const chunks: UiChunk[] = [];
-  for await (const batch of agent.stream('go', { throwOnError: false, ...call }).batches())
-    chunks.push(...encoder.encode(batch));
-  return chunks;
-}
-
-/** Reads the chunks with AI SDK's own reader and schema. An unknown chunk fails the test. */
-async function read(chunks: readonly UiChunk[]): Promise<UIMessage> {
-  const { validate } = await uiMessageChunkSchema();
-  const stream = new ReadableStream<UIMessageChunk>({
-    async start(controller) {
-      for (const chunk of chunks) {
-        const checked = await validate!(structuredClone(chunk));
-        if (!checked.success) controller.error(checked.error);
-        else controller.enqueue(checked.value);
-      }
-      controller.close();
-    },
-  });
-  let last: UIMessage | undefined;
-  for await (const message of readUIMessageStream({ stream, terminateOnError: true }))
-    last = message;
-  return last!;
+  return chunksOf(agent.stream('go', { throwOnError: false, ...call }), encoder);
 }
 
 test('the UI encoder encodes an answer with thinking', async () => {
-  const chunks = await chunksOf([{ thinking: 'well now', text: 'Hello you.' }]);
+  const chunks = await answer([{ thinking: 'well now', text: 'Hello you.' }]);
   expect(chunks.map(({ type }) => type)).toEqual([
     'start',
     'start-step',
@@ -84,7 +56,7 @@ test('the UI encoder encodes an answer with thinking', async () => {
     'finish-step',
     'finish',
   ]);
-  expect((await read(chunks)).parts).toMatchObject([
+  expect((await readChunks(chunks)).parts).toMatchObject([
     { type: 'step-start' },
     { type: 'reasoning', text: 'well now' },
     { type: 'text', text: 'Hello you.', state: 'done' },
@@ -96,7 +68,9 @@ test('the UI encoder encodes two parallel tool calls, one of which fails, and th
     { name: 'weather', input: { city: 'Oslo' } },
     { name: 'weather', input: { city: 'Atlantis' } },
   ];
-  const message = await read(await chunksOf([{ text: 'Let me see.', toolCalls }, 'Mild in Oslo.']));
+  const message = await readChunks(
+    await answer([{ text: 'Let me see.', toolCalls }, 'Mild in Oslo.']),
+  );
   expect(message.parts).toMatchObject([
     { type: 'step-start' },
     { type: 'text', text: 'Let me see.' },
@@ -126,8 +100,8 @@ test('the UI encoder encodes two parallel tool calls, one of which fails, and th
 });
 
 test('tool calls of an unknown tool, or with arguments that are not JSON, are shown with their error results', async () => {
-  const message = await read(
-    await chunksOf([
+  const message = await readChunks(
+    await answer([
       { toolCalls: [{ name: 'nope' }, { name: 'weather', input: '{"city"' }] },
       'Sorry.',
     ]),
@@ -148,7 +122,7 @@ test('tool calls of an unknown tool, or with arguments that are not JSON, are sh
 });
 
 test('progress of a tool is a preliminary output', async () => {
-  const chunks = await chunksOf([
+  const chunks = await answer([
     { toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] },
     'ok',
   ]);
@@ -160,8 +134,8 @@ test('progress of a tool is a preliminary output', async () => {
 });
 
 test('text that a hook rewrites replaces the streamed text', async () => {
-  const message = await read(
-    await chunksOf(['rough words'], {
+  const message = await readChunks(
+    await answer(['rough words'], {
       agent: {
         use: [
           {
@@ -182,8 +156,8 @@ test('text that a hook rewrites replaces the streamed text', async () => {
 });
 
 test('a summary at the limit of iterations is the text of a separate step', async () => {
-  const message = await read(
-    await chunksOf(
+  const message = await readChunks(
+    await answer(
       [{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }, 'In short: mild.'],
       {
         agent: { limits: { iterations: 1 } },
@@ -195,7 +169,7 @@ test('a summary at the limit of iterations is the text of a separate step', asyn
 });
 
 test('a failure ends the stream with an error chunk, and parseErrorText() reads its code', async () => {
-  const chunks = await chunksOf([
+  const chunks = await answer([
     { text: 'half', error: new AgentError('MODEL_RATE_LIMITED', 'Slow down.') },
   ]);
   expect(chunks.slice(-3).map(({ type }) => type)).toEqual(['text-end', 'finish-step', 'error']);
@@ -203,7 +177,7 @@ test('a failure ends the stream with an error chunk, and parseErrorText() reads 
   expect(errorText).toBe('Slow down. [MODEL_RATE_LIMITED]');
   expect(parseErrorText(errorText)).toEqual({ message: 'Slow down.', code: 'MODEL_RATE_LIMITED' });
   expect(parseErrorText('array[0] is odd')).toEqual({ message: 'array[0] is odd' });
-  await expect(read(chunks)).rejects.toThrow('Slow down.');
+  await expect(readChunks(chunks)).rejects.toThrow('Slow down.');
 });
 
 test('a tool call that is incomplete when the run ends is closed with an error', async () => {
@@ -211,8 +185,8 @@ test('a tool call that is incomplete when the run ends is closed with an error',
   const deltas = [
     [{ type: 'tool-input' as const, index: 0, id: 'c', name: 'weather', delta: '{"city":"Os' }],
   ];
-  const message = await read(
-    await chunksOf([{ deltas, hang: true }], {
+  const message = await readChunks(
+    await answer([{ deltas, hang: true }], {
       call: { signal: abort.signal },
       agent: { use: [{ on: { 'tool-input-chunk': () => abort.abort() } }] },
     }),
@@ -233,7 +207,7 @@ test('tool calls that a failing hook prevented are closed before the error chunk
   const fail = (): never => {
     throw new Error('no');
   };
-  const chunks = await chunksOf(
+  const chunks = await answer(
     [{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' }, id: 'c' }] }],
     {
       agent: { use: [{ on: { 'pre-acting': fail } }] },
@@ -247,8 +221,8 @@ test('tool calls that a failing hook prevented are closed before the error chunk
 });
 
 test('tool calls of a run that a hook stopped stay open', async () => {
-  const message = await read(
-    await chunksOf([{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }], {
+  const message = await readChunks(
+    await answer([{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }], {
       agent: { use: [{ on: { 'post-reasoning': (_event, control) => control.stop() } }] },
     }),
   );
@@ -260,8 +234,8 @@ test('tool calls of a run that a hook stopped stay open', async () => {
 });
 
 test('a tool call that a hook edited shows the arguments that were used', async () => {
-  const message = await read(
-    await chunksOf([{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }, 'ok'], {
+  const message = await readChunks(
+    await answer([{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }, 'ok'], {
       agent: {
         use: [
           {
@@ -284,13 +258,13 @@ test('a tool call that a hook edited shows the arguments that were used', async 
 });
 
 test('an abort ends the stream with an abort chunk', async () => {
-  const chunks = await chunksOf(['never'], { call: { signal: AbortSignal.abort() } });
+  const chunks = await answer(['never'], { call: { signal: AbortSignal.abort() } });
   expect(chunks.at(-1)).toEqual({ type: 'abort', reason: 'aborted' });
-  await read(chunks);
+  await readChunks(chunks);
 });
 
 test('the ids of blocks are short, and tell messages apart', async () => {
-  const chunks = await chunksOf([
+  const chunks = await answer([
     [{ thinking: 'Hm.' }, { text: 'I ask.' }, { toolCalls: [{ name: 'weather', input: {} }] }],
     'Mild.',
   ]);
@@ -303,12 +277,12 @@ test('the deltas of a batch are joined into one chunk', async () => {
     ['a', 'b', 'c'].map((delta) => ({ type: 'text' as const, id: 't', delta })),
     [{ type: 'finish' as const, reason: 'stop' }],
   ];
-  const chunks = await chunksOf([{ deltas }]);
+  const chunks = await answer([{ deltas }]);
   expect(chunks.filter((chunk) => chunk.type === 'text-delta')).toMatchObject([{ delta: 'abc' }]);
 });
 
 test('with `events`, timeline events are transient, in order, and contain no prompt', async () => {
-  const chunks = await chunksOf(
+  const chunks = await answer(
     [{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }, 'done'],
     {
       agent: { systemPrompt: 'TOP SECRET' },
@@ -332,7 +306,9 @@ test('with `events`, timeline events are transient, in order, and contain no pro
     'run-end',
   ]);
   expect(JSON.stringify(events)).not.toMatch(/TOP SECRET|"go"|Weather of a city/);
-  expect((await read(chunks)).parts.some((part) => part.type.startsWith('data-'))).toBe(false);
+  expect((await readChunks(chunks)).parts.some((part) => part.type.startsWith('data-'))).toBe(
+    false,
+  );
 });
 
 test('toUiMessages() converts a stored conversation, including tools, for useChat', async () => {
@@ -413,7 +389,7 @@ test('a tool call that waits for approval is shown as an approval request, live 
   expect(chunks.filter(({ type }) => type === 'tool-approval-request')).toEqual([
     { type: 'tool-approval-request', approvalId: 'call_1', toolCallId: 'call_1' },
   ]);
-  const parts = (await read(chunks)).parts.filter((part) => part.type === 'dynamic-tool');
+  const parts = (await readChunks(chunks)).parts.filter((part) => part.type === 'dynamic-tool');
   expect(parts).toMatchObject([
     { toolName: 'weather', state: 'approval-requested', approval },
     { toolName: 'elsewhere', state: 'input-available' },
@@ -440,7 +416,7 @@ const guarded = tool({
 const edited = { type: 'edit', input: { city: 'Rome' } } as const;
 
 test('an edit by the approver is the input of the tool part before any output', async () => {
-  const chunks = await chunksOf(
+  const chunks = await answer(
     [{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }, 'Mild.'],
     { agent: { tools: [guarded], use: [approvals({ decide: () => edited })] } },
   );
@@ -454,7 +430,9 @@ test('an edit by the approver is the input of the tool part before any output', 
     'tool-output-available',
     'tool-output-available',
   ]);
-  expect((await read(chunks)).parts.find(({ type }) => type === 'dynamic-tool')).toMatchObject({
+  expect(
+    (await readChunks(chunks)).parts.find(({ type }) => type === 'dynamic-tool'),
+  ).toMatchObject({
     state: 'output-available',
     input: { city: 'Rome' },
     output: 'Rome',
@@ -472,9 +450,9 @@ test('the message that a decision continues shows the edit, live and from the lo
     for await (const batch of agent.stream(input).batches()) chunks.push(...encode(batch));
   }
   const part = { state: 'output-available', input: { city: 'Rome' }, output: 'Rome' };
-  expect((await read(chunks)).parts.filter(({ type }) => type === 'dynamic-tool')).toMatchObject([
-    part,
-  ]);
+  expect(
+    (await readChunks(chunks)).parts.filter(({ type }) => type === 'dynamic-tool'),
+  ).toMatchObject([part]);
   const stored = toUiMessages(await agent.messages())[1]!;
   expect(stored.parts.filter(({ type }) => type === 'dynamic-tool')).toMatchObject([part]);
 });

@@ -1,12 +1,6 @@
-import {
-  readUIMessageStream,
-  uiMessageChunkSchema,
-  validateUIMessages,
-  type UIMessage,
-  type UIMessageChunk,
-} from 'ai';
+import { validateUIMessages, type UIMessage } from 'ai';
 import { expect, test } from 'vitest';
-import { ReActAgent, tool, type AgentInput, type ToolContext } from '@isoloop/core';
+import { ReActAgent, tool, type ToolContext } from '@isoloop/core';
 import {
   createUiMessageEncoder,
   keepDataParts,
@@ -15,6 +9,7 @@ import {
   type UiChunk,
 } from '@isoloop/core/ai-sdk';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
+import { chunksOf, readChunks } from '../../../test-support/ui-chunks.ts';
 
 const png = { type: 'base64', mediaType: 'image/png', data: 'iVBORw==' } as const;
 const pngUrl = 'data:image/png;base64,iVBORw==';
@@ -33,35 +28,6 @@ const call: ScriptedReply = { toolCalls: [{ name: 'act', id: 'c1', input: {} }] 
 
 function agentOf(replies: readonly ScriptedReply[], act = acting(), use = [keepDataParts()]) {
   return new ReActAgent({ name: 'a', model: new ScriptedModel(replies), tools: [act], use });
-}
-
-async function chunksOf(agent: ReActAgent, input: AgentInput = 'go'): Promise<UiChunk[]> {
-  const encoder = createUiMessageEncoder();
-  const chunks: UiChunk[] = [];
-  for await (const batch of agent.stream(input).batches()) chunks.push(...encoder.encode(batch));
-  return chunks;
-}
-
-/** Reads with AI SDK's own schema and reader. */
-async function read(chunks: readonly UiChunk[], message?: UIMessage): Promise<UIMessage> {
-  const { validate } = await uiMessageChunkSchema();
-  const stream = new ReadableStream<UIMessageChunk>({
-    async start(controller) {
-      for (const chunk of chunks) {
-        const checked = await validate!(structuredClone(chunk));
-        if (checked.success) controller.enqueue(checked.value);
-        else controller.error(checked.error);
-      }
-      controller.close();
-    },
-  });
-  const messages = readUIMessageStream({
-    stream,
-    terminateOnError: true,
-    ...(message && { message }),
-  });
-  for await (const latest of messages) message = latest;
-  return message!;
 }
 
 /** Returns the stored answer as a client sees it after a reload, checked by AI SDK. */
@@ -85,7 +51,7 @@ test('a picture that the model makes is a file, live and after a reload', async 
   ] as const;
   const agent = agentOf([{ deltas }]);
   const file = { type: 'file', mediaType: 'image/png', url: pngUrl };
-  expect(partsOf(await read(await chunksOf(agent)), 'file')).toEqual([file]);
+  expect(partsOf(await readChunks(await chunksOf(agent.stream('go'))), 'file')).toEqual([file]);
   expect(partsOf(await reloaded(agent), 'file')).toEqual([file]);
 });
 
@@ -100,7 +66,7 @@ test('media in the output of a tool are files, live and after a reload', async (
       ],
     })),
   );
-  const live = await read(await chunksOf(agent));
+  const live = await readChunks(await chunksOf(agent.stream('go')));
   const files = [
     { type: 'file', mediaType: 'image/png', url: pngUrl },
     { type: 'file', mediaType: 'application/octet-stream', url: 'https://x.test/a.pdf' },
@@ -135,7 +101,7 @@ test('data parts of tools are the same live and after a reload, in order', async
       ({ emit }) => emit({ type: 'data-status', id: 's', data: 'over' }),
     ),
   );
-  const live = await read(await chunksOf(agent));
+  const live = await readChunks(await chunksOf(agent.stream('go')));
   expect(partsOf(live, 'data-')).toEqual([
     { type: 'data-chart', id: 'c1:0', data: { points: [1, 2] } },
     { type: 'data-status', id: 's', data: 'over' },
@@ -150,11 +116,11 @@ test('a transient data part is shown but not part of the message, live or after 
     [call, 'ok'],
     acting(({ emit }) => emit({ type: 'data-progress', data: 0.5, transient: true })),
   );
-  const chunks = await chunksOf(agent);
+  const chunks = await chunksOf(agent.stream('go'));
   expect(chunks.filter(({ type }) => type === 'data-progress')).toEqual([
     { type: 'data-progress', data: 0.5, transient: true },
   ]);
-  expect(partsOf(await read(chunks), 'data-')).toEqual([]);
+  expect(partsOf(await readChunks(chunks), 'data-')).toEqual([]);
   expect(JSON.stringify(await agent.messages())).not.toContain('data-progress');
 });
 
@@ -164,7 +130,7 @@ test('without keepDataParts(), a data part is part of the message until a reload
     acting(({ emit }) => emit({ type: 'data-chart', data: 1 })),
     [],
   );
-  expect(partsOf(await read(await chunksOf(agent)), 'data-')).toEqual([
+  expect(partsOf(await readChunks(await chunksOf(agent.stream('go'))), 'data-')).toEqual([
     { type: 'data-chart', data: 1 },
   ]);
   expect(partsOf(await reloaded(agent), 'data-')).toEqual([]);
@@ -199,7 +165,7 @@ test.for([
     [call, 'ok'],
     acting(({ emit }) => emit(value)),
   );
-  const chunks = await chunksOf(agent);
+  const chunks = await chunksOf(agent.stream('go'));
   expect(chunks.filter((chunk) => 'preliminary' in chunk)).toMatchObject([{ output: value }]);
   expect(partsOf(await reloaded(agent), 'data-')).toEqual([]);
 });
@@ -224,7 +190,9 @@ test('a resumed stream shows kept data parts whose events it does not have', asy
   const chunks: UiChunk[] = [];
   for await (const batch of agent.stream('go').batches())
     chunks.push(...encoder.encode(batch.filter(({ type }) => type !== 'acting-chunk')));
-  expect(partsOf(await read(chunks), 'data-')).toEqual([{ type: 'data-chart', id: 'x', data: 1 }]);
+  expect(partsOf(await readChunks(chunks), 'data-')).toEqual([
+    { type: 'data-chart', id: 'x', data: 1 },
+  ]);
 });
 
 test('a call that a hook refuses is denied, with the reason, live and after a reload', async () => {
@@ -239,7 +207,7 @@ test('a call that a hook refuses is denied, with the reason, live and after a re
     input: {},
     approval: { id: 'c1', approved: false, reason: 'Too dear.' },
   };
-  expect(partsOf(await read(await chunksOf(agent)), 'dynamic-tool')).toEqual([
+  expect(partsOf(await readChunks(await chunksOf(agent.stream('go'))), 'dynamic-tool')).toEqual([
     expect.objectContaining(denied),
   ]);
   expect(partsOf(await reloaded(agent), 'dynamic-tool')).toEqual([denied]);
@@ -254,10 +222,10 @@ test('a call that a person denies is denied in the message that asked', async ()
     execute: () => 'done',
   });
   const agent = agentOf([call, 'Then not.'], act);
-  const asked = await read(await chunksOf(agent));
+  const asked = await readChunks(await chunksOf(agent.stream('go')));
   expect(partsOf(asked, 'dynamic-tool')).toMatchObject([{ state: 'approval-requested' }]);
   const decision = { toolUseId: 'c1', type: 'reject', reason: 'No.' } as const;
-  const answered = await read(await chunksOf(agent, [decision]), asked);
+  const answered = await readChunks(await chunksOf(agent.stream([decision])), asked);
   const denied = { state: 'output-denied', approval: { id: 'c1', approved: false, reason: 'No.' } };
   expect(partsOf(answered, 'dynamic-tool')).toMatchObject([denied]);
   expect(partsOf(await reloaded(agent), 'dynamic-tool')).toMatchObject([denied]);
@@ -268,7 +236,7 @@ test('the metadata have the usage of all replies, live and after a reload', asyn
     [call, 'ok'],
     acting(() => 'done'),
   );
-  const { metadata } = await read(await chunksOf(agent));
+  const { metadata } = await readChunks(await chunksOf(agent.stream('go')));
   const usage = { inputTokens: 20, outputTokens: 10 };
   expect(metadata).toMatchObject({ usage });
   expect((await reloaded(agent)).metadata).toEqual({ usage });

@@ -1,14 +1,9 @@
-import {
-  readUIMessageStream,
-  uiMessageChunkSchema,
-  validateUIMessages,
-  type UIMessage,
-  type UIMessageChunk,
-} from 'ai';
+import { validateUIMessages, type UIMessage } from 'ai';
 import { expect, test } from 'vitest';
 import { ReActAgent } from '@isoloop/core';
 import { createUiMessageEncoder, toUiMessages, type UiChunk } from '@isoloop/core/ai-sdk';
 import { openaiResponses } from '@isoloop/core/openai';
+import { chunksOf, readChunks } from '../../../test-support/ui-chunks.ts';
 import search from '../../../../../test/fixtures/responses-streams/openai-openai-web-search-tool-1.sse?raw';
 import remoteTool from '../../../../../test/fixtures/responses-streams/openai-openai-mcp-tool-approval-4.sse?raw';
 
@@ -18,29 +13,8 @@ import remoteTool from '../../../../../test/fixtures/responses-streams/openai-op
 async function answerOf(recorded: string) {
   const model = openaiResponses({ model: 'gpt-5.4', fetch: async () => new Response(recorded) });
   const agent = new ReActAgent({ name: 'a', model });
-  const encoder = createUiMessageEncoder();
-  const chunks: UiChunk[] = [];
-  for await (const batch of agent.stream('go').batches()) chunks.push(...encoder.encode(batch));
+  const chunks = await chunksOf(agent.stream('go'));
   return { chunks, messages: await agent.messages() };
-}
-
-/** Reads the chunks with AI SDK's own schema and reader. */
-async function read(chunks: readonly UiChunk[]): Promise<UIMessage> {
-  const { validate } = await uiMessageChunkSchema();
-  const stream = new ReadableStream<UIMessageChunk>({
-    async start(controller) {
-      for (const chunk of chunks) {
-        const checked = await validate!(structuredClone(chunk));
-        if (!checked.success) throw checked.error;
-        controller.enqueue(checked.value);
-      }
-      controller.close();
-    },
-  });
-  let last: UIMessage | undefined;
-  for await (const message of readUIMessageStream({ stream, terminateOnError: true }))
-    last = message;
-  return last!;
 }
 
 const partsOf = (message: UIMessage, type: string) =>
@@ -48,7 +22,7 @@ const partsOf = (message: UIMessage, type: string) =>
 
 test('the UI stream shows the provider’s searches as tools, and cited pages as sources', async () => {
   const { chunks, messages } = await answerOf(search);
-  const message = await read(chunks);
+  const message = await readChunks(chunks);
   const tools = partsOf(message, 'dynamic-tool');
   expect(tools.length).toBeGreaterThan(0);
   for (const part of tools)
@@ -85,12 +59,12 @@ const withoutCalls = Object.entries(recordings).filter(
 test.for(withoutCalls)('%s has the same order live and after a reload', async ([, recorded]) => {
   const { chunks, messages } = await answerOf(recorded);
   const [, history] = toUiMessages(messages);
-  expect(shownParts(await read(chunks))).toEqual(shownParts(history as UIMessage));
+  expect(shownParts(await readChunks(chunks))).toEqual(shownParts(history as UIMessage));
 });
 
 test('the provider’s searches come before the text that they are for', async () => {
   const { chunks } = await answerOf(search);
-  const types = shownParts(await read(chunks)).map((part) => (part as readonly string[])[0]);
+  const types = shownParts(await readChunks(chunks)).map((part) => (part as readonly string[])[0]);
   expect(types.indexOf('web_search')).toBeGreaterThanOrEqual(0);
   expect(types.lastIndexOf('web_search')).toBeLessThan(types.indexOf('text'));
 });
@@ -108,7 +82,7 @@ test('a search is shown while it runs, and stays unfinished if the reply is inco
     ['web_search', 'input-available'],
     ['text', 'Hm'],
   ];
-  expect(shownParts(await read(chunks))).toEqual(parts);
+  expect(shownParts(await readChunks(chunks))).toEqual(parts);
   expect(shownParts(toUiMessages(messages)[1] as UIMessage)).toEqual(parts);
   expect(messages[1]!.content[0]!.providerMetadata).not.toHaveProperty('responses');
 });
@@ -149,7 +123,7 @@ test.for<[name: string, end: readonly object[]]>([
   const batches = agent.stream('go', { throwOnError: false }).batches();
   for await (const batch of batches) chunks.push(...encoder.encode(batch));
   expect(chunks.at(-1)).toMatchObject({ type: 'error' });
-  const message = await read(chunks.slice(0, -1));
+  const message = await readChunks(chunks.slice(0, -1));
   expect(shownParts(message)).toEqual([
     ['reasoning', 'So'],
     ['text', 'Hello'],
@@ -185,7 +159,7 @@ test('a search that an abort interrupts has an error, live and after a reload', 
     ['text', 'Hello'],
     ['web_search', 'output-error'],
   ];
-  expect(shownParts(await read(chunks))).toEqual(parts);
+  expect(shownParts(await readChunks(chunks))).toEqual(parts);
   const history = toUiMessages(await agent.messages())[1] as UIMessage;
   expect(shownParts(history)).toEqual(parts);
 });
@@ -206,19 +180,19 @@ test('the output of a shell call that comes as an item of its own ends the call'
       .map((event) => `data: ${JSON.stringify(event)}\n\n`)
       .join('');
   const ended = await answerOf(recordOf(...items));
-  expect(partsOf(await read(ended.chunks), 'dynamic-tool')).toMatchObject([
+  expect(partsOf(await readChunks(ended.chunks), 'dynamic-tool')).toMatchObject([
     { toolName: 'shell', state: 'output-available', input: call.action, output },
   ]);
   // The client has to run this call.
   const open = await answerOf(recordOf(call));
-  expect(partsOf(await read(open.chunks), 'dynamic-tool')).toMatchObject([
+  expect(partsOf(await readChunks(open.chunks), 'dynamic-tool')).toMatchObject([
     { toolName: 'shell', state: 'input-available' },
   ]);
 });
 
 test("the UI stream shows a tool call of the provider's MCP connector with input and output", async () => {
   const { chunks } = await answerOf(remoteTool);
-  expect(partsOf(await read(chunks), 'dynamic-tool')).toEqual([
+  expect(partsOf(await readChunks(chunks), 'dynamic-tool')).toEqual([
     expect.objectContaining({
       toolName: 'create_short_url',
       input: expect.objectContaining({ url: 'https://ai-sdk.dev/' }),

@@ -1,0 +1,13 @@
+import type { Memory } from '../src/memory/memory.ts';
+import type { Msg } from '../src/message/msg.ts';
+
+/** Creates a memory that has only the required methods, and does not reorder messages. */
+export function plainMemory(): Memory {
+  let messages: readonly Msg[] = [];
+  return {
+    append: async (more) => void (messages = [...messages, ...more]),
+    read: async () => messages,
+    delete: async (ids) => void (messages = messages.filter(({ id }) => !ids.includes(id))),
+    clear: async () => void (messages = []),
+  };
+}
