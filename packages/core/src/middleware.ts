@@ -21,13 +21,13 @@ export type { AskResult, ToEvent } from './agent/step/read-reply.ts';
 export type { InboxHandler, JoiningCall } from './agent/run/inbox.ts';
 export type { CheckedInterrupt } from './event/interrupt-request.ts';
 export type {
+  AdmittedInput,
   InnerStep,
   OpenCall,
   OuterStep,
   Reply,
   RequestDraft,
   Round,
-  SettledInput,
   Wrap,
 } from './agent/middleware.ts';
 export { checkNewIds, type ParsedInput } from './event/agent-input.ts';

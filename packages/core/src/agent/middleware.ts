@@ -57,7 +57,7 @@ export interface RequestDraft {
 /**
  * The input of an agent call after `wrapInput` and the `pre-call` hooks, as `wrapSettle` gets it.
  */
-export interface SettledInput extends ParsedInput {
+export interface AdmittedInput extends ParsedInput {
   /** What the hooks asked for. */
   readonly jump?: Jump | undefined;
 }
@@ -150,7 +150,7 @@ export interface Middleware extends AgentHook {
    */
   readonly wrapInput?: Wrap<ParsedInput, ParsedInput>;
   /** Wraps what adds the input to the log and decides about the tool calls of earlier runs. */
-  readonly wrapSettle?: Wrap<SettledInput, Next>;
+  readonly wrapSettle?: Wrap<AdmittedInput, Next>;
   /**
    * Wraps what turns the log into the next model request. Change the draft before `next` to leave
    * out messages or to add some that are not stored. Change the request after `next` for changes

@@ -6,7 +6,7 @@ import { resumptionOf, type Resumption } from '../../memory/log/resumption.ts';
 import type { Msg } from '../../message/msg.ts';
 import { endStopped, sendText } from './finish.ts';
 import { jump } from './jump.ts';
-import type { OpenCall, SettledInput } from '../middleware.ts';
+import type { AdmittedInput, OpenCall } from '../middleware.ts';
 import type { Ending, Next } from '../next.ts';
 import type { Run } from '../run/run.ts';
 import { append, edit, note, openLog } from '../run/session.ts';
@@ -24,8 +24,8 @@ export async function settle(run: Run, { sent, admitted }: RunInput): Promise<Ne
   const input = await (admitted ?? admitInput(run, sent));
   await openLog(run);
   const messages = await preCall(run, input.messages);
-  const settled: SettledInput = { ...input, messages, jump: run.outbox.takeJump() };
-  return runWrapped(run, 'wrapSettle', settled, (value) => innerSettle(run, value));
+  const admittedInput = { ...input, messages, jump: run.outbox.takeJump() };
+  return runWrapped(run, 'wrapSettle', admittedInput, (value) => innerSettle(run, value));
 }
 
 /** Passes an input through the wrappers of input, before anything is stored. */
@@ -37,7 +37,7 @@ export function admitInput(run: Run, sent: ParsedInput): Promise<ParsedInput> {
  * Adds the input to the log. Afterwards each tool call in the log has a result or runs next, so the
  * loop can ask the model.
  */
-async function innerSettle(run: Run, input: SettledInput): Promise<Next> {
+async function innerSettle(run: Run, input: AdmittedInput): Promise<Next> {
   const { messages, decisions } = input;
   checkNewIds(messages, run.messages);
   if (messages.length) checkOpenCalls(run.openCalls, decisions);

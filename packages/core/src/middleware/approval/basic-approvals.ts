@@ -1,10 +1,10 @@
 import { isSameJson, isRecord, jsonForm, type JsonValue } from '../../message/json.ts';
 import type {
+  AdmittedInput,
   InnerStep,
   Middleware,
   OpenCall,
   Round,
-  SettledInput,
 } from '../../agent/middleware.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
@@ -96,7 +96,7 @@ export function addDecisions(decisions: readonly Decision[]): Middleware {
  * `INVALID_DECISION` if a decision does not match an open tool call, or if two decisions are for the
  * same one. Also throws if tool results come with other messages.
  */
-function decidedInput(input: SettledInput, open: readonly OpenCall[]): SettledInput {
+function decidedInput(input: AdmittedInput, open: readonly OpenCall[]): AdmittedInput {
   const { messages } = input;
   const own = new Set(messages.flatMap(toolUsesOf).map(({ id }) => id));
   const results = messages.flatMap(toolResultsOf).filter(({ toolUseId }) => !own.has(toolUseId));
