@@ -36,10 +36,10 @@ test('saveState() and loadState() move an agent’s state', async () => {
     'activeGroups',
     'interrupted',
     'calls',
-    'openRun',
+    'openRunId',
     'state',
   ]);
-  expect(elsewhere.status).toMatchObject({ interrupted: false, openRun: undefined });
+  expect(elsewhere.status).toMatchObject({ interrupted: false, openRunId: undefined });
 });
 
 test('returnToCheckpoint() returns a session to an earlier state', async () => {

@@ -63,7 +63,7 @@ async function resumedRun(run: Run, input: ParsedInput): Promise<string | undefi
   // Another process may have begun the run, so the state comes from the log. If this read fails,
   // the loop reports the failure.
   if (!run.aborted) await restore(run).catch(() => {});
-  return status.openRun ?? status.stoppedRun;
+  return status.openRunId ?? status.stoppedRunId;
 }
 
 /** Writes the end of the run to the log, and returns the result. */
@@ -125,6 +125,6 @@ function keepEnd({ runId, status, conversation }: Run, { reason }: AgentResult):
   const isCutShort = reason === 'interrupted' || reason === 'aborted';
   const isOpen = reason === 'suspended' || reason === 'error' || conversation.openToolUses().length;
   status.interrupted = reason === 'interrupted';
-  status.stoppedRun = isCutShort ? runId : undefined;
-  if (!isOpen) status.openRun = undefined;
+  status.stoppedRunId = isCutShort ? runId : undefined;
+  if (!isOpen) status.openRunId = undefined;
 }

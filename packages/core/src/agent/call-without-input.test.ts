@@ -192,7 +192,7 @@ test('the removal of a reply and the start of the new run are one write', async 
     },
   ];
   await open(['Four.'], { store, use }).agent.call();
-  expect(seen).toMatchObject({ ended: undefined, messages: [{ id: 'why' }] });
+  expect(seen).toMatchObject({ endReason: undefined, messages: [{ id: 'why' }] });
 });
 
 /**
@@ -231,7 +231,7 @@ test('an answer whose run did not end is returned without a model request, after
   ]);
   expect(startOf(events)).toBe('first');
   expect([seen, model.requests]).toEqual([['Because.'], []]);
-  expect(await memory.view()).toMatchObject({ openRun: undefined, ended: 'stop' });
+  expect(await memory.view()).toMatchObject({ openRunId: undefined, endReason: 'stop' });
   expect(await texts(agent)).toEqual(['user: Why?', 'assistant: Because.']);
   await expect(agent.call()).rejects.toThrow('needs an input');
 });

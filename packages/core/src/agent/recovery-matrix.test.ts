@@ -261,7 +261,7 @@ async function recover(
 }
 
 const openRun = async (memory: SessionMemory): Promise<boolean> =>
-  (await memory.view()).openRun !== undefined;
+  (await memory.view()).openRunId !== undefined;
 /** Returns true if the log has an interrupted run or open tool calls. */
 const cutOff = async (memory: SessionMemory): Promise<boolean> => {
   const view = await memory.view();

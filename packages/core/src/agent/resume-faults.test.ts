@@ -391,7 +391,7 @@ test.for(['stop', 'error', 'error as a result'] as const)(
     expect(third.result.text).toBe('ok');
     expect(ids('pre-acting')).toEqual(['call_1', 'call_2', 'call_3']);
     expect((await read('more')).events[0]).not.toHaveProperty('resumes');
-    expect(agent.status.openRun).toBeUndefined();
+    expect(agent.status.openRunId).toBeUndefined();
   },
 );
 
@@ -408,7 +408,7 @@ test('open tool calls stay open if a guard rejects the next call or if the next 
   });
   const ended = await read([yes('call_1')]);
   expect(ended.events[0]).toMatchObject({ resumes: begun.events[0]!.runId });
-  expect([ended.result.text, agent.status.openRun]).toEqual(['ok', undefined]);
+  expect([ended.result.text, agent.status.openRunId]).toEqual(['ok', undefined]);
 });
 
 test('after a tool that throws a fatal error, the next tool does not start, and the next call answers', async () => {

@@ -33,7 +33,7 @@ export interface AgentStatus {
   /** Whether the next agent call pauses before its first model request. */
   pauseNext?: boolean;
   /** Id of the last run that has no end in the log, or ended as suspended. The next agent call continues it. */
-  openRun?: string | undefined;
+  openRunId?: string | undefined;
   /** Id of the last run, if an interrupt or an abort ended the run. */
-  stoppedRun?: string | undefined;
+  stoppedRunId?: string | undefined;
 }

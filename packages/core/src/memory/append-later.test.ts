@@ -48,8 +48,8 @@ test('an agent call stores its answer and its end in one write', async () => {
   for (const writes of [2, 4]) {
     await agent.call('Hello');
     expect(store.writes).toBe(writes);
-    const { openRun, ended } = await new SessionMemory(store, 's').view();
-    expect([openRun, ended]).toEqual([undefined, 'stop']);
+    const { openRunId, endReason } = await new SessionMemory(store, 's').view();
+    expect([openRunId, endReason]).toEqual([undefined, 'stop']);
   }
 });
 
@@ -68,7 +68,7 @@ test('if the write of the answer fails, the call fails, and the next write store
   store.setMany = setMany;
   await memory.flush();
   expect((await stored(store)).length).toBe(2);
-  expect((await new SessionMemory(store, 's').view()).ended).toBe('stop');
+  expect((await new SessionMemory(store, 's').view()).endReason).toBe('stop');
 });
 
 test('a message that is deleted with `later` comes back if the next run is refused', async () => {

@@ -59,7 +59,7 @@ test('with durability "turn", a host that dies loses its whole current turn, and
   expect(new Set(found.map(({ messages }) => messages.length))).toEqual(new Set([0, 5, 10]));
   for (const { dieAt, messages, view, points } of found) {
     expect(historyFaults(messages)).toEqual([]);
-    expect(view.ended).toBe(messages.length ? 'stop' : undefined);
+    expect(view.endReason).toBe(messages.length ? 'stop' : undefined);
     const over = points.slice(0, dieAt).filter((point) => point.endsWith('is over')).length;
     expect(messages.length).toBeGreaterThanOrEqual(over * 5);
   }

@@ -171,9 +171,9 @@ export class SessionMemory implements Memory {
     const fold = await (isOld ? this.#reload() : this.#load());
     status.calls.clear();
     for (const [id, state] of fold.calls) status.calls.set(id, { ...state });
-    status.openRun = fold.openRun;
-    status.stoppedRun = fold.stoppedRun;
-    status.interrupted = fold.ended === 'interrupted';
+    status.openRunId = fold.openRunId;
+    status.stoppedRunId = fold.stoppedRunId;
+    status.interrupted = fold.endReason === 'interrupted';
     if (status.state !== this.state) this.#values.shareWith(status);
     if (!this.#groups?.isOf(status)) this.#groups = new SyncedGroups(status, tools);
     this.#groups.restore(fold.state[groupsKey]);
@@ -287,7 +287,7 @@ export class SessionMemory implements Memory {
    * and the removals that waited for its first write are dropped.
    */
   async #end({ runId, reason, calls }: RunEnd): Promise<void> {
-    if ((await this.#load()).openRun === runId)
+    if ((await this.#load()).openRunId === runId)
       return this.#addToLog([...suspendedNote(calls), { kind: 'run-end', runId, reason }]);
     if (this.#removals.length) this.#fold = undefined;
     this.#removals = [];

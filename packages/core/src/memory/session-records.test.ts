@@ -35,7 +35,7 @@ test('another memory reads the state of runs and tool calls from notes, also aft
   await memory.note([{ kind: 'run-begin', runId: 'r1' }]);
   expect(await store.keys('')).toEqual([]);
   await memory.append([userMessage('Pay.', { id: 'q' }), asks('a', 'b', 'c', 'd', 'e')]);
-  expect(await reopened()).toMatchObject({ openRun: 'r1', ended: undefined });
+  expect(await reopened()).toMatchObject({ openRunId: 'r1', endReason: undefined });
 
   const edited = { type: 'tool_use', id: 'a', name: 'pay', input: { n: 1 } } as const;
   const notes: readonly RunNote[] = [
@@ -79,8 +79,8 @@ test('another memory reads the state of runs and tool calls from notes, also aft
     ],
   ]);
   const expected = {
-    openRun: 'r1',
-    ended: 'suspended',
+    openRunId: 'r1',
+    endReason: 'suspended',
     state: { todos: ['one'] },
     calls,
     summary: notes[11],
@@ -103,7 +103,7 @@ test('another memory reads the state of runs and tool calls from notes, also aft
 
 test('a run that has ended without open tool calls is not an open run', async () => {
   const memory = new SessionMemory(new MemoryStore(), 's');
-  for (const [reason, openRun] of [
+  for (const [reason, openRunId] of [
     ['stop', undefined],
     ['error', 'r'],
     ['suspended', 'r'],
@@ -113,8 +113,8 @@ test('a run that has ended without open tool calls is not an open run', async ()
       { kind: 'run-begin', runId: 'r' },
       { kind: 'run-end', runId: 'r', reason },
     ]);
-    expect(await memory.view()).toMatchObject({ ended: reason });
-    expect((await memory.view()).openRun).toBe(openRun);
+    expect(await memory.view()).toMatchObject({ endReason: reason });
+    expect((await memory.view()).openRunId).toBe(openRunId);
   }
 });
 

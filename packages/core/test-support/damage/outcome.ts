@@ -13,8 +13,8 @@ export type Open = (options: Pick<SessionMemoryOptions, 'onDamage'>) => SessionM
 
 /** Returns the conversation of a session and the state of its calls, as text. */
 export async function readSession(memory: SessionMemory): Promise<string> {
-  const { messages, calls, openRun, ended, summary, state } = await memory.view();
-  return JSON.stringify([messages, [...calls], openRun, ended, summary, state]);
+  const { messages, calls, openRunId, endReason, summary, state } = await memory.view();
+  return JSON.stringify([messages, [...calls], openRunId, endReason, summary, state]);
 }
 
 /** Reads a session without `onDamage` and judges the result. */

@@ -37,13 +37,13 @@ export async function reopenCalls(
  * a run has not ended.
  */
 export async function hasAnswer(memory: Memory, messages: readonly Msg[]): Promise<boolean> {
-  const { openRun, ended } = await lastRun(memory);
-  if (openRun !== undefined && ended === undefined) return true;
+  const { openRunId, endReason } = await lastRun(memory);
+  if (openRunId !== undefined && endReason === undefined) return true;
   const waiting = (await waitingCalls(memory)).filter(({ kind }) => kind === 'external');
   const ids = new Set(waiting.map(({ toolUseId }) => toolUseId));
   if (messages.flatMap(toolUsesOf).some(({ id }) => ids.has(id))) return true;
   return splitAtQuestions(messages).some(
-    (turn) => resumptionOf({ messages: turn, openRun: undefined }).type === 'nothing',
+    (turn) => resumptionOf({ messages: turn, openRunId: undefined }).type === 'nothing',
   );
 }
 

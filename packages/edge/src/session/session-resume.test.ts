@@ -193,7 +193,7 @@ const left: readonly (readonly [what: string, log: readonly Msg[], shown: readon
 test.each(left)('a resumed turn whose run had begun %s', async (_what, log, shown) => {
   const session = open(['One.', 'Two.']);
   await session.chat([ask('A', 'id-A')]);
-  let ended: string | undefined;
+  let endReason: string | undefined;
   await die(session, { kind: 'message', message: message('B') }, async (memory) => {
     await memory.note([{ kind: 'run-begin', runId: 'left' }]);
     await memory.append(log);
@@ -201,12 +201,12 @@ test.each(left)('a resumed turn whose run had begun %s', async (_what, log, show
   expect(await texts(session)).toEqual(shown);
   expect(session.script.model.requests.length).toBe(shown.includes('Two.') ? 2 : 1);
   await runInDurableObject(session.stub, async (_, { storage }) => {
-    ({ ended } = await new SessionMemory(new DurableStore(storage), session.id).view());
+    ({ endReason } = await new SessionMemory(new DurableStore(storage), session.id).view());
   });
   const isInterrupted = log.some(({ metadata }) =>
     Object.values(metadata ?? {}).includes('interrupted'),
   );
-  expect(ended).toBe(isInterrupted ? 'interrupted' : 'stop');
+  expect(endReason).toBe(isInterrupted ? 'interrupted' : 'stop');
 });
 
 test('POST /api/run without input asks the model again after an interrupt, and a page sees only the new answer', async () => {

@@ -70,23 +70,23 @@ export async function resumeTurn(
   const { memory } = agent;
   const request = withoutPoint(sentRequest);
   const storedMessages = await memory.read();
-  const { openRun, ended, calls } = await lastRun(memory);
-  const { type } = resumptionOf({ messages: storedMessages, openRun });
+  const { openRunId, endReason, calls } = await lastRun(memory);
+  const { type } = resumptionOf({ messages: storedMessages, openRunId });
   const sentIds = newMessages(request).map(({ id }) => id);
   const isMissing = sentIds.length > 0 && !storedMessages.some(({ id }) => sentIds.includes(id));
-  const isOpen = openRun !== undefined && ended === undefined;
-  const isOfRun = (message: Msg): boolean => metadataOf(message).runId === openRun;
+  const isOpen = openRunId !== undefined && endReason === undefined;
+  const isOfRun = (message: Msg): boolean => metadataOf(message).runId === openRunId;
   // A run settles open tool calls before it stores the new message. If the isolate died between
   // these steps, the message is missing.
   if (isMissing && isOpen && !storedMessages.some(isOfRun))
     return beginTurn(agent, request, settings, { isResumed: true });
-  if (isCutOff({ messages: storedMessages, openRun, ended })) return { input: undefined };
+  if (isCutOff({ messages: storedMessages, openRunId, endReason })) return { input: undefined };
   if (type === 'interrupted' && isOpen)
-    await memory.flush?.({ runId: openRun, reason: 'interrupted', calls });
+    await memory.flush?.({ runId: openRunId, reason: 'interrupted', calls });
   const isDecision = request.kind === 'decisions' || request.kind === 'decide';
   if (isMissing || (isDecision && (await waitingCalls(memory)).length))
     return beginTurn(agent, request, settings);
-  return needsRun(request, type, storedMessages, ended) ? { input: undefined } : undefined;
+  return needsRun(request, type, storedMessages, endReason) ? { input: undefined } : undefined;
 }
 
 /** Returns whether the log waits for the answer to a turn, and no run has begun to give it. */
@@ -94,13 +94,13 @@ function needsRun(
   { kind }: SessionTurnRequest,
   type: Resumption['type'],
   storedMessages: readonly Msg[],
-  ended: string | undefined,
+  endReason: string | undefined,
 ): boolean {
   // The isolate may have died before its run was in the log. An interrupt may be of that run.
   if (kind === 'continue') return type !== 'nothing' && type !== 'interrupted';
   if (kind === 'decisions' || kind === 'decide') return false;
   const isAsked = type === 'unanswered' && storedMessages.at(-1)?.role === 'user';
-  return isAsked && (kind === 'regenerate' || ended === undefined);
+  return isAsked && (kind === 'regenerate' || endReason === undefined);
 }
 
 /**
@@ -111,8 +111,10 @@ export async function onlyAdds(request: SessionTurnRequest, memory: Memory): Pro
   const newIds = newMessages(request).map(({ id }) => id);
   if (!newIds.length || 'after' in request || !(memory instanceof SessionMemory)) return false;
   try {
-    const { messages, openRun, calls } = await memory.view();
-    return openRun === undefined && !calls.size && !messages.some(({ id }) => newIds.includes(id));
+    const { messages, openRunId, calls } = await memory.view();
+    return (
+      openRunId === undefined && !calls.size && !messages.some(({ id }) => newIds.includes(id))
+    );
   } catch {
     // The turn itself reports that the log cannot be read.
     return false;

@@ -8,8 +8,8 @@ import { lastRun } from './chat-turn.ts';
  * call without input would remove or produce again.
  */
 export async function answerSoFar(memory: Memory): Promise<readonly Msg[]> {
-  const { openRun } = await lastRun(memory);
-  const messages = messagesBefore({ messages: await memory.read(), openRun });
+  const { openRunId } = await lastRun(memory);
+  const messages = messagesBefore({ messages: await memory.read(), openRunId });
   return messages.slice(messages.findLastIndex(isQuestion) + 1);
 }
 

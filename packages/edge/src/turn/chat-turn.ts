@@ -161,12 +161,12 @@ export function noQuestion(): AgentError {
   return new AgentError('INVALID_INPUT', 'There is no message to answer again.');
 }
 
-type LastRun = Pick<SessionView, 'openRun' | 'ended' | 'calls'>;
+type LastRun = Pick<SessionView, 'openRunId' | 'endReason' | 'calls'>;
 
 /** Returns what a memory stores about the last run. Only a `SessionMemory` stores it. */
 export async function lastRun(memory: Memory): Promise<LastRun> {
   if (memory instanceof SessionMemory) return memory.view();
-  return { openRun: undefined, ended: undefined, calls: new Map() };
+  return { openRunId: undefined, endReason: undefined, calls: new Map() };
 }
 
 /** Returns the pending tool calls. Returns an empty list if the memory is not a `SessionMemory`. */

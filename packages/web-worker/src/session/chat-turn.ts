@@ -84,9 +84,9 @@ export async function cutOffTurn(agent: ReActAgent): Promise<ShownTurn | undefin
  */
 export async function shownSoFar(agent: ReActAgent): Promise<ShownTurn> {
   const [messages, view] = await Promise.all([agent.messages(), storedView(agent.memory)]);
-  const { openRun } = view ?? { openRun: undefined };
+  const { openRunId } = view ?? { openRunId: undefined };
   const pending = await shownCalls(agent);
-  const last = toUiMessages(messagesBefore({ messages, openRun }), { pending }).at(-1);
+  const last = toUiMessages(messagesBefore({ messages, openRunId }), { pending }).at(-1);
   if (last?.role !== 'assistant') return {};
   const chunks = last.parts.flatMap((part, index) => toChunks(part, `${last.id}:${index}`));
   return { messageId: last.id, before: [...chunks, { type: 'finish-step' }] };

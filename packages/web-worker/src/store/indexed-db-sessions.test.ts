@@ -62,7 +62,7 @@ test('an export is plain JSON with messages, open calls, summary and title', asy
   const copy = new IndexedDbMemory('s', { store: other.store });
   expect(await copy.view()).toMatchObject({
     messages: await memory.read(),
-    openRun: 'r',
+    openRunId: 'r',
     summary: { text: 'numbers' },
     state: { title: 'Numbers' },
   });

@@ -64,7 +64,7 @@ test.each([
     requestId: 'w',
     result: { reason: 'interrupted', text },
   });
-  expect(await memory.view()).toMatchObject({ openRun: undefined, ended: 'interrupted' });
+  expect(await memory.view()).toMatchObject({ openRunId: undefined, endReason: 'interrupted' });
   // Nothing of the old run is shown, because a call without input continues the run.
   expect(await shownSoFar(agent)).toEqual({});
   await agent.call();

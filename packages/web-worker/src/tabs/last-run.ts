@@ -39,12 +39,12 @@ export type LastRun = {
  */
 export async function readLastRun(memory: ClaimableMemory): Promise<LastRun> {
   const view = await memory.view();
-  const { openRun, ended, messages, calls } = view;
+  const { openRunId, endReason, messages, calls } = view;
   const { last, earlier } = notedRuns(view);
   const requestId = last?.requestId;
-  if (openRun === undefined || !isCutOff(view)) {
-    if (openRun !== undefined && ended === undefined)
-      await memory.flush({ runId: openRun, reason: 'interrupted', calls });
+  if (openRunId === undefined || !isCutOff(view)) {
+    if (openRunId !== undefined && endReason === undefined)
+      await memory.flush({ runId: openRunId, reason: 'interrupted', calls });
     const result = resultOf(await memory.view(), memory.sessionVersion);
     return { type: 'ended', requestId, messages, earlier, result };
   }
@@ -53,7 +53,7 @@ export async function readLastRun(memory: ClaimableMemory): Promise<LastRun> {
     requestId,
     messages,
     earlier,
-    run: openRun,
+    run: openRunId,
     attempts: last?.attempts ?? 0,
     output: last?.output,
     asker: last?.asker,
@@ -66,10 +66,10 @@ function notedRuns(view: SessionView): {
   readonly last: NotedRun | undefined;
   readonly earlier: readonly EarlierRun[];
 } {
-  const { openRun, ended } = view;
+  const { openRunId, endReason } = view;
   const noted = notedRun(view);
   const earlier = noted?.earlier ?? [];
-  const isLast = openRun === undefined || ended !== undefined || noted?.run === openRun;
+  const isLast = openRunId === undefined || endReason !== undefined || noted?.run === openRunId;
   if (isLast || !noted) return { last: noted, earlier };
   return { last: undefined, earlier: [{ requestId: noted.requestId }, ...earlier] };
 }

@@ -47,7 +47,7 @@ async function innerSettle(run: Run, input: AdmittedInput): Promise<Next> {
   // New messages are written together with the notes. Without messages, nothing else would tell
   // another process that a run has begun.
   await note(run, [{ kind: 'run-begin', runId: run.runId }, ...notes], { now: !messages.length });
-  run.status.openRun = run.runId;
+  run.status.openRunId = run.runId;
   // The new message comes first, so that no failure can lose it. `interruptOpenCalls` later moves the
   // results of open calls before this message.
   await append(run, messages);
@@ -94,8 +94,8 @@ function checkOpenCalls(open: readonly OpenCall[], decisions: readonly Decision[
 function findResumption(run: Run): Resumption {
   const { memory, status } = run.setup;
   // A memory without `note` does not store whether the run of its last answer has ended.
-  const openRun = memory.note && status.openRun;
-  const found = resumptionOf({ messages: run.messages, openRun }, run.options.name);
+  const openRunId = memory.note && status.openRunId;
+  const found = resumptionOf({ messages: run.messages, openRunId }, run.options.name);
   if (found.type !== 'nothing') return found;
   throw new AgentError('INVALID_INPUT', 'The call needs an input.');
 }

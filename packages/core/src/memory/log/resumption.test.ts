@@ -340,17 +340,17 @@ test.each(rows)(
       const left = view.messages.map(({ id }) => id);
       expect(shown).toEqual(left.filter((id) => ![...gone, answer].includes(id)));
       // A call without input must always be able to continue a session with an open run.
-      if (view.openRun !== undefined) expect(type).not.toBe('nothing');
+      if (view.openRunId !== undefined) expect(type).not.toBe('nothing');
     }
   },
 );
 
-test('`stoppedRun` is the id of the last run if the run was interrupted or aborted', () => {
+test('`stoppedRunId` is the id of the last run if the run was interrupted or aborted', () => {
   for (const reason of ['interrupted', 'aborted', 'stop']) {
     const log = new SessionFold().add([begin(), user('u'), end(reason)]);
     const expected = reason === 'stop' ? undefined : 'r1';
-    expect(log.stoppedRun).toBe(expected);
-    expect(new SessionFold().add(log.records()!).stoppedRun).toBe(expected);
-    expect(log.add([begin('r2')]).stoppedRun).toBeUndefined();
+    expect(log.stoppedRunId).toBe(expected);
+    expect(new SessionFold().add(log.records()!).stoppedRunId).toBe(expected);
+    expect(log.add([begin('r2')]).stoppedRunId).toBeUndefined();
   }
 });

@@ -4,7 +4,7 @@ import { openToolUses } from '../../message/tool-pairs.ts';
 import type { SessionView } from './session-view.ts';
 
 /** The part of a session's state that decides how an agent call without input continues. */
-export type LogEnd = Pick<SessionView, 'messages' | 'openRun'>;
+export type LogEnd = Pick<SessionView, 'messages' | 'openRunId'>;
 
 /**
  * How an agent call without input continues a log.
@@ -30,7 +30,7 @@ export interface Resumption {
  * `agent`: name of the agent. Another agent's message at the end is unanswered (AgentScope:
  * `observe`).
  */
-export function resumptionOf({ messages, openRun }: LogEnd, agent?: string): Resumption {
+export function resumptionOf({ messages, openRunId }: LogEnd, agent?: string): Resumption {
   const index = messages.findLastIndex(isKept);
   const last = messages[index];
   if (!last) return { type: 'nothing', removed: [] };
@@ -39,7 +39,7 @@ export function resumptionOf({ messages, openRun }: LogEnd, agent?: string): Res
   if (openToolUses(messages).length) return { type: 'open-calls', removed: [] };
   if (removed.length) return { type: 'partial', removed };
   if (last.role !== 'assistant') return { type: 'unanswered', removed };
-  if (openRun === undefined) {
+  if (openRunId === undefined) {
     const isOfAgent = agent === undefined || (last.name ?? agent) === agent;
     return { type: isOfAgent ? 'nothing' : 'unanswered', removed };
   }
@@ -50,8 +50,8 @@ export function resumptionOf({ messages, openRun }: LogEnd, agent?: string): Res
  * Returns whether the library may continue the log on its own. The log has no end of the last run,
  * the run left something to continue, and no person interrupted it.
  */
-export function isCutOff(view: LogEnd & Pick<SessionView, 'ended'>): boolean {
-  if (view.openRun === undefined || view.ended !== undefined) return false;
+export function isCutOff(view: LogEnd & Pick<SessionView, 'endReason'>): boolean {
+  if (view.openRunId === undefined || view.endReason !== undefined) return false;
   const { type } = resumptionOf(view);
   return type !== 'interrupted' && type !== 'nothing';
 }

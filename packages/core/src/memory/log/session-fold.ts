@@ -19,9 +19,9 @@ export class SessionFold implements SessionView {
   /** Number of messages at the start of `#ordered` that need no further look. */
   #settled = 0;
   readonly calls: Map<string, CallState> = new Map();
-  openRun: string | undefined;
-  ended: string | undefined;
-  stoppedRun: string | undefined;
+  openRunId: string | undefined;
+  endReason: string | undefined;
+  stoppedRunId: string | undefined;
   summary: Summary | undefined;
   reply: OpenReply | undefined;
   readonly state: Record<string, JsonValue> = {};
@@ -124,14 +124,15 @@ export class SessionFold implements SessionView {
         this.#closeAnswered();
         break;
       case 'run-begin':
-        this.openRun = record.runId;
-        this.ended = undefined;
-        this.stoppedRun = undefined;
+        this.openRunId = record.runId;
+        this.endReason = undefined;
+        this.stoppedRunId = undefined;
         break;
       case 'run-end':
-        this.ended = record.reason;
-        if (!/suspended|error/.test(record.reason) && !this.calls.size) this.openRun = undefined;
-        if (/interrupted|aborted/.test(record.reason)) this.stoppedRun = record.runId || undefined;
+        this.endReason = record.reason;
+        if (!/suspended|error/.test(record.reason) && !this.calls.size) this.openRunId = undefined;
+        if (/interrupted|aborted/.test(record.reason))
+          this.stoppedRunId = record.runId || undefined;
         break;
       case 'summary':
         this.summary = record.count > 0 ? record : undefined;
@@ -156,11 +157,11 @@ export class SessionFold implements SessionView {
     applyMessage(this.calls, message);
     // After the end of a run, an answer comes from outside, and the failed or waiting run is
     // settled.
-    if (this.ended !== undefined) this.#closeAnswered();
+    if (this.endReason !== undefined) this.#closeAnswered();
   }
 
   #closeAnswered(): void {
-    if (!this.calls.size && endsWithAnswer(this.messages)) this.openRun = undefined;
+    if (!this.calls.size && endsWithAnswer(this.messages)) this.openRunId = undefined;
   }
 
   #remove(ids: ReadonlySet<string>): void {

@@ -21,13 +21,13 @@ export interface SessionView {
    * Id of the last run, if it has not ended, or ended suspended, with an error or with open tool
    * calls.
    */
-  readonly openRun: string | undefined;
+  readonly openRunId: string | undefined;
   /**
    * Reason with which the last run ended. `undefined` if the run was cut off or is still running.
    */
-  readonly ended: string | undefined;
+  readonly endReason: string | undefined;
   /** Id of the last run, if an interrupt or abort ended it. */
-  readonly stoppedRun?: string | undefined;
+  readonly stoppedRunId?: string | undefined;
   readonly summary: Summary | undefined;
   /** A reply that another process may continue to read, until the log has an answer. */
   readonly reply: OpenReply | undefined;
@@ -37,13 +37,13 @@ export interface SessionView {
 /** Returns the fewest notes that describe the state of a run and its open tool calls. */
 export function standingNotes({
   calls,
-  openRun,
-  ended,
-  stoppedRun = '',
-}: Pick<SessionView, 'calls' | 'openRun' | 'ended' | 'stoppedRun'>): readonly RunNote[] {
+  openRunId,
+  endReason,
+  stoppedRunId = '',
+}: Pick<SessionView, 'calls' | 'openRunId' | 'endReason' | 'stoppedRunId'>): readonly RunNote[] {
   const notes = [...calls].flatMap(([id, call]) => notesOf(id, call));
-  if (openRun !== undefined) notes.unshift({ kind: 'run-begin', runId: openRun });
-  if (ended !== undefined)
-    notes.push({ kind: 'run-end', runId: openRun ?? stoppedRun, reason: ended });
+  if (openRunId !== undefined) notes.unshift({ kind: 'run-begin', runId: openRunId });
+  if (endReason !== undefined)
+    notes.push({ kind: 'run-end', runId: openRunId ?? stoppedRunId, reason: endReason });
   return notes;
 }

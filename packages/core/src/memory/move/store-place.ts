@@ -132,8 +132,8 @@ export function copyOfSession(
 }
 
 /** Returns whether the last run has not ended. It is active, or its host is gone. */
-function isRunning({ openRun, ended }: StoredSession['view']): boolean {
-  return openRun !== undefined && ended === undefined;
+function isRunning({ openRunId, endReason }: StoredSession['view']): boolean {
+  return openRunId !== undefined && endReason === undefined;
 }
 
 /**

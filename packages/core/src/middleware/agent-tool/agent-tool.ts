@@ -182,7 +182,7 @@ async function takeTurn(
     throw new Error(`${agent.name} has not begun: its caller was interrupted.`);
   const log = await agent.messages();
   const hasBegun = log.some((one) => one.id === idempotencyKey);
-  const { type } = resumptionOf({ messages: log, openRun: undefined });
+  const { type } = resumptionOf({ messages: log, openRunId: undefined });
   // If somebody interrupted the child, this tool call must not continue its turn.
   if (hasBegun && (type === 'nothing' || type === 'interrupted'))
     return answerText(id, textOf(log.at(-1)!));

@@ -126,11 +126,11 @@ test.for([
 
       const last = new MortalProcess(store, witness, { generation: 2 });
       const memory = last.memory('s');
-      const { calls, messages, ended } = await memory.view();
+      const { calls, messages, endReason } = await memory.view();
       const isDecided = !calls.get('c1')?.pending;
       const isKept = messages.some((message) => textOf(message) === 'Tea?');
       expect(isKept, `death at ${dieAt}`).toBe(isDecided);
-      if (!isKept || ended === 'stop') continue;
+      if (!isKept || endReason === 'stop') continue;
       const agent = open(last);
       expect((await agent.call()).text).toBe('Tea.');
       const names = namesOf(await agent.messages());

@@ -69,8 +69,8 @@ export class TeamTurn {
 
   /** Returns whether the log ends with an answer of the team. */
   isAnswered(): boolean {
-    const { messages, resumes: openRun } = this.#context;
-    const { type } = resumptionOf({ messages, openRun });
+    const { messages, resumes: openRunId } = this.#context;
+    const { type } = resumptionOf({ messages, openRunId });
     const last = messages.at(-1);
     return type === 'nothing' && this.#team.members.some(({ name }) => name === last?.name);
   }

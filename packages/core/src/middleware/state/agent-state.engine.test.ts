@@ -147,12 +147,12 @@ test('saved and loaded states share no objects', async () => {
 });
 
 const good: AgentState = {
-  version: 4,
+  version: 5,
   messages: [],
   activeGroups: null,
   interrupted: false,
   calls: {},
-  openRun: null,
+  openRunId: null,
   state: {},
 };
 
@@ -171,7 +171,7 @@ test.for([
   ],
   ['groups that are not an array', { ...good, activeGroups: 'a' }, 'activeGroups must'],
   ['a flag of another type', { ...good, interrupted: 'no' }, 'interrupted'],
-  ['a run of another type', { ...good, openRun: 1 }, 'openRun'],
+  ['a run of another type', { ...good, openRunId: 1 }, 'openRunId'],
   ['a state that is not an object', { ...good, state: [] }, 'state'],
   ['calls of another type', { ...good, calls: null }, 'calls'],
   ['a call that is not open', { ...good, calls: { call_9: {} } }, 'call_9'],

@@ -9,7 +9,7 @@ import { parseMessages } from '../../message/validate-message.ts';
 import type { AgentStatus, CallState } from '../../event/agent-status.ts';
 import type { Agent } from '../../agent/agent.ts';
 
-const version = 4;
+const version = 5;
 
 /**
  * The whole state of an agent as plain JSON (AgentScope: memory, toolkit, interrupt flag),
@@ -22,7 +22,7 @@ export interface AgentState {
   readonly activeGroups: readonly string[] | null;
   readonly interrupted: boolean;
   readonly calls: Readonly<Record<string, CallState>>;
-  readonly openRun: string | null;
+  readonly openRunId: string | null;
   /** Values of `stateKeys()` and of limits. */
   readonly state: JsonObject;
 }
@@ -36,14 +36,14 @@ export async function saveState(agent: Agent): Promise<AgentState> {
   const messages = await agent.messages();
   // A call during the reads may have changed the messages or the status.
   if (agent.status.runs !== before) throw busyError(agent);
-  const { calls, interrupted, openRun = null, state } = agent.status;
+  const { calls, interrupted, openRunId = null, state } = agent.status;
   return structuredClone({
     version,
     messages,
     activeGroups: agent.tools.activeGroups?.() ?? null,
     interrupted,
     calls: Object.fromEntries(calls),
-    openRun,
+    openRunId,
     state,
   });
 }
@@ -61,7 +61,7 @@ export async function loadState(agent: Agent, state: unknown): Promise<void> {
   const loadedStatus = {
     ...savedStatus,
     calls: new Map(Object.entries(savedStatus.calls)),
-    openRun: savedStatus.openRun ?? undefined,
+    openRunId: savedStatus.openRunId ?? undefined,
   };
   const { memory, tools, status } = agent;
   const groupsBefore = tools.activeGroups?.();
@@ -88,7 +88,7 @@ export async function loadState(agent: Agent, state: unknown): Promise<void> {
   status.interrupted = loadedStatus.interrupted;
   // It was asked for the conversation before.
   status.pauseNext = false;
-  status.openRun = loadedStatus.openRun;
+  status.openRunId = loadedStatus.openRunId;
   replaceAll(status.state, loadedStatus.state);
   status.calls.clear();
   for (const [id, call] of loadedStatus.calls) status.calls.set(id, call);
@@ -108,15 +108,15 @@ async function replaceMessages(
 /** Returns the log's notes, without messages, so that another process can continue from the log. */
 function notesOf(
   { tools }: Agent,
-  { calls, interrupted, openRun, state }: Omit<AgentStatus, 'runs'>,
+  { calls, interrupted, openRunId, state }: Omit<AgentStatus, 'runs'>,
 ): readonly RunNote[] {
-  const ended = interrupted ? 'interrupted' : openRun && 'suspended';
+  const endReason = interrupted ? 'interrupted' : openRunId && 'suspended';
   const groups = tools.activeGroups?.();
   const storedState: JsonObject = {
     ...(Object.keys(state).length > 0 && { values: { ...state } }),
     ...(groups && { groups: [...groups] }),
   };
-  const standing = standingNotes({ calls, openRun, ended });
+  const standing = standingNotes({ calls, openRunId, endReason });
   return [...standing, { kind: 'state', state: storedState }];
 }
 
@@ -160,7 +160,7 @@ function parseState(value: unknown): AgentState {
   const messages = attempt(() => parseMessages(state.messages));
   check('interrupted:boolean calls,state:object');
   if (state.activeGroups !== null) check('activeGroups:names');
-  if (state.openRun !== null) check('openRun:string');
+  if (state.openRunId !== null) check('openRunId:string');
   if (!isRecord(state.state)) throw stateError('state must be an object');
   checkCalls(state.calls, messages);
   return state;

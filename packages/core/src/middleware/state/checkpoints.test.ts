@@ -113,7 +113,7 @@ test('a session with a pending tool call can return to a checkpoint before that 
   await agent.call('b');
   const [, answered] = await listCheckpoints(agent);
   await returnToCheckpoint(agent, answered!.id);
-  expect(agent.status.openRun).toBeUndefined();
+  expect(agent.status.openRunId).toBeUndefined();
   expect((await agent.call('c')).text).toBe('Two.');
 });
 

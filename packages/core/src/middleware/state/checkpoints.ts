@@ -80,18 +80,18 @@ function checkpointsIn(flushes: NamedFlushes): readonly Checkpoint[] {
   let isNew = true;
   for (const [id, records] of flushes) {
     isNew ||= records.some(({ kind }) => ['message', 'replace', 'truncate'].includes(kind));
-    const { messages, calls, ended } = fold.load([records]);
+    const { messages, calls, endReason } = fold.load([records]);
     const message = messages.at(-1);
     // A running tool may have had effects, so a session can't return to this state.
     const isActing = [...calls.values()].some(({ started }) => started);
     if (!message || isActing) continue;
     // A run that begins without messages does not change the state before it.
-    const isBegin = ended === undefined && records.some(({ kind }) => kind === 'run-begin');
+    const isBegin = endReason === undefined && records.some(({ kind }) => kind === 'run-begin');
     if (isBegin && !isNew) continue;
     // Notes about the same messages belong to the same checkpoint.
     if (!isNew) checkpoints.pop();
     isNew = false;
-    const reason = ended === undefined ? {} : { reason: ended };
+    const reason = endReason === undefined ? {} : { reason: endReason };
     const pending = [...calls.values()].flatMap((call) => call.pending ?? []);
     checkpoints.push({ id, message, messages: messages.length, ...reason, pending });
   }

@@ -5,13 +5,13 @@ import type { SessionView } from '@isoloop/core/adapter';
 
 /** Returns the result of the last run, with the data that the log has. */
 export function resultOf(
-  { messages, calls, ended = 'stop' }: Pick<SessionView, 'messages' | 'calls' | 'ended'>,
+  { messages, calls, endReason = 'stop' }: Pick<SessionView, 'messages' | 'calls' | 'endReason'>,
   sessionVersion = 0,
 ): AgentResult {
   const turn = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);
   const message = turn.findLast(({ role }) => role === 'assistant') ?? assistantMessage([]);
   return {
-    ...bare(message, ended as StopReason),
+    ...bare(message, endReason as StopReason),
     toolsUsed: [...new Set(turn.flatMap(toolUsesOf).map(({ name }) => name))],
     pending: [...calls.values()].flatMap(({ pending }) => pending ?? []),
     sessionVersion,
@@ -29,8 +29,8 @@ export function earlierResult(
 ): AgentResult {
   const end = messages.findIndex(({ id }) => id === answer) + 1;
   const { partial, reason } = metadataOf(messages[end - 1] ?? {});
-  const ended = reason ?? (partial === undefined ? 'stop' : 'aborted');
-  const view = { messages: messages.slice(0, end), calls: new Map(), ended };
+  const endReason = reason ?? (partial === undefined ? 'stop' : 'aborted');
+  const view = { messages: messages.slice(0, end), calls: new Map(), endReason };
   return resultOf(view, sessionVersion);
 }
 

@@ -349,7 +349,7 @@ export class SessionRuns {
     const lastRun = notedRun(view);
     if (!lastRun) return;
     this.ended.runs = lastRun.earlier ?? [];
-    if (view.openRun === lastRun.run && isCutOff(view)) this.cutOffRequestId = lastRun.requestId;
+    if (view.openRunId === lastRun.run && isCutOff(view)) this.cutOffRequestId = lastRun.requestId;
     else this.ended.add(lastRun.requestId, resultOf(view).message.id);
   }
 
