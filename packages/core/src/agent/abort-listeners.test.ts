@@ -1,7 +1,7 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 import { oxygent } from '../preset/oxygent.ts';
-import { tool } from '../tool/tool.ts';
 import { scriptedAgent } from '../../test-support/scripted-agent.ts';
+import { look } from '../../test-support/plain-tools.ts';
 import type { Middleware } from './middleware.ts';
 
 const rounds = 20;
@@ -61,7 +61,6 @@ test.each([
         },
       },
     };
-    const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
     const round = Array.from({ length: callsPerRound }, () => ({ name: 'look', input: {} }));
     const replies = Array.from({ length: rounds }, () => ({ toolCalls: round }));
     const { agent } = scriptedAgent([...replies, 'Done.'], {

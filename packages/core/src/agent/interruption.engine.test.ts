@@ -19,6 +19,7 @@ import type { ScriptedModel, ScriptedReply } from '../testing/scripted-model.ts'
 import { tool, type Tool } from '../tool/tool.ts';
 import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import { rolesOf } from '../../../../test/roles-of.ts';
+import { countedSignal } from '../../test-support/counted-signal.ts';
 import type { Middleware } from './middleware.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { AgentStream } from '../event/readers/agent-stream.ts';
@@ -767,19 +768,12 @@ test('an abort before the start makes no model request, and keeps the given resu
 });
 
 test('a call that a busy agent rejects removes its listener from the caller’s signal', async () => {
-  const { signal } = new AbortController();
-  let listening = 0;
-  const listen = signal.addEventListener.bind(signal) as (...given: unknown[]) => void;
-  const unlisten = signal.removeEventListener.bind(signal) as (...given: unknown[]) => void;
-  signal.addEventListener = (...given: unknown[]): void =>
-    void ((listening += 1), listen(...given));
-  signal.removeEventListener = (...given: unknown[]): void =>
-    void ((listening -= 1), unlisten(...given));
+  const { signal, listeners } = countedSignal();
   const { agent } = scriptedAgent(['one']);
   const first = agent.call('go');
   await expect(agent.call('me too', { signal })).rejects.toMatchObject({ code: 'AGENT_BUSY' });
   await first;
-  expect(listening).toBe(0);
+  expect(listeners()).toBe(0);
 });
 
 test('injected messages never make a request invalid: unmatched results are omitted, and open tool calls are closed', async () => {

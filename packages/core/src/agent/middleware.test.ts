@@ -10,6 +10,7 @@ import { contextToken, provide } from '../tool/context-token.ts';
 import { tool } from '../tool/tool.ts';
 import { ReActAgent, type AgentOptions } from '../preset/react-agent.ts';
 import { eventsOf, scriptedAgent } from '../../test-support/scripted-agent.ts';
+import { look, pay } from '../../test-support/plain-tools.ts';
 import type { Middleware } from './middleware.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -115,13 +116,6 @@ test('after `next`, `wrapSettle` sees the conversation with the input at its end
 });
 
 test('an input that a guard rejects leaves open tool calls unchanged', async () => {
-  const pay = tool({
-    name: 'pay',
-    description: '',
-    input: { type: 'object' },
-    needsApproval: true,
-    execute: () => 'paid',
-  });
   const { agent } = setUp([{ toolCalls: [{ name: 'pay' }] }, 'done'], [noBad], {
     tools: [pay],
     use: [closeOpenCalls()],
@@ -220,12 +214,6 @@ test('among wrappers of models, tools and runs, the first is the outermost', asy
       order.push(`${name} end`);
       return { ...result, text: `${result.text} ${name}` };
     },
-  });
-  const look = tool({
-    name: 'look',
-    description: '',
-    input: { type: 'object' },
-    execute: () => 'seen',
   });
   const { agent } = setUp(
     [{ toolCalls: [{ name: 'look' }] }, 'done'],

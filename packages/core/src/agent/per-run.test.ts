@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { ScriptedModel } from '../testing/scripted-model.ts';
+import { look } from '../../test-support/plain-tools.ts';
 import { Agent } from './agent.ts';
 import type { Middleware } from './middleware.ts';
 import { perRun } from './per-run.ts';
 import type { RunInfo } from '../model/chat-model.ts';
-import { tool } from '../tool/tool.ts';
 
 test('a run has one value from its first event to its last one, and no other run has it', async () => {
   let begun = 0;
@@ -33,7 +33,6 @@ test('a run has one value from its first event to its last one, and no other run
 
 test('wrappers of the model and of tools get the value of the run, and `begin` gets its steps', async () => {
   const seenIn = perRun(({ runId }, steps) => ({ runId, steps, places: [] as string[] }));
-  const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
   let asked: unknown;
   const part: Middleware = {
     wrapRun: (next) => async (input, context, steps) => {

@@ -15,6 +15,7 @@ import {
 } from '@isoloop/core';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { eventsOf, scriptedAgent } from '../../test-support/scripted-agent.ts';
+import { countedSignal } from '../../test-support/counted-signal.ts';
 
 const add = tool({
   name: 'add',
@@ -438,18 +439,11 @@ test('wrapRequest also prepares the summary request at the limit of iterations',
 });
 
 test('a run removes its listener from the caller’s signal when it ends', async () => {
-  const { signal } = new AbortController();
-  let listening = 0;
-  const listen = signal.addEventListener.bind(signal) as (...given: unknown[]) => void;
-  const unlisten = signal.removeEventListener.bind(signal) as (...given: unknown[]) => void;
-  signal.addEventListener = (...given: unknown[]): void =>
-    void ((listening += 1), listen(...given));
-  signal.removeEventListener = (...given: unknown[]): void =>
-    void ((listening -= 1), unlisten(...given));
+  const { signal, listeners } = countedSignal();
   const { agent } = setUp(['one', { error: new Error('broken') }]);
   await agent.call('go', { signal });
   await agent.call('again', { signal, throwOnError: false });
-  expect(listening).toBe(0);
+  expect(listeners()).toBe(0);
 });
 
 test('a failure of an unread stream is not an unhandled rejection, and `result` rejects with the failure', async () => {

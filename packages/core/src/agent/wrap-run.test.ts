@@ -9,12 +9,12 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { tool, type Tool } from '../tool/tool.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import { scriptedAgent } from '../../test-support/scripted-agent.ts';
+import { look } from '../../test-support/plain-tools.ts';
 import type { Middleware } from './middleware.ts';
 
 function setUp(replies: readonly ScriptedReply[], use: readonly Middleware[]) {
   const heard: string[] = [];
   const witness: Middleware = { onEvent: ({ type }) => void heard.push(type) };
-  const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
   const { agent } = scriptedAgent(replies, { tools: [look], use: [...use, witness] });
   return { agent, heard };
 }

@@ -2,6 +2,7 @@ import { AgentError } from '@isoloop/core';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import type { JWTPayload } from 'jose';
 import { expect, test, vi } from 'vitest';
+import { postRoutes } from '../../test-support/post-routes.ts';
 import { bearerToken } from './bearer-token.ts';
 import { boundEndpoint, places, textOf } from '../../test-support/both-bindings.ts';
 import { bindings, testEndpoint } from '../../test-support/endpoint.ts';
@@ -579,32 +580,27 @@ test.each(places)(
   },
 );
 
-test.each([
-  '/api/chat',
-  '/api/run',
-  '/v1/chat/completions',
-  '/v1/responses',
-  '/llm/v1/chat/completions',
-  '/llm/v1/responses',
-  '/api/chat/a/interrupt',
-])('%s: the endpoint stops reading a body without a length at the limit', async (path) => {
-  const llm = llmProxy({
-    models: ['small'],
-    upstream: () => ({ fetch: () => Promise.reject(new Error('asked')) }),
-  });
-  const target = testEndpoint([], {}, { limits: { bodyBytes: 1000 }, llm });
-  let pulls = 0;
-  const body = new ReadableStream<Uint8Array>({
-    pull: (controller) => (pulls++, controller.enqueue(new Uint8Array(300).fill(32))),
-  });
-  const headers = { authorization: 'Bearer ann', 'content-type': 'application/json' };
-  const response = await target.fetch(path, { method: 'POST', headers, body });
-  expect([response.status, await response.json()]).toMatchObject([
-    413,
-    { error: { code: 'PAYLOAD_TOO_LARGE' } },
-  ]);
-  expect(pulls).toBeLessThan(12);
-});
+test.each([...postRoutes, '/api/chat/a/interrupt'])(
+  '%s: the endpoint stops reading a body without a length at the limit',
+  async (path) => {
+    const llm = llmProxy({
+      models: ['small'],
+      upstream: () => ({ fetch: () => Promise.reject(new Error('asked')) }),
+    });
+    const target = testEndpoint([], {}, { limits: { bodyBytes: 1000 }, llm });
+    let pulls = 0;
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => (pulls++, controller.enqueue(new Uint8Array(300).fill(32))),
+    });
+    const headers = { authorization: 'Bearer ann', 'content-type': 'application/json' };
+    const response = await target.fetch(path, { method: 'POST', headers, body });
+    expect([response.status, await response.json()]).toMatchObject([
+      413,
+      { error: { code: 'PAYLOAD_TOO_LARGE' } },
+    ]);
+    expect(pulls).toBeLessThan(12);
+  },
+);
 
 test('jwt() rejects a token whose key is not published, and fetches keys by https only', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { boundEndpoint, type Bound, type Place } from '../../test-support/both-bindings.ts';
 import { pay } from '../../test-support/plain-tools.ts';
+import { postRoutes } from '../../test-support/post-routes.ts';
 import { llmProxy } from './llm-proxy.ts';
 
 type Body = object | string;
@@ -39,14 +40,7 @@ const toolMessage = (more: object): object => ({
 
 const rows: readonly Row[] = [
   // Chats, runs, completions and the proxy: body, content type, origin and authorization.
-  ...[
-    '/api/chat',
-    '/api/run',
-    '/v1/chat/completions',
-    '/v1/responses',
-    '/llm/v1/chat/completions',
-    '/llm/v1/responses',
-  ].flatMap((path): Row[] => [
+  ...postRoutes.flatMap((path): Row[] => [
     [`${path}: an empty body`, path, '', 400, 'INVALID_INPUT'],
     [
       `${path}: truncated JSON`,
@@ -781,14 +775,7 @@ test.each([
 test('the routes for chats, runs, completions and the model proxy reject a body that is not UTF-8', async () => {
   expect.hasAssertions();
   const headers = { authorization: 'Bearer ann', 'content-type': 'application/json' };
-  for (const path of [
-    '/api/chat',
-    '/api/run',
-    '/v1/chat/completions',
-    '/v1/responses',
-    '/llm/v1/chat/completions',
-    '/llm/v1/responses',
-  ]) {
+  for (const path of postRoutes) {
     const body = new Uint8Array([
       ...new TextEncoder().encode('{"id":"'),
       0xc3,
@@ -805,14 +792,7 @@ test('the routes for chats, runs, completions and the model proxy reject a body 
 });
 
 test('a request with a wrong method gets 405 and the name of the right method', async () => {
-  const posts = [
-    '/api/chat',
-    '/api/run',
-    '/v1/chat/completions',
-    '/v1/responses',
-    '/llm/v1/chat/completions',
-    '/llm/v1/responses',
-  ];
+  const posts = postRoutes;
   const gets = [
     '/api/chat/a/messages',
     '/api/chat/a/branches',

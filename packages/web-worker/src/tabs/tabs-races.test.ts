@@ -13,9 +13,8 @@ import {
   shown,
   startTabs,
 } from '../../test-support/tabs-under-test.ts';
+import { rolesOf } from '../../../../test/roles-of.ts';
 
-const roles = (messages: readonly { readonly role: string }[]): readonly string[] =>
-  messages.map(({ role }) => role);
 const isOf =
   (session: string) =>
   ({ name = '' }: { readonly name?: string }): boolean =>
@@ -31,7 +30,7 @@ const noResult: AgentResult = {
   pending: [],
   sessionVersion: 0,
 };
-const afterCutOff = ['user', 'assistant', 'tool', 'assistant'];
+const afterCutOff = 'user assistant tool assistant';
 
 test('an interrupt during a takeover stops the continued run', async () => {
   const { open } = startTabs();
@@ -84,7 +83,7 @@ test('a tab that closes during its takeover leaves the run to the next tab', asy
   heir.close();
   second.open('building');
   expect(await answer).toMatchObject({ reason: 'stop', text: 'the new answer' });
-  expect(roles(await last.messages())).toEqual(afterCutOff);
+  expect(rolesOf(await last.messages())).toBe(afterCutOff);
 });
 
 test('one of two followers takes over from a frozen leader, and the calls of both followers run once', async () => {
@@ -108,7 +107,7 @@ test('one of two followers takes over from a frozen leader, and the calls of bot
   expect(await own.until(ends)).toMatchObject({ result: { text: 'the new answer' } });
   expect(shown(own.events)).toBe('the new answer');
   const messages = await leader.messages();
-  expect(roles(messages)).toEqual([...afterCutOff, 'user', 'assistant', 'user', 'assistant']);
+  expect(rolesOf(messages)).toBe(`${afterCutOff} user assistant user assistant`);
   expect(
     messages
       .map(textOf)
@@ -224,7 +223,7 @@ test('after the calling tab has crashed, a run continues in a second tab, and in
   expect(await watching.until(ends)).toMatchObject({
     result: { reason: 'stop', text: 'the new answer' },
   });
-  expect(roles(await last.messages())).toEqual(afterCutOff);
+  expect(rolesOf(await last.messages())).toBe(afterCutOff);
 });
 
 test.for(['ended in the log', 'no tab continues'] as const)(

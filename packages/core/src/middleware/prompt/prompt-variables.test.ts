@@ -3,6 +3,7 @@ import { fitContext } from '../context/fit-context.ts';
 import { piiGuard } from '../guard/pii/pii-guard.ts';
 import { textOf, userText } from '../../message/msg.ts';
 import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
+import { look } from '../../../test-support/plain-tools.ts';
 import { callVariables, promptVariables } from './prompt-variables.ts';
 import type { TemplateVariables, PromptVariablesOptions } from './prompt-variables.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
@@ -50,12 +51,6 @@ test('variables of a call override fixed variables', async () => {
 
 test('a `variables` function runs once per call, even if the call makes several requests', async () => {
   let asked = 0;
-  const look = tool({
-    name: 'look',
-    description: '',
-    input: { type: 'object' },
-    execute: () => 'seen',
-  });
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'One.', 'Two.']);
   const extension = promptVariables({ variables: async () => ({ n: ++asked }) });
   const agent = new ReActAgent({
@@ -272,7 +267,6 @@ test('`toolsVariable` names a variable that describes the tools that each reques
 });
 
 test('a system prompt that a hook sets during the call is kept', async () => {
-  const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
   const { agent, model } = scriptedAgent([{ toolCalls: [{ name: 'look' }] }, 'Done.'], {
     tools: [look],
     systemPrompt: '${tools}',

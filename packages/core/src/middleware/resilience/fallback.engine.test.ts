@@ -9,8 +9,8 @@ import { userMessage, textOf } from '../../message/msg.ts';
 import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
-import { tool } from '../../tool/tool.ts';
 import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
+import { look } from '../../../test-support/plain-tools.ts';
 import { fallback, type FallbackInfo, type FallbackOptions } from './fallback.ts';
 import { retry } from './retry.ts';
 import { wrapModel } from '../../model/wrap-model.ts';
@@ -160,12 +160,6 @@ test('each model can have its own retry()', async () => {
 });
 
 test('an agent continues with the other model in the same conversation with the same tools', async () => {
-  const look = tool({
-    name: 'look',
-    description: '',
-    input: { type: 'object' },
-    execute: () => 'seen',
-  });
   const a = new ScriptedModel([
     { toolCalls: [{ name: 'look' }] },
     { text: 'I s', toolCalls: [{ name: 'look' }], error: down },

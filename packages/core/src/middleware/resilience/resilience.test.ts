@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
+import { look } from '../../../test-support/plain-tools.ts';
 import { retry, toolRetry } from './retry.ts';
 import { fallback } from './fallback.ts';
 import { modelTimeout } from './model-timeout.ts';
@@ -36,12 +37,6 @@ test('metrics() records a call whose reader left', async () => {
 });
 
 test('fallback() continues with another model if the first fails during a tool call with the same id', async () => {
-  const look = tool({
-    name: 'look',
-    description: '',
-    input: { type: 'object' },
-    execute: () => 'ok',
-  });
   const one = new ScriptedModel([
     { text: 'Let me ', toolCalls: [{ name: 'look', id: 'c1', input: '{"a":' }], error: busy },
     { error: busy },

@@ -21,6 +21,7 @@ import { selectTools } from '../selection/select-tools.ts';
 import { tool } from '../../tool/tool.ts';
 import { eventsOf } from '../../../test-support/scripted-agent.ts';
 import { rolesOf } from '../../../../../test/roles-of.ts';
+import { look } from '../../../test-support/plain-tools.ts';
 import { parseOxygent } from './parse-oxygent.ts';
 import { parseToolCalls } from './parse-tool-calls.ts';
 import type { ReplyParser } from './parsed-reply.ts';
@@ -38,6 +39,13 @@ const lookUp = tool({
   description: 'Looks up',
   input: z.object({ word: z.string() }),
   execute: ({ word }) => `about ${word} $& \${x}`,
+});
+const pay = tool({
+  name: 'pay',
+  description: '',
+  input: z.object({ n: z.number() }),
+  needsApproval: true,
+  execute: ({ n }) => `paid ${n}`,
 });
 const now = tool({ name: 'now', description: 'The time', input: {}, execute: () => 'noon' });
 
@@ -482,7 +490,6 @@ test('if a custom parser returns an empty list of calls, the reply is an answer'
     calls: [...reply.matchAll(/CALL (\w+)/g)].map(([, name]) => ({ name: name! })),
   });
   const model = new ScriptedModel(['', 'CALL look', 'Seen.']);
-  const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
   const use = [textToolCalls({ parse })];
   const result = await new ReActAgent({ name: 'a', model, tools: [look], use }).call('go');
   expect(result).toMatchObject({ text: 'Seen.', iterations: 3, toolsUsed: ['look'] });
@@ -806,13 +813,6 @@ test('structured output works with its tool and with JSON in the answer', async 
 });
 
 test('approvals and external tools suspend the run, and another agent continues it from the saved state', async () => {
-  const pay = tool({
-    name: 'pay',
-    description: '',
-    input: z.object({ n: z.number() }),
-    needsApproval: true,
-    execute: ({ n }) => `paid ${n}`,
-  });
   const ask = tool({ name: 'ask', description: '', input: {} });
   const tools = [pay, ask, now];
   const { agent } = setUp([`[${json('pay', { n: 1 })},${json('ask')},${json('now')}]`], { tools });
@@ -922,13 +922,6 @@ test('shows invalid arguments that another model wrote unchanged', async () => {
 test.for([undefined, parseOxygent])(
   'in its own turn the model reads a call as a person edited it, with parser %#',
   async (parse) => {
-    const pay = tool({
-      name: 'pay',
-      description: '',
-      input: z.object({ n: z.number() }),
-      needsApproval: true,
-      execute: ({ n }) => `paid ${n}`,
-    });
     const reply = `I pay.\n${fenced(json('pay', { n: 111 }))}`;
     const { agent, model } = setUp([reply, 'done'], {
       tools: [pay],

@@ -9,6 +9,7 @@ import type { ScriptedReply } from '../../../testing/scripted-model.ts';
 import { tool } from '../../../tool/tool.ts';
 import type { ClientText } from '../client-texts.ts';
 import { scriptedAgent } from '../../../../test-support/scripted-agent.ts';
+import { pay } from '../../../../test-support/plain-tools.ts';
 import { inputGuard } from './input-guard.ts';
 
 const said = (messages: readonly Msg[]): readonly string[] =>
@@ -66,13 +67,6 @@ test('each guard gets messages and texts of decisions as the guard before it lef
 
 test('a call that only approves is judged too, with an empty list', async () => {
   const looks: (readonly string[])[] = [];
-  const pay = tool({
-    name: 'pay',
-    description: '',
-    input: { type: 'object' },
-    needsApproval: true,
-    execute: () => 'paid',
-  });
   const replies = [{ toolCalls: [{ name: 'pay', id: 'pay' }] }, 'Done.'];
   const { agent } = setUp(replies, [marking('g', looks)], { tools: [pay] });
   await agent.call('Go.');

@@ -11,9 +11,9 @@ import { assistantMessage, userMessage, textOf } from '../../../message/msg.ts';
 import type { ChatModel, ModelDelta } from '../../../model/chat-model.ts';
 import { randomOf } from '../../../../../../test/random-of.ts';
 import { ScriptedModel, type ScriptedReply } from '../../../testing/scripted-model.ts';
-import { tool } from '../../../tool/tool.ts';
 import { piiRule } from '../pii/pii-rule.ts';
 import { eventsOf } from '../../../../test-support/scripted-agent.ts';
+import { look } from '../../../../test-support/plain-tools.ts';
 import { outputGuards, type OutputGuardOptions } from './output-guards.ts';
 import {
   lengthRule,
@@ -301,17 +301,12 @@ test('if a review changes text that was already streamed, a step-reset takes the
 });
 
 test('tool calls are streamed after the text before them, and replies with tool calls are guarded too', async () => {
-  const look = tool({
-    name: 'look',
-    description: '',
-    input: { type: 'object' },
-    execute: () => 'secret-1234',
-  });
+  const leak = { ...look, execute: () => 'secret-1234' };
   const replies: ScriptedReply[] = [
     { text: 'I look at secret-1234.', toolCalls: [{ name: 'look', input: { a: 'secret-1234' } }] },
     'It is secret-1234.',
   ];
-  const { agent } = setUp(replies, [secret], {}, { tools: [look] });
+  const { agent } = setUp(replies, [secret], {}, { tools: [leak] });
   const events = await eventsOf(agent.stream('Hi'));
   const order = events.flatMap(({ type }) => (/chunk|post-acting/.test(type) ? type : []));
   expect(order).toEqual(['reasoning-chunk', 'tool-input-chunk', 'post-acting', 'reasoning-chunk']);
@@ -322,12 +317,6 @@ test('tool calls are streamed after the text before them, and replies with tool 
 
 test('a reply with text before and after a tool call ends with the guarded text', async () => {
   const call: ModelDelta = { type: 'tool-input', index: 0, id: 'c', name: 'look', delta: '{}' };
-  const look = tool({
-    name: 'look',
-    description: '',
-    input: { type: 'object' },
-    execute: () => 'ok',
-  });
   const { agent } = setUp(
     [{ deltas: [[text('A secret-')], [call], [text('1234.')], [finish]] }, 'Done.'],
     [secret],
@@ -471,12 +460,6 @@ test('a reply shorter than `min` causes a warning, a second attempt or a rejecti
 });
 
 test('the minimum length does not apply to a reply with tool calls', async () => {
-  const look = tool({
-    name: 'look',
-    description: '',
-    input: { type: 'object' },
-    execute: () => 'ok',
-  });
   const { agent } = setUp(
     [{ toolCalls: [{ name: 'look' }] }, 'It is all right.'],
     [lengthRule({ min: 5, mode: 'fail' })],
