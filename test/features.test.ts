@@ -20,10 +20,8 @@ import {
   addDecisions,
   basicApprovals,
 } from '../packages/core/src/middleware/approval/basic-approvals.ts';
-import {
-  checkClientTexts,
-  instructions,
-} from '../packages/core/src/middleware/guard/client-texts.ts';
+import { checkClientTexts } from '../packages/core/src/middleware/guard/client-texts.ts';
+import { instructions } from '../packages/core/src/middleware/guard/instructions.ts';
 import { root } from '../scripts/root.ts';
 
 const model = new ScriptedModel([]);

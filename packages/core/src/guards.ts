@@ -4,12 +4,12 @@ export type {
   InputGuard,
   InputGuardOptions,
 } from './middleware/guard/input/input-guard.ts';
-export { inMemoryCounters, storedCounters } from './middleware/guard/input/counter-store.ts';
+export { inMemoryCounters, storedCounters } from './middleware/guard/limits/counter-store.ts';
 export type {
   WindowTotal,
   CounterStore,
   CounterWindow,
-} from './middleware/guard/input/counter-store.ts';
+} from './middleware/guard/limits/counter-store.ts';
 export { injectionPatterns } from './middleware/guard/input/injection-patterns.ts';
 export { injectionGuard } from './middleware/guard/input/injection-guard.ts';
 export type {
@@ -24,12 +24,9 @@ export {
 } from './middleware/guard/input/input-guards.ts';
 export type { Classifier, LengthGuardOptions } from './middleware/guard/input/input-guards.ts';
 export type { TextForms } from './middleware/guard/normalize-text.ts';
-export { rateLimit, spendCap } from './middleware/guard/input/user-limits.ts';
-export type {
-  CounterOptions,
-  RateLimitOptions,
-  SpendCapOptions,
-} from './middleware/guard/input/user-limits.ts';
+export { rateLimit, type RateLimitOptions } from './middleware/guard/limits/rate-limit.ts';
+export { spendCap, type SpendCapOptions } from './middleware/guard/limits/spend-cap.ts';
+export type { CounterOptions } from './middleware/guard/limits/user-counter.ts';
 export { outputGuards, type OutputGuardOptions } from './middleware/guard/output/output-guards.ts';
 export { lengthRule, regexRule } from './middleware/guard/output/output-rule.ts';
 export type {

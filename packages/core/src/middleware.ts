@@ -124,12 +124,12 @@ export { reuseResults, type ReuseResultsOptions } from './middleware/results/reu
 export { todoList, todosOf } from './middleware/results/todo-list.ts';
 export type { Todo, TodoListOptions } from './middleware/results/todo-list.ts';
 export { emulateTools, type EmulateToolsOptions } from './middleware/results/emulate-tools.ts';
-export { errorHints } from './middleware/resilience/error-hints.ts';
-export { rewordToolErrors } from './middleware/resilience/reword-tool-errors.ts';
+export { errorHints } from './middleware/results/error-hints.ts';
+export { rewordToolErrors } from './middleware/results/reword-tool-errors.ts';
 export type {
   FailedTool,
   RewordToolErrorsOptions,
-} from './middleware/resilience/reword-tool-errors.ts';
+} from './middleware/results/reword-tool-errors.ts';
 export { showToolMedia } from './model/show-tool-media.ts';
 
 // Several agents, and people.

@@ -4,7 +4,7 @@ import { advanceUntil, Hang, lockedModel } from '../../test-support/hang.ts';
 import type { AgentOptions, CallOptions } from '../preset/react-agent.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
-import { spendCap } from '../middleware/guard/input/user-limits.ts';
+import { spendCap } from '../middleware/guard/limits/spend-cap.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { concurrencyLimit, Semaphore } from '../middleware/limits/concurrency-limit.ts';

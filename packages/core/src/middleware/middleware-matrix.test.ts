@@ -28,7 +28,7 @@ import { closeOpenCalls } from './approval/close-open-calls.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import { todoList, todosOf } from './results/todo-list.ts';
 import { emulateTools } from './results/emulate-tools.ts';
-import { rewordToolErrors } from './resilience/reword-tool-errors.ts';
+import { rewordToolErrors } from './results/reword-tool-errors.ts';
 import { toolSearch } from './selection/tool-search.ts';
 
 const mail = 'ann@example.test';

@@ -1,7 +1,7 @@
 import { answersOnly, lastTurns, successfulTurns } from '../middleware/context/history-views.ts';
 import { injectionGuard } from '../middleware/guard/input/injection-guard.ts';
 import { lengthGuard } from '../middleware/guard/input/input-guards.ts';
-import { rateLimit } from '../middleware/guard/input/user-limits.ts';
+import { rateLimit } from '../middleware/guard/limits/rate-limit.ts';
 import { classifyModelErrors } from '../middleware/resilience/classify-model-errors.ts';
 import { retry } from '../middleware/resilience/retry.ts';
 import { checkOptions } from '../error/agent-error.ts';

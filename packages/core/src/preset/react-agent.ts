@@ -29,11 +29,8 @@ import {
 } from '../middleware/answer/direct-answers.ts';
 import { approvalsOptions } from '../middleware/approval/approvals.ts';
 import { basicApprovals, addDecisions } from '../middleware/approval/basic-approvals.ts';
-import {
-  type ClientText,
-  checkClientTexts,
-  instructions,
-} from '../middleware/guard/client-texts.ts';
+import { checkClientTexts, type ClientText } from '../middleware/guard/client-texts.ts';
+import { instructions } from '../middleware/guard/instructions.ts';
 import { answerAtLimit, answerAtLimitOptions } from '../middleware/answer/answer-at-limit.ts';
 import { runLimits, runLimitsOptions, type RunLimits } from '../middleware/limits/run-limits.ts';
 import type { NoSchema, OutputMode } from '../middleware/output/output-mode.ts';

@@ -5,7 +5,6 @@ import { misconfigured, type AgentError } from '../../error/agent-error.ts';
 import { createMessage, toolResultsOf, type Msg } from '../../message/msg.ts';
 import type { JsonValue } from '../../message/json.ts';
 import { mapStrings } from './message-texts.ts';
-import { markAsProgram } from '../../message/metadata.ts';
 
 /** Something that a client sent and the model will read, as a message for the guards. */
 export interface ClientText {
@@ -111,22 +110,4 @@ export async function checkWithClientTexts(
   for (const { message, take } of clientTexts) await take(byId.get(message.id));
   const ids = new Set(clientMessages.map(({ id }) => id));
   return { ...checkedInput, messages: checkedInput.messages.filter(({ id }) => !ids.has(id)) };
-}
-
-/**
- * Adds messages to all model requests of one agent call, after the system prompt. The guards check
- * them with the input. They are never stored.
- */
-export function instructions(messages: readonly Msg[]): Middleware {
-  const checkedMessages: Msg[] = [];
-  const take = (message: Msg | undefined): void =>
-    void (message && checkedMessages.push(markAsProgram(message)));
-  return {
-    ...checkClientTexts(messages.map((message) => ({ message, take }))),
-    wrapSettle: (next) => async (input, context, steps) => {
-      const first = await next(input);
-      steps.include(checkedMessages);
-      return first;
-    },
-  };
 }

@@ -6,7 +6,7 @@ import { lengthRule } from '../../middleware/guard/output/output-rule.ts';
 import { assistantMessage, systemMessage, userMessage, textOf } from '../../message/msg.ts';
 import { answerFromObservations } from '../../middleware/answer/answer-from-observations.ts';
 import { prepending } from '../../../test-support/prepending.ts';
-import { errorHints } from '../../middleware/resilience/error-hints.ts';
+import { errorHints } from '../../middleware/results/error-hints.ts';
 import { checkAnswers } from '../../middleware/text-protocol/corrections.ts';
 import { reuseResults } from '../../middleware/results/reuse-results.ts';
 import { jsonMode, structured } from '../../middleware/output/output-modes.ts';

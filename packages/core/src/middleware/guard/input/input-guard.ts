@@ -23,6 +23,8 @@ export type InputCheck = (
   context: RunContext,
 ) => Awaitable<readonly Msg[] | Rejection>;
 
+type CheckResult = readonly Msg[] | Rejection;
+
 /** Options of a guard of the input. */
 export interface InputGuardOptions extends GuardOptions {
   /** Name of the guard, which must be unique in `use`. Default: the name of the function. */
@@ -66,12 +68,9 @@ export function inputGuard(
 /** Works as `inputGuard`, without a check of its arguments. */
 export function inputGuardOf(name: string, check: InputCheck, options: GuardOptions): InputGuard {
   const report = reporter(options);
-  const checkedInput = async (
-    input: readonly Msg[],
-    context: RunContext,
-  ): Promise<readonly Msg[]> => {
+  const checkedInput = async (input: readonly Msg[], context: RunContext) => {
     const { signal } = context;
-    let result: readonly Msg[] | Rejection = { category: 'SYSTEM_ERROR' };
+    let result: CheckResult = { category: 'SYSTEM_ERROR' };
     try {
       const checking = (async () => check(input, context))();
       result = validResult(name, input, await abortable(checking, signal));
@@ -102,12 +101,8 @@ export function inputGuardOf(name: string, check: InputCheck, options: GuardOpti
 }
 
 /** Returns what a check returned. Throws if that is neither a rejection nor messages. */
-function validResult(
-  name: string,
-  input: readonly Msg[],
-  result: unknown,
-): readonly Msg[] | Rejection {
-  if (result === input || isGuardRejection(result)) return result as readonly Msg[] | Rejection;
+function validResult(name: string, input: readonly Msg[], result: unknown): CheckResult {
+  if (result === input || isGuardRejection(result)) return result as CheckResult;
   const messages = parseMessages(result);
   // Without messages, the agent call would continue from the log.
   if (messages.length || !input.length) return messages;

@@ -1,68 +1,16 @@
-import type { RunContext, Middleware } from '../../../agent/middleware.ts';
+import type { Middleware, RunContext } from '../../../agent/middleware.ts';
+import { perRun } from '../../../agent/per-run.ts';
+import { checkOptions, misconfigured } from '../../../error/agent-error.ts';
 import { keyPrefix } from '../../../memory/store/storage-keys.ts';
 import type { Msg } from '../../../message/msg.ts';
-import {
-  inputGuardOf,
-  type InputGuard,
-  inputGuardFields,
-  type InputGuardOptions,
-} from './input-guard.ts';
-import { perRun } from '../../../agent/per-run.ts';
-import { misconfigured, checkFields, checkOptions } from '../../../error/agent-error.ts';
 import { addUsage, type ModelRequest, type Usage } from '../../../model/chat-model.ts';
 import { withStream } from '../../../model/wrap-model.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';
-import { estimateUsage, deltasText } from '../estimate-usage.ts';
-import { reporter, type Rejection } from '../rejection.ts';
-import { inMemoryCounters, type CounterStore } from './counter-store.ts';
-
-/** Whom a guard counts for, and where it keeps its counts. */
-export interface CounterOptions extends InputGuardOptions {
-  /**
-   * Returns the key to count by. Default: the agent's `userId`. Without one, `rateLimit()` counts
-   * for `anonymous`, and `spendCap()` fails.
-   */
-  readonly key?: (context: RunContext) => string;
-  /** Store of the counts. Default: a new `inMemoryCounters()` for this guard. */
-  readonly store?: CounterStore;
-  /** Returns the current time in milliseconds since 1970. Default `Date.now`. */
-  readonly now?: () => number;
-}
-
-const counterFields = `key,now:function|? store:add()|? ${inputGuardFields}`;
-
-/** How many agent calls `rateLimit()` lets a user make in a minute and in an hour. */
-export interface RateLimitOptions extends CounterOptions {
-  /** Maximum number of agent calls per minute. Default 10. */
-  readonly perMinute?: number;
-  /** Maximum number of agent calls per hour. Default 100. */
-  readonly perHour?: number;
-}
-
-/**
- * Limits the agent calls per user. A window begins with its first agent call. The limit per minute
- * is checked before the limit per hour. A rejected agent call also counts in the window that
- * rejects it. The `details` of a rejection have `retryAfterMs` (Arc Reactor:
- * `DefaultRateLimitStage`).
- */
-export function rateLimit(options: RateLimitOptions = {}): InputGuard {
-  checkOptions('rateLimit()', options, `perMinute,perHour:nonNegative|? ${counterFields}`);
-  const { perMinute = 10, perHour = 100, name = 'rateLimit' } = options;
-  const add = userCounter(options);
-  const windows = [
-    { window: 'minute', limit: perMinute, durationMs: 60_000 },
-    { window: 'hour', limit: perHour, durationMs: 3_600_000 },
-  ];
-  const check = async (input: readonly Msg[], context: RunContext) => {
-    for (const { window, limit, durationMs } of windows) {
-      const count = await add(context, `${keyPrefix.rate}${window}:`, 1, durationMs);
-      if (count.total > limit) return limitReached(count);
-    }
-    return input;
-  };
-  return inputGuardOf(name, check, options);
-}
+import { inputGuardOf } from '../input/input-guard.ts';
+import { reporter } from '../rejection.ts';
+import { deltasText, estimateUsage } from '../estimate-usage.ts';
+import { counterFields, limitReached, userCounter, type CounterOptions } from './user-counter.ts';
 
 /** How much `spendCap()` lets a user spend, in which time, and how it is counted. */
 export interface SpendCapOptions extends CounterOptions {
@@ -162,42 +110,4 @@ function tokensOf({ inputTokens, outputTokens }: Usage): number {
 
 function isAmount(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value < Infinity;
-}
-
-/** A user's count, and the time until its window ends. */
-interface UserCount {
-  readonly total: number;
-  readonly retryAfterMs: number;
-}
-
-/**
- * Returns a function that adds an amount to a count of the user, in a window of `durationMs`
- * milliseconds.
- * The key of the count is `prefix` and the user. Rejects for an invalid key or total.
- */
-function userCounter(options: CounterOptions) {
-  const { key = userOf, store = inMemoryCounters(), now = Date.now } = options;
-  return async (
-    context: RunContext,
-    prefix: string,
-    amount: number,
-    durationMs: number,
-  ): Promise<UserCount> => {
-    const user: unknown = key(context);
-    if (typeof user !== 'string') throw misconfigured('The key of a guard must be a string.');
-    const time = now();
-    const count = await store.add(prefix + user, amount, { durationMs, now: time });
-    checkFields('The result of a counter store', count, 'total:number', 'STORAGE_FAILED');
-    return { total: count.total, retryAfterMs: Math.max(0, count.endsAt - time) };
-  };
-}
-
-function userOf({ userId }: RunContext): string {
-  return userId ?? 'anonymous';
-}
-
-/** Returns the rejection by a limit. */
-function limitReached({ retryAfterMs }: UserCount): Rejection {
-  const details = Number.isFinite(retryAfterMs) ? { retryAfterMs } : {};
-  return { category: 'RATE_LIMITED', details };
 }

@@ -8,7 +8,8 @@ import { userMessage } from '../../../message/msg.ts';
 import { MemoryStore } from '../../../memory/store/memory-store.ts';
 import { ScriptedModel } from '../../../testing/scripted-model.ts';
 import { inMemoryCounters, storedCounters, type CounterStore } from './counter-store.ts';
-import { rateLimit, type RateLimitOptions, spendCap } from './user-limits.ts';
+import { rateLimit, type RateLimitOptions } from './rate-limit.ts';
+import { spendCap } from './spend-cap.ts';
 
 const input = [userMessage('Hi')];
 

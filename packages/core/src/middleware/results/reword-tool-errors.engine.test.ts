@@ -7,7 +7,7 @@ import { tool, type ToolContext } from '../../tool/tool.ts';
 import { structured } from '../output/output-modes.ts';
 import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { rewordToolErrors, type RewordToolErrorsOptions } from './reword-tool-errors.ts';
-import { toolRetry } from './retry.ts';
+import { toolRetry } from '../resilience/retry.ts';
 
 function setUp(
   work: (context: ToolContext) => unknown,

@@ -10,7 +10,7 @@ import { tool } from '../../../tool/tool.ts';
 import { outputGuards } from '../output/output-guards.ts';
 import { regexRule } from '../output/output-rule.ts';
 import { scriptedAgent } from '../../../../test-support/scripted-agent.ts';
-import { spendCap } from './user-limits.ts';
+import { spendCap } from './spend-cap.ts';
 
 const never = regexRule({ pattern: /forbidden/i, action: 'reject', name: 'never' });
 const silent = (words: string): ScriptedReply => ({
