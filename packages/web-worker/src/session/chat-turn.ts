@@ -8,12 +8,12 @@ import {
   type UiChunk,
   type UiMessage,
 } from '@isoloop/core/ai-sdk';
-import type { ShownTurn, ChatMessage } from '../wire/protocol.ts';
+import type { MessageStart, ChatMessage } from '../wire/protocol.ts';
 import { pendingCalls, shownCalls, storedView } from './pending-calls.ts';
 import type { SessionPages } from './page/session-pages.ts';
 
 /** Input of the agent for a message from `useChat`, and how the chat shows the answer. */
-export interface ChatTurn extends ShownTurn {
+export interface ChatTurn extends MessageStart {
   /** Input of the agent call. `undefined`: the agent continues from the stored log. */
   readonly input: AgentInput | undefined;
   /** Decisions about all open tool calls, if the input is a new message. */
@@ -71,7 +71,7 @@ async function decisionsIn(agent: ReActAgent, answer: AnswerMessage): Promise<re
  * Returns how the chat shows the run that was interrupted, for example by a reload. Returns
  * `undefined` if there is no such run.
  */
-export async function cutOffTurn(agent: ReActAgent): Promise<ShownTurn | undefined> {
+export async function cutOffStart(agent: ReActAgent): Promise<MessageStart | undefined> {
   const view = await storedView(agent.memory);
   if (!view || !isCutOff(view)) return undefined;
   return { ...(await shownSoFar(agent)), continues: true };
@@ -82,14 +82,14 @@ export async function cutOffTurn(agent: ReActAgent): Promise<ShownTurn | undefin
  * of that answer, because a reader may not have it. Omits messages that an agent call without input
  * removes or produces again.
  */
-export async function shownSoFar(agent: ReActAgent): Promise<ShownTurn> {
+export async function shownSoFar(agent: ReActAgent): Promise<MessageStart> {
   const [messages, view] = await Promise.all([agent.messages(), storedView(agent.memory)]);
   const { openRunId } = view ?? { openRunId: undefined };
   const pending = await shownCalls(agent);
   const last = toUiMessages(messagesBefore({ messages, openRunId }), { pending }).at(-1);
   if (last?.role !== 'assistant') return {};
   const chunks = last.parts.flatMap((part, index) => toChunks(part, `${last.id}:${index}`));
-  return { messageId: last.id, before: [...chunks, { type: 'finish-step' }] };
+  return { messageId: last.id, earlierChunks: [...chunks, { type: 'finish-step' }] };
 }
 
 interface AnswerMessage {

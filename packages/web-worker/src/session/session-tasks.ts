@@ -1,14 +1,14 @@
 import type { AgentInput, AgentResult, AgentStream } from '@isoloop/core';
 import type { AgentSession } from './agent-session.ts';
 import { callOptions } from '../wire/exposed-agent.ts';
-import { cutOffTurn, shownSoFar, takeChatMessage } from './chat-turn.ts';
-import type { ShownTurn } from '../wire/protocol.ts';
+import { cutOffStart, shownSoFar, takeChatMessage } from './chat-turn.ts';
+import type { MessageStart } from '../wire/protocol.ts';
 import type { Outputs } from '../wire/exposed-agent.ts';
 import { pendingCalls, uiMessages } from './pending-calls.ts';
 import type { TabAnswer, TabQuestion, TabTask } from '../wire/tab-protocol.ts';
 
 /** Function that forwards the events of a run to its readers and returns its result. */
-type Forward = (stream: AgentStream, turn: ShownTurn) => Promise<AgentResult>;
+type Forward = (stream: AgentStream, start: MessageStart) => Promise<AgentResult>;
 
 /**
  * Starts the run that a request asks for. Resolves with its result, or with `undefined` if there is
@@ -25,22 +25,22 @@ export function performTask(
   switch (task.type) {
     case 'run':
       return session.run(controller, async (agent) => {
-        const turnSoFar = isOfLog(task.input) ? shownSoFar(agent) : {};
-        const turn = await turnSoFar;
+        let start: MessageStart = {};
+        if (isOfLog(task.input)) start = await shownSoFar(agent);
         const options = callOptions(task.options, controller, outputs);
-        return forward(agent.stream(task.input, options), turn);
+        return forward(agent.stream(task.input, options), start);
       });
     case 'chat':
       return session.editAndRun(
         controller,
         (agent) => takeChatMessage(agent, task, session.pages),
-        (agent, { input, decisions = [], ...turn }) =>
-          forward(agent.stream(input, { signal, decisions }), turn),
+        (agent, { input, decisions = [], ...start }) =>
+          forward(agent.stream(input, { signal, decisions }), start),
       );
     case 'resume':
       return session.runAlone(controller, async (agent) => {
-        const turn = await cutOffTurn(agent);
-        return turn && forward(agent.stream(undefined, { signal }), turn);
+        const start = await cutOffStart(agent);
+        return start && forward(agent.stream(undefined, { signal }), start);
       });
   }
 }

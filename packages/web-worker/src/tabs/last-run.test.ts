@@ -9,7 +9,7 @@ import {
 } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
-import { cutOffTurn, shownSoFar } from '../session/chat-turn.ts';
+import { cutOffStart, shownSoFar } from '../session/chat-turn.ts';
 import { readLastRun } from './last-run.ts';
 
 const asked = userMessage('Why?');
@@ -43,13 +43,13 @@ test.each([
       hasAnswer,
     });
     // Not shown yet, because the continued run replaces these messages or sends them again.
-    expect(await cutOffTurn(agent)).toEqual({ continues: true });
+    expect(await cutOffStart(agent)).toEqual({ continues: true });
     expect((await agent.call()).text).toBe('Because.');
     expect(await readLastRun(memory)).toMatchObject({
       type: 'ended',
       result: { reason: 'stop', text: 'Because.' },
     });
-    expect(await cutOffTurn(agent)).toBeUndefined();
+    expect(await cutOffStart(agent)).toBeUndefined();
   },
 );
 
@@ -58,7 +58,7 @@ test.each([
   ['the interruption message', [asked, said('What now?', { reason: 'interrupted' })], 'What now?'],
 ])('no tab continues an interrupted run of which the log has %s', async (_what, messages, text) => {
   const { memory, agent } = await left(...messages);
-  expect(await cutOffTurn(agent)).toBeUndefined();
+  expect(await cutOffStart(agent)).toBeUndefined();
   expect(await readLastRun(memory)).toMatchObject({
     type: 'ended',
     requestId: 'w',

@@ -34,9 +34,9 @@ export class Leader {
     this.#options = options;
     this.runs = runs;
     runs.onConflict = onConflict;
-    runs.onEvents = (events, requestId, turn) => {
+    runs.onEvents = (events, requestId, start) => {
       if (hasPeers())
-        post({ type: 'events', leaderId: runs.id, requestId, turn, items: packEvents(events) });
+        post({ type: 'events', leaderId: runs.id, requestId, start, items: packEvents(events) });
     };
     this.takeover = new RunTakeover(options);
   }

@@ -183,8 +183,8 @@ export class RunTakeover {
     const attempts = lastRun.attempts + 1;
     const controller = new AbortController();
     const result = runs.continueRun(controller, async (agent, onStart) => {
-      const turnSoFar = seenEvents.length ? mirror.turn : await shownSoFar(agent);
-      const turn = { ...turnSoFar, continues: true };
+      const earlierStart = seenEvents.length ? mirror.start : await shownSoFar(agent);
+      const start = { ...earlierStart, continues: true };
       const options = callOptions({ ...(output !== undefined && { output }) }, controller, outputs);
       // The agent then knows the tools of this page, and whether the page is gone.
       if (asker) await arrival(asker, controller.signal);
@@ -195,7 +195,7 @@ export class RunTakeover {
       return runs.forward(stream, {
         requestId,
         controller,
-        turn,
+        start,
         attempts,
         gap: takeoverGap,
         output,

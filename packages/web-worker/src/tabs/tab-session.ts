@@ -274,7 +274,7 @@ export class TabSession implements SharedHost {
       this.#options.readers.show(
         unpackEvents<AgentEvent>(message.items),
         message.requestId,
-        message.turn,
+        message.start,
       );
       this.#stallWatch.check();
     } else if (message.type === 'done') this.#settle(message);

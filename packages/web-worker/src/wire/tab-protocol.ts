@@ -1,7 +1,7 @@
 import type { AgentInput, AgentResult, InterruptRequest, Msg, PendingCall } from '@isoloop/core';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 import type {
-  ShownTurn,
+  MessageStart,
   Asker,
   ChatMessage,
   Outcome,
@@ -67,12 +67,12 @@ export type TabOutcome = Outcome<AgentResult | TabAnswer>;
 export interface RunSoFar {
   /** Id of the request that started the run. */
   readonly requestId: string;
-  readonly turn: ShownTurn;
+  readonly start: MessageStart;
   readonly items: readonly WireEvent[];
 }
 
 /** Version of `TabMessage`. Tabs refuse messages of another version. */
-export const tabVersion = 3;
+export const tabVersion = 4;
 
 /**
  * Message between the tabs of one session, over a BroadcastChannel. `leaderId`: id of the leader,
@@ -117,7 +117,7 @@ export type TabMessage = { readonly v: typeof tabVersion; readonly from: string 
       /** Id of the request that started the run. */
       readonly requestId: string;
       /** Present with the first events of a run. */
-      readonly turn?: ShownTurn | undefined;
+      readonly start?: MessageStart | undefined;
       readonly items: readonly WireEvent[];
     }
   | {

@@ -1,7 +1,7 @@
 import type { EventBatch, JsonObject } from '@isoloop/core';
 import { createUiMessageEncoder, type UiChunk, type UiMessageEncoder } from '@isoloop/core/ai-sdk';
 import { shownEvent } from '../session/pending-calls.ts';
-import type { ShownTurn } from '../wire/protocol.ts';
+import type { MessageStart } from '../wire/protocol.ts';
 
 type DataChunk = Extract<UiChunk, { readonly type: `data-${string}` }>;
 
@@ -22,20 +22,20 @@ export interface ChatEncoderOptions {
 export class ChatEncoder {
   readonly #options: ChatEncoderOptions;
   #encoder: UiMessageEncoder | undefined;
-  #before: readonly UiChunk[] = [];
+  #earlierChunks: readonly UiChunk[] = [];
   #continues = false;
 
   constructor(options: ChatEncoderOptions) {
     this.#options = options;
   }
 
-  begin({ messageId, before = [], continues = false }: ShownTurn): void {
+  begin({ messageId, earlierChunks = [], continues = false }: MessageStart): void {
     const { events, replays } = this.#options;
     this.#encoder = createUiMessageEncoder({
       events,
       ...(messageId !== undefined && { messageId }),
     });
-    this.#before = replays ? before : [];
+    this.#earlierChunks = replays ? earlierChunks : [];
     this.#continues = continues;
   }
 
@@ -44,7 +44,7 @@ export class ChatEncoder {
       if (chunk.type === 'error') return [];
       if (this.#continues && chunk.type === 'data-isoloop-event') return [this.#marked(chunk)];
       if (chunk.type !== 'start') return [chunk];
-      return [chunk, ...this.#before];
+      return [chunk, ...this.#earlierChunks];
     });
   }
 

@@ -5,14 +5,14 @@ import {
   type CreditMessage,
   type Outcome,
   type RunMessage,
-  type ShownTurn,
+  type MessageStart,
 } from '../wire/protocol.ts';
 import type { RunReader } from '../session/runs/run-readers.ts';
 
 /** Converts the events of a run to the items that the page receives, in the same order. */
 export interface Encoding<T> {
   /** Called once, before the first events. */
-  begin?(turn: ShownTurn): void;
+  begin?(start: MessageStart): void;
   encode(events: EventBatch): readonly T[];
 }
 
@@ -55,8 +55,8 @@ export class Outbox<T> implements RunReader {
     port.start();
   }
 
-  begin(turn: ShownTurn): void {
-    this.#encoding.begin?.(turn);
+  begin(start: MessageStart): void {
+    this.#encoding.begin?.(start);
   }
 
   /** Whether another batch may be sent now. */

@@ -1,6 +1,6 @@
 import type { AgentEvent, EventBatch } from '@isoloop/core';
 import { eventLogShortener, type EventLogEntry, type EventLog } from '@isoloop/core/adapter';
-import type { ShownTurn } from '../../wire/protocol.ts';
+import type { MessageStart } from '../../wire/protocol.ts';
 import { packEvents, unpackEvents } from '../../wire/delta-runs.ts';
 import type { RunSoFar } from '../../wire/tab-protocol.ts';
 
@@ -11,7 +11,7 @@ import type { RunSoFar } from '../../wire/tab-protocol.ts';
 export class RunMirror {
   #log: EventLog = [];
   #shorten = eventLogShortener();
-  #run: { readonly requestId: string; readonly turn: ShownTurn } | undefined;
+  #run: { readonly requestId: string; readonly start: MessageStart } | undefined;
 
   /** Id of the request that started the active run. `undefined` if no run is active. */
   get requestId(): string | undefined {
@@ -19,8 +19,8 @@ export class RunMirror {
   }
 
   /** Beginning of the chat message that shows the run. */
-  get turn(): ShownTurn {
-    return this.#run?.turn ?? {};
+  get start(): MessageStart {
+    return this.#run?.start ?? {};
   }
 
   get events(): EventBatch {
@@ -40,12 +40,12 @@ export class RunMirror {
    * Adds the events of the active run. If no run is active, a `run-start` begins the next one.
    * Returns the added events.
    */
-  add(batch: EventBatch, requestId: string, turn: ShownTurn = {}): EventBatch {
-    return batch.filter((event) => this.#take(event, requestId, turn));
+  add(batch: EventBatch, requestId: string, start: MessageStart = {}): EventBatch {
+    return batch.filter((event) => this.#take(event, requestId, start));
   }
 
   /** Replaces the events by those of another tab. Returns the events that were not known before. */
-  catchUp({ requestId, turn, items }: RunSoFar): EventBatch {
+  catchUp({ requestId, start, items }: RunSoFar): EventBatch {
     const events = unpackEvents<AgentEvent>(items);
     const knownEvents = this.requestId === requestId ? this.events : [];
     const bySeq = new Map(events.map((event, index) => [event.seq, index]));
@@ -55,7 +55,7 @@ export class RunMirror {
     };
     // Compares from the end, because each tab may have shortened the older events.
     const last = knownEvents.findLast(isShared);
-    this.#run = { requestId, turn };
+    this.#run = { requestId, start };
     this.#keep(events.map(toEntry));
     return last ? events.slice(bySeq.get(last.seq)! + 1) : events;
   }
@@ -71,11 +71,11 @@ export class RunMirror {
     this.#shorten = eventLogShortener();
   }
 
-  #take(event: AgentEvent, requestId: string, turn: ShownTurn): boolean {
+  #take(event: AgentEvent, requestId: string, start: MessageStart): boolean {
     const own = event.agentPath.length < 2;
     const begins = own && event.type === 'run-start';
     if (this.#run ? requestId !== this.#run.requestId || begins : !begins) return false;
-    this.#run ??= { requestId, turn };
+    this.#run ??= { requestId, start };
     this.#log.push(toEntry(event));
     this.#log = this.#shorten(this.#log, event);
     if (own && event.type === 'run-end') this.forget();

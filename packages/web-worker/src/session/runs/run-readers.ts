@@ -1,13 +1,13 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentErrorData, AgentResult, EventBatch } from '@isoloop/core';
-import type { ShownTurn } from '../../wire/protocol.ts';
+import type { MessageStart } from '../../wire/protocol.ts';
 import { RunMirror } from './run-mirror.ts';
 import type { RunSoFar } from '../../wire/tab-protocol.ts';
 
 /** Reader of a run's events. `serveSession` creates one for the port of a page. */
 export interface RunReader {
   /** Called once, before the first events. */
-  begin(turn: ShownTurn): void;
+  begin(start: MessageStart): void;
   add(events: EventBatch): void;
   /** Whether the reader can take another batch now. */
   readonly isReady: boolean;
@@ -107,7 +107,7 @@ export class RunReaders {
         const leave = (): void => resolve(undefined);
         leaveSignal.addEventListener('abort', leave);
         reader.onFailure = leave;
-        reader.begin(this.mirror.turn);
+        reader.begin(this.mirror.start);
         if (this.mirror.last) reader.add(this.mirror.events);
         this.#changed();
       });
@@ -118,10 +118,10 @@ export class RunReaders {
   }
 
   /** Passes events of a request to the readers. */
-  show(batch: EventBatch, requestId: string, turn?: ShownTurn): void {
+  show(batch: EventBatch, requestId: string, start?: MessageStart): void {
     const isMirrored = this.mirror.requestId === undefined || this.mirror.requestId === requestId;
-    const newEvents = this.mirror.add(batch, requestId, turn);
-    this.#show(newEvents, requestId, turn ?? this.mirror.turn);
+    const newEvents = this.mirror.add(batch, requestId, start);
+    this.#show(newEvents, requestId, start ?? this.mirror.start);
     // If the agent refuses a request during another run, only the reader of that request gets the
     // events.
     if (!isMirrored || !newEvents.length) this.#give(batch, requestId, {});
@@ -130,7 +130,7 @@ export class RunReaders {
   /** Adds the events of the active run that another tab sent. `undefined`: no run is active. */
   catchUp(run: RunSoFar | undefined): void {
     if (run?.requestId !== this.mirror.requestId) this.forget();
-    if (run) this.#show(this.mirror.catchUp(run), run.requestId, run.turn);
+    if (run) this.#show(this.mirror.catchUp(run), run.requestId, run.start);
   }
 
   /** Removes the active run, which no tab continues. Readers that joined the run get an error. */
@@ -194,10 +194,10 @@ export class RunReaders {
     for (const change of this.#waiting) change();
   }
 
-  #show(events: EventBatch, requestId: string, turn: ShownTurn): void {
+  #show(events: EventBatch, requestId: string, start: MessageStart): void {
     if (!events.length) return;
     for (const watcher of this.#watchers) watcher(events);
-    this.#give(events, requestId, turn);
+    this.#give(events, requestId, start);
     for (const joined of this.#joined) {
       joined.reader.add(events);
       for (const event of events) {
@@ -212,13 +212,13 @@ export class RunReaders {
    * Passes events to the reader of a request. If the reader already has events of the run, drops a
    * second `run-start`, which comes when another tab continues the run.
    */
-  #give(events: EventBatch, requestId: string, turn: ShownTurn): void {
+  #give(events: EventBatch, requestId: string, start: MessageStart): void {
     const requester = this.#requesters.get(requestId);
     const own = requester?.hasBegun
       ? events.filter(({ type, agentPath }) => type !== 'run-start' || agentPath.length > 1)
       : events;
     if (!requester?.reader || !own.length) return;
-    if (!requester.hasBegun) requester.reader.begin(turn);
+    if (!requester.hasBegun) requester.reader.begin(start);
     requester.hasBegun = true;
     requester.reader.add(own);
   }

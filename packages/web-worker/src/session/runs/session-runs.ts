@@ -14,7 +14,7 @@ import type { RunMirror } from './run-mirror.ts';
 import { RunQueue } from './run-queue.ts';
 import type { RunReaders } from './run-readers.ts';
 import { WaitGroup } from './wait-group.ts';
-import type { ShownTurn, Asker } from '../../wire/protocol.ts';
+import type { MessageStart, Asker } from '../../wire/protocol.ts';
 import type { Outputs } from '../../wire/exposed-agent.ts';
 import type {
   TabAnswer,
@@ -63,7 +63,7 @@ export interface RunForwarding {
   /** Id of the request for the run. */
   readonly requestId: string;
   readonly controller: AbortController;
-  readonly turn: ShownTurn;
+  readonly start: MessageStart;
   /** Number of times that a tab has continued the run. */
   readonly attempts: number;
   /** Gap between the sequence numbers (`seq`) of the run's earlier events and its new events. */
@@ -92,7 +92,7 @@ export class SessionRuns {
   /** Id of this leader for other tabs. A worker that leads again gets a new id. */
   readonly id: string = crypto.randomUUID();
   /** Called with the events that readers get, to send them to other tabs. */
-  onEvents: ((events: EventBatch, requestId: string, turn?: ShownTurn) => void) | undefined;
+  onEvents: ((events: EventBatch, requestId: string, start?: MessageStart) => void) | undefined;
   /**
    * Called when another worker has become the writer of the log. If tabs do not share the session,
    * the requests reject with `SESSION_CONFLICT` instead.
@@ -196,10 +196,10 @@ export class SessionRuns {
           onStart,
           onShown,
         };
-        return performTask(this.#session, task, controller, outputs, async (stream, turn) => {
+        return performTask(this.#session, task, controller, outputs, async (stream, start) => {
           // `agent()` would wait for this run if it is aborted.
           if (resumes) await this.#unlockedMemory?.claim({ now: true });
-          return this.forward(stream, { ...forwarding, turn, asker: task.asker });
+          return this.forward(stream, { ...forwarding, start, asker: task.asker });
         });
       });
     } finally {
@@ -258,10 +258,10 @@ export class SessionRuns {
   }
 
   /** Passes events to the readers of all tabs. */
-  tell(events: EventBatch, requestId: string, turn?: ShownTurn): void {
+  tell(events: EventBatch, requestId: string, start?: MessageStart): void {
     if (this.#over) return;
-    this.#options.readers.show(events, requestId, turn);
-    this.onEvents?.(events, requestId, turn);
+    this.#options.readers.show(events, requestId, start);
+    this.onEvents?.(events, requestId, start);
   }
 
   /**
@@ -269,7 +269,7 @@ export class SessionRuns {
    * tabs. Returns the run's result.
    */
   async forward(stream: AgentStream, forwarding: RunForwarding): Promise<AgentResult> {
-    const { requestId, turn, attempts, gap, output, asker, controller, onStart, onShown } =
+    const { requestId, start, attempts, gap, output, asker, controller, onStart, onShown } =
       forwarding;
     const { readers, shared, pages } = this.#options;
     const earlier = this.ended.runs;
@@ -294,7 +294,7 @@ export class SessionRuns {
           this.#running += 1;
           await this.#note(note);
         }
-        this.tell(later(value, offset), requestId, isFirst ? turn : undefined);
+        this.tell(later(value, offset), requestId, isFirst ? start : undefined);
         onShown?.();
         const pause = readers.paced(requestId, controller.signal);
         if (pause) await pause;
