@@ -8,7 +8,10 @@ const mostErrors = 10;
 /** Maximum length of a log entry, in characters. */
 const longest = 10_000;
 
-/** Characters at a cut that are left out, because they may be the beginning of a secret. */
+/**
+ * Characters at the end of a shortened text that are left out, because they may be the beginning of
+ * a secret.
+ */
 const margin = 1_000;
 
 /**

@@ -18,7 +18,7 @@ export interface WorkerLink {
   /** Cuts the connection with the `AgentError` that it is aborted with. */
   readonly connection: AbortController;
   /**
-   * Functions that reject the pending requests if the connection is cut. (With Comlink alone, they
+   * Functions that reject the pending requests if the connection breaks. (With Comlink alone, they
    * would stay pending.)
    */
   readonly pending: Set<(error: unknown) => void>;

@@ -3,8 +3,8 @@ import { countRequest } from '../../tokens/count-message.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 
 /**
- * Estimates the usage of a reply whose usage the provider did not report. Either the reply was cut
- * off, or the provider never reports usage.
+ * Estimates the usage of a reply whose usage the provider did not report. Either the reply is
+ * incomplete, or the provider never reports usage.
  */
 export function estimateUsage(
   request: Pick<ModelRequest, 'messages' | 'tools'>,

@@ -47,8 +47,8 @@ export function errorOfChunk(chunk: unknown, isErrorEvent = false): AgentError |
 }
 
 /**
- * Returns the error for a reply that violates the protocol. Set `retryable` if the reply was cut
- * off.
+ * Returns the error for a reply that violates the protocol. Set `retryable` if the reply is
+ * incomplete.
  */
 export function badResponse(problem: string, text: string, retryable = false): AgentError {
   return new AgentError('MODEL_BAD_RESPONSE', `${problem}: ${quote(text) || '(nothing)'}`, {

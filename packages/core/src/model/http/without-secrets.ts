@@ -21,7 +21,10 @@ export function withoutSecrets(text: string, { url, headers }: HttpRequest): str
   return secrets.reduce(withoutSecret, text);
 }
 
-/** Removes a secret. At the end of a quoted text, also its beginning, because a cut may split it. */
+/**
+ * Removes a secret. At the end of a quoted text, also its beginning, because a shortened text may
+ * split it.
+ */
 function withoutSecret(text: string, secret: string): string {
   const clean = text.replaceAll(secret, '***');
   const at = clean.lastIndexOf(secret.slice(0, shortest));

@@ -75,7 +75,7 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
       const messages = request.messages.slice(system.length);
       const sums = format.previousResponse ? sumsOf(messages) : [];
       const storedResponse = previousResponse(messages, sums);
-      // A response that is continued and is the last one again has lost its successors to a cut.
+      // A response that is continued and is the last one again has successors that were truncated.
       const previous =
         storedResponse && !whole && !continuedMessages.has(storedResponse.message)
           ? storedResponse

@@ -104,7 +104,7 @@ class Encoder {
     if (this.#options.wholeText) return;
     this.#endThinking();
     const open = this.#openText('message');
-    // The text of an interrupt, or of a guard, is not part of the reply that it cut.
+    // The text of an interrupt, or of a guard, is not part of the reply that it ended.
     if (open?.isOf(blockId) === false) open.close('incomplete');
     (this.#openText('message') ?? this.#addText('message')).add(blockId, delta);
   }

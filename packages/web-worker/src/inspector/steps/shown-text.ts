@@ -1,6 +1,6 @@
 import { maskSecrets } from '@isoloop/core/observe';
 
-/** Longer texts are cut, because a page with megabytes of text hangs. */
+/** Longer texts are shortened, because a page with megabytes of text hangs. */
 const longest = 100_000;
 
 /** Returns a text as the inspector shows it: without what looks like a key or a password. */

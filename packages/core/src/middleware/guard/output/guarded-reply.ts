@@ -206,7 +206,7 @@ export class GuardedReply {
   }
 
   /**
-   * Cuts the text at `releaseAtMost`. After the cut, no more text is released until the reply ends.
+   * Shortens the text to `releaseAtMost`. Then no more text is released until the reply ends.
    */
   #withinLimit(passed: string): string {
     const remaining = this.#releaseAtMost - this.#released;
