@@ -71,9 +71,9 @@ export class AgentChat {
   /** Settles when no lost answer is being read on, and no answer is being stopped. */
   #regained: Promise<void> = Promise.resolve();
   /** Settles when the answers to all messages so far have ended. */
-  #sent: Promise<void> = Promise.resolve();
+  #answered: Promise<void> = Promise.resolve();
   /** Number of messages whose answers have not ended. */
-  #unsent = 0;
+  #unanswered = 0;
   #wantsSessions = false;
 
   constructor({ open, isNew, messages = [] }: AgentChatOptions) {
@@ -147,13 +147,13 @@ export class AgentChat {
 
   /** Makes a request when the answers to earlier messages have ended. */
   send(act: () => PromiseLike<void>): Promise<void> {
-    const sent = this.#sent.then(async () => {
+    const answer = this.#answered.then(async () => {
       await this.#settled();
       return this.whenResumed(act);
     });
-    this.#unsent += 1;
-    this.#sent = sent.catch(() => {}).then(() => void (this.#unsent -= 1));
-    return sent;
+    this.#unanswered += 1;
+    this.#answered = answer.catch(() => {}).then(() => void (this.#unanswered -= 1));
+    return answer;
   }
 
   /** Stops the answer where it runs, also one that another page has asked for. */
@@ -212,7 +212,7 @@ export class AgentChat {
 
   async #closeIfUnused(): Promise<void> {
     // Messages that wait are sent first. Closing the link to a worker would abort the answer.
-    if (this.#unsent > 1) await this.#sent;
+    if (this.#unanswered > 1) await this.#answered;
     if (!this.#link?.outlivesPage) await this.#rest();
     if (this.#users.size || !this.#link) return;
     this.#endRegaining();
