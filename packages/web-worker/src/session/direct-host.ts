@@ -69,7 +69,7 @@ export class DirectHost implements SessionHost {
   }
 
   enter(): void {
-    if (!this.#isClosing) void this.#line?.lock.run();
+    if (!this.#isClosing) void this.#line?.lock.acquire();
   }
 
   give(request: PendingRequest): void {

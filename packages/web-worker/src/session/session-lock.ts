@@ -25,7 +25,7 @@ export class SessionLock {
   }
 
   /** Waits for the lock in the browser's queue. */
-  async run(): Promise<void> {
+  async acquire(): Promise<void> {
     if (this.#waiting || this.#release) return;
     const waiting = (this.#waiting = new AbortController());
     if (await this.#request({ ifAvailable: true }, waiting, false)) return;

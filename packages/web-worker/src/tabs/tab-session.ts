@@ -69,7 +69,7 @@ export class TabSession implements SharedHost {
 
   /** Waits for the lock, if this tab may become the leader. */
   enter(): void {
-    if (this.#isAwake && this.#isHearing) void this.#options.lock.run();
+    if (this.#isAwake && this.#isHearing) void this.#options.lock.acquire();
   }
 
   /** Passes a request to the leader, once for each leader. */
