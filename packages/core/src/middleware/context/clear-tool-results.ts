@@ -53,48 +53,59 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
       block.type === 'tool_result' && !exclude.includes(block.name) ? block.toolUseId : [],
     );
 
+  /** Returns the indexes of the messages whose results may be cleared, the oldest first. */
+  const oldResults = (messages: readonly Msg[], start: number): readonly number[] => {
+    const lastReply = messages.findLastIndex(({ role }) => role === 'assistant');
+    const results = [...messages.keys()].filter((at) => at >= start && idsAt(messages[at]!).length);
+    return results.slice(0, Math.max(0, results.length - keep)).filter((at) => at < lastReply);
+  };
+
+  /** Returns the batches that clear old results. The newest are in none if they free too little. */
+  const batchesOf = (messages: readonly Msg[], start: number): readonly Batch[] => {
+    const batches: Batch[] = [];
+    const clearedMessages = [...messages];
+    const ids = new Set<string>();
+    let batch: Batch = { changes: new Map(), freed: 0 };
+    for (const index of oldResults(messages, start)) {
+      for (const id of idsAt(messages[index]!)) ids.add(id);
+      const earlier = messages.slice(0, index);
+      const call = earlier.findLastIndex((message) => !toolResultsOf(message).length);
+      for (const at of clearToolInputs && call >= start ? [index, call] : [index]) {
+        const cleared = clear(messages[at]!, ids);
+        batch.freed += countMessage(clearedMessages[at]!, profile) - countMessage(cleared, profile);
+        batch.changes.set(at, cleared);
+        clearedMessages[at] = cleared;
+      }
+      if (batch.freed < clearAtLeast) continue;
+      batches.push(batch);
+      batch = { changes: new Map(), freed: 0 };
+    }
+    return batches;
+  };
+
   return contextPolicy({
     name: 'clearToolResults',
     fit(request) {
       const { messages } = request;
       const before = count(request);
-      const unchanged = { messages, removed: 0, before, after: before };
-      if (before <= above) return unchanged;
-      const start = headEnd(request);
-      const lastReply = messages.findLastIndex(({ role }) => role === 'assistant');
-      const results = messages.flatMap((message, index) =>
-        index >= start && idsAt(message).length ? index : [],
-      );
-      const old = results.slice(0, Math.max(0, results.length - keep));
       const fittedMessages = [...messages];
-      const ids = new Set<string>();
       let after = before;
-      let freedTokens = 0;
-      /** The messages of a batch as they were. They stay if the batch frees too few tokens. */
-      let batch: (readonly [index: number, message: Msg])[] = [];
-      for (const index of old.filter((at) => at < lastReply)) {
-        for (const id of idsAt(messages[index]!)) ids.add(id);
-        const earlier = messages.slice(0, index);
-        const call = earlier.findLastIndex((message) => !toolResultsOf(message).length);
-        const hasCall = clearToolInputs && call >= start;
-        for (const at of hasCall ? [index, call] : [index]) {
-          const previous = fittedMessages[at]!;
-          const cleared = clear(messages[at]!, ids);
-          fittedMessages[at] = cleared;
-          freedTokens += countMessage(previous, profile) - countMessage(cleared, profile);
-          batch.unshift([at, previous]);
-        }
-        if (freedTokens < clearAtLeast) continue;
-        after -= freedTokens;
-        freedTokens = 0;
-        batch = [];
+      const batches = before > above ? batchesOf(messages, headEnd(request)) : [];
+      for (const { changes, freed } of batches) {
+        for (const [at, cleared] of changes) fittedMessages[at] = cleared;
+        after -= freed;
         if (clearAtLeast && after <= above) break;
       }
-      for (const [at, message] of batch) fittedMessages[at] = message;
       const isSame = fittedMessages.every((message, index) => message === messages[index]);
-      return isSame ? unchanged : { messages: fittedMessages, removed: 0, before, after };
+      return { messages: isSame ? messages : fittedMessages, removed: 0, before, after };
     },
   });
+}
+
+/** Messages that are cleared together, by their index, and how many tokens that frees. */
+interface Batch {
+  readonly changes: Map<number, Msg>;
+  freed: number;
 }
 
 const optionFields =
