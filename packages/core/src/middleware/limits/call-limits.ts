@@ -30,25 +30,27 @@ export interface CallLimitOptions {
 /** Fields of `CallLimitOptions` for `checkOptions`. */
 const limitFields = 'run,session:nonNegative|? atLimit:end|fail|? text:string|?';
 
-/** The numbers of a session. The limits of one kind share them. */
-type Count = Readonly<Record<'session' | 'run' | 'counted', number>> & { readonly runId: string };
+/**
+ * The numbers of a session. The limits of one kind share them. `countedInRun`: number of items of
+ * the run `runId` that are in the sums. `run` also has those of the runs that it continues.
+ */
+type Count = Readonly<Record<'session' | 'run' | 'countedInRun', number>> & {
+  readonly runId: string;
+};
 
 /**
  * Creates a limit of model requests or tool calls, which are counted in the session's
  * state. `key` is the name of the count in the state, and `what` names the counted items in messages. Throws `CONFIGURATION` without a limit.
  */
 function callLimit(where: string, key: string, what: string, options: CallLimitOptions) {
-  const { run = Infinity, session = Infinity, atLimit, text } = options;
+  const { run = Infinity, session = Infinity, text } = options;
   const limits = { run, session };
   if ((options.run ?? options.session) === undefined)
     throw misconfigured(`${where} needs run or session.`);
   const name = ownPrefix + key;
   return {
-    /**
-     * Returns the message of the limit if `more` further items would exceed it. Throws it with
-     * `atLimit: 'fail'`.
-     */
-    reachedBy(more: number, context: RunContext): string | undefined {
+    /** Returns the error of the limit if `more` further items would exceed it. */
+    excess(more: number, context: RunContext): AgentError | undefined {
       const used = countIn(context, name);
       const furtherText = more > 1 ? `, ${more} more asked for` : '';
       const reached = (['run', 'session'] as const)
@@ -56,19 +58,18 @@ function callLimit(where: string, key: string, what: string, options: CallLimitO
         .map((kind) => `${used[kind]} of ${limits[kind]} used in this ${kind}${furtherText}`);
       if (!more || !reached.length) return undefined;
       const limitText = text ?? `The limit of ${what} is reached: ${reached.join('; ')}.`;
-      if (atLimit !== 'fail') return limitText;
       const details = { what, run: used.run, session: used.session };
-      throw new AgentError('LIMIT_EXCEEDED', limitText, { details });
+      return new AgentError('LIMIT_EXCEEDED', limitText, { details });
     },
     /**
-     * Brings the count up to date. `total`: number of items in this run so far. The total of another
-     * limit of the same kind is the same, so each item counts once.
+     * Adds the newest of the items that this run has had so far. Another limit of the same kind may
+     * have added them, because both share the sums.
      */
-    count(total: number, context: RunContext): void {
+    countUpTo(inRun: number, context: RunContext): void {
       const used = countIn(context, name);
-      const more = Math.max(total - used.counted, 0);
+      const more = Math.max(inRun - used.countedInRun, 0);
       const sums = { session: used.session + more, run: used.run + more };
-      context.state[name] = { ...used, ...sums, counted: used.counted + more };
+      context.state[name] = { ...used, ...sums, countedInRun: used.countedInRun + more };
     },
   };
 }
@@ -78,7 +79,7 @@ function countIn({ runId, resumes, state }: RunContext, name: string): Count {
   if (count?.runId === runId) return count;
   const { session = 0, run = 0, runId: earlier } = count ?? {};
   const isResumed = earlier !== undefined && earlier === resumes;
-  return { session, run: isResumed ? run : 0, counted: 0, runId };
+  return { session, run: isResumed ? run : 0, countedInRun: 0, runId };
 }
 
 /** Returns the end of an agent call at a limit. */
@@ -100,10 +101,11 @@ export function modelRequestLimit(options: CallLimitOptions): Middleware {
     name: 'modelRequestLimit',
     wrapRequest: (next) => async (draft, context, steps) => {
       if (draft.limit) return next(draft);
-      const text = limit.reachedBy(1, context);
-      if (text !== undefined) return endAt(text, steps);
+      const excess = limit.excess(1, context);
+      if (excess && options.atLimit === 'fail') throw excess;
+      if (excess) return endAt(excess.message, steps);
       const outcome = await next(draft);
-      limit.count(context.iteration, context);
+      limit.countUpTo(context.iteration, context);
       return outcome;
     },
   };
@@ -144,22 +146,23 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
     name: tool === undefined ? 'toolCallLimit' : `toolCallLimit:${tool}`,
     wrapRound: (next) => async (round, context, steps) => {
       const calls = allCalls(round, context);
-      const text = limit.reachedBy(calls.filter(isNew).length, context);
-      if (text === undefined) return next(round);
+      const excess = limit.excess(calls.filter(isNew).length, context);
+      if (!excess) return next(round);
+      if (options.atLimit === 'fail') throw excess;
       for (const { toolUse, state, result } of calls) {
         const closedResult = mayHaveStarted(state)
           ? interruptedResult(toolUse, state)
-          : toolResult(toolUse, `It did not run. ${text}`, 'interrupted');
+          : toolResult(toolUse, `It did not run. ${excess.message}`, 'interrupted');
         await steps.closeCall(toolUse, result ?? closedResult);
       }
-      return endAt(text, steps);
+      return endAt(excess.message, steps);
     },
     wrapTool: (next) => (call, context) => {
       if (counts(call.toolUse) && !mayHaveStarted(call.state)) {
         const usedIds = usedIn(context);
         // An outer wrapper may run the call again.
         usedIds.add(call.toolUse.id);
-        limit.count(usedIds.size, context);
+        limit.countUpTo(usedIds.size, context);
       }
       return next(call);
     },
