@@ -1,7 +1,7 @@
 import type { AgentStatus, CallState } from '../event/agent-status.ts';
 import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
-import type { ReplyState } from '../model/chat-model.ts';
+import type { ReplySlot } from '../model/chat-model.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
 import type { RunNote } from './log/log-record.ts';
 
@@ -24,7 +24,7 @@ export interface ReplyStore {
    * Returns the place for the state of the reply to the message `after`, the last one of the
    * conversation.
    */
-  stateAfter(after: string, waits: ReplyWaits): ReplyState;
+  slotAfter(after: string, waits: ReplyWaits): ReplySlot;
 }
 
 /** When a change of a memory is stored. */

@@ -5,7 +5,7 @@ import type { SessionMemory } from './session-memory.ts';
 /** Returns a store that keeps the state of the current reply in a session's log. */
 export function replyStore(log: Pick<SessionMemory, 'view' | 'note'>): ReplyStore {
   return {
-    stateAfter(after, waits) {
+    slotAfter(after, waits) {
       let hasSaved = false;
       const set = (state?: JsonObject): Promise<void> => {
         hasSaved = true;

@@ -154,7 +154,7 @@ export function runInfo({ runId, sessionId, userId, agentPath }: RunInfo): RunIn
  * Place in the session's log for the state of one reply. A model uses it if its provider can
  * continue a reply after the death of the process that asked for it.
  */
-export interface ReplyState {
+export interface ReplySlot {
   /**
    * Returns the state that an earlier process kept, until this process saves or removes a state.
    * `isCurrent`: whether the state belongs to a reply to this conversation. If false, nobody will
@@ -184,7 +184,7 @@ export interface ModelContext {
    */
   readonly replyLength?: number | undefined;
   /** Absent if the agent's memory does not store the state of a reply at once. */
-  readonly replyState?: ReplyState | undefined;
+  readonly replySlot?: ReplySlot | undefined;
   /**
    * Function that `fallback()` calls before each attempt, with the model of the attempt. The model
    * of the last attempt gives the reply.

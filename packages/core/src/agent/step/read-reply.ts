@@ -3,7 +3,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent, EventType } from '../../event/agent-event.ts';
 import { omitUndefined } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
-import type { ReplyState, ModelRequest } from '../../model/chat-model.ts';
+import type { ReplySlot, ModelRequest } from '../../model/chat-model.ts';
 import { ReplyAssembler, type ReplyPiece } from '../../model/reply-assembler.ts';
 import type { Run } from '../run/run.ts';
 
@@ -41,7 +41,7 @@ export async function readReply(
   };
   try {
     if (run.stopped) return incomplete();
-    const context = { signal: run.stopSignal, run, replyLength, replyState: replyStateOf(run) };
+    const context = { signal: run.stopSignal, run, replyLength, replySlot: replySlotOf(run) };
     for await (const deltas of run.model.stream(request, context)) {
       const events: AgentEvent[] = [];
       const at = run.now();
@@ -74,10 +74,10 @@ export async function readReply(
 }
 
 /** Returns the place for the state of the next reply, if the memory stores such states. */
-function replyStateOf(run: Run): ReplyState | undefined {
+function replySlotOf(run: Run): ReplySlot | undefined {
   const { replies } = run.setup.memory;
   const last = run.messages.at(-1);
-  return replies?.stateAfter(last?.id ?? '', run.waits);
+  return replies?.slotAfter(last?.id ?? '', run.waits);
 }
 
 function complete(run: Run, reply: ReplyAssembler, id: string): Msg {

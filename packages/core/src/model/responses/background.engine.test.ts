@@ -211,8 +211,8 @@ test('if the id of a generation cannot be stored, the generation is canceled', a
       const save = async () => {
         throw new Error('The disk is full.');
       };
-      const replyState = { load: async () => undefined, save, clear: async () => {} };
-      return { stateAfter: () => replyState };
+      const replySlot = { load: async () => undefined, save, clear: async () => {} };
+      return { slotAfter: () => replySlot };
     }
   }
   const store = new MemoryStore();

@@ -3,13 +3,13 @@ import type { JsonObject } from '../../message/json.ts';
 import { textChecksum } from '../../message/text.ts';
 import { abortable } from '../../wait/abort.ts';
 import { wait } from '../../wait/timer.ts';
-import type { ReplyState, ReplyStream } from '../chat-model.ts';
+import type { ReplySlot, ReplyStream } from '../chat-model.ts';
 import { streamReply } from '../http/http-transport.ts';
 import { ResponsesDecoder } from './responses-decoder.ts';
 import { sendRequest, type Exchange } from './stream-response.ts';
 
 export interface BackgroundExchange extends Exchange {
-  readonly replyState: ReplyState;
+  readonly replySlot: ReplySlot;
 }
 
 /** Attempts to continue after a broken connection, without a new event in between. */
@@ -75,8 +75,8 @@ class BackgroundReply {
 
   /** Returns the id of the reply that an earlier process began. */
   async #findStored(): Promise<string | undefined> {
-    const { replyState, origin, model } = this.#exchange;
-    const { state = {}, isCurrent } = (await replyState.load()) ?? {};
+    const { replySlot, origin, model } = this.#exchange;
+    const { state = {}, isCurrent } = (await replySlot.load()) ?? {};
     const { id } = state;
     if (typeof id !== 'string' || state['origin'] !== origin) return undefined;
     if (!isCurrent) void this.#stop(id);
@@ -101,13 +101,13 @@ class BackgroundReply {
 
   /** Tells the provider to stop, unless another process continues to read the reply. */
   async cancel(): Promise<void> {
-    const { replyState } = this.#exchange;
+    const { replySlot } = this.#exchange;
     const { id } = this.#decoder;
     if (id === undefined) return;
     const isTaken = (error: unknown): boolean =>
       AgentError.is(error) && error.code === 'SESSION_CONFLICT';
     if (isTaken(this.failed)) return;
-    const clearing = replyState.clear().then(() => false, isTaken);
+    const clearing = replySlot.clear().then(() => false, isTaken);
     // A store that hangs must not keep the provider writing.
     const waited = wait(storePatienceMs, new AbortController().signal).then(() => false);
     if (!(await Promise.race([clearing, waited]))) await this.#stop(id);
@@ -161,9 +161,9 @@ class BackgroundReply {
   async #store(): Promise<void> {
     const { id } = this.#decoder;
     if (id === undefined) return;
-    const { replyState, origin, model } = this.#exchange;
+    const { replySlot, origin, model } = this.#exchange;
     const state: JsonObject = { id, origin, model, sum: this.#sum };
-    await replyState.save(state);
+    await replySlot.save(state);
     this.#stored = id;
     if (this.#replaced !== undefined) void this.#stop(this.#replaced);
     this.#replaced = undefined;

@@ -85,8 +85,8 @@ export function openaiResponses(options: OpenAiResponsesOptions): ChatModel {
       refuseUnsupported(request);
       const http = { ...(await httpRequest(options, context)), url };
       const exchange = { http, origin, model, formatter, request };
-      if (options.background && context.replyState)
-        yield* streamInBackground({ ...exchange, replyState: context.replyState });
+      if (options.background && context.replySlot)
+        yield* streamInBackground({ ...exchange, replySlot: context.replySlot });
       else yield* streamResponse(exchange);
     },
   };
