@@ -72,7 +72,7 @@ export class SessionLog {
   #unsureWrites: readonly UnsureWrite[] = [];
   #hasWarned = false;
   /** Whether the store has lost a write that it acknowledged. The next flush writes it again. */
-  #hasLost = false;
+  #lostWrite = false;
   /**
    * Whether the next flush compacts the log, because the log was long and complete when it was
    * read.
@@ -81,7 +81,7 @@ export class SessionLog {
   /** The ownership that this writer puts into the head. Default: the one in the head. */
   #claimedOwnership: Ownership | undefined;
   /** Whether another writer has claimed the session after this one, or this one gave it up. */
-  #isLost = false;
+  #lostOwnership = false;
 
   constructor(store: KeyValueStore, sessionId: string, options: SessionLogOptions) {
     this.#store = new SessionStore(store, sessionId);
@@ -103,12 +103,12 @@ export class SessionLog {
    * the head. Drops pending records that were refused before.
    */
   async claim(): Promise<Flushes> {
-    if (this.#isLost) {
+    if (this.#lostOwnership) {
       this.#pending.length = 0;
       this.#unsureWrites = [];
     }
     const records = await this.load();
-    this.#isLost = false;
+    this.#lostOwnership = false;
     this.#claim();
     return records;
   }
@@ -122,7 +122,7 @@ export class SessionLog {
 
   /** Gives up the session. This writer can no longer write. */
   release(): void {
-    this.#isLost = true;
+    this.#lostOwnership = true;
   }
 
   /** Adds records that the next flush writes. */
@@ -150,9 +150,9 @@ export class SessionLog {
 
     // With `compareAndSet`, no other writer can have hidden these batches, so the store may not have
     // them. The next flush writes their records again instead of their names.
-    const isNew = isSafe && lostRefs.length > 0 && !this.#hasLost;
-    if (isSafe) this.#hasLost = lostRefs.length > 0;
-    if (this.#hasLost) this.#wantsSnapshot = true;
+    const isNew = isSafe && lostRefs.length > 0 && !this.#lostWrite;
+    if (isSafe) this.#lostWrite = lostRefs.length > 0;
+    if (this.#lostWrite) this.#wantsSnapshot = true;
     this.#head = head && rejoin(head, isSafe ? [] : lostRefs, this.version);
     this.#seenHead = text;
     this.#batches = batches;
@@ -212,20 +212,20 @@ export class SessionLog {
     this.#batches.clear();
     this.#pending.length = 0;
     this.#unsureWrites = [];
-    this.#hasLost = false;
+    this.#lostWrite = false;
     this.#wantsSnapshot = false;
   }
 
   /** Whether there is nothing to write. */
   get #isIdle(): boolean {
-    return this.#pending.length === 0 && !this.#hasLost;
+    return this.#pending.length === 0 && !this.#lostWrite;
   }
 
   #checkOwner(): void {
     const { owner, epoch = 0 } = this.#head?.ownership ?? {};
     const claim = this.#claimedOwnership;
-    if (claim && owner !== this.#writer && epoch >= claim.epoch) this.#isLost = true;
-    if (this.#isLost)
+    if (claim && owner !== this.#writer && epoch >= claim.epoch) this.#lostOwnership = true;
+    if (this.#lostOwnership)
       throw new AgentError('SESSION_CONFLICT', 'Another writer has taken the session over.', {
         retryable: true,
       });
@@ -329,7 +329,7 @@ export class SessionLog {
     const expected = this.#seenHead;
     this.#unsureWrites = [...this.#unsureWrites, { ref, records: count, expected }];
     if (!(await this.#store.write(entries, headText, expected))) return false;
-    this.#hasLost = false;
+    this.#lostWrite = false;
     await this.#settle(headText, (each) => each === ref);
     this.#head = head;
     this.#seenHead = headText;
