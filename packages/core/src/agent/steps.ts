@@ -56,8 +56,8 @@ export interface Steps {
   reply(message: Msg, reason: CustomReason): Promise<Next>;
   /** Passes more input through `wrapInput`. */
   admit(input: ParsedInput): Promise<ParsedInput>;
-  /** Adds notes about tool calls to the log. With `now`, stores them before the promise resolves. */
-  note(notes: readonly RunNote[], options?: { readonly now?: boolean }): Promise<void>;
+  /** Adds notes about tool calls to the log. With `write`, stores them before it resolves. */
+  note(notes: readonly RunNote[], options?: { readonly write?: boolean }): Promise<void>;
   /** Ends an open tool call with this result, after the `post-acting` hooks. */
   closeCall(toolUse: ToolUse, result: ToolResult): Promise<void>;
   /**

@@ -61,18 +61,18 @@ test('release() rejects later writes and keeps earlier writes, and the next clai
   expect((await new SessionMemory(store, 's').read()).map(textOf)).toEqual(['one', 'three']);
 });
 
-test('a claim with `now: false` takes effect at the first write, and is lost if another claim comes first', async () => {
+test('a claim with `write: false` takes effect at the first write, and is lost if another claim comes first', async () => {
   const store = new MemoryStore();
   const open = (): SessionMemory => new SessionMemory(store, 's');
   const [first, second, third, fourth] = [open(), open(), open(), open()];
-  await first.claim({ now: false });
+  await first.claim({ write: false });
   expect(first.sessionVersion).toBe(0);
   await first.append([userMessage('one')]);
-  await second.claim({ now: false });
+  await second.claim({ write: false });
   await first.append([userMessage('two')]);
   await second.append([userMessage('three')]);
   await expect(first.append([userMessage('four')])).rejects.toMatchObject(conflict);
-  await third.claim({ now: false });
+  await third.claim({ write: false });
   await fourth.claim();
   await expect(third.append([userMessage('five')])).rejects.toMatchObject(conflict);
   expect((await fourth.read()).map(textOf)).toEqual(['one', 'two', 'three']);
@@ -85,7 +85,7 @@ test('each claim writes the next epoch, and a late claim of a lower epoch is ref
   const [first, second, late] = [1, 2, 3].map(() => new SessionMemory(store, 's'));
   await first!.claim();
   expect(await epoch()).toBe(1);
-  await late!.claim({ now: false });
+  await late!.claim({ write: false });
   await second!.claim();
   await second!.append([userMessage('one')]);
   expect(await epoch()).toBe(2);

@@ -66,10 +66,10 @@ export interface Memory {
    */
   flush?(end?: RunEnd): Promise<void>;
   /**
-   * Adds notes about runs and tool calls, which the next write stores. With `now`, stores the notes
-   * before the promise resolves, unless `durability` is `turn`.
+   * Adds notes about runs and tool calls, which the next write stores. With `write`, stores the
+   * notes before the promise resolves, unless `durability` is `turn`.
    */
-  note?(notes: readonly RunNote[], options?: { readonly now?: boolean }): Promise<void>;
+  note?(notes: readonly RunNote[], options?: { readonly write?: boolean }): Promise<void>;
   /**
    * Updates the agent's state from the log: open tool calls, their run, the session's values and
    * the active tool groups. The agent calls `restore` before each agent call. Earlier writes come

@@ -9,7 +9,7 @@ export function replyStore(log: Pick<SessionMemory, 'view' | 'note'>): ReplyStor
       let hasSaved = false;
       const set = (state?: JsonObject): Promise<void> => {
         hasSaved = true;
-        return log.note([{ kind: 'reply', after, ...(state && { state }) }], { now: true });
+        return log.note([{ kind: 'reply', after, ...(state && { state }) }], { write: true });
       };
       return {
         async load() {

@@ -151,10 +151,13 @@ export class SessionMemory implements Memory {
     return this.run(async () => (await this.#load()).messages);
   }
 
-  note(notes: readonly RunNote[], { now = false }: { readonly now?: boolean } = {}): Promise<void> {
+  note(
+    notes: readonly RunNote[],
+    { write = false }: { readonly write?: boolean } = {},
+  ): Promise<void> {
     const adding = this.run(() => this.#addToLog(notes));
     // The flush comes later, so that one write stores the notes of all tools that start together.
-    return now && this.#durability === 'step' ? adding.then(() => this.flush()) : adding;
+    return write && this.#durability === 'step' ? adding.then(() => this.flush()) : adding;
   }
 
   restore(status: AgentStatus, tools: ToolSet, signal?: AbortSignal): Promise<void> {
@@ -233,15 +236,15 @@ export class SessionMemory implements Memory {
    * Makes this memory the owner of the session and reads the log again. Later writes of an earlier
    * owner reject with `SESSION_CONFLICT`. Rejects with `SESSION_MOVED` if the session belongs to
    * another place. Memories that never claimed the session can still write.
-   * With `now: false`, the claim takes effect at this memory's first write. Use that only if no
+   * With `write: false`, the claim takes effect at this memory's first write. Use that only if no
    * earlier owner is active. Drops pending records that were refused before. Reliable only in
    * stores with `compareAndSet`.
    */
-  claim({ now = true }: { readonly now?: boolean } = {}): Promise<void> {
+  claim({ write = true }: { readonly write?: boolean } = {}): Promise<void> {
     return this.run(async () => {
       if (!this.#log.claim) throw notAvailable('owner');
       this.#setFold(await this.#log.claim());
-      if (now) await this.#flush(true);
+      if (write) await this.#flush(true);
     });
   }
 

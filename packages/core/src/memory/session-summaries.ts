@@ -20,7 +20,7 @@ export function sessionSummaries(memory: Pick<SessionMemory, 'view' | 'note'>): 
     },
     async set(_key, value) {
       const { first, last, count, text } = JSON.parse(value) as SummaryNote;
-      await memory.note([{ kind: 'summary', first, last, count, text }], { now: true });
+      await memory.note([{ kind: 'summary', first, last, count, text }], { write: true });
     },
     delete: () => memory.note([{ kind: 'summary', first: '', last: '', count: 0, text: '' }]),
   };

@@ -87,7 +87,7 @@ test('a cut-off run does not keep a conversation in the browser, but a run in an
   const store = database();
   const sessionId = await stored(store);
   const memory = new IndexedDbMemory(sessionId, { store });
-  await memory.note([{ kind: 'run-begin', runId: 'r' }], { now: true });
+  await memory.note([{ kind: 'run-begin', runId: 'r' }], { write: true });
   const sessions = movableSessions({ tab: () => browserPlace({ store }), edge: edgePlace() });
   const lock = `isoloop:session:${JSON.stringify([undefined, sessionId])}`;
   await navigator.locks.request(lock, async () => {

@@ -249,7 +249,7 @@ test.for(['alone', 'with another tab'] as const)(
     const memory = new IndexedDbMemory(sessionId, {
       store: new IndexedDbStore({ database: sessionId }),
     });
-    await memory.claim({ now: true });
+    await memory.claim({ write: true });
     agent.close();
     await expect.poll(() => sessionLocks(sessionId)).toEqual([0, 0]);
   },

@@ -89,7 +89,7 @@ export async function edit(
 export function note(
   run: Run,
   notes: readonly RunNote[],
-  options?: { readonly now?: boolean },
+  options?: { readonly write?: boolean },
 ): Promise<void> {
   applyNotes(run, notes);
   return run.waits.forWrite(run.setup.memory.note?.(notes, options));

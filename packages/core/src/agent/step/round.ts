@@ -238,7 +238,7 @@ async function noteStart(run: Run, ready: ReadyCall, toolUse: ToolUse): Promise<
   if (!state || !mayStart(run)) return false;
   if (state.started) return true;
   const note = { kind: 'call-started', toolUseId: toolUse.id, toolUse } as const;
-  await run.waits.forWrite(run.setup.memory.note?.([note], { now: true }));
+  await run.waits.forWrite(run.setup.memory.note?.([note], { write: true }));
   if (isCutShort(run)) return false;
   applyNotes(run, [note]);
   run.toolsUsed.set(ready.toolUse.id, ready.tool.name);

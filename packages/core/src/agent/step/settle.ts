@@ -46,7 +46,7 @@ async function innerSettle(run: Run, input: AdmittedInput): Promise<Next> {
   const notes = decisions.map((decision) => ({ kind: 'decision', decision }) as const);
   // New messages are written together with the notes. Without messages, nothing else would tell
   // another process that a run has begun.
-  await note(run, [{ kind: 'run-begin', runId: run.runId }, ...notes], { now: !messages.length });
+  await note(run, [{ kind: 'run-begin', runId: run.runId }, ...notes], { write: !messages.length });
   run.status.openRunId = run.runId;
   // The new message comes first, so that no failure can lose it. `interruptOpenCalls` later moves the
   // results of open calls before this message.

@@ -166,7 +166,7 @@ test('a running session is refused, waited for, or stopped', async () => {
   const running = async (): Promise<{ a: MemoryStore; memory: SessionMemory }> => {
     const a = new MemoryStore();
     const memory = await talked(a, 'one');
-    await memory.note([{ kind: 'run-begin', runId: 'r' }], { now: true });
+    await memory.note([{ kind: 'run-begin', runId: 'r' }], { write: true });
     return { a, memory };
   };
   const end = (memory: SessionMemory): Promise<void> =>

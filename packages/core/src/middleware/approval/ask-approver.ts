@@ -51,7 +51,7 @@ export function askApprover(
       const why = reason ? { reason } : {};
       const pending: PendingCall = { toolUseId, name, input, kind: 'approval', ...why };
       // If the process ends during the question, the next run knows that the tool has not started.
-      await steps.note([{ kind: 'suspended', calls: [{ pending, toolUse }] }], { now: true });
+      await steps.note([{ kind: 'suspended', calls: [{ pending, toolUse }] }], { write: true });
       const decision = await decisionAbout(pending, context, steps, options);
       if (!decision) return outcome;
       await steps.note([{ kind: 'decision', decision }]);

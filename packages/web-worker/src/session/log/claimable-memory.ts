@@ -14,13 +14,13 @@ export type ClaimableMemory = Memory &
  */
 export async function claimMemory(
   memory: Memory,
-  now: boolean,
+  write: boolean,
 ): Promise<ClaimableMemory | undefined> {
   const { claim, release, view, note } = memory as Partial<ClaimableMemory>;
   if (![claim, release, view, note].every((method) => typeof method === 'function'))
     return undefined;
   try {
-    await (memory as ClaimableMemory).claim({ now });
+    await (memory as ClaimableMemory).claim({ write });
     return memory as ClaimableMemory;
   } catch (error) {
     if (AgentError.is(error) && error.code === 'CONFIGURATION') return undefined;

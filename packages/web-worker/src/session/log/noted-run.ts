@@ -29,13 +29,13 @@ export interface EarlierRun {
 }
 
 /**
- * Stores the data about a run in the log, with the next write of the run. With `now`, writes at
+ * Stores the data about a run in the log, with the next write of the run. With `write`, writes at
  * once.
  */
-export function noteRun(memory: ClaimableMemory, run: NotedRun, now = false): Promise<void> {
+export function noteRun(memory: ClaimableMemory, run: NotedRun, write = false): Promise<void> {
   // Leaves out fields without a value, which are no JSON.
   const tabs = JSON.parse(JSON.stringify(run)) as JsonObject;
-  return memory.note([{ kind: 'state', state: { tabs } }], { now });
+  return memory.note([{ kind: 'state', state: { tabs } }], { write });
 }
 
 export function notedRun({ state }: SessionView): NotedRun | undefined {

@@ -56,8 +56,8 @@ test('without tabs, a call fails with SESSION_CONFLICT if another writer has cla
   const database = `runs-${crypto.randomUUID()}`;
   const memoryOf = () => new IndexedDbMemory('s', { store: new IndexedDbStore({ database }) });
   const [mine, theirs] = [memoryOf(), memoryOf()];
-  await mine.claim({ now: true });
-  await theirs.claim({ now: true });
+  await mine.claim({ write: true });
+  await theirs.claim({ write: true });
   const runs = new SessionRuns({
     factory: () =>
       new ReActAgent({

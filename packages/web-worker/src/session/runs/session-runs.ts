@@ -198,7 +198,7 @@ export class SessionRuns {
         };
         return performTask(this.#session, task, controller, outputs, async (stream, start) => {
           // `agent()` would wait for this run if it is aborted.
-          if (resumes) await this.#unlockedMemory?.claim({ now: true });
+          if (resumes) await this.#unlockedMemory?.claim({ write: true });
           return this.forward(stream, { ...forwarding, start, asker: task.asker });
         });
       });
@@ -339,7 +339,7 @@ export class SessionRuns {
    */
   async #claimUnlocked(): Promise<void> {
     await this.agent();
-    await this.#unlockedMemory?.claim({ now: true });
+    await this.#unlockedMemory?.claim({ write: true });
   }
 
   /** Reads from the log how earlier runs ended, because a tab may request such a run again. */
