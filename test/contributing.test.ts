@@ -1,0 +1,39 @@
+import { globSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { expect, test } from 'vitest';
+import { root } from '../scripts/root.ts';
+
+const page = readFileSync(`${root}/CONTRIBUTING.md`, 'utf8');
+const recipes = page.slice(page.indexOf('## Recipes'), page.indexOf('## Size'));
+const words = page.slice(page.indexOf('## Words'), page.indexOf('## Commands'));
+const files = globSync('{packages/*/{src,test-support},test,scripts}/**/*.{ts,tsx}', { cwd: root });
+const source = [...files, 'packages/core/package.json']
+  .map((file) => readFileSync(`${root}/${file}`, 'utf8'))
+  .join('\n');
+const names = new Set(source.match(/[\w$]+/g));
+
+/** What the recipes invent for their examples. */
+const invented = /acme|ping|dollar|token-?count|NAME|NameStore/i;
+
+/** Returns the code in the recipes that matches, without what they invent. */
+const codeOf = (pattern: RegExp): readonly string[] =>
+  [...recipes.matchAll(pattern)].flatMap(([, code = '']) => (invented.test(code) ? [] : code));
+
+test('each function and type in the recipes of CONTRIBUTING.md exists', () => {
+  const found = codeOf(/`(\w*[a-z][A-Z]\w*)(?:\([^`]*\))?`/g);
+  expect(found.length).toBeGreaterThan(60);
+  expect(found.filter((name) => !names.has(name))).toEqual([]);
+});
+
+test('each file in the recipes of CONTRIBUTING.md exists', () => {
+  const found = codeOf(/`([\w./-]+\.tsx?)`/g);
+  const known = new Set(files.map((file) => basename(file)));
+  expect(found.length).toBeGreaterThan(30);
+  expect(found.filter((file) => !known.has(basename(file)))).toEqual([]);
+});
+
+test('the list of words in CONTRIBUTING.md has each word once', () => {
+  const listed = [...words.matchAll(/^\| ([a-z][a-z -]*?) +\|/gm)].map(([, word]) => word);
+  expect(listed.length).toBeGreaterThan(40);
+  expect(listed.filter((word, index) => listed.indexOf(word) !== index)).toEqual([]);
+});
