@@ -77,8 +77,8 @@ export class DirectHost implements SessionHost {
     if (!runs) return;
     const { id, body, controller } = request;
     request.lastLeaderId = runs.id;
-    const answer = runs.serve({ id, tabId: this.#id, body, signal: controller.signal });
-    void runs.settle(answer, request.settle);
+    const result = runs.serve({ id, tabId: this.#id, body, signal: controller.signal });
+    void runs.settle(result, request.settle);
   }
 
   stop(requestId: string): void {

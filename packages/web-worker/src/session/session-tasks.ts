@@ -5,7 +5,7 @@ import { cutOffStart, shownSoFar, takeChatMessage } from './chat-turn.ts';
 import type { MessageStart } from '../wire/protocol.ts';
 import type { Outputs } from '../wire/exposed-agent.ts';
 import { pendingCalls, uiMessages } from './pending-calls.ts';
-import type { TabAnswer, TabQuestion, TabTask } from '../wire/tab-protocol.ts';
+import type { CommandResult, TabCommand, TabTask } from '../wire/tab-protocol.ts';
 
 /** Function that forwards the events of a run to its readers and returns its result. */
 type Forward = (stream: AgentStream, start: MessageStart) => Promise<AgentResult>;
@@ -45,15 +45,15 @@ export function performTask(
   }
 }
 
-export async function answerQuestion(
+export async function runCommand(
   session: AgentSession,
-  question: TabQuestion,
-): Promise<TabAnswer> {
-  if (question.type === 'clear') return session.edit((memory) => memory.clear());
+  command: TabCommand,
+): Promise<CommandResult> {
+  if (command.type === 'clear') return session.edit((memory) => memory.clear());
   const agent = await session.agent();
-  switch (question.type) {
+  switch (command.type) {
     case 'interrupt':
-      return agent.interrupt(question.request);
+      return agent.interrupt(command.request);
     case 'pending':
       return pendingCalls(agent);
     case 'messages':

@@ -5,7 +5,7 @@ import { RunReaders, type RunReader } from './runs/run-readers.ts';
 import type { SessionHost } from './session-host.ts';
 import { SessionPages } from './page/session-pages.ts';
 import type { Asker } from '../wire/protocol.ts';
-import type { TabAnswer, TabQuestion, TabTask } from '../wire/tab-protocol.ts';
+import type { CommandResult, TabCommand, TabTask } from '../wire/tab-protocol.ts';
 
 export interface SessionOptions extends Omit<
   DirectHostOptions,
@@ -86,10 +86,10 @@ export class Session {
     );
   }
 
-  /** Sends a question to the agent's worker and returns the answer. */
-  ask<T extends TabAnswer>(question: TabQuestion): Promise<T> {
+  /** Sends a command to the agent's worker and returns its result. */
+  command<T extends CommandResult>(command: TabCommand): Promise<T> {
     return this.#request({
-      body: { type: 'ask', question },
+      body: { type: 'command', command },
       controller: new AbortController(),
     }) as Promise<T>;
   }
@@ -122,7 +122,7 @@ export class Session {
     return this.#host.close(isGone);
   }
 
-  #request(options: PendingRequestOptions): Promise<AgentResult | TabAnswer> {
+  #request(options: PendingRequestOptions): Promise<AgentResult | CommandResult> {
     return this.#pending.add(options, (request) => {
       const { id, controller } = request;
       controller.signal.addEventListener('abort', () => this.#host.abort?.(id));

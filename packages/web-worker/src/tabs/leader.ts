@@ -67,11 +67,11 @@ export class Leader {
     await takeover.ready.catch(() => {});
     if (runs.over) return;
 
-    const answer =
-      body.type === 'ask'
-        ? runs.answer(body.question)
+    const result =
+      body.type === 'command'
+        ? runs.runCommand(body.command)
         : takeover.perform({ ...request, task: body.task });
-    await runs.settle(answer, settle);
+    await runs.settle(result, settle);
   }
 
   /** Handles a message from another tab. */
@@ -80,12 +80,12 @@ export class Leader {
     const { post, readers } = this.#options;
     const { from: tabId } = message;
     if (message.type === 'join') {
-      const answer = (): void => this.announce(tabId);
-      void takeover.ready.then(answer, answer);
+      const announce = (): void => this.announce(tabId);
+      void takeover.ready.then(announce, announce);
     } else if (message.type === 'ping') post({ type: 'pong', leaderId: runs.id });
     if (!('leaderId' in message) || message.leaderId !== runs.id) return;
     if (message.type === 'read') return readers.unpace(message.id);
-    if (message.type !== 'task' && message.type !== 'ask') return;
+    if (message.type !== 'task' && message.type !== 'command') return;
     const { id } = message;
     const tell = (outcome: TabOutcome): void =>
       post({ type: 'done', leaderId: runs.id, to: tabId, id, outcome });
@@ -97,8 +97,8 @@ export class Leader {
       this.#foreignControllers.set(id, controller);
       if (message.aborted) controller.abort();
     }
-    const again = message.type === 'task' && message.again;
-    const request = { id, tabId, body: message, again, signal: controller.signal };
+    const isResent = message.type === 'task' && message.isResent;
+    const request = { id, tabId, body: message, isResent, signal: controller.signal };
     void this.serve(request, (outcome) => {
       if (this.#foreignControllers.delete(id)) this.#keep(id, outcome);
       tell(outcome);

@@ -82,7 +82,7 @@ export class RunTakeover {
     const { runs } = this.#options;
     // Creating the agent also reads the log. If that fails, the `runs.perform` below rejects with
     // the reason.
-    if (request.again) await runs.agent().catch(() => {});
+    if (request.isResent) await runs.agent().catch(() => {});
     if (runs.cutOffRequestId === request.id) await this.#takeOver();
     if (this.#previousRun?.requestId === request.id) {
       const { controller, result } = this.#previousRun;
@@ -91,7 +91,7 @@ export class RunTakeover {
       return result;
     }
     if (runs.ended.has(request.id)) return runs.ended.resultOf(request.id, runs.memory);
-    return (request.again && this.#joined(request.task)) || runs.perform(request);
+    return (request.isResent && this.#joined(request.task)) || runs.perform(request);
   }
 
   /**

@@ -77,20 +77,27 @@ export class TabSession implements SharedHost {
     if (this.#refusal) return request.settle({ ok: false, error: this.#refusal.toJSON() });
     const role = this.#role;
     const { id, body, controller } = request;
-    const again = request.lastLeaderId !== undefined;
+    const isResent = request.lastLeaderId !== undefined;
     if (role.type === 'leading' && request.lastLeaderId !== role.leader.runs.id) {
       request.lastLeaderId = role.leader.runs.id;
       void role.leader.serve(
-        { id, tabId: this.#options.id, body, again, signal: controller.signal },
+        { id, tabId: this.#options.id, body, isResent, signal: controller.signal },
         request.settle,
       );
     } else if (role.type === 'following' && request.lastLeaderId !== role.leaderId) {
       request.lastLeaderId = role.leaderId;
       const aborted = controller.signal.aborted;
-      if (body.type === 'ask')
-        this.#post({ type: 'ask', leaderId: role.leaderId, id, question: body.question });
+      if (body.type === 'command')
+        this.#post({ type: 'command', leaderId: role.leaderId, id, command: body.command });
       else
-        this.#post({ type: 'task', leaderId: role.leaderId, id, task: body.task, aborted, again });
+        this.#post({
+          type: 'task',
+          leaderId: role.leaderId,
+          id,
+          task: body.task,
+          aborted,
+          isResent,
+        });
     }
     this.#stallWatch.check();
   }

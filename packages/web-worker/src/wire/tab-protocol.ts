@@ -43,25 +43,25 @@ export interface TabTools {
 }
 
 /** Other request of a tab to the leader. */
-export type TabQuestion =
+export type TabCommand =
   | { readonly type: 'interrupt'; readonly request: string | Msg | InterruptRequest | undefined }
   | { readonly type: 'pending' | 'messages' | 'uiMessages' | 'clear' };
 
-/** Answer to a `TabQuestion`. */
-export type TabAnswer =
+/** Result of a `TabCommand`. */
+export type CommandResult =
   | boolean
   | readonly PendingCall[]
   | readonly Msg[]
   | readonly UiMessage[]
   | void;
 
-/** Body of a request of a tab to the leader: a run (`task`) or a question (`ask`). */
+/** Body of a request of a tab to the leader: a `task`, which is a run, or a `command`. */
 export type TabRequestBody =
   | { readonly type: 'task'; readonly task: TabTask }
-  | { readonly type: 'ask'; readonly question: TabQuestion };
+  | { readonly type: 'command'; readonly command: TabCommand };
 
 /** Outcome of a tab's request. */
-export type TabOutcome = Outcome<AgentResult | TabAnswer>;
+export type TabOutcome = Outcome<AgentResult | CommandResult>;
 
 /** Active run with its events up to now. */
 export interface RunSoFar {
@@ -72,7 +72,7 @@ export interface RunSoFar {
 }
 
 /** Version of `TabMessage`. Tabs refuse messages of another version. */
-export const tabVersion = 4;
+export const tabVersion = 5;
 
 /**
  * Message between the tabs of one session, over a BroadcastChannel. `leaderId`: id of the leader,
@@ -98,7 +98,7 @@ export type TabMessage = { readonly v: typeof tabVersion; readonly from: string 
       readonly task: TabTask;
       readonly aborted: boolean;
       /** `true`: the tab has sent this request to an earlier leader too. */
-      readonly again?: boolean;
+      readonly isResent?: boolean;
     }
   /**
    * `abort` aborts the run of a request. `read`: another tab also reads the run, so the requesting
@@ -106,10 +106,10 @@ export type TabMessage = { readonly v: typeof tabVersion; readonly from: string 
    */
   | { readonly type: 'abort' | 'read'; readonly leaderId: string; readonly id: string }
   | {
-      readonly type: 'ask';
+      readonly type: 'command';
       readonly leaderId: string;
       readonly id: string;
-      readonly question: TabQuestion;
+      readonly command: TabCommand;
     }
   | {
       readonly type: 'events';

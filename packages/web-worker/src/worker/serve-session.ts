@@ -92,11 +92,11 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
       );
     },
     abort: (id, isUnread) => runs.abort(id, isUnread),
-    interrupt: (request) => toOutcome(session.ask<boolean>({ type: 'interrupt', request })),
-    pending: () => toOutcome(session.ask<readonly PendingCall[]>({ type: 'pending' })),
-    messages: () => toOutcome(session.ask<readonly Msg[]>({ type: 'messages' })),
-    uiMessages: () => toOutcome(session.ask<readonly UiMessage[]>({ type: 'uiMessages' })),
-    clear: () => toOutcome(session.ask<void>({ type: 'clear' })),
+    interrupt: (request) => toOutcome(session.command<boolean>({ type: 'interrupt', request })),
+    pending: () => toOutcome(session.command<readonly PendingCall[]>({ type: 'pending' })),
+    messages: () => toOutcome(session.command<readonly Msg[]>({ type: 'messages' })),
+    uiMessages: () => toOutcome(session.command<readonly UiMessage[]>({ type: 'uiMessages' })),
+    clear: () => toOutcome(session.command<void>({ type: 'clear' })),
     [finalizer]: () => leave(false),
   };
   return { api, lose: () => leave(true) };

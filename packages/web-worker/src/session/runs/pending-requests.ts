@@ -2,7 +2,7 @@ import { AgentError } from '@isoloop/core';
 import type { AgentResult } from '@isoloop/core';
 import { fromOutcome } from '../../wire/protocol.ts';
 import type { RunReader, RunReaders } from './run-readers.ts';
-import type { TabAnswer, TabRequestBody, TabOutcome } from '../../wire/tab-protocol.ts';
+import type { CommandResult, TabRequestBody, TabOutcome } from '../../wire/tab-protocol.ts';
 
 /**
  * Pending request of a page. The leader, which is the tab whose worker has the agent, receives
@@ -51,7 +51,7 @@ export class PendingRequests {
   async add(
     { body, controller, reader, leaveSignal }: PendingRequestOptions,
     give: (wait: PendingRequest) => void,
-  ): Promise<AgentResult | TabAnswer> {
+  ): Promise<AgentResult | CommandResult> {
     const id = crypto.randomUUID();
     let settle!: PendingRequest['settle'];
     const settled = new Promise<TabOutcome>((resolve) => (settle = resolve));

@@ -8,7 +8,7 @@ import { resultOf } from '../log/logged-result.ts';
 import { nextMacrotask } from '../../wire/macrotask.ts';
 import { toOutcome } from '../../wire/protocol.ts';
 import { AgentSession, type AgentSessionOptions } from '../agent-session.ts';
-import { answerQuestion, performTask } from '../session-tasks.ts';
+import { runCommand, performTask } from '../session-tasks.ts';
 import { canLock } from '../session-lock.ts';
 import type { RunMirror } from './run-mirror.ts';
 import { RunQueue } from './run-queue.ts';
@@ -17,10 +17,10 @@ import { WaitGroup } from './wait-group.ts';
 import type { MessageStart, Asker } from '../../wire/protocol.ts';
 import type { Outputs } from '../../wire/exposed-agent.ts';
 import type {
-  TabAnswer,
+  CommandResult,
   TabRequestBody,
   TabOutcome,
-  TabQuestion,
+  TabCommand,
   TabTask,
 } from '../../wire/tab-protocol.ts';
 
@@ -35,7 +35,7 @@ export interface TabRequest {
    */
   readonly signal: AbortSignal;
   /** Whether an earlier leader received this request too, and may have started its run. */
-  readonly again?: boolean | undefined;
+  readonly isResent?: boolean | undefined;
 }
 
 /** Request of a tab for a run. */
@@ -149,18 +149,18 @@ export class SessionRuns {
    * because the next leader gets the request too.
    */
   async settle(
-    answer: Promise<AgentResult | TabAnswer>,
+    result: Promise<AgentResult | CommandResult>,
     settle: (outcome: TabOutcome) => void,
   ): Promise<void> {
-    const outcome = await toOutcome(answer);
+    const outcome = await toOutcome(result);
     if (this.#options.shared && codeOf(outcome) === 'SESSION_CONFLICT') this.onConflict?.();
     else if (!this.#over) settle(outcome);
   }
 
-  /** Runs a request or answers a question. */
-  serve({ body, ...request }: TabRequest): Promise<AgentResult | TabAnswer> {
-    return body.type === 'ask'
-      ? this.answer(body.question)
+  /** Performs a task or runs a command. */
+  serve({ body, ...request }: TabRequest): Promise<AgentResult | CommandResult> {
+    return body.type === 'command'
+      ? this.runCommand(body.command)
       : this.perform({ ...request, task: body.task });
   }
 
@@ -207,21 +207,21 @@ export class SessionRuns {
     }
   }
 
-  /** Answers a question when the runs of all earlier requests have started. */
-  async answer(question: TabQuestion): Promise<TabAnswer> {
+  /** Runs a command when the runs of all earlier requests have started. */
+  async runCommand(command: TabCommand): Promise<CommandResult> {
     if (this.#starting.size) {
       await this.#starting.settled();
       // Waits for one macrotask, because separate messages would also be handled in separate
       // macrotasks.
       await nextMacrotask();
     }
-    if (question.type === 'clear') await this.#claimUnlocked();
-    return answerQuestion(this.#session, question);
+    if (command.type === 'clear') await this.#claimUnlocked();
+    return runCommand(this.#session, command);
   }
 
   /**
    * Continues the interrupted run of an earlier leader. All other runs wait for its end, and
-   * questions wait for its start.
+   * commands wait for its start.
    */
   continueRun(
     controller: AbortController,
