@@ -25,7 +25,7 @@ const parts = {
   },
   '- images, files and audio in messages': {
     'model/openai/openai-formatter.js': ['toWireMedia', 'audioFormat'],
-    'message/media.js': ['inlineSource', 'mediaPlaceholder', 'toUrl'],
+    'message/media/media.js': ['inlineSource', 'mediaPlaceholder', 'toUrl'],
   },
   '- chunks of all servers': {
     'model/openai/openai-decoder.js': true,

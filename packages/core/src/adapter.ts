@@ -58,7 +58,7 @@ export { prepareCall } from './tool/tool-call.ts';
 export { parseHistory, parseMessages } from './message/validate-message.ts';
 export { addUsage, noUsage } from './model/chat-model.ts';
 export { outputToolName } from './schema/output-format.ts';
-export { inlineSource } from './message/media.ts';
+export { inlineSource } from './message/media/media.ts';
 export { ObjectReader } from './stream/object/object-reader.ts';
 export { objectWriterOf, type ObjectWriter } from './middleware/output/object-writer.ts';
 export {

@@ -1,4 +1,4 @@
-export { attachment, type AttachmentOptions } from './middleware/prompt/attachment.ts';
+export { attachment, type AttachmentOptions } from './message/media/attachment.ts';
 export { documentsText } from './message/retrieved-document.ts';
 export {
   callVariables,

@@ -2,7 +2,7 @@ import type { CallToolResult, Progress } from '@modelcontextprotocol/client';
 import { AgentError, errorText } from '../error/agent-error.ts';
 import type { Decision } from '../event/pending-call.ts';
 import { omitUndefined, type JsonObject } from '../message/json.ts';
-import { mediaKind } from '../message/media.ts';
+import { mediaKind } from '../message/media/media.ts';
 import type { ContentBlock, MediaBlock } from '../message/msg.ts';
 import { lengthOfTexts, startOfTexts } from '../message/shorten-results.ts';
 import type { ToolContext, ToolOutput } from '../tool/tool.ts';

@@ -1,6 +1,6 @@
 import { textOf, toolResultsOf, toolUsesOf, hasToolResults } from './msg.ts';
 import type { ContentBlock, MediaBlock, ToolUse, Msg } from './msg.ts';
-import { contentText } from './media.ts';
+import { contentText } from './media/media.ts';
 import { markAsProgram, metadataOf } from './metadata.ts';
 import { oncePerGroup, resultGroups } from './tool-pairs.ts';
 import type { JsonObject } from './json.ts';

@@ -1,7 +1,7 @@
 import type { ContentBlock, MediaBlock } from '../message/msg.ts';
 import { hostedToolOf, type HostedTool } from '../message/provider-metadata.ts';
 import { isWholeObject, parseJson, type JsonObject } from '../message/json.ts';
-import { mediaKind } from '../message/media.ts';
+import { mediaKind } from '../message/media/media.ts';
 import type { ModelDelta, Usage } from './chat-model.ts';
 
 /** An incomplete text or thinking block. Only the field with the name of `type` is set. */

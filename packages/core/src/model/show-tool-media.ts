@@ -1,6 +1,6 @@
 import { toolResultsOf, hasToolResults } from '../message/msg.ts';
 import type { ContentBlock, MediaBlock, ToolResult, Msg } from '../message/msg.ts';
-import { mediaPlaceholder } from '../message/media.ts';
+import { mediaPlaceholder } from '../message/media/media.ts';
 import { markAsProgram } from '../message/metadata.ts';
 import { oncePerGroup, resultGroups } from '../message/tool-pairs.ts';
 import type { ModelFeatures } from './chat-model.ts';

@@ -1,5 +1,5 @@
 import { checkOptions, misconfigured } from '../error/agent-error.ts';
-import { isMedia } from '../message/media.ts';
+import { isMedia } from '../message/media/media.ts';
 import type { ContentBlock } from '../message/msg.ts';
 import type { ChatModel, ModelRequest, Usage } from '../model/chat-model.ts';
 import { withStream } from '../model/wrap-model.ts';

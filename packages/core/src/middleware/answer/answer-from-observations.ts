@@ -2,7 +2,7 @@ import { isQuestion, currentTurn } from '../../message/turns.ts';
 import { checkOptions } from '../../error/agent-error.ts';
 import { outputText, toolResultsOf } from '../../message/msg.ts';
 import type { ContentBlock, ToolResult, Msg } from '../../message/msg.ts';
-import { isMedia } from '../../message/media.ts';
+import { isMedia } from '../../message/media/media.ts';
 import { shortenResults } from '../../message/shorten-results.ts';
 import { summarize, type OnLimit } from './answer-at-limit.ts';
 

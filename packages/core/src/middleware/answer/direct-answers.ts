@@ -4,7 +4,7 @@ import type { Steps } from '../../agent/steps.ts';
 import { isEnding, type Next } from '../../agent/next.ts';
 import { toolResultsOf, type ToolResult, type Msg } from '../../message/msg.ts';
 import { isObjectOrArray, parseJson } from '../../message/json.ts';
-import { contentText } from '../../message/media.ts';
+import { contentText } from '../../message/media/media.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import { toolOf, type ToolSet } from '../../tool/set/tool-set.ts';
 

@@ -1,6 +1,6 @@
 import { startOf, fence } from '../../message/text.ts';
 import type { ContentBlock, Msg } from '../../message/msg.ts';
-import { mediaPlaceholder } from '../../message/media.ts';
+import { mediaPlaceholder } from '../../message/media/media.ts';
 import { askText, type TextRequest } from '../../model/ask-text.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 

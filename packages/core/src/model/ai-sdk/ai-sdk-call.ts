@@ -3,7 +3,7 @@ import type { ContentBlock, MediaBlock, MediaSource, ToolResult, Msg } from '../
 import { isEdited, isNewestReplyEdited } from '../../message/metadata.ts';
 import { jsonCopy, type JsonObject } from '../../message/json.ts';
 import { hostedToolOf } from '../../message/provider-metadata.ts';
-import { inlineSource, mediaPlaceholder } from '../../message/media.ts';
+import { inlineSource, mediaPlaceholder } from '../../message/media/media.ts';
 import { groupMessages } from '../../message/tool-pairs.ts';
 import { hostedToolParts } from './ai-sdk-hosted-tool.ts';
 import type { AiSdkLanguageModel, SupportedUrls } from './ai-sdk-contract.ts';

@@ -1,7 +1,7 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { HostedTool, Source } from '../../message/provider-metadata.ts';
 import { isWholeObject, omitUndefined, type JsonObject } from '../../message/json.ts';
-import { toBase64 } from '../../message/media.ts';
+import { toBase64 } from '../../message/media/media.ts';
 import { metadataOfCall, withResult } from './ai-sdk-hosted-tool.ts';
 import type { AiSdkPart, AiSdkPartOf, HostedToolMetadata } from './ai-sdk-hosted-tool.ts';
 import { toAgentError } from './ai-sdk-error.ts';

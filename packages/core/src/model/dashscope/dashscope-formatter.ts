@@ -12,7 +12,7 @@ import {
   toWireResponseFormat,
   toWireTool,
 } from '../openai/openai-formatter.ts';
-import { contentText, isMedia, mediaPlaceholder, toUrl } from '../../message/media.ts';
+import { contentText, isMedia, mediaPlaceholder, toUrl } from '../../message/media/media.ts';
 
 export interface DashScopeFormat {
   readonly model: string;

@@ -1,7 +1,7 @@
 import { checkOptions } from '../../error/agent-error.ts';
 import { textOf, type ContentBlock, type MediaBlock, type Msg } from '../../message/msg.ts';
 import { cleanText, withoutTags } from '../../message/text.ts';
-import { isMedia } from '../../message/media.ts';
+import { isMedia } from '../../message/media/media.ts';
 import { isFromProgram } from '../../message/metadata.ts';
 import { groupMessages, oncePerGroup } from '../../message/tool-pairs.ts';
 import type { ChatModel, HistoryForm } from '../chat-model.ts';

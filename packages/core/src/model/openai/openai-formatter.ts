@@ -11,7 +11,7 @@ import {
   isMedia,
   mediaPlaceholder,
   toUrl,
-} from '../../message/media.ts';
+} from '../../message/media/media.ts';
 
 export interface OpenAiFormat {
   readonly model: string;

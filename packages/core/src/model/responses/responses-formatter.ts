@@ -1,7 +1,7 @@
 import { jsonWithLists, memoize, type WireObject } from '../formatter.ts';
 import { isObjectOrArray, type JsonObject } from '../../message/json.ts';
 import { isNewestReplyEdited } from '../../message/metadata.ts';
-import { contentText } from '../../message/media.ts';
+import { contentText } from '../../message/media/media.ts';
 import { toolResultsOf, type Msg } from '../../message/msg.ts';
 import type { ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
 import { isStrict } from '../openai/openai-formatter.ts';

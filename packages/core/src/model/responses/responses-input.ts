@@ -8,7 +8,7 @@ import {
   isMedia,
   mediaPlaceholder,
   toUrl,
-} from '../../message/media.ts';
+} from '../../message/media/media.ts';
 import type { ModelFeatures } from '../chat-model.ts';
 import { isForClient } from './hosted-tool-item.ts';
 import type { KeptItem, WireItem } from './responses-wire.ts';

@@ -18,7 +18,7 @@ import {
   type HostedTool,
 } from '../../message/provider-metadata.ts';
 import { isObjectOrArray, type JsonObject, type JsonValue } from '../../message/json.ts';
-import { inlineSource, mediaKind } from '../../message/media.ts';
+import { inlineSource, mediaKind } from '../../message/media/media.ts';
 import { addUsage, noUsage, type Usage } from '../../model/chat-model.ts';
 import {
   asksUser,

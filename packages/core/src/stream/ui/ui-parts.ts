@@ -3,7 +3,7 @@ import { outputText } from '../../message/msg.ts';
 import type { MediaBlock, ToolResult, Msg, MessageContent } from '../../message/msg.ts';
 import { hasEnded, sourcesOf, type HostedTool } from '../../message/provider-metadata.ts';
 import type { JsonValue } from '../../message/json.ts';
-import { isMedia, toUrl } from '../../message/media.ts';
+import { isMedia, toUrl } from '../../message/media/media.ts';
 import type { UiChunk, UiSource } from './ui-chunk.ts';
 
 /** AI SDK's part for a file. A chunk of the same shape adds it to a message. */

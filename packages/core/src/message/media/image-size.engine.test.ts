@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { userMessage, type MediaBlock } from '../message/msg.ts';
-import { countMessage } from './count-message.ts';
+import { userMessage, type MediaBlock } from '../msg.ts';
+import { countMessage } from '../../tokens/count-message.ts';
 import { imageSize } from './image-size.ts';
-import { arc } from './arc-profile.ts';
-import { cl100k, claude3, claude5, gemma3, generic, o200k } from './profiles.ts';
+import { arc } from '../../tokens/arc-profile.ts';
+import { cl100k, claude3, claude5, gemma3, generic, o200k } from '../../tokens/profiles.ts';
 
 /** The start of image files of 640 by 300 pixels, written by a browser, in base64. */
 const heads = {

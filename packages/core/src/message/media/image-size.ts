@@ -1,4 +1,4 @@
-import type { MediaBlock } from '../message/msg.ts';
+import type { MediaBlock } from '../msg.ts';
 
 /** Size of an image, in pixels. */
 export interface ImageSize {

@@ -1,7 +1,7 @@
 import { AgentError, invalidInput, checkOptions } from '../../error/agent-error.ts';
-import type { MediaBlock, MediaSource } from '../../message/msg.ts';
-import { inlineSource, mediaKind, toBase64 } from '../../message/media.ts';
-import { imageSize } from '../../tokens/image-size.ts';
+import type { MediaBlock, MediaSource } from '../msg.ts';
+import { inlineSource, mediaKind, toBase64 } from './media.ts';
+import { imageSize } from './image-size.ts';
 
 /** Type and name of an `attachment()`, and how large it may be. */
 export interface AttachmentOptions {

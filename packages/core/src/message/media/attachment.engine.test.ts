@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { userMessage } from '../../message/msg.ts';
-import { parseMessages } from '../../message/validate-message.ts';
+import { userMessage } from '../msg.ts';
+import { parseMessages } from '../validate-message.ts';
 import { attachment, type AttachmentOptions } from './attachment.ts';
 
 const bytes = new Uint8Array([1, 2, 3]);
