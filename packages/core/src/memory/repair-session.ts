@@ -22,20 +22,20 @@ import type { KeyValueStore } from './store/key-value-store.ts';
  * const errors = await repairSession(store, 'ann');
  */
 export async function repairSession(
-  values: KeyValueStore,
+  store: KeyValueStore,
   sessionId: string,
 ): Promise<readonly AgentError[]> {
-  const store = new SessionStore(values, sessionId);
-  const turns = await values.keys(store.keys.turn(''));
-  if (turns.length) return repairTurns(store);
-  const text = await store.head();
-  const { head, error } = await store.parseHead(text, { isRepair: true });
-  const reading = await store.readUnnamed(head, await store.readBatches(head));
+  const session = new SessionStore(store, sessionId);
+  const turns = await store.keys(session.keys.turn(''));
+  if (turns.length) return repairTurns(session);
+  const text = await session.head();
+  const { head, error } = await session.parseHead(text, { isRepair: true });
+  const reading = await session.readUnnamed(head, await session.readBatches(head));
   const errors = [...(error ? [error] : []), ...reading.unread.map((each) => each.error)];
   if (!errors.length) return errors;
   const records = new SessionFold().load(flushesOf(reading)).records();
   await replaceLog(
-    store,
+    session,
     { text, head, batches: reading.batches },
     { records, ownership: head?.ownership },
   );
@@ -67,10 +67,10 @@ async function lastTurn(
   errors: AgentError[],
 ): Promise<Branch | undefined> {
   const start = store.keys.turn('');
-  const keys = await store.values.keys(start);
+  const keys = await store.kv.keys(start);
   const firsts = keys.filter((key) => !key.slice(start.length).includes(':'));
   const branches: Branch[] = [];
-  for (const [key, value] of await store.values.getMany(firsts)) {
+  for (const [key, value] of await store.kv.getMany(firsts)) {
     try {
       const branch = await reader.parseTurn(key.slice(start.length), value);
       if (branch) branches.push(branch);
@@ -91,5 +91,5 @@ async function writeTurn(store: SessionStore, branch: Branch | undefined): Promi
   const content = { records: fold.records(), replaces, index: [] };
   const headWriter = { writer: shortId(), title: fold.title, generateId: shortId, now: Date.now };
   const turn = await makeTurn(store, branch, content, { ...headWriter, id: shortId() });
-  await store.values.setMany([...turn.values, turn.head]);
+  await store.kv.setMany([...turn.values, turn.head]);
 }

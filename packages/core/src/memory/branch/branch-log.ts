@@ -343,7 +343,7 @@ export class BranchLog implements Log {
     });
     const { ref, text, values, head } = turn;
     this.#unsureWrites = [...this.#unsureWrites, { ref, records: pending.length }];
-    await this.#store.values.setMany(this.#isOnOtherBranch ? values : [...values, head]);
+    await this.#store.kv.setMany(this.#isOnOtherBranch ? values : [...values, head]);
     this.#reader.keep(ref, text);
     this.#pending.splice(0, pending.length);
     if (!this.#isOnOtherBranch) this.#seenHead = head[1];

@@ -88,8 +88,8 @@ export class BranchReader {
    */
   async readTurn(turnId: string): Promise<Branch | undefined> {
     const ids = Array.from({ length: maxTurnWrites }, (_, failed) => attemptId(turnId, failed));
-    const { keys, values } = this.#store;
-    const firstValues = await values.getMany(ids.map((id) => keys.turn(id)));
+    const { keys, kv } = this.#store;
+    const firstValues = await kv.getMany(ids.map((id) => keys.turn(id)));
     const id = ids.findLast((each) => firstValues.has(keys.turn(each)));
     return id === undefined ? undefined : this.parseTurn(id, firstValues.get(keys.turn(id))!);
   }
@@ -102,7 +102,7 @@ export class BranchReader {
     const values = [firstValue];
     // A part of a batch is a JSON string. A whole batch is a JSON object.
     while (firstValue.startsWith('"')) {
-      const next = await this.#store.values.get(`${this.#store.keys.turn(id)}:${values.length}`);
+      const next = await this.#store.kv.get(`${this.#store.keys.turn(id)}:${values.length}`);
       if (next === undefined) break;
       values.push(next);
     }
@@ -136,7 +136,7 @@ export class BranchReader {
   #cached(batches: ReadonlyMap<string, Batch> = new Map()): CachedBatches {
     const { cache } = this.#options;
     // The cache must not return batches that have expired in the store.
-    if (!cache || this.#store.values.features.expires) return batches;
+    if (!cache || this.#store.kv.features.expires) return batches;
     const keyOf = (ref: string): string => this.#store.keys.batch(ref)[0]!;
     return {
       get: (ref) => batches.get(ref) ?? cache.get(keyOf(ref)),

@@ -41,21 +41,21 @@ const refPattern = /^\d{8}[-.][\w-]+(?:=\w+)?(?:~\d+)?$/;
 /** The values of one session in a store. */
 export class SessionStore {
   readonly keys: SessionKeys;
-  readonly values: KeyValueStore;
+  readonly kv: KeyValueStore;
 
   constructor(store: KeyValueStore, sessionId: string) {
-    this.values = store;
+    this.kv = store;
     this.keys = new SessionKeys(sessionId);
   }
 
   /** Whether a write detects other writers. Such a store also has a current key list. */
   get isSafe(): boolean {
-    return this.values.compareAndSet !== undefined;
+    return this.kv.compareAndSet !== undefined;
   }
 
   /** Returns the head in the store. */
   head(): Promise<string | undefined> {
-    return this.values.get(this.keys.head);
+    return this.kv.get(this.keys.head);
   }
 
   /**
@@ -115,7 +115,7 @@ export class SessionStore {
     }
     // A missing batch that is older than the oldest one found may have expired. Any other missing
     // batch is lost or not in the store yet.
-    const [oldest = ''] = this.values.features.expires ? [...batches.keys()].toSorted() : [];
+    const [oldest = ''] = this.kv.features.expires ? [...batches.keys()].toSorted() : [];
     return {
       batches,
       unread: unread.filter(({ ref, error }) => !error.retryable || ref >= oldest),
@@ -172,7 +172,7 @@ export class SessionStore {
   async readValues(refs: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
     const valuesByRef = new Map<string, readonly string[]>();
     if (refs.length === 0) return valuesByRef;
-    const values = await this.values.getMany(refs.flatMap((ref) => this.keys.batch(ref)));
+    const values = await this.kv.getMany(refs.flatMap((ref) => this.keys.batch(ref)));
     for (const ref of refs) {
       const keys = this.keys.batch(ref);
       const batchValues = keys.flatMap((key) => values.get(key) ?? []);
@@ -184,7 +184,7 @@ export class SessionStore {
   /** Returns the stored form of a batch. `name`: its ref without the suffix. */
   seal(name: string, batch: Batch): SealedBatch {
     const { text, sum } = seal(batch, this.keys.sealKey(name));
-    const values = splitValue(text, this.values.features.maxValueBytes);
+    const values = splitValue(text, this.kv.features.maxValueBytes);
     const ref = name + suffixOf(sum, values.length);
     const entries = this.keys.batch(ref).map((key, part): Entry => [key, values[part]!]);
     return { ref, text, entries };
@@ -199,18 +199,18 @@ export class SessionStore {
     head: string,
     expected: string | undefined,
   ): Promise<boolean> {
-    const { values: store } = this;
+    const { kv } = this;
     const key = this.keys.head;
     const all = [...entries, [key, head] as const];
-    if (!store.compareAndSet) {
-      await store.setMany(all);
+    if (!kv.compareAndSet) {
+      await kv.setMany(all);
       return true;
     }
-    if (store.setManyIf) {
-      if (!(await store.setManyIf(key, expected, all))) return false;
+    if (kv.setManyIf) {
+      if (!(await kv.setManyIf(key, expected, all))) return false;
     } else {
-      await store.setMany(entries);
-      if (!(await store.compareAndSet(key, expected, head))) return false;
+      await kv.setMany(entries);
+      if (!(await kv.compareAndSet(key, expected, head))) return false;
     }
     // Later, a first head that was never written looks like a session that was cleared.
     if (expected === undefined && (await this.head()) === undefined) throw this.lostWrite();
@@ -226,7 +226,7 @@ export class SessionStore {
   /** Deletes batches. A failure does no harm: the batches only take up space. */
   async deleteBatches(refs: readonly string[]): Promise<void> {
     if (refs.length === 0) return;
-    await this.values.delete(refs.flatMap((ref) => this.keys.batch(ref))).catch(() => {});
+    await this.kv.delete(refs.flatMap((ref) => this.keys.batch(ref))).catch(() => {});
   }
 
   /**
@@ -234,19 +234,19 @@ export class SessionStore {
    * therefore empty. `refs`: batches that the store's key list may not have yet. Returns the keys.
    */
   async clear(refs: readonly string[]): Promise<readonly string[]> {
-    const listedKeys = await this.values.keys(this.keys.prefix);
+    const listedKeys = await this.kv.keys(this.keys.prefix);
     const deletedKeys = [
       ...new Set([...refs.flatMap((ref) => this.keys.batch(ref)), ...listedKeys]),
     ];
-    await this.values.delete([this.keys.head]);
-    await this.values.delete(deletedKeys);
+    await this.kv.delete([this.keys.head]);
+    await this.kv.delete(deletedKeys);
     return deletedKeys;
   }
 
   /** Returns the refs of the batches in the store's key list, in order. */
   async #listedRefs(): Promise<readonly string[]> {
     const { batches } = this.keys;
-    const keys = await this.values.keys(batches);
+    const keys = await this.kv.keys(batches);
     return keys.map((key) => key.slice(batches.length)).filter((ref) => refPattern.test(ref));
   }
 

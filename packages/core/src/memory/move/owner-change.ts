@@ -41,22 +41,22 @@ export type ChooseOwner = (session: StoredSession) => Awaitable<StoredChange | u
  * `compareAndSet`.
  */
 export async function changeOwner(
-  values: KeyValueStore,
+  store: KeyValueStore,
   key: string,
   choose: ChooseOwner,
 ): Promise<void> {
-  const store = new SessionStore(values, key);
-  if (!store.isSafe) throw misconfigured('Only a store with compareAndSet can move sessions.');
-  const text = await store.head();
-  const { head } = await store.parseHead(text);
-  const reading = await store.readBatches(head);
+  const session = new SessionStore(store, key);
+  if (!session.isSafe) throw misconfigured('Only a store with compareAndSet can move sessions.');
+  const text = await session.head();
+  const { head } = await session.parseHead(text);
+  const reading = await session.readBatches(head);
   const { batches, unread } = reading;
   if (unread[0]) throw unread[0].error;
   const fold = new SessionFold().load(flushesOf(reading));
   const records = fold.records();
   const change = await choose({ view: fold, records, ownership: head?.ownership, tip: head?.hash });
   if (!change) return;
-  await replaceLog(store, { text, head, batches }, { records, ...change });
+  await replaceLog(session, { text, head, batches }, { records, ...change });
 }
 
 /**
@@ -65,7 +65,7 @@ export async function changeOwner(
  * `EchoMemory`. A turn that does not see the change yet can still be stored.
  */
 export async function changeBranchOwner(
-  values: KeyValueStore,
+  store: KeyValueStore,
   key: string,
   { secrets, echo }: Pick<BranchLogOptions, 'secrets' | 'echo'>,
   choose: ChooseOwner,
@@ -83,7 +83,7 @@ export async function changeBranchOwner(
     waitMs: 3000,
     staleMs: 120_000,
   };
-  const log = new BranchLog(values, key, options);
+  const log = new BranchLog(store, key, options);
   const { yours, theirs } = await log.branches();
   if (theirs) throw changed();
   const fold = new SessionFold().load(yours ? flushesOf(yours) : []);
