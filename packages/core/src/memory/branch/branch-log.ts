@@ -311,7 +311,7 @@ export class BranchLog implements Log {
     this.#branch = theirs;
     if (storedWrite) {
       this.#pending.splice(0, storedWrite.records);
-      await this.#settle(theirs);
+      await this.#beginNextTurn(theirs);
     }
     return true;
   }
@@ -347,11 +347,11 @@ export class BranchLog implements Log {
     this.#reader.keep(ref, text);
     this.#pending.splice(0, pending.length);
     if (!this.#isOnOtherBranch) this.#seenHead = head[1];
-    await this.#settle(turn.branch);
+    await this.#beginNextTurn(turn.branch);
   }
 
   /** Begins the next turn once this turn is in the store. */
-  async #settle(branch: Branch): Promise<void> {
+  async #beginNextTurn(branch: Branch): Promise<void> {
     this.#branch = branch;
     this.#unsureWrites = [];
     this.#turnId = this.#options.generateId();

@@ -145,7 +145,7 @@ export class SessionLog {
     const lostRefs = [...knownBatches.keys()].filter(
       (ref) => !batches.has(ref) && !replacedRefs.has(ref) && !(isSafe && ref < snapshot),
     );
-    await this.#settle(text, (ref) => batches.has(ref) || replacedRefs.has(ref));
+    await this.#dropStored(text, (ref) => batches.has(ref) || replacedRefs.has(ref));
     for (const ref of lostRefs) batches.set(ref, knownBatches.get(ref)!);
 
     // With `compareAndSet`, no other writer can have hidden these batches, so the store may not have
@@ -167,7 +167,7 @@ export class SessionLog {
    * head is unchanged, a write may still take effect. `isStored`: returns whether the log names the
    * batch.
    */
-  async #settle(text: string | undefined, isStored: (ref: string) => boolean): Promise<void> {
+  async #dropStored(text: string | undefined, isStored: (ref: string) => boolean): Promise<void> {
     const storedWrite = this.#unsureWrites.findLast(({ ref }) => isStored(ref));
     const endedWrites = this.#unsureWrites.filter(
       ({ expected }) => storedWrite || expected !== text,
@@ -330,7 +330,7 @@ export class SessionLog {
     this.#unsureWrites = [...this.#unsureWrites, { ref, records: count, expected }];
     if (!(await this.#store.write(entries, headText, expected))) return false;
     this.#lostWrite = false;
-    await this.#settle(headText, (each) => each === ref);
+    await this.#dropStored(headText, (each) => each === ref);
     this.#head = head;
     this.#seenHead = headText;
     if (replaces) await this.#forget(replaces);

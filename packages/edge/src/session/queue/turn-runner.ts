@@ -265,7 +265,7 @@ export class TurnRunner {
     try {
       await this.#answer(turn, agent, abort);
     } finally {
-      if (settled) this.#settle(settled());
+      if (settled) this.#track(settled());
     }
   }
 
@@ -306,7 +306,7 @@ export class TurnRunner {
     this.#ended = turn.key === undefined ? undefined : this.#live;
   }
 
-  #settle(settled: Promise<void>): void {
+  #track(settled: Promise<void>): void {
     const settling = settled
       .catch((error: unknown) => logError(error, 'settled'))
       .finally(() => this.#settling.delete(settling));

@@ -128,11 +128,11 @@ class Encoder {
   #endReply(message: Msg): void {
     this.#endThinking();
     const texts = this.#options.wholeText ? [] : textsOf(message);
-    if (texts.length || this.#openText('message')) this.#settle(message, texts);
+    if (texts.length || this.#openText('message')) this.#completeTexts(message, texts);
   }
 
   /** Ends the open message, or a new one, with the final texts. */
-  #settle(message: Msg, texts: readonly AnswerText[]): void {
+  #completeTexts(message: Msg, texts: readonly AnswerText[]): void {
     let item = this.#openText('message') ?? this.#addText('message');
     if (!item.canSettle(texts)) {
       item.isDiscarded = true;
@@ -191,7 +191,7 @@ class Encoder {
       const isSent = JSON.stringify(last?.texts) === JSON.stringify(texts.map(({ text }) => text));
       if (isSent || (!texts.length && this.#output().length)) return;
     }
-    this.#settle(result.message, texts.length ? texts : [emptyText]);
+    this.#completeTexts(result.message, texts.length ? texts : [emptyText]);
   }
 
   #fail(error: { readonly code: string; readonly message: string }): void {
