@@ -75,5 +75,5 @@ export async function replaceLog(
       retryable: true,
     });
   // In a store without `compareAndSet`, a reader may still see the head before.
-  await store.deleteBatches([...(store.isSafe ? replaces : []), ...replacedBy(batches)]);
+  await store.deleteBatches([...(store.detectsWriters ? replaces : []), ...replacedBy(batches)]);
 }

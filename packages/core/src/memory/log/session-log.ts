@@ -139,21 +139,21 @@ export class SessionLog {
     const reading = await this.#reads.take(() => this.#read());
     const { text, head, knownBatches, batches, wantsSnapshot } = reading;
     this.#wantsSnapshot = wantsSnapshot;
-    const { isSafe } = this.#store;
+    const { detectsWriters } = this.#store;
     const replacedRefs = replacedBy(batches);
     const snapshot = newestSnapshot(batches);
     const lostRefs = [...knownBatches.keys()].filter(
-      (ref) => !batches.has(ref) && !replacedRefs.has(ref) && !(isSafe && ref < snapshot),
+      (ref) => !batches.has(ref) && !replacedRefs.has(ref) && !(detectsWriters && ref < snapshot),
     );
     await this.#dropStored(text, (ref) => batches.has(ref) || replacedRefs.has(ref));
     for (const ref of lostRefs) batches.set(ref, knownBatches.get(ref)!);
 
     // With `compareAndSet`, no other writer can have hidden these batches, so the store may not have
     // them. The next flush writes their records again instead of their names.
-    const isNew = isSafe && lostRefs.length > 0 && !this.#lostWrite;
-    if (isSafe) this.#lostWrite = lostRefs.length > 0;
+    const isNew = detectsWriters && lostRefs.length > 0 && !this.#lostWrite;
+    if (detectsWriters) this.#lostWrite = lostRefs.length > 0;
     if (this.#lostWrite) this.#wantsSnapshot = true;
-    this.#head = head && rejoin(head, isSafe ? [] : lostRefs, this.version);
+    this.#head = head && rejoin(head, detectsWriters ? [] : lostRefs, this.version);
     this.#seenHead = text;
     this.#batches = batches;
     if (isNew) this.#report(this.#store.lostWrite());
@@ -175,7 +175,7 @@ export class SessionLog {
     this.#unsureWrites = this.#unsureWrites.filter((write) => !endedWrites.includes(write));
     this.#pending.splice(0, storedWrite?.records ?? 0);
     const unstoredRefs = endedWrites.map(({ ref }) => ref).filter((ref) => !isStored(ref));
-    if (this.#store.isSafe) await this.#store.deleteBatches(unstoredRefs);
+    if (this.#store.detectsWriters) await this.#store.deleteBatches(unstoredRefs);
   }
 
   /**
@@ -260,7 +260,7 @@ export class SessionLog {
    */
   async #ownBatches(head: Head | undefined): Promise<ReadonlyMap<string, Batch>> {
     if (head?.chain === this.#head?.chain) return this.#batches;
-    if (this.#store.isSafe) return new Map();
+    if (this.#store.detectsWriters) return new Map();
     const storedValues = await this.#store.readValues([...this.#batches.keys()]);
     return new Map([...this.#batches].filter(([ref]) => storedValues.has(ref)));
   }
@@ -275,7 +275,7 @@ export class SessionLog {
   async hasChanged(): Promise<boolean> {
     const text = await this.#reads.take(() => this.#store.head());
     const hasChanged = text !== this.#seenHead;
-    if (hasChanged && !this.#store.isSafe) this.#warn();
+    if (hasChanged && !this.#store.detectsWriters) this.#warn();
     return hasChanged;
   }
 
@@ -306,7 +306,7 @@ export class SessionLog {
    */
   async #isOutdated(): Promise<boolean> {
     if (this.#unsureWrites.length > 0) return true;
-    return !this.#store.isSafe && this.hasChanged();
+    return !this.#store.detectsWriters && this.hasChanged();
   }
 
   /**
@@ -346,7 +346,7 @@ export class SessionLog {
   async #forget(refs: readonly string[]): Promise<void> {
     this.#wantsSnapshot = false;
     const earlierRefs = replacedBy(this.#batches);
-    const deletedRefs = this.#store.isSafe ? [...refs, ...earlierRefs] : [...earlierRefs];
+    const deletedRefs = this.#store.detectsWriters ? [...refs, ...earlierRefs] : [...earlierRefs];
     this.#batches.clear();
     await this.#deleteUnnamed(deletedRefs);
   }

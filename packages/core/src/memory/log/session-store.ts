@@ -49,7 +49,7 @@ export class SessionStore {
   }
 
   /** Whether a write detects other writers. Such a store also has a current key list. */
-  get isSafe(): boolean {
+  get detectsWriters(): boolean {
     return this.kv.compareAndSet !== undefined;
   }
 
@@ -79,7 +79,7 @@ export class SessionStore {
       if (!isRepair) return {};
     } catch (thrown) {
       error = AgentError.from(thrown);
-      if (isOtherFormat(error) || !(isRepair || this.isSafe)) throw error;
+      if (isOtherFormat(error) || !(isRepair || this.detectsWriters)) throw error;
     }
     const head = await this.#rebuildHead(isRepair, without);
     if (error && !head && !isRepair) throw error;

@@ -46,7 +46,8 @@ export async function changeOwner(
   choose: ChooseOwner,
 ): Promise<void> {
   const session = new SessionStore(store, key);
-  if (!session.isSafe) throw misconfigured('Only a store with compareAndSet can move sessions.');
+  if (!session.detectsWriters)
+    throw misconfigured('Only a store with compareAndSet can move sessions.');
   const text = await session.head();
   const { head } = await session.parseHead(text);
   const reading = await session.readBatches(head);
