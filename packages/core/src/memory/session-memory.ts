@@ -347,9 +347,9 @@ export class SessionMemory implements Memory {
     return this.#setFold(await this.#log.load());
   }
 
-  #setFold(records: Flushes): SessionFold {
-    const pending = records.at(-1) ?? [];
-    const fold = new SessionFold().load(records.slice(0, -1));
+  #setFold(flushes: Flushes): SessionFold {
+    const pending = flushes.at(-1) ?? [];
+    const fold = new SessionFold().load(flushes.slice(0, -1));
     const values = fold.state[valuesKey];
     this.#fold = fold.load([[...pending, ...this.#removals]]);
     this.#values.load(values, new Set(valuesIn(pending)));

@@ -54,8 +54,8 @@ async function* boundedReply(
     if (!Array.isArray(deltas)) throw notArray(model);
     length.add(deltas);
     yield deltas;
-    const turn = timerYield.tick(now());
-    if (turn) await turn;
+    const pause = timerYield.tick(now());
+    if (pause) await pause;
   }
 }
 

@@ -192,7 +192,7 @@ export class BranchLog implements Log {
     if (this.#options.withoutEcho === 'start') return this.#continue(undefined, undefined);
     return this.#continueAs(async () => {
       const { text, branch } = await this.#reader.readHead();
-      return branch?.missing
+      return branch?.hasMissing
         ? { type: 'stale' }
         : { type: 'go', branch, headText: text, isFromEcho: false };
     }, this.#options.now());
@@ -294,7 +294,7 @@ export class BranchLog implements Log {
     if (!base && !this.#beganMeanwhile(theirs)) return false;
     // If this writer wrote the last head, a missing head means a late read, not a deletion.
     this.#isOnOtherBranch = theirs !== undefined || base?.head.writer !== this.#writer;
-    if (!theirs || theirs.missing) return false;
+    if (!theirs || theirs.hasMissing) return false;
     const storedWrite = this.#unsureWrites.findLast(({ ref }) =>
       theirs.batchIds.has(batchIdOf(ref)),
     );

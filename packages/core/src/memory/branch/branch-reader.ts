@@ -51,8 +51,8 @@ export class BranchReader {
     if (!head) return { text };
     const { now, staleMs } = this.#options;
     const branch = await this.readBranch(head, cachedBatches);
-    const mayCome = branch.missing && now() - head.updatedAt <= staleMs;
-    return { text, branch: { ...branch, missing: mayCome } };
+    const mayCome = branch.hasMissing && now() - head.updatedAt <= staleMs;
+    return { text, branch: { ...branch, hasMissing: mayCome } };
   }
 
   /**
@@ -125,7 +125,7 @@ export class BranchReader {
     const covered = [...(batch.index ?? []), ...(batch.replaces ?? [])];
     const head = { ...batch.head, hash, refs: addToLevels(batch.head.refs, covered, ref) };
     const branch = await this.readBranch(head, new Map([[ref, batch]]));
-    return branch.missing ? undefined : branch;
+    return branch.hasMissing ? undefined : branch;
   }
 
   /** Reads the branch that this head describes. */

@@ -10,7 +10,7 @@ export interface Branch extends ReadBatches {
   /** Ids of the batches, and of all batches that snapshots replaced. See `batchIdOf`. */
   readonly batchIds: ReadonlySet<string>;
   /** Whether the store does not have some of the batches, or not yet. */
-  readonly missing: boolean;
+  readonly hasMissing: boolean;
 }
 
 /**
@@ -35,7 +35,7 @@ export function makeBranch(head: Head, { batches, unread }: ReadBatches): Branch
     batches,
     batchIds: new Set(coveredRefs({ batches, unread }).map(batchIdOf)),
     unread,
-    missing: unread.some(({ error }) => error.retryable),
+    hasMissing: unread.some(({ error }) => error.retryable),
   };
 }
 

@@ -49,7 +49,7 @@ export async function compareEcho(reader: BranchReader, facts: EchoFacts): Promi
   if (!base && firstTurns.branches.length === 0 && firstTurns.damages.size === 0) return emptyStart;
 
   const { text: headText, branch: theirs } = await reader.readHead();
-  if (theirs?.missing) return { type: 'stale' };
+  if (theirs?.hasMissing) return { type: 'stale' };
   const proceed = (branch: Branch, isFromEcho: boolean): Comparison => ({
     type: 'go',
     branch,

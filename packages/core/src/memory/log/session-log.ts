@@ -21,7 +21,7 @@ export interface FlushContext {
    * Receives all records after the flush had to read the log again, because another writer has
    * written.
    */
-  onReread(records: Flushes): void;
+  onReread(flushes: Flushes): void;
   /** Returns the state of the session after the pending records, if the log was read. */
   fold(): SessionFold | undefined;
 }
@@ -107,10 +107,10 @@ export class SessionLog {
       this.#pending.length = 0;
       this.#unsureWrites = [];
     }
-    const records = await this.load();
+    const flushes = await this.load();
     this.#lostOwnership = false;
     this.#claim();
-    return records;
+    return flushes;
   }
 
   #claim(): void {

@@ -191,8 +191,9 @@ export class SessionStore {
   }
 
   /**
-   * Writes a batch, then the head `head`, which replaces the head `expected`. Returns false if the store refuses the write. Rejects with
-   * `STORAGE_FAILED` if the store has acknowledged the first head of a session and does not have it.
+   * Writes a batch, then the head `head`, which replaces the head `expected`. Returns false if the
+   * store refuses the write. Rejects with `STORAGE_FAILED` if the store has acknowledged the first
+   * head of a session and does not have it.
    */
   async write(
     entries: readonly Entry[],

@@ -108,7 +108,7 @@ export function concurrencyLimit(semaphore: Semaphore): Middleware {
   return {
     name: 'concurrencyLimit',
     wrapRun: (next) => async (input, context, steps) => {
-      const inside = runsWithPlace(semaphore);
+      const inside = runsWithSlot(semaphore);
       const above = (context.toolContext.get(parentRuns) ?? []) as readonly string[];
       if (above.some((runId) => inside.has(runId))) return next(input);
       const release = await slotIn(semaphore, context, steps);
@@ -128,7 +128,7 @@ export function concurrencyLimit(semaphore: Semaphore): Middleware {
 /** Ids of the runs that have a slot, by semaphore. */
 const slots: WeakMap<Semaphore, Set<string>> = new WeakMap();
 
-function runsWithPlace(semaphore: Semaphore): Set<string> {
+function runsWithSlot(semaphore: Semaphore): Set<string> {
   const runIds = slots.get(semaphore) ?? new Set();
   slots.set(semaphore, runIds);
   return runIds;
