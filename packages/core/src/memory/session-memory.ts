@@ -314,8 +314,8 @@ export class SessionMemory implements Memory {
     this.#noteState();
     const context: FlushContext = {
       fold: () => this.#fold,
-      onReread: (records) => {
-        this.#setFold(records);
+      onReread: (flushes) => {
+        this.#setFold(flushes);
         this.#noteState();
       },
     };

@@ -23,7 +23,7 @@ interface WaitOptions<T> {
    * Whether the wait rejects with the signal's reason when its time is over. Default: it resolves,
    * for a store with `lostWrite`.
    */
-  readonly strict?: boolean;
+  readonly rejects?: boolean;
   /** Throws if the value must not be used. */
   readonly check?: (value: T) => void;
   /** The wrapper, as `#running` has it. The wait continues after its time while inner code runs. */
@@ -59,7 +59,7 @@ export class BoundedWaits {
 
   /** Returns the value of `work`. Rejects with the signal's reason if the run is aborted first. */
   forCode<T>(work: T | PromiseLike<T>): Promise<T> {
-    return this.#bounded(work, { strict: true }) as Promise<T>;
+    return this.#bounded(work, { rejects: true }) as Promise<T>;
   }
 
   /**
@@ -76,7 +76,7 @@ export class BoundedWaits {
     }
     // A wrapper that returns the promise of its `next` has ended, and the run waits for that already.
     if (work === this.#newest) this.#running.delete(begin);
-    else this.#newest = this.#bounded(work, { strict: true, check, wrapper: begin });
+    else this.#newest = this.#bounded(work, { rejects: true, check, wrapper: begin });
     return this.#newest as Promise<T>;
   }
 
@@ -103,13 +103,13 @@ export class BoundedWaits {
    * the hook's value.
    */
   forHook<T>(work: PromiseLike<T>, isNotice: boolean): Promise<T | undefined> {
-    const strict = !isNotice && this.#run.stage !== 'aborting';
-    return this.#bounded(work, { strict }) as Promise<T | undefined>;
+    const rejects = !isNotice && this.#run.stage !== 'aborting';
+    return this.#bounded(work, { rejects }) as Promise<T | undefined>;
   }
 
   /** Same as `forCode`, for a read from a store. The store gets some time after an abort. */
   forRead<T>(work: PromiseLike<T>): Promise<T> {
-    return this.#bounded(work, { strict: true, isStore: true }) as Promise<T>;
+    return this.#bounded(work, { rejects: true, isStore: true }) as Promise<T>;
   }
 
   /**
@@ -137,11 +137,11 @@ export class BoundedWaits {
   }
 
   #bounded<T>(work: T | PromiseLike<T>, options: WaitOptions<T>): Promise<unknown> {
-    const { isStore, strict, check, wrapper } = options;
+    const { isStore, rejects, check, wrapper } = options;
     const { signal, aborted: wasAborted } = this.#run;
     return new Promise((resolve, reject) => {
       let timer: ReturnType<typeof setTimeout> | undefined;
-      const giveUp = (): void => (strict ? reject(signal.reason) : resolve(isStore && lostWrite));
+      const giveUp = (): void => (rejects ? reject(signal.reason) : resolve(isStore && lostWrite));
       const wait = (): void => {
         timer = setTimeout(
           () => {
