@@ -18,21 +18,24 @@ const nameKey = 'place';
  */
 export function browserPlace(options: BrowserPlaceOptions = {}): Promise<SessionPlace> {
   checkOptions('browserPlace()', options, 'agent:string|? store:get()|?');
-  const { agent, store = new IndexedDbStore() } = options;
-  return placeIn(store, agent);
+  const { agent: agentName, store = new IndexedDbStore() } = options;
+  return placeIn(store, agentName);
 }
 
-async function placeIn(store: IndexedDbStore, agent: string | undefined): Promise<SessionPlace> {
+async function placeIn(
+  store: IndexedDbStore,
+  agentName: string | undefined,
+): Promise<SessionPlace> {
   await store.compareAndSet(nameKey, undefined, `browser:${crypto.randomUUID()}`);
   const name = (await store.get(nameKey)) ?? '';
   const keyOf = (sessionId: string): string =>
-    agent === undefined ? sessionId : `${agent}/${sessionId}`;
+    agentName === undefined ? sessionId : `${agentName}/${sessionId}`;
   const place = storePlace({ name, store, keyOf });
   return {
     ...place,
     async read(sessionId) {
       const copy = await place.read(sessionId);
-      if (!copy?.isRunning || (await isOpen(agent, sessionId))) return copy;
+      if (!copy?.isRunning || (await isOpen(agentName, sessionId))) return copy;
       // No tab has the session, so its run was cut off.
       return { ...copy, isRunning: false };
     },
@@ -40,10 +43,10 @@ async function placeIn(store: IndexedDbStore, agent: string | undefined): Promis
 }
 
 /** Returns whether a worker has the session. `true` if the browser has no locks. */
-async function isOpen(agent: string | undefined, sessionId: string): Promise<boolean> {
+async function isOpen(agentName: string | undefined, sessionId: string): Promise<boolean> {
   const { locks } = navigator as { readonly locks?: LockManager };
   if (!locks) return true;
   const { held: heldLocks = [] } = await locks.query();
-  const end = `:session:${JSON.stringify([agent, sessionId])}`;
+  const end = `:session:${JSON.stringify([agentName, sessionId])}`;
   return heldLocks.some(({ name = '' }) => name.endsWith(end));
 }

@@ -41,7 +41,7 @@ export type AgentFactories<O = JsonValue> = Readonly<Record<string, AgentFactory
 
 export interface AgentSessionOptions {
   readonly factory: AgentFactory;
-  readonly agent: string | undefined;
+  readonly agentName: string | undefined;
   readonly sessionId: string;
   readonly options: unknown;
   readonly pages: SessionPages;
@@ -146,8 +146,8 @@ export class AgentSession {
   }
 
   get #lock(): string {
-    const { agent, sessionId } = this.#options;
-    return `isoloop:run:${JSON.stringify([agent, sessionId])}`;
+    const { agentName, sessionId } = this.#options;
+    return `isoloop:run:${JSON.stringify([agentName, sessionId])}`;
   }
 
   /**
@@ -190,7 +190,7 @@ export class AgentSession {
   }
 
   async #build(): Promise<ReActAgent> {
-    const { factory, agent, sessionId, options, pages, after, onBuilt } = this.#options;
+    const { factory, agentName, sessionId, options, pages, after, onBuilt } = this.#options;
     let memory: SessionMemory | undefined;
     const setup: AgentSetup = {
       sessionId,
@@ -198,7 +198,7 @@ export class AgentSession {
       page: pages.side,
       get memory() {
         return (memory ??= new IndexedDbMemory(
-          agent === undefined ? sessionId : `${agent}/${sessionId}`,
+          agentName === undefined ? sessionId : `${agentName}/${sessionId}`,
         ));
       },
     };

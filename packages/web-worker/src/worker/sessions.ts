@@ -44,15 +44,15 @@ export class Sessions {
   }
 
   /** Adds a connection. The first one opens the session. */
-  enter({ agent, sessionId, options }: ConnectMessage): Session {
-    const key = keyOf(agent, sessionId);
+  enter({ agent: agentName, sessionId, options }: ConnectMessage): Session {
+    const key = keyOf(agentName, sessionId);
     const { outputs, tabs, lock } = this.#options;
-    const [factory, after] = [this.#factoryOf(agent), this.#ending.get(key)];
+    const [factory, after] = [this.#factoryOf(agentName), this.#ending.get(key)];
     const entry = this.#open.get(key) ?? {
       session: new Session({
         factory,
         key,
-        agent,
+        agentName,
         sessionId,
         options,
         outputs,
@@ -72,8 +72,8 @@ export class Sessions {
    * Removes a connection. If it was the last one, closes the session. `isGone`: the page disappeared
    * without a message.
    */
-  leave({ agent, sessionId }: ConnectMessage, isGone: boolean): void {
-    const key = keyOf(agent, sessionId);
+  leave({ agent: agentName, sessionId }: ConnectMessage, isGone: boolean): void {
+    const key = keyOf(agentName, sessionId);
     const entry = this.#open.get(key);
     if (!entry || --entry.connections > 0) return;
     this.#open.delete(key);
@@ -84,19 +84,21 @@ export class Sessions {
   }
 
   /**
-   * Returns the factory of an agent. For an unknown name, returns a factory that throws, so that
+   * Returns the factory with a name. For an unknown one, returns a factory that throws, so that
    * agent calls reject.
    */
-  #factoryOf(agent: string | undefined): AgentFactory {
+  #factoryOf(agentName: string | undefined): AgentFactory {
     const { factory: factories } = this.#options;
     if (typeof factories === 'function') return factories;
     const factory =
-      agent !== undefined && Object.hasOwn(factories, agent) ? factories[agent] : undefined;
+      agentName !== undefined && Object.hasOwn(factories, agentName)
+        ? factories[agentName]
+        : undefined;
     const names = Object.keys(factories).join(', ');
     const problem =
-      agent === undefined
+      agentName === undefined
         ? 'The worker has several agents; name one'
-        : `The worker has no agent "${agent}"`;
+        : `The worker has no agent "${agentName}"`;
     return (
       factory ??
       (() => {
@@ -106,6 +108,6 @@ export class Sessions {
   }
 }
 
-function keyOf(agent: string | undefined, sessionId: string): string {
-  return JSON.stringify([agent, sessionId]);
+function keyOf(agentName: string | undefined, sessionId: string): string {
+  return JSON.stringify([agentName, sessionId]);
 }

@@ -11,9 +11,12 @@ export interface StoredLogs extends Pick<InspectorSource, 'sessions' | 'records'
   create(draft: ForkDraft): Promise<string>;
 }
 
-/** Opens the logs. `agent`: name of the agent, if its worker exposes several. */
-export function storedLogs(agent: string | undefined, database: string | undefined): StoredLogs {
-  const prefix = agent === undefined ? '' : `${agent}/`;
+/** Opens the logs. `agentName`: `undefined` if its worker exposes one agent. */
+export function storedLogs(
+  agentName: string | undefined,
+  database: string | undefined,
+): StoredLogs {
+  const prefix = agentName === undefined ? '' : `${agentName}/`;
   const store = new IndexedDbStore(database === undefined ? {} : { database });
   const sessions = new IndexedDbSessions({ store });
   return {

@@ -2,8 +2,8 @@ import { IndexedDbSessions } from '../../store/indexed-db-sessions.ts';
 import type { SessionStore } from './agent-sessions.ts';
 
 /** Returns the conversations of an agent in IndexedDB, without those that have moved elsewhere. */
-export function databaseSessions(agent: string | undefined): SessionStore {
-  const prefix = agent === undefined ? '' : `${agent}/`;
+export function databaseSessions(agentName: string | undefined): SessionStore {
+  const prefix = agentName === undefined ? '' : `${agentName}/`;
   const stored = new IndexedDbSessions();
   return {
     async list() {
