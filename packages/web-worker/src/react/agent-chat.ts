@@ -3,7 +3,7 @@ import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
 import { shownError, type AgentChatState, type Phase } from './agent-chat-state.ts';
 import { withEvent, type AgentTimelineEvent } from './agent-events.ts';
 import type { AgentLink } from './source/agent-source.ts';
-import type { SessionStore } from './source/agent-sessions.ts';
+import type { StoredSessions } from './source/agent-sessions.ts';
 import { withChanges } from './chat/is-equal.ts';
 import { Chat, type AnswerBatches, type AnswerRequest } from './chat/chat.ts';
 import type { ChatHandlers } from './chat/chat-handlers.ts';
@@ -189,7 +189,7 @@ export class AgentChat {
   }
 
   /** Uses the stored conversations, and then loads their list again. */
-  withStore<T>(job: (store: SessionStore) => Promise<T>): Promise<T | undefined> {
+  withStored<T>(job: (stored: StoredSessions) => Promise<T>): Promise<T | undefined> {
     return this.attempt(async () => {
       const result = await job(await this.#connected.sessions());
       void this.#loadSessions();
@@ -238,8 +238,8 @@ export class AgentChat {
   async #loadSessions(): Promise<void> {
     if (!this.#wantsSessions || !this.#link) return;
     try {
-      const store = await this.#link.sessions();
-      this.#set({ sessions: await store.list() });
+      const stored = await this.#link.sessions();
+      this.#set({ sessions: await stored.list() });
     } catch {
       // The list stays as it is. The next change loads it again.
     }

@@ -226,12 +226,12 @@ function sessionActions(
 ): Pick<AgentSessions, 'rename' | 'delete' | 'export'> {
   return {
     rename: async (other, title) =>
-      void (await conversation.withStore((store) => store.rename(other, title))),
+      void (await conversation.withStored((stored) => stored.rename(other, title))),
     delete: async (deleted) => {
-      await conversation.withStore((store) => store.delete(deleted));
+      await conversation.withStored((stored) => stored.delete(deleted));
       if (deleted === current) open();
     },
-    export: (other) => conversation.withStore((store) => store.export(other)),
+    export: (other) => conversation.withStored((stored) => stored.export(other)),
   };
 }
 

@@ -4,7 +4,7 @@ import type { AgentSessionOptions } from './agent-session.ts';
 import type { PendingRequest, PendingRequests } from './runs/pending-requests.ts';
 import type { RunReaders } from './runs/run-readers.ts';
 import { SessionRuns } from './runs/session-runs.ts';
-import type { SessionHost, SharedHost, SharedHostOptions } from './session-host.ts';
+import type { RequestHost, SharedHost, SharedHostOptions } from './request-host.ts';
 import { SessionLock } from './session-lock.ts';
 import type { Tabs } from './tab-options.ts';
 
@@ -42,7 +42,7 @@ interface Line {
  * replaces it when the page may be frozen, because another tab may take over meanwhile. The
  * replacement is synchronous, so no message and no request is lost, and an active run continues.
  */
-export class DirectHost implements SessionHost {
+export class DirectHost implements RequestHost {
   readonly #options: DirectHostOptions;
   readonly #id: string = crypto.randomUUID();
   #line: Line | undefined;

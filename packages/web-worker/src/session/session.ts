@@ -2,7 +2,7 @@ import { userMessage, type AgentResult, type EventBatch } from '@isoloop/core';
 import { DirectHost, type DirectHostOptions } from './direct-host.ts';
 import { PendingRequests, type PendingRequestOptions } from './runs/pending-requests.ts';
 import { RunReaders, type RunReader } from './runs/run-readers.ts';
-import type { SessionHost } from './session-host.ts';
+import type { RequestHost } from './request-host.ts';
 import { SessionPages } from './page/session-pages.ts';
 import type { Asker } from '../wire/protocol.ts';
 import type { CommandResult, TabCommand, TabTask } from '../wire/tab-protocol.ts';
@@ -27,7 +27,7 @@ export class Session {
   readonly pages: SessionPages;
   readonly #readers = new RunReaders();
   readonly #pending: PendingRequests = new PendingRequests(this.#readers);
-  #host: SessionHost;
+  #host: RequestHost;
 
   constructor({ lock, ...options }: SessionOptions) {
     this.pages = new SessionPages(lock);

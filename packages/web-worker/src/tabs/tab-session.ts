@@ -2,7 +2,7 @@ import { AgentError } from '@isoloop/core';
 import type { AgentEvent } from '@isoloop/core';
 import type { PendingRequest } from '../session/runs/pending-requests.ts';
 import type { SessionRuns } from '../session/runs/session-runs.ts';
-import type { SharedHost, SharedHostOptions } from '../session/session-host.ts';
+import type { SharedHost, SharedHostOptions } from '../session/request-host.ts';
 import { unpackEvents } from '../wire/delta-runs.ts';
 import { tabVersion, type TabMessage, type TabPost } from '../wire/tab-protocol.ts';
 import { Leader } from './leader.ts';

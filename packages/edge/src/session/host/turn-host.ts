@@ -7,7 +7,7 @@ import type { StreamFormat, TurnFormat } from '../turn-format.ts';
 import type { NewTurn } from '../queue/turn-queue.ts';
 
 /** Turn that a client requests, and how it gets the answer. */
-export interface AnswerRequest {
+export interface HostRequest {
   readonly turn: NewTurn;
   readonly format: TurnFormat;
   /** Parsed form of `turn.call`. */
@@ -19,7 +19,7 @@ export interface AnswerRequest {
 /** Runs the turns of one session. */
 export interface TurnHost {
   /** Runs a turn and returns the answer in the client's format. */
-  answer(request: AnswerRequest): Promise<Response>;
+  answer(request: HostRequest): Promise<Response>;
   /** Returns the running turn to a client that reconnects. Returns 204 if no turn is running. */
   reconnect(format: StreamFormat, lastEventId: string | undefined): Promise<Response>;
 }

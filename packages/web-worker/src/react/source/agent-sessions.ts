@@ -7,7 +7,7 @@ export interface AgentSessionEntry {
 }
 
 /** Stored conversations of a worker or an endpoint. */
-export interface SessionStore {
+export interface StoredSessions {
   list(): Promise<readonly AgentSessionEntry[]>;
   rename(sessionId: string, title: string): Promise<unknown>;
   delete(sessionId: string): Promise<unknown>;
@@ -16,7 +16,7 @@ export interface SessionStore {
 }
 
 /** What `useAgentChat` returns as `sessions`. */
-export interface AgentSessions extends Pick<SessionStore, 'export'> {
+export interface AgentSessions extends Pick<StoredSessions, 'export'> {
   rename(sessionId: string, title: string): Promise<void>;
   delete(sessionId: string): Promise<void>;
   /** Id of the open conversation. */

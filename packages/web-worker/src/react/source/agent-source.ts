@@ -1,5 +1,5 @@
 import type { ConnectOptions } from '../../page/connect-agent.ts';
-import type { SessionStore } from './agent-sessions.ts';
+import type { StoredSessions } from './agent-sessions.ts';
 import type { ChatHost } from '../chat/chat.ts';
 import type { UIMessage } from '../chat/ui-message.ts';
 
@@ -11,7 +11,7 @@ export interface AgentLink extends Pick<ChatHost, 'send' | 'reconnect'> {
   /** Whether a turn continues without this page. If so, closing the link does not end the turn. */
   readonly outlivesPage: boolean;
   /** Returns the stored conversations. */
-  sessions(): Promise<SessionStore>;
+  sessions(): Promise<StoredSessions>;
   /** Reads all messages of the conversation. */
   history(): Promise<readonly UIMessage[]>;
   /**

@@ -1,8 +1,8 @@
 import { IndexedDbSessions } from '../../store/indexed-db-sessions.ts';
-import type { SessionStore } from './agent-sessions.ts';
+import type { StoredSessions } from './agent-sessions.ts';
 
 /** Returns the conversations of an agent in IndexedDB, without those that have moved elsewhere. */
-export function databaseSessions(agentName: string | undefined): SessionStore {
+export function databaseSessions(agentName: string | undefined): StoredSessions {
   const prefix = agentName === undefined ? '' : `${agentName}/`;
   const stored = new IndexedDbSessions();
   return {

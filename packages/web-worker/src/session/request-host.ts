@@ -11,7 +11,7 @@ import type { Tabs } from './tab-options.ts';
  * Passes the requests of a session's pages to the agent, which is in this worker or in the worker
  * of another tab.
  */
-export interface SessionHost {
+export interface RequestHost {
   /** Starts the host: waits for the lock of the session. */
   enter(): void;
   /** Passes a new request to the agent's worker. */
@@ -37,7 +37,7 @@ export interface SessionHost {
 }
 
 /** Host that shares the session with other tabs. */
-export interface SharedHost extends SessionHost, LockListener {
+export interface SharedHost extends RequestHost, LockListener {
   /** Handles a message from another tab. */
   hear(message: TabMessage): void;
 }
