@@ -12,8 +12,8 @@ import { checkFirst, onlyAdds } from './session-turn.ts';
 import { TurnQueue } from './queue/turn-queue.ts';
 import { TurnRunner } from './queue/turn-runner.ts';
 
-/** Parts of an open session. The object keeps them in memory while it is awake. */
-interface Parts {
+/** Open session. The object keeps it in memory while it is awake. */
+interface OpenSession {
   readonly memory: Memory;
   readonly turns: TurnRunner;
   readonly entry: SessionListEntry;
@@ -38,7 +38,7 @@ export class SessionHost implements HostedSession {
   readonly #env: object;
   readonly #settings: HandlerSettings;
   readonly #record: SessionRecord;
-  #parts: Parts | undefined;
+  #session: OpenSession | undefined;
   #deleting: Promise<void> | undefined;
 
   constructor(storage: DurableObjectStorage, env: object, settings: HandlerSettings) {
@@ -102,17 +102,17 @@ export class SessionHost implements HostedSession {
   delete(): Promise<void> {
     return (this.#deleting ??= this.#delete().finally(() => {
       this.#deleting = undefined;
-      // Drops the parts even if the deletion failed, because they are already closed.
-      this.#parts = undefined;
+      // Drops the session even if its deletion failed, because it is already closed.
+      this.#session = undefined;
     }));
   }
 
   async alarm(): Promise<void> {
     try {
-      const parts = await this.#wake();
-      if (parts && !parts.turns.isBusy) {
-        if (Date.now() >= this.#expiresAt(parts.changedAt())) return await this.delete();
-        parts.entry.send();
+      const session = await this.#wake();
+      if (session && !session.turns.isBusy) {
+        if (Date.now() >= this.#expiresAt(session.changedAt())) return await this.delete();
+        session.entry.send();
       }
     } catch (error) {
       logError(error, 'alarm');
@@ -120,16 +120,16 @@ export class SessionHost implements HostedSession {
     await this.#schedule();
   }
 
-  async #open(identity: Identity): Promise<Parts> {
-    if (this.#parts) return this.#parts;
+  async #open(identity: Identity): Promise<OpenSession> {
+    if (this.#session) return this.#session;
     const setup = this.#setup(identity);
     const memory =
       (await this.#settings.memory?.({ ...setup, withoutEcho: 'latest' })) ??
       new QueuedMemory(new DurableStore(this.#storage), identity.sessionId);
-    return (this.#parts ??= this.#join(identity, memory));
+    return (this.#session ??= this.#join(identity, memory));
   }
 
-  #join(identity: Identity, memory: Memory): Parts {
+  #join(identity: Identity, memory: Memory): OpenSession {
     const queue = new TurnQueue(this.#storage);
     const changedAt = (): number => Math.max(identity.createdAt, queue.changedAt);
     const entry = new SessionListEntry({
@@ -168,12 +168,12 @@ export class SessionHost implements HostedSession {
   }
 
   /** Opens a stored session, and resumes the turns that an isolate left unfinished when it died. */
-  async #wake(): Promise<Parts | undefined> {
+  async #wake(): Promise<OpenSession | undefined> {
     const { identity } = this.#record;
     if (!identity || this.#deleting) return undefined;
-    const parts = await this.#open(identity);
-    parts.turns.wake();
-    return parts;
+    const session = await this.#open(identity);
+    session.turns.wake();
+    return session;
   }
 
   async #delete(): Promise<void> {
@@ -194,8 +194,8 @@ export class SessionHost implements HostedSession {
    * expires.
    */
   async #schedule(): Promise<void> {
-    await this.#parts?.entry.sent;
-    this.#parts?.turns.unloadLong();
+    await this.#session?.entry.sent;
+    this.#session?.turns.unloadLong();
     if (!this.#record.identity || this.#deleting) return;
     const at = this.#nextAlarm();
     await (Number.isFinite(at) ? this.#storage.setAlarm(at) : this.#storage.deleteAlarm());
@@ -203,8 +203,8 @@ export class SessionHost implements HostedSession {
 
   #nextAlarm(): number {
     const now = Date.now();
-    if (!this.#parts) return now + retryMs;
-    const { turns, entry, changedAt } = this.#parts;
+    if (!this.#session) return now + retryMs;
+    const { turns, entry, changedAt } = this.#session;
     if (turns.isBusy || !entry.isSent) return now + this.#settings.sessions.heartbeatMs;
     const expiresAt = this.#expiresAt(changedAt());
     // If the expiry time has passed, the last deletion failed.
