@@ -1,7 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import { checkOptions } from '@isoloop/core/adapter';
 import { isOrigin } from './http/cross-origin.ts';
-import { missingPart } from './http/missing-part.ts';
+import { missingOption } from './http/missing-option.ts';
 import {
   defaultLimits,
   type EdgeLimits,
@@ -16,7 +16,7 @@ import {
 export function checkSettings(settings: HandlerSettings): void {
   const { models, sessions, limits, cors, store } = settings;
   if (store && !store.open) {
-    const message = missingPart('Conversations in a store need', 'store', 'storeSessions(store)');
+    const message = missingOption('Conversations in a store need', 'store', 'storeSessions(store)');
     throw new AgentError('CONFIGURATION', message);
   }
   checkOptions(where, settings, fields);

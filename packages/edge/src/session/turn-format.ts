@@ -4,7 +4,7 @@ import { objectMediaType } from '@isoloop/core/adapter';
 import type { Context } from 'hono';
 import type { OpenAiFormat } from '../completions/completion-answer.ts';
 import type { HandlerSettings } from '../handler-options.ts';
-import { missingPart } from '../http/missing-part.ts';
+import { missingOption } from '../http/missing-option.ts';
 import { hasBegun, hasOutput } from '../turn/event-stream.ts';
 
 /**
@@ -45,7 +45,7 @@ export function isOpenAiFormat(format: { readonly kind: string }): format is Ope
 
 /** Returns the advice for an endpoint without OpenAI's API. */
 export function missingOpenAi(): string {
-  return missingPart("OpenAI's API needs", 'openai', 'openAiRoutes()');
+  return missingOption("OpenAI's API needs", 'openai', 'openAiRoutes()');
 }
 
 /** Returns OpenAI's API. Throws `CONFIGURATION` if the endpoint does not have it. */

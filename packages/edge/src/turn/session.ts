@@ -9,7 +9,7 @@ import type {
   SessionAgent,
   SessionSetup,
 } from '../handler-options.ts';
-import { missingPart } from '../http/missing-part.ts';
+import { missingOption } from '../http/missing-option.ts';
 
 /**
  * Checks and returns a session id that a client posted. A session id is 1 to 128 letters, digits,
@@ -51,7 +51,7 @@ export async function openMemory(
 /** Creates the error for an endpoint that has no place for conversations. */
 export function missingPlace(): AgentError {
   const places = 'Conversations need a place: bind CHAT_SESSION, or pass `store` or `memory`.';
-  const message = missingPart(`${places} In CHAT_KV, they need`, 'kv', 'kvSessions()');
+  const message = missingOption(`${places} In CHAT_KV, they need`, 'kv', 'kvSessions()');
   return new AgentError('CONFIGURATION', message);
 }
 

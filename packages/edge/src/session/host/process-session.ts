@@ -2,7 +2,7 @@ import { SessionMemory } from '@isoloop/core';
 import type { KeyValueStore } from '@isoloop/core';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
-import { MemoryQueue } from '../queue/memory-queue.ts';
+import { InProcessQueue } from '../queue/in-process-queue.ts';
 import { forgetSession, type HostedSession } from '../hosted-session.ts';
 import { unknownSession, type Command } from '../session-command.ts';
 import { checkFirst } from '../session-turn.ts';
@@ -33,7 +33,7 @@ export class ProcessSession implements HostedSession {
     this.#turns = new TurnRunner({
       settings,
       setup,
-      queue: new MemoryQueue(),
+      queue: new InProcessQueue(),
       memory: this.#memory,
       onChange: () => {},
       onRest: () => this.#turns.unloadLong(),

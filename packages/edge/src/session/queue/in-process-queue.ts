@@ -1,7 +1,7 @@
 import type { NewTurn, QueuedTurn, TurnList } from './turn-queue.ts';
 
 /** Unfinished turns of a session, in the memory of the process. They end with the process. */
-export class MemoryQueue implements TurnList {
+export class InProcessQueue implements TurnList {
   #turns: readonly QueuedTurn[] = [];
   #lastId = 0;
 
