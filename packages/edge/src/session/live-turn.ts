@@ -24,7 +24,7 @@ export interface LiveTurn {
   /** Settings of the answer. Set if a client of OpenAI asked for the turn. */
   readonly call?: CompletionCall | undefined;
   /** Messages of the answer that were stored before this run resumed the turn. */
-  readonly before: readonly Msg[];
+  readonly earlierMessages: readonly Msg[];
 }
 
 export interface LiveResponseOptions {
@@ -34,9 +34,9 @@ export interface LiveResponseOptions {
    * Set if the client did not start the turn with this request. The client then gets the whole
    * answer, or the events after `lastEventId`.
    */
-  readonly replay?: { readonly lastEventId?: string | undefined };
+  readonly rejoin?: { readonly lastEventId?: string | undefined };
   /** Set for a turn that runs within this request. */
-  readonly here?: {
+  readonly inRequest?: {
     /** Memory whose echo the client gets. */
     readonly memory: Memory;
     /** Called when the client disconnects. */
@@ -53,11 +53,11 @@ export async function liveResponse(
   turn: LiveTurn | Promise<LiveTurn>,
   options: LiveResponseOptions,
 ): Promise<Response> {
-  const { format, replay, settings, here } = options;
+  const { format, rejoin, settings, inRequest } = options;
   if (isOpenAiFormat(format) && !format.stream) {
     const live = await turn;
     await live.stream.result;
-    const echo = here && echoOf(here.memory);
+    const echo = inRequest && echoOf(inRequest.memory);
     const headers = echo === undefined ? {} : { [echoHeader]: echo };
     return openAiOf(settings).whole(live, format, headers);
   }
@@ -74,24 +74,24 @@ export async function liveResponse(
     }
     encode = await encoderOf(live, options);
     const { stream, agent } = live;
-    const after = seqIn(replay?.lastEventId, stream.runId);
-    yield* after
-      ? batchesAfter(agent, { runId: stream.runId, after, prime: encode })
+    const seenSeq = seqIn(rejoin?.lastEventId, stream.runId);
+    yield* seenSeq
+      ? batchesAfter(agent, { runId: stream.runId, after: seenSeq, prime: encode })
       : stream.batches();
   };
   const batches = readBatches();
-  // A turn within its request cannot be replayed. Its `events` still have the id, so that a client
+  // A turn within its request cannot be rejoined. Its `events` still have the id, so that a client
   // that lost its connection starts no second turn.
-  const hasEventIds = format.kind === 'events' || (format.kind === 'ui' && !here);
+  const hasEventIds = format.kind === 'events' || (format.kind === 'ui' && !inRequest);
   return streamResponse(format, {
     // A client that reconnects may have seen all events, so no opening batch may come.
     batches:
-      isWaiting || replay ? batches : await awaitOpening(batches, (batch) => opens(format, batch)),
+      isWaiting || rejoin ? batches : await awaitOpening(batches, (batch) => opens(format, batch)),
     encode: (batch) => encode(batch),
     eventId: (batch) => (live && hasEventIds ? eventIdOf(live.stream, batch) : undefined),
     keepAliveMs: settings.limits.keepAliveMs,
     // In a queue, a disconnected client does not stop the turn: other clients may still read it.
-    onCancel: () => here?.onCancel(),
+    onCancel: () => inRequest?.onCancel(),
   });
 }
 
@@ -106,26 +106,27 @@ function eventIdOf({ runId }: Pick<AgentStream, 'runId'>, batch: EventBatch): st
 
 async function encoderOf(
   live: LiveTurn | undefined,
-  { format, replay, settings, here }: LiveResponseOptions,
+  { format, rejoin, settings, inRequest }: LiveResponseOptions,
 ): Promise<EncodeBatch> {
   if (format.kind === 'events')
-    return (batch) => toPublicEvents(batch, here?.memory, format.inspect);
+    return (batch) => toPublicEvents(batch, inRequest?.memory, format.inspect);
   if (format.kind === 'object') return objectEncoder(live?.agent);
   if (isOpenAiFormat(format)) return openAiOf(settings).encoder(live, format);
   const messageId = live?.turn.messageId;
   const encoder = createUiMessageEncoder({ events: format.events, messageId });
   const encode = (batch: EventBatch): readonly UiChunk[] => encoder.encode(batch);
-  if (here) return (batch) => encode(batch).map((chunk) => addEcho(chunk, echoOf(here.memory)));
-  const isWhole = live && replay && !seqIn(replay.lastEventId, live.stream.runId);
-  if (!isWhole || !live.before.length) return encode;
+  if (inRequest)
+    return (batch) => encode(batch).map((chunk) => addEcho(chunk, echoOf(inRequest.memory)));
+  const isWhole = live && rejoin && !seqIn(rejoin.lastEventId, live.stream.runId);
+  if (!isWhole || !live.earlierMessages.length) return encode;
   return (batch) => {
     const start =
       batch.findIndex(({ type, agentPath }) => type === 'run-start' && agentPath.length < 2) + 1;
     if (!start) return encode(batch);
-    const earlier = encode(toEvents(live.before)).filter(
+    const earlierChunks = encode(toEvents(live.earlierMessages)).filter(
       ({ type }) => type !== 'data-isoloop-event',
     );
-    return [...encode(batch.slice(0, start)), ...earlier, ...encode(batch.slice(start))];
+    return [...encode(batch.slice(0, start)), ...earlierChunks, ...encode(batch.slice(start))];
   };
 }
 

@@ -37,8 +37,8 @@ export function kvHost(
         const stream = agent.stream(input, options);
         runEnd = stream.result;
         const onCancel = keepRun(c, { runEnd, memory, abort, settings });
-        const live = { turn, agent, stream, call, before: [] };
-        return await liveResponse(live, { format, settings, here: { memory, onCancel } });
+        const live = { turn, agent, stream, call, earlierMessages: [] };
+        return await liveResponse(live, { format, settings, inRequest: { memory, onCancel } });
       } finally {
         settleBehind(c, sessionAgent, runEnd);
       }

@@ -93,7 +93,7 @@ export class TurnRunner {
   ): Promise<Response> {
     const { queue, settings } = this.#options;
     const repeated = this.#find(turn);
-    if (repeated) return liveResponse(repeated, { format, settings, replay: {} });
+    if (repeated) return liveResponse(repeated, { format, settings, rejoin: {} });
     const isWaiting = queue.size > 0;
     if (queue.size > settings.sessions.queuedTurns)
       throw new AgentError('OVERLOADED', 'Too many turns of the session wait; try again later.', {
@@ -119,7 +119,7 @@ export class TurnRunner {
     return liveResponse(live, {
       format,
       settings: this.#options.settings,
-      replay: { lastEventId },
+      rejoin: { lastEventId },
     });
   }
 
@@ -291,14 +291,14 @@ export class TurnRunner {
       if (needsModel) agent.addHook({ on: { 'pre-reasoning': () => abort.abort() } });
       else abort.abort();
     }
-    const before = needsModel ? [] : await answerSoFar(agent.memory);
+    const earlierMessages = needsModel ? [] : await answerSoFar(agent.memory);
     const stream = agent.stream(turnInput.input, {
       ...call?.options,
       decisions: turnInput.decisions,
       detached: true,
       signal: abort.signal,
     });
-    this.#live = { turn, agent, stream, call, before };
+    this.#live = { turn, agent, stream, call, earlierMessages };
     this.#opened.get(turn.id)?.resolve(this.#live);
     // `#whenOpened` now finds the turn in `#live`.
     this.#opened.delete(turn.id);
