@@ -49,7 +49,7 @@ export class Session {
     controller: AbortController,
     reader?: RunReader,
   ): Promise<AgentResult> {
-    this.#pending.abortLeft();
+    this.#pending.abortAbandoned();
     return (await this.#request({
       body: { type: 'task', task: withMessageId(task) },
       controller,

@@ -84,7 +84,7 @@ export class Leader {
       void takeover.ready.then(announce, announce);
     } else if (message.type === 'ping') post({ type: 'pong', leaderId: runs.id });
     if (!('leaderId' in message) || message.leaderId !== runs.id) return;
-    if (message.type === 'read') return readers.unpace(message.id);
+    if (message.type === 'read') return readers.addForeignReader(message.id);
     if (message.type !== 'task' && message.type !== 'command') return;
     const { id } = message;
     const tell = (outcome: TabOutcome): void =>

@@ -264,7 +264,7 @@ export class TabSession implements SharedHost {
       if (message.leaderId === this.#role.leader.runs.id) this.#pages.hearTab(message);
     } else {
       if (message.type === 'task' && message.task.type !== 'resume')
-        this.#options.pending.abortLeft();
+        this.#options.pending.abortAbandoned();
       this.#role.leader.hear(message);
     }
   }

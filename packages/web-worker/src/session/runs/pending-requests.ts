@@ -86,8 +86,8 @@ export class PendingRequests {
    * Aborts the requests whose readers have all left, so that their runs do not delay the next
    * request.
    */
-  abortLeft(): void {
-    for (const { id, controller } of this) if (this.#readers.isLeft(id)) controller.abort();
+  abortAbandoned(): void {
+    for (const { id, controller } of this) if (this.#readers.isAbandoned(id)) controller.abort();
   }
 
   /** Resolves when all requests are settled. */

@@ -28,20 +28,22 @@ test('a run does not wait while its reader can take more events', async () => {
   const { reader, free } = busyReader();
   readers.addRequester('w', reader);
   const { signal } = new AbortController();
-  const paced = readers.paced('w', signal);
-  expect(paced).toBeInstanceOf(Promise);
+  const ready = readers.whenReady('w', signal);
+  expect(ready).toBeInstanceOf(Promise);
   free();
-  await paced;
-  expect(readers.paced('w', signal)).toBeUndefined();
+  await ready;
+  expect(readers.whenReady('w', signal)).toBeUndefined();
 });
 
 test('a run that another tab requested does not wait', () => {
-  expect(new RunReaders().paced('w', new AbortController().signal)).toBeUndefined();
+  expect(new RunReaders().whenReady('w', new AbortController().signal)).toBeUndefined();
 });
 
 test('a run whose reader cannot be reached fails at its next batch', async () => {
   const readers = new RunReaders();
   const ready = (): Promise<void> => Promise.reject(new Error('not cloneable'));
   readers.addRequester('w', { begin() {}, add() {}, isReady: false, ready, onFailure: undefined });
-  await expect(readers.paced('w', new AbortController().signal)).rejects.toThrow('not cloneable');
+  await expect(readers.whenReady('w', new AbortController().signal)).rejects.toThrow(
+    'not cloneable',
+  );
 });

@@ -46,7 +46,7 @@ export class RunReaders {
   /**
    * Id of the request whose run another tab reads too. The reading speed of that tab is unknown.
    */
-  #unpaced: string | undefined;
+  #foreignRequestId: string | undefined;
   /** Callbacks to call when a reader joins or leaves. */
   readonly #waiting: Set<() => void> = new Set();
 
@@ -86,10 +86,11 @@ export class RunReaders {
   }
 
   /** Returns whether the reader of a request has left and no other reader has joined. */
-  isLeft(requestId: string): boolean {
+  isAbandoned(requestId: string): boolean {
     const requester = this.#requesters.get(requestId);
     const isRead =
-      this.#unpaced === requestId || (this.mirror.requestId === requestId && this.#joined.size > 0);
+      this.#foreignRequestId === requestId ||
+      (this.mirror.requestId === requestId && this.#joined.size > 0);
     return requester !== undefined && !requester.reader && !isRead;
   }
 
@@ -141,8 +142,8 @@ export class RunReaders {
   }
 
   /** Records that another tab reads the run too, so that no reader delays the run. */
-  unpace(requestId: string): void {
-    this.#unpaced = requestId;
+  addForeignReader(requestId: string): void {
+    this.#foreignRequestId = requestId;
     this.#changed();
   }
 
@@ -151,7 +152,7 @@ export class RunReaders {
    * more events already. The request may also have no reader in this worker. The promise rejects if
    * the reader of the request cannot be reached.
    */
-  paced(requestId: string, signal: AbortSignal): Promise<void> | undefined {
+  whenReady(requestId: string, signal: AbortSignal): Promise<void> | undefined {
     const requester = this.#requesters.get(requestId);
     if (!requester || requester.reader?.isReady) return undefined;
     return this.#untilReady(requester, requestId, signal);
@@ -159,7 +160,7 @@ export class RunReaders {
 
   /** Resolves when one of the run's readers can take more events, or when no reader sets its pace. */
   async #untilReady(requester: Requester, requestId: string, signal: AbortSignal): Promise<void> {
-    for (let waits = true; waits && this.#unpaced !== requestId && !signal.aborted;) {
+    for (let waits = true; waits && this.#foreignRequestId !== requestId && !signal.aborted;) {
       let change = (): void => {};
       const changed = new Promise<true>((resolve) => (change = () => resolve(true)));
       this.#waiting.add(change);

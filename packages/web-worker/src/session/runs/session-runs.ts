@@ -296,7 +296,7 @@ export class SessionRuns {
         }
         this.tell(later(value, offset), requestId, isFirst ? start : undefined);
         onShown?.();
-        const pause = readers.paced(requestId, controller.signal);
+        const pause = readers.whenReady(requestId, controller.signal);
         if (pause) await pause;
       }
       const result = await stream.result;
