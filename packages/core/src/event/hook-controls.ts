@@ -2,6 +2,9 @@ import { misconfigured, type AgentError } from '../error/agent-error.ts';
 import type { EventType } from './agent-event.ts';
 import type { EventControls, HookControl } from './hook.ts';
 
+/** What hooks can ask for at an event. `isOver`: whether to skip the remaining handlers. */
+export type EventControl = Partial<HookControl> & { isOver?: boolean };
+
 /** The first wrong use of a control in a run. */
 export interface Misuse {
   error?: AgentError;
@@ -14,6 +17,9 @@ interface Handling {
   readonly misuse: Misuse;
   hasEnded: boolean;
 }
+
+/** Any control. */
+type Use = (...args: never[]) => void;
 
 const names: readonly (keyof HookControl)[] = ['stop', 'jumpTo', 'gotoReasoning', 'reject'];
 
@@ -42,7 +48,7 @@ export function controlsAt(
   const guardedControls = names.map((name) => [
     name,
     (...args: never[]) => {
-      const use = control[name] as ((...args: never[]) => void) | undefined;
+      const use: Use | undefined = control[name];
       const isOffered = use && controlsOf[type]?.includes(name);
       if (isOffered && !handling.hasEnded) return use(...args);
       const problem = isOffered
@@ -54,4 +60,17 @@ export function controlsAt(
     },
   ]);
   return Object.fromEntries(guardedControls) as unknown as HookControl;
+}
+
+/** Returns the same controls, but the use of one also skips the remaining handlers of the event. */
+export function skippingControls(control: Partial<HookControl>): EventControl {
+  const controls: EventControl = {};
+  for (const name of names) {
+    const use: Use | undefined = control[name];
+    controls[name] = (...args: never[]) => {
+      controls.isOver = true;
+      use?.(...args);
+    };
+  }
+  return controls;
 }

@@ -3,11 +3,8 @@ import { isObjectOrArray } from '../message/json.ts';
 import type { AgentEvent, EventOf, EventType } from './agent-event.ts';
 import type { BoundedWaits } from '../wait/bounded-waits.ts';
 import { checkEvent } from './check-event.ts';
-import { controlsAt, type Misuse } from './hook-controls.ts';
-import type { Awaitable, Hook, HookControl } from './hook.ts';
-
-/** What hooks can ask for at an event. `isOver`: whether to skip the remaining handlers. */
-export type EventControl = Partial<HookControl> & { isOver?: boolean };
+import { controlsAt, type EventControl, type Misuse } from './hook-controls.ts';
+import type { Awaitable, Hook } from './hook.ts';
 
 type Raw = (event: AgentEvent, control: object, context: unknown) => Awaitable<AgentEvent | void>;
 

@@ -1,6 +1,7 @@
 import { misconfigured, checkFields, checkOptions } from '../error/agent-error.ts';
-import type { AgentEvent, EventOf, EventType } from '../event/agent-event.ts';
-import type { HookArgs, HookControl, HookHandler } from '../event/hook.ts';
+import type { EventOf, EventType } from '../event/agent-event.ts';
+import type { Awaitable, HookArgs, HookControl, HookHandler } from '../event/hook.ts';
+import { skippingControls } from '../event/hook-controls.ts';
 import type { AgentHook, Middleware } from '../agent/middleware.ts';
 import type { RunContext } from '../agent/run-context.ts';
 import { nestedHooks } from '../agent/nested.ts';
@@ -38,8 +39,6 @@ export interface PositionHook {
   readonly afterAgent?: Handler<'post-call'>;
 }
 
-type Position = 'beforeAgent' | 'beforeModel' | 'afterModel' | 'afterAgent';
-
 /**
  * Runs hooks around the agent and around each model request (Spring AI Alibaba). Hooks before the
  * agent or model run in order, and hooks after them in reverse order. If a hook redirects the loop
@@ -54,7 +53,7 @@ export function positionHooks(
   checkOptions('positionHooks()', options, 'priority:number|?');
   const { priority = 100 } = options;
   checkPositionHooks('positionHooks()', hooks);
-  const inward = hooks.toSorted((a, b) => (a.priority ?? 0) - (b.priority ?? 0));
+  const inward = hooks.toSorted((a, b) => (a.priority ?? 0) - (b.priority ?? 0)).map(asAgentHook);
   const outward = inward.toReversed();
   const stateOf = perRun((): RunOfCall => ({ isSuspended: false }));
   return {
@@ -66,9 +65,8 @@ export function positionHooks(
     on: {
       'pre-call': {
         priority,
-        handle(...args) {
-          const [, , context] = args;
-          if (!context.resumes) return runAt('beforeAgent', inward, args);
+        handle(event, control, context) {
+          if (!context.resumes) return askInTurn(inward, event, control, context);
           stateOf(context).lastId = context.messages.at(-1)?.id;
           return undefined;
         },
@@ -79,16 +77,15 @@ export function positionHooks(
           const jumpTo: HookControl['jumpTo'] = (to, messages, reason) => {
             if (to !== 'model' || messages !== undefined) control.jumpTo(to, messages, reason);
           };
-          return runAt('beforeModel', inward, [event, { ...control, jumpTo }, context]);
+          return askInTurn(inward, event, { ...control, jumpTo }, context);
         },
       },
-      'post-reasoning': { priority, handle: (...args) => runAt('afterModel', outward, args) },
+      'post-reasoning': { priority, handle: (...args) => askInTurn(outward, ...args) },
       'post-call': {
         priority,
-        handle(...args) {
-          const [{ message }, , context] = args;
-          const isOver = endsCall(stateOf(context), context, message);
-          return isOver ? runAt('afterAgent', outward, args) : undefined;
+        handle(event, control, context) {
+          const isOver = endsCall(stateOf(context), context, event.message);
+          return isOver ? askInTurn(outward, event, control, context) : undefined;
         },
       },
       suspended(_event, _control, context) {
@@ -136,22 +133,24 @@ const positions = 'beforeAgent,beforeModel,afterModel,afterAgent';
 
 const hookFields = `name:string priority:number|? onError:fail|ignore|? ${positions}:function|?`;
 
-async function runAt<K extends 'pre-call' | 'pre-reasoning' | 'post-reasoning' | 'post-call'>(
-  position: Position,
-  hooks: readonly PositionHook[],
-  [event, control, context]: HookArgs<K, RunContext>,
-): Promise<EventOf<K>> {
-  const leaving: Record<string, unknown> & { isOver?: boolean } = {};
-  for (const [name, ask] of Object.entries(control as Partial<HookControl>))
-    leaving[name] = (...args: never[]) => {
-      leaving.isOver = true;
-      (ask as (...args: never[]) => void)(...args);
-    };
-  const { type }: AgentEvent = event;
-  const here = hooks.flatMap((hook): AgentHook[] => {
-    const { name, onError, [position]: handler } = hook;
-    const handle = (handler as HookHandler<K, RunContext> | undefined)?.bind(hook);
-    return handle ? [{ name, ...(onError && { onError }), on: { [type]: handle } }] : [];
-  });
-  return nestedHooks(context, here).ask<K>(event, leaving);
+/** Returns the handlers of a position hook by their events. */
+function asAgentHook(hook: PositionHook): AgentHook {
+  return {
+    name: hook.name,
+    ...(hook.onError && { onError: hook.onError }),
+    on: {
+      'pre-call': (...args) => hook.beforeAgent?.(...args),
+      'pre-reasoning': (...args) => hook.beforeModel?.(...args),
+      'post-reasoning': (...args) => hook.afterModel?.(...args),
+      'post-call': (...args) => hook.afterAgent?.(...args),
+    },
+  };
+}
+
+/** Passes an event through the hooks until one of them uses a control. */
+function askInTurn<K extends EventType>(
+  hooks: readonly AgentHook[],
+  ...[event, control, context]: HookArgs<K, RunContext>
+): Awaitable<EventOf<K>> {
+  return nestedHooks(context, hooks).ask<K>(event, skippingControls(control));
 }

@@ -9,7 +9,7 @@ import type {
 } from '../../event/agent-event.ts';
 import type { StopEvent } from '../../event/agent-result.ts';
 import type { Awaitable, HookControl, Jump } from '../../event/hook.ts';
-import type { EventControl } from '../../event/hook-dispatcher.ts';
+import type { EventControl } from '../../event/hook-controls.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { Middleware } from '../middleware.ts';
 import type { Run } from './run.ts';
