@@ -60,16 +60,14 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
     return results.slice(0, Math.max(0, results.length - keep)).filter((at) => at < lastReply);
   };
 
-  /** Returns the batches that clear old results. The newest are in none if they free too little. */
-  const batchesOf = (messages: readonly Msg[], start: number): readonly Batch[] => {
-    const batches: Batch[] = [];
+  /** Yields the batches that clear old results. The newest are in none if they free too little. */
+  function* batchesOf(messages: readonly Msg[], start: number): Generator<Batch> {
     const clearedMessages = [...messages];
     const ids = new Set<string>();
     let batch: Batch = { changes: new Map(), freed: 0 };
     for (const index of oldResults(messages, start)) {
       for (const id of idsAt(messages[index]!)) ids.add(id);
-      const earlier = messages.slice(0, index);
-      const call = earlier.findLastIndex((message) => !toolResultsOf(message).length);
+      const call = messages.slice(0, index).findLastIndex((one) => !toolResultsOf(one).length);
       for (const at of clearToolInputs && call >= start ? [index, call] : [index]) {
         const cleared = clear(messages[at]!, ids);
         batch.freed += countMessage(clearedMessages[at]!, profile) - countMessage(cleared, profile);
@@ -77,11 +75,10 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
         clearedMessages[at] = cleared;
       }
       if (batch.freed < clearAtLeast) continue;
-      batches.push(batch);
+      yield batch;
       batch = { changes: new Map(), freed: 0 };
     }
-    return batches;
-  };
+  }
 
   return contextPolicy({
     name: 'clearToolResults',

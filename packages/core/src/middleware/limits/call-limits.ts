@@ -34,17 +34,13 @@ const limitFields = 'run,session:nonNegative|? atLimit:end|fail|? text:string|?'
  * The numbers of a session. The limits of one kind share them. `countedInRun`: number of items of
  * the run `runId` that are in the sums. `run` also has those of the runs that it continues.
  */
-type Count = Readonly<Record<'session' | 'run' | 'countedInRun', number>> & {
-  readonly runId: string;
-};
+type Count = Readonly<Record<'session' | 'run' | 'countedInRun', number> & { runId: string }>;
 
 /**
  * Creates a limit of model requests or tool calls, which are counted in the session's
  * state. `key` is the name of the count in the state, and `what` names the counted items in messages. Throws `CONFIGURATION` without a limit.
  */
 function callLimit(where: string, key: string, what: string, options: CallLimitOptions) {
-  const { run = Infinity, session = Infinity, text } = options;
-  const limits = { run, session };
   if ((options.run ?? options.session) === undefined)
     throw misconfigured(`${where} needs run or session.`);
   const name = ownPrefix + key;
@@ -54,12 +50,12 @@ function callLimit(where: string, key: string, what: string, options: CallLimitO
       const used = countIn(context, name);
       const furtherText = more > 1 ? `, ${more} more asked for` : '';
       const reached = (['run', 'session'] as const)
-        .filter((kind) => used[kind] + more > limits[kind])
-        .map((kind) => `${used[kind]} of ${limits[kind]} used in this ${kind}${furtherText}`);
+        .filter((kind) => used[kind] + more > (options[kind] ?? Infinity))
+        .map((kind) => `${used[kind]} of ${options[kind]} used in this ${kind}${furtherText}`);
       if (!more || !reached.length) return undefined;
-      const limitText = text ?? `The limit of ${what} is reached: ${reached.join('; ')}.`;
+      const text = options.text ?? `The limit of ${what} is reached: ${reached.join('; ')}.`;
       const details = { what, run: used.run, session: used.session };
-      return new AgentError('LIMIT_EXCEEDED', limitText, { details });
+      return new AgentError('LIMIT_EXCEEDED', text, { details });
     },
     /**
      * Adds the newest of the items that this run has had so far. Another limit of the same kind may
@@ -130,9 +126,7 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
   const { tool, run } = options;
   const where = 'toolCallLimit()';
   if (tool === undefined && run !== undefined)
-    throw misconfigured(
-      `${where}: to limit all tools of a run, set \`limits.toolCalls\` of the agent.`,
-    );
+    throw misconfigured(`${where}: set \`limits.toolCalls\` of the agent to limit a whole run.`);
   const what = tool === undefined ? 'tool calls' : `calls of "${tool}"`;
   const key = tool === undefined ? 'toolCalls' : `toolCalls:${tool}`;
   const limit = callLimit(where, key, what, options);
