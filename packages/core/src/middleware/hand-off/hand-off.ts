@@ -73,7 +73,7 @@ export function handOff(options: HandOffOptions): Middleware {
     name: 'handOff',
     on: {
       // Decisions are checked with the tools of the agent that made the calls.
-      'pre-call': (_event, _control, context) => turnOf(context).begin(),
+      'pre-call': (_event, _control, context) => turnOf(context).followLog(),
       // Answers such as a summary at a limit pass no wrapper.
       'post-call': (event, _control, context) => {
         const message = turnOf(context).withActiveName(event.message);
@@ -82,6 +82,7 @@ export function handOff(options: HandOffOptions): Middleware {
     },
     wrapRun: (next) => async (input, context) => {
       const turn = turnOf(context);
+      turn.start();
       try {
         return await next(input);
       } finally {

@@ -17,10 +17,8 @@ export class TeamTurn {
   readonly #steps: Steps;
   readonly #team: Team;
   readonly #options: HandOffOptions;
-  /** Maximum number of hand-offs in a turn. */
-  readonly #limit: number;
   /** The tools of the agent that has `handOff()`, of middleware, and those for hand-offs. */
-  readonly #ownTools: ToolSet;
+  #ownTools: ToolSet;
   /** Names of the tools that serve all members, such as those of middleware. */
   readonly #shared: ReadonlySet<string>;
   #active: Member;
@@ -35,9 +33,14 @@ export class TeamTurn {
     this.#team = team;
     this.#options = options;
     this.#active = team.own;
-    this.#limit = options.limit ?? 5;
     this.#shared = new Set(context.addedTools.map(({ name }) => name));
-    context.addTools(team.members.map((member) => this.#toolFor(member)));
+    this.#ownTools = context.tools;
+  }
+
+  /** Gives the run the tools of all members and for hand-offs. Names replies after a stop. */
+  start(): void {
+    const context = this.#context;
+    context.addTools(this.#team.members.map((member) => this.#toolFor(member)));
     this.#ownTools = context.tools;
     context.setTools(this.#teamTools());
     context.stopSignal.addEventListener('abort', this.#onStop, { once: true });
@@ -56,7 +59,7 @@ export class TeamTurn {
   }
 
   /** Follows the log: the agent whose tool calls are open is active, or else the last target. */
-  begin(): void {
+  followLog(): void {
     const { messages, openCalls } = this.#context;
     const reply = openCalls.length ? messages.findLastIndex(isReply) : messages.length;
     this.#activate(messages.slice(0, reply));
@@ -195,8 +198,9 @@ export class TeamTurn {
     if (!target) return undefined;
     if (!this.#team.mayHandOff(this.#active, target))
       return `"${this.#active.name}" cannot hand off to "${target.name}".`;
-    if (this.#countInTurn() < this.#limit) return undefined;
-    const handedOff = `The conversation has been handed off ${this.#limit} times`;
+    const { limit = 5 } = this.#options;
+    if (this.#countInTurn() < limit) return undefined;
+    const handedOff = `The conversation has been handed off ${limit} times`;
     return `${handedOff} since the last question. Answer it yourself.`;
   }
 

@@ -68,13 +68,13 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
   checkOptions('selectTools()', options, fields);
   const { alwaysOffer } = options;
   const isNamed = alwaysOffer && nameMatcher('selectTools(): alwaysOffer', alwaysOffer);
-  const selectionOf = perRun(beginSelection);
+  const selectionOf = perRun(({ tools }): Selection => ({ set: tools }));
   const select = (context: RunContext, questionMessage: Msg | undefined): Promise<void> =>
     chooseTools(context, selectionOf(context), questionMessage, options, isNamed);
   return {
     name: 'selectTools',
     wrapRun: (next) => (input, context) => {
-      selectionOf(context);
+      context.setTools(viewOf(selectionOf(context)));
       return next(input);
     },
     // Chooses before documents are retrieved, as Arc Reactor does. Open tool calls of an earlier
@@ -173,15 +173,13 @@ interface Selection {
   key?: string;
 }
 
-function beginSelection(context: RunContext): Selection {
-  const selection: Selection = { set: context.tools };
-  const view = filteredTools(selection.set, {
+/** Returns the tools of the run, without those that are not chosen at the time. */
+function viewOf(selection: Selection): ToolSet {
+  return filteredTools(selection.set, {
     offered: (all) => (selection.chosen ? schemasNamed(selection.chosen, all) : all),
     refusal: ({ name }) => {
       if (selection.chosen?.includes(name) !== false) return undefined;
       return `Tool not available: ${name}. It is not among the tools of this request.`;
     },
   });
-  context.setTools(view);
-  return selection;
 }

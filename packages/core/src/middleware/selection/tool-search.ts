@@ -1,6 +1,6 @@
 import { shortenText } from '../../message/text.ts';
-import { misconfigured, checkFields, checkOptions } from '../../error/agent-error.ts';
-import { isObjectOrArray, parseJson } from '../../message/json.ts';
+import { misconfigured, checkFields, checkOptions, fieldOf } from '../../error/agent-error.ts';
+import { parseJson } from '../../message/json.ts';
 import { outputText, toolResultsOf, type Msg } from '../../message/msg.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 import { objectInput, textIn } from '../../schema/schema.ts';
@@ -76,33 +76,33 @@ export function toolSearch(options: ToolSearchOptions = {}): Middleware {
   const { search = embed ? similaritySearch(embed, threshold) : wordSearch() } = options;
   const isIncluded = nameMatcher('toolSearch(): alwaysOffer', alwaysOffer);
   const sourcedIn = perRun((context): SourcedTools | undefined => {
-    const sourcedTools = new SourcedTools(context, isIncluded, childAgents);
     if (!context.model.features.tools) return undefined;
-    if (!evenWhenFew && sourcedTools.hidden().length <= limit) return undefined;
-    const find = async (query: string, signal: AbortSignal): Promise<readonly ToolSchema[]> => {
+    const sourcedTools = new SourcedTools(context, isIncluded, childAgents);
+    return evenWhenFew || sourcedTools.hidden().length > limit ? sourcedTools : undefined;
+  });
+  const searchIn = (context: RunContext, sourcedTools: SourcedTools): Tool =>
+    searchTool(async (query, signal) => {
       const onUsage: RunContext['addUsage'] = (usage) => context.addUsage(usage);
       const hiddenTools = sourcedTools.hidden();
       const names = await search(query, hiddenTools, { signal, run: context, onUsage });
       const where = 'The result of a search for tools';
       checkFields(where, { names }, 'names:names', 'INVALID_INPUT');
       const foundTools = schemasNamed(names, hiddenTools).slice(0, limit);
-      sourcedTools.add(
-        foundTools.map(({ name }) => name),
-        maxTools,
-      );
+      const foundNames = foundTools.map(({ name }) => name);
+      sourcedTools.add(foundNames, maxTools);
       return foundTools;
-    };
-    context.setTools(toolsBefore(sourcedTools.view(), [searchTool(find)]));
-    addToSystemPrompt(context, prompt);
-    return sourcedTools;
-  });
+    });
   return {
     name: 'toolSearch',
     wrapRun: (next) => (input, context) => {
+      const sourcedTools = sourcedIn(context);
       if (context.tools.find(searchName)) {
         const message = `The agent has a tool named "${searchName}" already.`;
         context.fail(misconfigured(message));
-      } else sourcedIn(context);
+      } else if (sourcedTools) {
+        context.setTools(toolsBefore(sourcedTools.view(), [searchIn(context, sourcedTools)]));
+        addToSystemPrompt(context, prompt);
+      }
       return next(input);
     },
     wrapSettle: (next) => (input, context) => {
@@ -150,11 +150,9 @@ function foundIn(message: Msg): readonly string[] {
   return toolResultsOf(message).flatMap(({ name, state, output }) => {
     const isFound = name === searchName && state === 'success';
     const value = isFound ? parseJson(outputText(output)) : undefined;
-    const tools: unknown = isObjectOrArray(value) ? value['tools'] : undefined;
+    const tools = fieldOf(value, 'tools');
     if (!Array.isArray(tools)) return [];
-    const names = tools.map((found: unknown) =>
-      isObjectOrArray(found) ? found['name'] : undefined,
-    );
+    const names = tools.map((found: unknown) => fieldOf(found, 'name'));
     return names.filter((found) => typeof found === 'string');
   });
 }
