@@ -14,7 +14,7 @@ import { promptVariables } from '@isoloop/core/prompt';
 import { longTermMemory, retrieval } from '@isoloop/core/recall';
 import { replaceKey, stateKeys } from '@isoloop/core/state';
 import { ScriptedModel } from '@isoloop/core/testing';
-import { textToolCalls } from '@isoloop/core/text-protocol';
+import { checkAnswers, textToolCalls } from '@isoloop/core/text-protocol';
 import { selectTools, toolSearch } from '@isoloop/core/tools';
 import {
   addDecisions,
@@ -77,7 +77,7 @@ const parts: Readonly<Record<string, UseList[number]>> = {
   modelTimeout: middleware.modelTimeout({ totalMs: 1 }),
   classifyModelErrors: middleware.classifyModelErrors(),
   replyCache: middleware.replyCache(),
-  checkAnswers: middleware.checkAnswers(),
+  checkAnswers: checkAnswers(),
   errorHints: middleware.errorHints(),
   toolRetry: middleware.toolRetry(),
   rewordToolErrors: middleware.rewordToolErrors(),

@@ -12,7 +12,8 @@ import {
   SimpleSpanProcessor,
   type ReadableSpan,
 } from '@opentelemetry/sdk-trace-base';
-import { agentTool, ReActAgent, tool, type ChatModel } from '@isoloop/core';
+import { ReActAgent, tool, type ChatModel } from '@isoloop/core';
+import { agentTool } from '@isoloop/core/tools';
 import { fallback, retry } from '@isoloop/core/middleware';
 import { openTelemetry } from '@isoloop/core/open-telemetry';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';

@@ -7,7 +7,7 @@ import { handOff, type HandOffAgent } from '@isoloop/core/middleware';
 import * as z from 'zod';
 // #endregion
 // #region supervisor
-import { agentTool } from '@isoloop/core';
+import { agentTool } from '@isoloop/core/tools';
 // #endregion
 
 test('agents pass one conversation on', async () => {

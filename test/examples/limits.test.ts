@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region limits
-import { ReActAgent, summarize } from '@isoloop/core';
+import { ReActAgent } from '@isoloop/core';
+import { summarize } from '@isoloop/core/middleware';
 // #endregion
 // #region busy
 import { AgentError } from '@isoloop/core';

@@ -3,11 +3,11 @@ import './strict-assert.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 // #region toolkit
 import { ReActAgent, tool } from '@isoloop/core';
-import { metaTool, Toolkit } from '@isoloop/core/tools';
+import { agentTool, metaTool, Toolkit } from '@isoloop/core/tools';
 import * as z from 'zod';
 // #endregion
 // #region agent-tool
-import { agentTool, MemoryStore, SessionMemory } from '@isoloop/core';
+import { MemoryStore, SessionMemory } from '@isoloop/core';
 // #endregion
 import { textOf, toolResultsOf } from '@isoloop/core';
 

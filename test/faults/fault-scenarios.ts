@@ -1,4 +1,5 @@
-import { agentTool, ReActAgent } from '@isoloop/core';
+import { ReActAgent } from '@isoloop/core';
+import { agentTool } from '@isoloop/core/tools';
 import type { AgentOptions, Msg, Tool } from '@isoloop/core';
 import { sessionSummaries, summarizeHistory } from '@isoloop/core/context';
 import { isSameButInterrupted } from './inject-faults.ts';

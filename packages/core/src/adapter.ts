@@ -5,18 +5,11 @@ export { mayNeedApproval } from './middleware/approval/approval-rules.ts';
 export type { AgentStatus } from './event/agent-status.ts';
 export { clientJsonMode } from './middleware/output/output-modes.ts';
 export { checkDecision } from './event/pending-call.ts';
-export {
-  jsonClientText,
-  unfitClientText,
-  type ClientText,
-} from './middleware/guard/client-texts.ts';
+export { jsonClientText, unfitClientText } from './middleware/guard/client-texts.ts';
+export type { ClientText } from './middleware/guard/client-texts.ts';
 export { RunDriver, type RunDriverOptions } from './event/readers/run-driver.ts';
-export {
-  eventLogShortener,
-  type EventLogEntry,
-  type ShortenEventLog,
-  type EventLog,
-} from './event/readers/event-log.ts';
+export { eventLogShortener } from './event/readers/event-log.ts';
+export type { EventLog, EventLogEntry, ShortenEventLog } from './event/readers/event-log.ts';
 export { EchoMemory, echoFields } from './memory/branch/echo-memory.ts';
 export type { EchoMemoryOptions, SessionBranch } from './memory/branch/echo-memory.ts';
 export type { StoreFeatures } from './memory/store/key-value-store.ts';
@@ -45,7 +38,6 @@ export { EchoSigner } from './memory/branch/session-echo.ts';
 export { digest } from './memory/branch/digest.ts';
 export type { RunEnd } from './memory/memory.ts';
 export { thinkingOf, messageIdOf } from './message/msg.ts';
-export type { MessageContext, MessageOptions } from './message/msg.ts';
 export { isError, checkFields, checkOptions } from './error/agent-error.ts';
 export { showFailuresAs } from './error/report-failure.ts';
 export { isCorrection, metadataOf } from './message/metadata.ts';

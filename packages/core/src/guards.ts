@@ -9,6 +9,7 @@ export type {
   WindowTotal,
   CounterStore,
   CounterWindow,
+  StoredCountersOptions,
 } from './middleware/guard/limits/counter-store.ts';
 export { injectionPatterns } from './middleware/guard/input/injection-patterns.ts';
 export { injectionGuard } from './middleware/guard/input/injection-guard.ts';

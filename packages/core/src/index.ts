@@ -1,6 +1,5 @@
 export type { AgentOptions, CallOptions } from './preset/react-agent.ts';
 export { AgentStream } from './event/readers/agent-stream.ts';
-export { agentTool, type AgentToolOptions } from './middleware/agent-tool/agent-tool.ts';
 export { ReActAgent } from './preset/react-agent.ts';
 export { AgentError, errorText } from './error/agent-error.ts';
 export type { AgentErrorCode, AgentErrorData, AgentErrorOptions } from './error/agent-error.ts';
@@ -11,7 +10,7 @@ export type { InterruptRequest } from './event/interrupt-request.ts';
 export type { Decision, PendingCall } from './event/pending-call.ts';
 export type { AgentLimits } from './preset/react-agent.ts';
 export type { AgentInput, PlainMessage } from './event/agent-input.ts';
-export { summarize, type OnLimit } from './middleware/answer/answer-at-limit.ts';
+export type { OnLimit } from './middleware/answer/answer-at-limit.ts';
 export type { AgentHook, Middleware, UseList } from './agent/middleware.ts';
 export type { RunContext } from './agent/run-context.ts';
 export { InMemoryMemory, type InMemoryOptions } from './memory/in-memory-memory.ts';
@@ -37,6 +36,8 @@ export type {
   MediaBlock,
   MediaSource,
   MessageContent,
+  MessageContext,
+  MessageOptions,
   TextBlock,
   ThinkingBlock,
   ToolResult,

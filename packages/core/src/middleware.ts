@@ -56,26 +56,32 @@ export type { EventData } from './event/agent-event.ts';
 
 // The parts of `ReActAgent`, for an `Agent` from `@isoloop/core/kernel`, or with other options.
 export { approvals, type ApprovalsOptions } from './middleware/approval/approvals.ts';
-export type { ApprovalRule } from './middleware/approval/approval-rules.ts';
-export type { ApprovalDecision, ApprovalContext } from './middleware/approval/ask-approver.ts';
+export type { ApprovalRule, ApprovalRules } from './middleware/approval/approval-rules.ts';
+export type {
+  ApprovalContext,
+  ApprovalDecision,
+  Decide,
+} from './middleware/approval/ask-approver.ts';
 export { steering } from './middleware/steering/steering.ts';
 export { pauseNextCall } from './middleware/steering/pause-next-call.ts';
 export { directAnswers, type ReturnDirect } from './middleware/answer/direct-answers.ts';
-export { answerAtLimit } from './middleware/answer/answer-at-limit.ts';
+export { answerAtLimit, type AnswerAtLimitOptions } from './middleware/answer/answer-at-limit.ts';
+export { runLimits, type RunLimits } from './middleware/limits/run-limits.ts';
+
+// Functions for the option `onLimit` of an agent, which are no middleware.
+export { summarize } from './middleware/answer/answer-at-limit.ts';
 export type {
-  AnswerAtLimitOptions,
   LimitReply,
   LimitSteps,
   SummarizeOptions,
 } from './middleware/answer/answer-at-limit.ts';
-export { runLimits, type RunLimits } from './middleware/limits/run-limits.ts';
+export { answerFromObservations } from './middleware/answer/answer-from-observations.ts';
+export type { AnswerFromObservationsOptions } from './middleware/answer/answer-from-observations.ts';
 
 // Answers at a limit, and further limits.
 export { summaryFallback } from './middleware/answer/answer-at-limit.ts';
 export type { SummaryFallbackOptions } from './middleware/answer/answer-at-limit.ts';
 export type { FriendlyText } from './event/agent-result.ts';
-export { answerFromObservations } from './middleware/answer/answer-from-observations.ts';
-export type { AnswerFromObservationsOptions } from './middleware/answer/answer-from-observations.ts';
 export { modelRequestLimit, toolCallLimit } from './middleware/limits/call-limits.ts';
 export type { CallLimitOptions, ToolCallLimitOptions } from './middleware/limits/call-limits.ts';
 export { concurrencyLimit, Semaphore } from './middleware/limits/concurrency-limit.ts';
@@ -89,11 +95,8 @@ export type {
   RetryOptions,
   ToolRetryOptions,
 } from './middleware/resilience/retry.ts';
-export {
-  fallback,
-  type FallbackInfo,
-  type FallbackOptions,
-} from './middleware/resilience/fallback.ts';
+export { fallback } from './middleware/resilience/fallback.ts';
+export type { FallbackInfo, FallbackOptions } from './middleware/resilience/fallback.ts';
 export { circuitBreaker } from './middleware/resilience/circuit-breaker.ts';
 export type {
   CircuitBreaker,
@@ -110,7 +113,6 @@ export type {
   ReplyCacheOptions,
   ReplyCacheStore,
 } from './middleware/resilience/reply-cache.ts';
-export { checkAnswers, type CheckAnswersOptions } from './middleware/text-protocol/corrections.ts';
 
 // Tool calls and their results.
 export { closeOpenCalls } from './middleware/approval/close-open-calls.ts';

@@ -8,7 +8,8 @@ export type {
   ReplyContext,
   TextCall,
 } from './middleware/text-protocol/parsed-reply.ts';
-export { refuseEmptyAnswers } from './middleware/text-protocol/corrections.ts';
+export { checkAnswers, refuseEmptyAnswers } from './middleware/text-protocol/corrections.ts';
+export type { CheckAnswersOptions } from './middleware/text-protocol/corrections.ts';
 export { textToolCalls } from './middleware/text-protocol/text-tool-calls.ts';
 export type {
   TextToolCallsOptions,

@@ -1,4 +1,10 @@
-export type { ChildAgent, ChildFactory, ChildSession } from './middleware/agent-tool/agent-tool.ts';
+export { agentTool } from './middleware/agent-tool/agent-tool.ts';
+export type {
+  AgentToolOptions,
+  ChildAgent,
+  ChildFactory,
+  ChildSession,
+} from './middleware/agent-tool/agent-tool.ts';
 export type { Schema, Validation, StandardSchema } from './schema/schema.ts';
 export { byCategory, type ToolCategory } from './middleware/selection/by-category.ts';
 export { byModel, type ByModelOptions } from './middleware/selection/by-model.ts';

@@ -60,9 +60,7 @@ const entries: Readonly<Record<string, Entry>> = {
     exports: core,
     calls: {
       ReActAgent: (wrong) => new core.ReActAgent(given({ name: 'a', model }, wrong)),
-      agentTool: (wrong) => core.agentTool(agent, given({ description: '' }, wrong)),
       tool: (wrong) => core.tool(given({ name: 'a', description: '', input: {} }, wrong)),
-      summarize: (wrong) => core.summarize(wrong),
       InMemoryMemory: (wrong) => new core.InMemoryMemory([], wrong),
       MemoryStore: (wrong) => new core.MemoryStore(wrong),
       SessionMemory: (wrong) => new core.SessionMemory(store, 's', wrong),
@@ -172,7 +170,7 @@ const entries: Readonly<Record<string, Entry>> = {
       modelTimeout: (wrong) => middleware.modelTimeout(given({ totalMs: 1 }, wrong)),
       operatorMessage: (wrong) => middleware.operatorMessage('', given({ name: 'Ann' }, wrong)),
       closeOpenCalls: (wrong) => middleware.closeOpenCalls(wrong),
-      checkAnswers: (wrong) => middleware.checkAnswers(wrong),
+      summarize: (wrong) => middleware.summarize(wrong),
       replyCache: (wrong) => middleware.replyCache(wrong),
       retry: (wrong) => middleware.retry(wrong),
       runLimits: (wrong) => middleware.runLimits(wrong),
@@ -272,7 +270,10 @@ const entries: Readonly<Record<string, Entry>> = {
   },
   './text-protocol': {
     exports: protocols,
-    calls: { textToolCalls: (wrong) => protocols.textToolCalls(wrong) },
+    calls: {
+      checkAnswers: (wrong) => protocols.checkAnswers(wrong),
+      textToolCalls: (wrong) => protocols.textToolCalls(wrong),
+    },
     others: 'parseOxygent parseToolCalls refuseEmptyAnswers trustedCalls',
   },
   './tokens': {
@@ -284,6 +285,7 @@ const entries: Readonly<Record<string, Entry>> = {
   './tools': {
     exports: tools,
     calls: {
+      agentTool: (wrong) => tools.agentTool(agent, given({ description: '' }, wrong)),
       byModel: (wrong) => tools.byModel(given({ model }, wrong)),
       bySimilarity: (wrong) => tools.bySimilarity(given({ embed: noop }, wrong)),
       byWords: (wrong) => tools.byWords(wrong),

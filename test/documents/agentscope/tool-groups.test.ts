@@ -1,6 +1,6 @@
-import { agentTool, ReActAgent, tool, toolResultsOf, type AgentHook } from '@isoloop/core';
+import { ReActAgent, tool, toolResultsOf, type AgentHook } from '@isoloop/core';
+import { agentTool, metaTool, Toolkit } from '@isoloop/core/tools';
 import { ScriptedModel } from '@isoloop/core/testing';
-import { metaTool, Toolkit } from '@isoloop/core/tools';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { outputsOf } from '../test-support.ts';

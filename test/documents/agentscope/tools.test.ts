@@ -1,5 +1,4 @@
 import {
-  agentTool,
   MemoryStore,
   outputText,
   ReActAgent,
@@ -11,11 +10,11 @@ import {
   type JsonValue,
   type Msg,
 } from '@isoloop/core';
+import { agentTool, contextToken, provide, Toolkit } from '@isoloop/core/tools';
 import { agentscope } from '@isoloop/core/presets';
 import { longTermMemory } from '@isoloop/core/recall';
 import { loadState, saveState } from '@isoloop/core/state';
 import { ScriptedModel } from '@isoloop/core/testing';
-import { contextToken, provide, Toolkit } from '@isoloop/core/tools';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { eventsOf, gate, outputsOf } from '../test-support.ts';

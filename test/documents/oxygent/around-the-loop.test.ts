@@ -1,4 +1,5 @@
-import { agentTool, ReActAgent, textOf, tool } from '@isoloop/core';
+import { ReActAgent, textOf, tool } from '@isoloop/core';
+import { agentTool } from '@isoloop/core/tools';
 import { oxygent } from '@isoloop/core/presets';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { describe, expect, test, vi } from 'vitest';

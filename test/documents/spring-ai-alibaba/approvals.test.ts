@@ -1,5 +1,4 @@
 import {
-  agentTool,
   assistantMessage,
   MemoryStore,
   outputText,
@@ -7,6 +6,7 @@ import {
   tool,
   type Decision,
 } from '@isoloop/core';
+import { agentTool } from '@isoloop/core/tools';
 import { approvals, closeOpenCalls } from '@isoloop/core/middleware';
 import type { PositionHook } from '@isoloop/core/presets';
 import type { ScriptedReply } from '@isoloop/core/testing';

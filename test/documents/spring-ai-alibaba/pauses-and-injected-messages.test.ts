@@ -1,4 +1,5 @@
-import { agentTool, MemoryStore, SessionMemory, textOf, toolUsesOf } from '@isoloop/core';
+import { MemoryStore, SessionMemory, textOf, toolUsesOf } from '@isoloop/core';
+import { agentTool } from '@isoloop/core/tools';
 import { approvals } from '@isoloop/core/middleware';
 import type { PositionHook } from '@isoloop/core/presets';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-import { AgentError, agentTool, MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
+import { AgentError, MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
+import { agentTool } from '@isoloop/core/tools';
 import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
 import { inputGuard } from '@isoloop/core/guards';
 import { closeOpenCalls } from '@isoloop/core/middleware';

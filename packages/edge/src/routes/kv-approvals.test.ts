@@ -1,10 +1,10 @@
-import { agentTool, MemoryStore, ReActAgent, SessionMemory, tool } from '@isoloop/core';
+import { MemoryStore, ReActAgent, SessionMemory, tool } from '@isoloop/core';
+import { agentTool, joinTools, Toolkit } from '@isoloop/core/tools';
 import type { AgentOptions, Tool } from '@isoloop/core';
 import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
 import { approvals } from '@isoloop/core/middleware';
 import { ScriptedModel } from '@isoloop/core/testing';
 import type { ScriptedReply } from '@isoloop/core/testing';
-import { joinTools, Toolkit } from '@isoloop/core/tools';
 import { expect, test } from 'vitest';
 import { boundEndpoint, type Bound, type Place } from '../../test-support/both-bindings.ts';
 import { testEndpoint } from '../../test-support/endpoint.ts';

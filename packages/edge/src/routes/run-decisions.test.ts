@@ -1,4 +1,5 @@
-import { agentTool, MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
+import { MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
+import { agentTool } from '@isoloop/core/tools';
 import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';

@@ -1,5 +1,6 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
-import { AgentError, ReActAgent, agentTool, tool } from '@isoloop/core';
+import { AgentError, ReActAgent, tool } from '@isoloop/core';
+import { agentTool } from '@isoloop/core/tools';
 import { ScriptedModel } from '@isoloop/core/testing';
 import type OpenAI from 'openai';
 import { expect, test, vi } from 'vitest';

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { agentTool, ReActAgent, tool, type AgentInput, type Tool } from '@isoloop/core';
+import { ReActAgent, tool, type AgentInput, type Tool } from '@isoloop/core';
+import { agentTool } from '@isoloop/core/tools';
 import { approvals } from './approvals.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 

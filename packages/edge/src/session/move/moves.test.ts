@@ -1,5 +1,4 @@
 import {
-  agentTool,
   assistantMessage,
   createMessage,
   MemoryStore,
@@ -8,6 +7,7 @@ import {
   textOf as textOfMsg,
   userMessage,
 } from '@isoloop/core';
+import { agentTool } from '@isoloop/core/tools';
 import { messagesOf, moveSession } from '@isoloop/core/adapter';
 import type { SessionPlace } from '@isoloop/core/adapter';
 import { markImported } from '@isoloop/core/context';

@@ -52,6 +52,7 @@ export function inMemoryCounters(options: { readonly maxKeys?: number } = {}): C
   };
 }
 
+/** Where `storedCounters()` keeps its counts, and how it retries writes. */
 export interface StoredCountersOptions extends ContentionOptions {
   /** Text before the keys of the counters. Default `guard:`. */
   readonly prefix?: string;

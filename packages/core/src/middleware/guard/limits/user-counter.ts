@@ -31,7 +31,8 @@ interface UserCount {
  * milliseconds. The key of the count is `prefix` and the user. Rejects for an invalid key or total.
  */
 export function userCounter(options: CounterOptions) {
-  const { key = userOf, store = inMemoryCounters(), now = Date.now } = options;
+  const { store = inMemoryCounters(), now = Date.now } = options;
+  const { key = ({ userId }: RunContext): string => userId ?? 'anonymous' } = options;
   return async (
     context: RunContext,
     prefix: string,
@@ -45,10 +46,6 @@ export function userCounter(options: CounterOptions) {
     checkFields('The result of a counter store', count, 'total:number', 'STORAGE_FAILED');
     return { total: count.total, retryAfterMs: Math.max(0, count.endsAt - time) };
   };
-}
-
-function userOf({ userId }: RunContext): string {
-  return userId ?? 'anonymous';
 }
 
 /** Returns the rejection by a limit. */
