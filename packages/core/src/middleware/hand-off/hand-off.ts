@@ -62,8 +62,7 @@ export function handOff(options: HandOffOptions): Middleware {
   checkAgents(options.to, options.own ?? {});
   /** By agent, because a team keeps which tool groups are active. */
   const teams = new WeakMap<object, Team>();
-  const teamOf = ({ agentKey, agentPath, options: ofAgent }: RunContext): Team => {
-    const { presetPriority } = ofAgent;
+  const teamOf = ({ agentKey, agentPath, options: { presetPriority } }: RunContext): Team => {
     const team = teams.get(agentKey) ?? new Team(agentPath.at(-1)!, options, { presetPriority });
     teams.set(agentKey, team);
     return team;

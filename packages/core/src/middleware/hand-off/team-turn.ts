@@ -39,11 +39,10 @@ export class TeamTurn {
 
   /** Gives the run the tools of all members and for hand-offs. Names replies after a stop. */
   start(): void {
-    const context = this.#context;
-    context.addTools(this.#team.members.map((member) => this.#toolFor(member)));
-    this.#ownTools = context.tools;
-    context.setTools(this.#teamTools());
-    context.stopSignal.addEventListener('abort', this.#onStop, { once: true });
+    this.#context.addTools(this.#team.members.map((member) => this.#toolFor(member)));
+    this.#ownTools = this.#context.tools;
+    this.#context.setTools(this.#teamTools());
+    this.#context.stopSignal.addEventListener('abort', this.#onStop, { once: true });
   }
 
   /** After a stop, the loop stores messages that pass no wrapper, such as a part of a reply. */

@@ -85,8 +85,7 @@ export function toolSearch(options: ToolSearchOptions = {}): Middleware {
       const onUsage: RunContext['addUsage'] = (usage) => context.addUsage(usage);
       const hiddenTools = sourcedTools.hidden();
       const names = await search(query, hiddenTools, { signal, run: context, onUsage });
-      const where = 'The result of a search for tools';
-      checkFields(where, { names }, 'names:names', 'INVALID_INPUT');
+      checkFields('The result of a search for tools', { names }, 'names:names', 'INVALID_INPUT');
       const foundTools = schemasNamed(names, hiddenTools).slice(0, limit);
       const foundNames = foundTools.map(({ name }) => name);
       sourcedTools.add(foundNames, maxTools);
@@ -97,8 +96,7 @@ export function toolSearch(options: ToolSearchOptions = {}): Middleware {
     wrapRun: (next) => (input, context) => {
       const sourcedTools = sourcedIn(context);
       if (context.tools.find(searchName)) {
-        const message = `The agent has a tool named "${searchName}" already.`;
-        context.fail(misconfigured(message));
+        context.fail(misconfigured(`The agent has a tool named "${searchName}" already.`));
       } else if (sourcedTools) {
         context.setTools(toolsBefore(sourcedTools.view(), [searchIn(context, sourcedTools)]));
         addToSystemPrompt(context, prompt);
