@@ -154,9 +154,10 @@ export interface Middleware extends AgentHook {
   /**
    * Wraps what turns the log into the next model request. Change the draft before `next` to leave
    * out messages or to add some that are not stored. Change the request after `next` for changes
-   * that hooks must not see. Return a `Next`, such as an `Ending`, to ask no model.
+   * that hooks must not see. Return a `Next`, such as an `Ending`, to ask no model. A request that
+   * does not come from `next` counts toward no limit, and hooks do not see it.
    */
-  readonly wrapRequest?: Wrap<RequestDraft, ModelRequest | Next>;
+  readonly wrapRequest?: Wrap<RequestDraft, RequestOfNext | Next>;
   /**
    * Wraps the model. A reply that fails with `GUARD_REJECTED` ends the agent call with reason
    * `rejected` and the error's message. Send a `reset` delta first, to retract the text that
@@ -176,6 +177,9 @@ export interface Middleware extends AgentHook {
    */
   readonly wrapTool?: Wrap<ToolCall, ToolOutcome>;
 }
+
+/** A model request, and not the draft of one: `next` makes the request from the draft. */
+type RequestOfNext = ModelRequest & { readonly headCount?: never };
 
 /** Middleware and nested lists of middleware, such as presets. */
 export type UseList = readonly ((Middleware & NoMiddleware) | UseList)[];

@@ -13,7 +13,7 @@ import type { EventControl } from '../../event/hook-controls.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { Middleware } from '../middleware.ts';
 import type { Run } from './run.ts';
-import { partsWith } from './run-setup.ts';
+import { memberName, partsWith } from './run-setup.ts';
 
 /** Sends events to the readers. Returns a promise if the run has to wait for its reader. */
 export type SendEvents = (events: EventBatch) => Promise<void> | undefined;
@@ -205,7 +205,7 @@ function mapped(run: Run, parts: readonly Middleware[], original: AgentEvent): A
     try {
       return part.mapEvent!(event, run) ?? event;
     } catch (cause) {
-      const message = `mapEvent of "${part.name ?? 'unnamed'}" failed: ${errorText(cause)}`;
+      const message = `${memberName('mapEvent', part)} failed: ${errorText(cause)}`;
       throw new AgentError('HOOK_ERROR', message, { cause });
     }
   }, original);

@@ -53,6 +53,11 @@ export function partsWith(setup: RunSetup, key: keyof Middleware): readonly Midd
   return (setup.members[key] ??= setup.use.filter((part) => part[key]));
 }
 
+/** Names a member of a middleware, for errors. */
+export function memberName(key: keyof Middleware, { name = 'unnamed' }: Middleware): string {
+  return `${key}() of "${name}"`;
+}
+
 function wrappedModel(
   { model, limits, now }: AgentSettings,
   use: readonly Middleware[],
@@ -62,7 +67,7 @@ function wrappedModel(
   return use.reduceRight((next, part) => {
     if (!part.wrapModel) return next;
     const result = part.wrapModel(next);
-    checkFields('wrapModel()', { result }, 'result:stream()');
+    checkFields(memberName('wrapModel', part), { result }, 'result:stream()');
     // If the wrapper hangs after an abort, the outer wrappers still end.
     return abortableModel(result);
   }, inner);

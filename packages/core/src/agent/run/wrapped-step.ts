@@ -11,7 +11,7 @@ import type { InnerStep, Middleware, Wrap } from '../middleware.ts';
 import { isNext } from '../next.ts';
 import { callState } from './open-calls.ts';
 import type { Run } from './run.ts';
-import { partsWith } from './run-setup.ts';
+import { memberName, partsWith } from './run-setup.ts';
 
 /** All wrappers but `wrapModel`, which wraps an object. */
 type WrapperKey = Exclude<keyof Middleware & `wrap${string}`, 'wrapModel'>;
@@ -49,7 +49,7 @@ export function runWrapped<K extends StepKey>(
       // If a wrapper hangs after an abort, the outer wrappers still end.
       const outcome = run.waits.forWrapper(
         () => callWrapper(run, part, key, once(run, next, key, part), value),
-        (result) => checkOutcome(run, key, result),
+        (result) => checkOutcome(run, key, part, result),
       );
       return recovered(outcome);
     };
@@ -83,7 +83,7 @@ function callWrapper<K extends WrapperKey>(
   if (typeof outer !== 'function') {
     // It may be a promise that rejects: an async wrapper of the shape `(input, next)`.
     void Promise.allSettled([outer]);
-    checkFields(`${key}()`, { result: outer }, 'result:function');
+    checkFields(memberName(key, part), { result: outer }, 'result:function');
   }
   return outer(input, run, run.alive().steps);
 }
@@ -93,12 +93,12 @@ function once<In, Out>(
   run: Run,
   next: InnerStep<In, Out>,
   key: StepKey,
-  { name = 'unnamed' }: Middleware,
+  part: Middleware,
 ): InnerStep<In, Out> {
   let isCalled = false;
   return (input) => {
     if (isCalled) {
-      run.fail(misconfigured(`${key}() of "${name}" may call next() once.`));
+      run.fail(misconfigured(`${memberName(key, part)} may call next() once.`));
       return Promise.reject(run.signal.reason);
     }
     isCalled = true;
@@ -142,7 +142,7 @@ const ownFields: Readonly<Record<string, string>> = {
 };
 
 /** Throws `CONFIGURATION` unless a wrapper returned what its step returns. */
-function checkOutcome(run: Run, key: StepKey, outcome: unknown): void {
+function checkOutcome(run: Run, key: StepKey, part: Middleware, outcome: unknown): void {
   // After an abort, nothing is stored.
   if (key === 'wrapInput') run.signal.throwIfAborted();
   const fields = Object(outcome) as object & { readonly kind?: string };
@@ -150,5 +150,6 @@ function checkOutcome(run: Run, key: StepKey, outcome: unknown): void {
   const next = 'to' in fields ? 'to:model|tools' : ending;
   // `wrapRequest` may make a `Next` in place of a request.
   const isInstead = key === 'wrapRequest' && isNext(fields);
-  checkFields(`The result of ${key}()`, outcome, isInstead ? next : (outcomeFields[key] ?? next));
+  const fieldsOfStep = isInstead ? next : (outcomeFields[key] ?? next);
+  checkFields(`The result of ${memberName(key, part)}`, outcome, fieldsOfStep);
 }
