@@ -94,12 +94,12 @@ test.each<[mistake: string, make: () => unknown, message: string]>([
   [
     'wrapModel that returns nothing',
     agentWith({ use: [{ wrapModel: () => {} }] }),
-    "wrapModel(): result must be a model such as openai({ model: 'gpt-5' }); got nothing.",
+    'wrapModel() of "unnamed": result must be a model such as openai({ model: \'gpt-5\' }); got nothing.',
   ],
   [
     'wrapModel that returns a promise',
     agentWith({ use: [{ wrapModel: async (next: unknown) => next }] }),
-    "wrapModel(): result must be a model such as openai({ model: 'gpt-5' }); got an object.",
+    'wrapModel() of "unnamed": result must be a model such as openai({ model: \'gpt-5\' }); got an object.',
   ],
 ])('the error about a common mistake names what is possible: %s', (_mistake, make, message) => {
   expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message }));
@@ -121,12 +121,12 @@ test.each<[part: string, given: object, message: string]>([
   [
     'wrapInput',
     { wrapInput: () => () => true },
-    'The result of wrapInput() must be an object; got a boolean.',
+    'The result of wrapInput() of "unnamed" must be an object; got a boolean.',
   ],
   [
     'wrapSettle',
     { wrapSettle: () => () => {} },
-    'The result of wrapSettle() must be an object; got nothing.',
+    'The result of wrapSettle() of "unnamed" must be an object; got nothing.',
   ],
   ...[
     'wrapRun',
@@ -139,7 +139,7 @@ test.each<[part: string, given: object, message: string]>([
   ].map((key): [string, object, string] => [
     key,
     { [key]: () => {} },
-    `${key}(): result must be a function; got nothing.`,
+    `${key}() of "unnamed": result must be a function; got nothing.`,
   ]),
 ])('a %s that returns a value of a wrong kind fails the call', async (_part, given, message) => {
   const calling = new ScriptedModel([{ toolCalls: [{ name: 'add', input: { a: 1 } }] }, 'Done.']);
@@ -288,7 +288,7 @@ test.each(['wrapRun', 'wrapInput', 'wrapSettle', 'wrapRequest', 'wrapReply'])(
     await expect(agent.call('Hi')).rejects.toThrow(
       expect.objectContaining({
         code: 'CONFIGURATION',
-        message: `${key}(): result must be a function; got an object.`,
+        message: `${key}() of "unnamed": result must be a function; got an object.`,
       }),
     );
   },
@@ -305,7 +305,7 @@ test.each<[key: string, made: object, problem: string]>([
   await expect(agent.call('Hi')).rejects.toThrow(
     expect.objectContaining({
       code: 'CONFIGURATION',
-      message: `The result of ${key}(): ${problem}`,
+      message: `The result of ${key}() of "unnamed": ${problem}`,
     }),
   );
 });

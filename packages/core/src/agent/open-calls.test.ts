@@ -178,7 +178,7 @@ test('observe() refuses a message whose tool call has no result', async () => {
   const two = setUp(new InMemoryMemory());
   await expect(two.agent.observe(message)).rejects.toMatchObject({
     code: 'INVALID_INPUT',
-    message: expect.stringContaining('remove the tool call'),
+    message: expect.stringContaining('needs a result after it'),
   });
   expect(await two.agent.messages()).toEqual([]);
 });

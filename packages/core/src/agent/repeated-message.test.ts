@@ -18,7 +18,7 @@ function setUp(memory = new SessionMemory(new MemoryStore(), 's')) {
 
 const twice = {
   code: 'INVALID_INPUT',
-  message: expect.stringMatching(/^The id "one" of the input is in use\. Use another id\. /),
+  message: expect.stringMatching(/^The id "one" of the input is in use\. /),
   details: { id: 'one' },
 };
 

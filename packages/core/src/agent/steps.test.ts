@@ -7,8 +7,12 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { tool } from '../tool/tool.ts';
 import { Agent } from './agent.ts';
 import type { Middleware } from './middleware.ts';
+import { isNewAnswer } from './next.ts';
 
-afterEach(() => void vi.useRealTimers());
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
 
 function setUp(part: Middleware) {
   const model = new ScriptedModel(['One.', 'Two.']);
@@ -118,21 +122,29 @@ test.each(['abort', 'interrupt'] as const)(
 
 test('the time of two steps.untimed() at once does not count, and no timer is left', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+  const timers = vi.spyOn(globalThis, 'setTimeout');
+  const cleared = vi.spyOn(globalThis, 'clearTimeout');
   const model = new ScriptedModel([{ toolCalls: [{ name: 'a' }, { name: 'b' }] }, 'Done.']);
   const slow: Middleware = {
     wrapTool: (next) => async (call, _context, steps) => {
-      const ms = call.tool.name === 'a' ? 50 : 600;
+      const ms = call.tool.name === 'a' ? 5_000 : 60_000;
       await steps.untimed(() => new Promise((resolve) => setTimeout(resolve, ms)));
       return next(call);
     },
   };
   const tools = [toolNamed('a'), toolNamed('b')];
-  const limits = { timeoutMs: 200 };
+  const limits = { timeoutMs: 20_000 };
   const agent = new Agent({ name: 'a', model, tools, limits, use: [slow] });
   const result = agent.call('go');
-  await vi.advanceTimersByTimeAsync(700);
+  await vi.advanceTimersByTimeAsync(70_000);
   expect((await result).text).toBe('Done.');
-  expect(vi.getTimerCount()).toBe(0);
+  // Other tests may have left timers with other times.
+  const isOfRun = (ms = 0): boolean => ms > 15_000 && ms <= 20_000;
+  const ids = timers.mock.calls.flatMap(([, ms], index) =>
+    isOfRun(ms) ? [timers.mock.results[index]!.value as unknown] : [],
+  );
+  expect(ids.length).toBeGreaterThan(1);
+  expect(cleared.mock.calls.map(([id]) => id)).toEqual(expect.arrayContaining(ids));
 });
 
 test('an abort ends work before the end of a run that hangs', async () => {
@@ -271,4 +283,33 @@ test('a call after a custom ending with reason `interrupted` asks the model agai
 test('a `mapEvent` that returns nothing leaves the event as it is', async () => {
   const { agent } = setUp({ mapEvent: () => {} });
   expect((await agent.call('Hi')).text).toBe('One.');
+});
+
+test.for(['answer', 'custom'] as const)(
+  'readers get a `step-reset` if a wrapper replaces the answer that they have by kind %s',
+  async (kind) => {
+    const { agent } = setUp({
+      wrapReply: (next) => async (reply, _context, steps) => {
+        const outcome = await next(reply);
+        const message = steps.message('assistant', 'Hidden.');
+        return kind === 'answer' && isNewAnswer(outcome)
+          ? { ...outcome, message }
+          : { kind: 'custom', reason: 'limit', message };
+      },
+    });
+    const stream = agent.stream('Hi');
+    const texts: string[] = [];
+    for await (const event of stream) {
+      if (event.type === 'reasoning-chunk') texts.push(event.delta);
+      if (event.type === 'step-reset') texts.splice(0, Infinity, textOf(event.replacement!));
+    }
+    expect(texts.join('')).toBe('Hidden.');
+    expect(textOf((await agent.messages()).at(-1)!)).toBe('Hidden.');
+  },
+);
+
+test('the draft of a request is no request', () => {
+  // @ts-expect-error
+  const part: Middleware = { wrapRequest: () => async (draft) => draft };
+  expect(part.wrapRequest).toBeDefined();
 });

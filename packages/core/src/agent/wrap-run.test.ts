@@ -223,7 +223,7 @@ test('a `mapEvent` that throws fails the call, but does not hide an earlier fail
   };
   await expect(setUp(['done'], [failing]).agent.call('go')).rejects.toMatchObject({
     code: 'HOOK_ERROR',
-    message: 'mapEvent of "mapper" failed: down',
+    message: 'mapEvent() of "mapper" failed: down',
   });
   const { agent, heard } = setUp([{ error: new AgentError('MODEL_AUTH', 'no key') }], [failing]);
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'MODEL_AUTH' });

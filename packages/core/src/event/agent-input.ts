@@ -101,7 +101,7 @@ export function checkNewIds(messages: readonly Msg[], conversation: readonly Msg
     const call = calls.size ? toolUsesOf(message).find(({ id }) => calls.has(id)) : undefined;
     const id = ids.has(message.id) ? message.id : call?.id;
     if (id === undefined) return;
-    const text = `The id "${id}" of the input is in use. Use another id. To continue the conversation, call without input.`;
+    const text = `The id "${id}" of the input is in use. To continue the conversation, call without input.`;
     throw invalidInput(text, { details: { id } });
   }
 }
@@ -121,6 +121,6 @@ export function checkNoOpenCalls(messages: readonly Msg[]): void {
   const [open] = openToolUses(messages);
   if (!open) return;
   const { id } = open;
-  const message = `The tool call "${id}" of the input needs a result after it. Add the result, or remove the tool call.`;
+  const message = `The tool call "${id}" of the input needs a result after it.`;
   throw invalidInput(message, { details: { id } });
 }

@@ -36,7 +36,7 @@ const checks: Readonly<Record<string, (value: unknown, before: unknown) => boole
 /** Throws `HOOK_ERROR` if middleware has made messages that a model cannot get. */
 export function checkRequest(messages: readonly Msg[]): void {
   if (areComplete(messages)) return;
-  const message = 'Middleware or a context policy must leave valid messages in a model request.';
+  const message = 'Middleware must leave valid messages in a model request.';
   throw new AgentError('HOOK_ERROR', message, {
     details: { event: 'pre-reasoning', field: 'messages' },
   });

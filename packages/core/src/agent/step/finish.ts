@@ -92,8 +92,12 @@ async function tellEnd(run: Run, ending: Ending): Promise<Msg> {
   const isCustom = kind === 'custom';
   const message = isCustom ? withMetadata(run.asReply(endingMessage), { reason }) : endingMessage;
   const { outbox } = run;
+  const readersText = textOf(releasedReply(run) ?? message);
+  const isReplaced = readersText && readersText !== textOf(message);
   // Only now, because an abort in a wrapper must not drop a text that readers have.
-  if (isCustom) await sendText(run, message);
+  if (isReplaced && (isCustom || kind === 'answer'))
+    await outbox.emit('step-reset', { reason: kind, replacement: message });
+  else if (isCustom) await sendText(run, message);
   if (reason === 'suspended') await outbox.emit('suspended', { pending: pendingCallsOf(run) });
   // An earlier run passed a stored answer through the hooks.
   if (kind === 'stored') await outbox.emit('post-call', { message });
