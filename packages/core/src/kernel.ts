@@ -1,6 +1,5 @@
 export { Agent } from './agent/agent.ts';
 export type {
-  FeatureOptions,
   KernelCallOptions,
   KernelDefaults,
   KernelLimits,

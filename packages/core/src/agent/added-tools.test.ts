@@ -3,6 +3,8 @@ import { ReActAgent } from '../preset/react-agent.ts';
 import { Agent } from './agent.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool, type Tool } from '../tool/tool.ts';
+import { withTools } from '../middleware/selection/with-tools.ts';
+import { toolResultsOf } from '../message/msg.ts';
 import { allowTools } from '../tool/set/tool-set.ts';
 import type { Middleware } from './middleware.ts';
 
@@ -49,4 +51,24 @@ test('a run cannot get a tool with the name of another tool', async () => {
     message: 'Two tools are named "own".',
   });
   expect(await agent.messages()).toEqual([]);
+});
+
+test('withTools() hides the other tools from this request, and a model that calls one gets an error', async () => {
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'hidden' }, { name: 'shown' }] },
+    'Done.',
+    'Next.',
+  ]);
+  const part: Middleware = {
+    wrapRequest: (next) => (draft, context) => next(withTools(draft, context, ['shown'])),
+  };
+  const tools = [named('shown'), named('hidden')];
+  const agent = new Agent({ name: 'a', model, tools, use: [part] });
+  expect((await agent.call('go')).toolsUsed).toEqual(['shown']);
+  expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(['shown']);
+  const results = (await agent.messages()).flatMap(toolResultsOf);
+  expect(results.map(({ name, state }) => [name, state])).toEqual([
+    ['hidden', 'error'],
+    ['shown', 'success'],
+  ]);
 });

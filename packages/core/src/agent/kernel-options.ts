@@ -67,9 +67,9 @@ export interface KernelDefaults {
 }
 
 /**
- * Options that middleware adds to the kernel's. A middleware declares its own in its file, by
- * declaration merging, and reads them from `context.options`. `ReActAgent` takes those of its
- * middleware; the kernel's `Agent` takes none of them.
+ * Options that the middleware of this package adds to the kernel's, declared in their files by
+ * declaration merging, and read from `context.options`. `ReActAgent` takes them. Your own middleware
+ * takes options as arguments of its function.
  */
 export interface FeatureOptions {}
 

@@ -48,10 +48,11 @@ export interface Steps {
   ): Msg;
   /**
    * Sends one extra model request. It does not count as an iteration, and its messages are not
-   * stored. `toEvent` returns the event for each piece of the reply. The request passes the
-   * `wrapModel` of all middleware, so ask `next` instead in a `wrapModel`.
+   * stored. Readers get nothing of the reply, unless `toEvent` returns an event for a piece of it. An
+   * abort then stores the reply, as readers have it. The request passes the `wrapModel` of all
+   * middleware, so ask `next` instead in a `wrapModel`.
    */
-  ask(request: ModelRequest, toEvent: ToEvent): Promise<AskResult>;
+  ask(request: ModelRequest, toEvent?: ToEvent): Promise<AskResult>;
   /** Passes a message that no model wrote through `wrapReply`, as if it were a reply. */
   reply(message: Msg, reason: CustomReason): Promise<Next>;
   /** Passes more input through `wrapInput`. */
@@ -117,7 +118,7 @@ export function stepsOf(run: Run): Steps {
       else prepended.unshift(...messages);
     },
     message: run.message,
-    ask: (request, toEvent) => step(() => readReply(run, request, toEvent)),
+    ask: (request, toEvent = () => {}) => step(() => readReply(run, request, toEvent)),
     reply: (message, reason) => step(() => afterReply(run, { message, reason })),
     admit: (input) => step(() => admitInput(run, input)),
     note: (notes, options) => step(() => note(run, notes, options)),

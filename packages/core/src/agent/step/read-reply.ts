@@ -1,6 +1,6 @@
 import { withMetadata } from '../../message/metadata.ts';
 import { AgentError } from '../../error/agent-error.ts';
-import type { AgentEvent, EventType } from '../../event/agent-event.ts';
+import type { AgentEvent, EventData } from '../../event/agent-event.ts';
 import { omitUndefined } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ReplySlot, ModelRequest } from '../../model/chat-model.ts';
@@ -16,7 +16,9 @@ export type AskResult =
   | { readonly type: 'incomplete'; readonly message?: Msg | undefined };
 
 /** Returns the event for a piece of a reply, or nothing if readers do not get the piece. */
-export type ToEvent = (piece: ReplyPiece) => { readonly type: EventType } | undefined;
+export type ToEvent = (piece: ReplyPiece) => ReplyPiece | SummaryChunk | undefined;
+
+type SummaryChunk = { readonly type: 'summary-chunk' } & EventData<'summary-chunk'>;
 
 /**
  * Sends one request to the model and resolves with the reply. Sends readers one batch of events per
@@ -25,7 +27,7 @@ export type ToEvent = (piece: ReplyPiece) => { readonly type: EventType } | unde
 export async function readReply(
   run: Run,
   request: ModelRequest,
-  toEvent?: ToEvent,
+  toEvent: ToEvent = (piece) => piece,
 ): Promise<AskResult> {
   const { generateId, limits } = run.options;
   const { replyLength } = limits;
@@ -48,7 +50,7 @@ export async function readReply(
       for (const delta of deltas) {
         if (run.aborted) break;
         const piece = reply.add(delta);
-        const fields = piece && toEvent ? toEvent(piece) : piece;
+        const fields = piece && toEvent(piece);
         if (!fields) continue;
         const event = run.outbox.stamp(fields, at) as AgentEvent;
         if (run.hooks.handlers(event.type).length) await run.hooks.tell(event);

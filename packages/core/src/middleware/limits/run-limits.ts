@@ -3,7 +3,7 @@ import { isNewAnswer, type Next } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { checkOptions } from '../../error/agent-error.ts';
 import { outputToolName } from '../../schema/output-format.ts';
-import { allowTools } from '../../tool/set/tool-set.ts';
+import { withTools } from '../selection/with-tools.ts';
 import { errorResult } from '../../tool/tool-call.ts';
 
 /** The limits of an agent that `runLimits()` reads. */
@@ -66,8 +66,7 @@ export function runLimits(defaults: RunLimits = {}): Middleware {
       const isOver = usage.inputTokens + usage.outputTokens >= tokens;
       const limitedDraft = isOver ? { ...draft, limit: draft.limit ?? 'limit' } : draft;
       if (hasCallsLeft(context)) return next(limitedDraft);
-      context.setTools(allowTools(context.tools, [outputToolName]));
-      return next({ ...limitedDraft, tools: context.toolSchemas });
+      return next(withTools(limitedDraft, context, [outputToolName]));
     },
     wrapReply: (next) => (reply, context) =>
       hasCallsLeft(context) ? next(reply) : next(reply).then(atLimit),

@@ -2,6 +2,7 @@ import { checkOptions } from '../../error/agent-error.ts';
 import type { ToolResult } from '../../message/msg.ts';
 import { outputToolName } from '../../schema/output-format.ts';
 import type { Middleware } from '../../agent/middleware.ts';
+import { withTools } from '../selection/with-tools.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { hasResult } from '../../tool/tool-call.ts';
 
@@ -30,8 +31,7 @@ export function reuseResults(options: ReuseResultsOptions = {}): Middleware {
       if (draft.limit || !reuseOf(context).hasRepeated) return next(draft);
       const messages = [...draft.messages, steps.message('user', hint)];
       // The value of an `output` is no repeated call.
-      const outputTools = draft.tools.filter(({ name }) => name === outputToolName);
-      return next({ ...draft, messages, tools: outputTools });
+      return next(withTools({ ...draft, messages }, context, [outputToolName]));
     },
     wrapTool: (next) => async (call, context) => {
       const { toolUse } = call;
