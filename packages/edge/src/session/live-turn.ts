@@ -76,7 +76,7 @@ export async function liveResponse(
     const { stream, agent } = live;
     const seenSeq = seqIn(rejoin?.lastEventId, stream.runId);
     yield* seenSeq
-      ? batchesAfter(agent, { runId: stream.runId, after: seenSeq, prime: encode })
+      ? batchesAfter(agent, { runId: stream.runId, seenSeq, prime: encode })
       : stream.batches();
   };
   const batches = readBatches();

@@ -109,10 +109,13 @@ export async function formatOfTurn(
   }
   const { sessionId } = readResponseId(format.response.id);
   const input = inputOf(request);
-  const before = 'after' in request ? request.after : undefined;
+  const previousInput = 'after' in request ? request.after : undefined;
   const isStored =
-    before === undefined || (await agent.memory.read()).some((message) => isInput(message, input));
-  const id = isStored ? idOf(sessionId, input) : idOf(sessionId, before, crypto.randomUUID());
+    previousInput === undefined ||
+    (await agent.memory.read()).some((message) => isInput(message, input));
+  const id = isStored
+    ? idOf(sessionId, input)
+    : idOf(sessionId, previousInput, crypto.randomUUID());
   return { ...format, response: { ...format.response, id } };
 }
 

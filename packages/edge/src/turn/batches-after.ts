@@ -4,7 +4,7 @@ import type { AgentEvent, EventBatch, ReActAgent } from '@isoloop/core';
 export interface BatchesAfterOptions {
   readonly runId: string;
   /** Number (`seq`) of the last event that the reader has seen. */
-  readonly after: number;
+  readonly seenSeq: number;
   /**
    * Function that gets the events that the reader has already seen. The reader's encoder needs them
    * to continue correctly.
@@ -18,16 +18,16 @@ export interface BatchesAfterOptions {
  */
 export async function* batchesAfter(
   agent: ReActAgent,
-  { runId, after, prime }: BatchesAfterOptions,
+  { runId, seenSeq, prime }: BatchesAfterOptions,
 ): AsyncGenerator<EventBatch> {
-  const rest = attach(agent, { runId, afterSeq: after })?.batches();
+  const rest = attach(agent, { runId, afterSeq: seenSeq })?.batches();
   const all = attach(agent, { runId })?.batches();
   if (!rest || !all) return;
   // Both reads start in the same tick, so they return the same events.
   const [firstRead, events] = [rest.next(), (await all.next()).value ?? []];
   await all.return(undefined);
-  prime(events.filter(({ seq }) => seq <= after));
-  const newEvent = events.find(({ seq }) => seq > after);
+  prime(events.filter(({ seq }) => seq <= seenSeq));
+  const newEvent = events.find(({ seq }) => seq > seenSeq);
   const first = await firstRead;
   if (first.done) return;
   const [next] = first.value;

@@ -171,8 +171,8 @@ class Encoder {
   }
 
   #toolInput(toolUseId: string, name: string, delta: string): ChatCompletionChunk {
-    const before = this.#sentArguments.get(toolUseId);
-    this.#sentArguments.set(toolUseId, (before ?? '') + delta);
+    const sent = this.#sentArguments.get(toolUseId);
+    this.#sentArguments.set(toolUseId, (sent ?? '') + delta);
     const index = [...this.#sentArguments.keys()].indexOf(toolUseId);
     const first = {
       index,
@@ -181,7 +181,7 @@ class Encoder {
       function: { name, arguments: delta },
     } as const;
     return this.#chunk({
-      tool_calls: [before === undefined ? first : { index, function: { arguments: delta } }],
+      tool_calls: [sent === undefined ? first : { index, function: { arguments: delta } }],
     });
   }
 

@@ -24,15 +24,15 @@ export function followAgent<M extends object>(
   const isIdle = (): boolean => !hasLeft && ['ready', 'error'].includes(chat.status);
 
   const show = async (): Promise<void> => {
-    const before = await history();
+    const stored = await history();
     if (!isIdle()) return;
     // The stream repeats the answer from its start.
-    chat.messages = before.slice(0, before.findLastIndex(isQuestion) + 1);
+    chat.messages = stored.slice(0, stored.findLastIndex(isQuestion) + 1);
     await chat.resumeStream();
     const last = chat.lastMessage;
-    const after = await history();
+    const messages = await history();
     // Keeps messages that the user has added meanwhile.
-    if (isIdle() && chat.lastMessage === last) chat.messages = after;
+    if (isIdle() && chat.lastMessage === last) chat.messages = messages;
   };
   const follow = async (): Promise<void> => {
     let lastRunId = '';

@@ -223,10 +223,10 @@ export class AgentChat {
   }
 
   #set(changes: Partial<AgentChatState>): void {
-    const before = shownError(this.state);
+    const lastError = shownError(this.state);
     this.state = withChanges(this.state, changes);
     const error = shownError(this.state);
-    if (error && error !== before) this.#tell(({ onError }) => onError?.(error));
+    if (error && error !== lastError) this.#tell(({ onError }) => onError?.(error));
     this.#notify();
   }
 

@@ -101,9 +101,9 @@ export class MovingPage<N extends string> {
   }
 
   #show(place: N | undefined, error?: Error): void {
-    const before = this.state.place ?? this.#options.initial;
+    const lastPlace = this.state.place ?? this.#options.initial;
     this.#set({ place, error, isMoving: false });
-    if (place !== undefined && place !== before) this.#options.onMove(place);
+    if (place !== undefined && place !== lastPlace) this.#options.onMove(place);
   }
 
   #set(changes: Partial<MovingState<N>>): void {

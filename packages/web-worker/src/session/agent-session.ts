@@ -45,8 +45,8 @@ export interface AgentSessionOptions {
   readonly sessionId: string;
   readonly options: unknown;
   readonly pages: SessionPages;
-  /** Promise to await before the agent is created. */
-  readonly after: Promise<void> | undefined;
+  /** Settles when an earlier session with the same log has closed. */
+  readonly previousClosed: Promise<void> | undefined;
   /**
    * Whether this tab does not share its agent with other tabs. The tab then holds a lock during a
    * run, so that other tabs can detect the run.
@@ -190,7 +190,8 @@ export class AgentSession {
   }
 
   async #build(): Promise<ReActAgent> {
-    const { factory, agentName, sessionId, options, pages, after, onBuilt } = this.#options;
+    const { factory, agentName, sessionId, options, pages, previousClosed, onBuilt } =
+      this.#options;
     let memory: SessionMemory | undefined;
     const setup: AgentSetup = {
       sessionId,
@@ -203,7 +204,7 @@ export class AgentSession {
       },
     };
     try {
-      await after;
+      await previousClosed;
       const built = await factory(setup);
       if (!built?.addHook)
         throw new AgentError(

@@ -43,11 +43,12 @@ export async function takeChatMessage(
   const sent = fromUiMessage(message);
   const stored = await memory.read();
   const index = stored.findIndex(({ id }) => id === sent.id);
-  const again = trigger === 'regenerate-message' && index >= 0;
-  const removedIds = index < 0 ? [] : stored.slice(again ? index + 1 : index).map(({ id }) => id);
+  const isRegenerated = trigger === 'regenerate-message' && index >= 0;
+  const removedIds =
+    index < 0 ? [] : stored.slice(isRegenerated ? index + 1 : index).map(({ id }) => id);
   // The run's first write stores this change, so that the replaced answer is never lost alone.
   if (removedIds.length) await memory.delete(removedIds, { later: true });
-  if (again) return { input: undefined };
+  if (isRegenerated) return { input: undefined };
   let clientDecisions: readonly Decision[] = [];
   if (isAnswer(answer)) clientDecisions = await decisionsIn(agent, answer);
   const isToolGone = pages.goneToolCheck(agent.tools);

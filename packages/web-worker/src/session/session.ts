@@ -38,8 +38,8 @@ export class Session {
       pending: this.#pending,
       onShared: (host) => (this.#host = host),
     });
-    const { after } = options;
-    if (after) void after.then(() => this.#host.enter());
+    const { previousClosed } = options;
+    if (previousClosed) void previousClosed.then(() => this.#host.enter());
     else this.#host.enter();
   }
 

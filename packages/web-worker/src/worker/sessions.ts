@@ -47,7 +47,7 @@ export class Sessions {
   enter({ agent: agentName, sessionId, options }: ConnectMessage): Session {
     const key = keyOf(agentName, sessionId);
     const { outputs, tabs, lock } = this.#options;
-    const [factory, after] = [this.#factoryOf(agentName), this.#ending.get(key)];
+    const [factory, previousClosed] = [this.#factoryOf(agentName), this.#ending.get(key)];
     const entry = this.#open.get(key) ?? {
       session: new Session({
         factory,
@@ -56,7 +56,7 @@ export class Sessions {
         sessionId,
         options,
         outputs,
-        after,
+        previousClosed,
         tabs,
         lock: lock(),
         startTabs: (direct) => new TabSession(direct),

@@ -29,8 +29,8 @@ export function itemNames(input: unknown): (index: number) => string {
     let [low, high] = [0, input.length - 1];
     while (low < high) {
       const middle = Math.floor((low + high) / 2);
-      const before = fromResponsesInput(input.slice(0, middle + 1));
-      if (before.length > index) high = middle;
+      const messages = fromResponsesInput(input.slice(0, middle + 1));
+      if (messages.length > index) high = middle;
       else low = middle + 1;
     }
     return `input[${low}]`;

@@ -55,15 +55,15 @@ export function keyedList<T>(
       node.remove();
       parts.delete(key);
     }
-    let before: Element | null = parent.firstElementChild;
+    let next: Element | null = parent.firstElementChild;
     for (const item of items) {
       const key = keyOf(item);
       const existing = parts.get(key);
       const part = existing ?? create(item);
       parts.set(key, part);
       part.update(item);
-      if (part.node === before) before = before.nextElementSibling;
-      else parent.insertBefore(part.node, before);
+      if (part.node === next) next = next.nextElementSibling;
+      else parent.insertBefore(part.node, next);
     }
   };
 }

@@ -286,9 +286,10 @@ function defined<T = UIMessagePart>(part: Fields): T {
 }
 
 /** Merges metadata at every depth. A list replaces the earlier one. */
-function merged(before: unknown, added: unknown): unknown {
-  if (![before, added].every((each) => isObjectOrArray(each) && !Array.isArray(each))) return added;
-  const result: Record<string, unknown> = { ...(before as Fields) };
+function merged(earlier: unknown, added: unknown): unknown {
+  if (![earlier, added].every((each) => isObjectOrArray(each) && !Array.isArray(each)))
+    return added;
+  const result: Record<string, unknown> = { ...(earlier as Fields) };
   for (const [name, value] of Object.entries(added as Fields)) {
     if (name !== '__proto__' && value !== undefined) result[name] = merged(result[name], value);
   }

@@ -95,10 +95,10 @@ export class Chat {
 
   /** Replaces the messages. Messages and parts that are equal stay the same objects. */
   setMessages(messages: readonly UIMessage[]): void {
-    const before = this.state.messages;
-    const earlierById = new Map(before.map((message) => [message.id, message]));
+    const shownMessages = this.state.messages;
+    const earlierById = new Map(shownMessages.map((message) => [message.id, message]));
     const next = messages.map((message) => keepEqual(message, earlierById.get(message.id)));
-    this.#set({ messages: isEqual(next, before) ? before : next });
+    this.#set({ messages: isEqual(next, shownMessages) ? shownMessages : next });
   }
 
   async sendMessage(input?: MessageInput, options: RequestOptions = {}): Promise<void> {
@@ -111,9 +111,9 @@ export class Chat {
     const message = await toUserMessage(input);
     if (stops !== this.#stops) return;
     const { messageId } = input;
-    const before = this.state.messages;
-    const index = messageId === undefined ? before.length : this.#placeOf(messageId, 'user');
-    this.#set({ messages: [...before.slice(0, index), message] });
+    const shownMessages = this.state.messages;
+    const index = messageId === undefined ? shownMessages.length : this.#placeOf(messageId, 'user');
+    this.#set({ messages: [...shownMessages.slice(0, index), message] });
     return this.#request({ trigger: 'submit-message', messageId, ...options });
   }
 
@@ -250,12 +250,12 @@ export class Chat {
     let { status } = this.state;
     try {
       for (const chunk of batch) {
-        const before = reader.message;
+        const earlier = reader.message;
         reader.take(chunk);
         const { message } = reader;
         // A replay may begin another message.
-        if (message.id !== before.id && before.parts.length) this.#show(before, status);
-        if (message !== before && !chunk.type.startsWith('start')) status = 'streaming';
+        if (message.id !== earlier.id && earlier.parts.length) this.#show(earlier, status);
+        if (message !== earlier && !chunk.type.startsWith('start')) status = 'streaming';
         if ('data' in chunk) this.#host.onData(chunk as DataUIPart);
         if (chunk.type === 'tool-input-available' && !chunk.providerExecuted)
           this.#host.onToolCall(chunk);
@@ -281,12 +281,12 @@ function isDecided(part: UIMessagePart): boolean {
 }
 
 /** Returns the earlier message or its parts where they are equal, so that React knows them. */
-function keepEqual(message: UIMessage, before: UIMessage | undefined): UIMessage {
-  if (!before || message === before) return message;
-  const earlierParts = before.parts;
+function keepEqual(message: UIMessage, earlier: UIMessage | undefined): UIMessage {
+  if (!earlier || message === earlier) return message;
+  const earlierParts = earlier.parts;
   const parts = message.parts.map((part, at) =>
     isEqual(part, earlierParts[at]) ? earlierParts[at]! : part,
   );
   const next = { ...message, parts };
-  return isEqual(next, before) ? before : next;
+  return isEqual(next, earlier) ? earlier : next;
 }

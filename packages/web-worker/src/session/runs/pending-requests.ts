@@ -50,18 +50,25 @@ export class PendingRequests {
    */
   async add(
     { body, controller, reader, leaveSignal }: PendingRequestOptions,
-    give: (wait: PendingRequest) => void,
+    give: (request: PendingRequest) => void,
   ): Promise<AgentResult | CommandResult> {
     const id = crypto.randomUUID();
     let settle!: PendingRequest['settle'];
     const settled = new Promise<TabOutcome>((resolve) => (settle = resolve));
-    const wait: PendingRequest = { id, body, controller, settle, settled, lastLeaderId: undefined };
-    this.#requests.set(id, wait);
+    const request: PendingRequest = {
+      id,
+      body,
+      controller,
+      settle,
+      settled,
+      lastLeaderId: undefined,
+    };
+    this.#requests.set(id, request);
     const leave = reader && this.#readers.addRequester(id, reader);
     const onLeave = (): void => this.#readers.leave(id);
     if (leaveSignal?.aborted) onLeave();
     leaveSignal?.addEventListener('abort', onLeave);
-    give(wait);
+    give(request);
     try {
       return fromOutcome(await settled);
     } finally {
