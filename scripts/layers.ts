@@ -16,10 +16,10 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
     'search',
     'agent',
     'state',
+    'stream',
     'middleware',
     'mcp',
     'preset',
-    'stream',
     'testing',
   ],
   'web-worker': [

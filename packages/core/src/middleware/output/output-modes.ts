@@ -2,10 +2,10 @@ import { misconfigured, checkOptions } from '../../error/agent-error.ts';
 import type { JsonValue } from '../../message/json.ts';
 import { readSchema } from '../../schema/schema.ts';
 import type { InferOutput, Schema, SchemaLike } from '../../schema/schema.ts';
-import { withObjectWriter } from './object-writer.ts';
 import { outputMode, type OutputMode } from './output-mode.ts';
 import { jsonText, textForm, yamlText, type TextFormat } from './text-form.ts';
 import { toolForm } from './tool-form.ts';
+import { withObjectWriter } from './written-output.ts';
 
 /** How `structured()` gets a value from the model, and how often the model may correct it. */
 export interface StructuredOptions {
