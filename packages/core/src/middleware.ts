@@ -13,7 +13,7 @@ export type {
   StoredAnswer,
 } from './agent/next.ts';
 export type { Steps } from './agent/steps.ts';
-export type { RunNote } from './memory/log/log-record.ts';
+export type { LogNote } from './memory/log/log-record.ts';
 export type { CallState } from './event/agent-status.ts';
 export type { LogEdit } from './agent/run/session.ts';
 export type { RevisedEvent } from './agent/step/jump.ts';

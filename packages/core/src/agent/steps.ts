@@ -1,7 +1,7 @@
 import type { AgentErrorData } from '../error/agent-error.ts';
 import type { EventData, EventType } from '../event/agent-event.ts';
 import type { ModifiableEvent } from '../event/hook.ts';
-import type { RunNote } from '../memory/log/log-record.ts';
+import type { LogNote } from '../memory/log/log-record.ts';
 import type { ToolResult, ToolUse, Msg, Role, MessageContent } from '../message/msg.ts';
 import type { JsonObject } from '../message/json.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
@@ -58,7 +58,7 @@ export interface Steps {
   /** Passes more input through `wrapInput`. */
   admit(input: ParsedInput): Promise<ParsedInput>;
   /** Adds notes about tool calls to the log. With `write`, stores them before it resolves. */
-  note(notes: readonly RunNote[], options?: { readonly write?: boolean }): Promise<void>;
+  note(notes: readonly LogNote[], options?: { readonly write?: boolean }): Promise<void>;
   /** Ends an open tool call with this result, after the `post-acting` hooks. */
   closeCall(toolUse: ToolUse, result: ToolResult): Promise<void>;
   /**

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { extent } from '../../../../test/test-extent.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
-import type { RunNote } from './log/log-record.ts';
+import type { LogNote } from './log/log-record.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import { SessionMemory } from './session-memory.ts';
 import type { Msg } from '../message/msg.ts';
@@ -79,7 +79,7 @@ function withMemory(make: (process: MortalProcess) => SessionMemory): FaultScena
 }
 
 class NoNotes extends SessionMemory {
-  override async note(_notes: readonly RunNote[]): Promise<void> {}
+  override async note(_notes: readonly LogNote[]): Promise<void> {}
 }
 
 class EarlyAcknowledgement extends SessionMemory {

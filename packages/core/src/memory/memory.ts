@@ -3,7 +3,7 @@ import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ReplySlot } from '../model/chat-model.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
-import type { RunNote } from './log/log-record.ts';
+import type { LogNote } from './log/log-record.ts';
 
 /** The end of a run, and the state of the tool calls that the run left open. */
 export interface RunEnd {
@@ -69,7 +69,7 @@ export interface Memory {
    * Adds notes about runs and tool calls, which the next write stores. With `write`, stores the
    * notes before the promise resolves, unless `durability` is `turn`.
    */
-  note?(notes: readonly RunNote[], options?: { readonly write?: boolean }): Promise<void>;
+  note?(notes: readonly LogNote[], options?: { readonly write?: boolean }): Promise<void>;
   /**
    * Updates the agent's state from the log: open tool calls, their run, the session's values and
    * the active tool groups. The agent calls `restore` before each agent call. Earlier writes come

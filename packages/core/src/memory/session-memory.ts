@@ -7,7 +7,7 @@ import { memoryFields, type SessionMemoryOptions } from './session-memory-option
 import type { KeyValueStore, StoreFeatures } from './store/key-value-store.ts';
 import { suspendedNote } from './log/call-notes.ts';
 import { SyncedGroups } from './synced-groups.ts';
-import { recordsOf, type Flushes, type LogRecord, type RunNote } from './log/log-record.ts';
+import { recordsOf, type Flushes, type LogRecord, type LogNote } from './log/log-record.ts';
 import { replyStore } from './reply-store.ts';
 import {
   SessionLog,
@@ -152,7 +152,7 @@ export class SessionMemory implements Memory {
   }
 
   note(
-    notes: readonly RunNote[],
+    notes: readonly LogNote[],
     { write = false }: { readonly write?: boolean } = {},
   ): Promise<void> {
     const adding = this.run(() => this.#addToLog(notes));

@@ -3,7 +3,7 @@ import type { AgentError } from '../error/agent-error.ts';
 import { assistantMessage, toolMessage, userMessage, type Msg } from '../message/msg.ts';
 import { idsOf, message } from '../../test-support/messages.ts';
 import type { KeyValueStore } from './store/key-value-store.ts';
-import type { RunNote } from './log/log-record.ts';
+import type { LogNote } from './log/log-record.ts';
 import { weakStore } from '../../test-support/weak-store.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import { listSessions } from './list-sessions.ts';
@@ -38,7 +38,7 @@ test('another memory reads the state of runs and tool calls from notes, also aft
   expect(await reopened()).toMatchObject({ openRunId: 'r1', endReason: undefined });
 
   const edited = { type: 'tool_use', id: 'a', name: 'pay', input: { n: 1 } } as const;
-  const notes: readonly RunNote[] = [
+  const notes: readonly LogNote[] = [
     { kind: 'call-started', toolUseId: 'a', toolUse: edited },
     {
       kind: 'suspended',

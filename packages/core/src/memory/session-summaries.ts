@@ -1,8 +1,8 @@
 import type { SummaryStore } from './store/key-value-store.ts';
-import type { RunNote } from './log/log-record.ts';
+import type { LogNote } from './log/log-record.ts';
 import type { SessionMemory } from './session-memory.ts';
 
-type SummaryNote = Extract<RunNote, { kind: 'summary' }>;
+type SummaryNote = Extract<LogNote, { kind: 'summary' }>;
 
 /**
  * Returns a store for `summarizeHistory({ store })` that keeps the summary in the log of a session. The

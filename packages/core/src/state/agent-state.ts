@@ -1,7 +1,7 @@
 import { AgentError, errorText, checkFields } from '../error/agent-error.ts';
 import { isRecord, isObjectOrArray, type JsonObject } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
-import type { RunNote } from '../memory/log/log-record.ts';
+import type { LogNote } from '../memory/log/log-record.ts';
 import { replaceAll } from '../memory/log/session-values.ts';
 import { standingNotes } from '../memory/log/session-view.ts';
 import { openToolUses } from '../message/tool-pairs.ts';
@@ -97,7 +97,7 @@ export async function loadState(agent: Agent, state: unknown): Promise<void> {
 async function replaceMessages(
   { memory }: Agent,
   messages: readonly Msg[],
-  notes: readonly RunNote[],
+  notes: readonly LogNote[],
 ): Promise<void> {
   await memory.clear();
   await memory.append(messages);
@@ -109,7 +109,7 @@ async function replaceMessages(
 function notesOf(
   { tools }: Agent,
   { calls, interrupted, openRunId, state }: Omit<AgentStatus, 'runs'>,
-): readonly RunNote[] {
+): readonly LogNote[] {
   const endReason = interrupted ? 'interrupted' : openRunId && 'suspended';
   const groups = tools.activeGroups?.();
   const storedState: JsonObject = {

@@ -1,7 +1,7 @@
 import type { CallState } from '../../event/agent-status.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
 import { applyMessage, applyNote } from '../../memory/log/call-notes.ts';
-import type { RunNote } from '../../memory/log/log-record.ts';
+import type { LogNote } from '../../memory/log/log-record.ts';
 import { toolUsesOf, type ToolUse, type Msg } from '../../message/msg.ts';
 import type { Suspension } from '../../tool/tool-call.ts';
 import type { OpenCall } from '../middleware.ts';
@@ -43,7 +43,7 @@ export function applyMessages(
 }
 
 /** Applies notes of the log, such as decisions and the start of a tool. */
-export function applyNotes(run: Run, notes: readonly RunNote[]): void {
+export function applyNotes(run: Run, notes: readonly LogNote[]): void {
   for (const note of notes) {
     if (note.kind === 'decision') keepState(run, note.decision.toolUseId);
     applyNote(run.status.calls, note);

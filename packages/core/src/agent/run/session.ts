@@ -1,4 +1,4 @@
-import type { RunNote } from '../../memory/log/log-record.ts';
+import type { LogNote } from '../../memory/log/log-record.ts';
 import { replaceMessage, rewriteMessages, type WriteOptions } from '../../memory/memory.ts';
 import { withMetadata } from '../../message/metadata.ts';
 import type { Msg } from '../../message/msg.ts';
@@ -88,7 +88,7 @@ export async function edit(
 /** Adds notes to the log and applies them to the states of the open tool calls. */
 export function note(
   run: Run,
-  notes: readonly RunNote[],
+  notes: readonly LogNote[],
   options?: { readonly write?: boolean },
 ): Promise<void> {
   applyNotes(run, notes);

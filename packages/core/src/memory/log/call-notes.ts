@@ -1,7 +1,7 @@
 import type { CallState } from '../../event/agent-status.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import type { Msg } from '../../message/msg.ts';
-import type { LogRecord, RunNote } from './log-record.ts';
+import type { LogRecord, LogNote } from './log-record.ts';
 
 /** Opens the tool calls of a message, and closes those with a result in it. */
 export function applyMessage(calls: Map<string, CallState>, { content }: Msg): void {
@@ -15,7 +15,7 @@ export function applyMessage(calls: Map<string, CallState>, { content }: Msg): v
  * Applies a note to the states of the open tool calls. The log and a running agent use the same
  * rules. Ignores a tool call that already has its result, and notes about anything else.
  */
-export function applyNote(calls: Map<string, CallState>, note: RunNote): void {
+export function applyNote(calls: Map<string, CallState>, note: LogNote): void {
   const update = (id: string, change: (state: CallState) => CallState): void => {
     const state = calls.get(id);
     if (state) calls.set(id, change(state));
@@ -66,7 +66,7 @@ export function callsOf(record: LogRecord): readonly string[] {
 }
 
 /** Returns a note about the pending tool calls. Returns an empty list if there are none. */
-export function suspendedNote(calls: ReadonlyMap<string, CallState>): readonly RunNote[] {
+export function suspendedNote(calls: ReadonlyMap<string, CallState>): readonly LogNote[] {
   const waiting = [...calls.values()].flatMap(({ pending, toolUse }) =>
     pending ? [{ pending, ...(toolUse && { toolUse }) }] : [],
   );
@@ -80,8 +80,8 @@ export function suspendedNote(calls: ReadonlyMap<string, CallState>): readonly R
 export function notesOf(
   toolUseId: string,
   { started, toolUse, approved, decision, waitedFor, pending = waitedFor }: CallState,
-): readonly RunNote[] {
-  const notes: RunNote[] = [];
+): readonly LogNote[] {
+  const notes: LogNote[] = [];
   const yes: Decision = { toolUseId, type: 'approve' };
   const use = toolUse && { toolUse };
   if (approved) notes.push({ kind: 'decision', decision: yes });

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../message/json.ts';
 import { parseMessages } from '../../message/validate-message.ts';
 
 /** A log entry about the progress of a run or a tool call, or about other state of the session. */
-export type RunNote =
+export type LogNote =
   | { readonly kind: 'run-begin'; readonly runId: string }
   /**
    * `toolUse`: the tool call after the changes of hooks and decisions. May be absent without
@@ -46,7 +46,7 @@ export type RunNote =
 export type LogRecord =
   | { readonly kind: 'message' | 'replace'; readonly message: Msg }
   | { readonly kind: 'truncate'; readonly ids: readonly string[] }
-  | RunNote;
+  | LogNote;
 
 /** Marks a place where records of the log can't be read. Never stored. */
 export interface LostRecords {

@@ -2,10 +2,10 @@ import type { CallState } from '../../event/agent-status.ts';
 import type { JsonValue } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import { notesOf } from './call-notes.ts';
-import type { RunNote } from './log-record.ts';
+import type { LogNote } from './log-record.ts';
 
-export type Summary = Extract<RunNote, { kind: 'summary' }>;
-export type OpenReply = Extract<RunNote, { kind: 'reply' }>;
+export type Summary = Extract<LogNote, { kind: 'summary' }>;
+export type OpenReply = Extract<LogNote, { kind: 'reply' }>;
 
 /**
  * State of a session, computed from its log: the history, and the progress of runs and tool calls.
@@ -40,7 +40,7 @@ export function standingNotes({
   openRunId,
   endReason,
   stoppedRunId = '',
-}: Pick<SessionView, 'calls' | 'openRunId' | 'endReason' | 'stoppedRunId'>): readonly RunNote[] {
+}: Pick<SessionView, 'calls' | 'openRunId' | 'endReason' | 'stoppedRunId'>): readonly LogNote[] {
   const notes = [...calls].flatMap(([id, call]) => notesOf(id, call));
   if (openRunId !== undefined) notes.unshift({ kind: 'run-begin', runId: openRunId });
   if (endReason !== undefined)
