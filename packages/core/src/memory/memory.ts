@@ -13,7 +13,7 @@ export interface RunEnd {
 }
 
 /** The waits of a run for its memory, which end soon after an abort. */
-export interface ReplyWaits {
+export interface MemoryWaits {
   forRead<T>(work: PromiseLike<T>): Promise<T>;
   forWrite(work: Promise<unknown>): Promise<void>;
 }
@@ -24,7 +24,7 @@ export interface ReplyStore {
    * Returns the place for the state of the reply to the message `after`, the last one of the
    * conversation.
    */
-  slotAfter(after: string, waits: ReplyWaits): ReplySlot;
+  slotAfter(after: string, waits: MemoryWaits): ReplySlot;
 }
 
 /** When a change of a memory is stored. */
