@@ -16,7 +16,7 @@ import type { ToolSource, ToolsOf } from '../tool/tool.ts';
 import { CallLine } from './call-line.ts';
 import {
   checkedParts,
-  completedOptions,
+  agentSettings,
   kernelFields,
   requirePart,
   requireParts,
@@ -75,7 +75,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
     checkFields(`The options of ${fields.className}`, options, 'use:array|?');
     const { use = [], tools = [] } = options;
     this.use = checkedParts(use);
-    this.options = completedOptions(options, this.use, fields);
+    this.options = agentSettings(options, this.use, fields);
     const { name, now, presetPriority, generateId } = this.options;
     const { memory = new InMemoryMemory() }: { readonly memory?: Memory } = this.options;
     const { sessionId = memory.sessionId ?? generateId() } = this.options;
@@ -240,7 +240,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
     const parts = partsOf([this.use, ...callParts]);
     const own = parts.splice(0, this.use.length);
     // The defaults of the call's middleware override those of the agent's.
-    const options = completedOptions(this.#ownOptions, [...own, ...callParts], this.#fields);
+    const options = agentSettings(this.#ownOptions, [...own, ...callParts], this.#fields);
     return runSetup({ ...this.#setup, options }, [...parts, ...own]);
   }
 }

@@ -52,7 +52,7 @@ export const kernelFields: OptionFields = {
  * `CONFIGURATION` for an option or a default of the wrong type, and for one that this class of
  * agents does not have.
  */
-export function completedOptions(
+export function agentSettings(
   ownOptions: KernelOptions,
   use: readonly Middleware[],
   fields: OptionFields,
