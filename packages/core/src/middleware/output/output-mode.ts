@@ -110,7 +110,7 @@ export function outputMode(
         return isNewAnswer(outcome) ? runOf(context).check(outcome) : outcome;
       },
     },
-    answerAtLimit({ answer: (context, steps) => runOf(context).last(steps) }),
+    answerAtLimit({ answer: (context, steps) => runOf(context).askAtLimit(steps) }),
   ];
 }
 
@@ -146,7 +146,7 @@ class OutputRun {
     if (result) {
       const { reading, reply } = result;
       if (reading.ok) return this.#ending({ kind: 'answer', reason: 'stop' }, reading.value, reply);
-      await this.#fail(reading.issues, reply);
+      await this.#countFailure(reading.issues, reply);
     }
     const { addedLater: ownMessage } = form;
     const addedLater = ownMessage ? [...draft.addedLater, ownMessage] : draft.addedLater;
@@ -162,7 +162,7 @@ class OutputRun {
     const { message } = ending;
     const reading = await this.#form.read(message);
     if (reading.ok) return this.#ending(ending, reading.value, message);
-    if (this.#isAsked || !this.#form.isReminded) await this.#fail(reading.issues, message);
+    if (this.#isAsked || !this.#form.isReminded) await this.#countFailure(reading.issues, message);
     this.#isAsked = true;
     return this.#again(message, this.#form.correctionText(reading.issues));
   }
@@ -185,14 +185,14 @@ class OutputRun {
   }
 
   /** Asks for the output at a limit. Only one attempt is made. */
-  async last(steps: LimitSteps): Promise<LimitReply> {
+  async askAtLimit(steps: LimitSteps): Promise<LimitReply> {
     const form = this.#form;
     const question = steps.message('user', form.limitPrompt);
     const messages = [...steps.refused.messages, question];
     const reply = await steps.ask(messages, (request) => form.adaptRequest(request, true));
     if (reply.type === 'incomplete') return reply;
     const reading = await form.read(reply.message);
-    if (!reading.ok) throw await this.#failure(reading.issues, reply.message);
+    if (!reading.ok) throw await this.#endFailed(reading.issues, reply.message);
     const parsedOutput = reading.value;
     const answer = await this.#answer(parsedOutput, reply.message, 'summary-chunk');
     const { event } = await steps.revise('post-summary', { message: answer });
@@ -225,16 +225,16 @@ class OutputRun {
   }
 
   /** Counts a failed attempt. Throws `OUTPUT_INVALID` after the last attempt. */
-  async #fail(issues: readonly string[], reply: Msg): Promise<void> {
+  async #countFailure(issues: readonly string[], reply: Msg): Promise<void> {
     this.#attemptsLeft -= 1;
-    if (this.#attemptsLeft < 1) throw await this.#failure(issues, reply);
+    if (this.#attemptsLeft < 1) throw await this.#endFailed(issues, reply);
   }
 
   /**
    * Creates the error of an agent call without an output. Stores the raw text of the last attempt as
    * the answer, with `metadata.reason` set to `error`.
    */
-  async #failure(issues: readonly string[], reply: Msg): Promise<AgentError> {
+  async #endFailed(issues: readonly string[], reply: Msg): Promise<AgentError> {
     const steps = this.#steps;
     const text = this.#form.writtenText(reply);
     await this.#removeAttempts();
