@@ -18,7 +18,7 @@ export function inTurn(...policies: readonly ContextPolicy[]): ContextMiddleware
 /** Passes a request through context policies as an agent does. */
 export async function fitInTurn(
   policies: readonly ContextPolicy[],
-  { messages, headCount = 0, tools, addedLater = [], ...about }: ContextRequest,
+  { messages, fixedCount = 0, tools, addedLater = [], ...about }: ContextRequest,
 ): Promise<FittedContext> {
   let usage = noUsage;
   const context = {
@@ -31,7 +31,7 @@ export async function fitInTurn(
   const steps = { addToResult: () => {}, emit: async () => {} } as unknown as Steps;
   let draft: RequestDraft = {
     messages,
-    headCount,
+    fixedCount,
     tools,
     addedLater,
     options: {},

@@ -5,7 +5,7 @@ import { randomOf } from '../../../test/random-of.ts';
 
 export interface RandomRequest extends ContextRequest {
   /** Number of messages before the history: the system prompt and recalled messages. */
-  readonly headCount: number;
+  readonly fixedCount: number;
   /** Id of the current question. */
   readonly questionId: string;
   /** Ids of the tool calls without a result. */
@@ -82,7 +82,7 @@ export function randomRequest(seed: number): RandomRequest {
 
   if (chance(0.7)) add('system', [{ type: 'text', text: text() }]);
   if (chance(0.3)) add('user', [{ type: 'text', text: text() }]);
-  const headCount = messages.length;
+  const fixedCount = messages.length;
   if (chance(0.2)) add('assistant', blocks());
   for (let turn = below(8); turn > 0; turn -= 1) {
     runId = chance(0.8) ? `run${messages.length}` : '';
@@ -98,5 +98,5 @@ export function randomRequest(seed: number): RandomRequest {
   const open = chance(0.2) ? round().map(({ id }) => id) : [];
   const tools = chance(0.5) ? [{ name: 'look', description: text(), parameters: {} }] : [];
   const addedLater = chance(0.2) ? [createMessage('system', text(), { id: 'beside' })] : [];
-  return { messages, headCount, questionId: question.id, tools, addedLater, open };
+  return { messages, fixedCount, questionId: question.id, tools, addedLater, open };
 }

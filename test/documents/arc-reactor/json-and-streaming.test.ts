@@ -76,7 +76,7 @@ describe('streaming', () => {
         { name: 'lastTurns' },
         {
           wrapRequest: (next) => (draft) =>
-            next({ ...draft, messages: draft.messages.slice(-1), headCount: 0 }),
+            next({ ...draft, messages: draft.messages.slice(-1), fixedCount: 0 }),
         },
       ],
     });

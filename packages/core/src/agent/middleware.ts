@@ -34,7 +34,7 @@ export interface RequestDraft {
    * Number of messages at the beginning that stay, such as the system prompt. A wrapper that adds
    * messages there counts them, too.
    */
-  readonly headCount: number;
+  readonly fixedCount: number;
   readonly tools: readonly ToolSchema[];
   readonly options: GenerateOptions;
   /**
@@ -179,7 +179,7 @@ export interface Middleware extends AgentHook {
 }
 
 /** A model request, and not the draft of one: `next` makes the request from the draft. */
-type RequestOfNext = ModelRequest & { readonly headCount?: never };
+type RequestOfNext = ModelRequest & { readonly fixedCount?: never };
 
 /** Middleware and nested lists of middleware, such as presets. */
 export type UseList = readonly ((Middleware & NoMiddleware) | UseList)[];

@@ -23,7 +23,7 @@ export async function nextRequest(run: Run, mustAsk: boolean): Promise<ModelRequ
   const messages = shortenResults(run.requestMessages, resultLength);
   const draft: RequestDraft = {
     messages,
-    headCount: messages.length - run.messages.length,
+    fixedCount: messages.length - run.messages.length,
     tools: run.toolSchemas,
     options: run.options.generate,
     mustAsk,

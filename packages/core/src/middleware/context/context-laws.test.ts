@@ -29,7 +29,7 @@ function faults(
   request: RandomRequest,
   { messages, before, after }: FittedContext,
 ): readonly string[] {
-  const { headCount, questionId, open } = request;
+  const { fixedCount, questionId, open } = request;
   const kept = new Set(ids(messages));
   const added = messages.filter(({ id }) => !ids(request.messages).includes(id));
   const given = ids(messages).filter((id) => ids(request.messages).includes(id));
@@ -43,7 +43,7 @@ function faults(
       openNow.map(({ id }) => id),
     ),
     ...(openNow.length ? [] : requestFaults(messages)),
-    ...ids(request.messages.slice(0, headCount))
+    ...ids(request.messages.slice(0, fixedCount))
       .filter((id, index) => messages[index]?.id !== id)
       .map((id) => `${id} is not at its place in the head`),
     ...(kept.has(questionId) ? [] : ['the question went']),
@@ -58,10 +58,10 @@ function faults(
  * Returns the number of messages in the smallest fitted request: the head, the question and the
  * newest group of the question’s turn.
  */
-function smallest({ messages, headCount, questionId }: RandomRequest): number {
+function smallest({ messages, fixedCount, questionId }: RandomRequest): number {
   const question = messages.findIndex(({ id }) => id === questionId);
   const last = messages.findLastIndex((message) => !hasToolResults(message));
-  let start = headCount;
+  let start = fixedCount;
   while (messages[start]?.role === 'system') start++;
   return start + 1 + (last > question ? messages.length - last : 0);
 }
@@ -164,7 +164,7 @@ test.each(views)('%s keeps the rules and the whole current turn', async (name, p
     const request = randomRequest(seed);
     const fitted = await policy().fit(request);
     expect(faults(request, fitted), `seed ${seed}`).toEqual([]);
-    const current = turnsOf(request.messages.slice(request.headCount)).findLast((turn) =>
+    const current = turnsOf(request.messages.slice(request.fixedCount)).findLast((turn) =>
       turn.some(({ id }) => id === request.questionId),
     )!;
     expect(ids(fitted.messages.slice(-current.length)), `seed ${seed}`).toEqual(ids(current));
@@ -233,7 +233,7 @@ test('one chain with failing summaries keeps the rules at each request of a grow
     });
     const policy = inTurn(clearToolResults({ above: 0, keep: 2 }), summarize);
     let questionId = '';
-    for (let length = whole.headCount + 1; length <= whole.messages.length; length++) {
+    for (let length = whole.fixedCount + 1; length <= whole.messages.length; length++) {
       const messages = whole.messages.slice(0, length);
       const { id, role } = messages.at(-1)!;
       if (role === 'user' && !hasToolResults(messages.at(-1)!)) questionId = id;

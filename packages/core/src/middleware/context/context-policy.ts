@@ -20,7 +20,7 @@ export interface ContextRequest {
    * Number of messages before the conversation, such as the system prompt. A policy must keep these
    * messages. Default: the number of leading system messages.
    */
-  readonly headCount?: number;
+  readonly fixedCount?: number;
   /**
    * Messages that other middleware adds to the request later, such as the instruction of an output
    * mode. Policies count their tokens but do not return them.
@@ -36,11 +36,11 @@ export interface ContextRequest {
 }
 
 /**
- * Returns the number of messages before the conversation. They are the first `headCount` messages
+ * Returns the number of messages before the conversation. They are the first `fixedCount` messages
  * of the request and the system messages right after them.
  */
-export function headEnd({ messages, headCount = 0 }: ContextRequest): number {
-  let start = headCount;
+export function headEnd({ messages, fixedCount = 0 }: ContextRequest): number {
+  let start = fixedCount;
   while (messages[start]?.role === 'system') start++;
   return Math.min(start, messages.length);
 }
@@ -56,10 +56,10 @@ export interface FittedContext {
   /** Estimated tokens of the request after fitting, including system prompt and tools. */
   readonly after: number;
   /**
-   * The new `headCount`, if later policies must keep more messages at the beginning, such as a
-   * summary. Default: the `headCount` of the request.
+   * The new `fixedCount`, if later policies must keep more messages at the beginning, such as a
+   * summary. Default: the `fixedCount` of the request.
    */
-  readonly headCount?: number;
+  readonly fixedCount?: number;
   /** Usage of the policy's own model requests. It becomes part of the usage of the agent call. */
   readonly usage?: Usage | undefined;
   /** Error that the policy worked around, such as that of a summary. Events and results have it. */
@@ -91,16 +91,16 @@ export function contextPolicy<P extends ContextPolicy & Pick<Middleware, 'name'>
       const { tools, addedLater } = draft;
       const { sessionId, questionId, model, stopSignal: signal } = context;
       const sessionFields = { sessionId, questionId, model, signal, run: context };
-      const request = { messages: draft.messages, headCount: draft.headCount, tools, addedLater };
+      const request = { messages: draft.messages, fixedCount: draft.fixedCount, tools, addedLater };
       const result = await policy.fit({ ...request, ...sessionFields }, context);
       checkFields('The result of a context policy', result, resultFields);
-      const { removed, before, after, messages, headCount = draft.headCount } = result;
+      const { removed, before, after, messages, fixedCount = draft.fixedCount } = result;
       const error = result.error?.toJSON();
       context.addUsage(result.usage);
       if (error) steps.addToResult({ warning: error });
       if (removed || before !== after || error)
         await steps.emit('context-fitted', { removed, before, after, ...(error && { error }) });
-      return next({ ...draft, messages, headCount });
+      return next({ ...draft, messages, fixedCount });
     },
   };
 }

@@ -118,7 +118,7 @@ test('fitContext() counts and keeps the messages before the history: system prom
     messages: [system, recalled, ...history, question],
     tools: [],
     questionId: 'question',
-    headCount: 2,
+    fixedCount: 2,
   };
   const fitted = await fitContext({ window: 340, reserveOutput: 50, roundTo: 0 }).fit(request);
   expect(fitted.messages.slice(0, 3).map(({ id }) => id)).toEqual(['system', 'recalled', 'u16']);

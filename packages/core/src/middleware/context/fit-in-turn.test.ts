@@ -58,12 +58,12 @@ test('fitInTurn() without changes returns the same array of messages', async () 
 test('a policy may add a message to the head of the request, and later policies keep that message', async () => {
   const note = userMessage('note', { id: 'note' });
   const put: ContextPolicy = {
-    fit: ({ messages: given, headCount = 0 }) => ({
+    fit: ({ messages: given, fixedCount = 0 }) => ({
       messages: [note, ...given],
       removed: 0,
       before: 0,
       after: 0,
-      headCount: headCount + 1,
+      fixedCount: fixedCount + 1,
     }),
   };
   const fitting = fitContext({ window: 41, reserveOutput: 0, roundTo: 0 });
@@ -77,7 +77,7 @@ test('a policy may add a message to the head of the request, and later policies 
         await fitInTurn([put, small], {
           ...request,
           messages: [systemMessage('s', { id: 's' }), ...request.messages],
-          headCount: 1,
+          fixedCount: 1,
         })
       ).messages,
     ),

@@ -47,7 +47,7 @@ test('a context policy gets the whole request, and its usage is part of the call
   const [user] = await agent.messages();
   for (const request of seen) {
     expect(request).toMatchObject({
-      headCount: 2,
+      fixedCount: 2,
       sessionId: 's1',
       questionId: user!.id,
       tools: [{ name: 'look' }],
@@ -69,18 +69,18 @@ test('later policies keep a message that a policy put before the conversation, a
     },
   });
   const put = contextPolicy({
-    fit: ({ messages, headCount = 0 }) => ({
-      messages: messages.toSpliced(headCount, 0, userMessage('note')),
+    fit: ({ messages, fixedCount = 0 }) => ({
+      messages: messages.toSpliced(fixedCount, 0, userMessage('note')),
       removed: 0,
       before: 0,
       after: 0,
-      headCount: headCount + 1,
+      fixedCount: fixedCount + 1,
     }),
   });
   const seen: unknown[] = [];
   const last = contextPolicy({
-    fit({ messages, headCount }) {
-      seen.push([messages.map(textOf).slice(0, headCount), headCount]);
+    fit({ messages, fixedCount }) {
+      seen.push([messages.map(textOf).slice(0, fixedCount), fixedCount]);
       return { messages, removed: 0, before: 0, after: 0 };
     },
   });

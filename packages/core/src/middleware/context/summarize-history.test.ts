@@ -28,7 +28,7 @@ const history = (turns: number): readonly Msg[] =>
   ]).flat();
 const requestOf = (log: readonly Msg[], questionId = log.at(-1)!.id): ContextRequest => ({
   messages: [system, ...log],
-  headCount: 1,
+  fixedCount: 1,
   tools: [],
   questionId,
   sessionId: 's',
@@ -56,7 +56,7 @@ test('by default summarizeHistory() keeps the first user message and the newest 
   const fitted = await policy.fit(requestOf([...history(25), prompt]));
   const kept = [...history(25), prompt].slice(-20).map(({ id }) => id);
   expect(idsOf(fitted)).toBe(`system u0 summary-u15 ${kept.join(' ')}`);
-  expect(fitted).toMatchObject({ removed: 30, headCount: 3 });
+  expect(fitted).toMatchObject({ removed: 30, fixedCount: 3 });
   expect(textOf(fitted.messages[2]!)).toMatch(/^A short version of the conversation so far\./);
   expect(textOf(model.requests[0]!.messages[1]!)).toMatch(/a0.*q15/s);
   expect(textOf(model.requests[0]!.messages[1]!)).not.toMatch(/q0|a15/);

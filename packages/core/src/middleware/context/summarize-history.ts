@@ -284,10 +284,10 @@ class Summarizer {
     const head = request.messages.slice(0, measured.start);
     const rest = request.messages.slice(firstUncovered(work));
     const messages = [...head, summary.message, ...shownQuestion(work), ...rest];
-    const headCount = head.length + 1;
-    const fitted = trimRequest({ ...request, messages, headCount }, this.#measureView);
+    const fixedCount = head.length + 1;
+    const fitted = trimRequest({ ...request, messages, fixedCount }, this.#measureView);
     const removed = request.messages.length - fitted.messages.length + 1;
-    return { ...fitted, removed, before, headCount };
+    return { ...fitted, removed, before, fixedCount };
   }
 }
 
@@ -300,7 +300,7 @@ function firstUncovered({ measured, summary }: Work): number {
 function withFirst(request: ContextRequest): ContextRequest {
   const first = headEnd(request);
   const isAsked = request.messages[first]?.role === 'user';
-  return isAsked ? { ...request, headCount: first + 1 } : request;
+  return isAsked ? { ...request, fixedCount: first + 1 } : request;
 }
 
 /**

@@ -32,7 +32,7 @@ const question = (id = 'p'): Msg => userMessage(ten(id), { id });
 const requestOf = (log: readonly Msg[], more: Partial<ContextRequest> = {}): ContextRequest => {
   return {
     messages: [system, ...log],
-    headCount: 1,
+    fixedCount: 1,
     tools: [],
     questionId: log.at(-1)!.id,
     sessionId: 's',
@@ -87,7 +87,7 @@ test('a summary replaces the oldest messages after the head', async () => {
   expect(fitted).toMatchObject({
     removed: 8,
     before: 180,
-    headCount: 2,
+    fixedCount: 2,
     usage: { inputTokens: 10, outputTokens: 5 },
   });
   expect(fitted.after).toBe(100 + Math.round(textOf(fitted.messages[1]!).length / 4 - 0.5));

@@ -106,20 +106,20 @@ export class TeamTurn {
   /** Returns the request with the part of the history that the active agent sees. */
   filter(draft: RequestDraft): RequestDraft {
     const { inputFilter, name } = this.#active;
-    const { messages, headCount } = draft;
+    const { messages, fixedCount } = draft;
     const newest = inputFilter && this.#team.newestIn(messages);
     if (!newest) return draft;
     const { toolUseId } = newest;
     const end = roundEnd(messages, toolUseId);
     if (this.#filtered?.toolUseId !== toolUseId) {
       const from = this.#activeBefore(messages, newest).name;
-      const history = inputFilter(messages.slice(headCount, end), { from, to: name });
+      const history = inputFilter(messages.slice(fixedCount, end), { from, to: name });
       this.#filtered = { toolUseId, history };
     }
     const { history } = this.#filtered;
     return {
       ...draft,
-      messages: [...messages.slice(0, headCount), ...history, ...messages.slice(end)],
+      messages: [...messages.slice(0, fixedCount), ...history, ...messages.slice(end)],
     };
   }
 
