@@ -3,7 +3,7 @@ import type { EventType } from './agent-event.ts';
 import type { EventControls, HookControl } from './hook.ts';
 
 /** What hooks can ask for at an event. `isOver`: whether to skip the remaining handlers. */
-export type EventControl = Partial<HookControl> & { isOver?: boolean };
+export type HandlerControls = Partial<HookControl> & { isOver?: boolean };
 
 /** The first wrong use of a control in a run. */
 export interface Misuse {
@@ -63,8 +63,8 @@ export function controlsAt(
 }
 
 /** Returns the same controls, but the use of one also skips the remaining handlers of the event. */
-export function skippingControls(control: Partial<HookControl>): EventControl {
-  const controls: EventControl = {};
+export function skippingControls(control: Partial<HookControl>): HandlerControls {
+  const controls: HandlerControls = {};
   for (const name of names) {
     const use: Use | undefined = control[name];
     controls[name] = (...args: never[]) => {

@@ -3,7 +3,7 @@ import { isObjectOrArray } from '../message/json.ts';
 import type { AgentEvent, EventOf, EventType } from './agent-event.ts';
 import type { BoundedWaits } from '../wait/bounded-waits.ts';
 import { checkEvent } from './check-event.ts';
-import { controlsAt, type EventControl, type Misuse } from './hook-controls.ts';
+import { controlsAt, type HandlerControls, type Misuse } from './hook-controls.ts';
 import type { Awaitable, Hook } from './hook.ts';
 
 type Raw = (event: AgentEvent, control: object, context: unknown) => Awaitable<AgentEvent | void>;
@@ -57,7 +57,7 @@ export class HookDispatcher {
    */
   ask<K extends EventType>(
     event: EventOf<K>,
-    control: EventControl = {},
+    control: HandlerControls = {},
     renew: Renew<K> = (changed) => changed,
   ): Awaitable<EventOf<K>> {
     return this.#isHandled(event) ? this.#pass(event, control, renew) : event;
@@ -67,7 +67,10 @@ export class HookDispatcher {
    * Notifies all hooks, even if a hook fails, and returns the event unchanged. Returns no promise if
    * no hook handles the event.
    */
-  tell<K extends EventType>(event: EventOf<K>, control: EventControl = {}): Awaitable<EventOf<K>> {
+  tell<K extends EventType>(
+    event: EventOf<K>,
+    control: HandlerControls = {},
+  ): Awaitable<EventOf<K>> {
     return this.#isHandled(event) ? this.#pass(event, control) : event;
   }
 
@@ -80,7 +83,7 @@ export class HookDispatcher {
   /** Calls the handlers one after the other. Without `renew`, they cannot change the event. */
   async #pass<K extends EventType>(
     event: EventOf<K>,
-    control: EventControl,
+    control: HandlerControls,
     renew?: Renew<K>,
   ): Promise<EventOf<K>> {
     const { type }: AgentEvent = event;
@@ -131,7 +134,7 @@ export class HookDispatcher {
   async #handle(
     { hook, name, handle }: Handler,
     event: AgentEvent,
-    control: EventControl,
+    control: HandlerControls,
   ): Promise<AgentEvent | void> {
     const { context, misuse } = this.#options;
     const { onError = this.#options.onError } = hook;

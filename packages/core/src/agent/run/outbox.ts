@@ -9,7 +9,7 @@ import type {
 } from '../../event/agent-event.ts';
 import type { StopEvent } from '../../event/agent-result.ts';
 import type { Awaitable, HookControl, Jump } from '../../event/hook.ts';
-import type { EventControl } from '../../event/hook-controls.ts';
+import type { HandlerControls } from '../../event/hook-controls.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { Middleware } from '../middleware.ts';
 import type { Run } from './run.ts';
@@ -102,14 +102,14 @@ export class Outbox {
   }
 
   /** Returns all controls. The dispatcher refuses those that the event does not offer. */
-  #controlsAt(type: EventType, request: RequestedJump = this.#requestedJump): EventControl {
+  #controlsAt(type: EventType, request: RequestedJump = this.#requestedJump): HandlerControls {
     // Without hooks, an event costs no closures.
     if (!this.#run.hooks.handlers(type).length) return {};
     const at = type as StopEvent;
     const ask = (jump: Jump): void => {
       if (!request.jump || (jump.to === 'stop' && request.jump.to !== 'stop')) request.jump = jump;
     };
-    const controls: EventControl = {
+    const controls: HandlerControls = {
       stop: () => ask({ at, to: 'stop' }),
       jumpTo: (to, messages, reason) => ask({ at, to, messages, reason }),
       gotoReasoning: (messages) => ask({ at, to: 'model', messages }),
