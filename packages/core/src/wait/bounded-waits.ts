@@ -20,10 +20,10 @@ interface WaitOptions<T> {
    */
   readonly isStore?: boolean;
   /**
-   * Whether the wait rejects with the signal's reason when its time is over. Default: it resolves,
-   * for a store with `lostWrite`.
+   * Whether the wait resolves when its time is over, for a store with `lostWrite`. Default: it
+   * rejects with the signal's reason.
    */
-  readonly rejects?: boolean;
+  readonly resolves?: boolean;
   /** Throws if the value must not be used. */
   readonly check?: (value: T) => void;
   /** The wrapper, as `#running` has it. The wait continues after its time while inner code runs. */
@@ -59,7 +59,7 @@ export class BoundedWaits {
 
   /** Returns the value of `work`. Rejects with the signal's reason if the run is aborted first. */
   forCode<T>(work: T | PromiseLike<T>): Promise<T> {
-    return this.#bounded(work, { rejects: true }) as Promise<T>;
+    return this.#bounded(work) as Promise<T>;
   }
 
   /**
@@ -76,7 +76,7 @@ export class BoundedWaits {
     }
     // A wrapper that returns the promise of its `next` has ended, and the run waits for that already.
     if (work === this.#newest) this.#running.delete(begin);
-    else this.#newest = this.#bounded(work, { rejects: true, check, wrapper: begin });
+    else this.#newest = this.#bounded(work, { check, wrapper: begin });
     return this.#newest as Promise<T>;
   }
 
@@ -103,13 +103,13 @@ export class BoundedWaits {
    * the hook's value.
    */
   forHook<T>(work: PromiseLike<T>, isNotice: boolean): Promise<T | undefined> {
-    const rejects = !isNotice && this.#run.stage !== 'aborting';
-    return this.#bounded(work, { rejects }) as Promise<T | undefined>;
+    const resolves = isNotice || this.#run.stage === 'aborting';
+    return this.#bounded(work, { resolves }) as Promise<T | undefined>;
   }
 
   /** Same as `forCode`, for a read from a store. The store gets some time after an abort. */
   forRead<T>(work: PromiseLike<T>): Promise<T> {
-    return this.#bounded(work, { rejects: true, isStore: true }) as Promise<T>;
+    return this.#bounded(work, { isStore: true }) as Promise<T>;
   }
 
   /**
@@ -118,7 +118,7 @@ export class BoundedWaits {
    */
   async forWrite(work: Promise<unknown> | undefined, done?: () => void): Promise<void> {
     if (!work) return;
-    const value = await this.#bounded(work, { isStore: true });
+    const value = await this.#bounded(work, { isStore: true, resolves: true });
     const { setup, signal } = this.#run;
     if (value === lostWrite) {
       this.#hasLostWrite = true;
@@ -136,12 +136,14 @@ export class BoundedWaits {
     return signal.aborted && thrown === signal.reason;
   }
 
-  #bounded<T>(work: T | PromiseLike<T>, options: WaitOptions<T>): Promise<unknown> {
-    const { isStore, rejects, check, wrapper } = options;
+  #bounded<T>(
+    work: T | PromiseLike<T>,
+    { isStore, resolves, check, wrapper }: WaitOptions<T> = {},
+  ): Promise<unknown> {
     const { signal, aborted: wasAborted } = this.#run;
     return new Promise((resolve, reject) => {
       let timer: ReturnType<typeof setTimeout> | undefined;
-      const giveUp = (): void => (rejects ? reject(signal.reason) : resolve(isStore && lostWrite));
+      const giveUp = (): void => (resolves ? resolve(isStore && lostWrite) : reject(signal.reason));
       const wait = (): void => {
         timer = setTimeout(
           () => {
