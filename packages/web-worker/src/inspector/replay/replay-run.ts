@@ -45,7 +45,7 @@ export interface ReplayOptions {
  */
 export async function* replayRun(options: ReplayOptions): AsyncGenerator<EventBatch, AgentResult> {
   const { script, sessionId, agent: build = plainAgent, pause, signal } = options;
-  const memory = new InMemoryMemory(script.before);
+  const memory = new InMemoryMemory(script.earlierMessages);
   const agent = await build({ sessionId, memory, model: silentModel, tools: standIns(script) });
   const replies = new ScriptedModel(script.replies.map((reply) => ({ deltas: deltasOf(reply) })));
   const use = [replayed(script, replies, pause)];

@@ -10,17 +10,20 @@ export interface ForkDraft {
 }
 
 /** Returns a conversation in which the user says something else at the start of a turn. */
-export function forkWithInput({ before }: LogTurn, input: string): ForkDraft {
-  return { messages: before, input };
+export function forkWithInput({ earlierMessages }: LogTurn, input: string): ForkDraft {
+  return { messages: earlierMessages, input };
 }
 
 /**
  * Returns a conversation that ends before a reply, so that the model replies again. Returns
  * `undefined` if the turn does not have the reply.
  */
-export function forkBefore({ before, messages }: LogTurn, replyId: string): ForkDraft | undefined {
+export function forkBefore(
+  { earlierMessages, messages }: LogTurn,
+  replyId: string,
+): ForkDraft | undefined {
   const index = messages.findIndex(({ id }) => id === replyId);
-  return index < 1 ? undefined : { messages: [...before, ...messages.slice(0, index)] };
+  return index < 1 ? undefined : { messages: [...earlierMessages, ...messages.slice(0, index)] };
 }
 
 /**
@@ -29,7 +32,7 @@ export function forkBefore({ before, messages }: LogTurn, replyId: string): Fork
  * `undefined` if the turn does not have the tool call.
  */
 export function forkWithArguments(
-  { before, messages }: LogTurn,
+  { earlierMessages, messages }: LogTurn,
   toolUseId: string,
   input: JsonValue,
 ): ForkDraft | undefined {
@@ -45,7 +48,7 @@ export function forkWithArguments(
     .filter((message) => toolResultsOf(message).some((result) => siblings.has(result.toolUseId)));
   return {
     messages: [
-      ...before,
+      ...earlierMessages,
       ...messages.slice(0, index),
       withInput(reply, toolUseId, input),
       ...results,

@@ -7,7 +7,7 @@ import { recordBytes } from './record-bytes.ts';
 /** A user message of the log, and everything up to its answer. */
 export interface LogTurn {
   /** Messages of earlier turns. */
-  readonly before: readonly Msg[];
+  readonly earlierMessages: readonly Msg[];
   /** The user message and what follows. */
   readonly messages: readonly Msg[];
 }
@@ -33,7 +33,7 @@ export function loggedTurns(messages: readonly Msg[]): readonly LogTurn[] {
   });
   return starts.map((start, index) => ({
     // Made when needed: a long conversation has many turns, and few are opened.
-    get before() {
+    get earlierMessages() {
       return messages.slice(0, start);
     },
     messages: messages.slice(start, starts[index + 1]),
@@ -70,19 +70,19 @@ function inputStep(messages: readonly Msg[]): InspectedStep {
 }
 
 /** Returns the steps of a message of the agent: a reply and its tool calls. */
-function stepsAt({ before, messages }: LogTurn, index: number): readonly InspectedStep[] {
+function stepsAt({ earlierMessages, messages }: LogTurn, index: number): readonly InspectedStep[] {
   const message = messages[index]!;
   if (message.role !== 'assistant') return [];
   const fields = base(message, timeOf(messages[index - 1] ?? message));
   const { reason = '' } = metadataOf(message);
   if (!isReply(message)) return [{ ...fields, kind: 'told', message, reason }];
   const calls = toolUsesOf(message);
-  const earlier = messages.slice(0, index);
+  const turnSoFar = messages.slice(0, index);
   const reply: InspectedStep = {
     ...fields,
     kind: 'reason',
-    iteration: earlier.filter(isReply).length + 1,
-    prompt: { messages: [...before, ...earlier], tools: [], options: {} },
+    iteration: turnSoFar.filter(isReply).length + 1,
+    prompt: { messages: [...earlierMessages, ...turnSoFar], tools: [], options: {} },
     text: textOf(message),
     thinking: '',
     calls: calls.map(({ name }) => name),

@@ -6,7 +6,7 @@ import { isReply, type LogTurn } from './log-turns.ts';
 /** What a replay of a turn needs of the log. */
 export interface ReplayScript {
   /** Messages of earlier turns. */
-  readonly before: readonly Msg[];
+  readonly earlierMessages: readonly Msg[];
   /** Input of the agent call. */
   readonly input: readonly Msg[];
   /** The model's replies, in order, without invalid ones. */
@@ -20,12 +20,12 @@ export interface ReplayScript {
 }
 
 /** Returns what a replay of a turn needs. */
-export function replayScript({ before, messages }: LogTurn): ReplayScript {
+export function replayScript({ earlierMessages, messages }: LogTurn): ReplayScript {
   const first = messages.findIndex(({ role }) => role !== 'user');
   const replies = messages.filter((message) => isReply(message) && !isCorrection(message));
   const last = messages.at(-1);
   return {
-    before,
+    earlierMessages,
     input: first < 0 ? messages : messages.slice(0, first),
     replies,
     results: new Map(

@@ -34,7 +34,7 @@ export function testFile(turn: LogTurn): TestFile {
     `  ]);`,
     `  // Put your own agent here, with \`model\` as its model.`,
     `  const agent = new ReActAgent({ ${agentFields(script).join(', ')} });`,
-    ...historyLines(turn.before),
+    ...historyLines(turn.earlierMessages),
     `  const result = await agent.call(${quoted(script.input.map(textOf).join('\n'))});`,
     `  expect(result.reason).toBe(${quoted(isOpen ? 'suspended' : 'stop')});`,
     ...(isOpen ? [] : [`  expect(result.text).toBe(${quoted(text)});`]),
@@ -116,8 +116,8 @@ function replyLines(script: ReplayScript, isOpen: boolean): readonly string[] {
   ];
 }
 
-function historyLines(before: readonly Msg[]): readonly string[] {
-  const messages = before.filter(
+function historyLines(earlierMessages: readonly Msg[]): readonly string[] {
+  const messages = earlierMessages.filter(
     (message) => /^(user|assistant)$/.test(message.role) && textOf(message).trim(),
   );
   if (!messages.length) return [];
@@ -146,10 +146,10 @@ function fileName(title: string): string {
   return words.slice(0, 6).join('-') || 'turn';
 }
 
-function imports({ before }: LogTurn, hasTools: boolean): readonly string[] {
+function imports({ earlierMessages }: LogTurn, hasTools: boolean): readonly string[] {
   return [
     'ReActAgent',
-    ...(historyLines(before).length ? ['createMessage'] : []),
+    ...(historyLines(earlierMessages).length ? ['createMessage'] : []),
     ...(hasTools ? ['tool'] : []),
   ];
 }
