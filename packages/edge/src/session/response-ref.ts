@@ -40,23 +40,23 @@ export async function goBackTo(memory: Memory, { after }: ContinuePoint): Promis
     at > index &&
     isQuestion(message) &&
     (runId === undefined || metadataOf(message).runId !== runId);
-  const next = storedMessages.findIndex(isLater);
-  if (next < 0) return;
-  const later = storedMessages.slice(next);
-  if (await hasAnswer(memory, later))
+  const laterIndex = storedMessages.findIndex(isLater);
+  if (laterIndex < 0) return;
+  const laterMessages = storedMessages.slice(laterIndex);
+  if (await hasAnswer(memory, laterMessages))
     throw new AgentError(
       'SESSION_CONFLICT',
       '`previous_response_id` is not the last response of its conversation.',
       { details: { param: 'previous_response_id' } },
     );
-  await memory.delete(later.map(({ id }) => id));
+  await memory.delete(laterMessages.map(({ id }) => id));
 }
 
 export function unknownResponse(): AgentError {
   const param = 'previous_response_id';
   return new AgentError(
     'NOT_FOUND',
-    `\`${param}\` names no storedMessages response. Create the response with \`store: true\`.`,
+    `\`${param}\` names no stored response. Create the response with \`store: true\`.`,
     { details: { param } },
   );
 }

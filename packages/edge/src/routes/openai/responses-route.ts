@@ -126,9 +126,9 @@ function readTurnRequest(
 ): ReturnType<typeof readTail> {
   const paramOf = itemNames(newItems(input));
   const request = readTail(postedMessages, { list: 'input', paramOf });
-  const other = postedMessages.findIndex(({ role }) => role !== 'tool');
-  if (request.kind === 'decide' && other >= 0)
-    throw invalidField(paramOf(other), 'cannot be beside tool results: use `instructions`');
+  const otherIndex = postedMessages.findIndex(({ role }) => role !== 'tool');
+  if (request.kind === 'decide' && otherIndex >= 0)
+    throw invalidField(paramOf(otherIndex), 'cannot be beside tool results: use `instructions`');
   return request;
 }
 

@@ -60,10 +60,10 @@ export async function importedRecords(
 
 /** Returns the number of messages with which both lists begin. */
 function sameStart(storedMessages: readonly Msg[], messages: readonly Msg[]): number {
-  const other = storedMessages.findIndex(
+  const firstDifferent = storedMessages.findIndex(
     (message, at) => JSON.stringify(message) !== JSON.stringify(messages[at]),
   );
-  return other < 0 ? storedMessages.length : other;
+  return firstDifferent < 0 ? storedMessages.length : firstDifferent;
 }
 
 function asUntrusted({ id, role, name, content, createdAt, ...message }: Msg): Msg {

@@ -63,8 +63,8 @@ export function runOfTurn(turn: LogTurn): InspectedRun {
 }
 
 function inputStep(messages: readonly Msg[]): InspectedStep {
-  const first = messages.findIndex((message) => !isUsers(message));
-  const input = first < 0 ? messages : messages.slice(0, first);
+  const inputCount = messages.findIndex((message) => !isUsers(message));
+  const input = inputCount < 0 ? messages : messages.slice(0, inputCount);
   const bytes = input.reduce((sum, message) => sum + recordBytes(message), 0);
   return { ...base(input[0]!, timeOf(input[0]!)), kind: 'input', messages: input, bytes };
 }

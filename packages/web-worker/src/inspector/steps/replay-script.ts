@@ -21,12 +21,12 @@ export interface ReplayScript {
 
 /** Returns what a replay of a turn needs. */
 export function replayScript({ earlierMessages, messages }: LogTurn): ReplayScript {
-  const first = messages.findIndex(({ role }) => role !== 'user');
+  const inputCount = messages.findIndex(({ role }) => role !== 'user');
   const replies = messages.filter((message) => isReply(message) && !isCorrection(message));
   const last = messages.at(-1);
   return {
     earlierMessages,
-    input: first < 0 ? messages : messages.slice(0, first),
+    input: inputCount < 0 ? messages : messages.slice(0, inputCount),
     replies,
     results: new Map(
       messages.flatMap(toolResultsOf).map((result) => [result.toolUseId, result] as const),

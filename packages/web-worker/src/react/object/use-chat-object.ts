@@ -27,10 +27,10 @@ export function useChatObject<T = unknown>(
   const { messages, conversation } = chat;
   const last = messages.at(-1);
   const { source, text } = last?.role === 'assistant' ? sourceOf(last) : { source: '', text: '' };
-  const before = readings.get(conversation);
-  const isMore = before?.source === source && text.startsWith(before.text);
-  const reader = isMore ? before.reader : new ObjectReader();
-  const piece = isMore ? text.slice(before.text.length) : text;
+  const lastReading = readings.get(conversation);
+  const isMore = lastReading?.source === source && text.startsWith(lastReading.text);
+  const reader = isMore ? lastReading.reader : new ObjectReader();
+  const piece = isMore ? text.slice(lastReading.text.length) : text;
   // Rendering twice reads nothing twice, and the value depends on the messages alone.
   if (source.startsWith('call')) reader.input(source, piece);
   else reader.text(source, piece);

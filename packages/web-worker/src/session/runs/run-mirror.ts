@@ -72,13 +72,13 @@ export class RunMirror {
   }
 
   #take(event: AgentEvent, requestId: string, start: MessageStart): boolean {
-    const own = event.agentPath.length < 2;
-    const begins = own && event.type === 'run-start';
+    const isOwn = event.agentPath.length < 2;
+    const begins = isOwn && event.type === 'run-start';
     if (this.#run ? requestId !== this.#run.requestId || begins : !begins) return false;
     this.#run ??= { requestId, start };
     this.#log.push(toEntry(event));
     this.#log = this.#shorten(this.#log, event);
-    if (own && event.type === 'run-end') this.forget();
+    if (isOwn && event.type === 'run-end') this.forget();
     return true;
   }
 }
