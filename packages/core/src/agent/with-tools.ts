@@ -1,5 +1,5 @@
-import type { RequestDraft, RunContext } from '../../agent/middleware.ts';
-import { allowTools } from '../../tool/set/tool-set.ts';
+import type { RequestDraft, RunContext } from './middleware.ts';
+import { allowTools } from '../tool/set/tool-set.ts';
 
 /**
  * Lets this request and the rest of the run use only the tools of these names. Returns the draft
