@@ -486,7 +486,12 @@ for (const place of places) {
       code: 'SESSION_CONFLICT',
       param,
     });
-    const missing = { status: 404, code: 'NOT_FOUND', param };
+    const missing = {
+      status: 404,
+      code: 'NOT_FOUND',
+      param,
+      message: expect.stringContaining('names no stored response'),
+    };
     for (const id of [`resp_${crypto.randomUUID()}`, 'resp_1', 'x', two.id.slice(0, -6)])
       await expect(next(id)).rejects.toMatchObject(missing);
     await expect(next(two.id, bound.client('someone-else'))).rejects.toMatchObject(missing);
