@@ -26,7 +26,7 @@ export function attach(agent: Streaming, options: AttachOptions = {}): AgentStre
   checkFields('attach(): the agent', agent, 'stream:function', 'INVALID_INPUT');
   checkOptions('attach()', options, 'runId:string|? afterSeq:number|?', 'INVALID_INPUT');
   const driver = lastDrivers.get(agent);
-  if (!driver || driver.paced || (options.runId ?? driver.runId) !== driver.runId) return null;
+  if (!driver?.log || (options.runId ?? driver.runId) !== driver.runId) return null;
   return new AgentStream(driver, options.afterSeq);
 }
 

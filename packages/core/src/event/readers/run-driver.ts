@@ -50,12 +50,9 @@ export class RunDriver<T = unknown> {
     this.result.then(end, end);
   }
 
-  /**
-   * Whether the run stores no events for other readers. True before the start, and if a reader sets
-   * the pace.
-   */
-  get paced(): boolean {
-    return !this.#log;
+  /** The events so far. Absent before the start, and if a reader sets the pace. */
+  get log(): Readonly<EventLog> | undefined {
+    return this.#log;
   }
 
   /** Starts the run without a reader. Does nothing if the run has started already. */
