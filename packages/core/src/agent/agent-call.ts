@@ -86,10 +86,8 @@ async function endAborted(run: Run, thrown: unknown): Promise<AgentResult> {
   return result;
 }
 
-function resultOf(
-  run: Run,
-  { message = run.message('assistant', []), reason, output, error, stoppedAt }: FinishedRun,
-): AgentResult {
+function resultOf(run: Run, end: FinishedRun): AgentResult {
+  const { message = run.message('assistant', []), reason, output, error, stoppedAt } = end;
   const { usage, warnings } = run;
   return {
     text: textOf(message),

@@ -23,16 +23,6 @@ export interface OptionFields {
   readonly call: string;
 }
 
-/** The options of an agent that one middleware reads. */
-export interface PartOptions {
-  /** Name of the middleware, which an agent with one of these options must have. */
-  readonly name: string;
-  /** The options, for `checkOptions`. */
-  readonly fields: string;
-  /** Whether a middleware of this name reads the options. Default: every one does. */
-  readonly isReadBy?: (part: Middleware) => boolean;
-}
-
 /** The options of the kernel's `Agent`. */
 export const kernelFields: OptionFields = {
   className: 'Agent',
@@ -71,8 +61,7 @@ export function agentSettings(
 /** Throws `CONFIGURATION` for a default that this class of agents does not have. */
 function checkDefaults(use: readonly Middleware[], fields: OptionFields): void {
   const { className, agent } = fields;
-  for (const { name = 'unnamed', defaults } of use) {
-    if (!defaults) continue;
+  for (const { name = 'unnamed', defaults = {} } of use) {
     const { limits = {}, ...options } = defaults;
     const key = unknownIn(options, agent) ?? unknownIn(limits, fields.limits);
     if (key === undefined) continue;

@@ -1,11 +1,6 @@
 import { Agent } from '../agent/agent.ts';
 import type { AgentInput } from '../event/agent-input.ts';
-import {
-  kernelFields,
-  requirePart,
-  type OptionFields,
-  type PartOptions,
-} from '../agent/check-options.ts';
+import { kernelFields, requirePart, type OptionFields } from '../agent/check-options.ts';
 import type { AgentStream } from '../event/readers/agent-stream.ts';
 import type {
   FeatureOptions,
@@ -27,6 +22,7 @@ import {
   directAnswersOptions,
   type ReturnDirect,
 } from '../middleware/answer/direct-answers.ts';
+import { isApprovals } from '../middleware/approval/approval-rules.ts';
 import { approvalsOptions } from '../middleware/approval/approvals.ts';
 import { basicApprovals, addDecisions } from '../middleware/approval/basic-approvals.ts';
 import { checkClientTexts, type ClientText } from '../middleware/guard/client-texts.ts';
@@ -86,12 +82,22 @@ export interface CallOptions<T = unknown> extends KernelCallOptions {
   readonly output?: NoSchema & OutputMode<T>;
 }
 
+/** The options of an agent that one middleware reads. */
+interface PartOptions {
+  /** Name of the middleware, which an agent with one of these options must have. */
+  readonly name: string;
+  /** The options, for `checkOptions`. */
+  readonly fields: string;
+  /** Whether a middleware of this name reads the options. Default: every one does. */
+  readonly isReadBy?: (part: Middleware) => boolean;
+}
+
 /** The options of middleware. An agent with one of them must have its middleware. */
 const partOptions: readonly PartOptions[] = [
   steeringOptions,
   directAnswersOptions,
   answerAtLimitOptions,
-  approvalsOptions,
+  { ...approvalsOptions, isReadBy: isApprovals },
 ];
 
 const fields: OptionFields = {

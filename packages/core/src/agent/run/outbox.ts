@@ -19,9 +19,7 @@ import { memberName, partsWith } from './run-setup.ts';
 export type SendEvents = (events: EventBatch) => Promise<void> | undefined;
 
 /** Jump that hooks request: the first `stop`, or else the first jump. */
-interface RequestedJump {
-  jump?: Jump;
-}
+type RequestedJump = { jump?: Jump };
 
 /**
  * Creates the events of one run, passes them to the hooks, and sends them to the readers. Keeps what

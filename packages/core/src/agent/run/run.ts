@@ -68,6 +68,7 @@ export class Run extends Haltable implements RunContext {
   readonly prepended: Msg[] = [];
   /** System prompt of the next model request. Empty if there is none. */
   systemPrompt = '';
+  readonly agentPrompt: string;
   tools: ToolSet;
   readonly #addedTools: Tool[] = [];
   /** The last message that readers have and the log may not have yet. An abort stores it. */
@@ -124,6 +125,7 @@ export class Run extends Haltable implements RunContext {
       misuse: {},
     });
     this.steps = stepsOf(this);
+    this.agentPrompt = options.systemPrompt ?? '';
     this.setSystemPrompt(this.agentPrompt);
     this.tools = tools;
     this.toolContext = new Map([
@@ -214,10 +216,6 @@ export class Run extends Haltable implements RunContext {
 
   get toolSchemas(): readonly ToolSchema[] {
     return this.model.features.tools ? this.tools.schemas() : [];
-  }
-
-  get agentPrompt(): string {
-    return this.setup.options.systemPrompt ?? '';
   }
 
   setSystemPrompt(text: string): void {

@@ -83,12 +83,8 @@ function replySlotOf(run: Run): ReplySlot | undefined {
 }
 
 function complete(run: Run, reply: ReplyAssembler, id: string): Msg {
-  const { finishReason, usage, metadata: providerFields } = reply;
-  const metadata = omitUndefined({
-    ...providerFields,
-    finishReason,
-    usage: usage && { ...usage },
-  });
+  const { finishReason, usage, metadata: fields } = reply;
+  const metadata = omitUndefined({ ...fields, finishReason, usage: usage && { ...usage } });
   return run.message('assistant', reply.content({ partial: false }), { id, metadata });
 }
 

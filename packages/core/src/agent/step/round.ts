@@ -1,6 +1,6 @@
 import { errorText } from '../../error/agent-error.ts';
 import type { EventData, EventOf } from '../../event/agent-event.ts';
-import type { ToolResult, ToolUse, Msg } from '../../message/msg.ts';
+import type { ToolResult, ToolUse } from '../../message/msg.ts';
 import {
   isPreparedCall,
   prepareCall,
@@ -11,7 +11,7 @@ import {
   interruptedResult,
 } from '../../tool/tool-call.ts';
 import type { PreparedCall, ReadyCall, ToolCall, ToolOutcome } from '../../tool/tool-call.ts';
-import { executeTool } from '../../tool/execute-tool.ts';
+import { executeTool, type ExecuteOptions } from '../../tool/execute-tool.ts';
 import { toolQueue, type ToolQueueItem, type ToolSink } from '../../tool/tool-queue.ts';
 import { requireParts } from '../check-options.ts';
 import type { OpenCall, Round } from '../middleware.ts';
@@ -143,9 +143,7 @@ function outcomeOfStarted(call: OpenCall, checked: PreparedCall): ToolOutcome | 
 async function askAboutCall(run: Run, first: PreparedCall): Promise<PreparedCall | ToolOutcome> {
   let rejection: ToolResult | undefined;
   let checked = first;
-  const reject = (reason: string): void => {
-    rejection ??= deniedResult(first.toolUse, reason);
-  };
+  const reject = (reason: string) => void (rejection ??= deniedResult(first.toolUse, reason));
   const renew = async (returned: EventOf<'pre-acting'>): Promise<EventOf<'pre-acting'>> => {
     if (returned.toolUse === checked.toolUse) return returned;
     // The tool call keeps its id, because the result must name the id that the model chose.
@@ -184,9 +182,7 @@ async function handle(run: Run, item: ToolQueueItem): Promise<void> {
 }
 
 /** What a tool gets from its round: where its output goes, and the messages that the model got. */
-interface RoundContext extends ToolSink {
-  readonly messages: readonly Msg[];
-}
+type RoundContext = ToolSink & Pick<ExecuteOptions, 'messages'>;
 
 /** Starts the tool of a checked call, and returns the outcome. Never rejects. */
 async function runSafely(run: Run, one: ReviewedCall, round: RoundContext): Promise<ToolOutcome> {

@@ -1,23 +1,13 @@
-import type { PartOptions } from '../../agent/check-options.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { nestedWraps } from '../../agent/nested.ts';
 import { checkOptions } from '../../error/agent-error.ts';
-import {
-  type ApprovalMiddleware,
-  approvalRules,
-  isApprovals,
-  type ApprovalRules,
-} from './approval-rules.ts';
+import { type ApprovalMiddleware, approvalRules, type ApprovalRules } from './approval-rules.ts';
 import { askApprover, type Decide } from './ask-approver.ts';
 import { basicApprovals } from './basic-approvals.ts';
 import { deferredRounds } from './deferred-rounds.ts';
 
 /** The option of an agent that `approvals()` reads. The part of `standard()` does not. */
-export const approvalsOptions: PartOptions = {
-  name: 'approvals',
-  fields: 'deferRound:boolean|?',
-  isReadBy: isApprovals,
-};
+export const approvalsOptions = { name: 'approvals', fields: 'deferRound:boolean|?' } as const;
 
 declare module '../../agent/kernel-options.ts' {
   interface FeatureOptions {
