@@ -45,7 +45,7 @@ export { boundedModel, type ModelBounds } from './model/bounded-model.ts';
 export type { ReplyPiece } from './model/reply-assembler.ts';
 export { runInfo, type RunInfo } from './model/chat-model.ts';
 export { allowTools } from './tool/set/tool-set.ts';
-export { withTools } from './agent/with-tools.ts';
+export { withTools } from './agent/run-context.ts';
 export { addToSystemPrompt } from './agent/run-context.ts';
 export { nestedHooks, nestedWraps, type NestedHooks } from './agent/nested.ts';
 export { definePreset } from './agent/use-list.ts';

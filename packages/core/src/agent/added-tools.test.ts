@@ -3,7 +3,7 @@ import { ReActAgent } from '../preset/react-agent.ts';
 import { Agent } from './agent.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool, type Tool } from '../tool/tool.ts';
-import { withTools } from './with-tools.ts';
+import { withTools } from './run-context.ts';
 import { toolResultsOf } from '../message/msg.ts';
 import { allowTools } from '../tool/set/tool-set.ts';
 import type { Middleware } from './middleware.ts';

@@ -3,11 +3,11 @@ import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ChatModel, RunInfo, ToolSchema, Usage } from '../model/chat-model.ts';
-import type { ToolSet } from '../tool/set/tool-set.ts';
+import { allowTools, type ToolSet } from '../tool/set/tool-set.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { Stopped } from '../wait/halt.ts';
 import type { CompletedOptions } from './kernel-options.ts';
-import type { OpenCall } from './middleware.ts';
+import type { OpenCall, RequestDraft } from './middleware.ts';
 
 /**
  * What middleware and hooks know about the running agent call: its messages, tools, usage, options
@@ -111,4 +111,20 @@ export function addToSystemPrompt(context: RunContext, text: string): void {
   if (!text.trim()) return;
   const { systemPrompt } = context;
   context.setSystemPrompt(systemPrompt ? `${systemPrompt}\n\n${text}` : text);
+}
+
+/**
+ * Lets this request and the rest of the run use only the tools of these names. Returns the draft
+ * with them. A change of `draft.tools` alone only hides tools: a model may still call them.
+ *
+ * @example
+ * wrapRequest: (next) => (draft, context) => next(withTools(draft, context, ['search'])),
+ */
+export function withTools(
+  draft: RequestDraft,
+  context: RunContext,
+  names: readonly string[],
+): RequestDraft {
+  context.setTools(allowTools(context.tools, names));
+  return { ...draft, tools: draft.tools.filter(({ name }) => names.includes(name)) };
 }

@@ -26,6 +26,7 @@ type Wrapped = {
     : never;
 };
 type Step<K extends WrapperKey> = InnerStep<Wrapped[K]['in'], Wrapped[K]['out']>;
+type ToolStep = Step<'wrapTool'>;
 type Wrappers = { readonly [K in WrapperKey]?: Wrap<Wrapped[K]['in'], Wrapped[K]['out']> };
 
 /**
@@ -48,7 +49,7 @@ export function runWrapped<K extends StepKey>(
     return (value) => {
       // If a wrapper hangs after an abort, the outer wrappers still end.
       const outcome = run.waits.forWrapper(
-        () => callWrapper(run, part, key, once(run, next, key, part), value),
+        () => callWrapper(run, part, key, once(run, next, memberName(key, part)), value),
         (result) => checkOutcome(run, key, part, result),
       );
       return recovered(outcome);
@@ -58,12 +59,8 @@ export function runWrapped<K extends StepKey>(
 }
 
 /** Runs one tool call inside `wrapTool` of all middleware. They may call `next` several times. */
-export function runWrappedTool(
-  run: Run,
-  call: ToolCall,
-  inner: Step<'wrapTool'>,
-): Promise<ToolOutcome> {
-  const wrap = (next: Step<'wrapTool'>, part: Middleware): Step<'wrapTool'> => {
+export function runWrappedTool(run: Run, call: ToolCall, inner: ToolStep): Promise<ToolOutcome> {
+  const wrap = (next: ToolStep, part: Middleware): ToolStep => {
     return (input) =>
       boundedTool(run, input, () => callWrapper(run, part, 'wrapTool', next, input));
   };
@@ -89,16 +86,11 @@ function callWrapper<K extends WrapperKey>(
 }
 
 /** Returns a `next` whose second call rejects, and makes the agent call fail. */
-function once<In, Out>(
-  run: Run,
-  next: InnerStep<In, Out>,
-  key: StepKey,
-  part: Middleware,
-): InnerStep<In, Out> {
+function once<In, Out>(run: Run, next: InnerStep<In, Out>, where: string): InnerStep<In, Out> {
   let isCalled = false;
   return (input) => {
     if (isCalled) {
-      run.fail(misconfigured(`${memberName(key, part)} may call next() once.`));
+      run.fail(misconfigured(`${where} may call next() once.`));
       return Promise.reject(run.signal.reason);
     }
     isCalled = true;

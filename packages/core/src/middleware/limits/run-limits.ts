@@ -3,7 +3,7 @@ import { isNewAnswer, type Next } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { checkOptions } from '../../error/agent-error.ts';
 import { outputToolName } from '../../schema/output-format.ts';
-import { withTools } from '../../agent/with-tools.ts';
+import { withTools } from '../../agent/run-context.ts';
 import { errorResult } from '../../tool/tool-call.ts';
 
 /** The limits of an agent that `runLimits()` reads. */

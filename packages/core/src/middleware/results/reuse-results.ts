@@ -2,7 +2,7 @@ import { checkOptions } from '../../error/agent-error.ts';
 import type { ToolResult } from '../../message/msg.ts';
 import { outputToolName } from '../../schema/output-format.ts';
 import type { Middleware } from '../../agent/middleware.ts';
-import { withTools } from '../../agent/with-tools.ts';
+import { withTools } from '../../agent/run-context.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { hasResult } from '../../tool/tool-call.ts';
 
