@@ -144,7 +144,7 @@ test.each<[string, (request: ContextRequest) => unknown]>([
   const agent = new ReActAgent({ name: 'a', model, tools: [look], use: [context] });
   await expect(agent.call('go')).rejects.toMatchObject({
     code: 'HOOK_ERROR',
-    message: expect.stringContaining('policy') as string,
+    message: expect.stringContaining('valid messages') as string,
   });
   expect(model.requests).toHaveLength(1);
   const noResult = contextPolicy({ fit: () => undefined as never });
