@@ -21,7 +21,7 @@ export interface MemoryWaits {
 /** Store for the state of the conversation's current reply. */
 export interface ReplyStore {
   /**
-   * Returns the place for the state of the reply to the message `after`, the last one of the
+   * Returns the slot for the state of the reply to the message `after`, the last one of the
    * conversation.
    */
   slotAfter(after: string, waits: MemoryWaits): ReplySlot;

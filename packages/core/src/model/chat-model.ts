@@ -151,7 +151,7 @@ export function runInfo({ runId, sessionId, userId, agentPath }: RunInfo): RunIn
 }
 
 /**
- * Place in the session's log for the state of one reply. A model uses it if its provider can
+ * Slot in the session's log for the state of one reply. A model uses it if its provider can
  * continue a reply after the death of the process that asked for it.
  */
 export interface ReplySlot {

@@ -75,7 +75,7 @@ export async function readReply(
   return { type: 'complete', message };
 }
 
-/** Returns the place for the state of the next reply, if the memory stores such states. */
+/** Returns the slot for the state of the next reply, if the memory stores such states. */
 function replySlotOf(run: Run): ReplySlot | undefined {
   const { replies } = run.setup.memory;
   const last = run.messages.at(-1);
