@@ -4,7 +4,7 @@ import type { ParsedInput } from '../event/agent-input.ts';
 import { textOf, toolUsesOf } from '../message/msg.ts';
 import { omitUndefined } from '../message/json.ts';
 import { loop } from './loop.ts';
-import { endStopped, finish, type FinishedRun } from './step/finish.ts';
+import { endStopped, finish, type RunEnd } from './step/finish.ts';
 import { pendingCallsOf } from './run/open-calls.ts';
 import type { Run } from './run/run.ts';
 import { closeLog, restore } from './run/session.ts';
@@ -67,7 +67,7 @@ async function resumedRun(run: Run, input: ParsedInput): Promise<string | undefi
 }
 
 /** Writes the end of the run to the log, and returns the result. */
-async function endWith(run: Run, end: FinishedRun): Promise<AgentResult> {
+async function endWith(run: Run, end: RunEnd): Promise<AgentResult> {
   await closeLog(run, end.reason);
   return resultOf(run, end);
 }
@@ -86,7 +86,7 @@ async function endAborted(run: Run, thrown: unknown): Promise<AgentResult> {
   return result;
 }
 
-function resultOf(run: Run, end: FinishedRun): AgentResult {
+function resultOf(run: Run, end: RunEnd): AgentResult {
   const { message = run.message('assistant', []), reason, output, error, stoppedAt } = end;
   const { usage, warnings } = run;
   return {

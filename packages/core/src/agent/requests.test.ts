@@ -17,7 +17,7 @@ const sharing: Middleware = {
   wrapSettle: (next) => async (input, _context, steps) => {
     const made = await next(input);
     steps.handleInbox({
-      call: (call) =>
+      join: (call) =>
         call.input.messages.some((message) => textOf(message) === 'wait')
           ? undefined
           : call.admit().then(() => call.result),
@@ -92,7 +92,7 @@ test('a call that waited gets the input of its `wrapRun`, even if `wrapInput` ad
     wrapSettle: (next) => async (input, _context, steps) => {
       const made = await next(input);
       // It looks at the input of the new call, and lets the call wait.
-      steps.handleInbox({ call: (call) => call.admit().then(() => undefined) });
+      steps.handleInbox({ join: (call) => call.admit().then(() => undefined) });
       return made;
     },
   };

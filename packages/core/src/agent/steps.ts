@@ -87,8 +87,8 @@ export interface Steps {
   /** Ends the run at its next interrupt point as suspended. Its open tool calls stay open. */
   suspend(): void;
   /**
-   * Returns the end of a run that was paused, interrupted or aborted. Stores `partial`, the part of
-   * a reply that readers have.
+   * Closes the open tool calls of a run that was interrupted or aborted, and returns its end. A pause
+   * keeps them open. Stores `partial`, the part of a reply that readers have.
    */
   endStopped(partial?: Msg): Promise<Ending>;
   /** Lets middleware handle what others ask of this run, until the run has its ending. */

@@ -24,7 +24,7 @@ export interface InboxHandler {
    * Handles a new agent call. Resolves with its result, or with `undefined` if the new call has to
    * wait for its turn. Rejects to refuse it. Returns `undefined` to leave it to others.
    */
-  call?(call: JoiningCall): Promise<AgentResult | undefined> | undefined;
+  join?(call: JoiningCall): Promise<AgentResult | undefined> | undefined;
 }
 
 /** Offers a request to one handler. Returns `undefined` if the handler leaves it to others. */
@@ -65,7 +65,7 @@ export class Inbox {
   join(call: JoiningCall, turn: Promise<unknown>): Promise<AgentResult | undefined> {
     const joined = new Promise<AgentResult | undefined>((resolve) => {
       const offer: Offer<unknown> = (handler) => {
-        const answer = handler.call?.(call);
+        const answer = handler.join?.(call);
         if (answer) resolve(answer);
         return answer;
       };

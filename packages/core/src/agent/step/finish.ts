@@ -57,24 +57,24 @@ export function endingOfHalt(run: Run, partial?: Msg): Ending {
 const withoutAnswer: readonly StopReason[] = ['aborted', 'interrupted', 'rejected'];
 
 /** How a run has ended, with its last message. */
-export type FinishedRun = EndBase & { readonly message?: Msg | undefined };
+export type RunEnd = EndBase & { readonly message?: Msg | undefined };
 
 /** Carries out an ending. If the run is aborted meanwhile, ends it as aborted. */
-export async function finish(run: Run, ending: Ending): Promise<FinishedRun> {
+export async function finish(run: Run, ending: Ending): Promise<RunEnd> {
   try {
-    return await storeAnswer(run, ending);
+    return await carryOut(run, ending);
   } catch (thrown) {
     if (!run.waits.isAbort(thrown)) throw thrown;
     const reply = ending.reason === 'rejected' ? undefined : releasedReply(run);
-    return storeAnswer(run, await endStopped(run, reply));
+    return carryOut(run, await endStopped(run, reply));
   }
 }
 
-async function storeAnswer(run: Run, ending: Ending): Promise<FinishedRun> {
+async function carryOut(run: Run, ending: Ending): Promise<RunEnd> {
   const { reason, keepsCalls = reason === 'suspended' } = ending;
   if (!keepsCalls) await interruptOpenCalls(run);
   run.moveTo('ending');
-  const message = await tellEnd(run, ending);
+  const message = await answerAfterHooks(run, ending);
   // If the agent call was aborted before its answer, the message is empty.
   const isNew = message.content.length > 0 && !run.conversation.has(message.id);
   if (isNew && reason !== 'rejected') {
@@ -87,7 +87,7 @@ async function storeAnswer(run: Run, ending: Ending): Promise<FinishedRun> {
 }
 
 /** Tells hooks and readers how the run ends. Returns the answer as the `post-call` hooks left it. */
-async function tellEnd(run: Run, ending: Ending): Promise<Msg> {
+async function answerAfterHooks(run: Run, ending: Ending): Promise<Msg> {
   const { kind, reason, message: endingMessage = run.message('assistant', []) } = ending;
   const isCustom = kind === 'custom';
   const message = isCustom ? withMetadata(run.asReply(endingMessage), { reason }) : endingMessage;

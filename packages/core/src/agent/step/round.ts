@@ -31,14 +31,16 @@ export function runRound(run: Run): Promise<Next> {
 /**
  * Reviews the calls in order. Then starts their tools at the same time. Results enter the log as
  * they arrive. A call has three forms. `call.toolUse` is that of the model or of an earlier run,
- * `checked.toolUse` that of this run's hooks. The tool gets that of the wrappers.
+ * `prepared.toolUse` that of this run's hooks. The tool gets that of the wrappers.
  */
 async function innerRound(run: Run, { calls, parallelTools }: Round): Promise<Next> {
   const reviewed = await reviewCalls(run, calls);
   const queue = toolQueue(parallelTools ?? run.options.limits.parallelTools);
   const messages = run.requestMessages;
-  for (const one of reviewed)
-    queue.start(one.checked.toolUse, (sink) => runSafely(run, one, { ...sink, messages }));
+  for (const reviewedCall of reviewed)
+    queue.start(reviewedCall.prepared.toolUse, (sink) =>
+      runSafely(run, reviewedCall, { ...sink, messages }),
+    );
   for (let items = await queue.next(); items; items = await queue.next()) {
     for (const item of items) {
       // After a failure, such as a full store, the other tools stop. Their results still count.
@@ -55,10 +57,10 @@ async function innerRound(run: Run, { calls, parallelTools }: Round): Promise<Ne
   return { kind: 'unanswered', reason: 'suspended', message };
 }
 
-/** A tool call that passed the hooks. If it cannot run, `checked` has the problem. */
+/** A tool call that passed the hooks. If it cannot run, `prepared` has the problem. */
 interface ReviewedCall {
   readonly call: OpenCall;
-  readonly checked: PreparedCall;
+  readonly prepared: PreparedCall;
 }
 
 /**
@@ -67,15 +69,15 @@ interface ReviewedCall {
  * calls stay open.
  */
 async function reviewCalls(run: Run, calls: readonly OpenCall[]): Promise<readonly ReviewedCall[]> {
-  const ready: ReviewedCall[] = [];
+  const passed: ReviewedCall[] = [];
   for (const call of calls) {
     if (run.outbox.isStopAsked) break;
     const outcome = await reviewCall(run, call);
-    if (isPreparedCall(outcome)) ready.push({ call, checked: outcome });
+    if (isPreparedCall(outcome)) passed.push({ call, prepared: outcome });
     // Results that calls have before they start enter the log with the next write.
     else await recordOutcome(run, call.toolUse, outcome, { later: true });
   }
-  return ready;
+  return passed;
 }
 
 /** Returns the call as its tool may get it, or the outcome if the call has one already. */
@@ -85,17 +87,17 @@ async function reviewCall(run: Run, call: OpenCall): Promise<PreparedCall | Tool
   if (call.isNoted && !callState(run, toolUse)) return notStarted;
   if (result) return result;
   if ((state.pending && !state.decision) || !mayStart(run)) return notStarted;
-  let checked = await prepare(run, toolUse);
-  const ended = state.started && outcomeOfStarted(call, checked);
+  let prepared = await prepare(run, toolUse);
+  const ended = state.started && outcomeOfStarted(call, prepared);
   if (ended) return ended;
   // An earlier run has passed the call through the hooks.
   if (!state.toolUse) {
-    const reviewed = await askAboutCall(run, checked);
+    const reviewed = await askAboutCall(run, prepared);
     if (!isPreparedCall(reviewed)) return reviewed;
-    checked = reviewed;
+    prepared = reviewed;
   }
-  markReady(run, call, checked.toolUse);
-  return checked;
+  markReady(run, call, prepared.toolUse);
+  return prepared;
 }
 
 /** Returns whether tools may start. A `stop` of a hook, an interrupt or an abort prevents it. */
@@ -128,9 +130,9 @@ async function prepare(run: Run, toolUse: ToolUse): Promise<PreparedCall> {
  * Returns the outcome of a call whose tool may have started in an earlier run, or nothing if the
  * tool may run again. No hook may repair such a call.
  */
-function outcomeOfStarted(call: OpenCall, checked: PreparedCall): ToolOutcome | undefined {
-  if (!checked.ok) return errorResult(checked.toolUse, checked.problem);
-  const { execute, replay } = checked.tool;
+function outcomeOfStarted(call: OpenCall, prepared: PreparedCall): ToolOutcome | undefined {
+  if (!prepared.ok) return errorResult(prepared.toolUse, prepared.problem);
+  const { execute, replay } = prepared.tool;
   if (call.state.decision || !execute || replay === 'safe') return undefined;
   return replay === 'ask' ? { suspended: true, kind: 'replay' } : interruptedResult(call.toolUse);
 }
@@ -142,15 +144,15 @@ function outcomeOfStarted(call: OpenCall, checked: PreparedCall): ToolOutcome | 
  */
 async function askAboutCall(run: Run, first: PreparedCall): Promise<PreparedCall | ToolOutcome> {
   let rejection: ToolResult | undefined;
-  let checked = first;
+  let prepared = first;
   const reject = (reason: string) => void (rejection ??= deniedResult(first.toolUse, reason));
   const renew = async (returned: EventOf<'pre-acting'>): Promise<EventOf<'pre-acting'>> => {
-    if (returned.toolUse === checked.toolUse) return returned;
+    if (returned.toolUse === prepared.toolUse) return returned;
     // The tool call keeps its id, because the result must name the id that the model chose.
     const toolUse = { ...returned.toolUse, id: first.toolUse.id };
-    checked = await prepare(run, toolUse);
+    prepared = await prepare(run, toolUse);
     const { problem: _before, ...event } = returned;
-    return { ...event, ...shownAs(checked) };
+    return { ...event, ...shownAs(prepared) };
   };
   let event: EventOf<'pre-acting'>;
   try {
@@ -160,11 +162,11 @@ async function askAboutCall(run: Run, first: PreparedCall): Promise<PreparedCall
     return failCall(run, first.toolUse, error, 'A hook failed before this call began.');
   }
   await run.outbox.tellReaders([event]);
-  return run.outbox.isStopAsked ? notStarted : (rejection ?? checked);
+  return run.outbox.isStopAsked ? notStarted : (rejection ?? prepared);
 }
 
-function shownAs({ toolUse, ...checked }: PreparedCall): EventData<'pre-acting'> {
-  return checked.ok ? { toolUse } : { toolUse, problem: checked.problem };
+function shownAs({ toolUse, ...prepared }: PreparedCall): EventData<'pre-acting'> {
+  return prepared.ok ? { toolUse } : { toolUse, problem: prepared.problem };
 }
 
 /** Handles what a running tool has put into the queue. */
@@ -184,11 +186,15 @@ async function handle(run: Run, item: ToolQueueItem): Promise<void> {
 /** What a tool gets from its round: where its output goes, and the messages that the model got. */
 type RoundContext = ToolSink & Pick<ExecuteOptions, 'messages'>;
 
-/** Starts the tool of a checked call, and returns the outcome. Never rejects. */
-async function runSafely(run: Run, one: ReviewedCall, round: RoundContext): Promise<ToolOutcome> {
-  const { toolUse } = one.checked;
+/** Starts the tool of a prepared call, and returns the outcome. Never rejects. */
+async function runSafely(
+  run: Run,
+  reviewedCall: ReviewedCall,
+  round: RoundContext,
+): Promise<ToolOutcome> {
+  const { toolUse } = reviewedCall.prepared;
   try {
-    return await runTool(run, one, round);
+    return await runTool(run, reviewedCall, round);
   } catch (error) {
     const { started, pending } = callState(run, toolUse) ?? {};
     const staysOpen = !started && (run.aborted || pending);
@@ -198,29 +204,33 @@ async function runSafely(run: Run, one: ReviewedCall, round: RoundContext): Prom
   }
 }
 
-async function runTool(run: Run, one: ReviewedCall, round: RoundContext): Promise<ToolOutcome> {
+async function runTool(
+  run: Run,
+  reviewedCall: ReviewedCall,
+  round: RoundContext,
+): Promise<ToolOutcome> {
   if (!mayStart(run)) return notStarted;
-  const { checked } = one;
+  const { prepared } = reviewedCall;
   // An earlier call may have changed the tools, for example their groups.
-  const isSame = checked.ok && run.tools.find(checked.toolUse.name) === checked.tool;
-  const ready = isSame ? checked : await prepare(run, checked.toolUse);
-  if (!ready.ok) return errorResult(ready.toolUse, ready.problem);
-  const { state } = one.call;
+  const isSame = prepared.ok && run.tools.find(prepared.toolUse.name) === prepared.tool;
+  const current = isSame ? prepared : await prepare(run, prepared.toolUse);
+  if (!current.ok) return errorResult(current.toolUse, current.problem);
+  const { state } = reviewedCall.call;
   const toolCall: ToolCall = {
-    ...ready,
+    ...current,
     state,
     decision: state.decision,
     waitedFor: state.pending ?? state.waitedFor,
     prepare: (toolUse) => prepare(run, toolUse),
   };
-  const isExternal = !ready.tool.execute;
-  const begin = (toolUse: ToolUse): Promise<boolean> => noteStart(run, ready, toolUse);
+  const isExternal = !current.tool.execute;
+  const begin = (toolUse: ToolUse): Promise<boolean> => noteStart(run, current, toolUse);
   const outcome = await runWrappedTool(run, toolCall, (changed) =>
     executeTool(changed, { ...round, run, isExternal, begin }),
   );
   // A wrapper may have answered in place of the tool.
   if (hasResult(outcome) && outcome.state === 'success')
-    run.toolsUsed.set(ready.toolUse.id, ready.tool.name);
+    run.toolsUsed.set(current.toolUse.id, current.tool.name);
   return outcome;
 }
 

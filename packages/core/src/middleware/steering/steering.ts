@@ -63,7 +63,7 @@ export function steering(): Middleware {
       const run = steeredRun(context);
       steps.handleInbox({
         interrupt: (request) => inject(request, run),
-        call: (call) => (mayJoin(call, context) ? joinCall(run, call) : undefined),
+        join: (call) => (mayJoin(call, context) ? joinCall(run, call) : undefined),
       });
       return beforeModel(run, first);
     },
