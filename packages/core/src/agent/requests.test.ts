@@ -47,7 +47,7 @@ test('middleware refuses a new agent call with an exception, and the running one
   const refusing: Middleware = {
     wrapSettle: (next) => async (input, _context, steps) => {
       steps.handleInbox({
-        call: async () => {
+        join: async () => {
           throw new AgentError('GUARD_REJECTED', 'Not now.');
         },
       });

@@ -30,17 +30,15 @@ export function runRound(run: Run): Promise<Next> {
 
 /**
  * Reviews the calls in order. Then starts their tools at the same time. Results enter the log as
- * they arrive. A call has three forms. `call.toolUse` is that of the model or of an earlier run,
- * `prepared.toolUse` that of this run's hooks. The tool gets that of the wrappers.
+ * they arrive. A call has three forms. `call.open.toolUse` is that of the model or of an earlier run,
+ * `call.prepared.toolUse` that of this run's hooks. The tool gets that of the wrappers.
  */
 async function innerRound(run: Run, { calls, parallelTools }: Round): Promise<Next> {
   const reviewed = await reviewCalls(run, calls);
   const queue = toolQueue(parallelTools ?? run.options.limits.parallelTools);
   const messages = run.requestMessages;
-  for (const reviewedCall of reviewed)
-    queue.start(reviewedCall.prepared.toolUse, (sink) =>
-      runSafely(run, reviewedCall, { ...sink, messages }),
-    );
+  for (const call of reviewed)
+    queue.start(call.prepared.toolUse, (sink) => runSafely(run, call, { ...sink, messages }));
   for (let items = await queue.next(); items; items = await queue.next()) {
     for (const item of items) {
       // After a failure, such as a full store, the other tools stop. Their results still count.
@@ -59,7 +57,7 @@ async function innerRound(run: Run, { calls, parallelTools }: Round): Promise<Ne
 
 /** A tool call that passed the hooks. If it cannot run, `prepared` has the problem. */
 interface ReviewedCall {
-  readonly call: OpenCall;
+  readonly open: OpenCall;
   readonly prepared: PreparedCall;
 }
 
@@ -73,7 +71,7 @@ async function reviewCalls(run: Run, calls: readonly OpenCall[]): Promise<readon
   for (const call of calls) {
     if (run.outbox.isStopAsked) break;
     const outcome = await reviewCall(run, call);
-    if (isPreparedCall(outcome)) passed.push({ call, prepared: outcome });
+    if (isPreparedCall(outcome)) passed.push({ open: call, prepared: outcome });
     // Results that calls have before they start enter the log with the next write.
     else await recordOutcome(run, call.toolUse, outcome, { later: true });
   }
@@ -187,14 +185,10 @@ async function handle(run: Run, item: ToolQueueItem): Promise<void> {
 type RoundContext = ToolSink & Pick<ExecuteOptions, 'messages'>;
 
 /** Starts the tool of a prepared call, and returns the outcome. Never rejects. */
-async function runSafely(
-  run: Run,
-  reviewedCall: ReviewedCall,
-  round: RoundContext,
-): Promise<ToolOutcome> {
-  const { toolUse } = reviewedCall.prepared;
+async function runSafely(run: Run, call: ReviewedCall, round: RoundContext): Promise<ToolOutcome> {
+  const { toolUse } = call.prepared;
   try {
-    return await runTool(run, reviewedCall, round);
+    return await runTool(run, call, round);
   } catch (error) {
     const { started, pending } = callState(run, toolUse) ?? {};
     const staysOpen = !started && (run.aborted || pending);
@@ -204,18 +198,14 @@ async function runSafely(
   }
 }
 
-async function runTool(
-  run: Run,
-  reviewedCall: ReviewedCall,
-  round: RoundContext,
-): Promise<ToolOutcome> {
+async function runTool(run: Run, call: ReviewedCall, round: RoundContext): Promise<ToolOutcome> {
   if (!mayStart(run)) return notStarted;
-  const { prepared } = reviewedCall;
+  const { prepared } = call;
   // An earlier call may have changed the tools, for example their groups.
   const isSame = prepared.ok && run.tools.find(prepared.toolUse.name) === prepared.tool;
   const current = isSame ? prepared : await prepare(run, prepared.toolUse);
   if (!current.ok) return errorResult(current.toolUse, current.problem);
-  const { state } = reviewedCall.call;
+  const { state } = call.open;
   const toolCall: ToolCall = {
     ...current,
     state,
