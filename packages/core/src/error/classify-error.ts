@@ -133,10 +133,8 @@ function byStatus(status: number): ErrorClass {
   if (status === 429) return { code: 'MODEL_RATE_LIMITED', transient: true };
   if (status === 408) return { code: 'MODEL_TIMEOUT', transient: true };
   if (status >= 500) return { code: 'MODEL_SERVER', transient: true };
-  return {
-    code: status === 401 || status === 403 ? 'MODEL_AUTH' : 'MODEL_REQUEST',
-    transient: false,
-  };
+  const code = status === 401 || status === 403 ? 'MODEL_AUTH' : 'MODEL_REQUEST';
+  return { code, transient: false };
 }
 
 function byMessage(words: string): ErrorClass {

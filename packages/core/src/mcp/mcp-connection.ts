@@ -75,11 +75,8 @@ export class McpConnection {
 function withoutForms(message: sdk.JSONRPCRequest): sdk.JSONRPCRequest {
   const { capabilities = {} } = message.params as { readonly capabilities?: JsonObject };
   if (!capabilities['elicitation']) return message;
-  const elicitation = { url: {} };
-  return {
-    ...message,
-    params: { ...message.params, capabilities: { ...capabilities, elicitation } },
-  };
+  const params = { ...message.params, capabilities: { ...capabilities, elicitation: { url: {} } } };
+  return { ...message, params };
 }
 
 async function send(

@@ -63,10 +63,7 @@ function isBroken(error: unknown): boolean {
 }
 
 /** JSON-RPC error of an answer that was lost. The code is the usual one for a closed connection. */
-export const lostAnswer = {
-  code: -32_000,
-  message: 'the connection ended before the answer',
-} as const;
+export const lostAnswer = { code: -32_000, message: 'the connection ended before the answer' };
 
 /** Errors of the SDK's authorization flow. */
 const authErrors = [

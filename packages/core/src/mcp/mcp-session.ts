@@ -24,7 +24,7 @@ export interface McpCall {
 /** Gets the progress of a tool call. */
 type OnProgress = (progress: sdk.Progress) => void;
 
-export interface McpSessionListener {
+export interface SessionListener {
   /** Called when the server no longer knows the session or cannot be reached. */
   onGone(): void;
   onListChanged(): void;
@@ -36,7 +36,7 @@ export class McpSession {
   readonly #options: McpToolsOptions;
   readonly #timeout: number;
   readonly #signal: AbortSignal;
-  readonly #listener: McpSessionListener;
+  readonly #listener: SessionListener;
   readonly #lister: ToolLister;
   readonly #client: sdk.Client;
   /** Connection of the last attempt. */
@@ -44,12 +44,7 @@ export class McpSession {
   /** Requests that have no answer yet. */
   readonly #running = new Set<Promise<unknown>>();
 
-  constructor(
-    sdk: Sdk,
-    options: McpToolsOptions,
-    signal: AbortSignal,
-    listener: McpSessionListener,
-  ) {
+  constructor(sdk: Sdk, options: McpToolsOptions, signal: AbortSignal, listener: SessionListener) {
     this.#sdk = sdk;
     this.#options = options;
     this.#timeout = options.connectTimeoutMs ?? 30_000;

@@ -151,13 +151,10 @@ export class SessionMemory implements Memory {
     return this.run(async () => (await this.#load()).messages);
   }
 
-  note(
-    notes: readonly LogNote[],
-    { write = false }: { readonly write?: boolean } = {},
-  ): Promise<void> {
+  note(notes: readonly LogNote[], options?: { readonly write?: boolean }): Promise<void> {
     const adding = this.run(() => this.#addToLog(notes));
     // The flush comes later, so that one write stores the notes of all tools that start together.
-    return write && this.#durability === 'step' ? adding.then(() => this.flush()) : adding;
+    return options?.write && this.#durability === 'step' ? adding.then(() => this.flush()) : adding;
   }
 
   restore(status: AgentStatus, tools: ToolSet, signal?: AbortSignal): Promise<void> {

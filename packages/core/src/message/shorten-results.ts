@@ -6,9 +6,7 @@ const shortMessages = new WeakMap<Msg, { readonly length: number; readonly messa
 
 /** Returns the messages as the model sees them: long tool results are shortened and say so. */
 export function shortenResults(messages: readonly Msg[], length: number): readonly Msg[] {
-  return messages.map((message) =>
-    message.role === 'tool' ? shortenedMessage(message, length) : message,
-  );
+  return messages.map((one) => (one.role === 'tool' ? shortenedMessage(one, length) : one));
 }
 
 function shortenedMessage(message: Msg, length: number): Msg {

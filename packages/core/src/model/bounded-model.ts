@@ -1,12 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import { abortable, onAbort } from '../wait/abort.ts';
-import type {
-  ChatModel,
-  ModelContext,
-  ModelDelta,
-  ModelRequest,
-  ReplyStream,
-} from './chat-model.ts';
+import type { ChatModel, ModelContext, ModelRequest, ReplyStream } from './chat-model.ts';
 import { TimerYield } from '../wait/timer-yield.ts';
 import { ReplyLength, defaultReplyLength } from './reply-length.ts';
 import { withStream } from './wrap-model.ts';
@@ -64,7 +58,7 @@ function abortableReply(
   model: ChatModel,
   request: ModelRequest,
   context: ModelContext,
-): AsyncIterable<readonly ModelDelta[]> {
+): ReturnType<ChatModel['stream']> {
   return {
     [Symbol.asyncIterator]() {
       const { signal } = context;

@@ -46,9 +46,7 @@ function isOutputTool({ name }: { readonly name: string }): boolean {
  */
 function withoutTextCalls(message: Msg): Msg {
   const text = metadataOf(message).invalidReply?.proseText?.trim();
-  const blocks = message.content.filter(
-    (block) => block.type !== 'tool_use' || isOutputTool(block),
-  );
+  const blocks = message.content.filter((one) => one.type !== 'tool_use' || isOutputTool(one));
   if (text === undefined && blocks.length === message.content.length) return message;
   const textBlocks = text ? [{ type: 'text', text } as const] : [];
   return { ...withoutMark(message), content: [...blocks, ...textBlocks] };

@@ -29,13 +29,10 @@ export function reactMemory(): Middleware {
   };
 }
 
-function stepMessages(
-  { message }: AgentResult,
-  { questionId, messages }: RunContext,
-): readonly Msg[] {
+function stepMessages({ message }: AgentResult, run: RunContext): readonly Msg[] {
   // The agent call ended before its input was stored.
-  if (questionId === undefined) return [];
-  const turn = currentTurn(messages, questionId);
+  if (run.questionId === undefined) return [];
+  const turn = currentTurn(run.messages, run.questionId);
   const steps = turn.slice(stepsStart(turn));
   return pairedForModel(steps.filter((step) => step.id !== message.id || toolUsesOf(step).length));
 }

@@ -116,12 +116,8 @@ export interface OxygentOptions extends Pick<
  */
 export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
   checkOxygent(options);
-  const { maxRounds = 16, shortMemorySize = 10, discardReactMemory = true } = options;
-  const {
-    trustMode,
-    friendlyErrorText = defaultErrorText,
-    promptVariables: template = {},
-  } = options;
+  const { maxRounds = 16, shortMemorySize = 10, discardReactMemory = true, trustMode } = options;
+  const { friendlyErrorText = defaultErrorText, promptVariables: template = {} } = options;
   // Two tries in total and no jitter, as in OxyGent.
   const twice = { attempts: 2, firstDelayMs: 1_000, random: () => 0.5 };
   return definePreset([
@@ -178,8 +174,7 @@ function protocolParts({ protocol = {}, reflect }: OxygentOptions): readonly Mid
 
 function earlierSteps(options: OxygentOptions): Middleware {
   const { shortWeight, reactWeight, order, memoryMax: max, memoryUnit: unit } = options;
-  const weights = { shortWeight, reactWeight, order, max, unit } as WeightedHistoryOptions;
-  return oxygentHistory(weights);
+  return oxygentHistory({ shortWeight, reactWeight, order, max, unit } as WeightedHistoryOptions);
 }
 
 /** Adds OxyGent's own variables to the given variables. */

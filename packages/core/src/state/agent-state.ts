@@ -121,8 +121,7 @@ function notesOf(
 }
 
 function setGroups({ tools }: Agent, names: readonly string[]): void {
-  const isImpossible = !tools.setActiveGroups && names.length > 0;
-  if (isImpossible) throw stateError('the agent has no tool groups');
+  if (!tools.setActiveGroups && names.length > 0) throw stateError('the agent has no tool groups');
   const why = 'activeGroups names a group that the agent does not have';
   attempt(() => tools.setActiveGroups?.(names), why);
 }

@@ -31,8 +31,7 @@ export interface Checkpoint {
  */
 export async function listCheckpoints(agent: Agent): Promise<readonly Checkpoint[]> {
   checkAgent(agent);
-  const flushes = await flushesOf(logOf(agent), agent);
-  return structuredClone(checkpointsIn(flushes));
+  return structuredClone(checkpointsIn(await flushesOf(logOf(agent), agent)));
 }
 
 /**

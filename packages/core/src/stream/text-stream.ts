@@ -42,12 +42,8 @@ export interface TextStream extends AsyncIterable<string> {
  */
 export function textStream(stream: TextSource, options: TextStreamOptions = {}): TextStream {
   checkFields('textStream()', stream, 'batches:function cancel:function', 'INVALID_INPUT');
-  checkOptions(
-    'textStream()',
-    options,
-    'errors:throw|in-band|? errorText:function|?',
-    'INVALID_INPUT',
-  );
+  const fields = 'errors:throw|in-band|? errorText:function|?';
+  checkOptions('textStream()', options, fields, 'INVALID_INPUT');
   return {
     [Symbol.asyncIterator]: () => texts(stream, options),
     readable: () => toBytes(texts(stream, options), () => stream.cancel()),

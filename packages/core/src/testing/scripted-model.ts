@@ -84,8 +84,7 @@ export class ScriptedModel implements ChatModel {
 
   constructor(replies: readonly ScriptedReply[], options: ScriptedModelOptions = {}) {
     this.#replies = replies;
-    const fields = 'features:object|? modelId:string|?';
-    checkOptions('ScriptedModel', options, fields);
+    checkOptions('ScriptedModel', options, 'features:object|? modelId:string|?');
     this.modelId = options.modelId ?? 'scripted';
     this.features = { tools: true, media: ['image'], ...options.features };
   }

@@ -57,8 +57,7 @@ export async function executeTool(call: ToolCall, options: ExecuteOptions): Prom
   const { tool, toolUse, input } = call;
   const { signal } = options.run;
   if (options.isExternal) return { suspended: true, kind: 'external' };
-  const mayStart = await options.begin(toolUse);
-  if (!mayStart) return notStarted;
+  if (!(await options.begin(toolUse))) return notStarted;
   const toError = (ms: number): AgentError =>
     new AgentError('TOOL_TIMEOUT', `Tool "${tool.name}" timed out after ${ms} ms`);
   const deadline = new Deadline(signal, tool.timeoutMs, toError);

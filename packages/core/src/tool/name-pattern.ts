@@ -50,6 +50,5 @@ function matches(pattern: string, name: string): boolean {
 export function agentToolName(prefix: string, name: string, option: string): string {
   const candidate = `${prefix}${name.replace(/[^\w-]+/g, '_')}`.slice(0, 64);
   if (/[a-z\d]/i.test(candidate.slice(prefix.length))) return candidate;
-  const message = `The agent "${name}" needs a \`${option}\` with ASCII letters or digits.`;
-  throw misconfigured(message);
+  throw misconfigured(`The agent "${name}" needs a \`${option}\` with ASCII letters or digits.`);
 }

@@ -253,8 +253,7 @@ const toolFields =
 
 /** Throws `CONFIGURATION` for a value that is not a tool, such as the options of `tool()`. */
 export function checkTool(value: unknown): void {
-  const fields = 'name:string schema:object input:validate()';
-  checkFields('A tool made without tool()', value, fields);
+  checkFields('A tool made without tool()', value, 'name:string schema:object input:validate()');
 }
 
 function makeTool<const S extends SchemaLike>(

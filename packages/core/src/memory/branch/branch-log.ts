@@ -267,8 +267,7 @@ export class BranchLog implements Log {
     this.#branch = branch;
     this.#seenHead = headText;
     this.#unseenTurns = this.#unseenTurns.filter(([id]) => !branch?.batchIds.has(id));
-    const base = branch?.tip;
-    this.#echo = await this.#sign({ issuedAt, base, turnId: this.#turnId });
+    this.#echo = await this.#sign({ issuedAt, base: branch?.tip, turnId: this.#turnId });
   }
 
   #sign(echo: Echo, overruledTips: readonly Tip[] = this.#overruledTips): Promise<string> {

@@ -25,8 +25,8 @@ export type Comparison =
    */
   | {
       readonly type: 'go';
-      readonly branch: Branch | undefined;
-      readonly headText: string | undefined;
+      readonly branch?: Branch | undefined;
+      readonly headText?: string | undefined;
       readonly isFromEcho: boolean;
     }
   | { readonly type: 'stale' }
@@ -83,12 +83,7 @@ export async function compareEcho(reader: BranchReader, facts: EchoFacts): Promi
   return yours && 'type' in yours ? yours : compare(yours);
 }
 
-const emptyStart: Comparison = {
-  type: 'go',
-  branch: undefined,
-  headText: undefined,
-  isFromEcho: false,
-};
+const emptyStart: Comparison = { type: 'go', isFromEcho: false };
 
 /** Returns whether a branch has the state from which the client continued. */
 function hasStart(theirs: Branch | undefined, base: Tip | undefined, turns: Turns): boolean {

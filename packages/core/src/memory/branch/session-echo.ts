@@ -106,8 +106,7 @@ async function keyOf(secret: string): Promise<CryptoKey> {
 }
 
 function refused(): AgentError {
-  const details = { param: 'echo' };
-  return invalidInput('The echo was not issued for this session', { details });
+  return invalidInput('The echo was not issued for this session', { details: { param: 'echo' } });
 }
 
 /** Encodes text of characters below 256. JSON of ids and hashes has only such characters. */

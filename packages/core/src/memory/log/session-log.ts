@@ -114,10 +114,8 @@ export class SessionLog {
   }
 
   #claim(): void {
-    this.#claimedOwnership = {
-      owner: this.#writer,
-      epoch: (this.#head?.ownership?.epoch ?? 0) + 1,
-    };
+    const { epoch = 0 } = this.#head?.ownership ?? {};
+    this.#claimedOwnership = { owner: this.#writer, epoch: epoch + 1 };
   }
 
   /** Gives up the session. This writer can no longer write. */

@@ -116,10 +116,8 @@ export class SessionStore {
     // A missing batch that is older than the oldest one found may have expired. Any other missing
     // batch is lost or not in the store yet.
     const [oldest = ''] = this.kv.features.expires ? [...batches.keys()].toSorted() : [];
-    return {
-      batches,
-      unread: unread.filter(({ ref, error }) => !error.retryable || ref >= oldest),
-    };
+    const missing = unread.filter(({ ref, error }) => !error.retryable || ref >= oldest);
+    return { batches, unread: missing };
   }
 
   /**

@@ -89,10 +89,7 @@ export function nextHead(
  * empty. The head stays small, and the head or one other batch names each batch. To find all
  * batches, a reader needs one read per level.
  */
-export function fullLevels(
-  levels: readonly (readonly string[])[],
-  width: number,
-): readonly string[] {
+export function fullLevels(levels: Head['refs'], width: number): readonly string[] {
   const open = levels.findIndex((names) => names.length < width);
   return levels.slice(0, open === -1 ? levels.length : open).flat();
 }
@@ -120,9 +117,6 @@ export function addToLevels(
 export function rejoin(head: Head, lostRefs: readonly string[], version: number): Head {
   if (lostRefs.length === 0) return head;
   const [first = [], ...levels] = head.refs;
-  return {
-    ...head,
-    version: Math.max(head.version, version),
-    refs: [[...first, ...lostRefs], ...levels],
-  };
+  const refs = [[...first, ...lostRefs], ...levels];
+  return { ...head, version: Math.max(head.version, version), refs };
 }

@@ -44,8 +44,7 @@ export interface PlaceOptions {
  * name without a colon.
  */
 export function storePlace(options: StorePlaceOptions): SessionPlace {
-  const fields = 'name:string store:keys() keyOf,stop:function|?';
-  checkOptions('storePlace()', options, fields);
+  checkOptions('storePlace()', options, 'name:string store:keys() keyOf,stop:function|?');
   const { name, store, keyOf = (id: string) => id, stop } = options;
   const place = placeWith({
     name,

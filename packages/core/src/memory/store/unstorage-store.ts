@@ -31,8 +31,7 @@ export interface UnstorageStoreOptions {
 export function unstorageStore(driver: Driver, options: UnstorageStoreOptions = {}): KeyValueStore {
   const functions = 'getItem,setItem,removeItem,getKeys,hasItem:function';
   checkFields('unstorageStore(): the driver', driver, functions);
-  const fields = 'singleProcess:boolean|? maxValueBytes:nonNegative|?';
-  checkOptions('unstorageStore()', options, fields);
+  checkOptions('unstorageStore()', options, 'singleProcess:boolean|? maxValueBytes:nonNegative|?');
   return new UnstorageStore(driver, options);
 }
 
@@ -169,10 +168,7 @@ const partLength = 120;
  * last part ends in `.v`, so that no key is the folder of another one.
  */
 export function toDriverKey(key: string): string {
-  const name = key.replace(
-    /[^a-z0-9-]/g,
-    (character) => `_${character.charCodeAt(0).toString(16)}_`,
-  );
+  const name = key.replace(/[^a-z0-9-]/g, (sign) => `_${sign.charCodeAt(0).toString(16)}_`);
   const parts = name.match(new RegExp(`.{1,${partLength}}`, 'g')) ?? [];
   return `${parts.join(':')}${suffix}`;
 }

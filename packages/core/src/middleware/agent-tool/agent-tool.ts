@@ -171,11 +171,7 @@ function hasCall(message: Msg, id: string, name: string): boolean {
 /**
  * Runs one turn of the child: a new turn, or the rest of a turn that this tool call began earlier.
  */
-async function takeTurn(
-  { id, agent }: Child,
-  message: string,
-  context: ToolContext,
-): Promise<string> {
+async function takeTurn({ id, agent }: Child, text: string, context: ToolContext): Promise<string> {
   const { signal, idempotencyKey, interruptSignal } = context;
   signal.throwIfAborted();
   if (interruptSignal?.aborted)
@@ -186,7 +182,7 @@ async function takeTurn(
   // If somebody interrupted the child, this tool call must not continue its turn.
   if (hasBegun && (type === 'nothing' || type === 'interrupted'))
     return answerText(id, textOf(log.at(-1)!));
-  const input = hasBegun ? decisionsIn(log, context) : userMessage(message, { id: idempotencyKey });
+  const input = hasBegun ? decisionsIn(log, context) : userMessage(text, { id: idempotencyKey });
   const failure = (why: unknown, cause?: unknown): Error =>
     new Error(`${agent.name} failed: ${String(why)} (session_id: ${id})`, { cause });
   const result = await runChild(agent, input, context).catch((error: unknown) => {

@@ -64,10 +64,7 @@ export interface AnswerAtLimitOptions {
 }
 
 /** The option of an agent that `answerAtLimit()` reads. */
-export const answerAtLimitOptions = {
-  name: 'answerAtLimit',
-  fields: 'onLimit:function|?',
-} as const;
+export const answerAtLimitOptions = { name: 'answerAtLimit', fields: 'onLimit:function|?' };
 
 /**
  * Gives a last answer at the limit of iterations or tokens. `ReActAgent` has this middleware, and a
@@ -91,13 +88,8 @@ export function answerAtLimit(options: AnswerAtLimitOptions = {}): Middleware {
           hookEnding = ending;
           if (ending) return { type: 'incomplete' };
           const { toolChoice: _toolChoice, ...generate } = context.options.generate;
-          const request = adapt({
-            ...generate,
-            messages: event.messages,
-            tools: [],
-            isFinal: true,
-          });
-          return steps.ask(request, toSummaryChunk);
+          const request = { ...generate, messages: event.messages, tools: [], isFinal: true };
+          return steps.ask(adapt(request), toSummaryChunk);
         },
       };
       const reply = await steps.wait(answer(context, limitSteps));

@@ -30,7 +30,7 @@ export type ReturnDirect = boolean | ((result: ToolResult, reply: Msg) => boolea
 export const directAnswersOptions = {
   name: 'directAnswers',
   fields: 'returnDirect:boolean|function|?',
-} as const;
+};
 
 /**
  * Ends the agent call with the outputs of tools, if the newest messages are tool results.

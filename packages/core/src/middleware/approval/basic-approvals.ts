@@ -195,11 +195,8 @@ export async function editCall(
   else if (isSameJson(toolUse.input, input)) return toolUse;
   const state = openCall(context, toolUse)?.state;
   if (!state?.toolUse) return editedCall;
-  await steps.emit(
-    'pre-acting',
-    { toolUse: { ...editedCall, input: visibleInput } },
-    { to: 'readers' },
-  );
+  const visibleCall = { ...editedCall, input: visibleInput };
+  await steps.emit('pre-acting', { toolUse: visibleCall }, { to: 'readers' });
   // The log has the form that the hooks have seen. The edited form takes its place.
   const { pending: before, waitedFor = before } = state;
   const pending: PendingCall = { toolUseId: id, name, kind: 'approval', ...waitedFor, input };

@@ -42,9 +42,7 @@ export function deferredRounds(
     context: RunContext,
   ): Promise<Next> => {
     const deferral = deferralOf(context);
-    const undecided = await Promise.all(
-      round.calls.map((call) => isUndecided(call, context, needs)),
-    );
+    const undecided = await Promise.all(round.calls.map((one) => isUndecided(one, context, needs)));
     const all = notStartedCalls(round.calls, undecided, context);
     const { pass, calls } = passOf(all, undecided);
     deferral.pass = pass;

@@ -100,10 +100,7 @@ export function summarizeHistory(options: SummarizeHistoryOptions = {}): History
   const summarizer = new Summarizer(settings, state);
   return contextPolicy({
     name: 'summarizeHistory',
-    fit(request) {
-      const adaptedRequest = settings.keepFirst ? withFirst(request) : request;
-      return summarizer.fit(adaptedRequest);
-    },
+    fit: (request) => summarizer.fit(settings.keepFirst ? withFirst(request) : request),
     deleteSession: (sessionId: string) => state.delete(sessionId),
   });
 }
@@ -178,8 +175,7 @@ class Summarizer {
     const work: Work = { request, measured, model, signal };
     await this.#summarize(work);
     const { usage, error } = work;
-    const view = this.#view(work, before);
-    return { ...view, ...(usage && { usage }), ...(error && { error }) };
+    return { ...this.#view(work, before), ...(usage && { usage }), ...(error && { error }) };
   }
 
   /** Finds or writes the summary of a request, within the time limit. Reports a failure. */

@@ -8,13 +8,10 @@ import type { TokenProfile } from '../../tokens/token-profile.ts';
  */
 export function estimateUsage(
   request: Pick<ModelRequest, 'messages' | 'tools'>,
-  replyText: string,
+  text: string,
   profile: TokenProfile,
 ): Usage {
-  return {
-    inputTokens: countRequest(request, profile),
-    outputTokens: profile.countText(replyText),
-  };
+  return { inputTokens: countRequest(request, profile), outputTokens: profile.countText(text) };
 }
 
 /**

@@ -104,9 +104,6 @@ export function mapStrings(value: JsonValue, change: (text: string) => string): 
   if (!isObjectOrArray(value)) return value;
   if (Array.isArray(value)) return value.map((item: JsonValue) => mapStrings(item, change));
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [
-      change(key),
-      mapStrings(item as JsonValue, change),
-    ]),
+    Object.entries(value).map(([key, one]) => [change(key), mapStrings(one as JsonValue, change)]),
   );
 }

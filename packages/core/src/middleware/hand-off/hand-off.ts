@@ -91,9 +91,8 @@ export function handOff(options: HandOffOptions): Middleware {
     wrapSettle: (next) => async (input, context) => {
       const turn = turnOf(context);
       const { messages, decisions } = input;
-      const isEmpty = !messages.length && !decisions.length;
       // The kernel would take the answer of another agent for a message to answer.
-      if (isEmpty && turn.isAnswered())
+      if (!messages.length && !decisions.length && turn.isAnswered())
         throw new AgentError('INVALID_INPUT', 'The call needs an input.');
       const outcome = await next(input);
       if (!isEnding(outcome) && outcome.to === 'model') turn.follow();
@@ -111,8 +110,7 @@ export function handOff(options: HandOffOptions): Middleware {
     },
     wrapRound: (next) => async (round, context) => {
       const turn = turnOf(context);
-      const calls = turn.refuseFurtherHandOffs(round.calls);
-      const outcome = await next({ ...round, calls });
+      const outcome = await next({ ...round, calls: turn.refuseFurtherHandOffs(round.calls) });
       const isHandedOff = !isEnding(outcome) && outcome.to === 'model' && turn.follow();
       // The results of this round are no answer.
       return isHandedOff ? { to: 'model', mustAsk: true } : outcome;

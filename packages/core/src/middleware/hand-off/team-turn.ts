@@ -117,10 +117,8 @@ export class TeamTurn {
       this.#filtered = { toolUseId, history };
     }
     const { history } = this.#filtered;
-    return {
-      ...draft,
-      messages: [...messages.slice(0, fixedCount), ...history, ...messages.slice(end)],
-    };
+    const seenMessages = [...messages.slice(0, fixedCount), ...history, ...messages.slice(end)];
+    return { ...draft, messages: seenMessages };
   }
 
   #activeBefore(messages: readonly Msg[], { toolUseId }: LoggedHandOff): Member {

@@ -34,8 +34,7 @@ export class Team {
    * of one name, and for an unknown name in a list `to`.
    */
   constructor(name: string, { to, own = {} }: HandOffOptions, fork: ForkOptions) {
-    const description = 'The agent that answers first.';
-    this.own = memberOf({ description, ...own, name });
+    this.own = memberOf({ description: 'The agent that answers first.', ...own, name });
     this.members = [this.own, ...to.map((agent) => memberOf(agent, fork))];
     refuseRepeated('name', this.members);
     refuseRepeated('toolName', this.members);

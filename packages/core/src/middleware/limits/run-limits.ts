@@ -7,10 +7,7 @@ import { withTools } from '../../agent/run-context.ts';
 import { errorResult } from '../../tool/tool-call.ts';
 
 /** The limits of an agent that `runLimits()` reads. */
-export const runLimitsOptions = {
-  name: 'runLimits',
-  fields: 'toolCalls,tokens:nonNegative|?',
-} as const;
+export const runLimitsOptions = { name: 'runLimits', fields: 'toolCalls,tokens:nonNegative|?' };
 
 declare module '../../agent/kernel-options.ts' {
   interface FeatureOptions {

@@ -24,14 +24,8 @@ export interface EventChange {
 /** An event with the changes that led to it. */
 export type TracedAgentEvent = AgentEvent & { readonly changes?: readonly EventChange[] };
 
-/** Notes a change if `after` differs from `before`. */
-type Compare = (
-  context: RunInfo,
-  at: string,
-  before: unknown,
-  after: unknown,
-  toolUseId?: string,
-) => void;
+/** Notes a change if `after` differs from `before`. `id`: id of the tool call that it is about. */
+type Compare = (run: RunInfo, at: string, before: unknown, after: unknown, id?: string) => void;
 type Handle = (...args: readonly unknown[]) => unknown;
 
 /** Wrappers that get a value and return one. */
@@ -65,8 +59,7 @@ export function traceChanges(use: UseList): readonly Middleware[] {
       const changes = allChanges.filter(isShown);
       if (!changes.length) return event;
       allChanges.splice(0, allChanges.length, ...allChanges.filter((change) => !isShown(change)));
-      const tracedEvent: TracedAgentEvent = { ...event, changes };
-      return tracedEvent;
+      return { ...event, changes } satisfies TracedAgentEvent;
     },
   };
   const parts = partsOf(use).map((part, index) => {

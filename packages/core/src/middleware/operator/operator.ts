@@ -27,11 +27,8 @@ export interface OperatorMessageOptions {
 export function operatorMessage(text: string, options: OperatorMessageOptions): Msg {
   checkOptions('operatorMessage()', options, 'name:string action:join|say|leave|? id:string|?');
   const { name, action = 'say', id } = options;
-  return assistantMessage(text, {
-    name,
-    metadata: { operator: { name, action } },
-    ...(id && { id }),
-  });
+  const metadata = { operator: { name, action } };
+  return assistantMessage(text, { name, metadata, ...(id && { id }) });
 }
 
 /**

@@ -1,7 +1,6 @@
 import { misconfigured, checkOptions } from '../../error/agent-error.ts';
 import type { JsonValue } from '../../message/json.ts';
-import { readSchema } from '../../schema/schema.ts';
-import type { InferOutput, Schema, SchemaLike } from '../../schema/schema.ts';
+import { readSchema, type InferOutput, type Schema, type SchemaLike } from '../../schema/schema.ts';
 import { outputMode, type OutputMode } from './output-mode.ts';
 import { jsonText, textForm, yamlText, type TextFormat } from './text-form.ts';
 import { toolForm } from './tool-form.ts';
@@ -57,10 +56,8 @@ export function structured<const S extends SchemaLike>(
   const schema = readSchema('structured()', source);
   const output = outputMode(attempts, (context, steps) => {
     const { tools } = context.model.features;
-    if (mode === 'tool' && !tools) {
-      const message = 'The model takes no tools. Use structured(schema, { mode: "prompt" }).';
-      throw misconfigured(message);
-    }
+    if (mode === 'tool' && !tools)
+      throw misconfigured('The model takes no tools. Use structured(schema, { mode: "prompt" }).');
     return tools && mode !== 'prompt'
       ? toolForm(schema, forceTool, context, steps)
       : textForm(steps, schema, responseSchema);

@@ -138,8 +138,7 @@ export function promptVariables(options: PromptVariablesOptions): Middleware {
     wrapRequest: (next) => async (draft, context) => {
       const { rendered } = stateOf(context);
       if (!rendered) return next(draft);
-      const renderedDraft = renderAgain(rendered, draft, draft.options, context);
-      const request = await next(renderedDraft);
+      const request = await next(renderAgain(rendered, draft, draft.options, context));
       // Hooks may have changed the tools.
       return isNext(request) ? request : renderAgain(rendered, request, request, context);
     },
@@ -149,8 +148,6 @@ export function promptVariables(options: PromptVariablesOptions): Middleware {
 /** Makes the functions that render the system prompts of runs. */
 function promptRenderer(options: PromptVariablesOptions) {
   const { variables = {}, token = callVariables, toolsVariable, form, missing } = options;
-  /** Descriptions of tools, because each request has the same ones. */
-  const toolTexts = new WeakMap<ToolSchema, string>();
 
   const fill = (
     template: string,
@@ -159,7 +156,7 @@ function promptRenderer(options: PromptVariablesOptions) {
     tools: readonly ToolSchema[],
   ): string => {
     const offered = toolChoice === 'none' ? [] : tools;
-    const text = toolsVariable && { [toolsVariable]: describeTools(offered, toolTexts) };
+    const text = toolsVariable && { [toolsVariable]: describeTools(offered) };
     return renderTemplate(template, { ...values, ...text }, omitUndefined({ form, missing }));
   };
   /** Renders a run's system prompt. Returns what `renderAgain` needs if it describes the tools. */
@@ -170,9 +167,8 @@ function promptRenderer(options: PromptVariablesOptions) {
     const { systemPrompt: whole, agentPrompt, toolContext, options: run, toolSchemas } = context;
     if (!whole || context.stopped) return undefined;
     const callValues = toolContext.get(token);
-    const pendingValues =
-      typeof variables === 'function' ? variables(callOf(context, input)) : variables;
-    const values = await abortable(Promise.resolve(pendingValues), context.stopSignal);
+    const pending = typeof variables === 'function' ? variables(callOf(context, input)) : variables;
+    const values = await abortable(Promise.resolve(pending), context.stopSignal);
     checkFields('The result of `variables`', values, '', 'INVALID_INPUT');
     if (callValues !== undefined)
       checkFields("The call's own prompt variables", callValues, '', 'INVALID_INPUT');

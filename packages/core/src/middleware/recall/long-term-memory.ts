@@ -196,9 +196,7 @@ function wholeInput(input: readonly Msg[], conversation: readonly Msg[]): readon
   if (start === -1) return input;
   const addedMessages = conversation
     .slice(start)
-    .filter(
-      (message) => message.role === 'user' && !isFromProgram(message) && !ids.has(message.id),
-    );
+    .filter((one) => one.role === 'user' && !isFromProgram(one) && !ids.has(one.id));
   return [...input, ...addedMessages];
 }
 
@@ -274,12 +272,8 @@ async function findRecords(
   query: string,
   { sessionId, signal }: Pick<RunContext, 'sessionId' | 'signal'>,
 ): Promise<readonly LongTermRecord[]> {
-  const scopes = {
-    all: {},
-    session: { sessionId },
-    'other-sessions': { exceptSessionId: sessionId },
-  };
-  const result: unknown = await memory.retrieve(query, { limit, signal, ...scopes[scope] });
+  const ids = { all: {}, session: { sessionId }, 'other-sessions': { exceptSessionId: sessionId } };
+  const result: unknown = await memory.retrieve(query, { limit, signal, ...ids[scope] });
   const where = 'retrieve() of the long-term memory';
   checkFields(where, { result }, 'result:array', 'STORAGE_FAILED');
   const all = result as readonly unknown[];

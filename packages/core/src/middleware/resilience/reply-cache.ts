@@ -151,15 +151,8 @@ async function keyOf(
   const scopeText = scope(run, request);
   if (typeof scopeText !== 'string') return undefined;
   const sortedTools = tools.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  const text = sortedJson([
-    1,
-    scopeText,
-    provider,
-    modelId,
-    conversation(messages),
-    sortedTools,
-    options,
-  ]);
+  const content = [conversation(messages), sortedTools, options];
+  const text = sortedJson([1, scopeText, provider, modelId, ...content]);
   const { subtle } = crypto as { readonly subtle?: SubtleCrypto };
   return subtle ? digest(text) : text;
 }

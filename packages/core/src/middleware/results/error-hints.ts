@@ -20,8 +20,7 @@ export function errorHints(): Middleware {
       if (draft.limit || !draft.tools.length) return next(draft);
       const hint = hintFor(newestResults(context.messages), hintingOf(context).isForced);
       if (hint === undefined) return next(draft);
-      const messages = [...draft.messages, steps.message('user', hint)];
-      return next({ ...draft, messages });
+      return next({ ...draft, messages: [...draft.messages, steps.message('user', hint)] });
     },
     wrapReply: (next) => async (reply, context, steps) => {
       const outcome = await next(reply);

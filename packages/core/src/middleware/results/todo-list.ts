@@ -73,8 +73,7 @@ export function todoList(options: TodoListOptions = {}): Middleware {
       const result = newestIn(context.messages);
       const list = result && listOf(result);
       if (!list?.todos.some(({ status }) => status !== 'completed')) return next(draft);
-      const addedLater = [...draft.addedLater, list.message];
-      const request = await next({ ...draft, addedLater });
+      const request = await next({ ...draft, addedLater: [...draft.addedLater, list.message] });
       if (isNext(request) || isShown(list.toolUseId, request.messages)) return request;
       const { messages } = request;
       const head = messages.findIndex(({ role }) => role !== 'system');

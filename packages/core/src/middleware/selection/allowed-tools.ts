@@ -14,9 +14,6 @@ declare module '../../agent/kernel-options.ts' {
  */
 export function allowedTools(names: readonly string[]): Middleware {
   return {
-    on: {
-      'run-start': (_event, _control, context) =>
-        context.setTools(allowTools(context.tools, names)),
-    },
+    on: { 'run-start': (_event, _control, run) => run.setTools(allowTools(run.tools, names)) },
   };
 }

@@ -12,10 +12,7 @@ import type { Agent } from '../../agent/agent.ts';
 import type { Msg } from '../../message/msg.ts';
 
 /** The option of an agent that `steering()` reads. */
-export const steeringOptions = {
-  name: 'steering',
-  fields: 'interruptWhenIdle:function|?',
-} as const;
+export const steeringOptions = { name: 'steering', fields: 'interruptWhenIdle:function|?' };
 
 declare module '../../agent/kernel-options.ts' {
   interface FeatureOptions {
@@ -179,8 +176,7 @@ class SteeredRun {
     checkNewIds(sentMessages, [...this.context.messages, ...waiting]);
     const admitted = admit();
     const injection: Injection = { sentMessages, admitted };
-    const noInput: Pick<ParsedInput, 'messages'> = { messages: [] };
-    const accepted = admitted.catch(() => noInput);
+    const accepted = admitted.catch((): Pick<ParsedInput, 'messages'> => ({ messages: [] }));
     void accepted.then(({ messages }) => (injection.messages ??= messages));
     this.#injections.push(injection);
     return injection;

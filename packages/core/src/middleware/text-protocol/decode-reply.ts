@@ -98,9 +98,7 @@ async function parsedReply(
 ): Promise<ParsedReply> {
   if (parse === parseToolCalls) return reply.parsed(context);
   const { text } = reply;
-  const meaning = checked(
-    await parse(text, context, (textPart) => parseToolCalls(textPart, context)),
-  );
+  const meaning = checked(await parse(text, context, (part) => parseToolCalls(part, context)));
   // A custom parser may return an empty list of tool calls. The reply is then an answer.
   return meaning.type === 'calls' && !meaning.calls.length
     ? { type: 'answer', text: meaning.text ?? text }

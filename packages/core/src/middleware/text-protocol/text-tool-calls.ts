@@ -91,7 +91,6 @@ function textRequests(
   { parallel = true, prompt = toolsPrompt }: TextToolCallsOptions,
 ): (request: ModelRequest) => ModelRequest {
   const history = textHistory(media);
-  const descriptions = new WeakMap<ToolSchema, string>();
   const addPrompt = systemTextAdder((text) => systemMessage(text, { id: 'tools' }));
   return (request) => {
     const { toolChoice = 'auto', ...rest } = request;
@@ -99,7 +98,7 @@ function textRequests(
     if (!offersTools(request) || toolChoice === 'none') return { ...rest, messages, tools: [] };
     const { tools } = request;
     const [first] = messages;
-    const described = describeTools(tools, descriptions);
+    const described = describeTools(tools);
     const isDescribed = first?.role === 'system' && textOf(first).includes(described);
     const toolsText = isDescribed ? '' : described;
     const text = prompt({ tools, toolsText, parallel, toolChoice });

@@ -56,8 +56,7 @@ export function dashScopeFormatter(format: DashScopeFormat): DashScopeFormatter 
     endpointOf,
     format(request) {
       const { providerOptions = {}, messages, tools } = request;
-      const texts = messages.map(messageText[endpointOf(request)]);
-      const input = `{"messages":[${joinTexts(texts)}]}`;
+      const input = `{"messages":[${joinTexts(messages.map(messageText[endpointOf(request)]))}]}`;
       const own = { ...toParameters(request, format), ...checked(providerOptions) };
       const parameters = jsonWithLists(own, { tools: tools.map(toolText) });
       return `{"model":${JSON.stringify(model)},"input":${input},"parameters":${parameters}}`;

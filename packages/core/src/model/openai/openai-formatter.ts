@@ -57,10 +57,8 @@ export function openAiFormatter(format: OpenAiFormat): Formatter {
         response_format: responseSchema && toWireResponseFormat(responseSchema),
         ...providerOptions,
       };
-      return jsonWithLists(fields, {
-        messages: messages.map(messageText),
-        tools: tools.map(toolText),
-      });
+      const lists = { messages: messages.map(messageText), tools: tools.map(toolText) };
+      return jsonWithLists(fields, lists);
     },
     decoder: () => new OpenAiDecoder(),
   };
@@ -77,10 +75,8 @@ export function toWireChoice(choice: ToolChoice | undefined): unknown {
 }
 
 export function toWireResponseFormat(schema: JsonObject): WireObject {
-  return {
-    type: 'json_schema',
-    json_schema: { name: 'response', schema, strict: isStrict(schema) },
-  };
+  const format = { name: 'response', schema, strict: isStrict(schema) };
+  return { type: 'json_schema', json_schema: format };
 }
 
 /**

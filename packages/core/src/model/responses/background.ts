@@ -1,5 +1,4 @@
 import { AgentError } from '../../error/agent-error.ts';
-import type { JsonObject } from '../../message/json.ts';
 import { textChecksum } from '../../message/text.ts';
 import { abortable } from '../../wait/abort.ts';
 import { wait } from '../../wait/timer.ts';
@@ -162,8 +161,7 @@ class BackgroundReply {
     const { id } = this.#decoder;
     if (id === undefined) return;
     const { replySlot, origin, model } = this.#exchange;
-    const state: JsonObject = { id, origin, model, sum: this.#sum };
-    await replySlot.save(state);
+    await replySlot.save({ id, origin, model, sum: this.#sum });
     this.#stored = id;
     if (this.#replaced !== undefined) void this.#stop(this.#replaced);
     this.#replaced = undefined;

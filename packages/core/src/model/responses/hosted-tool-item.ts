@@ -24,11 +24,8 @@ export function toHostedTool(item: WireItem, id: string, isDone: boolean): Hoste
   const { type, name, status } = item;
   if (!type || !/_call$|^program$/.test(type) || type === 'function_call') return undefined;
   const fields = item as JsonObject;
-  const tool = {
-    id,
-    name: name || type.replace(/_call$/, ''),
-    input: valueOf(fields, inputFields) ?? {},
-  };
+  const input = valueOf(fields, inputFields) ?? {};
+  const tool = { id, name: name || type.replace(/_call$/, ''), input };
   if (!isDone) return tool;
   const output = outputOf(item);
   const error = errorOf(fields['error']) ?? (status === 'failed' ? 'The tool failed.' : undefined);

@@ -26,20 +26,12 @@ function toDecision(part: Part): Decision | undefined {
   if (state === 'approval-responded')
     return answerTo(call, isObjectOrArray(approval) ? approval : {});
   if (state === 'output-available' && preliminary !== true) {
-    return {
-      ...call,
-      type: 'result',
-      output: typeof output === 'string' ? output : textOf(name, output),
-    };
+    const resultText = typeof output === 'string' ? output : textOf(name, output);
+    return { ...call, type: 'result', output: resultText };
   }
-  if (state === 'output-error')
-    return {
-      ...call,
-      type: 'result',
-      output: typeof errorText === 'string' ? errorText : '',
-      state: 'error',
-    };
-  return undefined;
+  if (state !== 'output-error') return undefined;
+  const failureText = typeof errorText === 'string' ? errorText : '';
+  return { ...call, type: 'result', output: failureText, state: 'error' };
 }
 
 function toolNameOf({ type, toolName }: Part): unknown {

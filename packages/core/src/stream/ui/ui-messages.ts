@@ -77,9 +77,7 @@ export function toUiMessages(
   checkOptions('toUiMessages()', options, 'pending:array|?', 'INVALID_INPUT');
   const { pending = [] } = options;
   const pendingById = new Map(pending.map((call) => [call.toolUseId, call]));
-  const results = new Map(
-    messages.flatMap(toolResultsOf).map((result) => [result.toolUseId, result]),
-  );
+  const results = new Map(messages.flatMap(toolResultsOf).map((one) => [one.toolUseId, one]));
   const uiMessages: UiMessage[] = [];
   for (const message of messages) {
     if (isCorrection(message)) continue;

@@ -17,12 +17,8 @@ export type UiFile = {
 export function toFilePart({ type, source, name }: MediaBlock): UiFile {
   const mediaType =
     source.mediaType ?? (type === 'file' ? 'application/octet-stream' : `${type}/*`);
-  return {
-    type: 'file',
-    mediaType,
-    url: toUrl(source),
-    ...(name !== undefined && { filename: name }),
-  };
+  const nameField = name !== undefined && { filename: name };
+  return { type: 'file', mediaType, url: toUrl(source), ...nameField };
 }
 
 /** Returns a file for each medium in a reply or in the output of a tool. */

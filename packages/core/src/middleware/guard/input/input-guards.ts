@@ -79,8 +79,7 @@ export interface LengthGuardOptions extends InputGuardOptions {
  * of files (Arc Reactor: `DefaultInputValidationStage`).
  */
 export function lengthGuard(options: LengthGuardOptions = {}): InputGuard {
-  const fields = `min:nonNegative|? max:nonNegative|? ${inputGuardFields}`;
-  checkOptions('lengthGuard()', options, fields);
+  checkOptions('lengthGuard()', options, `min:nonNegative|? max:nonNegative|? ${inputGuardFields}`);
   const { min = 1, max = 5_000, name = 'lengthGuard' } = options;
   if (min > max) throw misconfigured(`lengthGuard(): min ${min} is more than max ${max}.`);
   const check = (input: readonly Msg[]): readonly Msg[] | Rejection => {

@@ -193,10 +193,8 @@ function lastDeltas(
 
 function askedAgain(request: ModelRequest, text: string, question: string): ModelRequest {
   const reply = text ? [assistantMessage(text)] : [];
-  return {
-    ...request,
-    messages: [...request.messages, ...reply, markAsProgram(userMessage(question))],
-  };
+  const added = [...reply, markAsProgram(userMessage(question))];
+  return { ...request, messages: [...request.messages, ...added] };
 }
 
 /**
