@@ -21,7 +21,6 @@ export type { AskResult, ToEvent } from './agent/step/read-reply.ts';
 export type { InboxHandler, JoiningCall } from './agent/run/inbox.ts';
 export type { CheckedInterrupt } from './event/interrupt-request.ts';
 export type {
-  AdmittedInput,
   InnerStep,
   OpenCall,
   OuterStep,
@@ -45,7 +44,7 @@ export { boundedModel, type ModelBounds } from './model/bounded-model.ts';
 export type { ReplyPiece } from './model/reply-assembler.ts';
 export { runInfo, type RunInfo } from './model/chat-model.ts';
 export { allowTools } from './tool/set/tool-set.ts';
-export { withTools } from './agent/run-context.ts';
+export { restrictTools } from './agent/run-context.ts';
 export { addToSystemPrompt } from './agent/run-context.ts';
 export { nestedHooks, nestedWraps, type NestedHooks } from './agent/nested.ts';
 export { definePreset } from './agent/use-list.ts';

@@ -1,7 +1,7 @@
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { CallState } from '../event/agent-status.ts';
-import type { Hook, Jump } from '../event/hook.ts';
+import type { Hook } from '../event/hook.ts';
 import type { ToolResult, ToolUse, Msg } from '../message/msg.ts';
 import type { ChatModel, GenerateOptions, ModelRequest, ToolSchema } from '../model/chat-model.ts';
 import type { ToolCall, ToolOutcome } from '../tool/tool-call.ts';
@@ -52,14 +52,6 @@ export interface RequestDraft {
    * messages, for a last answer.
    */
   readonly limit?: LimitReason | undefined;
-}
-
-/**
- * The input of an agent call after `wrapInput` and the `pre-call` hooks, as `wrapSettle` gets it.
- */
-export interface AdmittedInput extends ParsedInput {
-  /** What the hooks asked for. */
-  readonly jump?: Jump | undefined;
 }
 
 /** A reply of the model, or a message that takes its place, as `wrapReply` gets it. */
@@ -150,7 +142,7 @@ export interface Middleware extends AgentHook {
    */
   readonly wrapInput?: Wrap<ParsedInput, ParsedInput>;
   /** Wraps what adds the input to the log and decides about the tool calls of earlier runs. */
-  readonly wrapSettle?: Wrap<AdmittedInput, Next>;
+  readonly wrapSettle?: Wrap<ParsedInput, Next>;
   /**
    * Wraps what turns the log into the next model request. Change the draft before `next` to leave
    * out messages or to add some that are not stored. Change the request after `next` for changes

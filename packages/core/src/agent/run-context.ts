@@ -118,9 +118,9 @@ export function addToSystemPrompt(context: RunContext, text: string): void {
  * with them. A change of `draft.tools` alone only hides tools: a model may still call them.
  *
  * @example
- * wrapRequest: (next) => (draft, context) => next(withTools(draft, context, ['search'])),
+ * wrapRequest: (next) => (draft, context) => next(restrictTools(draft, context, ['search'])),
  */
-export function withTools(
+export function restrictTools(
   draft: RequestDraft,
   context: RunContext,
   names: readonly string[],

@@ -1,12 +1,13 @@
 import { isQuestion } from '../../message/turns.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { checkNewIds, type ParsedInput } from '../../event/agent-input.ts';
+import type { Jump } from '../../event/hook.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import { resumptionOf, type Resumption } from '../../memory/log/resumption.ts';
 import type { Msg } from '../../message/msg.ts';
 import { endStopped, sendText } from './finish.ts';
 import { jump } from './jump.ts';
-import type { AdmittedInput, OpenCall } from '../middleware.ts';
+import type { OpenCall } from '../middleware.ts';
 import type { Ending, Next } from '../next.ts';
 import type { Run } from '../run/run.ts';
 import { append, edit, note, openLog } from '../run/session.ts';
@@ -24,8 +25,10 @@ export async function settle(run: Run, { sent, admitted }: RunInput): Promise<Ne
   const input = await (admitted ?? admitInput(run, sent));
   await openLog(run);
   const messages = await preCall(run, input.messages);
-  const admittedInput = { ...input, messages, jump: run.outbox.takeJump() };
-  return runWrapped(run, 'wrapSettle', admittedInput, (value) => innerSettle(run, value));
+  const requestedJump = run.outbox.takeJump();
+  return runWrapped(run, 'wrapSettle', { ...input, messages }, (value) =>
+    innerSettle(run, value, requestedJump),
+  );
 }
 
 /** Passes an input through the wrappers of input, before anything is stored. */
@@ -37,7 +40,7 @@ export function admitInput(run: Run, sent: ParsedInput): Promise<ParsedInput> {
  * Adds the input to the log. Afterwards each tool call in the log has a result or runs next, so the
  * loop can ask the model.
  */
-async function innerSettle(run: Run, input: AdmittedInput): Promise<Next> {
+async function innerSettle(run: Run, input: ParsedInput, requestedJump?: Jump): Promise<Next> {
   const { messages, decisions } = input;
   checkNewIds(messages, run.messages);
   if (messages.length) checkOpenCalls(run.openCalls, decisions);
@@ -52,7 +55,7 @@ async function innerSettle(run: Run, input: AdmittedInput): Promise<Next> {
   // results of open calls before this message.
   await append(run, messages);
   run.questionId = run.messages.findLast(isQuestion)?.id;
-  if (input.jump) return jump(run, input.jump);
+  if (requestedJump) return jump(run, requestedJump);
   if (resumption?.answer) return storedAnswer(run, resumption.answer);
   const isActing = decisions[0] || resumption?.type === 'open-calls';
   return { to: isActing ? 'tools' : 'model' };

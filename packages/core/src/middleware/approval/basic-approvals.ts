@@ -1,11 +1,6 @@
+import type { ParsedInput } from '../../event/agent-input.ts';
 import { isSameJson, isRecord, jsonForm, type JsonValue } from '../../message/json.ts';
-import type {
-  AdmittedInput,
-  InnerStep,
-  Middleware,
-  OpenCall,
-  Round,
-} from '../../agent/middleware.ts';
+import type { InnerStep, Middleware, OpenCall, Round } from '../../agent/middleware.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
 import type { Next } from '../../agent/next.ts';
@@ -96,7 +91,7 @@ export function addDecisions(decisions: readonly Decision[]): Middleware {
  * `INVALID_DECISION` if a decision does not match an open tool call, or if two decisions are for the
  * same one. Also throws if tool results come with other messages.
  */
-function decidedInput(input: AdmittedInput, open: readonly OpenCall[]): AdmittedInput {
+function decidedInput(input: ParsedInput, open: readonly OpenCall[]): ParsedInput {
   const { messages } = input;
   const own = new Set(messages.flatMap(toolUsesOf).map(({ id }) => id));
   const results = messages.flatMap(toolResultsOf).filter(({ toolUseId }) => !own.has(toolUseId));

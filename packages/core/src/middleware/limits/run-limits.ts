@@ -3,7 +3,7 @@ import { isNewAnswer, type Next } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { checkOptions } from '../../error/agent-error.ts';
 import { outputToolName } from '../../schema/output-format.ts';
-import { withTools } from '../../agent/run-context.ts';
+import { restrictTools } from '../../agent/run-context.ts';
 import { errorResult } from '../../tool/tool-call.ts';
 
 /** The limits of an agent that `runLimits()` reads. */
@@ -63,7 +63,7 @@ export function runLimits(defaults: RunLimits = {}): Middleware {
       const isOver = usage.inputTokens + usage.outputTokens >= tokens;
       const limitedDraft = isOver ? { ...draft, limit: draft.limit ?? 'limit' } : draft;
       if (hasCallsLeft(context)) return next(limitedDraft);
-      return next(withTools(limitedDraft, context, [outputToolName]));
+      return next(restrictTools(limitedDraft, context, [outputToolName]));
     },
     wrapReply: (next) => (reply, context) =>
       hasCallsLeft(context) ? next(reply) : next(reply).then(atLimit),

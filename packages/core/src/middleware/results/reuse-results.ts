@@ -2,7 +2,7 @@ import { checkOptions } from '../../error/agent-error.ts';
 import type { ToolResult } from '../../message/msg.ts';
 import { outputToolName } from '../../schema/output-format.ts';
 import type { Middleware } from '../../agent/middleware.ts';
-import { withTools } from '../../agent/run-context.ts';
+import { restrictTools } from '../../agent/run-context.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { hasResult } from '../../tool/tool-call.ts';
 
@@ -31,7 +31,7 @@ export function reuseResults(options: ReuseResultsOptions = {}): Middleware {
       if (draft.limit || !reuseOf(context).hasRepeated) return next(draft);
       const messages = [...draft.messages, steps.message('user', hint)];
       // The value of an `output` is no repeated call.
-      return next(withTools({ ...draft, messages }, context, [outputToolName]));
+      return next(restrictTools({ ...draft, messages }, context, [outputToolName]));
     },
     wrapTool: (next) => async (call, context) => {
       const { toolUse } = call;
