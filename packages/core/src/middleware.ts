@@ -15,7 +15,7 @@ export type {
 export type { Steps } from './agent/steps.ts';
 export type { LogNote } from './memory/log/log-record.ts';
 export type { CallState } from './event/agent-status.ts';
-export type { LogEdit } from './agent/run/session.ts';
+export type { LogEdit } from './agent/run/run-log.ts';
 export type { RevisedEvent } from './agent/step/jump.ts';
 export type { AskResult, ToEvent } from './agent/step/read-reply.ts';
 export type { InboxHandler, JoiningCall } from './agent/run/inbox.ts';

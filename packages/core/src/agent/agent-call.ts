@@ -4,10 +4,10 @@ import type { ParsedInput } from '../event/agent-input.ts';
 import { textOf, toolUsesOf } from '../message/msg.ts';
 import { omitUndefined } from '../message/json.ts';
 import { loop } from './loop.ts';
-import { endStopped, finish, type RunEnd } from './step/finish.ts';
+import { endStopped, finish, type RunOutcome } from './step/finish.ts';
 import { pendingCallsOf } from './run/open-calls.ts';
 import type { Run } from './run/run.ts';
-import { closeLog, restore } from './run/session.ts';
+import { closeLog, restore } from './run/run-log.ts';
 import { runWrapped } from './run/wrapped-step.ts';
 import type { RunInput } from './step/settle.ts';
 
@@ -24,7 +24,7 @@ export async function runAgentCall(run: Run, input?: RunInput): Promise<AgentRes
     const failure = AgentError.from(thrown);
     const error = failure.toJSON();
     await closeLog(run, 'error').catch(() => {});
-    run.moveTo('over');
+    run.enterStage('over');
     await run.outbox.tellLast(run.outbox.event('error', { error }), true);
     const result = resultOf(run, { reason: 'error', error, message: run.failureMessage });
     const endResult = await sendEnd(run, result, true);
@@ -67,7 +67,7 @@ async function resumedRun(run: Run, input: ParsedInput): Promise<string | undefi
 }
 
 /** Writes the end of the run to the log, and returns the result. */
-async function endWith(run: Run, end: RunEnd): Promise<AgentResult> {
+async function endWith(run: Run, end: RunOutcome): Promise<AgentResult> {
   await closeLog(run, end.reason);
   return resultOf(run, end);
 }
@@ -79,14 +79,14 @@ async function endWith(run: Run, end: RunEnd): Promise<AgentResult> {
  */
 async function endAborted(run: Run, thrown: unknown): Promise<AgentResult> {
   if (!run.waits.isAbort(thrown)) throw thrown;
-  run.moveTo('aborting');
+  run.enterStage('aborting');
   if (run.failure) throw run.failure;
   const result = await endWith(run, { reason: 'aborted' });
-  run.moveTo('over');
+  run.enterStage('over');
   return result;
 }
 
-function resultOf(run: Run, end: RunEnd): AgentResult {
+function resultOf(run: Run, end: RunOutcome): AgentResult {
   const { message = run.message('assistant', []), reason, output, error, stoppedAt } = end;
   const { usage, warnings } = run;
   return {

@@ -112,7 +112,7 @@ export class CallLine {
   /** Ends a call that was refused, or aborted while it waited. */
   #endRefused(run: Run): Promise<AgentResult> {
     // It takes no interrupts.
-    run.moveTo('ending');
+    run.enterStage('ending');
     return runAgentCall(run);
   }
 }

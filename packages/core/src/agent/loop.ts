@@ -2,7 +2,7 @@ import { isEnding, isNext, type Ending, type Next } from './next.ts';
 import { isRejection } from '../wait/halt.ts';
 import type { Run } from './run/run.ts';
 import { interruptOpenCalls } from './step/close-calls.ts';
-import { endingOfHalt, endStopped, finish, type RunEnd } from './step/finish.ts';
+import { endingOfHalt, endStopped, finish, type RunOutcome } from './step/finish.ts';
 import { readReply, releasedReply } from './step/read-reply.ts';
 import { afterReply, nextRequest } from './step/reason.ts';
 import { runRound } from './step/round.ts';
@@ -12,7 +12,7 @@ import { settle, type RunInput } from './step/settle.ts';
 const ticksOfStep = 25;
 
 /** Runs one agent call: settle → reason → act → reason → … → finish. */
-export async function loop(run: Run, input: RunInput): Promise<RunEnd> {
+export async function loop(run: Run, input: RunInput): Promise<RunOutcome> {
   let next = await settle(run, input).catch((thrown: unknown) => rescue(run, thrown, 'input'));
   while (!isEnding(next)) {
     const pause = run.timerYield.tick(run.now(), ticksOfStep);

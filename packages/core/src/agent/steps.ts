@@ -13,7 +13,7 @@ import { readReply, type AskResult, type ToEvent } from './step/read-reply.ts';
 import { closeCall } from './step/close-calls.ts';
 import type { RunContext } from './run-context.ts';
 import type { Run } from './run/run.ts';
-import { edit, note, type LogEdit } from './run/session.ts';
+import { edit, note, type LogEdit } from './run/run-log.ts';
 import { revise, type RevisedEvent } from './step/jump.ts';
 import { afterReply } from './step/reason.ts';
 import { admitInput } from './step/settle.ts';

@@ -62,11 +62,11 @@ test('each reason to end a run aborts the signals of those who have to stop', ()
 test('the end of a run never moves back', () => {
   const halt = new Haltable();
   expect(halt.stage).toBe('running');
-  halt.moveTo('aborting');
+  halt.enterStage('aborting');
   // The answer of an aborted run passes through `ending` late.
-  halt.moveTo('ending');
+  halt.enterStage('ending');
   expect(halt.stage).toBe('aborting');
-  halt.moveTo('over');
-  halt.moveTo('aborting');
+  halt.enterStage('over');
+  halt.enterStage('aborting');
   expect(halt.stage).toBe('over');
 });

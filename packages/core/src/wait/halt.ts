@@ -79,7 +79,7 @@ export class Haltable {
   }
 
   /** Moves the end of the run forward to this stage. */
-  moveTo(stage: Stage): void {
+  enterStage(stage: Stage): void {
     if (stages.indexOf(stage) > stages.indexOf(this.#stage)) this.#stage = stage;
   }
 

@@ -23,7 +23,7 @@ import { openCallsOf } from './open-calls.ts';
 import { Outbox, type SendEvents } from './outbox.ts';
 import type { RunContext } from '../run-context.ts';
 import type { RunSetup } from './run-setup.ts';
-import { restore, type LogProgress } from './session.ts';
+import { restore, type LogProgress } from './run-log.ts';
 import type { Steps } from '../steps.ts';
 
 /**
@@ -148,7 +148,7 @@ export class Run extends Haltable implements RunContext {
 
   /** Ends the run. The caller's signal may live longer than many runs. */
   end(): void {
-    this.moveTo('over');
+    this.enterStage('over');
     keepConversation(this.conversation);
     this.callOptions.signal?.removeEventListener('abort', this.#onAbort);
   }

@@ -11,7 +11,7 @@ import {
 import type { ToolOutcome } from '../../tool/tool-call.ts';
 import { callState, suspendCall } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
-import { append, reload } from '../run/session.ts';
+import { append, reload } from '../run/run-log.ts';
 
 /** Number of ticks of `run.timerYield` that a tool call counts for. */
 const ticksOfCall = 10;

@@ -5,7 +5,7 @@ import { interruptOpenCalls } from './close-calls.ts';
 import type { EndBase, Ending } from '../next.ts';
 import { pendingCallsOf } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
-import { append } from '../run/session.ts';
+import { append } from '../run/run-log.ts';
 import { releasedReply } from './read-reply.ts';
 
 // If something stops a run, `endStopped` and `endingOfHalt` say how it ends. `finish` carries out each
@@ -17,7 +17,7 @@ import { releasedReply } from './read-reply.ts';
  * Rejects with the failure of the agent call, if a failure stopped it.
  */
 export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
-  if (run.aborted) run.moveTo('aborting');
+  if (run.aborted) run.enterStage('aborting');
   if (partial) await append(run, [partial]);
   if (run.stopped !== 'suspended') await interruptOpenCalls(run);
   return endingOfHalt(run, partial);
@@ -57,10 +57,10 @@ export function endingOfHalt(run: Run, partial?: Msg): Ending {
 const withoutAnswer: readonly StopReason[] = ['aborted', 'interrupted', 'rejected'];
 
 /** How a run has ended, with its last message. */
-export type RunEnd = EndBase & { readonly message?: Msg | undefined };
+export type RunOutcome = EndBase & { readonly message?: Msg | undefined };
 
 /** Carries out an ending. If the run is aborted meanwhile, ends it as aborted. */
-export async function finish(run: Run, ending: Ending): Promise<RunEnd> {
+export async function finish(run: Run, ending: Ending): Promise<RunOutcome> {
   try {
     return await carryOut(run, ending);
   } catch (thrown) {
@@ -70,10 +70,10 @@ export async function finish(run: Run, ending: Ending): Promise<RunEnd> {
   }
 }
 
-async function carryOut(run: Run, ending: Ending): Promise<RunEnd> {
+async function carryOut(run: Run, ending: Ending): Promise<RunOutcome> {
   const { reason, keepsCalls = reason === 'suspended' } = ending;
   if (!keepsCalls) await interruptOpenCalls(run);
-  run.moveTo('ending');
+  run.enterStage('ending');
   const message = await answerAfterHooks(run, ending);
   // If the agent call was aborted before its answer, the message is empty.
   const isNew = message.content.length > 0 && !run.conversation.has(message.id);

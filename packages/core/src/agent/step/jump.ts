@@ -4,7 +4,7 @@ import type { Jump, JumpReason, ModifiableEvent } from '../../event/hook.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { EndBase, Next } from '../next.ts';
 import type { Run } from '../run/run.ts';
-import { append } from '../run/session.ts';
+import { append } from '../run/run-log.ts';
 
 // What hooks ask for: `stop`, `jumpTo` and `gotoReasoning`. The outbox keeps it until a step takes it.
 

@@ -6,7 +6,7 @@ import { errorResult } from '../../tool/tool-call.ts';
 import type { Reply, RequestDraft } from '../middleware.ts';
 import type { Next } from '../next.ts';
 import type { Run } from '../run/run.ts';
-import { append } from '../run/session.ts';
+import { append } from '../run/run-log.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
 import { closeCall, interruptOpenCalls } from './close-calls.ts';
 import { revise } from './jump.ts';

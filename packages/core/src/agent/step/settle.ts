@@ -10,7 +10,7 @@ import { jump } from './jump.ts';
 import type { OpenCall } from '../middleware.ts';
 import type { Ending, Next } from '../next.ts';
 import type { Run } from '../run/run.ts';
-import { append, edit, note, openLog } from '../run/session.ts';
+import { append, edit, note, openLog } from '../run/run-log.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
 
 /** The input of a run, as it was sent. `admitted`: what `wrapInput` made of it, if that began before its turn. */
