@@ -1,7 +1,7 @@
 import { toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { Decision, Memory, Msg, ReActAgent } from '@isoloop/core';
 import { isQuestion, resumptionOf } from '@isoloop/core/adapter';
-import { lastRun, waitingCalls } from '../turn/chat-turn.ts';
+import { lastRun, pendingCallsOf } from '../turn/chat-turn.ts';
 import { runsHere } from '../turn/decisions.ts';
 
 /**
@@ -39,8 +39,8 @@ export async function reopenCalls(
 export async function hasAnswer(memory: Memory, messages: readonly Msg[]): Promise<boolean> {
   const { openRunId, endReason } = await lastRun(memory);
   if (openRunId !== undefined && endReason === undefined) return true;
-  const waiting = (await waitingCalls(memory)).filter(({ kind }) => kind === 'external');
-  const ids = new Set(waiting.map(({ toolUseId }) => toolUseId));
+  const pendingCalls = (await pendingCallsOf(memory)).filter(({ kind }) => kind === 'external');
+  const ids = new Set(pendingCalls.map(({ toolUseId }) => toolUseId));
   if (messages.flatMap(toolUsesOf).some(({ id }) => ids.has(id))) return true;
   return splitAtQuestions(messages).some(
     (turn) => resumptionOf({ messages: turn, openRunId: undefined }).type === 'nothing',

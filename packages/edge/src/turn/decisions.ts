@@ -112,7 +112,7 @@ async function decisionCheck({
     const tool = tools.find(call.name);
     // A memory without a log does not know what its tool calls wait for.
     const likely = { kind: runsHere(tool) ? 'approval' : 'external' } as const;
-    const pending: Waiting | undefined =
+    const pending: PendingKind | undefined =
       status.calls.get(toolUseId)?.pending ?? (memory.restore ? undefined : likely);
     if (!pending) return 'waits for no decision';
     const problem = misfit(type, pending, tool);
@@ -123,12 +123,12 @@ async function decisionCheck({
   };
 }
 
-type Waiting = Pick<PendingCall, 'kind' | 'details'>;
+type PendingKind = Pick<PendingCall, 'kind' | 'details'>;
 
 /** Returns why a decision is not what the tool call waits for, or `undefined`. */
 function misfit(
   type: Decision['type'],
-  { kind, details }: Waiting,
+  { kind, details }: PendingKind,
   tool: Tool | string | undefined,
 ): string | undefined {
   const isExternal = kind === 'external';

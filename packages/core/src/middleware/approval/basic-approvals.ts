@@ -42,7 +42,7 @@ export function basicApprovals(needs: NeedsApproval = toolNeedsApproval): BasicA
   };
 }
 
-function openCall({ openCalls }: RunContext, { id }: ToolUse): OpenCall | undefined {
+function findOpenCall({ openCalls }: RunContext, { id }: ToolUse): OpenCall | undefined {
   return openCalls.find(({ toolUse }) => toolUse.id === id);
 }
 
@@ -60,7 +60,7 @@ async function runUnlessNeeded(
   { context, steps }: DecidedRun,
 ): Promise<ToolOutcome> {
   let reason: boolean | string;
-  const isApproved = (): boolean => Boolean(openCall(context, call.toolUse)?.state.approved);
+  const isApproved = (): boolean => Boolean(findOpenCall(context, call.toolUse)?.state.approved);
   try {
     reason = await steps.wait(isNeeded);
   } catch (error) {
@@ -130,8 +130,8 @@ async function decideRound(
   run: DecidedRun,
 ): Promise<Next> {
   const calls: OpenCall[] = [];
-  for (const waitingCall of round.calls) {
-    const call = await applyDecision(waitingCall, run);
+  for (const openCall of round.calls) {
+    const call = await applyDecision(openCall, run);
     calls.push(await run.steps.wait(markNotStarted(call, run.context, needs)));
   }
   return next({ ...round, calls });
@@ -188,7 +188,7 @@ export async function editCall(
   if (replace.length) await steps.edit({ replace });
   // A deferred round comes here again after the edit.
   else if (isSameJson(toolUse.input, input)) return toolUse;
-  const state = openCall(context, toolUse)?.state;
+  const state = findOpenCall(context, toolUse)?.state;
   if (!state?.toolUse) return editedCall;
   const visibleCall = { ...editedCall, input: visibleInput };
   await steps.emit('pre-acting', { toolUse: visibleCall }, { to: 'readers' });

@@ -77,8 +77,8 @@ function passOf(
   calls: readonly OpenCall[],
   undecided: readonly boolean[],
 ): { readonly pass: Pass; readonly calls: readonly OpenCall[] } {
-  const waiting = calls.filter((_call, index) => undecided[index]);
-  if (waiting.length) return { pass: 'decide', calls: waiting };
+  const undecidedCalls = calls.filter((_call, index) => undecided[index]);
+  if (undecidedCalls.length) return { pass: 'decide', calls: undecidedCalls };
   const unseen = calls.filter(({ state, result }) => !state.toolUse && !result);
   return unseen.length ? { pass: 'review', calls: unseen } : { pass: 'start', calls };
 }

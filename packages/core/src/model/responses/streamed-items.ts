@@ -33,8 +33,10 @@ export class StreamedItems {
 
   /** Returns the item that an event announces. It is a new one, unless the event repeats it. */
   announced(item: WireItem, outputIndex: OutputIndex): StreamedItem {
-    const isSame = (open: StreamedItem): boolean =>
-      !open.closed && open.fits(item) && !(item.id && open.id && open.id !== item.id);
+    const isSame = (candidate: StreamedItem): boolean =>
+      !candidate.closed &&
+      candidate.fits(item) &&
+      !(item.id && candidate.id && candidate.id !== item.id);
     const namedItem = this.#named(item);
     // The next events of a repeated item may have only its new position.
     if (namedItem && outputIndex != null) this.#putAt(outputIndex, namedItem);
@@ -46,11 +48,11 @@ export class StreamedItems {
   finished(item: WireItem, outputIndex: OutputIndex): StreamedItem {
     const match =
       this.#named(item) ??
-      this.#at(outputIndex, (open) => !open.closed && open.fits(item)) ??
-      this.#at(outputIndex, (open) => open.hasSameContent(item)) ??
+      this.#at(outputIndex, (candidate) => !candidate.closed && candidate.fits(item)) ??
+      this.#at(outputIndex, (candidate) => candidate.hasSameContent(item)) ??
       (outputIndex == null
         ? undefined
-        : this.#at(outputIndex, (open) => !open.closed && open.canBe(item)));
+        : this.#at(outputIndex, (candidate) => !candidate.closed && candidate.canBe(item)));
     return this.#noteIds(match ?? this.#create(item, outputIndex), item);
   }
 
@@ -59,8 +61,8 @@ export class StreamedItems {
     const item = { type, id };
     const match =
       this.#named(item) ??
-      this.#at(outputIndex, (open) => !open.closed && open.fits(item)) ??
-      this.#at(outputIndex, (open) => open.fits(item));
+      this.#at(outputIndex, (candidate) => !candidate.closed && candidate.fits(item)) ??
+      this.#at(outputIndex, (candidate) => candidate.fits(item));
     return this.#noteIds(match ?? this.#create(item, outputIndex), item);
   }
 
@@ -78,9 +80,9 @@ export class StreamedItems {
   listed(output: readonly WireItem[]): readonly (StreamedItem | undefined)[] {
     const isLonger = output.length > this.all.length;
     return output.map((item, index) => {
-      const match = this.#named(item) ?? this.#at(index, (open) => open.canBe(item));
-      const open = match ?? (isLonger ? this.#create(item, index) : undefined);
-      return open && this.#noteIds(open, item);
+      const match = this.#named(item) ?? this.#at(index, (candidate) => candidate.canBe(item));
+      const streamed = match ?? (isLonger ? this.#create(item, index) : undefined);
+      return streamed && this.#noteIds(streamed, item);
     });
   }
 
@@ -93,7 +95,10 @@ export class StreamedItems {
   }
 
   /** Returns the newest item that passes the test, at a position or in the whole reply. */
-  #at(outputIndex: OutputIndex, test: (open: StreamedItem) => boolean): StreamedItem | undefined {
+  #at(
+    outputIndex: OutputIndex,
+    test: (streamed: StreamedItem) => boolean,
+  ): StreamedItem | undefined {
     const items = outputIndex == null ? this.all : (this.#byOutputIndex.get(outputIndex) ?? []);
     return items.slice(-maxNewest).findLast(test);
   }
@@ -104,32 +109,32 @@ export class StreamedItems {
     const call =
       item.type === 'function_call' ? new StreamedCall(this.#calls++, this.#emit) : undefined;
     const fields = { index, origin: this.#origin, type: item.type, call };
-    const open = new StreamedItem(fields, this.#emit);
-    this.all.push(open);
+    const streamed = new StreamedItem(fields, this.#emit);
+    this.all.push(streamed);
     this.#indexes.add(index);
     this.#next = Math.max(this.#next, index + 1);
-    this.#putAt(outputIndex ?? index, open);
-    return open;
+    this.#putAt(outputIndex ?? index, streamed);
+    return streamed;
   }
 
-  #putAt(outputIndex: number, open: StreamedItem): void {
+  #putAt(outputIndex: number, streamed: StreamedItem): void {
     const others = this.#byOutputIndex.get(outputIndex);
-    if (!others) this.#byOutputIndex.set(outputIndex, [open]);
-    else if (others.at(-1) !== open) others.push(open);
+    if (!others) this.#byOutputIndex.set(outputIndex, [streamed]);
+    else if (others.at(-1) !== streamed) others.push(streamed);
   }
 
   /** Keeps the first ids of an item, because later events use these ids. */
-  #noteIds(open: StreamedItem, { id, call_id: callId }: WireItem): StreamedItem {
-    if (id && !open.id) {
-      const key = `${open.type} ${id}`;
-      this.#byId.set(key, this.#byId.has(key) ? undefined : open);
-      open.id = id;
+  #noteIds(streamed: StreamedItem, { id, call_id: callId }: WireItem): StreamedItem {
+    if (id && !streamed.id) {
+      const key = `${streamed.type} ${id}`;
+      this.#byId.set(key, this.#byId.has(key) ? undefined : streamed);
+      streamed.id = id;
     }
-    if (callId && !open.callId) {
-      this.#byCall.set(`${open.type} ${callId}`, open);
-      open.callId = callId;
+    if (callId && !streamed.callId) {
+      this.#byCall.set(`${streamed.type} ${callId}`, streamed);
+      streamed.callId = callId;
     }
-    return open;
+    return streamed;
   }
 }
 

@@ -85,7 +85,7 @@ interface Origin {
   readonly mayEdit: boolean;
 }
 
-type Waiting = Extract<LogRecord, { readonly kind: 'suspended' }>['calls'][number];
+type SuspendedCall = Extract<LogRecord, { readonly kind: 'suspended' }>['calls'][number];
 
 /**
  * Returns what the open tool calls of a copy wait for. All others get an `interrupted` result.
@@ -98,7 +98,7 @@ function openCallRecords(
   const openCalls = messages.flatMap((message, at) =>
     toolUsesOf(message).flatMap((use) => {
       const state = copy.calls.get(use.id);
-      return state ? [{ use, waits: waitingOf(use, { message, at, state, origin }) }] : [];
+      return state ? [{ use, waits: suspensionOf(use, { message, at, state, origin }) }] : [];
     }),
   );
   const results = openCalls.flatMap(({ use, waits }): LogRecord[] => (waits ? [] : [cutOff(use)]));
@@ -126,7 +126,7 @@ interface OpenCall {
  * Returns what an open tool call waits for. Returns `undefined` for a call that must not run any
  * more: it may have started, or only the client says what it waits for.
  */
-function waitingOf(use: ToolUse, open: OpenCall): Waiting | undefined {
+function suspensionOf(use: ToolUse, open: OpenCall): SuspendedCall | undefined {
   const { state } = open;
   const own = ownState(use.id, open);
   if (own?.started || (state.started && !state.pending)) return undefined;
@@ -139,7 +139,7 @@ function waitingOf(use: ToolUse, open: OpenCall): Waiting | undefined {
 function assumedWait(
   { id, name, input }: ToolUse,
   { message, at, state, origin }: OpenCall,
-): Waiting | undefined {
+): SuspendedCall | undefined {
   const { kind = 'approval' } = state.pending ?? {};
   const call = { toolUseId: id, name, input };
   const isOurs = at < origin.trustedCount;
