@@ -9,8 +9,8 @@ import { Chat, type AnswerBatches, type AnswerRequest } from './chat/chat.ts';
 import type { ChatHandlers } from './chat/chat-handlers.ts';
 import type { DataUIPart, UIMessage } from './chat/ui-message.ts';
 
-/** Why a chat asks for a running answer. `look`: something may have changed. */
-type Reason = Phase | 'look';
+/** Why a chat asks for a running answer. `check`: something may have changed. */
+type Reason = Phase | 'check';
 
 /** Handlers of a component, which may change from render to render. */
 export interface LatestHandlers {
@@ -42,30 +42,30 @@ export class AgentChat {
   readonly #open: () => AgentLink;
   readonly #listeners: Set<() => void> = new Set();
   /** Handlers of the components that show the chat. */
-  readonly #users: Set<LatestHandlers> = new Set();
+  readonly #handlers: Set<LatestHandlers> = new Set();
   /** Ids of the runs whose events this chat has read. */
-  readonly #runs: Set<string> = new Set();
+  readonly #seenRunIds: Set<string> = new Set();
   /** Ids of the tool calls that the components know. A replay repeats them. */
-  readonly #calls: Set<string> = new Set();
+  readonly #reportedCallIds: Set<string> = new Set();
   #link: AgentLink | undefined;
   /** Whether the conversation begins here, so that there is nothing to load. */
   #isNew: boolean;
   /** Lets the chat begin when this has settled. */
-  #begin!: (resumed: void | Promise<void>) => void;
+  #setResumed!: (resumed: void | Promise<void>) => void;
   /**
    * Settles when no stream is being resumed, so when the history is complete. A component may send
    * a message before the chat has connected, for example from an effect of a child.
    */
-  #resumed: Promise<void> = new Promise((resolve) => (this.#begin = resolve));
+  #resumed: Promise<void> = new Promise((resolve) => (this.#setResumed = resolve));
   /** Whether a stream is being resumed, which repeats an answer from its start. */
   #isResuming = false;
   #reason: Reason = 'idle';
   /** Shows changes of other pages one after the other. */
   #queue: Promise<void> = Promise.resolve();
-  /** Whether a look for changes is already in the queue. */
-  #willLook = false;
+  /** Whether a check for changes is already in the queue. */
+  #isCheckQueued = false;
   /** Run whose events the present stream has. */
-  #run: string | undefined;
+  #shownRunId: string | undefined;
   /** Ends the pause before the next attempt to read a lost answer. Absent if none is lost. */
   #regaining: AbortController | undefined;
   /** Settles when no lost answer is being read on, and no answer is being stopped. */
@@ -86,8 +86,8 @@ export class AgentChat {
       onChange: (chat) => this.#set({ chat }),
       onData: (part) => this.#take(part),
       onToolCall: (toolCall) => {
-        if (this.#calls.has(toolCall.toolCallId)) return;
-        this.#calls.add(toolCall.toolCallId);
+        if (this.#reportedCallIds.has(toolCall.toolCallId)) return;
+        this.#reportedCallIds.add(toolCall.toolCallId);
         this.#tell(({ onToolCall }) => onToolCall?.({ toolCall }));
       },
       onFinish: (answer) => {
@@ -109,10 +109,10 @@ export class AgentChat {
 
   /** Connects, unless another component has done so. Returns a function that leaves the chat. */
   enter(handlers: LatestHandlers): () => void {
-    this.#users.add(handlers);
+    this.#handlers.add(handlers);
     if (!this.#link) this.#connect();
     return () => {
-      this.#users.delete(handlers);
+      this.#handlers.delete(handlers);
       // In strict mode, React leaves and enters again at once.
       queueMicrotask(() => void this.#closeIfUnused());
     };
@@ -122,7 +122,7 @@ export class AgentChat {
   async reconnect(): Promise<void> {
     if (!this.#link) return;
     await this.#resumed;
-    await this.#rest();
+    await this.#whenIdle();
     if (!this.#link) return;
     this.#link.close();
     this.#connect();
@@ -131,7 +131,7 @@ export class AgentChat {
   /** Loads the history, and reads a running or interrupted answer to its end. */
   resume(reason: Reason = 'loading'): Promise<void> {
     this.#reason = reason;
-    if (reason !== 'look') this.#set({ phase: reason });
+    if (reason !== 'check') this.#set({ phase: reason });
     this.#isResuming = true;
     this.#resumed = this.chat.resume().finally(() => {
       this.#isResuming = false;
@@ -168,7 +168,7 @@ export class AgentChat {
     const isReplay = this.#isResuming;
     await Promise.all([this.#regained, this.#link?.stop(), this.chat.stop()]);
     // The stream may have ended before it repeated the answer so far.
-    if (isReplay && this.#link) await this.resume('look');
+    if (isReplay && this.#link) await this.resume('check');
   }
 
   /** Does something that the person asked for. A failure becomes `error` of the hook. */
@@ -204,17 +204,17 @@ export class AgentChat {
 
   #connect(): void {
     this.#link = this.#open();
-    this.#link.watch((runId) => this.#hear(runId));
+    this.#link.watch((runId) => this.#onRunElsewhere(runId));
     void this.#loadSessions();
-    this.#begin(this.#isNew ? undefined : this.resume());
+    this.#setResumed(this.#isNew ? undefined : this.resume());
     this.#isNew = false;
   }
 
   async #closeIfUnused(): Promise<void> {
     // Messages that wait are sent first. Closing the link to a worker would abort the answer.
     if (this.#unanswered > 1) await this.#answered;
-    if (!this.#link?.outlivesPage) await this.#rest();
-    if (this.#users.size || !this.#link) return;
+    if (!this.#link?.outlivesPage) await this.#whenIdle();
+    if (this.#handlers.size || !this.#link) return;
     this.#endRegaining();
     const link = this.#link;
     this.#link = undefined;
@@ -247,35 +247,35 @@ export class AgentChat {
 
   /** Calls a handler of each component. Its failure becomes `error` of the hook. */
   #tell(act: (handlers: ChatHandlers) => unknown): void {
-    for (const { current } of this.#users) {
+    for (const { current } of this.#handlers) {
       const acting = (async () => act(current))();
       acting.catch((error: unknown) => this.#set({ error: error as Error }));
     }
   }
 
   /** Resolves when the chat reads no answer. */
-  async #rest(): Promise<void> {
+  async #whenIdle(): Promise<void> {
     while (this.chat.isBusy) await this.chat.ended;
   }
 
   /** Resolves when the chat is at rest, and no answer is being read on or stopped. */
   async #settled(): Promise<void> {
     const regained = this.#regained;
-    await this.#rest();
+    await this.#whenIdle();
     await regained;
     if (regained !== this.#regained) await this.#settled();
   }
 
   async #shouldSend(messages: readonly UIMessage[]): Promise<boolean> {
     if (hasApprovalResponse({ messages })) return true;
-    const decisions = [...this.#users].map(({ current }) =>
+    const decisions = [...this.#handlers].map(({ current }) =>
       current.sendAutomaticallyWhen?.({ messages: [...messages] }),
     );
     return (await Promise.all(decisions)).includes(true);
   }
 
   async #send(request: AnswerRequest, signal: AbortSignal): Promise<AnswerBatches> {
-    this.#run = undefined;
+    this.#shownRunId = undefined;
     const link = this.#connected;
     try {
       return await link.send(request, signal);
@@ -293,7 +293,7 @@ export class AgentChat {
    */
   async #reconnect(signal: AbortSignal): Promise<AnswerBatches | undefined> {
     const reason = this.#reason;
-    this.#run = undefined;
+    this.#shownRunId = undefined;
     try {
       const link = this.#connected;
       let answer = await link.reconnect(signal);
@@ -310,12 +310,12 @@ export class AgentChat {
       if (this.#regaining && isLost) throw chat.state.error;
       chat.setMessages(answer ? upToQuestion(messages) : messages);
       if (!answer) return undefined;
-      if (reason === 'look') this.#set({ phase: 'other-tab' });
+      if (reason === 'check') this.#set({ phase: 'other-tab' });
       // In a worker, the first event shows whether the answer was cut off.
       if (reason === 'loading' && link.outlivesPage) this.#set({ phase: 'continuing' });
       return answer;
     } catch (error) {
-      if (reason === 'look') return undefined;
+      if (reason === 'check') return undefined;
       throw error;
     }
   }
@@ -330,23 +330,23 @@ export class AgentChat {
     this.events = withEvent(this.events, event);
     this.#notify();
     if (agentPath.length > 1) return;
-    this.#runs.add(runId);
+    this.#seenRunIds.add(runId);
     // With another id, another tab continues the run, because the tab of the run is gone.
-    const isTakenOver = this.#run !== undefined && this.#run !== runId;
+    const isTakenOver = this.#shownRunId !== undefined && this.#shownRunId !== runId;
     if (continues || isTakenOver) this.#set({ phase: 'continuing' });
     else if (this.state.phase === 'loading') this.#set({ phase: 'other-tab' });
-    this.#run = runId;
+    this.#shownRunId = runId;
   }
 
   /** Shows changes of other pages when this chat is at rest. */
-  #hear(runId: string | undefined): void {
-    const isLook = runId === undefined;
-    if (isLook && this.#willLook) return;
-    this.#willLook ||= isLook;
+  #onRunElsewhere(runId: string | undefined): void {
+    const isCheck = runId === undefined;
+    if (isCheck && this.#isCheckQueued) return;
+    this.#isCheckQueued ||= isCheck;
     this.#queue = this.#queue.then(async () => {
       await this.#resumed;
-      await this.#rest();
-      if (isLook) this.#willLook = false;
+      await this.#whenIdle();
+      if (isCheck) this.#isCheckQueued = false;
       await this.#follow(runId);
     });
   }
@@ -355,8 +355,8 @@ export class AgentChat {
     if (!this.#link || this.#regaining) return;
     // After an error the chat may have a question that is not in the history.
     if (runId === undefined)
-      return this.chat.state.status === 'error' ? undefined : this.resume('look');
-    if (this.#runs.has(runId)) return;
+      return this.chat.state.status === 'error' ? undefined : this.resume('check');
+    if (this.#seenRunIds.has(runId)) return;
     await this.resume('other-tab');
   }
 

@@ -72,7 +72,7 @@ export class SessionLog {
   #unsureWrites: readonly UnsureWrite[] = [];
   #hasWarned = false;
   /** Whether the store has lost a write that it acknowledged. The next flush writes it again. */
-  #lostWrite = false;
+  #hasLostWrite = false;
   /**
    * Whether the next flush compacts the log, because the log was long and complete when it was
    * read.
@@ -81,7 +81,7 @@ export class SessionLog {
   /** The ownership that this writer puts into the head. Default: the one in the head. */
   #claimedOwnership: Ownership | undefined;
   /** Whether another writer has claimed the session after this one, or this one gave it up. */
-  #lostOwnership = false;
+  #hasLostOwnership = false;
 
   constructor(store: KeyValueStore, sessionId: string, options: SessionLogOptions) {
     this.#store = new SessionStore(store, sessionId);
@@ -103,12 +103,12 @@ export class SessionLog {
    * the head. Drops pending records that were refused before.
    */
   async claim(): Promise<Flushes> {
-    if (this.#lostOwnership) {
+    if (this.#hasLostOwnership) {
       this.#pending.length = 0;
       this.#unsureWrites = [];
     }
     const flushes = await this.load();
-    this.#lostOwnership = false;
+    this.#hasLostOwnership = false;
     this.#claim();
     return flushes;
   }
@@ -120,7 +120,7 @@ export class SessionLog {
 
   /** Gives up the session. This writer can no longer write. */
   release(): void {
-    this.#lostOwnership = true;
+    this.#hasLostOwnership = true;
   }
 
   /** Adds records that the next flush writes. */
@@ -148,9 +148,9 @@ export class SessionLog {
 
     // With `compareAndSet`, no other writer can have hidden these batches, so the store may not have
     // them. The next flush writes their records again instead of their names.
-    const isNew = detectsWriters && lostRefs.length > 0 && !this.#lostWrite;
-    if (detectsWriters) this.#lostWrite = lostRefs.length > 0;
-    if (this.#lostWrite) this.#wantsSnapshot = true;
+    const isNew = detectsWriters && lostRefs.length > 0 && !this.#hasLostWrite;
+    if (detectsWriters) this.#hasLostWrite = lostRefs.length > 0;
+    if (this.#hasLostWrite) this.#wantsSnapshot = true;
     this.#head = head && rejoin(head, detectsWriters ? [] : lostRefs, this.version);
     this.#seenHead = text;
     this.#batches = batches;
@@ -210,20 +210,20 @@ export class SessionLog {
     this.#batches.clear();
     this.#pending.length = 0;
     this.#unsureWrites = [];
-    this.#lostWrite = false;
+    this.#hasLostWrite = false;
     this.#wantsSnapshot = false;
   }
 
   /** Whether there is nothing to write. */
   get #isIdle(): boolean {
-    return this.#pending.length === 0 && !this.#lostWrite;
+    return this.#pending.length === 0 && !this.#hasLostWrite;
   }
 
   #checkOwner(): void {
     const { owner, epoch = 0 } = this.#head?.ownership ?? {};
     const claim = this.#claimedOwnership;
-    if (claim && owner !== this.#writer && epoch >= claim.epoch) this.#lostOwnership = true;
-    if (this.#lostOwnership)
+    if (claim && owner !== this.#writer && epoch >= claim.epoch) this.#hasLostOwnership = true;
+    if (this.#hasLostOwnership)
       throw new AgentError('SESSION_CONFLICT', 'Another writer has taken the session over.', {
         retryable: true,
       });
@@ -327,7 +327,7 @@ export class SessionLog {
     const expected = this.#seenHead;
     this.#unsureWrites = [...this.#unsureWrites, { ref, records: count, expected }];
     if (!(await this.#store.write(entries, headText, expected))) return false;
-    this.#lostWrite = false;
+    this.#hasLostWrite = false;
     await this.#dropStored(headText, (each) => each === ref);
     this.#head = head;
     this.#seenHead = headText;

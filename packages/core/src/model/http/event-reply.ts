@@ -15,11 +15,11 @@ const bytesPerBuffered = 64;
  */
 export class EventReply {
   readonly #parser = new SseParser();
-  readonly #text = new TextDecoder();
+  readonly #textDecoder = new TextDecoder();
   readonly #decoder: ReplyDecoder;
   /** Text before the first event. If the reply has no event, this is the whole reply. */
   #head = '';
-  #streams = false;
+  #isEventStream = false;
   #received = 0;
   /** Whether the reply is complete. Later events are ignored. */
   done = false;
@@ -55,7 +55,7 @@ export class EventReply {
     this.#received += bytes.length;
     if (this.done) return deltas;
     for (const event of this.#parser.push(bytes)) this.#readEvent(event, deltas);
-    if (!this.#streams) this.#head += this.#text.decode(bytes, { stream: true });
+    if (!this.#isEventStream) this.#head += this.#textDecoder.decode(bytes, { stream: true });
     return deltas;
   }
 
@@ -68,7 +68,7 @@ export class EventReply {
     const deltas: ModelDelta[] = [];
     const rest = this.#parser.end();
     if (this.done || this.error) return deltas;
-    const whole = !rest && !this.#streams;
+    const whole = !rest && !this.#isEventStream;
     const problem = whole
       ? badResponse(`The reply is not an event stream${baseUrlQuestion(request)}`, this.#head)
       : badResponse('The reply ended early', rest?.data ?? 'no finish reason, no [DONE]', true);
@@ -84,7 +84,7 @@ export class EventReply {
 
   #readEvent({ event, data }: ServerSentEvent, deltas: ModelDelta[], malformed?: AgentError): void {
     if (this.done || this.error || !data) return;
-    this.#streams = true;
+    this.#isEventStream = true;
     this.#head = '';
     if (data.startsWith('[DONE]')) return this.#finish(deltas);
     try {
