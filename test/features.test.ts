@@ -131,7 +131,7 @@ const withoutRow = new Set([
 ]);
 
 test('docs/features.md has a row for each function that returns middleware', () => {
-  const files = globSync('packages/core/src/{middleware/*,preset,state}/**/*.ts', { cwd: root });
+  const files = globSync('packages/core/src/{middleware/*,preset}/**/*.ts', { cwd: root });
   const made = files
     .filter((path) => !path.endsWith('.test.ts'))
     .flatMap((path) => [
@@ -153,7 +153,7 @@ function membersOf(part: Middleware): string {
 }
 
 function folderOf(name: string): string | undefined {
-  const files = globSync('packages/core/src/{middleware/*,preset,state}/**/*.ts', { cwd: root });
+  const files = globSync('packages/core/src/{middleware/*,preset}/**/*.ts', { cwd: root });
   const file = files.find((path) =>
     new RegExp(`^export function ${name}\\b`, 'm').test(readFileSync(`${root}/${path}`, 'utf8')),
   );

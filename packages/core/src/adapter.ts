@@ -53,14 +53,14 @@ export { outputToolName } from './schema/output-format.ts';
 export { inlineSource } from './message/media/media.ts';
 export { ObjectReader } from './stream/object/object-reader.ts';
 export { objectWriterOf } from './middleware/output/written-output.ts';
-export type { ObjectWriter } from './stream/object/object-writer.ts';
+export type { ObjectWriter } from './middleware/output/object-writer.ts';
 export {
   failureMark,
   failureText,
   objectMediaType,
   restartMark,
   keepAlive,
-} from './stream/object/object-format.ts';
+} from './middleware/output/object-format.ts';
 export { SseParser } from './model/http/sse-parser.ts';
 export { toTypedChunk } from './stream/ui/ui-typed-parts.ts';
 export { answerEnding, replyEnding, type AnswerEnding } from './stream/answer-ending.ts';

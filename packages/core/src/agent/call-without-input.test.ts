@@ -16,7 +16,7 @@ import {
 } from '../message/msg.ts';
 import type { Msg } from '../message/msg.ts';
 import { jsonMode, structured } from '../middleware/output/output-modes.ts';
-import { loadState, saveState } from '../state/agent-state.ts';
+import { loadState, saveState } from '../middleware/state/agent-state.ts';
 import { textStream } from '../stream/text-stream.ts';
 import { createUiMessageEncoder } from '../stream/ui/ui-message-encoder.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';

@@ -8,10 +8,10 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { metaTool } from '../tool/set/meta-tool.ts';
 import { tool } from '../tool/tool.ts';
 import { Toolkit } from '../tool/set/toolkit.ts';
-import { loadState, saveState } from '../state/agent-state.ts';
+import { loadState, saveState } from '../middleware/state/agent-state.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import { appendKey, replaceKey } from '../state/state-key.ts';
-import { stateKeys } from '../state/state-keys.ts';
+import { stateKeys } from '../middleware/state/state-keys.ts';
 
 /** Opens the agent of the stored session `s`, as a new process would. */
 function open(

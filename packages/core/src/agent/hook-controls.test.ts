@@ -8,7 +8,7 @@ import { SessionMemory } from '../memory/session-memory.ts';
 import { textOf, toolResultsOf, type Msg } from '../message/msg.ts';
 import { positionHooks } from '../preset/position-hooks.ts';
 import { longTermMemory } from '../middleware/recall/long-term-memory.ts';
-import { saveState } from '../state/agent-state.ts';
+import { saveState } from '../middleware/state/agent-state.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import { ScriptedModel, type ScriptedStep } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';

@@ -8,7 +8,7 @@ import { springAiAlibaba } from '../preset/spring-ai-alibaba.ts';
 import { systemPrompt } from '../middleware/prompt/system-prompt.ts';
 import { fromAiSdk } from '../model/ai-sdk/ai-sdk-model.ts';
 import { replaceKey } from '../state/state-key.ts';
-import { stateKeys } from '../state/state-keys.ts';
+import { stateKeys } from '../middleware/state/state-keys.ts';
 import { keywordMemory } from '../search/keyword-memory.ts';
 import { longTermMemory } from '../middleware/recall/long-term-memory.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';

@@ -20,7 +20,7 @@ import type {
 import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import { rolesOf } from '../../../../test/roles-of.ts';
 import { ReActAgent, type CallOptions } from './react-agent.ts';
-import { loadState, saveState } from '../state/agent-state.ts';
+import { loadState, saveState } from '../middleware/state/agent-state.ts';
 import { jsonMode, structured } from '../middleware/output/output-modes.ts';
 import type { OutputMode } from '../middleware/output/output-mode.ts';
 import { oxygent, type OxygentOptions } from './oxygent.ts';

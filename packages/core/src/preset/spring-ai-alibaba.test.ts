@@ -8,7 +8,7 @@ import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import { ReActAgent } from './react-agent.ts';
 import { springAiAlibaba, type SpringAiAlibabaOptions } from './spring-ai-alibaba.ts';
 import { replaceKey } from '../state/state-key.ts';
-import { stateKeys } from '../state/state-keys.ts';
+import { stateKeys } from '../middleware/state/state-keys.ts';
 
 /** Creates a tool and a function that returns how many of its calls ran at the same time. */
 function counted() {

@@ -11,7 +11,7 @@ import { userText } from '../message/msg.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { approvals } from '../middleware/approval/approvals.ts';
 import { definePreset } from '../agent/use-list.ts';
-import type { StateSource } from '../state/state-keys.ts';
+import type { StateSource } from '../middleware/state/state-keys.ts';
 
 /** Hooks, state and prompt variables for `springAiAlibaba()`, and how its tools run. */
 export interface SpringAiAlibabaOptions {

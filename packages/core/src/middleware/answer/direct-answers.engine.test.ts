@@ -14,7 +14,7 @@ import { createUiMessageEncoder } from '../../stream/ui/ui-message-encoder.ts';
 import { textStream } from '../../stream/text-stream.ts';
 import { tool, type ToolOptions } from '../../tool/tool.ts';
 import type { ReActAgent, AgentOptions } from '../../preset/react-agent.ts';
-import { loadState, saveState } from '../../state/agent-state.ts';
+import { loadState, saveState } from '../state/agent-state.ts';
 import { structured } from '../output/output-modes.ts';
 import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 

@@ -10,7 +10,7 @@ import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
-import { loadState, saveState } from '../../state/agent-state.ts';
+import { loadState, saveState } from '../state/agent-state.ts';
 import { approvals, type ApprovalsOptions } from './approvals.ts';
 import type { ApprovalDecision } from './ask-approver.ts';
 import type { PendingCall } from '../../event/pending-call.ts';

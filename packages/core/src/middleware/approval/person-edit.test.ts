@@ -7,7 +7,7 @@ import { adoptRecords } from '../../memory/adopt-records.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
 import { toolResultsOf, toolUsesOf, type Msg } from '../../message/msg.ts';
 import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
-import { loadState, saveState } from '../../state/agent-state.ts';
+import { loadState, saveState } from '../state/agent-state.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { toolList } from '../../tool/set/tool-set.ts';
 import { tool } from '../../tool/tool.ts';

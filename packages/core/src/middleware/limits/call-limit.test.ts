@@ -6,7 +6,7 @@ import { orderFaults } from '../../../test-support/order-faults.ts';
 import type { ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import type { ReActAgent, AgentOptions } from '../../preset/react-agent.ts';
-import { loadState, saveState } from '../../state/agent-state.ts';
+import { loadState, saveState } from '../state/agent-state.ts';
 import { calls, scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { modelRequestLimit, toolCallLimit } from './call-limits.ts';
 import { structured } from '../output/output-modes.ts';

@@ -12,7 +12,7 @@ import { contextToken, provide } from '../../tool/context-token.ts';
 import { tool } from '../../tool/tool.ts';
 import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
 import { replaceKey } from '../../state/state-key.ts';
-import { stateKeys } from '../../state/state-keys.ts';
+import { stateKeys } from '../state/state-keys.ts';
 import { todoList } from '../results/todo-list.ts';
 
 const perCall = contextToken<TemplateVariables>('prompt variables');

@@ -6,7 +6,7 @@ import { textOf, toolResultsOf } from '../../message/msg.ts';
 import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';
 import type { ScriptedReply } from '../../testing/scripted-model.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';
-import { loadState, saveState } from '../../state/agent-state.ts';
+import { loadState, saveState } from '../state/agent-state.ts';
 import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { todoList, todosOf, type TodoListOptions } from './todo-list.ts';
 

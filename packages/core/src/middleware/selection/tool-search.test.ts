@@ -9,7 +9,7 @@ import { tool, type Tool, type ToolOptions } from '../../tool/tool.ts';
 import { Toolkit } from '../../tool/set/toolkit.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
-import { loadState, saveState } from '../../state/agent-state.ts';
+import { loadState, saveState } from '../state/agent-state.ts';
 import { agentTool } from '../agent-tool/agent-tool.ts';
 import { structured } from '../output/output-modes.ts';
 import { todoList } from '../results/todo-list.ts';

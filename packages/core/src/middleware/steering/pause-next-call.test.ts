@@ -8,7 +8,7 @@ import { springAiAlibaba } from '../../preset/spring-ai-alibaba.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
-import { loadState, saveState } from '../../state/agent-state.ts';
+import { loadState, saveState } from '../state/agent-state.ts';
 import { pay } from '../../../test-support/plain-tools.ts';
 import { pauseNextCall } from './pause-next-call.ts';
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { agentTool } from '../agent-tool/agent-tool.ts';
 import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
-import { loadState, saveState } from '../../state/agent-state.ts';
+import { loadState, saveState } from '../state/agent-state.ts';
 import { recentQuestions, retrieval } from '../recall/retrieval.ts';
 import { structured } from '../output/output-modes.ts';
 import { answersOnly, lastTurns, successfulTurns } from '../context/history-views.ts';

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../preset/react-agent.ts';
-import type { AgentOptions } from '../preset/react-agent.ts';
-import { EchoMemory } from '../memory/branch/echo-memory.ts';
-import type { KeyValueStore } from '../memory/store/key-value-store.ts';
-import type { Memory } from '../memory/memory.ts';
-import { MemoryStore } from '../memory/store/memory-store.ts';
-import { SessionMemory } from '../memory/session-memory.ts';
-import { ScriptedModel } from '../testing/scripted-model.ts';
-import { tool } from '../tool/tool.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
+import { EchoMemory } from '../../memory/branch/echo-memory.ts';
+import type { KeyValueStore } from '../../memory/store/key-value-store.ts';
+import type { Memory } from '../../memory/memory.ts';
+import { MemoryStore } from '../../memory/store/memory-store.ts';
+import { SessionMemory } from '../../memory/session-memory.ts';
+import { ScriptedModel } from '../../testing/scripted-model.ts';
+import { tool } from '../../tool/tool.ts';
 import { loadState, saveState } from './agent-state.ts';
-import { appendKey, mergeKey, replaceKey, type StateKey } from './state-key.ts';
+import { appendKey, mergeKey, replaceKey, type StateKey } from '../../state/state-key.ts';
 import { stateKeys } from './state-keys.ts';
 
 const sum: StateKey<number, number> = {

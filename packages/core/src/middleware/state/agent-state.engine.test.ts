@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { AgentError } from '../error/agent-error.ts';
-import type { Hook } from '../event/hook.ts';
-import { toolResultsOf } from '../message/msg.ts';
-import { InMemoryMemory } from '../memory/in-memory-memory.ts';
-import type { Memory } from '../memory/memory.ts';
-import { MemoryStore } from '../memory/store/memory-store.ts';
-import { SessionMemory } from '../memory/session-memory.ts';
-import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { tool } from '../tool/tool.ts';
-import { Toolkit } from '../tool/set/toolkit.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import type { Hook } from '../../event/hook.ts';
+import { toolResultsOf } from '../../message/msg.ts';
+import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
+import type { Memory } from '../../memory/memory.ts';
+import { MemoryStore } from '../../memory/store/memory-store.ts';
+import { SessionMemory } from '../../memory/session-memory.ts';
+import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { tool } from '../../tool/tool.ts';
+import { Toolkit } from '../../tool/set/toolkit.ts';
 import { loadState, saveState, type AgentState } from './agent-state.ts';
-import { ReActAgent } from '../preset/react-agent.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
 
 const pay = tool({
   name: 'pay',

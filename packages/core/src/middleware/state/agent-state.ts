@@ -1,13 +1,13 @@
-import { AgentError, errorText, checkFields } from '../error/agent-error.ts';
-import { isRecord, isObjectOrArray, type JsonObject } from '../message/json.ts';
-import type { Msg } from '../message/msg.ts';
-import type { LogNote } from '../memory/log/log-record.ts';
-import { replaceAll } from '../memory/log/session-values.ts';
-import { standingNotes } from '../memory/log/session-view.ts';
-import { openToolUses } from '../message/tool-pairs.ts';
-import { parseMessages } from '../message/validate-message.ts';
-import type { AgentStatus, CallState } from '../event/agent-status.ts';
-import type { Agent } from '../agent/agent.ts';
+import { AgentError, errorText, checkFields } from '../../error/agent-error.ts';
+import { isRecord, isObjectOrArray, type JsonObject } from '../../message/json.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { LogNote } from '../../memory/log/log-record.ts';
+import { replaceAll } from '../../memory/log/session-values.ts';
+import { standingNotes } from '../../memory/log/session-view.ts';
+import { openToolUses } from '../../message/tool-pairs.ts';
+import { parseMessages } from '../../message/validate-message.ts';
+import type { AgentStatus, CallState } from '../../event/agent-status.ts';
+import type { Agent } from '../../agent/agent.ts';
 
 const version = 5;
 

@@ -5,18 +5,18 @@ import {
   invalidInput,
   checkFields,
   checkOptions,
-} from '../error/agent-error.ts';
-import { freeze } from '../event/hook-dispatcher.ts';
-import { trackValues, updateValues, type Values } from '../memory/log/session-values.ts';
-import type { Memory } from '../memory/memory.ts';
-import { jsonForm, type JsonValue } from '../message/json.ts';
-import { userText } from '../message/msg.ts';
-import type { ModelContext, RunInfo } from '../model/chat-model.ts';
-import { isAnswerReason } from '../event/agent-result.ts';
-import type { AgentStatus } from '../event/agent-status.ts';
-import type { Middleware } from '../agent/middleware.ts';
-import type { RunContext } from '../agent/run-context.ts';
-import { ownPrefix, type StateKey } from './state-key.ts';
+} from '../../error/agent-error.ts';
+import { freeze } from '../../event/hook-dispatcher.ts';
+import { trackValues, updateValues, type Values } from '../../memory/log/session-values.ts';
+import type { Memory } from '../../memory/memory.ts';
+import { jsonForm, type JsonValue } from '../../message/json.ts';
+import { userText } from '../../message/msg.ts';
+import type { ModelContext, RunInfo } from '../../model/chat-model.ts';
+import { isAnswerReason } from '../../event/agent-result.ts';
+import type { AgentStatus } from '../../event/agent-status.ts';
+import type { Middleware } from '../../agent/middleware.ts';
+import type { RunContext } from '../../agent/run-context.ts';
+import { ownPrefix, type StateKey } from '../../state/state-key.ts';
 
 // The key alone determines the types of its updates and its value.
 type AnyKey = StateKey<unknown, never>;

@@ -1,12 +1,12 @@
-import { isSameJson } from '../message/json.ts';
-import { misconfigured, invalidInput } from '../error/agent-error.ts';
-import type { PendingCall } from '../event/pending-call.ts';
-import type { LogRecord } from '../memory/log/log-record.ts';
-import { SessionFold } from '../memory/log/session-fold.ts';
-import { standingNotes, type SessionView } from '../memory/log/session-view.ts';
-import type { SessionMemory } from '../memory/session-memory.ts';
-import { toolUsesOf, type Msg } from '../message/msg.ts';
-import type { Agent } from '../agent/agent.ts';
+import { isSameJson } from '../../message/json.ts';
+import { misconfigured, invalidInput } from '../../error/agent-error.ts';
+import type { PendingCall } from '../../event/pending-call.ts';
+import type { LogRecord } from '../../memory/log/log-record.ts';
+import { SessionFold } from '../../memory/log/session-fold.ts';
+import { standingNotes, type SessionView } from '../../memory/log/session-view.ts';
+import type { SessionMemory } from '../../memory/session-memory.ts';
+import { toolUsesOf, type Msg } from '../../message/msg.ts';
+import type { Agent } from '../../agent/agent.ts';
 import { checkAgent, checkIdle } from './agent-state.ts';
 
 /** An earlier state of a session, from its log. */

@@ -1,17 +1,17 @@
 import { expect, expectTypeOf, test } from 'vitest';
-import type { Hook } from '../event/hook.ts';
-import { retry } from '../middleware/resilience/retry.ts';
-import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { tool } from '../tool/tool.ts';
-import { structured } from '../middleware/output/output-modes.ts';
+import type { Hook } from '../../event/hook.ts';
+import { retry } from '../resilience/retry.ts';
+import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { tool } from '../../tool/tool.ts';
+import { structured } from '../output/output-modes.ts';
 import * as z from 'zod';
 import { loadState, saveState } from './agent-state.ts';
-import { ReActAgent, type AgentOptions } from '../preset/react-agent.ts';
-import { modelRequestLimit } from '../middleware/limits/call-limits.ts';
-import type { Middleware } from '../agent/middleware.ts';
-import { MemoryStore } from '../memory/store/memory-store.ts';
-import { SessionMemory } from '../memory/session-memory.ts';
-import { appendKey, mergeKey, replaceKey } from './state-key.ts';
+import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
+import { modelRequestLimit } from '../limits/call-limits.ts';
+import type { Middleware } from '../../agent/middleware.ts';
+import { MemoryStore } from '../../memory/store/memory-store.ts';
+import { SessionMemory } from '../../memory/session-memory.ts';
+import { appendKey, mergeKey, replaceKey } from '../../state/state-key.ts';
 import { stateKeys } from './state-keys.ts';
 
 const keys = () =>

@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../preset/react-agent.ts';
-import type { AgentOptions } from '../preset/react-agent.ts';
-import type { Decision } from '../event/pending-call.ts';
-import { EchoMemory } from '../memory/branch/echo-memory.ts';
-import { InMemoryMemory } from '../memory/in-memory-memory.ts';
-import { MemoryStore } from '../memory/store/memory-store.ts';
-import { SessionMemory } from '../memory/session-memory.ts';
-import { textOf } from '../message/msg.ts';
-import { springAiAlibaba } from '../preset/spring-ai-alibaba.ts';
-import { historyFaults, requestFaults } from '../../test-support/history-faults.ts';
-import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { tool } from '../tool/tool.ts';
-import { Toolkit } from '../tool/set/toolkit.ts';
-import { approvals } from '../middleware/approval/approvals.ts';
+import { ReActAgent } from '../../preset/react-agent.ts';
+import type { AgentOptions } from '../../preset/react-agent.ts';
+import type { Decision } from '../../event/pending-call.ts';
+import { EchoMemory } from '../../memory/branch/echo-memory.ts';
+import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
+import { MemoryStore } from '../../memory/store/memory-store.ts';
+import { SessionMemory } from '../../memory/session-memory.ts';
+import { textOf } from '../../message/msg.ts';
+import { springAiAlibaba } from '../../preset/spring-ai-alibaba.ts';
+import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';
+import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { tool } from '../../tool/tool.ts';
+import { Toolkit } from '../../tool/set/toolkit.ts';
+import { approvals } from '../approval/approvals.ts';
 import { listCheckpoints, returnToCheckpoint } from './checkpoints.ts';
-import { replaceKey } from './state-key.ts';
+import { replaceKey } from '../../state/state-key.ts';
 import { stateKeys } from './state-keys.ts';
 
 function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
