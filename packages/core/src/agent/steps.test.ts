@@ -313,3 +313,20 @@ test('the draft of a request is no request', () => {
   const part: Middleware = { wrapRequest: () => async (draft) => draft };
   expect(part.wrapRequest).toBeDefined();
 });
+
+test('readers get nothing of the reply to steps.ask(), and its usage counts', async () => {
+  const replies: string[] = [];
+  const { agent } = setUp({
+    wrapReply: (next) => async (reply, _context, steps) => {
+      const judged = await steps.ask(reply.request!);
+      if (judged.message) replies.push(textOf(judged.message));
+      return next(reply);
+    },
+  });
+  const stream = agent.stream('Hi');
+  const texts: string[] = [];
+  for await (const event of stream) if (event.type === 'reasoning-chunk') texts.push(event.delta);
+  expect([texts.join(''), replies]).toEqual(['One.', ['Two.']]);
+  expect((await stream.result).usage).toMatchObject({ inputTokens: 20, outputTokens: 10 });
+  expect((await agent.messages()).map(textOf)).toEqual(['Hi', 'One.']);
+});
