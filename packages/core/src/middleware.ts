@@ -1,6 +1,6 @@
 // The seam, for authors of middleware: what wrappers get and return, what they may do to a run, and
-// the helpers of our own middleware. `Middleware`, `RunContext` and the types of messages and events
-// are at `@isoloop/core`.
+// the helpers of our own middleware. `Middleware`, `RunContext` and the types of messages and
+// events are at `@isoloop/core`.
 export { perRun } from './agent/per-run.ts';
 export { isEnding, isNewAnswer, isNext } from './agent/next.ts';
 export type {

@@ -60,14 +60,15 @@ export interface SessionAgent {
   readonly agent: ReActAgent;
   /**
    * Function that resolves when all background writes are done, for example
-   * `longTermMemory().settled`. Called after each turn and before `deleteSession`. Also close in this
-   * function what the factory opened, such as `mcpTools()`.
+   * `longTermMemory().settled`. Called after each turn and before `deleteSession`. Also close in
+   * this function what the factory opened, such as `mcpTools()`.
    */
   readonly settled?: () => Promise<void>;
   /**
    * Function that deletes data of the session outside its memory, for example with
-   * `LongTermMemory.deleteSession` or `summarizeHistory().deleteSession`. Called when the session is deleted
-   * or expires, before its memory is deleted. If this function rejects, the memory is not deleted.
+   * `LongTermMemory.deleteSession` or `summarizeHistory().deleteSession`. Called when the session
+   * is deleted or expires, before its memory is deleted. If this function rejects, the memory is
+   * not deleted.
    */
   readonly deleteSession?: (sessionId: string) => Promise<unknown>;
 }
@@ -268,7 +269,10 @@ export type AgentHandler<Env extends object = object, A = unknown> = Hono<EdgeEn
    * if you bind it as `CHAT_SESSION`.
    */
   readonly Session: AgentSessionClass<Env>;
-  /** Route handlers for Next.js: `export const { GET, POST, PUT, PATCH, DELETE, OPTIONS } = handler`. */
+  /**
+   * Route handlers for Next.js: `export const { GET, POST, PUT, PATCH, DELETE, OPTIONS } =
+   * handler`.
+   */
   readonly GET: RouteHandler;
   readonly POST: RouteHandler;
   readonly PUT: RouteHandler;

@@ -13,8 +13,8 @@ import type { RunInput } from './step/settle.ts';
 
 /**
  * Runs one agent call: sends `run-start`, runs the loop inside its wrappers, and sends `run-end`.
- * Sends `error` before `run-end` if the agent call fails. Without `input`, the call was refused: the run
- * sends its events, and stores nothing.
+ * Sends `error` before `run-end` if the agent call fails. Without `input`, the call was refused:
+ * the run sends its events, and stores nothing.
  */
 export async function runAgentCall(run: Run, input?: RunInput): Promise<AgentResult> {
   run.timeout.start();
@@ -74,8 +74,8 @@ async function endWith(run: Run, end: RunOutcome): Promise<AgentResult> {
 
 /**
  * Ends a run that was aborted while a wrapper hung. Leaves out the answer, because the answer has
- * not passed all wrappers. Rejects with the run's failure, if there is one. Rejects with `thrown` if
- * it does not come from the abort.
+ * not passed all wrappers. Rejects with the run's failure, if there is one. Rejects with `thrown`
+ * if it does not come from the abort.
  */
 async function endAborted(run: Run, thrown: unknown): Promise<AgentResult> {
   if (!run.waits.isAbort(thrown)) throw thrown;

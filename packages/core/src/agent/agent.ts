@@ -34,9 +34,9 @@ import { systemMessages } from '../message/system-message.ts';
 import { partsOf } from './use-list.ts';
 
 /**
- * The kernel: an agent that reasons, acts and observes until it has an answer, without features. One
- * instance has one conversation. `ReActAgent` adds the usual features. TypeScript infers `S`, the
- * type of the tools.
+ * The kernel: an agent that reasons, acts and observes until it has an answer, without features.
+ * One instance has one conversation. `ReActAgent` adds the usual features. TypeScript infers `S`,
+ * the type of the tools.
  *
  * @example
  * const agent = new Agent({ name: 'assistant', model: openai({ model: 'gpt-5-mini', apiKey }) });

@@ -19,8 +19,8 @@ export interface BegunCall extends RunInput {
 
 /**
  * The calls of one agent: one runs, and later ones are refused or wait in line. The way of a call:
- * `Agent.#start` → `RunDriver`, which starts it at the first read → its place here → `runAgentCall`,
- * which sends the events around it → `loop`.
+ * `Agent.#start` → `RunDriver`, which starts it at the first read → its place here →
+ * `runAgentCall`, which sends the events around it → `loop`.
  */
 export class CallLine {
   readonly #options: Pick<AgentSettings, 'name' | 'whenBusy'>;

@@ -28,14 +28,14 @@ export interface KernelLimits {
   readonly replyCalls?: number;
   /**
    * Maximum length of the text of a tool result as the model sees it, in characters. A longer
-   * result is shortened, and a note in it says so. The log and readers have the whole result. Default
-   * 100,000.
+   * result is shortened, and a note in it says so. The log and readers have the whole result.
+   * Default 100,000.
    */
   readonly resultLength?: number;
   /**
    * Maximum time of an agent call from its turn to its end, in milliseconds. Includes hooks and
-   * wrappers, but not the time in `steps.untimed()`. A longer agent call fails with `CALL_TIMEOUT`, even
-   * if a hook or wrapper still runs. Default: no limit. 0 also sets no limit.
+   * wrappers, but not the time in `steps.untimed()`. A longer agent call fails with `CALL_TIMEOUT`,
+   * even if a hook or wrapper still runs. Default: no limit. 0 also sets no limit.
    */
   readonly timeoutMs?: number;
 }
@@ -68,12 +68,14 @@ export interface KernelDefaults {
 
 /**
  * Options that the middleware of this package adds to the kernel's, declared in their files by
- * declaration merging, and read from `context.options`. `ReActAgent` takes them. Your own middleware
- * takes options as arguments of its function.
+ * declaration merging, and read from `context.options`. `ReActAgent` takes them. Your own
+ * middleware takes options as arguments of its function.
  */
 export interface FeatureOptions {}
 
-/** Options of one agent call that middleware reads from `context.options`, declared in the same way. */
+/**
+ * Options of one agent call that middleware reads from `context.options`, declared in the same way.
+ */
 export interface FeatureCallOptions {}
 
 /** All options that a middleware may set in its `defaults`. */

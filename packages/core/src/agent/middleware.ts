@@ -21,8 +21,8 @@ export type InnerStep<In, Out> = (input: In) => Promise<Out>;
 export type OuterStep<In, Out> = (input: In, context: RunContext, steps: Steps) => Promise<Out>;
 
 /**
- * Wraps one step of the loop. The outer function runs again for each step, with a `next` of its own.
- * A variable in it lives for one step. Use `perRun()` for what belongs to a run.
+ * Wraps one step of the loop. The outer function runs again for each step, with a `next` of its
+ * own. A variable in it lasts for one step. `perRun()` keeps a value for the whole run.
  */
 export type Wrap<In, Out> = (next: InnerStep<In, Out>) => OuterStep<In, Out>;
 
@@ -63,8 +63,8 @@ interface ReplyOfModel {
   /** The request that the model answered. */
   readonly request: ModelRequest;
   /**
-   * Whether this reply counts even if it is invalid: no wrapper asks the model to correct it. Default:
-   * false.
+   * Whether this reply counts even if it is invalid: no wrapper asks the model to correct it.
+   * Default: false.
    */
   readonly isFinal?: boolean;
   readonly reason?: undefined;
@@ -125,9 +125,9 @@ export interface Middleware extends AgentHook {
   readonly defaults?: Partial<AgentDefaults>;
   readonly tools?: readonly Tool[];
   /**
-   * Returns the event that readers get instead of `event`, or nothing to leave it as it is. A changed `run-end` also changes the
-   * result of the agent call. Hooks and the log get the original event. Not called for text and
-   * argument deltas.
+   * Returns the event that readers get instead of `event`, or nothing to leave it as it is. A
+   * changed `run-end` also changes the result of the agent call. Hooks and the log get the original
+   * event. Not called for text and argument deltas.
    */
   mapEvent?(event: AgentEvent, context: RunContext): AgentEvent | void;
   /**
@@ -137,8 +137,8 @@ export interface Middleware extends AgentHook {
   readonly wrapRun?: Wrap<ParsedInput, AgentResult>;
   /**
    * Wraps what admits an input, before anything is stored. Injected messages pass it, too. Throw
-   * `GUARD_REJECTED` to end the agent call with reason `rejected`. Users read the error's `message`.
-   * An interrupt waits for these wrappers.
+   * `GUARD_REJECTED` to end the agent call with reason `rejected`. Users read the error's
+   * `message`. An interrupt waits for these wrappers.
    */
   readonly wrapInput?: Wrap<ParsedInput, ParsedInput>;
   /** Wraps what adds the input to the log and decides about the tool calls of earlier runs. */
@@ -164,8 +164,8 @@ export interface Middleware extends AgentHook {
   /** Wraps the run of the open tool calls. Leave calls out, and they stay open. */
   readonly wrapRound?: Wrap<Round, Next>;
   /**
-   * Wraps one tool call. Its arguments are valid. An exception makes the agent call fail. It is also
-   * the error result of the tool call.
+   * Wraps one tool call. Its arguments are valid. An exception makes the agent call fail. It is
+   * also the error result of the tool call.
    */
   readonly wrapTool?: Wrap<ToolCall, ToolOutcome>;
 }

@@ -5,9 +5,9 @@ import type { Msg } from '../message/msg.ts';
 import type { RequestDraft } from './middleware.ts';
 
 /**
- * What a run does next: it asks the model, runs the open tool calls, or ends. This value is the only
- * way to steer the loop. `mustAsk`: the model must be asked, even if middleware would answer with
- * the results of tools.
+ * What a run does next: it asks the model, runs the open tool calls, or ends. This value is the
+ * only way to steer the loop. `mustAsk`: the model must be asked, even if middleware would answer
+ * with the results of tools.
  */
 export type Next =
   | { readonly to: 'model'; readonly mustAsk?: boolean }
@@ -46,13 +46,14 @@ export interface StoredAnswer extends EndBase<'stop'> {
 }
 
 /**
- * The end of a run. The loop stores its message if the log does not have it yet. Each kind has its own
- * reasons. The reason `error` has no ending: throw the error.
+ * The end of a run. The loop stores its message if the log does not have it yet. Each kind has its
+ * own reasons. The reason `error` has no ending: throw the error.
  * - `answer`: a reply of the model. Wrappers may still judge it.
  * - `stored`: an answer that an earlier run stored, after its hooks.
  * - `custom`: a message that no model wrote. The loop sends its text to the readers.
  * - `limit`: the request `draft` would exceed a limit. A wrapper may ask for a last answer.
- * - `unanswered`: a pause, an abort or a hook ended the run. `message` is the last reply, or a part of it.
+ * - `unanswered`: a pause, an abort or a hook ended the run. `message` is the last reply, or a part
+ *   of it.
  */
 export type Ending =
   | Answer

@@ -32,8 +32,8 @@ export interface RunContext extends RunInfo {
   /** Milliseconds since 1970, by the agent's clock. */
   now(): number;
   /**
-   * Number of model requests of the loop so far, including requests that a hook canceled. Requests of
-   * `steps.ask()` do not count.
+   * Number of model requests of the loop so far, including requests that a hook canceled. Requests
+   * of `steps.ask()` do not count.
    */
   readonly iteration: number;
   /** Tokens that the run has used so far. */
@@ -49,9 +49,11 @@ export interface RunContext extends RunInfo {
    * member `tools` of middleware. A middleware that replaces the agent's tools leaves them alone.
    */
   readonly addedTools: readonly Tool[];
-  /** Schemas of the tools that the model may call now. Empty if the model does not support tools. */
+  /**
+   * Schemas of the tools that the model may call now. Empty if the model does not support tools.
+   */
   readonly toolSchemas: readonly ToolSchema[];
-  /** System prompt of the next model request. Empty if there is none. */
+  /** System prompt of the next model request. Without a prompt, an empty text. */
   readonly systemPrompt: string;
   /** The agent's own system prompt, before middleware changed it. */
   readonly agentPrompt: string;

@@ -22,8 +22,8 @@ import { admitInput } from './step/settle.ts';
 type ObservedEvent = Exclude<EventType, ModifiableEvent | 'run-start' | 'run-end' | 'error'>;
 
 /**
- * What a wrapper may do to the run. What hooks may do, too, is in `RunContext`. After the end of the
- * run, everything here but `message` and `wait` throws `ABORTED`.
+ * What a wrapper may do to the run. What hooks may do, too, is in `RunContext`. After the end of
+ * the run, everything here but `message` and `wait` throws `ABORTED`.
  */
 export interface Steps {
   /**
@@ -48,8 +48,8 @@ export interface Steps {
   ): Msg;
   /**
    * Sends one extra model request. It does not count as an iteration, and its messages are not
-   * stored. Readers get nothing of the reply, unless `toEvent` returns an event for a piece of it. An
-   * abort then stores the reply, as readers have it. The request passes the `wrapModel` of all
+   * stored. Readers get nothing of the reply, unless `toEvent` returns an event for a piece of it.
+   * An abort then stores the reply, as readers have it. The request passes the `wrapModel` of all
    * middleware, so ask `next` instead in a `wrapModel`.
    */
   ask(request: ModelRequest, toEvent?: ToEvent): Promise<AskResult>;
@@ -62,8 +62,9 @@ export interface Steps {
   /** Ends an open tool call with this result, after the `post-acting` hooks. */
   closeCall(toolUse: ToolUse, result: ToolResult): Promise<void>;
   /**
-   * Sends an event to the hooks, then to the readers. With `to: 'readers'`, leaves out the hooks. Only
-   * then it may be an event with controls, because the loop would not carry out what hooks ask for.
+   * Sends an event to the hooks, then to the readers. With `to: 'readers'`, leaves out the hooks.
+   * Only then it may be an event with controls, because the loop would not carry out what hooks ask
+   * for.
    */
   emit<K extends ObservedEvent>(type: K, data: EventData<K>): Promise<void>;
   emit<K extends EventType>(
@@ -72,9 +73,10 @@ export interface Steps {
     options: { readonly to: 'readers' },
   ): Promise<void>;
   /**
-   * Passes an event through the hooks, then to the readers, and carries out what the hooks ask for. If
-   * the hooks change its message, readers get a `step-reset` with the new message first. Hooks at
-   * `pre-call` and `pre-acting` may reject what only the loop can reject, so only the loop sends these.
+   * Passes an event through the hooks, then to the readers, and carries out what the hooks ask for.
+   * If the hooks change its message, readers get a `step-reset` with the new message first. Hooks
+   * at `pre-call` and `pre-acting` may reject what only the loop can reject, so only the loop sends
+   * these.
    */
   revise<K extends Exclude<ModifiableEvent, 'pre-call' | 'pre-acting'>>(
     type: K,
@@ -87,8 +89,8 @@ export interface Steps {
   /** Ends the run at its next interrupt point as suspended. Its open tool calls stay open. */
   suspend(): void;
   /**
-   * Closes the open tool calls of a run that was interrupted or aborted, and returns its end. A pause
-   * keeps them open. Stores `partial`, the part of a reply that readers have.
+   * Closes the open tool calls of a run that was interrupted or aborted, and returns its end. A
+   * pause keeps them open. Stores `partial`, the part of a reply that readers have.
    */
   endStopped(partial?: Msg): Promise<Ending>;
   /** Lets middleware handle what others ask of this run, until the run has its ending. */

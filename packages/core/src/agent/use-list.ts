@@ -12,8 +12,8 @@ import type { Middleware, UseList } from './middleware.ts';
 const presetParts = new WeakSet<Middleware>();
 
 /**
- * Marks middleware as the parts of a preset, and returns the list. A user's middleware then replaces
- * the part of the same name, also if the user spreads the preset into `use`.
+ * Marks middleware as the parts of a preset, and returns the list. A user's middleware then
+ * replaces the part of the same name, also if the user spreads the preset into `use`.
  */
 export function definePreset(parts: readonly Middleware[]): readonly Middleware[] {
   for (const part of parts) presetParts.add(part);

@@ -28,7 +28,8 @@ import type { JsonObject } from '../message/json.ts';
  *   agent call took longer than `limits.timeoutMs`.
  * - `CIRCUIT_OPEN`: the model failed too often, so it gets no requests for a while; `details`
  *   contains `retryAfterMs`.
- * - `LIMIT_EXCEEDED`: more model or tool calls than `modelRequestLimit()` or `toolCallLimit()` allows.
+ * - `LIMIT_EXCEEDED`: more model or tool calls than `modelRequestLimit()` or `toolCallLimit()`
+ *   allows.
  * - `OVERLOADED`: too many calls or requests are waiting, for example for a `Semaphore`.
  * - `GUARD_REJECTED`: a guard rejected the input or the answer; `details` contains `category` and
  *   `stage`.
@@ -200,14 +201,16 @@ export function misconfigured(message: string, options?: AgentErrorOptions): Age
   return new AgentError('CONFIGURATION', message, options);
 }
 
-/** Returns the error for a value that a caller gave and that cannot be used: code `INVALID_INPUT`. */
+/**
+ * Returns the error for a value that a caller gave and that cannot be used: code `INVALID_INPUT`.
+ */
 export function invalidInput(message: string, options?: AgentErrorOptions): AgentError {
   return new AgentError('INVALID_INPUT', message, options);
 }
 
 /**
- * Returns the error for something that needs a middleware which the agent does not have. `what`: what
- * needs it, as the start of a sentence. The message ends with the lines to add.
+ * Returns the error for something that needs a middleware which the agent does not have. `what`:
+ * what needs it, as the start of a sentence. The message ends with the lines to add.
  */
 export function missingPart(part: string, what: string): AgentError {
   const message =

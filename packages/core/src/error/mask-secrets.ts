@@ -109,8 +109,8 @@ export function addSecretForms(values: readonly unknown[]): void {
 }
 
 /**
- * Replaces each of the texts by `***`, the longest first, because a longer one may contain a shorter
- * one.
+ * Replaces each of the texts by `***`, the longest first, because a longer one may contain a
+ * shorter one.
  */
 function withoutTexts(text: string, texts: readonly string[]): string {
   const longestFirst = texts.toSorted((one, other) => other.length - one.length);

@@ -26,8 +26,8 @@ export interface ParsedInput {
   readonly messages: readonly Msg[];
   readonly decisions: readonly Decision[];
   /**
-   * What arrived while the agent call runs: messages that join it, or a decision of `decide`. Absent
-   * for the input with which the agent call began.
+   * What arrived while the agent call runs: messages that join it, or a decision of `decide`.
+   * Absent for the input with which the agent call began.
    */
   readonly arrivedDuringRun?: 'messages' | 'decision';
 }

@@ -4,8 +4,8 @@ import type { Usage } from '../model/chat-model.ts';
 import type { PendingCall } from './pending-call.ts';
 
 /**
- * Reason why an agent call ended. `max-iterations`: the loop reached `limits.iterations`. `limit`: it
- * reached another limit. `ReActAgent` then answers with a summary; the kernel's `Agent` has no
+ * Reason why an agent call ended. `max-iterations`: the loop reached `limits.iterations`. `limit`:
+ * it reached another limit. `ReActAgent` then answers with a summary; the kernel's `Agent` has no
  * answer. `return-direct`: tool results are the answer. `rejected`: a guard or hook rejected the
  * call. `aborted`: an `AbortSignal` was aborted.
  */
@@ -44,13 +44,14 @@ export interface AgentResult<T = unknown> {
   readonly message: Msg;
   readonly reason: StopReason;
   /**
-   * Tokens, summed over all model requests of the call. The child agents of `agentTool()` count their
-   * own: each child's `run-end` event has them.
+   * Tokens, summed over all model requests of the call. The child agents of `agentTool()` count
+   * their own: each child's `run-end` event has them.
    */
   readonly usage: Usage;
   /**
-   * Names of the tools that were called, without duplicates, in the order of their first call. Calls
-   * of tools that do not exist are left out. So are calls that were rejected or wait for an approval.
+   * Names of the tools that were called, without duplicates, in the order of their first call.
+   * Calls of tools that do not exist are left out. So are calls that were rejected or wait for an
+   * approval.
    */
   readonly toolsUsed: readonly string[];
   readonly durationMs: number;
@@ -75,8 +76,9 @@ export interface AgentResult<T = unknown> {
    */
   readonly output?: T;
   /**
-   * Error of a rejected agent call. With `throwOnError: false`, also the error of a failed one. With
-   * reason `max-iterations` or `limit`, the error of the summary that `summaryFallback()` replaced.
+   * Error of a rejected agent call. With `throwOnError: false`, also the error of a failed one.
+   * With reason `max-iterations` or `limit`, the error of the summary that `summaryFallback()`
+   * replaced.
    */
   readonly error?: Omit<AgentErrorData, 'name'>;
   /**

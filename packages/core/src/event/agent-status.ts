@@ -32,7 +32,10 @@ export interface AgentStatus {
   interrupted: boolean;
   /** Whether the next agent call pauses before its first model request. */
   pauseNext?: boolean;
-  /** Id of the last run that has no end in the log, or ended as suspended. The next agent call continues it. */
+  /**
+   * Id of the last run that has no end in the log, or ended as suspended. The next agent call
+   * continues it.
+   */
   openRunId?: string | undefined;
   /** Id of the last run, if an interrupt or an abort ended the run. */
   stoppedRunId?: string | undefined;

@@ -52,8 +52,8 @@ export class HookDispatcher {
 
   /**
    * Passes a modifiable event through the hooks and returns the changed event. Each hook gets the
-   * event that the previous hook returned. `renew` completes each event that a hook returns. Returns
-   * no promise if no hook handles the event.
+   * event that the previous hook returned. `renew` completes each event that a hook returns.
+   * Returns no promise if no hook handles the event.
    */
   ask<K extends EventType>(
     event: EventOf<K>,
@@ -64,8 +64,8 @@ export class HookDispatcher {
   }
 
   /**
-   * Notifies all hooks, even if a hook fails, and returns the event unchanged. Returns no promise if
-   * no hook handles the event.
+   * Notifies all hooks, even if a hook fails, and returns the event unchanged. Returns no promise
+   * if no hook handles the event.
    */
   tell<K extends EventType>(
     event: EventOf<K>,

@@ -100,7 +100,8 @@ type McpContent = CallToolResult['content'][number];
 /**
  * Converts the result of an MCP tool to a tool output. Text stays text. Media and binary resources
  * become blocks of their kind, and links become text. Text after the first `maxChars` characters is
- * shortened, and a note says so. If the tool reports a failure, throws an error with the tool's own text.
+ * shortened, and a note says so. If the tool reports a failure, throws an error with the tool's own
+ * text.
  */
 function toToolOutput(
   { content, structuredContent, isError }: CallToolResult,
@@ -154,8 +155,8 @@ function mediaBlock(
 }
 
 /**
- * Shortens the text of blocks to `maxChars` characters. Media does not count, because its cost does not
- * depend on characters.
+ * Shortens the text of blocks to `maxChars` characters. Media does not count, because its cost does
+ * not depend on characters.
  */
 function shorten(blocks: readonly ContentBlock[], maxChars: number): readonly ContentBlock[] {
   const total = lengthOfTexts(blocks);

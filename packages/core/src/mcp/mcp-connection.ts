@@ -70,7 +70,8 @@ export class McpConnection {
 
 /**
  * Returns the first message to a server of an older revision. Such a server would wait for the
- * answers of its forms, and the wait would end with this process. So it may only name pages to visit.
+ * answers of its forms, and the wait would end with this process. So it may only name pages to
+ * visit.
  */
 function withoutForms(message: sdk.JSONRPCRequest): sdk.JSONRPCRequest {
   const { capabilities = {} } = message.params as { readonly capabilities?: JsonObject };

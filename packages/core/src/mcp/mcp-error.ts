@@ -14,8 +14,8 @@ interface SdkErrorFields {
  * of the server.
  *
  * - `MCP_AUTH`: the server refused the credentials (401, 403), or a person has to allow the access.
- * - `MCP_UNREACHABLE`: there is no connection, the connection broke before the answer, or the server
- *   failed (5xx, 408, 429).
+ * - `MCP_UNREACHABLE`: there is no connection, the connection broke before the answer, or the
+ *   server failed (5xx, 408, 429).
  * - `MCP_TIMEOUT`: the server did not answer before the time limit.
  * - `MCP_BAD_RESPONSE`: the server does not use MCP over Streamable HTTP, or it rejects the
  *   request.

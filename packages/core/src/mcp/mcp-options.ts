@@ -49,8 +49,8 @@ export interface McpToolsOptions {
    */
   readonly prefix?: string;
   /**
-   * Maximum number of characters of text in a tool result. Longer text is shortened, and a note says so.
-   * Default: 50,000, as in Arc Reactor.
+   * Maximum number of characters of text in a tool result. Longer text is shortened, and a note
+   * says so. Default: 50,000, as in Arc Reactor.
    */
   readonly maxOutputChars?: number;
   /**

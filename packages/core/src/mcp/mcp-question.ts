@@ -21,8 +21,8 @@ export type McpQuestion =
 export interface McpQuestionDetails {
   readonly questions: McpQuestions;
   /**
-   * How the tool call continues. `retry`: the tool call is sent again with the answers. `repeat`: the
-   * tool call is sent again without the answers.
+   * How the tool call continues. `retry`: the tool call is sent again with the answers. `repeat`:
+   * the tool call is sent again without the answers.
    */
   readonly next: 'retry' | 'repeat';
   /** The server's own state, which it gets back with the answers. */

@@ -158,8 +158,8 @@ export class McpSession {
   }
 
   /**
-   * Asks a server of revision 2026-07-28 to report changes of its tools. Older servers do so without
-   * being asked. A server that does not answer in time reports no changes.
+   * Asks a server of revision 2026-07-28 to report changes of its tools. Older servers do so
+   * without being asked. A server that does not answer in time reports no changes.
    */
   async #subscribe(): Promise<void> {
     const client = this.#client;
@@ -187,8 +187,8 @@ const laterMs = 250;
 const mostRounds = 10;
 
 /**
- * Calls a tool. A server of revision 2026-07-28 may end the tool call with questions. The client then
- * sends it again with the answers.
+ * Calls a tool. A server of revision 2026-07-28 may end the tool call with questions. The client
+ * then sends it again with the answers.
  */
 async function callTool(
   client: sdk.Client,

@@ -7,10 +7,10 @@ import type { Memory, RunEnd } from './memory.ts';
 export interface InMemoryOptions {
   /**
    * What the first agent does with the open tool calls of the given messages. Nobody noted whether
-   * they have started. `run`: their tools run. `interrupt`: they get an `interrupted` result, unless
-   * their tool has `replay: 'safe'` or `'ask'`. A tool call that needs approval suspends in both
-   * cases. After an agent call that leaves tool calls open, `interrupt` applies to other agents.
-   * Default: `interrupt`.
+   * they have started. `run`: their tools run. `interrupt`: they get an `interrupted` result,
+   * unless their tool has `replay: 'safe'` or `'ask'`. A tool call that needs approval suspends in
+   * both cases. After an agent call that leaves tool calls open, `interrupt` applies to other
+   * agents. Default: `interrupt`.
    */
   readonly unnotedCalls?: 'run' | 'interrupt';
 }

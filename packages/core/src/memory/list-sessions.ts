@@ -22,8 +22,8 @@ const headEnd = ':head';
 /**
  * Lists the sessions in a store whose ids start with `startsWith` (default: all), ordered by id.
  * If the session's main record is damaged, or of a newer version of the library, `version` is -1
- * and both times are 0. Rejects with the errors of the store, and with `INVALID_INPUT` if `store` is
- * not a store.
+ * and both times are 0. Rejects with the errors of the store, and with `INVALID_INPUT` if `store`
+ * is not a store.
  */
 export async function listSessions(
   store: KeyValueStore,

@@ -11,12 +11,12 @@ import type { KeyValueStore } from './store/key-value-store.ts';
 
 /**
  * Repairs a damaged session in a store: keeps the readable records and returns the errors.
- * Tool calls whose results may be lost get `interrupted` results. Also restores a session whose main
- * record is missing; a memory shows such a session as empty. Writes nothing if nothing is damaged.
- * Damaged records stay in the store, unused, until `clear`. Call it before you open the session. If
- * reads of the store may lag behind writes, call it only while nobody writes. Rejects with
- * `STORAGE_FAILED` if another version of the library wrote the session, and with `SESSION_CONFLICT`
- * if another writer changes it meanwhile.
+ * Tool calls whose results may be lost get `interrupted` results. Also restores a session whose
+ * main record is missing; a memory shows such a session as empty. Writes nothing if nothing is
+ * damaged. Damaged records stay in the store, unused, until `clear`. Call it before you open the
+ * session. If reads of the store may lag behind writes, call it only while nobody writes. Rejects
+ * with `STORAGE_FAILED` if another version of the library wrote the session, and with
+ * `SESSION_CONFLICT` if another writer changes it meanwhile.
  *
  * @example
  * const errors = await repairSession(store, 'ann');

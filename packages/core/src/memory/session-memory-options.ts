@@ -27,8 +27,8 @@ export interface SessionMemoryOptions extends ContentionOptions {
    */
   readonly onDamage?: (error: AgentError) => void;
   /**
-   * Whether to refuse a store without `compareAndSet`, which may lose records of concurrent writers.
-   * The constructor then throws `CONFIGURATION`. Default: false.
+   * Whether to refuse a store without `compareAndSet`, which may lose records of concurrent
+   * writers. The constructor then throws `CONFIGURATION`. Default: false.
    */
   readonly requireCompareAndSet?: boolean;
   /**

@@ -35,8 +35,8 @@ import { groupsKey, titleKey, valuesKey } from './store/storage-keys.ts';
  * the next flush writes them. If `append` rejects, call `flush`; do not append the messages again.
  *
  * In a store with `compareAndSet`, two writers on one session lose no record. If another writer has
- * written, a flush reads the log again and adds its own records at the end. In another store, if two
- * writers flush at the same moment, the second write hides the records of the first writer. The
+ * written, a flush reads the log again and adds its own records at the end. In another store, if
+ * two writers flush at the same moment, the second write hides the records of the first writer. The
  * first writer restores its records at its next flush. Without a next flush, they are lost.
  * `requireCompareAndSet` refuses such a store. After another writer clears the session, the log
  * starts again from empty.
@@ -283,8 +283,8 @@ export class SessionMemory implements Memory {
   }
 
   /**
-   * Adds a note about the end of a run. A run that never began, such as a refused one, gets no note,
-   * and the removals that waited for its first write are dropped.
+   * Adds a note about the end of a run. A run that never began, such as a refused one, gets no
+   * note, and the removals that waited for its first write are dropped.
    */
   async #end({ runId, reason, calls }: RunEnd): Promise<void> {
     if ((await this.#load()).openRunId === runId)

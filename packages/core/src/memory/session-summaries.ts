@@ -5,8 +5,8 @@ import type { SessionMemory } from './session-memory.ts';
 type SummaryNote = Extract<LogNote, { kind: 'summary' }>;
 
 /**
- * Returns a store for `summarizeHistory({ store })` that keeps the summary in the log of a session. The
- * summary is valid until its first or last message is removed. Ignores keys, so use it for this
+ * Returns a store for `summarizeHistory({ store })` that keeps the summary in the log of a session.
+ * The summary is valid until its first or last message is removed. Ignores keys, so use it for this
  * session only.
  *
  * @example

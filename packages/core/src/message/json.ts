@@ -98,8 +98,8 @@ export function isSameJson(one: unknown, other: unknown): boolean {
 /**
  * Returns a copy of a value as plain JSON. Returns `undefined` for `undefined`. Also converts maps,
  * sets, typed arrays, errors and `NaN`. Throws `INVALID_INPUT` for any other value without a JSON
- * form, such as a function, a cycle, or an object without readable fields. `what`: name of the whole
- * value in the error.
+ * form, such as a function, a cycle, or an object without readable fields. `what`: name of the
+ * whole value in the error.
  */
 export function jsonForm(value: unknown, what: string): JsonValue | undefined {
   if (value === undefined) return undefined;
@@ -142,7 +142,7 @@ export function omitUndefined<T extends object>(fields: T = {} as T): DefinedFie
   return pickFields(fields, (_key, value) => value !== undefined) as DefinedFields<T>;
 }
 
-/** Returns a copy with the fields of which `isPicked` is true. */
+/** Returns a copy with only some fields: those that `isPicked` accepts. */
 export function pickFields(
   fields: object,
   isPicked: (key: string, value: unknown) => boolean,

@@ -90,8 +90,8 @@ export function isCorrection(message: Msg): boolean {
 }
 
 /**
- * Returns a copy of the message with the origin `program`. Nobody in the conversation said it: it is a
- * prompt, a hint, or recalled text. The origin `client` stays.
+ * Returns a copy of the message with the origin `program`. Nobody in the conversation said it: it
+ * is a prompt, a hint, or recalled text. The origin `client` stays.
  */
 export function markAsProgram(message: Msg): Msg {
   return withMetadata(message, { origin: 'program', ...message.metadata });
@@ -131,8 +131,8 @@ export function isEdited(message: Msg, toolUseId: string): boolean {
 }
 
 /**
- * Returns whether a person has changed a tool call of the newest reply. What the provider has stored
- * of that reply still has the old arguments.
+ * Returns whether a person has changed a tool call of the newest reply. What the provider has
+ * stored of that reply still has the old arguments.
  */
 export function isNewestReplyEdited(messages: readonly Msg[]): boolean {
   const reply = messages.findLast(({ role }) => role === 'assistant');

@@ -55,7 +55,9 @@ export type DataPart<Name extends string = string, Data = JsonValue> = {
   readonly data: Data;
   /** Id within the answer. A later part with the same type and id replaces this part. */
   readonly id?: string;
-  /** Whether the part only makes an event and does not become a part of the answer. Default: false. */
+  /**
+   * Whether the part only makes an event and does not become a part of the answer. Default: false.
+   */
   readonly transient?: boolean;
 };
 

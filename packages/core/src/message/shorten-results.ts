@@ -1,7 +1,10 @@
 import { textOf, type ContentBlock, type Msg } from './msg.ts';
 import { startOf } from './text.ts';
 
-/** Messages as models see them, by their originals: token counts and wire forms are cached on a message. */
+/**
+ * Messages as models see them, by their originals: token counts and wire forms are cached on a
+ * message.
+ */
 const shortMessages = new WeakMap<Msg, { readonly length: number; readonly message: Msg }>();
 
 /** Returns the messages as the model sees them: long tool results are shortened and say so. */

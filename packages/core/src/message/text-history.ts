@@ -10,8 +10,8 @@ import { textChecksum } from './text.ts';
  * Writes the tool calls and results of a conversation as text, for a model without native tool
  * calls. Tool calls become assistant text: the text that the model wrote, if the log has it.
  * Consecutive tool results become one user message, with the media of the types in `media`.
- * Assistant messages without words, media or tool calls are dropped. Other messages stay. Returns the
- * same object for the same messages.
+ * Assistant messages without words, media or tool calls are dropped. Other messages stay. Returns
+ * the same object for the same messages.
  */
 export function textHistory(
   media: readonly MediaBlock['type'][],
@@ -27,7 +27,10 @@ export function textHistory(
   return (messages) => resultGroups(messages).flatMap(visibleMessages);
 }
 
-/** Returns one message for several tool results: first the media, then all texts as one text (OxyGent). */
+/**
+ * Returns one message for several tool results: first the media, then all texts as one text
+ * (OxyGent).
+ */
 function observation(group: readonly Msg[], media: readonly MediaBlock['type'][]): Msg {
   const results = group.flatMap(toolResultsOf);
   const isRead = ({ type }: ContentBlock): boolean => media.some((each) => each === type);

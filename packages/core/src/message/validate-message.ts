@@ -133,7 +133,9 @@ const sourceRules: ReadonlyMap<unknown, Rules> = new Map(
   }),
 );
 
-/** The role of the messages that may have a block of a type. Other blocks may be in all messages. */
+/**
+ * The role of the messages that may have a block of a type. Other blocks may be in all messages.
+ */
 const blockRoles: Readonly<Record<string, string>> = { tool_use: 'assistant', tool_result: 'tool' };
 
 function checkRules(fields: Fields, rules: Rules, path: string, fail: Fail): void {

@@ -83,8 +83,8 @@ export interface ModelRequest extends GenerateOptions {
    */
   readonly replyFor?: 'program' | 'model';
   /**
-   * Whether the agent call ends with the reply, so that the model cannot correct it. Only wrappers of
-   * models use this field.
+   * Whether the agent call ends with the reply, so that the model cannot correct it. Only wrappers
+   * of models use this field.
    */
   readonly isFinal?: boolean;
 }

@@ -28,7 +28,9 @@ export interface ReplyDecoder {
   end(): ModelDelta;
 }
 
-/** Fields as providers send them: any field may be missing or null, whatever the specification says. */
+/**
+ * Fields as providers send them: any field may be missing or null, whatever the specification says.
+ */
 export type Loose<T> = { readonly [K in keyof T]?: T[K] | null };
 
 /** Object to send as JSON. A field that is `undefined` is left out. */

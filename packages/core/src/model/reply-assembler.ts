@@ -104,8 +104,8 @@ export class ReplyAssembler {
   }
 
   /**
-   * Whether the reply ended inside a tool call. Without a `finish` delta, empty arguments may be the
-   * start of others.
+   * Whether the reply ended inside a tool call. Without a `finish` delta, empty arguments may be
+   * the start of others.
    */
   get isIncomplete(): boolean {
     const calls = [...this.#calls.values()];
@@ -113,8 +113,8 @@ export class ReplyAssembler {
   }
 
   /**
-   * Returns the blocks so far. `partial`: the reply is incomplete. Its tool calls may be incomplete and
-   * are left out.
+   * Returns the blocks so far. `partial`: the reply is incomplete. Its tool calls may be incomplete
+   * and are left out.
    */
   content(options: { readonly partial: boolean }): readonly ContentBlock[] {
     const texts = [...this.#texts.values()]

@@ -36,7 +36,9 @@ export function agentscope(options: Readonly<Record<string, never>> = {}): reado
   ]);
 }
 
-/** Undoes what `pre-call` hooks change: the first hook notes the input, and the last one returns it. */
+/**
+ * Undoes what `pre-call` hooks change: the first hook notes the input, and the last one returns it.
+ */
 function observedInput(): readonly Middleware[] {
   const inputOf = perRun((): { messages: readonly Msg[] } => ({ messages: [] }));
   return [

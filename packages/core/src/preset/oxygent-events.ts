@@ -40,8 +40,8 @@ function stepMessages({ message }: AgentResult, run: RunContext): readonly Msg[]
 /**
  * Adds a `parallelId` to the events of tool calls. Tool calls of the same reply have the same id
  * (OxyGent: `parallel_id`). It is the id of the assistant message with the tool calls. It is
- * therefore also in the session log and stays the same after a resume. Readers get the id, but hooks
- * do not.
+ * therefore also in the session log and stays the same after a resume. Readers get the id, but
+ * hooks do not.
  */
 export function parallelIds(): Middleware {
   return { name: 'parallelIds', mapEvent: withId };

@@ -114,8 +114,8 @@ const fields: OptionFields = {
 /**
  * Returns the features of `ReActAgent` that the kernel does not have, one middleware each. They
  * carry out decisions, steer a run, and take results of tools as answers. They also give a last
- * answer at a limit, and count tokens and tool calls. A later part of the same name replaces one, so
- * `{ name: 'steering' }` removes it.
+ * answer at a limit, and count tokens and tool calls. A later part of the same name replaces one,
+ * so `{ name: 'steering' }` removes it.
  */
 export function standard(): readonly Middleware[] {
   return definePreset([
@@ -188,8 +188,8 @@ export class ReActAgent<const S extends ToolSource = ToolSource> extends Agent<S
    * Asks the running agent call to stop at its next interrupt point: before a model request,
    * between model deltas or after tools. Running tools finish. The answer is then `message` or the
    * agent's recovery message. A request may also ask for a pause, or add messages. Returns false if
-   * no call runs. With `interruptWhenIdle: pauseNextCall`, a pause then applies to the next call and
-   * returns true. Throws `INVALID_INPUT` for an invalid request.
+   * no call runs. With `interruptWhenIdle: pauseNextCall`, a pause then applies to the next call
+   * and returns true. Throws `INVALID_INPUT` for an invalid request.
    */
   override interrupt(request: string | Msg | InterruptRequest = {}): boolean {
     if (super.interrupt(request)) return true;

@@ -153,7 +153,9 @@ export function objectInput(
   return { type: 'object', properties, required: [...required], additionalProperties: false };
 }
 
-/** Returns a text in a tool's input. Throws `INVALID_INPUT`, which the model reads, for a blank one. */
+/**
+ * Returns a text in a tool's input. Throws `INVALID_INPUT`, which the model reads, for a blank one.
+ */
 export function textIn(input: unknown, field: string): string {
   const text = isObjectOrArray(input) ? input[field] : undefined;
   if (typeof text === 'string' && text.trim()) return text.trim();

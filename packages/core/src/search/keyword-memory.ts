@@ -49,8 +49,8 @@ export interface KeywordMemoryOptions {
  * const agent = new ReActAgent({ name: 'assistant', model, use: [longTermMemory({ memory })] });
  * ```
  *
- * The records are in a key-value store. Each call of `record` stores the text of its messages as one record under its own key,
- * and needs no other reads or writes.
+ * The records are in a key-value store. Each call of `record` stores the text of its messages as
+ * one record under its own key, and needs no other reads or writes.
  *
  * The first retrieval reads all records and builds an index in memory. Each later retrieval lists
  * the keys and reads only new records. Several instances can use the same store. An instance finds

@@ -82,9 +82,9 @@ export interface KeywordRetriever extends Retriever {
  * const agent = new ReActAgent({ name: 'assistant', model, use: [retrieval({ retriever })] });
  * ```
  *
- * It searches an array of documents, or a store that `add` has filled. Long documents are split into chunks. Each chunk is
- * found separately and has the id `id#n`. The search compares words, not meanings. The beginning of
- * a word, or a word with one typing error, also matches.
+ * It searches an array of documents, or a store that `add` has filled. Long documents are split
+ * into chunks. Each chunk is found separately and has the id `id#n`. The search compares words, not
+ * meanings. The beginning of a word, or a word with one typing error, also matches.
  *
  * Scores are from 0 to 1. The score of the best chunk is the share of the query's words that the
  * chunk contains. The other scores are in proportion to it. These scores are not similarities, so

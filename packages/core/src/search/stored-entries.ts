@@ -116,8 +116,9 @@ export class StoredEntries<T extends object> {
   }
 
   /**
-   * Writes an entry and adds it to the index. `at`: milliseconds since 1970. Returns the entry whose
-   * slot it takes. Throws `INVALID_INPUT` unless the id is 1 to 40 letters, digits, `_` or `-`.
+   * Writes an entry and adds it to the index. `at`: milliseconds since 1970. Returns the entry
+   * whose slot it takes. Throws `INVALID_INPUT` unless the id is 1 to 40 letters, digits, `_` or
+   * `-`.
    */
   async write(
     { group, at, id }: { readonly group: string; readonly at: number; readonly id: string },

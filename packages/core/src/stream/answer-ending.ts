@@ -10,7 +10,8 @@ import type { Msg } from '../message/msg.ts';
  * - `waiting`: the call waits for something that this format cannot give, such as an approval.
  * - `length`: a limit of the model or of the agent ended the answer.
  * - `filtered`: the provider's filter, a guard or a hook withheld the answer.
- * - `incomplete`: an interrupt or abort ended the answer, or the provider ended it without a known reason.
+ * - `incomplete`: an interrupt or abort ended the answer, or the provider ended it without a known
+ *   reason.
  * - `failed`: the agent call failed.
  */
 export type AnswerEnding =

@@ -3,7 +3,10 @@ import type { Fetch } from '../model/http/http-model.ts';
 type Bytes = Uint8Array<ArrayBuffer>;
 
 interface AnsweringOptions {
-  /** What follows the last piece: the reply ends, the connection breaks, or nothing. Default: `close`. */
+  /**
+   * What follows the last piece: the reply ends, the connection breaks, or nothing. Default:
+   * `close`.
+   */
   readonly end?: 'close' | 'break' | 'hang';
   /** Status and headers. Default: 200, and the type `text/event-stream`. */
   readonly init?: ResponseInit;

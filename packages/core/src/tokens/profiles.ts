@@ -9,7 +9,9 @@ export const o200k: TokenProfile = /* @__PURE__ */ fittedProfile('o200k', weight
   imagePixels: 700,
 });
 
-/** Profile for Grok, whose tokenizer is similar to that of `o200k`. Its tools and media cost more. */
+/**
+ * Profile for Grok, whose tokenizer is similar to that of `o200k`. Its tools and media cost more.
+ */
 export const grok: TokenProfile = /* @__PURE__ */ fittedProfile('grok', weights.o200k);
 
 /** Profile for GPT-4 and GPT-3.5. */

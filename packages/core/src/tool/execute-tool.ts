@@ -51,7 +51,8 @@ export interface ExecuteOptions {
 
 /**
  * Runs one prepared tool call and returns its result. The call of an external tool is suspended.
- * Rejects only if the tool throws an `AgentError` with code `TOOL_ERROR`, which ends the agent call.
+ * Rejects only if the tool throws an `AgentError` with code `TOOL_ERROR`, which ends the agent
+ * call.
  */
 export async function executeTool(call: ToolCall, options: ExecuteOptions): Promise<ToolOutcome> {
   const { tool, toolUse, input } = call;

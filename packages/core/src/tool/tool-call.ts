@@ -32,9 +32,9 @@ export interface ToolCall extends ReadyCall {
 }
 
 /**
- * Returns the call with another `execute` of its tool. `execute` gets the tool's own function first.
- * Use it in `wrapTool` to change the arguments, the context or the result, and to run a tool again.
- * It is not called for a tool without `execute`.
+ * Returns the call with another `execute` of its tool. `execute` gets the tool's own function
+ * first. Use it in `wrapTool` to change the arguments, the context or the result, and to run a tool
+ * again. It is not called for a tool without `execute`.
  */
 export function withExecute<C extends ReadyCall>(
   call: C,

@@ -356,8 +356,8 @@ export type InputWithout<Input, Preset> = unknown extends Input
     : never;
 
 /**
- * Returns the names of the middleware that an agent needs for a tool. An agent without them must not
- * offer the tool.
+ * Returns the names of the middleware that an agent needs for a tool. An agent without them must
+ * not offer the tool.
  */
 export function requiredParts({
   requires = [],

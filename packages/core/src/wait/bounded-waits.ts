@@ -15,8 +15,8 @@ interface WaitingRun extends Pick<Haltable, 'signal' | 'aborted' | 'stage'> {
 
 interface WaitOptions<T> {
   /**
-   * Whether the wait is for a store. A store gets some time after an abort, and its errors then still
-   * count. Other code gets one turn of the event loop.
+   * Whether the wait is for a store. A store gets some time after an abort, and its errors then
+   * still count. Other code gets one turn of the event loop.
    */
   readonly isStore?: boolean;
   /**
@@ -74,7 +74,8 @@ export class BoundedWaits {
     } catch (error) {
       work = Promise.reject(error);
     }
-    // A wrapper that returns the promise of its `next` has ended, and the run waits for that already.
+    // A wrapper that returns the promise of its `next` has ended, and the run waits for that
+    // already.
     if (work === this.#newest) this.#running.delete(begin);
     else this.#newest = this.#bounded(work, { check, wrapper: begin });
     return this.#newest as Promise<T>;
@@ -174,8 +175,8 @@ export class BoundedWaits {
         },
         (error: unknown) => {
           end();
-          // An error after an abort is a consequence of the abort, not a failure, unless the store or
-          // a step of the run has failed.
+          // An error after an abort is a consequence of the abort, not a failure, unless the store
+          // or a step of the run has failed.
           const isOfRun = isStore || this.#stepErrors.has(error);
           const isFailure = wasAborted || !signal.aborted || isOfRun;
           if (isFailure) reject(error);

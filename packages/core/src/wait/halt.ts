@@ -14,7 +14,9 @@ export type Halt =
   /** `rejected`: by a guard or a hook. */
   | { readonly how: 'rejected' | 'failed'; readonly error: AgentError };
 
-/** What wins over what: a halt replaces those before it. Of two equal ones, the first one counts. */
+/**
+ * What wins over what: a halt replaces those before it. Of two equal ones, the first one counts.
+ */
 const halts: readonly Halt['how'][] = [
   'none',
   'suspended',
@@ -36,8 +38,8 @@ export type Stage = 'running' | 'ending' | 'aborting' | 'over';
 const stages: readonly Stage[] = ['running', 'ending', 'aborting', 'over'];
 
 /**
- * The part of a run that knows what ends it and how far its end has come, and tells others. Both only
- * move forward.
+ * The part of a run that knows what ends it and how far its end has come, and tells others. Both
+ * only move forward.
  */
 export class Haltable {
   #halt: Halt = { how: 'none' };
@@ -51,7 +53,9 @@ export class Haltable {
   readonly signal: AbortSignal = this.#abort.signal;
   /** Aborts when the run is aborted, interrupted or paused. */
   readonly stopSignal: AbortSignal = this.#stop.signal;
-  /** Aborts when the run is interrupted and has to answer. An abort of the run does not abort it. */
+  /**
+   * Aborts when the run is interrupted and has to answer. An abort of the run does not abort it.
+   */
   readonly interruptSignal: AbortSignal = this.#interrupt.signal;
 
   get halt(): Halt {

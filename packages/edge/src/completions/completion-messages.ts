@@ -22,8 +22,8 @@ export function readPosted(rawMessages: readonly unknown[], limits: EdgeLimits):
 }
 
 /**
- * Throws `INVALID_INPUT` for an invalid tool call id, and `PAYLOAD_TOO_LARGE` for a tool result that
- * is too long.
+ * Throws `INVALID_INPUT` for an invalid tool call id, and `PAYLOAD_TOO_LARGE` for a tool result
+ * that is too long.
  */
 export function checkPosted(messages: readonly Msg[], limits: EdgeLimits, paramOf: ParamOf): void {
   for (const [index, message] of messages.entries()) {
@@ -91,8 +91,8 @@ export function checkConversation(
 
 /**
  * Converts a client's system messages to user messages, so that the model does not treat them as
- * the agent's own prompt. The origin `client` keeps `markAsProgram` from treating them as the library's
- * own messages, and makes `titleOf` prefer other messages.
+ * the agent's own prompt. The origin `client` keeps `markAsProgram` from treating them as the
+ * library's own messages, and makes `titleOf` prefer other messages.
  */
 export function withoutSystem(messages: readonly Msg[]): readonly Msg[] {
   return messages.map((message) =>

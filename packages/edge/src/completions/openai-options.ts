@@ -10,8 +10,8 @@ export interface OpenAiRoutesOptions {
    */
   readonly clientSettings?: readonly ClientSetting[];
   /**
-   * Whether clients see the model's thinking, in streams and in whole answers. Chat completions have
-   * it as `reasoning_content`, responses as summaries in `reasoning` items.
+   * Whether clients see the model's thinking, in streams and in whole answers. Chat completions
+   * have it as `reasoning_content`, responses as summaries in `reasoning` items.
    * @default true
    */
   readonly thinking?: boolean;

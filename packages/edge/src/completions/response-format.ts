@@ -19,8 +19,8 @@ export interface ResponseFormat {
 
 /**
  * Reads the format of the answer: `response_format` of chat completions, or `text.format` of the
- * Responses API. Returns `undefined` for text. Throws `INVALID_INPUT`, with the field's name, for an
- * invalid format.
+ * Responses API. Returns `undefined` for text. Throws `INVALID_INPUT`, with the field's name, for
+ * an invalid format.
  */
 export function readResponseFormat(
   body: RequestBody,

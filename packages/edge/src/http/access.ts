@@ -8,8 +8,8 @@ export function isLocalHost(hostname: string): boolean {
 }
 
 /**
- * Returns a function that identifies the caller of a request and sets `caller`. The function rejects
- * with `UNAUTHORIZED` if `authorize` does not identify the caller, and with `OVERLOADED` if
+ * Returns a function that identifies the caller of a request and sets `caller`. The function
+ * rejects with `UNAUTHORIZED` if `authorize` does not identify the caller, and with `OVERLOADED` if
  * `authorize` cannot tell at the moment.
  */
 export function access({

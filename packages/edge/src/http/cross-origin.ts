@@ -77,7 +77,9 @@ function isOwn(origin: string, url: string): boolean {
   return page.host === own.host || (isLocalHost(page.hostname) && isLocalHost(own.hostname));
 }
 
-/** Returns the error for a page that is not listed. Its text contains nothing that was not checked. */
+/**
+ * Returns the error for a page that is not listed. Its text contains nothing that was not checked.
+ */
 function refusalOf(origin: string): AgentError {
   const problem = isOrigin(origin)
     ? `Pages of ${origin} may not call this endpoint. To allow them, add "${origin}" to the option cors of createAgentHandler`

@@ -16,7 +16,9 @@ type KeySet = ReturnType<typeof createLocalJWKSet>;
 
 /** Age at which keys are read again, in milliseconds (as in jose). */
 const freshMs = 600_000;
-/** Minimum age of the keys before an unknown key id makes the endpoint read them again (as in jose). */
+/**
+ * Minimum age of the keys before an unknown key id makes the endpoint read them again (as in jose).
+ */
 const cooldownMs = 30_000;
 /** Time without a further request after a failed one, in milliseconds. */
 const retryMs = 10_000;
@@ -43,7 +45,9 @@ export function issuerKeys(options: IssuerKeysOptions): JWTVerifyGetKey {
   const youngerThan = (ageMs: number): KeySet | undefined =>
     lastKeys && Date.now() - lastKeys.at < ageMs ? lastKeys.keys : undefined;
 
-  /** Returns whether a request reads the keys. A request that the runtime ended never ends its read. */
+  /**
+   * Returns whether a request reads the keys. A request that the runtime ended never ends its read.
+   */
   const isReading = (): boolean =>
     currentRead !== undefined && Date.now() - currentRead.at < timeoutMs + pollMs;
 

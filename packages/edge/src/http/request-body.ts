@@ -89,8 +89,8 @@ export function checkModel(
 }
 
 /**
- * Reads a body as UTF-8. Rejects with `PAYLOAD_TOO_LARGE` as soon as it exceeds `maxBytes`, and with
- * `INVALID_INPUT` if it cannot be read.
+ * Reads a body as UTF-8. Rejects with `PAYLOAD_TOO_LARGE` as soon as it exceeds `maxBytes`, and
+ * with `INVALID_INPUT` if it cannot be read.
  */
 export async function readText(request: Request | Response, maxBytes: number): Promise<string> {
   // Creates the error only when it is needed, because an error captures the stack.

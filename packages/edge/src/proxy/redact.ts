@@ -1,6 +1,6 @@
 /**
- * Replaces secrets in a stream of UTF-8 with `***`, even if a secret is split over two chunks. Holds
- * back only text that may be the beginning of a secret.
+ * Replaces secrets in a stream of UTF-8 with `***`, even if a secret is split over two chunks.
+ * Holds back only text that may be the beginning of a secret.
  */
 export function redactStream(secrets: readonly string[]): TransformStream<Uint8Array, Uint8Array> {
   const decoder = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true });

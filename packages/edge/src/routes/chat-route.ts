@@ -12,9 +12,9 @@ import { checkSession, echoHeader, setupOf } from '../turn/session.ts';
 /**
  * Handles `POST /api/chat`: accepts the requests of AI SDK's `useChat`, and answers with a UI
  * message stream. A client that accepts `objectMediaType` gets only the object. The server stores
- * the history, so it uses only the last posted message, or the decisions about pending tool calls in
- * that message. If the history already has a message with the same id, that message and all later
- * messages are removed first.
+ * the history, so it uses only the last posted message, or the decisions about pending tool calls
+ * in that message. If the history already has a message with the same id, that message and all
+ * later messages are removed first.
  *
  * The turn continues if the client disconnects. If the memory has an echo, the metadata of the
  * answer contain the echo, and the client sends it with its next request. An echo is a signed text
@@ -44,7 +44,8 @@ function readEvents({ events = false }: RequestBody): boolean {
 /**
  * Reads the echo from the header or, without the header, from the last message with an echo. A
  * client that posts only one new message may not have seen the session; any other client has. With
- * `moves`, the session may have come from another place, or belong there, so the head is always read.
+ * `moves`, the session may have come from another place, or belong there, so the head is always
+ * read.
  */
 function readEcho(
   c: Context<EdgeEnv>,

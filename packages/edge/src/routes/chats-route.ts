@@ -34,8 +34,8 @@ export async function chatsRoute(
 }
 
 /**
- * Handles `DELETE /api/chat/:id`: deletes the conversation, and calls `deleteSession` for data outside the
- * memory. Answers 204, even if there is no such conversation.
+ * Handles `DELETE /api/chat/:id`: deletes the conversation, and calls `deleteSession` for data
+ * outside the memory. Answers 204, even if there is no such conversation.
  */
 export async function deleteRoute(
   c: Context<EdgeEnv>,

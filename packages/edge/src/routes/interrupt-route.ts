@@ -16,9 +16,9 @@ const maxReason = 10_000;
 /**
  * Handles `POST /api/chat/:id/interrupt` with `{ mode?, reason? }` or no body. Stops the running
  * turn of the session, even if another client started the turn. A `reason` becomes a message of the
- * user, after the guards, because only the agent chooses the assistant's words. Answers `{ interrupted }`, which is
- * false if no turn is running. Throws `NEEDS_DURABLE_OBJECT` without a Durable Object, because a
- * run in KV cannot be reached from another connection.
+ * user, after the guards, because only the agent chooses the assistant's words. Answers `{
+ * interrupted }`, which is false if no turn is running. Throws `NEEDS_DURABLE_OBJECT` without a
+ * Durable Object, because a run in KV cannot be reached from another connection.
  */
 export async function interruptRoute(
   c: Context<EdgeEnv>,

@@ -6,8 +6,8 @@ import { llmRoute, type LlmApi } from './llm-route.ts';
 import { modelsRoute } from './openai/models-route.ts';
 
 /**
- * Creates the model proxy of an endpoint, for agents that run in a page. The page has no API key; the
- * proxy adds the key. Throws `CONFIGURATION` if `maxTokens` or `timeoutMs` is no limit.
+ * Creates the model proxy of an endpoint, for agents that run in a page. The page has no API key;
+ * the proxy adds the key. Throws `CONFIGURATION` if `maxTokens` or `timeoutMs` is no limit.
  *
  * @example
  * createAgentHandler<Env>({

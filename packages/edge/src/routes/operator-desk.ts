@@ -61,13 +61,14 @@ export interface OperatorDesk<Env = object> {
  * `operator()` of `@isoloop/core/middleware` too; without it, the agent answers the person. `user`
  * and `id` name the conversation.
  *
- * - `GET /api/operator/:user/:id` returns its messages, in the form of `GET /api/chat/:id/messages`.
+ * - `GET /api/operator/:user/:id` returns its messages, in the form of `GET
+ *   /api/chat/:id/messages`.
  * - `POST /api/operator/:user/:id` with `{ action, text }` stores a message of the person. The
  *   answer is that of `POST /api/run`. `join` first ends the running answer, if the conversation
  *   is in a Durable Object. With `leave`, the agent answers again.
- * - `GET /api/chat/:id/changes?after=` is for the user's page, with the `authorize` of the endpoint. It
- *   waits up to 25 seconds for a message of an operator in a Durable Object. It answers
- *   `{ position }` for the next request, or 204 if there was none.
+ * - `GET /api/chat/:id/changes?after=` is for the user's page, with the `authorize` of the
+ *   endpoint. It waits up to 25 seconds for a message of an operator in a Durable Object. It
+ *   answers `{ position }` for the next request, or 204 if there was none.
  *
  * Throws `CONFIGURATION` without `authorize`.
  *

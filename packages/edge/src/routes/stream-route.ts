@@ -9,9 +9,10 @@ import { acceptedFormat, type StreamFormat } from '../session/turn-format.ts';
  * Handles `GET /api/chat/:id/stream`: streams the running turn of the session, even if another
  * client started the turn. The stream starts at the turn's beginning, or after the event that the
  * header `Last-Event-ID` names. Answers 204 if no turn is running, and always for sessions in KV.
- * A client that accepts `objectMediaType` gets the object from its beginning. `?events=true` adds the agent's events. `?events=only` returns only the agent's events, like
- * `POST /api/run`. `?events=inspect` does the same with the prompts, if the option `inspect` allows
- * the user to see them.
+ * A client that accepts `objectMediaType` gets the object from its beginning. `?events=true` adds
+ * the agent's events. `?events=only` returns only the agent's events, like `POST /api/run`.
+ * `?events=inspect` does the same with the prompts, if the option `inspect` allows the user to see
+ * them.
  */
 export async function streamRoute(
   c: Context<EdgeEnv>,

@@ -45,8 +45,8 @@ export function readDecisions(list: unknown, limits: EdgeLimits): readonly Decis
  * - is a result for a tool that the agent runs itself, or for a tool call that waits for an
  *   approval;
  * - is an approval for a tool call that waits for a result;
- * - changes the arguments of a tool call that waits for no approval, or to arguments that do not fit
- *   the tool's schema.
+ * - changes the arguments of a tool call that waits for no approval, or to arguments that do not
+ *   fit the tool's schema.
  *
  * A tool that asked the user a question takes a result, which is its answer.
  *

@@ -44,7 +44,9 @@ function eventStream(
     return id ? `${text.slice(0, -1)}id: ${id}\n\n` : text;
   };
 
-  /** Returns the next chunk. The end of the run and of the body are one chunk, because each costs. */
+  /**
+   * Returns the next chunk. The end of the run and of the body are one chunk, because each costs.
+   */
   const nextChunk = async (): Promise<{ readonly text: string; readonly isLast: boolean }> => {
     let text = '';
     try {

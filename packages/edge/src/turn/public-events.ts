@@ -4,7 +4,8 @@ import { echoOf } from './session.ts';
 
 /**
  * Converts events to objects that a client may see, without the model's prompts. `run-start` and
- * `run-end` have the memory's echo, if there is one. With `inspect`, the client may see the prompts.
+ * `run-end` have the memory's echo, if there is one. With `inspect`, the client may see the
+ * prompts.
  */
 export function toPublicEvents(
   batch: EventBatch,

@@ -13,8 +13,8 @@ export interface BrowserPlaceOptions {
 const nameKey = 'place';
 
 /**
- * Returns the conversations in this browser's IndexedDB as a place. Its name is random, and all tabs
- * of the browser use the same one. Rejects with the errors of the store.
+ * Returns the conversations in this browser's IndexedDB as a place. Its name is random, and all
+ * tabs of the browser use the same one. Rejects with the errors of the store.
  */
 export function browserPlace(options: BrowserPlaceOptions = {}): Promise<SessionPlace> {
   checkOptions('browserPlace()', options, 'agent:string|? store:get()|?');

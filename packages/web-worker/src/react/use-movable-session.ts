@@ -8,8 +8,8 @@ export interface UseMovableSessionOptions<N extends string> {
   /** Place of a new conversation, which no place has stored yet. */
   readonly initial: N;
   /**
-   * Whether to look for the conversation in all places at first. If `false`, the hook takes it to be
-   * at `initial`, until an error or another tab says that it has moved.
+   * Whether to look for the conversation in all places at first. If `false`, the hook takes it to
+   * be at `initial`, until an error or another tab says that it has moved.
    * @default true
    */
   readonly look?: boolean;
@@ -33,8 +33,8 @@ export interface MovableSession<N extends string> extends MovingState<N> {
 
 /**
  * Shows where a conversation is, and moves it. Follows moves of the browser's other tabs. Give the
- * chat a `key` with the place, because each place has a chat of its own. `sessions` is the result of
- * `movableSessions()`. Create it outside of the component.
+ * chat a `key` with the place, because each place has a chat of its own. `sessions` is the result
+ * of `movableSessions()`. Create it outside of the component.
  *
  * @example
  * const { place, moveTo, follow } = useMovableSession(sessions, 'notes', { initial: 'tab' });

@@ -82,7 +82,9 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Resolves when `begin` resolves it, or when the signal aborts. Then calls what `begin` returned. */
+/**
+ * Resolves when `begin` resolves it, or when the signal aborts. Then calls what `begin` returned.
+ */
 async function until(
   signal: AbortSignal,
   begin: (resolve: () => void) => () => void,

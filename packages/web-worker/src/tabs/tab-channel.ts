@@ -1,7 +1,10 @@
 import { boundaryError } from '../wire/protocol.ts';
 import { tabVersion, type TabMessage, type TabPost } from '../wire/tab-protocol.ts';
 
-/** BroadcastChannel between the tabs of one session. Adds the version and the id of this tab to each message. */
+/**
+ * BroadcastChannel between the tabs of one session. Adds the version and the id of this tab to each
+ * message.
+ */
 export class TabChannel {
   readonly #channel: BroadcastChannel;
   readonly #from: string;

@@ -24,8 +24,8 @@ export interface OutboxOptions<T> {
 }
 
 /**
- * Reader that sends the events of a run to a page. Joins all batches of one macrotask into one message. Each
- * batch costs a credit. Without credits, `ready` waits until the page grants more.
+ * Reader that sends the events of a run to a page. Joins all batches of one macrotask into one
+ * message. Each batch costs a credit. Without credits, `ready` waits until the page grants more.
  */
 export class Outbox<T> implements RunReader {
   readonly #port: MessagePort;

@@ -146,8 +146,8 @@ class PageRuns {
 
   /**
    * Reads a run that may have other readers. `signal`: signal of the job. A closed connection only
-   * leaves the run. An abort before the first event also only leaves it: in React's strict mode, the
-   * first mount resumes the run and leaves at once.
+   * leaves the run. An abort before the first event also only leaves it: in React's strict mode,
+   * the first mount resumes the run and leaves at once.
    */
   async read<T>(
     signal: AbortSignal,

@@ -69,8 +69,8 @@ export class Sessions {
   }
 
   /**
-   * Removes a connection. If it was the last one, closes the session. `isGone`: the page disappeared
-   * without a message.
+   * Removes a connection. If it was the last one, closes the session. `isGone`: the page
+   * disappeared without a message.
    */
   leave({ agent: agentName, sessionId }: ConnectMessage, isGone: boolean): void {
     const key = keyOf(agentName, sessionId);

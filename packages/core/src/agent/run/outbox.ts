@@ -22,8 +22,8 @@ export type SendEvents = (events: EventBatch) => Promise<void> | undefined;
 type RequestedJump = { jump?: Jump };
 
 /**
- * Creates the events of one run, passes them to the hooks, and sends them to the readers. Keeps what
- * the hooks ask for.
+ * Creates the events of one run, passes them to the hooks, and sends them to the readers. Keeps
+ * what the hooks ask for.
  */
 export class Outbox {
   readonly #run: Run;
@@ -58,7 +58,9 @@ export class Outbox {
     return event;
   }
 
-  /** Tells the hooks about an event, then the readers. What the hooks ask for waits for `takeJump`. */
+  /**
+   * Tells the hooks about an event, then the readers. What the hooks ask for waits for `takeJump`.
+   */
   async emit<K extends EventType>(type: K, data: EventData<K>): Promise<void> {
     const event: AgentEvent = this.event(type, data);
     if (event.type === 'step-reset') this.#run.unstoredReply = event.replacement;
@@ -73,9 +75,9 @@ export class Outbox {
   }
 
   /**
-   * Passes a modifiable event through the hooks and returns the event that they return. What they ask
-   * for waits for `takeJump`. `renew` completes each event that a hook returns. `own`: controls that do
-   * something else than usual.
+   * Passes a modifiable event through the hooks and returns the event that they return. What they
+   * ask for waits for `takeJump`. `renew` completes each event that a hook returns. `own`: controls
+   * that do something else than usual.
    */
   askHooks<K extends EventType>(
     type: K,
@@ -121,8 +123,8 @@ export class Outbox {
   }
 
   /**
-   * Passes a modifiable event through the hooks, then to the readers. Returns the event, and what its
-   * hooks asked for. If the hooks change its message, the readers get a `step-reset` first.
+   * Passes a modifiable event through the hooks, then to the readers. Returns the event, and what
+   * its hooks asked for. If the hooks change its message, the readers get a `step-reset` first.
    */
   async askAndTell<K extends EventType>(
     type: K,
@@ -173,8 +175,8 @@ export class Outbox {
 
   /**
    * Each event got its number before its hooks ran. Meanwhile another tool call may have sent an
-   * event with a higher number. Readers skip numbers lower than the last one that they have seen, so
-   * the events then get new numbers. Events of a child run always do.
+   * event with a higher number. Readers skip numbers lower than the last one that they have seen,
+   * so the events then get new numbers. Events of a child run always do.
    */
   #send(events: EventBatch): Promise<void> | undefined {
     const { seq, runId } = events[0]!;

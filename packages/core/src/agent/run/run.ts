@@ -66,7 +66,7 @@ export class Run extends Haltable implements RunContext {
   conversation: Conversation = new Conversation();
   /** Messages between system prompt and conversation in each model request. Never stored. */
   readonly prepended: Msg[] = [];
-  /** System prompt of the next model request. Empty if there is none. */
+  /** System prompt of the next model request. Without a prompt, an empty text. */
   systemPrompt = '';
   readonly agentPrompt: string;
   tools: ToolSet;
@@ -136,8 +136,8 @@ export class Run extends Haltable implements RunContext {
   }
 
   /**
-   * Connects the run with its readers and the caller's signal. The constructor does not, because the
-   * run may never start.
+   * Connects the run with its readers and the caller's signal. The constructor does not, because
+   * the run may never start.
    */
   begin(send: SendEvents): void {
     this.outbox.deliver = send;
@@ -175,7 +175,9 @@ export class Run extends Haltable implements RunContext {
     return true;
   };
 
-  /** Returns the run. Throws `ABORTED` after its end, so that code that still runs changes nothing. */
+  /**
+   * Returns the run. Throws `ABORTED` after its end, so that code that still runs changes nothing.
+   */
   alive(): this {
     if (this.stage === 'over') throw new AgentError('ABORTED', 'The run has ended.');
     return this;

@@ -30,8 +30,8 @@ type ToolStep = Step<'wrapTool'>;
 type Wrappers = { readonly [K in WrapperKey]?: Wrap<Wrapped[K]['in'], Wrapped[K]['out']> };
 
 /**
- * Runs the step `inner` inside the wrappers `key` of all middleware. The first one is the outermost.
- * `recover`: returns the outcome of a wrapper or of the step if it fails.
+ * Runs the step `inner` inside the wrappers `key` of all middleware. The first one is the
+ * outermost. `recover`: returns the outcome of a wrapper or of the step if it fails.
  */
 export function runWrapped<K extends StepKey>(
   run: Run,
@@ -99,8 +99,8 @@ function once<In, Out>(run: Run, next: InnerStep<In, Out>, where: string): Inner
 }
 
 /**
- * Waits for a wrapper of a tool call. Other tool calls run at the same time, so the wrapper does not
- * wait for their steps.
+ * Waits for a wrapper of a tool call. Other tool calls run at the same time, so the wrapper does
+ * not wait for their steps.
  */
 async function boundedTool(
   run: Run,

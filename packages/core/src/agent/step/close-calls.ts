@@ -85,11 +85,11 @@ export function failCall(run: Run, toolUse: ToolUse, error: unknown, message: st
 }
 
 /**
- * Gives each open tool call an `interrupted` result, or the one that a person decided. Then sorts the conversation as models require:
- * each result follows its tool call. If the agent call fails, leaves pending tool calls open, so that
- * a person can still decide about them. After a timeout, closes them, too. Drops what hooks ask for
- * meanwhile, because that counts for tool calls that run. Rejects with the first failure, after it
- * has tried to close all tool calls.
+ * Gives each open tool call an `interrupted` result, or the one that a person decided. Then sorts
+ * the conversation as models require: each result follows its tool call. If the agent call fails,
+ * leaves pending tool calls open, so that a person can still decide about them. After a timeout,
+ * closes them, too. Drops what hooks ask for meanwhile, because that counts for tool calls that
+ * run. Rejects with the first failure, after it has tried to close all tool calls.
  *
  * Three places call this function: each model request, what stops a run at once, and the end of a
  * run. An ending with `keepsCalls` leaves the calls open.

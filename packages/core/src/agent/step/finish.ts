@@ -8,13 +8,13 @@ import type { Run } from '../run/run.ts';
 import { append } from '../run/run-log.ts';
 import { releasedReply } from './read-reply.ts';
 
-// If something stops a run, `endStopped` and `endingOfHalt` say how it ends. `finish` carries out each
-// ending.
+// If something stops a run, `endStopped` and `endingOfHalt` say how it ends. `finish` carries out
+// each ending.
 
 /**
  * Ends an agent call that was interrupted, paused, aborted or refused. Stores the part of the reply
- * that readers have, marked with `metadata.partial`. Closes the open tool calls, except for a pause.
- * Rejects with the failure of the agent call, if a failure stopped it.
+ * that readers have, marked with `metadata.partial`. Closes the open tool calls, except for a
+ * pause. Rejects with the failure of the agent call, if a failure stopped it.
  */
 export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
   if (run.aborted) run.enterStage('aborting');
@@ -24,8 +24,8 @@ export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
 }
 
 /**
- * Returns the ending for what stopped the run. Throws its failure. The answer to an interrupt is its
- * message or the recovery message (AgentScope: `handleInterrupt`). `partial`: part of a reply.
+ * Returns the ending for what stopped the run. Throws its failure. The answer to an interrupt is
+ * its message or the recovery message (AgentScope: `handleInterrupt`). `partial`: part of a reply.
  */
 export function endingOfHalt(run: Run, partial?: Msg): Ending {
   const { halt } = run;
@@ -86,7 +86,9 @@ async function carryOut(run: Run, ending: Ending): Promise<RunOutcome> {
   return { ...ending, message };
 }
 
-/** Tells hooks and readers how the run ends. Returns the answer as the `post-call` hooks left it. */
+/**
+ * Tells hooks and readers how the run ends. Returns the answer as the `post-call` hooks left it.
+ */
 async function answerAfterHooks(run: Run, ending: Ending): Promise<Msg> {
   const { kind, reason, message: endingMessage = run.message('assistant', []) } = ending;
   const isCustom = kind === 'custom';

@@ -6,7 +6,8 @@ import type { EndBase, Next } from '../next.ts';
 import type { Run } from '../run/run.ts';
 import { append } from '../run/run-log.ts';
 
-// What hooks ask for: `stop`, `jumpTo` and `gotoReasoning`. The outbox keeps it until a step takes it.
+// What hooks ask for: `stop`, `jumpTo` and `gotoReasoning`. The outbox keeps it until a step takes
+// it.
 
 /** An event after its hooks, and what they asked for. */
 export interface RevisedEvent<K extends ModifiableEvent> {
@@ -39,7 +40,8 @@ export async function jump(
   if (to === 'stop') return { ...end, kind: 'unanswered', message: reply };
   const messages = [...parseInput(jumpInput, run.options).messages];
   const isNew = reply?.content.length && !run.conversation.has(reply.id);
-  // At the end, `finish` stores the reply after the `post-call` hooks, unless another answer follows.
+  // At the end, `finish` stores the reply after the `post-call` hooks, unless another answer
+  // follows.
   if (isNew && (to !== 'end' || messages.length)) messages.unshift(reply);
   checkNewIds(messages, run.messages);
   const isAnswered = to === 'end' && messages.at(-1)?.role !== 'tool';

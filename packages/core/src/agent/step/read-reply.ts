@@ -8,8 +8,8 @@ import { ReplyAssembler, type ReplyPiece } from '../../model/reply-assembler.ts'
 import type { Run } from '../run/run.ts';
 
 /**
- * Result of `steps.ask()`: a reply of the model. `incomplete`: an interrupt or abort ended the reply;
- * `message` is the part that readers have, if any.
+ * Result of `steps.ask()`: a reply of the model. `incomplete`: an interrupt or abort ended the
+ * reply; `message` is the part that readers have, if any.
  */
 export type AskResult =
   | { readonly type: 'complete'; readonly message: Msg }
@@ -95,8 +95,8 @@ function incompleteReply(run: Run, reply: ReplyAssembler, id: string): Msg | und
 }
 
 /**
- * Returns what an abort has to store: the message that readers have and the log has not, without its
- * tool calls.
+ * Returns what an abort has to store: the message that readers have and the log has not, without
+ * its tool calls.
  */
 export function releasedReply({ unstoredReply, conversation }: Run): Msg | undefined {
   if (!unstoredReply || conversation.has(unstoredReply.id)) return undefined;

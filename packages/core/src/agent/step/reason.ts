@@ -63,8 +63,8 @@ export function afterReply(run: Run, reply: Reply): Promise<Next> {
 }
 
 /**
- * Passes a reply of the model through the `post-reasoning` hooks. Appends it if it calls tools. Each
- * call beyond `limits.replyCalls` gets an error result.
+ * Passes a reply of the model through the `post-reasoning` hooks. Appends it if it calls tools.
+ * Each call beyond `limits.replyCalls` gets an error result.
  */
 async function innerReply(run: Run, reply: Reply): Promise<Next> {
   if (!reply.request) return { kind: 'custom', reason: reply.reason, message: reply.message };

@@ -30,8 +30,8 @@ export function runRound(run: Run): Promise<Next> {
 
 /**
  * Reviews the calls in order. Then starts their tools at the same time. Results enter the log as
- * they arrive. A call has three forms. `call.open.toolUse` is that of the model or of an earlier run,
- * `call.prepared.toolUse` that of this run's hooks. The tool gets that of the wrappers.
+ * they arrive. A call has three forms. `call.open.toolUse` is that of the model or of an earlier
+ * run, `call.prepared.toolUse` that of this run's hooks. The tool gets that of the wrappers.
  */
 async function innerRound(run: Run, { calls, parallelTools }: Round): Promise<Next> {
   const reviewed = await reviewCalls(run, calls);
@@ -104,8 +104,8 @@ function mayStart(run: Run): boolean {
 }
 
 /**
- * Returns whether an interrupt or an abort ends the run. A run that is only suspended first runs its
- * open calls.
+ * Returns whether an interrupt or an abort ends the run. A run that is only suspended first runs
+ * its open calls.
  */
 function isCutShort({ aborted, interruptSignal }: Run): boolean {
   return aborted || interruptSignal.aborted;
@@ -226,8 +226,8 @@ async function runTool(run: Run, call: ReviewedCall, round: RoundContext): Promi
 
 /**
  * Notes in the log that a tool starts. Does so once per call, even if wrappers try several times.
- * Resolves with false if the tool must not start. A hook's `stop` during the write comes too late: it
- * leaves the call open, and by the log the tool has started.
+ * Resolves with false if the tool must not start. A hook's `stop` during the write comes too late:
+ * it leaves the call open, and by the log the tool has started.
  */
 async function noteStart(run: Run, ready: ReadyCall, toolUse: ToolUse): Promise<boolean> {
   const state = callState(run, toolUse);

@@ -13,7 +13,10 @@ import type { Run } from '../run/run.ts';
 import { append, edit, note, openLog } from '../run/run-log.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
 
-/** The input of a run, as it was sent. `admitted`: what `wrapInput` made of it, if that began before its turn. */
+/**
+ * The input of a run, as it was sent. `admitted`: what `wrapInput` made of it, if that began before
+ * its turn.
+ */
 export interface RunInput {
   readonly sent: ParsedInput;
   readonly admitted?: Promise<ParsedInput> | undefined;
@@ -51,8 +54,8 @@ async function innerSettle(run: Run, input: ParsedInput, requestedJump?: Jump): 
   // another process that a run has begun.
   await note(run, [{ kind: 'run-begin', runId: run.runId }, ...notes], { write: !messages.length });
   run.status.openRunId = run.runId;
-  // The new message comes first, so that no failure can lose it. `interruptOpenCalls` later moves the
-  // results of open calls before this message.
+  // The new message comes first, so that no failure can lose it. `interruptOpenCalls` later moves
+  // the results of open calls before this message.
   await append(run, messages);
   run.questionId = run.messages.findLast(isQuestion)?.id;
   if (requestedJump) return jump(run, requestedJump);

@@ -216,8 +216,8 @@ export class BranchLog implements Log {
   }
 
   /**
-   * Compares again, with growing delays, while a late read may be the reason for the result. Returns
-   * the last result.
+   * Compares again, with growing delays, while a late read may be the reason for the result.
+   * Returns the last result.
    */
   async #retryStale(compare: () => Promise<Comparison>): Promise<Comparison> {
     const { now, sleep, waitMs } = this.#options;
@@ -316,8 +316,8 @@ export class BranchLog implements Log {
   }
 
   /**
-   * Returns whether the branch began after this turn, or contains an earlier turn of the client with
-   * an unseen outcome.
+   * Returns whether the branch began after this turn, or contains an earlier turn of the client
+   * with an unseen outcome.
    */
   #beganMeanwhile(theirs: Branch | undefined): boolean {
     return (

@@ -14,8 +14,8 @@ export interface Branch extends ReadBatches {
 }
 
 /**
- * Returns the id of a batch: the id of the turn that wrote the batch. This id does not depend on the
- * position of the batch in the log. If no turn wrote the batch, returns the ref.
+ * Returns the id of a batch: the id of the turn that wrote the batch. This id does not depend on
+ * the position of the batch in the log. If no turn wrote the batch, returns the ref.
  */
 export function batchIdOf(ref: string): string {
   return turnOf(ref) ?? ref;

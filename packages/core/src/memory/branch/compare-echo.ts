@@ -20,8 +20,8 @@ export interface Fork {
  */
 export type Comparison =
   /**
-   * Continue from `branch`. `headText`: text of the stored head. `isFromEcho`: whether the branch comes
-   * from the client's echo and not from the stored head.
+   * Continue from `branch`. `headText`: text of the stored head. `isFromEcho`: whether the branch
+   * comes from the client's echo and not from the stored head.
    */
   | {
       readonly type: 'go';

@@ -58,8 +58,8 @@ interface KnownLog {
 }
 
 /**
- * Replaces a log with one batch of all records. Rejects with `SESSION_CONFLICT` if another writer has
- * written meanwhile.
+ * Replaces a log with one batch of all records. Rejects with `SESSION_CONFLICT` if another writer
+ * has written meanwhile.
  */
 export async function replaceLog(
   store: SessionStore,

@@ -184,8 +184,8 @@ export class SessionFold implements SessionView {
 }
 
 /**
- * Returns the message without the tool results that belong to none of the calls. Returns `undefined`
- * if no content is left.
+ * Returns the message without the tool results that belong to none of the calls. Returns
+ * `undefined` if no content is left.
  */
 function withoutStrayResults(message: Msg, calls: SessionView['calls']): Msg | undefined {
   const content = message.content.filter(

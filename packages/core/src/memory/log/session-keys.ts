@@ -45,8 +45,8 @@ export class SessionKeys {
 }
 
 /**
- * Returns the name of a batch without its suffix. Names sort by version. With the separator `.`, the
- * batch belongs to the turn `id`. Its key contains only the turn's id, so that readers find the
+ * Returns the name of a batch without its suffix. Names sort by version. With the separator `.`,
+ * the batch belongs to the turn `id`. Its key contains only the turn's id, so that readers find the
  * batch without its version.
  */
 export function makeRef(version: number, id: string, separator: '-' | '.' = '-'): string {

@@ -66,8 +66,8 @@ export class SessionLog {
   readonly #pending: LogRecord[] = [];
   readonly #reads = new RestartableReads();
   /**
-   * Writes since the last success. A refused write counts too: the store may have repeated a request
-   * that had taken effect, and may have answered the repetition.
+   * Writes since the last success. A refused write counts too: the store may have repeated a
+   * request that had taken effect, and may have answered the repetition.
    */
   #unsureWrites: readonly UnsureWrite[] = [];
   #hasWarned = false;
@@ -146,8 +146,8 @@ export class SessionLog {
     await this.#dropStored(text, (ref) => batches.has(ref) || replacedRefs.has(ref));
     for (const ref of lostRefs) batches.set(ref, knownBatches.get(ref)!);
 
-    // With `compareAndSet`, no other writer can have hidden these batches, so the store may not have
-    // them. The next flush writes their records again instead of their names.
+    // With `compareAndSet`, no other writer can have hidden these batches, so the store may not
+    // have them. The next flush writes their records again instead of their names.
     const isNew = detectsWriters && lostRefs.length > 0 && !this.#hasLostWrite;
     if (detectsWriters) this.#hasLostWrite = lostRefs.length > 0;
     if (this.#hasLostWrite) this.#wantsSnapshot = true;
@@ -252,8 +252,8 @@ export class SessionLog {
   }
 
   /**
-   * Returns the batches of this writer that still belong to the session. A head of another log means
-   * that the session was cleared, or that two writers began it at once, in a store without
+   * Returns the batches of this writer that still belong to the session. A head of another log
+   * means that the session was cleared, or that two writers began it at once, in a store without
    * `compareAndSet`. Only then does the store still have the batches.
    */
   async #ownBatches(head: Head | undefined): Promise<ReadonlyMap<string, Batch>> {

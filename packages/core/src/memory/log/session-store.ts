@@ -62,8 +62,8 @@ export class SessionStore {
    * Parses the head, which names the batches of a session. Rebuilds a damaged head from the store's
    * key list, if that list is current. For a repair, rebuilds a damaged or missing head in any
    * store. Rejects with `STORAGE_FAILED` if the head is damaged and can't be rebuilt, except for a
-   * repair, or if it has another format. `without`: names of batches that a rebuilt head leaves out,
-   * because the reader will write them again.
+   * repair, or if it has another format. `without`: names of batches that a rebuilt head leaves
+   * out, because the reader will write them again.
    */
   async parseHead(
     text: string | undefined,

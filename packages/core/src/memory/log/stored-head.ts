@@ -85,8 +85,8 @@ export function nextHead(
 /**
  * Returns the names of earlier batches that the next batch must contain. The head names batches in
  * levels. A head that named every batch would grow with the session. When a level is full, the next
- * batch takes over the names of that level and moves one level up (`addToLevels`). That level is then
- * empty. The head stays small, and the head or one other batch names each batch. To find all
+ * batch takes over the names of that level and moves one level up (`addToLevels`). That level is
+ * then empty. The head stays small, and the head or one other batch names each batch. To find all
  * batches, a reader needs one read per level.
  */
 export function fullLevels(levels: Head['refs'], width: number): readonly string[] {
@@ -95,8 +95,8 @@ export function fullLevels(levels: Head['refs'], width: number): readonly string
 }
 
 /**
- * Returns the levels after the new batch `ref` has taken over the batches `takenRefs`, as names or as
- * copies of their records. The new batch moves above the levels that it emptied. Works with any
+ * Returns the levels after the new batch `ref` has taken over the batches `takenRefs`, as names or
+ * as copies of their records. The new batch moves above the levels that it emptied. Works with any
  * width, because writers may use different widths.
  */
 export function addToLevels(

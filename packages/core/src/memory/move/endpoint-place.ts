@@ -21,8 +21,8 @@ export const endpointHere = 'here:';
 
 /**
  * Returns an endpoint of `@isoloop/edge` with the option `moves` as a place for conversations.
- * `api`: whole address of its chat route, such as `https://example.com/api/chat`. This is the name of
- * the place, too. Throws `CONFIGURATION` for an address without a scheme.
+ * `api`: whole address of its chat route, such as `https://example.com/api/chat`. This is the name
+ * of the place, too. Throws `CONFIGURATION` for an address without a scheme.
  */
 export function endpointPlace(api: string, options: EndpointPlaceOptions = {}): SessionPlace {
   const fields = 'headers:object|function|? credentials:string|? fetch:function|?';

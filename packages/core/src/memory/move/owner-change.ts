@@ -62,8 +62,8 @@ export async function changeOwner(
 
 /**
  * Works as `changeOwner`, for a store whose reads may lag behind writes, such as Cloudflare KV. The
- * client's echo shows whether the state is current. Returns the new echo. Rejects with the errors of
- * `EchoMemory`. A turn that does not see the change yet can still be stored.
+ * client's echo shows whether the state is current. Returns the new echo. Rejects with the errors
+ * of `EchoMemory`. A turn that does not see the change yet can still be stored.
  */
 export async function changeBranchOwner(
   store: KeyValueStore,

@@ -191,7 +191,9 @@ function ownershipHere(
   throw new AgentError('SESSION_STALE', 'This place has another copy of the session.');
 }
 
-/** Throws `AGENT_BUSY` while an operator answers, who could not reach the session in another place. */
+/**
+ * Throws `AGENT_BUSY` while an operator answers, who could not reach the session in another place.
+ */
 function checkNotOperated({ messages }: StoredSession['view']): void {
   if (!isOperated(messages)) return;
   const message = 'A person answers in the conversation. It can move when this person has left.';

@@ -97,7 +97,7 @@ class UnstorageStore implements KeyValueStore {
     const copy = unframe(await this.#driver.getItem(copyOf(key), {}));
     if (copy !== undefined) return copy;
     const isFirst = !(await this.#driver.hasItem(copyOf(key), {}));
-    // The first value of the key is incomplete, so nobody was told that it is stored.
+    // No write of this key has ended, so no caller knows of a value.
     if (isFirst) return undefined;
     throw new AgentError('STORAGE_FAILED', `The value of ${key} is damaged.`);
   }

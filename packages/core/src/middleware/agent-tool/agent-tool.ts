@@ -23,8 +23,8 @@ export type ChildAgent = Pick<Agent, 'name' | 'sessionId' | 'messages' | 'stream
 export interface ChildSession {
   /**
    * `<session id of the parent>:<id of the tool call that opened the session>`, where the second id
-   * is encoded with `encodeURIComponent`. Use it as the child's `sessionId` and as the session id of
-   * its log. If clients choose the ids of sessions, add the user's id to the key of the log.
+   * is encoded with `encodeURIComponent`. Use it as the child's `sessionId` and as the session id
+   * of its log. If clients choose the ids of sessions, add the user's id to the key of the log.
    */
   readonly sessionId: string;
 }
@@ -38,8 +38,8 @@ export type ChildFactory = (session: ChildSession) => ChildAgent | Promise<Child
 /** How a model sees an agent that is a tool, and how long a call of it may take. */
 export interface AgentToolOptions {
   /**
-   * Name of the child agent. The name of the tool is `call_<name>`, shortened to 64 characters. Default:
-   * the agent's name. Required with a factory.
+   * Name of the child agent. The name of the tool is `call_<name>`, shortened to 64 characters.
+   * Default: the agent's name. Required with a factory.
    */
   readonly name?: string;
   /** Purpose of the child agent. The model reads it to choose the tool. */
@@ -83,8 +83,8 @@ interface Child {
  * error result. If the child suspends, the parent suspends, too. An approval or rejection of the
  * parent's tool call then applies to all pending tool calls of the child. A result applies to the
  * child's only pending tool call. The child counts its own usage: its limits and its `spendCap()`
- * apply to it, those of the parent do not. Throws `CONFIGURATION` if the name has no ASCII letters or
- * digits.
+ * apply to it, those of the parent do not. Throws `CONFIGURATION` if the name has no ASCII letters
+ * or digits.
  */
 export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOptions): Tool {
   checkOptions('agentTool()', options, toolFields);
@@ -163,7 +163,9 @@ async function createChild(
   throw new Error(`${message} Leave session_id out to begin a new one.`);
 }
 
-/** Returns whether a message made this tool call. A client may have chosen the ids of imported ones. */
+/**
+ * Returns whether a message made this tool call. A client may have chosen the ids of imported ones.
+ */
 function hasCall(message: Msg, id: string, name: string): boolean {
   return !metadataOf(message).imported && toolUseIn(message, id)?.name === name;
 }

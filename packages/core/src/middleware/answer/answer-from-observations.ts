@@ -16,12 +16,13 @@ export interface AnswerFromObservationsOptions {
 }
 
 /**
- * Returns a function for the option `onLimit`, which asks the model for an answer in one more request
- * without tools (OxyGent: the fallback after `max_react_rounds`). It is no middleware: in `use`, write
- * `answerAtLimit({ answer: answerFromObservations() })`. The request contains the question, recalled messages, and the numbered
- * results of all tool calls. It also contains results that context policies leave out. It does not
- * contain the messages before the question. If the agent call has an `output`, the agent requests
- * the value of that `output` instead. That request contains the whole conversation.
+ * Returns a function for the option `onLimit`, which asks the model for an answer in one more
+ * request without tools (OxyGent: the fallback after `max_react_rounds`). It is no middleware: in
+ * `use`, write `answerAtLimit({ answer: answerFromObservations() })`. The request contains the
+ * question, recalled messages, and the numbered results of all tool calls. It also contains results
+ * that context policies leave out. It does not contain the messages before the question. If the
+ * agent call has an `output`, the agent requests the value of that `output` instead. That request
+ * contains the whole conversation.
  */
 export function answerFromObservations(options: AnswerFromObservationsOptions = {}): OnLimit {
   checkOptions('answerFromObservations()', options, 'prompt:string|?');

@@ -33,8 +33,8 @@ export interface ApprovalsOptions {
   /**
    * Decides about each tool call that needs approval, while the run waits. The function is called
    * for several tool calls of a reply at the same time, up to `limits.parallelTools`. Without
-   * `decide`, the tool call suspends. It also suspends if `decide` returns `undefined` or throws, or
-   * if a guard rejects the reason or the edited arguments.
+   * `decide`, the tool call suspends. It also suspends if `decide` returns `undefined` or throws,
+   * or if a guard rejects the reason or the edited arguments.
    */
   readonly decide?: Decide;
   /**
@@ -51,8 +51,9 @@ export interface ApprovalsOptions {
 
 /**
  * Lets people decide about tool calls: approve, edit or reject them, or give their results (Spring
- * AI Alibaba: `HumanInTheLoopHook`). `ReActAgent` asks for the approvals that tools themselves need.
- * Put `approvals({ … })` into `use` for rules, for decisions while the run waits, and to defer rounds.
+ * AI Alibaba: `HumanInTheLoopHook`). `ReActAgent` asks for the approvals that tools themselves
+ * need. Put `approvals({ … })` into `use` for rules, for decisions while the run waits, and to
+ * defer rounds.
  *
  * A tool call that waits for `decide` counts toward `limits.parallelTools`. Throws `CONFIGURATION`
  * for an option of the wrong kind. If a rule names a tool that the agent does not have, agent calls

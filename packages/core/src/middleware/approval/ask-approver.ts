@@ -100,7 +100,10 @@ async function decisionAbout(
   }
 }
 
-/** Adds the id of the tool call to the decision of `decide`. Throws `INVALID_DECISION` if it is none. */
+/**
+ * Adds the id of the tool call to the decision of `decide`. Throws `INVALID_DECISION` if it is
+ * none.
+ */
 function toDecision({ toolUseId, name }: PendingCall, answer: unknown): Decision {
   const decision: unknown = { toolUseId, name, ...Object(answer) };
   checkDecision(decision, 'The decision', 'INVALID_DECISION');

@@ -88,8 +88,8 @@ export function addDecisions(decisions: readonly Decision[]): Middleware {
 /**
  * Returns the input with all its decisions. A tool result in the messages counts as a decision
  * (AgentScope: resume with tool results), unless the messages contain its tool call. Throws
- * `INVALID_DECISION` if a decision does not match an open tool call, or if two decisions are for the
- * same one. Also throws if tool results come with other messages.
+ * `INVALID_DECISION` if a decision does not match an open tool call, or if two decisions are for
+ * the same one. Also throws if tool results come with other messages.
  */
 function decidedInput(input: ParsedInput, open: readonly OpenCall[]): ParsedInput {
   const { messages } = input;
@@ -155,7 +155,8 @@ async function applyDecision(call: OpenCall, run: DecidedRun): Promise<OpenCall>
 }
 
 /**
- * Marks a tool call as not started if nobody noted whether it has started, and it needs an approval.
+ * Marks a tool call as not started if nobody noted whether it has started, and it needs an
+ * approval.
  */
 async function markNotStarted(
   call: OpenCall,

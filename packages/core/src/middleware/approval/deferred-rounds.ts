@@ -19,15 +19,17 @@ interface Deferral {
   readonly cleared: Set<string>;
 }
 
-/** `needs`: says no about a tool call that was cleared. The wrappers belong inside those that ask. */
+/**
+ * `needs`: says no about a tool call that was cleared. The wrappers belong inside those that ask.
+ */
 export interface DeferredRounds extends Required<Pick<Middleware, 'wrapRound' | 'wrapTool'>> {
   readonly needs: NeedsApproval;
 }
 
 /**
- * Makes all tool calls of a reply wait until each call that needs an approval is decided, in the
- * runs for which `defers` returns true. A round then takes up to three passes, in each of which the
- * inner wrappers get a part of its calls.
+ * Makes all tool calls of a reply wait until people have decided about those that need an approval.
+ * `defers` says in which runs. A round then takes up to three passes. In each pass, the inner
+ * wrappers get a part of its calls.
  */
 export function deferredRounds(
   needsApproval: NeedsApproval,

@@ -11,8 +11,8 @@ export interface ContextRequest {
   /** The system prompt if there is one, then recalled messages, then the conversation. */
   readonly messages: readonly Msg[];
   /**
-   * Id of the question: the newest user message. A policy must keep this message. Absent if there is
-   * no user message.
+   * Id of the question: the newest user message. A policy must keep this message. Absent if there
+   * is no user message.
    */
   readonly questionId?: string | undefined;
   readonly tools: readonly ToolSchema[];
@@ -68,7 +68,9 @@ export interface FittedContext {
 
 /** Fits model requests into the context window. `contextPolicy()` makes middleware of it. */
 export interface ContextPolicy {
-  /** Returns the messages of the request that the model gets. `context`: absent without an agent. */
+  /**
+   * Returns the messages of the request that the model gets. `context`: absent without an agent.
+   */
   fit(request: ContextRequest, context?: RunContext): FittedContext | Promise<FittedContext>;
 }
 

@@ -18,8 +18,8 @@ export interface FitContextOptions extends WindowOptions {
 
 /**
  * Leaves out old messages so that a request fits in the model's window. The oldest messages before
- * the current question go first, then the oldest steps after it. A tool call and its results are left
- * out together. The system prompt, recalled messages, the current question and the newest tool
+ * the current question go first, then the oldest steps after it. A tool call and its results are
+ * left out together. The system prompt, recalled messages, the current question and the newest tool
  * results always stay. If these alone are too long, the model's server has to reject the request.
  * Each message is counted once, so a request costs only the count of its new messages.
  *
@@ -44,7 +44,10 @@ export interface TrimRules {
   readonly keepsResultsWithQuestion: boolean;
   /** Whether the remaining history begins with a user's message. */
   readonly beginsWithUser: boolean;
-  /** Returns the last index up to which the messages after the question, from `from`, may be trimmed. */
+  /**
+   * Returns where trimming after the question has to stop: the index after the last message that
+   * may go. `from`: index of the first message after the question.
+   */
   lastTrim(messages: readonly Msg[], options: TrimOptions, from: number): number;
 }
 
@@ -92,8 +95,9 @@ export interface TrimOptions extends Pick<Measured, 'question' | 'sums' | 'start
 }
 
 /**
- * The messages that stay: those from index `history` to the one before `questionEnd`, and those from index
- * `turn` to the end. The first range ends with the current question and its tool results.
+ * The messages that stay: those from index `history` to the one before `questionEnd`, and those
+ * from index `turn` to the end. The first range ends with the current question and its tool
+ * results.
  */
 interface Trim {
   readonly history: number;
@@ -102,9 +106,10 @@ interface Trim {
 }
 
 /**
- * Finds the messages to leave out, in the two phases of Arc Reactor: first those before the current question,
- * oldest first. If that is not enough, then those after the question, oldest first. All messages of a
- * group stay, or none. The search is binary, so a long history costs little more than a short one.
+ * Finds the messages to leave out, in the two phases of Arc Reactor: first those before the current
+ * question, oldest first. If that is not enough, then those after the question, oldest first. All
+ * messages of a group stay, or none. The search is binary, so a long history costs little more than
+ * a short one.
  */
 export function findTrim(messages: readonly Msg[], options: TrimOptions): Trim {
   const { sums, budget, roundTo, start, rules = defaultRules } = options;
@@ -120,7 +125,10 @@ export function findTrim(messages: readonly Msg[], options: TrimOptions): Trim {
   return { history, questionEnd, turn };
 }
 
-/** Returns the index after the question. Tool results in the question's group stay with the question. */
+/**
+ * Returns the index after the question. Tool results in the question's group stay with the
+ * question.
+ */
 function afterQuestion(
   messages: readonly Msg[],
   { question, start, rules = defaultRules }: TrimOptions,
@@ -132,8 +140,8 @@ function afterQuestion(
 }
 
 /**
- * Returns the first message that stays of those before the question. At least `tokens` tokens are left
- * out, if there are as many.
+ * Returns the first message that stays of those before the question. At least `tokens` tokens are
+ * left out, if there are as many.
  */
 function trimHistory(
   messages: readonly Msg[],
@@ -151,8 +159,8 @@ function trimHistory(
 }
 
 /**
- * Returns the index at which to go on: the first end of a group at which at least `tokens` tokens after
- * `from` are left out. If `to` comes first, returns the last end of a group up to `to`.
+ * Returns the index at which to go on: the first end of a group at which at least `tokens` tokens
+ * after `from` are left out. If `to` comes first, returns the last end of a group up to `to`.
  */
 function skip(
   messages: readonly Msg[],

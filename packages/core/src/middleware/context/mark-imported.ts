@@ -14,8 +14,8 @@ export interface MarkImportedOptions {
 }
 
 /**
- * Shows the model which answers and results a client has imported, so that it does not trust them as
- * its own. An endpoint marks these messages with `metadata.imported`. The log stays as it is.
+ * Shows the model which answers and results a client has imported, so that it does not trust them
+ * as its own. An endpoint marks these messages with `metadata.imported`. The log stays as it is.
  */
 export function markImported(options: MarkImportedOptions = {}): Middleware {
   checkOptions('markImported()', options, 'text:string|?');

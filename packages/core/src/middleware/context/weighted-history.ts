@@ -12,8 +12,8 @@ export interface WeightedHistoryOptions {
   /** Weight of a question with its answer. Default 5 (OxyGent: `weight_short_memory`). */
   readonly shortWeight?: number;
   /**
-   * Weight of a step: an assistant message and the messages after it, up to the next step. Default 1
-   * (OxyGent: `weight_react_memory`).
+   * Weight of a step: an assistant message and the messages after it, up to the next step. Default
+   * 1 (OxyGent: `weight_react_memory`).
    */
   readonly reactWeight?: number;
   /**

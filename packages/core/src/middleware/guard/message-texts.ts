@@ -2,8 +2,8 @@ import { isSameJson, isObjectOrArray, type JsonValue } from '../../message/json.
 import type { ContentBlock, ToolUse, Msg } from '../../message/msg.ts';
 
 /**
- * Returns every text of the messages that a model may read. This includes names and arguments of tool
- * calls, tool results, names of speakers, and names and media types of files.
+ * Returns every text of the messages that a model may read. This includes names and arguments of
+ * tool calls, tool results, names of speakers, and names and media types of files.
  */
 export function textsOf(messages: readonly Msg[]): readonly string[] {
   const texts: string[] = [];

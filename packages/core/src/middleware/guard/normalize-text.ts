@@ -96,10 +96,10 @@ export interface Undisguised extends RewrittenText {
 }
 
 /**
- * Removes disguises as `injectionGuard()` does, character by character: invisible characters, marks,
- * compatibility forms, special blanks and look-alike letters. Digits of all scripts become ASCII
- * digits, and dashes become hyphens. `readsTags` reads tag characters as ASCII instead of removing
- * them. In the new text, look-alike letters are Latin and have no marks.
+ * Removes disguises as `injectionGuard()` does, character by character: invisible characters,
+ * marks, compatibility forms, special blanks and look-alike letters. Digits of all scripts become
+ * ASCII digits, and dashes become hyphens. `readsTags` reads tag characters as ASCII instead of
+ * removing them. In the new text, look-alike letters are Latin and have no marks.
  */
 export function withoutDisguise(raw: string, readsTags = false): Undisguised {
   const plainForms = new Map<string, string>();

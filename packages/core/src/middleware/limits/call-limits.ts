@@ -38,7 +38,8 @@ type Count = Readonly<Record<'session' | 'run' | 'countedInRun', number> & { run
 
 /**
  * Creates a limit of model requests or tool calls, which are counted in the session's
- * state. `key` is the name of the count in the state, and `what` names the counted items in messages. Throws `CONFIGURATION` without a limit.
+ * state. `key` is the name of the count in the state, and `what` names the counted items in
+ * messages. Throws `CONFIGURATION` without a limit.
  */
 function callLimit(where: string, key: string, what: string, options: CallLimitOptions) {
   if ((options.run ?? options.session) === undefined)

@@ -100,7 +100,9 @@ export class RunSpans implements OpenSpan {
     failSpan(this.span, AgentError.from(thrown));
   }
 
-  /** Ends the span and all open spans inside it. Tool calls that suspended still have open spans. */
+  /**
+   * Ends the span and all open spans inside it. Tool calls that suspended still have open spans.
+   */
   end(): void {
     const at = this.run.now();
     for (const { span } of [...this.chats, ...this.#tools.values(), this]) span.end(at);

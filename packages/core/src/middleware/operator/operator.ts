@@ -21,8 +21,8 @@ export interface OperatorMessageOptions {
 /**
  * Returns a message of a person who answers in the assistant's place. It has the role `assistant`,
  * the person's name, and `operator` in its metadata. Pass it to `agent.call()` or
- * `agent.observe()`, or inject it into a running agent call. Throws `CONFIGURATION` for an option of
- * the wrong kind.
+ * `agent.observe()`, or inject it into a running agent call. Throws `CONFIGURATION` for an option
+ * of the wrong kind.
  */
 export function operatorMessage(text: string, options: OperatorMessageOptions): Msg {
   checkOptions('operatorMessage()', options, 'name:string action:join|say|leave|? id:string|?');
@@ -68,7 +68,9 @@ export function operator(): Middleware {
 
 const suspended: Ending = { kind: 'unanswered', reason: 'suspended' };
 
-/** Returns whether the user wrote something after the last answer. Messages of `leave` do not count. */
+/**
+ * Returns whether the user wrote something after the last answer. Messages of `leave` do not count.
+ */
 function isUnanswered(messages: readonly Msg[]): boolean {
   const last = messages.findLast((message) => metadataOf(message).operator?.action !== 'leave');
   return last?.role === 'user' || last?.role === 'tool';

@@ -8,7 +8,9 @@ import { outputToolName } from '../../schema/output-format.ts';
  */
 const startOfJson = /\{\s*["}]|\[\s*(?:["{[\]]|-?\d|true|false|null)/;
 
-/** Longest beginning of JSON that is kept, in characters. JSON rarely begins with so many spaces. */
+/**
+ * Longest beginning of JSON that is kept, in characters. JSON rarely begins with so many spaces.
+ */
 const maxBeginning = 200;
 
 /**

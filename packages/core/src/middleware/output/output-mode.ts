@@ -55,8 +55,8 @@ export interface OutputForm {
   /** Question for the output at a limit. */
   readonly limitPrompt: string;
   /**
-   * Returns a changed copy of a model request. `isAsked`: the model was asked for the output and has
-   * to give it now.
+   * Returns a changed copy of a model request. `isAsked`: the model was asked for the output and
+   * has to give it now.
    */
   adaptRequest(request: ModelRequest, isAsked: boolean): ModelRequest;
   /** Reads the output from a reply. */
@@ -74,7 +74,9 @@ export interface OutputForm {
   correctionText(issues: readonly string[]): string;
   /** Creates the answer, and sends its text to the readers unless they have it. */
   answer(parts: AnswerParts): Promise<Msg>;
-  /** Returns a message of the log without its part of an attempt, or `undefined` if nothing is left. */
+  /**
+   * Returns a message of the log without its part of an attempt, or `undefined` if nothing is left.
+   */
   withoutAttempt?(message: Msg): Msg | undefined;
 }
 
@@ -82,9 +84,9 @@ export interface OutputForm {
 export const outputPart = 'output';
 
 /**
- * Creates an output mode. Its output is in the last reply. `formOf` returns the form of the output in
- * one run, after the guards have checked the input. The agent call fails after `attempts` invalid
- * answers. Several runs may share the output mode.
+ * Creates an output mode. Its output is in the last reply. `formOf` returns the form of the output
+ * in one run, after the guards have checked the input. The agent call fails after `attempts`
+ * invalid answers. Several runs may share the output mode.
  */
 export function outputMode(
   attempts: number,
@@ -209,8 +211,8 @@ class OutputRun {
   }
 
   /**
-   * Starts another attempt. The session log keeps the reply until there is an output, so that nothing
-   * is lost if the agent call ends without an output. The question is never stored.
+   * Starts another attempt. The session log keeps the reply until there is an output, so that
+   * nothing is lost if the agent call ends without an output. The question is never stored.
    */
   async #again(reply: Msg, question: string): Promise<Next> {
     const steps = this.#steps;
@@ -231,8 +233,8 @@ class OutputRun {
   }
 
   /**
-   * Creates the error of an agent call without an output. Stores the raw text of the last attempt as
-   * the answer, with `metadata.reason` set to `error`.
+   * Creates the error of an agent call without an output. Stores the raw text of the last attempt
+   * as the answer, with `metadata.reason` set to `error`.
    */
   async #endFailed(issues: readonly string[], reply: Msg): Promise<AgentError> {
     const steps = this.#steps;
@@ -248,8 +250,8 @@ class OutputRun {
   }
 
   /**
-   * Creates the answer with an output. It replaces all messages of the attempts. `reply`: the message
-   * that contains the output.
+   * Creates the answer with an output. It replaces all messages of the attempts. `reply`: the
+   * message that contains the output.
    */
   async #answer(
     { value, json, text: ownText }: ParsedOutput,

@@ -39,9 +39,9 @@ export interface StructuredOptions {
  * Schema, or plain JSON Schema. Plain JSON Schema is not validated.
  *
  * The text of the stored answer is the value as JSON, and `metadata.output` is the value. If the
- * schema changes values, `metadata.outputJson` is the JSON that the model wrote. The messages that led
- * to the value are removed from the session log. Throws `CONFIGURATION` for an invalid schema or
- * option.
+ * schema changes values, `metadata.outputJson` is the JSON that the model wrote. The messages that
+ * led to the value are removed from the session log. Throws `CONFIGURATION` for an invalid schema
+ * or option.
  *
  * @example
  * const output = structured(z.object({ total: z.number() }));
@@ -114,7 +114,8 @@ export function jsonMode(schema?: SchemaLike, options: JsonModeOptions = {}): Ou
 
 /**
  * Same as `jsonMode`, for a client's schema that the guards of an agent call check first.
- * `getSchema` returns the schema, or `undefined` for any JSON. It is called once in each run, after the guards.
+ * `getSchema` returns the schema, or `undefined` for any JSON. It is called once in each run, after
+ * the guards.
  */
 export function clientJsonMode(getSchema: () => SchemaLike | undefined): OutputMode {
   return textMode(() => schemaOf('clientJsonMode()', getSchema()), jsonText, {});

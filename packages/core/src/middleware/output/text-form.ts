@@ -25,8 +25,8 @@ export interface TextFormat {
 }
 
 /**
- * Gets the output from the text of the answer. The system prompt of each request contains the schema,
- * which is never stored. `responseSchema`: see `StructuredOptions`.
+ * Gets the output from the text of the answer. The system prompt of each request contains the
+ * schema, which is never stored. `responseSchema`: see `StructuredOptions`.
  */
 export function textForm(
   steps: Steps,

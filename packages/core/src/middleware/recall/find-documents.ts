@@ -99,8 +99,8 @@ async function retrieve(
 }
 
 /**
- * Returns the valid documents of a result, each shortened to `maxLength` characters. Reports invalid
- * documents. Throws if the result is not an array.
+ * Returns the valid documents of a result, each shortened to `maxLength` characters. Reports
+ * invalid documents. Throws if the result is not an array.
  */
 function readDocuments(
   items: unknown,
@@ -152,7 +152,9 @@ function byScore(documents: readonly RetrievedDocument[]): readonly RetrievedDoc
   return scored ? documents.toSorted((a, b) => b.score! - a.score!) : documents;
 }
 
-/** Returns the first `count` documents. Leaves out those with the id or the text of an earlier one. */
+/**
+ * Returns the first `count` documents. Leaves out those with the id or the text of an earlier one.
+ */
 function firstDistinct(
   documents: readonly RetrievedDocument[],
   count: number,
@@ -167,7 +169,9 @@ function firstDistinct(
   return documents.filter(isNew).slice(0, count);
 }
 
-/** Returns the documents that fit as a section of the prompt, or an empty string if there are none. */
+/**
+ * Returns the documents that fit as a section of the prompt, or an empty string if there are none.
+ */
 function sectionOf(options: RetrievalOptions, found: readonly RetrievedDocument[]): string {
   const { maxTokens = 4_000, profile, format = documentsText } = options;
   const documents = fittingDocuments(found, maxTokens, profile);

@@ -103,10 +103,10 @@ export interface LongTermMemoryMiddleware extends Middleware {
  * records from earlier conversations and stores new records.
  *
  * Recalled records are in a separate message between the system prompt and the conversation, or at
- * the end of the system prompt. Each model request of the agent call has them, but `Memory` does not
- * store them. A turn is recorded after it is in the session log. No turn is recorded if the agent
- * call was interrupted, aborted or rejected, failed, or waits for a decision. The same holds if a
- * hook stopped it before its answer. The reply does not wait for the recording.
+ * the end of the system prompt. Each model request of the agent call has them, but `Memory` does
+ * not store them. A turn is recorded after it is in the session log. No turn is recorded if the
+ * agent call was interrupted, aborted or rejected, failed, or waits for a decision. The same holds
+ * if a hook stopped it before its answer. The reply does not wait for the recording.
  *
  * Throws `CONFIGURATION` for an unknown mode, role or scope, or for a limit that is not a number
  * above 0.

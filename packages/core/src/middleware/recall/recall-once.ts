@@ -15,8 +15,9 @@ export interface Recall {
   /** Returns the place of the text: a user message, or the end of the system prompt. */
   role(context: RunContext): 'user' | 'system' | undefined;
   /**
-   * Returns a text for an agent call, or an empty text. `input`: the new messages, else the question
-   * that the agent call continues. It must end as soon as the context's `stopSignal` aborts.
+   * Returns a text for an agent call, or an empty text. `input`: the new messages, else the
+   * question that the agent call continues. It must end as soon as the context's `stopSignal`
+   * aborts.
    */
   find(input: readonly Msg[], context: RunContext): Promise<string>;
   /** Receives the error of `find`. The agent call continues without the text. */

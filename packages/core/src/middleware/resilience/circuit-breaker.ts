@@ -65,7 +65,9 @@ export function circuitBreaker(options: CircuitBreakerOptions = {}): CircuitBrea
   let state: CircuitState = 'closed';
   let failures = 0;
   let openUntil = 0;
-  /** Requests since the last change of the state. The outcome of an earlier request does not count. */
+  /**
+   * Requests since the last change of the state. The outcome of an earlier request does not count.
+   */
   let period = { running: 0 };
 
   const move = (to: CircuitState, cause?: unknown): void => {

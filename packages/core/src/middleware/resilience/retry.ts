@@ -73,8 +73,8 @@ interface FailedTry extends Pick<RetryInfo, 'attempt' | 'target'> {
 
 /**
  * Returns a function that decides whether to try again. It resolves to true after the wait, or to
- * false at once if the failure is final. It rejects with the signal's reason when the signal aborts.
- * The waits grow exponentially, with random jitter, as in Arc Reactor.
+ * false at once if the failure is final. It rejects with the signal's reason when the signal
+ * aborts. The waits grow exponentially, with random jitter, as in Arc Reactor.
  */
 function retryWaiter(
   options: RetryDelayOptions,

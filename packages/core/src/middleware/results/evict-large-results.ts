@@ -43,8 +43,9 @@ export interface EvictLargeResultsOptions {
 /** What `evictLargeResults()` returns: middleware that can delete the stored results. */
 export interface LargeResultEviction extends Middleware {
   /**
-   * Deletes the stored results of a session. Call `deleteSession` when you delete the session's log. If
-   * the store's list of keys is out of date, results that another process has just stored may stay.
+   * Deletes the stored results of a session. Call `deleteSession` when you delete the session's
+   * log. If the store's list of keys is out of date, results that another process has just stored
+   * may stay.
    */
   deleteSession(sessionId: string): Promise<void>;
 }
@@ -175,7 +176,9 @@ const fields: JsonObject = {
   query: { type: 'string', description: 'Returns only lines that contain this text.' },
 };
 
-/** Maximum length of a line, in characters. A longer line, such as JSON without breaks, is split. */
+/**
+ * Maximum length of a line, in characters. A longer line, such as JSON without breaks, is split.
+ */
 const maxLineLength = 1_000;
 
 function linesOf(text: string): readonly string[] {

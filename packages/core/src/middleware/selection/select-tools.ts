@@ -25,9 +25,9 @@ export interface SelectToolsOptions {
   readonly maxTools?: number;
   /**
    * Names of tools that are always chosen, or patterns such as `mail_*`. These tools come first in
-   * a request and are not passed to `by`. Default with `by`: the tools of middleware, `metaTool()` and the search
-   * tool of `toolSearch()`. Default without `by`: all tools except those of MCP servers
-   * (`mcpTools`).
+   * a request and are not passed to `by`. Default with `by`: the tools of middleware, `metaTool()`
+   * and the search tool of `toolSearch()`. Default without `by`: all tools except those of MCP
+   * servers (`mcpTools`).
    */
   readonly alwaysOffer?: readonly string[];
   /**
@@ -59,9 +59,9 @@ export type ToolSelector = (
 /**
  * Creates middleware, for an agent's `use` list, that offers the model only the tools that fit the
  * user's last message (Arc Reactor: `ToolSelector`). The tools of `alwaysOffer` come first
- * and skip the selection. `maxTools` limits all tools together. If the model calls a hidden tool, it gets an error result.
- * Tool calls that an earlier run left open still run. Throws `CONFIGURATION` for an option of the
- * wrong kind.
+ * and skip the selection. `maxTools` limits all tools together. If the model calls a hidden tool,
+ * it gets an error result. Tool calls that an earlier run left open still run. Throws
+ * `CONFIGURATION` for an option of the wrong kind.
  */
 export function selectTools(options: SelectToolsOptions = {}): Middleware {
   const fields = 'by:function|? maxTools:whole|Infinity|? alwaysOffer:names|? onError:function|?';

@@ -174,7 +174,9 @@ function checkCalls(calls: AgentState['calls'], messages: readonly Msg[]): void 
   }
 }
 
-/** Returns the value of `work`. Throws `INVALID_STATE` if it throws. Default of `why`: its message. */
+/**
+ * Returns the value of `work`. Throws `INVALID_STATE` if it throws. Default of `why`: its message.
+ */
 function attempt<T>(work: () => T, why?: string): T {
   try {
     return work();

@@ -3,8 +3,8 @@ import type { InterruptRequest } from '../../event/interrupt-request.ts';
 import type { Msg } from '../../message/msg.ts';
 
 /**
- * Lets `interrupt({ mode: 'pause' })` of an idle agent pause the next agent call that does not fail,
- * before its first model request. Returns false for other modes.
+ * Lets `interrupt({ mode: 'pause' })` of an idle agent pause the next agent call that does not
+ * fail, before its first model request. Returns false for other modes.
  *
  * @example
  * new ReActAgent({ name, model, interruptWhenIdle: pauseNextCall });

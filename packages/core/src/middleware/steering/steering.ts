@@ -17,8 +17,8 @@ export const steeringOptions = { name: 'steering', fields: 'interruptWhenIdle:fu
 declare module '../../agent/kernel-options.ts' {
   interface FeatureOptions {
     /**
-     * What `interrupt()` does if no agent call runs, for example `pauseNextCall`. Returns whether it
-     * accepts the request. Default: `interrupt()` returns false.
+     * What `interrupt()` does if no agent call runs, for example `pauseNextCall`. Returns whether
+     * it accepts the request. Default: `interrupt()` returns false.
      */
     readonly interruptWhenIdle?: (
       agent: Agent,
@@ -28,9 +28,9 @@ declare module '../../agent/kernel-options.ts' {
      * What happens to a new agent call while another one runs. `reject` (default): the new call
      * fails with `AGENT_BUSY` and changes nothing. `queue`: the new call waits for its turn.
      * `inject`: the running call takes the messages of the new call once the guards accept them.
-     * Both calls resolve with the same result. If a guard rejects the messages, only the new call is
-     * rejected. With `inject`, a new call with decisions or instructions waits for its turn. A new
-     * call also waits for its turn if the running call ends without its messages.
+     * Both calls resolve with the same result. If a guard rejects the messages, only the new call
+     * is rejected. With `inject`, a new call with decisions or instructions waits for its turn. A
+     * new call also waits for its turn if the running call ends without its messages.
      */
     readonly whenBusy?: 'reject' | 'queue' | 'inject';
   }

@@ -113,7 +113,9 @@ function valueIn(message: Msg): string | undefined {
   return value === undefined ? undefined : JSON.stringify(value);
 }
 
-/** Returns the text of an answer. Returns `undefined` for a reply with tool calls or media alone. */
+/**
+ * Returns the text of an answer. Returns `undefined` for a reply with tool calls or media alone.
+ */
 function answerIn(message: Msg): string | undefined {
   const text = textOf(message);
   const hasMedia = message.content.some((block) => 'source' in block);

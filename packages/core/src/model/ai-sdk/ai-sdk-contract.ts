@@ -1,6 +1,6 @@
 /**
- * The part of AI SDK's language-model contract that callers of `fromAiSdk` see (`@ai-sdk/provider` 3
- * and 4: `LanguageModelV3`, `LanguageModelV4`). It is declared here, so that the package does not
+ * The part of AI SDK's language-model contract that callers of `fromAiSdk` see (`@ai-sdk/provider`
+ * 3 and 4: `LanguageModelV3`, `LanguageModelV4`). It is declared here, so that the package does not
  * have to be installed.
  */
 export interface AiSdkLanguageModel {

@@ -68,10 +68,10 @@ export function openHostedCalls(
 }
 
 /**
- * Returns a function that converts a block of a hosted tool to AI SDK's parts. It returns no parts if
- * the tool belongs to another provider, and for a result without its call. Providers refuse a call
- * without a result. It is sent only if a later reply has the result, or if the provider still waits
- * for results of our tools. The function returns `undefined` for any other block.
+ * Returns a function that converts a block of a hosted tool to AI SDK's parts. It returns no parts
+ * if the tool belongs to another provider, and for a result without its call. Providers refuse a
+ * call without a result. It is sent only if a later reply has the result, or if the provider still
+ * waits for results of our tools. The function returns `undefined` for any other block.
  */
 export function hostedToolParts(
   messages: readonly Msg[],

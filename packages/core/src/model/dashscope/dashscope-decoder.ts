@@ -71,8 +71,9 @@ const meanings: readonly Meaning[] = [
 ];
 
 /**
- * Returns the error of a chunk with the code that DashScope's own code means. Its HTTP status is only
- * in a comment of the event stream, which the parser does not return. Other errors stay unchanged.
+ * Returns the error of a chunk with the code that DashScope's own code means. Its HTTP status is
+ * only in a comment of the event stream, which the parser does not return. Other errors stay
+ * unchanged.
  */
 function withOwnCode(error: AgentError): AgentError {
   const providerCode = error.details?.['providerCode'];

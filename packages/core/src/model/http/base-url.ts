@@ -4,8 +4,8 @@ import type { HttpRequest } from './http-transport.ts';
 /**
  * Returns the base URL without blanks and without slashes at its end. A path such as `/llm/v1` is a
  * base URL, too: it belongs to the page's own server. Throws `CONFIGURATION` for a base URL without
- * a scheme, for one with a query, and for one that matches `service`, the path of a service. A model
- * adds that path to the base URL.
+ * a scheme, for one with a query, and for one that matches `service`, the path of a service. A
+ * model adds that path to the base URL.
  */
 export function checkedBase(baseURL: string, service: RegExp): string {
   const address = baseURL.trim();
@@ -34,7 +34,8 @@ export function baseUrlQuestion({ url, baseURL, api = '/v1' }: Address): string 
 
 /**
  * Returns a question for a page's request that got no response. Otherwise returns an empty text, as
- * outside a browser. A browser does not say whether the server is down or does not allow the page (CORS).
+ * outside a browser. A browser does not say whether the server is down or does not allow the page
+ * (CORS).
  */
 export function pageAdvice(isUnanswered: boolean): string {
   const { location } = globalThis as { readonly location?: { readonly origin: string } };

@@ -74,8 +74,8 @@ export class EventReply {
       : badResponse('The reply ended early', rest?.data ?? 'no finish reason, no [DONE]', true);
     this.#readEvent(rest ?? { event: '', data: this.#head }, deltas, problem);
     if (this.done) return deltas;
-    // After the finish reason, an incomplete event does not matter. In a reply without events, an error
-    // means that the reply is invalid.
+    // After the finish reason, an incomplete event does not matter. In a reply without events, an
+    // error means that the reply is invalid.
     if (whole && this.error) return [];
     if (this.finished || (whole && deltas.length)) this.#finish(deltas);
     else this.error ??= problem;

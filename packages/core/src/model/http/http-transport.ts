@@ -40,8 +40,9 @@ export interface HttpRequest {
 
 /**
  * Sends the request that `prepare` returns, and yields the deltas of the reply, one array for each
- * network read, even if it is empty. Reads from the network only when the caller asks for the next array. Rejects with
- * an `AgentError`. Its message may quote the server's text, but never the value of a header.
+ * network read, even if it is empty. Reads from the network only when the caller asks for the next
+ * array. Rejects with an `AgentError`. Its message may quote the server's text, but never the value
+ * of a header.
  */
 export async function* streamReply(
   prepare: () => HttpRequest | Promise<HttpRequest>,

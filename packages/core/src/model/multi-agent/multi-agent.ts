@@ -7,7 +7,9 @@ import { groupMessages, oncePerGroup } from '../../message/tool-pairs.ts';
 import type { ChatModel, HistoryForm } from '../chat-model.ts';
 import { withStream } from '../wrap-model.ts';
 
-/** Options of `multiAgent()`. The defaults of `headerOn` and `names` are the model's own, if any. */
+/**
+ * Options of `multiAgent()`. The defaults of `headerOn` and `names` are the model's own, if any.
+ */
 export interface MultiAgentOptions extends HistoryForm {
   /** Text before a history that explains the history to the model. */
   readonly header?: string;
@@ -105,7 +107,9 @@ function history(group: readonly Msg[], header: readonly string[], withNames: bo
   return { id: group[0]!.id, role: 'user', content, createdAt };
 }
 
-/** Returns the text with its further lines indented, so that no line of it looks like a speaker's. */
+/**
+ * Returns the text with its further lines indented, so that no line of it looks like a speaker's.
+ */
 function indented(text: string): string {
   return cleanText(text).replaceAll('\n', '\n  ');
 }

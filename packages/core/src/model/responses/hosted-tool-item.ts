@@ -17,8 +17,8 @@ export function isForClient({ type, execution }: WireItem): boolean {
 
 /**
  * Returns the use of a built-in tool that an item reports, such as `web_search_call`. Other items,
- * such as `compaction`, give `undefined`. `isDone`: whether the item is finished. Many finished items
- * have no output, and their tool has ended nevertheless.
+ * such as `compaction`, give `undefined`. `isDone`: whether the item is finished. Many finished
+ * items have no output, and their tool has ended nevertheless.
  */
 export function toHostedTool(item: WireItem, id: string, isDone: boolean): HostedTool | undefined {
   const { type, name, status } = item;

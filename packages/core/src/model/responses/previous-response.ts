@@ -12,9 +12,9 @@ export interface PreviousResponse {
 }
 
 /**
- * Returns the last response whose conversation is unchanged. `sums` has, for each message, the sum of
- * the conversation before it. A reply keeps the sums of its request and of itself. Hence an edit, a
- * guard or a trimmed history makes the request send the whole conversation again.
+ * Returns the last response whose conversation is unchanged. `sums` has, for each message, the sum
+ * of the conversation before it. A reply keeps the sums of its request and of itself. Hence an
+ * edit, a guard or a trimmed history makes the request send the whole conversation again.
  */
 export function previousResponse(
   messages: readonly Msg[],

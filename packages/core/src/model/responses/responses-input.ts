@@ -74,8 +74,8 @@ export function toInputItems(
 }
 
 /**
- * Converts a reply to the items that it came as, in their order. Text and arguments are those of the
- * message, which a guard or a person may have changed.
+ * Converts a reply to the items that it came as, in their order. Text and arguments are those of
+ * the message, which a guard or a person may have changed.
  */
 function fromAssistant(
   content: readonly ContentBlock[],
@@ -95,7 +95,8 @@ function fromAssistant(
     } else indexedItems.push({ index, item });
   }
   indexedItems.sort((a, b) => (a.index === b.index ? 0 : a.index - b.index));
-  // A server refuses reasoning without the item that followed it, such as after an incomplete reply.
+  // A server refuses reasoning without the item that followed it, such as after an incomplete
+  // reply.
   const isComplete = ({ item }: IndexedItem, position: number): boolean =>
     item['type'] !== 'reasoning' || Number.isFinite(indexedItems[position + 1]?.index);
   return indexedItems.filter(isComplete).map(({ item }) => item);
@@ -174,7 +175,9 @@ function keptItem({ providerMetadata }: ContentBlock): Partial<KeptItem> {
   return (providerMetadata?.['responses'] ?? {}) as Partial<KeptItem>;
 }
 
-/** Returns text alone as a string, which every server accepts, and parts only if there are media. */
+/**
+ * Returns text alone as a string, which every server accepts, and parts only if there are media.
+ */
 function toContent(
   content: readonly ContentBlock[],
   { features }: InputFormat,

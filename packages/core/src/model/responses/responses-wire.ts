@@ -37,8 +37,8 @@ export type WireResponse = Loose<{
 }>;
 
 /**
- * Item of a reply: a `message`, `reasoning`, a `function_call`, or the use of a built-in tool. Items
- * of other types have fields of their own.
+ * Item of a reply: a `message`, `reasoning`, a `function_call`, or the use of a built-in tool.
+ * Items of other types have fields of their own.
  */
 export type WireItem = Loose<{
   type: string;

@@ -74,8 +74,8 @@ export class StreamedItems {
 
   /**
    * Returns the items of the list at the end of a reply. Gateways leave items out of this list, or
-   * change their ids. Hence an item that is unknown by id and position is a new one only if the list
-   * has more items than the events.
+   * change their ids. Hence an item that is unknown by id and position is a new one only if the
+   * list has more items than the events.
    */
   listed(output: readonly WireItem[]): readonly (StreamedItem | undefined)[] {
     const isLonger = output.length > this.all.length;

@@ -62,8 +62,8 @@ export type ItemOf<T> = T extends readonly (infer Item)[] ? Item : never;
  * Without it, an item is as the model wrote it, unless it arrives with the end of the run.
  *
  * An item that was yielded cannot be taken back. If the model corrects its answer, only items
- * beyond their number are yielded. Use `partialOutput()` where a correction must be visible. Rejects
- * if the run fails.
+ * beyond their number are yielded. Use `partialOutput()` where a correction must be visible.
+ * Rejects if the run fails.
  *
  * @example
  * const stream = agent.stream('Name ten cities.', { output: structured(z.array(City)) });

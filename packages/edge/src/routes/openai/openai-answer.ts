@@ -54,7 +54,9 @@ export interface StoredTurn {
   readonly fields: RequestBody;
 }
 
-/** Answers a request that contains the whole conversation. The run ends if the client disconnects. */
+/**
+ * Answers a request that contains the whole conversation. The run ends if the client disconnects.
+ */
 export async function answerOnce(
   c: Context<EdgeEnv>,
   settings: HandlerSettings,

@@ -133,7 +133,8 @@ function readTurnRequest(
 }
 
 /**
- * Replaces the first items by items that are skipped, so that errors name the others by their index.
+ * Replaces the first items by items that are skipped, so that errors name the others by their
+ * index.
  */
 function withoutFirst(input: unknown, count: number): readonly unknown[] {
   const skipped = Array.from({ length: count }, () => ({ type: 'reasoning' }));

@@ -20,7 +20,8 @@ export interface KvSessions {
 /**
  * Keeps conversations in the KV namespace bound as `CHAT_KV`, if no Durable Object is bound as
  * `CHAT_SESSION`. Each conversation is a `KvMemory`. Echoes need a secret of 32 or more characters,
- * bound as `SESSION_SECRET`. While you replace the secret, bind the old one as `SESSION_SECRET_OLD`.
+ * bound as `SESSION_SECRET`. While you replace the secret, bind the old one as
+ * `SESSION_SECRET_OLD`.
  *
  * @example
  * createAgentHandler<Env>({ agent, authorize, kv: kvSessions() });

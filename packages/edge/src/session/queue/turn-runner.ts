@@ -84,8 +84,8 @@ export class TurnRunner {
   }
 
   /**
-   * Answers a request for a turn, which it adds to the end of the queue. A repeated request gets the
-   * answer of the same turn. Rejects with `OVERLOADED` if the queue is full.
+   * Answers a request for a turn, which it adds to the end of the queue. A repeated request gets
+   * the answer of the same turn. Rejects with `OVERLOADED` if the queue is full.
    */
   async answer(
     { turn, format }: Command<'turn'>,

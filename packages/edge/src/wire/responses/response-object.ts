@@ -115,8 +115,8 @@ export interface ResponseOptions {
   /** Whether to show the model's thinking, as reasoning summaries. Default true. */
   readonly reasoning?: boolean;
   /**
-   * Whether the text of the answer is one part of a message, and is sent only at the end. Use it for
-   * answers such as JSON, where the text of failed attempts must not be sent. Default false.
+   * Whether the text of the answer is one part of a message, and is sent only at the end. Use it
+   * for answers such as JSON, where the text of failed attempts must not be sent. Default false.
    */
   readonly wholeText?: boolean;
   /** Fields of the request to repeat. Default: the values of a request without them. */

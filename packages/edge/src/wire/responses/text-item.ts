@@ -17,7 +17,9 @@ interface Part {
   annotations: readonly UrlCitation[];
 }
 
-/** A message, or reasoning, that is being streamed. Each block of the reply is a part of the item. */
+/**
+ * A message, or reasoning, that is being streamed. Each block of the reply is a part of the item.
+ */
 export class TextItem {
   readonly type: 'message' | 'reasoning';
   /** Whether the item belongs to a reply that was discarded. */

@@ -3,9 +3,9 @@ import { failureMark, ObjectReader, restartMark, keepAlive } from '@isoloop/core
 
 /**
  * Reads an object that an endpoint sends while it grows. Yields at most one object for each piece
- * of the network, and `undefined` while the model corrects it. Returns the object if it is complete,
- * or `undefined` if somebody has stopped it. Rejects with the error of the endpoint, or with
- * `MODEL_UNREACHABLE` if the connection was lost.
+ * of the network, and `undefined` while the model corrects it. Returns the object if it is
+ * complete, or `undefined` if somebody has stopped it. Rejects with the error of the endpoint, or
+ * with `MODEL_UNREACHABLE` if the connection was lost.
  */
 export async function* objectsIn(
   body: ReadableStream<Uint8Array>,

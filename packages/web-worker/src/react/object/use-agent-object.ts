@@ -43,12 +43,12 @@ export interface AgentObjectHelpers<T> extends AgentObjectState<T> {
 }
 
 /**
- * Shows an object that an agent generates, while it arrives. `source` is a worker, a SharedWorker or
- * the result of `agentEndpoint()`; on a server it may be `undefined`. `T` is the type of the value
- * of the agent's schema, such as `z.infer<typeof Trip>`. The object is validated where the agent
- * runs. If the model has to correct it, `object` is `undefined` until the new one arrives. From an
- * endpoint, the object has the JSON form of the value. A component that unmounts stops the request.
- * A page that loads again reads the object on: see `sessionId`.
+ * Shows an object that an agent generates, while it arrives. `source` is a worker, a SharedWorker
+ * or the result of `agentEndpoint()`; on a server it may be `undefined`. `T` is the type of the
+ * value of the agent's schema, such as `z.infer<typeof Trip>`. The object is validated where the
+ * agent runs. If the model has to correct it, `object` is `undefined` until the new one arrives.
+ * From an endpoint, the object has the JSON form of the value. A component that unmounts stops the
+ * request. A page that loads again reads the object on: see `sessionId`.
  *
  * @example
  * const { object, submit, status } = useAgentObject<Trip>(worker, { output: 'trip' });

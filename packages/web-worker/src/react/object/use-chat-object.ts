@@ -39,7 +39,9 @@ export function useChatObject<T = unknown>(
   return reader.value as DeepPartial<T> | undefined;
 }
 
-/** Returns the text with the object: the arguments of the output tool, or the text of the answer. */
+/**
+ * Returns the text with the object: the arguments of the output tool, or the text of the answer.
+ */
 function sourceOf({ id, parts }: UIMessage): Pick<Reading, 'source' | 'text'> {
   const step = parts.slice(parts.findLastIndex(({ type }) => type === 'step-start') + 1);
   const text = step.map((part) => (part.type === 'text' ? part.text : '')).join('');

@@ -168,8 +168,8 @@ function bodyOf(
 }
 
 /**
- * Reads an event stream up to its `[DONE]`. Each piece of the network is a batch. `onEnd`: called at
- * its end.
+ * Reads an event stream up to its `[DONE]`. Each piece of the network is a batch. `onEnd`: called
+ * at its end.
  */
 async function* batchesOf({ body }: Response, onEnd?: () => void): AnswerBatches {
   const parser = new SseParser();

@@ -6,7 +6,8 @@ import type { RunSoFar } from '../../wire/tab-protocol.ts';
 
 /**
  * Copy of the events of the active run, in this or another tab. Readers that join later get these
- * events, and a new leader continues after them. A long run keeps only what `eventLogShortener` keeps.
+ * events, and a new leader continues after them. A long run keeps only what `eventLogShortener`
+ * keeps.
  */
 export class RunMirror {
   #log: EventLog = [];

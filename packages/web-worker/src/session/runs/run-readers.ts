@@ -158,7 +158,9 @@ export class RunReaders {
     return this.#untilReady(requester, requestId, signal);
   }
 
-  /** Resolves when one of the run's readers can take more events, or when no reader sets its pace. */
+  /**
+   * Resolves when one of the run's readers can take more events, or when no reader sets its pace.
+   */
   async #untilReady(requester: Requester, requestId: string, signal: AbortSignal): Promise<void> {
     for (let waits = true; waits && this.#foreignRequestId !== requestId && !signal.aborted;) {
       let change = (): void => {};

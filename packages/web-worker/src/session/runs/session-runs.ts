@@ -145,8 +145,8 @@ export class SessionRuns {
   }
 
   /**
-   * Calls `settle` with the outcome of a request. When this worker no longer leads, does not call it,
-   * because the next leader gets the request too.
+   * Calls `settle` with the outcome of a request. When this worker no longer leads, does not call
+   * it, because the next leader gets the request too.
    */
   async settle(
     result: Promise<AgentResult | CommandResult>,

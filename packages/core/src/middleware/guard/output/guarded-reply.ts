@@ -242,8 +242,8 @@ export class GuardedReply {
 const aboutValue = { callsTools: false, isForProgram: true } as const;
 
 /**
- * Replaces what a rule finds in a text, also behind `\u` escapes. Searches each string and number of
- * JSON on its own.
+ * Replaces what a rule finds in a text, also behind `\u` escapes. Searches each string and number
+ * of JSON on its own.
  */
 function maskedBy(rule: CheckedRule, original: string, isJson: boolean): string {
   if (!rule.find) return original;

@@ -18,8 +18,8 @@ export function addressFinders(): readonly AddressFinder[] {
     find(` {0,2}@ {1,2}${commonDomain}`, otherLocalLength),
     // With a blank before the `@`.
     find(` {1,2}@${commonDomain}`, detachedLocalLength),
-    // With a bracketed `at`. `look (at) main.rs` is no address, so only a bracketed `dot` may have any
-    // top-level domain.
+    // With a bracketed `at`. `look (at) main.rs` is no address, so only a bracketed `dot` may have
+    // any top-level domain.
     find(`${bracketedAt}(?:${hiddenDomain()}|${commonDomain})`, otherLocalLength),
     // With an `@` that is encoded for a URL or for HTML.
     find(

@@ -114,7 +114,9 @@ function matchesIn(reading: Undisguised, finders: readonly PiiFinder[]): Match[]
   return matches;
 }
 
-/** Most tags that do not count in `withheldFrom`, so that a text of tags is not withheld as a whole. */
+/**
+ * Most tags that do not count in `withheldFrom`, so that a text of tags is not withheld as a whole.
+ */
 const maxTags = 40;
 
 /**

@@ -2,8 +2,8 @@ import { withoutDisguise, type Undisguised } from '../normalize-text.ts';
 import { rewriteText } from '../rewritten-text.ts';
 
 /**
- * A tag within a word or number, such as `<b>`. Tags of table cells and paragraphs separate words, so
- * they do not count.
+ * A tag within a word or number, such as `<b>`. Tags of table cells and paragraphs separate words,
+ * so they do not count.
  */
 const openTag =
   '</?(?:a|abbr|b|bdi|bdo|big|code|em|font|i|ins|kbd|mark|q|s|small|span|strike|strong|sub|sup|tt|u|wbr)(?:\\s[^<>\\n]{0,200})?';
