@@ -74,7 +74,7 @@ test('after a reload the page asks for the model’s key, and nothing else answe
   const endpoint = { baseURL: `${inject('providerUrl')}/deltas/3/v1`, key: 'sk-secret' };
   await chooseModel(page, /OpenAI-compatible/, endpoint);
   await ask(page, 'Hello?');
-  const answer = await answers(page).last().innerText();
+  const answer = (await answers(page).last().innerText()).trim();
   await page.reload();
   await modelButton(page, 'test-model, key needed').waitFor();
   await expect.poll(() => answers(page).allInnerTexts()).toEqual([answer]);

@@ -65,7 +65,7 @@ test('the demo answers Japanese, Chinese and Korean questions in their language,
   await page.reload();
   await answers(page).first().waitFor();
   await ask(page, 'メモを見せて');
-  expect(await listed(page)).toEqual(['明天给妈妈打电话']);
+  await expect.poll(() => listed(page)).toEqual(['明天给妈妈打电话']);
 });
 
 test.for(homes)(
@@ -91,7 +91,7 @@ test.for(homes)(
     await ask(page, 'Note: matcha');
     await ask(page, 'Delete my notes about matcha');
     await ask(page, 'Show my notes');
-    expect(await listed(page)).toContain('matcha');
+    await expect.poll(() => listed(page)).toContain('matcha');
     const all = async (): Promise<void> => {
       expect(await questions(page).count()).toBe(5);
       expect(await page.getByRole('button', { name: 'Allow' }).count()).toBe(0);
