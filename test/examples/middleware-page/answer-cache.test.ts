@@ -1,9 +1,6 @@
 import { expect, test } from 'vitest';
 import '../strict-assert.ts';
-// #region test-answer-cache
-import { ReActAgent, tool } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
-// #endregion
 // #region answer-cache
 import { textOf, type Middleware } from '@isoloop/core';
 import { isEnding, isNewAnswer, perRun } from '@isoloop/core/middleware';
@@ -63,25 +60,4 @@ test('a middleware of your own answers a repeated question without the model', a
   for await (const event of other.stream('When do you open?'))
     if (event.type === 'reasoning-chunk') told.push(event.delta);
   expect(told).toEqual(['At nine.']);
-});
-
-test('a scripted model tests a middleware together with a tool', async () => {
-  // #region test-answer-cache
-  const clock = tool({
-    name: 'clock',
-    description: 'Tells the time.',
-    input: { type: 'object', properties: {} }, // a JSON Schema, or one of zod
-    execute: () => '09:00',
-  });
-  const model = new ScriptedModel([
-    { toolCalls: [{ name: 'clock' }], usage: { inputTokens: 900, outputTokens: 50 } },
-    'It is nine.',
-  ]);
-  const agent = new ReActAgent({ name: 'guide', model, tools: [clock], use: [answerCache()] });
-  const { text, usage } = await agent.call('What time is it?');
-  console.assert(text === 'It is nine.' && usage.inputTokens === 910);
-  console.assert(model.requests.length === 2); // what the model got, one entry for each request
-  // #endregion
-
-  expect(model.requests).toHaveLength(2);
 });
