@@ -37,6 +37,7 @@ export const chinesePages: Readonly<Record<string, string>> = {
   'guides/guards': '检查输入和输出',
   'guides/hooks': '用钩子观察和修改运行',
   'guides/stores': '存储及其保证',
+  'guides/own-store': '自己写存储',
   'guides/state': '保存、恢复、回退',
   'guides/tabs': '多个标签页共享对话',
   'guides/moving': '在标签页和边缘之间搬对话',
