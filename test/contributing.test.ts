@@ -37,3 +37,25 @@ test('the list of words in CONTRIBUTING.md has each word once', () => {
   expect(listed.length).toBeGreaterThan(40);
   expect(listed.filter((word, index) => listed.indexOf(word) !== index)).toEqual([]);
 });
+
+test('each word in the list of CONTRIBUTING.md occurs in the source of the packages', () => {
+  const listed = [...words.matchAll(/^\| ([a-z][a-z -]*?) +\|/gm)].map(([, word = '']) => word);
+  const shipped = files.filter((file) => /\/src\//.test(file) && !file.includes('.test.'));
+  const text = shipped.map((file) => readFileSync(`${root}/${file}`, 'utf8')).join('\n');
+  const unused = listed.filter(
+    (word) => !new RegExp(word.replaceAll(/[ -]/g, '[ -]?'), 'i').test(text),
+  );
+  expect(unused).toEqual([]);
+});
+
+test('each path in a proof of a recipe matches a file of tests', () => {
+  const steps = /^(node|workerd|browser|types|packed|build|publint|attw)$/;
+  const tests = globSync('{packages/*/src,test}/**/*.test.{ts,tsx}', { cwd: root });
+  const proofs = [...recipes.matchAll(/^Proof.*/gm)].join('\n');
+  const commands = [...proofs.matchAll(/npm test -- ([^`&]+)/g)].map(([, paths = '']) => paths);
+  const paths = commands
+    .flatMap((text) => text.trim().split(' '))
+    .filter((path) => !steps.test(path));
+  expect(paths.length).toBeGreaterThan(10);
+  expect(paths.filter((path) => !tests.some((file) => file.includes(path)))).toEqual([]);
+});
