@@ -58,12 +58,9 @@ export function isPlain(value: object): boolean {
 }
 
 /** Parses a text as JSON. Returns `undefined` if it is not JSON. */
-export function parseJson(
-  text: string,
-  revive?: (name: string, value: unknown) => unknown,
-): JsonValue | undefined {
+export function parseJson(text: string): JsonValue | undefined {
   try {
-    return JSON.parse(text, revive) as JsonValue;
+    return JSON.parse(text) as JsonValue;
   } catch {
     return undefined;
   }

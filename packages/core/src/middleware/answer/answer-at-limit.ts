@@ -1,8 +1,12 @@
 import type { Middleware, RequestDraft, RunContext, Steps } from '../../agent/middleware.ts';
 import { isEnding, type Next } from '../../agent/next.ts';
 import type { AskResult } from '../../agent/step/read-reply.ts';
-import { AgentError, checkOptions } from '../../error/agent-error.ts';
-import type { AgentErrorCode, AgentErrorData } from '../../error/agent-error.ts';
+import {
+  AgentError,
+  checkOptions,
+  type AgentErrorCode,
+  type AgentErrorData,
+} from '../../error/agent-error.ts';
 import { maskSecrets } from '../../error/mask-secrets.ts';
 import type { AgentEventBase, EventOf } from '../../event/agent-event.ts';
 import { friendlyText, type FriendlyText } from '../../event/agent-result.ts';

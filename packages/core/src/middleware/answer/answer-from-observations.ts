@@ -1,7 +1,12 @@
 import { isQuestion, currentTurn } from '../../message/turns.ts';
 import { checkOptions } from '../../error/agent-error.ts';
-import { outputText, toolResultsOf } from '../../message/msg.ts';
-import type { ContentBlock, ToolResult, Msg } from '../../message/msg.ts';
+import {
+  outputText,
+  toolResultsOf,
+  type ContentBlock,
+  type ToolResult,
+  type Msg,
+} from '../../message/msg.ts';
 import { isMedia } from '../../message/media/media.ts';
 import { shortenResults } from '../../message/shorten-results.ts';
 import { summarize, type OnLimit } from './answer-at-limit.ts';

@@ -1,6 +1,10 @@
-import type { InnerStep, Middleware, RequestDraft } from '../../agent/middleware.ts';
-import type { RunContext } from '../../agent/run-context.ts';
-import type { Steps } from '../../agent/steps.ts';
+import type {
+  InnerStep,
+  Middleware,
+  RequestDraft,
+  RunContext,
+  Steps,
+} from '../../agent/middleware.ts';
 import { isEnding, type Next } from '../../agent/next.ts';
 import { toolResultsOf, type ToolResult, type Msg } from '../../message/msg.ts';
 import { isObjectOrArray, parseJson } from '../../message/json.ts';

@@ -188,7 +188,7 @@ test.for<[what: string, replies: readonly ScriptedReply[], written: string]>([
     await kept(0);
     const all = [...`${written}${observed}qa`].length;
     expect([await kept(all - 1), await kept(all)]).toEqual([false, true]);
-    expect(observed).toMatch(/^Tool \[look\] execution result: 🦊 seen|"arguments" is missing/);
+    expect(observed).toMatch(/^Tool \[look\] execution result: 🦊 seen|"arguments" in the call/);
   },
 );
 

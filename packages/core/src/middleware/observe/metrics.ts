@@ -1,5 +1,9 @@
-import { checkFields, checkOptions } from '../../error/agent-error.ts';
-import type { AgentError, AgentErrorCode } from '../../error/agent-error.ts';
+import {
+  checkFields,
+  checkOptions,
+  type AgentError,
+  type AgentErrorCode,
+} from '../../error/agent-error.ts';
 import { callListener } from '../../error/report-failure.ts';
 import type { EventOf } from '../../event/agent-event.ts';
 import { omitUndefined } from '../../message/json.ts';

@@ -1,7 +1,10 @@
 import { misconfigured, checkFields, checkOptions } from '../../error/agent-error.ts';
 import { fence } from '../../message/text.ts';
-import { contextSection, documentsText } from '../../message/retrieved-document.ts';
-import type { RetrievedDocument } from '../../message/retrieved-document.ts';
+import {
+  contextSection,
+  documentsText,
+  type RetrievedDocument,
+} from '../../message/retrieved-document.ts';
 import { readSchema, type SchemaLike } from '../../schema/schema.ts';
 import { formatInstruction } from '../../schema/output-format.ts';
 

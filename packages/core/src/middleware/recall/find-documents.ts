@@ -1,4 +1,10 @@
-import { omitUndefined, isRecord, isObjectOrArray, type JsonObject } from '../../message/json.ts';
+import {
+  omitUndefined,
+  isRecord,
+  isObjectOrArray,
+  pickFields,
+  type JsonObject,
+} from '../../message/json.ts';
 import {
   AgentError,
   errorText,
@@ -21,9 +27,6 @@ import type { Awaitable } from '../../event/hook.ts';
 import type { MessageContext, Msg } from '../../message/msg.ts';
 import type { Rerank } from './rerank.ts';
 import type { ContextToken } from '../../tool/context-token.ts';
-
-/** Maximum number of items to read from one result. Later items are ignored and reported. */
-const maxItems = 10_000;
 
 /**
  * Runs one search and returns the text for the model, or an empty string if no document was found.
@@ -110,17 +113,17 @@ function readDocuments(
 ): readonly RetrievedDocument[] {
   if (!Array.isArray(items)) throw searchError(`The ${who} returned no array`);
   const faults: string[] = [];
-  const documents: RetrievedDocument[] = [];
-  for (const [index, item] of items.slice(0, maxItems).entries()) {
+  const documents = items.flatMap((item: unknown, index) => {
     try {
-      documents.push(readDocument(`[${index}]`, item, maxLength));
+      return readDocument(`[${index}]`, item, maxLength);
     } catch (error) {
       faults.push(errorText(error));
+      return [];
     }
-  }
-  if (items.length > maxItems) faults.push(`${items.length} items`);
-  const some = faults.slice(0, 3).join(' ');
-  if (some) report(searchError(`The ${who} returned ${faults.length} unusable documents: ${some}`));
+  });
+  const [fault] = faults;
+  if (fault)
+    report(searchError(`The ${who} returned ${faults.length} unusable documents: ${fault}`));
   return documents;
 }
 
@@ -129,12 +132,10 @@ function readDocuments(
  * Throws `CONFIGURATION` for a document that cannot be used.
  */
 function readDocument(where: string, item: unknown, maxLength: number): RetrievedDocument {
-  const fields = Object.entries(Object(item) as object);
-  const presentFields = Object.fromEntries(
-    fields.filter(([, value]) => value !== null && value !== ''),
-  );
-  checkFields(where, presentFields, 'content:string id,source:string|? score:number|?');
-  const { id, content, source, score, metadata } = presentFields as unknown as RetrievedDocument;
+  const isSet = (_key: string, value: unknown): boolean => value !== null && value !== '';
+  const document = pickFields(Object(item) as object, isSet);
+  checkFields(where, document, 'content:string id,source:string|? score:number|?');
+  const { id, content, source, score, metadata } = document as RetrievedDocument;
   const start = content.trim().slice(0, maxLength);
   if (!start) throw misconfigured(`${where}: content is blank.`);
   return {
@@ -161,7 +162,8 @@ function firstDistinct(
 ): readonly RetrievedDocument[] {
   const earlierKeys = new Set<string>();
   const isNew = ({ id, content }: RetrievedDocument): boolean => {
-    const keys = [`content ${content.replace(/\s+/g, ' ').trim()}`, ...(id ? [`id ${id}`] : [])];
+    const text = content.replace(/\s+/g, ' ').trim();
+    const keys = [`content ${text}`, `id ${id ?? text}`];
     const isKnown = keys.some((key) => earlierKeys.has(key));
     for (const key of keys) earlierKeys.add(key);
     return !isKnown;
@@ -174,16 +176,8 @@ function firstDistinct(
  */
 function sectionOf(options: RetrievalOptions, found: readonly RetrievedDocument[]): string {
   const { maxTokens = 4_000, profile, format = documentsText } = options;
-  const documents = fittingDocuments(found, maxTokens, profile);
-  const fits = (text: string): boolean => estimateTokens(text, profile) <= maxTokens;
-  let text = '';
-  for (let count = documents.length; count > 0; count--) {
-    const result: unknown = format(documents.slice(0, count));
-    if (typeof result !== 'string') throw misconfigured('retrieval(): format must return a string');
-    text = result;
-    if (fits(text)) break;
-    if (count === 1) text = longestStart(text, fits);
-  }
+  const documents = fittingDocuments(found, maxTokens, profile, format);
+  const text = documents.length ? format(documents) : '';
   return text.trim() && contextSection(text);
 }
 
@@ -192,18 +186,22 @@ function searchError(message: string, retryable = false): AgentError {
 }
 
 /**
- * Returns the documents whose text from `documentsText` has at most `maxTokens` tokens, in the
- * given order. Skips documents that do not fit. If no document has been chosen so far, shortens
- * such a document instead.
+ * Returns the documents whose text together has at most `maxTokens` tokens, in the given order.
+ * Skips documents that do not fit. If no document has been chosen so far, shortens such a document
+ * instead.
  */
 export function fittingDocuments(
   documents: readonly RetrievedDocument[],
   maxTokens: number,
   profile?: TokenProfile,
+  format: NonNullable<RetrievalOptions['format']> = documentsText,
 ): readonly RetrievedDocument[] {
   const result: RetrievedDocument[] = [];
-  const fits = (more: RetrievedDocument): boolean =>
-    estimateTokens(documentsText([...result, more]), profile) <= maxTokens;
+  const fits = (more: RetrievedDocument): boolean => {
+    const text: unknown = format([...result, more]);
+    if (typeof text !== 'string') throw misconfigured('retrieval(): format must return a string');
+    return estimateTokens(text, profile) <= maxTokens;
+  };
   for (const document of documents) {
     if (fits(document)) result.push(document);
     else if (!result.length) {
@@ -288,8 +286,8 @@ export interface RetrievalOptions extends MessageContext {
    */
   readonly rerank?: Rerank;
   /**
-   * Returns the text of the documents. The text is put between tags and shortened to `maxTokens`.
-   * Default: `documentsText`.
+   * Returns the text of the documents, which is put between tags. Default: `documentsText`. Gets
+   * fewer or shorter documents until the text has at most `maxTokens`.
    */
   readonly format?: (documents: readonly RetrievedDocument[]) => string;
   /**

@@ -1,4 +1,4 @@
-import type { Middleware } from '../../agent/middleware.ts';
+import type { Middleware, RunContext } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
 import {
   AgentError,
@@ -6,16 +6,16 @@ import {
   errorText,
   checkFields,
   checkOptions,
+  fieldOf,
 } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { isAnswerReason, type AgentResult } from '../../event/agent-result.ts';
 import { toolUsesOf, assistantMessage, type Msg, type MessageContext } from '../../message/msg.ts';
 import { isFromProgram } from '../../message/metadata.ts';
 import { recallOnce, lastQuestion } from './recall-once.ts';
-import { isObjectOrArray, type JsonObject } from '../../message/json.ts';
+import type { JsonObject } from '../../message/json.ts';
 import { objectInput } from '../../schema/schema.ts';
 import { tool, type Tool, type ToolContext } from '../../tool/tool.ts';
-import type { RunContext } from '../../agent/run-context.ts';
 import { shortenText, cleanText, fence } from '../../message/text.ts';
 import { Deadline } from '../../wait/deadline.ts';
 import type { LongTermMemory, LongTermRecord } from '../../search/long-term-memory.ts';
@@ -254,37 +254,26 @@ function textListInput(name: string, description: string): JsonObject {
  * place of a list. Throws `INVALID_INPUT`, and the model gets the message.
  */
 function textsIn(input: unknown, name: string): readonly string[] {
-  const value = isObjectOrArray(input) ? input[name] : undefined;
-  const texts: readonly unknown[] = Array.isArray(value) ? value : [value];
-  const trimmedTexts = texts.flatMap((text) =>
-    typeof text === 'string' && text.trim() ? [text.trim()] : [],
-  );
-  if (trimmedTexts.length > 0 && trimmedTexts.length === texts.length) return trimmedTexts;
+  const values: readonly unknown[] = [fieldOf(input, name)].flat();
+  const texts = values.map((text) => (typeof text === 'string' ? text.trim() : ''));
+  if (texts.length && texts.every(Boolean)) return texts;
   throw invalidInput(`${name}: an array of strings that are not empty`);
 }
 
 /**
- * Returns the records for a query in an agent call. Leaves out records without a text and reports
- * their number. Throws `STORAGE_FAILED` if the result of the memory is not an array.
+ * Returns the records for a query in an agent call. Throws `STORAGE_FAILED` if the result of the
+ * memory is not an array.
  */
 async function findRecords(
-  { memory, limit = 5, scope = 'all', report }: LongTermSettings,
+  { memory, limit = 5, scope = 'all' }: LongTermSettings,
   query: string,
   { sessionId, signal }: Pick<RunContext, 'sessionId' | 'signal'>,
 ): Promise<readonly LongTermRecord[]> {
   const ids = { all: {}, session: { sessionId }, 'other-sessions': { exceptSessionId: sessionId } };
-  const result: unknown = await memory.retrieve(query, { limit, signal, ...ids[scope] });
+  const result = await memory.retrieve(query, { limit, signal, ...ids[scope] });
   const where = 'retrieve() of the long-term memory';
   checkFields(where, { result }, 'result:array', 'STORAGE_FAILED');
-  const all = result as readonly unknown[];
-  const records = all.filter(hasText);
-  const without = all.length - records.length;
-  // After the time limit, the failure of the search was reported already.
-  if (without && !signal.aborted) {
-    const message = `${where} returned ${without} records without a \`text\`.`;
-    report(new AgentError('STORAGE_FAILED', message), 'recall');
-  }
-  return records;
+  return result;
 }
 
 /**
@@ -307,10 +296,6 @@ async function recallRecords(
   } finally {
     deadline.end();
   }
-}
-
-function hasText(item: unknown): item is LongTermRecord {
-  return isObjectOrArray(item) && typeof item['text'] === 'string';
 }
 
 function timeoutError(timeoutMs: number): AgentError {

@@ -1,6 +1,6 @@
-import type { Middleware } from '../../agent/middleware.ts';
+import type { Middleware, RunContext } from '../../agent/middleware.ts';
 import { isEnding } from '../../agent/next.ts';
-import { addToSystemPrompt, type RunContext } from '../../agent/run-context.ts';
+import { addToSystemPrompt } from '../../agent/run-context.ts';
 import { createMessage, textOf, type MessageContext, type Msg } from '../../message/msg.ts';
 import { markAsProgram } from '../../message/metadata.ts';
 

@@ -206,7 +206,9 @@ test('text from a custom `format` stays within the tags and `maxTokens`', async 
   expect((await shownFor([doc('one'), doc('two')], { format, maxTokens: 20 })).shown).not.toContain(
     'two',
   );
-  expect((await shownFor([doc('one')], { format, maxTokens: 10 })).shown).toMatch(/^\* one .*…$/);
+  expect((await shownFor([doc('one '.repeat(20))], { format, maxTokens: 25 })).shown).toMatch(
+    /^\* one .*…/,
+  );
   const wrong = await shownFor([doc('one')], { format: (() => 7) as never });
   expect(wrong.shown).toBeUndefined();
   expect(wrong.errors).toMatchObject([{ code: 'CONFIGURATION' }]);
@@ -334,7 +336,7 @@ test('very large and malformed contents are accepted', async () => {
     Array.from({ length: long / 50 }, (_, index) => doc(`d${index}`, 0.8)),
   );
   expect(many.shown!.split('---')).toHaveLength(10);
-  expect(many.errors).toHaveLength(1);
+  expect(many.errors).toEqual([]);
 });
 
 test.each<[string, Partial<RetrievalOptions>, string]>([

@@ -446,20 +446,6 @@ test.each<[what: string, store: ReplyCacheStore]>([
   ['returns a text', { get: () => 'old' as never, set: () => {} }],
   ['returns no deltas', { get: () => ({ ...whole, deltas: undefined }) as never, set: () => {} }],
   [
-    'returns a delta of an unknown type',
-    {
-      get: () => ({ ...whole, deltas: [{ type: 'toString' }, finish('stop')] }) as never,
-      set: () => {},
-    },
-  ],
-  [
-    'returns a text delta without text',
-    {
-      get: () => ({ ...whole, deltas: [{ type: 'text' }, finish('stop')] }) as never,
-      set: () => {},
-    },
-  ],
-  [
     'returns a reply without its end',
     { get: () => ({ ...whole, deltas: [text('old')] }), set: () => {} },
   ],

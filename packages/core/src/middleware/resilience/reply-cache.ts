@@ -3,11 +3,16 @@ import { digest } from '../../memory/branch/digest.ts';
 import { reportFailure, callListener } from '../../error/report-failure.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { ContentBlock, Msg } from '../../message/msg.ts';
-import { isRecord, sortedJson } from '../../message/json.ts';
+import { sortedJson } from '../../message/json.ts';
 import { isFromProgram } from '../../message/metadata.ts';
 import { abortable } from '../../wait/abort.ts';
-import { runInfo } from '../../model/chat-model.ts';
-import type { ChatModel, ModelDelta, ModelRequest, RunInfo } from '../../model/chat-model.ts';
+import {
+  runInfo,
+  type ChatModel,
+  type ModelDelta,
+  type ModelRequest,
+  type RunInfo,
+} from '../../model/chat-model.ts';
 import { joinDeltas } from '../../model/deltas.ts';
 import { watchReply } from '../../model/watch-reply.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
@@ -173,18 +178,11 @@ function isComplete(deltas: readonly ModelDelta[]): boolean {
 /** Checks a reply from the store, which may contain invalid data. */
 function checkReply(reply: CachedReply | null | undefined): CachedReply | undefined {
   if (reply === undefined || reply === null) return undefined;
-  const check = (what: string, value: unknown, fields: string): void =>
-    checkFields(what, value, fields, 'INVALID_STATE');
-  check('A cached reply', reply, 'key:string expiresAt:number deltas:array');
-  for (const delta of reply.deltas) {
-    const isText = isRecord(delta) && !/^(file|finish)$/.test(delta.type);
-    check('A cached delta', delta, isText ? textFields : 'type:file|finish');
-  }
-  check("A cached reply's end", reply.deltas.at(-1), 'type:finish');
+  const fields = 'key:string expiresAt:number deltas:array';
+  checkFields('A cached reply', reply, fields, 'INVALID_STATE');
+  checkFields("A cached reply's end", reply.deltas.at(-1), 'type:finish', 'INVALID_STATE');
   return reply;
 }
-
-const textFields = 'type:text|thinking|tool-input delta:string';
 
 /** Sets the usage of a stored reply to zero and marks it as cached. */
 function withoutUsage(delta: ModelDelta): ModelDelta {

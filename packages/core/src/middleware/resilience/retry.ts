@@ -62,9 +62,6 @@ const retryDelayFields =
   'attempts,firstDelayMs,maxDelayMs,maxRetryAfterMs:nonNegative|? ' +
   'isTransient,onRetry,sleep,random:function|?';
 
-/** Maximum exponent of the wait. Without it, `firstDelayMs` 0 times infinity would be NaN. */
-const mostDoublings = 50;
-
 /** A failed try, before it is known whether another one follows. */
 interface FailedTry extends Pick<RetryInfo, 'attempt' | 'target'> {
   readonly error: unknown;
@@ -86,15 +83,13 @@ function retryWaiter(
     const errorClass = classifyError(error);
     // Errors of other code may have any value in `retryAfterMs`.
     const retryAfterMs = errorClass.retryAfterMs || 0;
-    // A cancellation must not be retried, and a longer wait than allowed makes the failure final.
-    const isAborted = signal.aborted || errorClass.code === 'ABORTED';
-    if (isAborted || attempt >= attempts) return false;
-    if (retryAfterMs > maxRetryAfterMs) return false;
+    if (signal.aborted || errorClass.code === 'ABORTED') return false;
+    if (attempt >= attempts || retryAfterMs > maxRetryAfterMs) return false;
     // An open circuit breaker exists to stop requests.
     const isUsual = errorClass.transient && errorClass.code !== 'CIRCUIT_OPEN';
     if (!(isTransient ? isTransient(error) : isUsual)) return false;
-    const doublings = Math.min(attempt - 1, mostDoublings);
-    const base = Math.min(firstDelayMs * 2 ** doublings, maxDelayMs);
+    // 0 times infinity is NaN.
+    const base = Math.min(firstDelayMs * 2 ** (attempt - 1), maxDelayMs) || 0;
     const jitter = Math.trunc(base * 0.25 * (random() * 2 - 1));
     const delayMs = Math.max(0, retryAfterMs, base + jitter);
     const failure = { attempt, error: AgentError.from(error, errorClass.code), target };

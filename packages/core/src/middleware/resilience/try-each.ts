@@ -1,10 +1,10 @@
-import { addUsage } from '../../model/chat-model.ts';
-import type {
-  ChatModel,
-  ModelContext,
-  ModelDelta,
-  ModelRequest,
-  Usage,
+import {
+  addUsage,
+  type ChatModel,
+  type ModelContext,
+  type ModelDelta,
+  type ModelRequest,
+  type Usage,
 } from '../../model/chat-model.ts';
 
 /** A model request that failed. */

@@ -1,5 +1,10 @@
-import { outputText, toolResultsOf, toolUsesOf } from '../../message/msg.ts';
-import type { ToolResult, Msg } from '../../message/msg.ts';
+import {
+  outputText,
+  toolResultsOf,
+  toolUsesOf,
+  type ToolResult,
+  type Msg,
+} from '../../message/msg.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { isNewAnswer } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';

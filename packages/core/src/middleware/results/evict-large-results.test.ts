@@ -80,7 +80,7 @@ test('read_result returns pages, searches lines, and says where to continue', as
       read({ query: 'LINE 77 ' }),
       read({ query: 'ｌｉｎｅ ９９', from: 990, lines: 2 }),
       read({ query: 'nowhere' }),
-      read({ from: '20', lines: 1, query: '' }),
+      read({ from: 20, lines: 1, query: '' }),
       read({ from: null, lines: 1, query: null }),
       'done',
     ],
@@ -88,7 +88,7 @@ test('read_result returns pages, searches lines, and says where to continue', as
     { limits: { iterations: 20 } },
   );
   await agent.call('Go');
-  const [, page, end, found, more, nothing, asText, asNull] = (await outputs()).map((output) =>
+  const [, page, end, found, more, nothing, blank, asNull] = (await outputs()).map((output) =>
     String(output).split('\n'),
   );
   expect(page).toHaveLength(101);
@@ -111,16 +111,19 @@ test('read_result returns pages, searches lines, and says where to continue', as
     '[111 of 10000 lines contain it. Continue with from: 992.]',
   ]);
   expect(nothing).toEqual(['[0 of 10000 lines contain it. No more after these.]']);
-  expect(asText![0]).toBe('20: line 20 of the report');
+  expect(blank![0]).toBe('20: line 20 of the report');
   expect(asNull![0]).toBe('1: line 1 of the report');
 });
 
 test.each([
   [{ id: 'other' }, 'Error: There is no result "other".'],
-  [{ from: 0 }, 'Error: from: a whole number of 1 or more'],
-  [{ lines: 'many' }, 'Error: lines: a whole number of 1 or more'],
-  [{ query: 7 }, 'Error: query: a text'],
-  [{ id: null }, 'Error: id: the id of the result, a string'],
+  [{ from: 0 }, 'Error: read_result: from must be a whole number of 1 or more; got 0.'],
+  [
+    { lines: 'many' },
+    'Error: read_result: lines must be a whole number of 1 or more; got a string.',
+  ],
+  [{ query: 7 }, 'Error: read_result: query must be a string; got 7.'],
+  [{ id: null }, 'Error: read_result: id must be a string; got nothing.'],
 ])('read_result handles the input %o', async (input, message) => {
   const { agent, outputs } = setUp(numbered(10_000), [look, read(input), 'done']);
   await agent.call('Go');
@@ -138,7 +141,7 @@ test('a long line is split into pages but not inside a surrogate pair, and a sea
   const [short, found, all] = (await outputs()).map(String);
   expect(short!.split('\n')[0]).toBe(text.slice(0, 1_000));
   expect(found).toContain(`1: ${text.slice(0, 1_000)}`);
-  expect(found).toContain('[1 of 8 lines contain it');
+  expect(found).toContain('[1 of 6 lines contain it');
   expect(all).not.toMatch(/\p{Cs}/u);
   expect(estimateTokens(all!)).toBeLessThan(3_000);
 });

@@ -1,4 +1,4 @@
-import { AgentError, invalidInput, checkFields, checkOptions } from '../../error/agent-error.ts';
+import { AgentError, checkFields, checkOptions, fieldOf } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import type { EventOf } from '../../event/agent-event.ts';
 import { textOf, type ToolResult } from '../../message/msg.ts';
@@ -9,9 +9,8 @@ import type { TokenProfile } from '../../tokens/token-profile.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { keyPrefix } from '../../memory/store/storage-keys.ts';
 import { joinValue, splitValue } from '../../memory/store/split-value.ts';
-import { isObjectOrArray, parseJson, type JsonObject } from '../../message/json.ts';
+import { parseJson, pickFields, type JsonObject } from '../../message/json.ts';
 import { RecentMap } from '../../state/recent-map.ts';
-import { startOf } from '../../message/text.ts';
 import { objectInput } from '../../schema/schema.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 
@@ -128,7 +127,7 @@ function readResultTool(
       'Reads a tool result that was too long for the conversation: ' +
       'lines from a given number, or the lines that contain a text. ' +
       'Search before you read page by page.',
-    input: objectInput(fields, ['id']),
+    input: objectInput(inputFields, ['id']),
     replay: 'safe',
     async execute(input, { sessionId }) {
       const { id, from = 1, lines: most = 100, query } = readInput(input);
@@ -150,63 +149,52 @@ function readResultTool(
   });
 }
 
-/**
- * Reads the arguments of the tool call. Some models send `null` or `""` for omitted fields, and
- * numbers as text. Throws `INVALID_INPUT`, and the model gets the message.
- */
-function readInput(input: unknown) {
-  const fields = Object(input) as Readonly<Record<string, unknown>>;
-  const numberOf = (key: string): number | undefined => {
-    const value = fields[key] ?? '';
-    if (value === '') return undefined;
-    const number = Number(value);
-    if (Number.isInteger(number) && number >= 1) return number;
-    throw invalidInput(`${key}: a whole number of 1 or more`);
-  };
-  const { id, query = '' } = fields;
-  if (typeof id !== 'string') throw invalidInput('id: the id of the result, a string');
-  if (typeof query !== 'string' && query !== null) throw invalidInput('query: a text');
-  return { id, from: numberOf('from'), lines: numberOf('lines'), query };
+interface ReadInput {
+  readonly id: string;
+  readonly from?: number;
+  readonly lines?: number;
+  readonly query?: string;
 }
 
-const fields: JsonObject = {
+/**
+ * Reads the arguments of the tool call. Some models send `null` or `""` for omitted fields. Throws
+ * `INVALID_INPUT`, and the model gets the message.
+ */
+function readInput(input: unknown): ReadInput {
+  const isSet = (_key: string, value: unknown): boolean => value !== null && value !== '';
+  const fields = pickFields(Object(input) as object, isSet);
+  checkFields(
+    readToolName,
+    fields,
+    'id:string from,lines:natural|? query:string|?',
+    'INVALID_INPUT',
+  );
+  return fields as ReadInput;
+}
+
+const inputFields: JsonObject = {
   id: { type: 'string', description: 'The id from the shortened result.' },
   from: { type: 'integer', minimum: 1, description: 'The first line. Default 1.' },
   lines: { type: 'integer', minimum: 1, description: 'Maximum number of lines. Default 100.' },
   query: { type: 'string', description: 'Returns only lines that contain this text.' },
 };
 
-/**
- * Maximum length of a line, in characters. A longer line, such as JSON without breaks, is split.
- */
-const maxLineLength = 1_000;
-
+/** Returns the lines of a text. Splits a line over 1,000 characters, such as JSON without breaks. */
 function linesOf(text: string): readonly string[] {
-  return text.split(/\r\n|[\n\r]/).flatMap((line) => {
-    const pieces = [startOf(line, maxLineLength)];
-    let length = pieces[0]!.length;
-    while (length < line.length) {
-      const piece = startOf(line.slice(length), maxLineLength);
-      pieces.push(piece);
-      length += piece.length;
-    }
-    return pieces;
-  });
+  return text.split(/\r\n|[\n\r]/).flatMap((line) => line.match(/.{1,1000}/gsu) ?? '');
 }
 
 /**
  * Returns the indexes of the lines that contain a text. Case and character width do not count. A
- * match may end in the next piece of a line that was split.
+ * match may end in the next line, which may be a piece of the same one.
  */
 function findLines(lines: readonly string[], query: string): readonly number[] {
   const foldedQuery = normalize(query);
   const foldedLines = lines.map(normalize);
   return foldedLines.flatMap((line, index) => {
-    if (line.includes(foldedQuery)) return index;
-    const isSplit = lines[index]!.length >= maxLineLength - 1;
-    const next = isSplit ? (foldedLines[index + 1] ?? '') : '';
-    const seam = line.slice(-foldedQuery.length) + next.slice(0, foldedQuery.length);
-    return seam.includes(foldedQuery) && !next.includes(foldedQuery) ? index : [];
+    const next = foldedLines[index + 1] ?? '';
+    const isSplit = !next.includes(foldedQuery) && (line + next).includes(foldedQuery);
+    return isSplit || line.includes(foldedQuery) ? index : [];
   });
 }
 
@@ -256,14 +244,14 @@ function largeResultStore(store: KeyValueStore) {
     async read(sessionId: string, toolUseId: string): Promise<string | undefined> {
       const key = keyOf(sessionId, toolUseId);
       let value = parseJson((await store.get(key)) ?? '');
-      const pieces = isObjectOrArray(value) ? value['pieces'] : undefined;
+      const pieces = fieldOf(value, 'pieces');
       if (typeof pieces === 'number') {
         const names = Array.from({ length: pieces }, (_, index) => `${key}:${index}`);
         const found = await store.getMany(names);
         if (found.size < pieces) return undefined;
         value = parseJson(joinValue(names.map((name) => found.get(name)!)));
       }
-      const text = isObjectOrArray(value) ? value['text'] : undefined;
+      const text = fieldOf(value, 'text');
       return typeof text === 'string' ? text : undefined;
     },
     async delete(sessionId: string): Promise<void> {

@@ -1,6 +1,10 @@
 import type { Middleware } from '../../agent/middleware.ts';
-import { dataPartKey, isDataPart, withDataParts } from '../../message/provider-metadata.ts';
-import type { DataPart } from '../../message/provider-metadata.ts';
+import {
+  dataPartKey,
+  isDataPart,
+  withDataParts,
+  type DataPart,
+} from '../../message/provider-metadata.ts';
 import { jsonForm, type JsonValue } from '../../message/json.ts';
 import { withExecute, hasResult } from '../../tool/tool-call.ts';
 

@@ -1,12 +1,13 @@
-import { invalidInput, checkOptions } from '../../error/agent-error.ts';
+import { invalidInput, checkOptions, fieldOf } from '../../error/agent-error.ts';
 import {
   createMessage,
   outputText,
   toolResultsOf,
   toolUseIn,
   toolUsesOf,
+  type ToolResult,
+  type Msg,
 } from '../../message/msg.ts';
-import type { ToolResult, Msg } from '../../message/msg.ts';
 import { fence } from '../../message/text.ts';
 import { isObjectOrArray, parseJson, type JsonObject } from '../../message/json.ts';
 import { markAsProgram } from '../../message/metadata.ts';
@@ -117,7 +118,7 @@ function isShown(toolUseId: string, messages: readonly Msg[]): boolean {
 }
 
 function readTodos(value: unknown): readonly Todo[] | undefined {
-  const todos: unknown = isObjectOrArray(value) ? value['todos'] : undefined;
+  const todos = fieldOf(value, 'todos');
   if (!Array.isArray(todos) || !todos.every(isTodo)) return undefined;
   return todos.map(({ content, status }) => ({ content, status }));
 }

@@ -72,7 +72,9 @@ export function similaritySearch(embed: Embed, threshold: number): ToolSelector 
     const vectors = new Map(tools.map((tool) => [toText(tool), cache.get(toText(tool))]));
     const missing = [...vectors.keys()].filter((text) => !vectors.get(text));
     const embeddings = await embed([question, ...missing], context);
-    const [questionVector, ...toolVectors] = checkVectors(embeddings, missing.length + 1);
+    const count = missing.length + 1;
+    if (embeddings.length !== count) throw invalidInput(`embed() must return ${count} vectors.`);
+    const [questionVector, ...toolVectors] = embeddings;
     for (const [index, text] of missing.entries()) {
       vectors.set(text, toolVectors[index]!);
       cache.set(text, toolVectors[index]!);
@@ -92,23 +94,9 @@ function toText({ name, description }: ToolSchema): string {
   return `${name}: ${description}`;
 }
 
-function checkVectors(vectors: readonly Embedding[], count: number): readonly Embedding[] {
-  const length = Array.isArray(vectors) ? (vectors[0] as Embedding | undefined)?.length : 0;
-  const isFit = (vector: Embedding): boolean => vector?.length === length && isOfNumbers(vector);
-  if (length && vectors.length === count && vectors.every(isFit)) return vectors;
-  throw invalidInput(`embed() must return ${count} vectors of numbers, all of the same length.`);
-}
-
-/** Reads the vector in place: an invalid vector may claim any length, so a copy could be huge. */
-function isOfNumbers(vector: Embedding): boolean {
-  for (let index = 0; index < vector.length; index += 1)
-    if (!Number.isFinite(vector[index])) return false;
-  return true;
-}
-
 /**
- * Returns the cosine of two vectors. Returns 0 if a vector has only zeros. Also returns 0 if the
- * lengths differ, because the model behind `embed` has then changed.
+ * Returns the cosine of two vectors. Returns 0 if a vector has only zeros or is not of numbers. Also
+ * returns 0 if the lengths differ, because the model behind `embed` has then changed.
  */
 function cosine(a: Embedding, b: Embedding): number {
   if (a.length !== b.length) return 0;

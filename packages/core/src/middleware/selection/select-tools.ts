@@ -1,7 +1,6 @@
 import { isQuestion } from '../../message/turns.ts';
 import { metadataOf } from '../../message/metadata.ts';
-import type { Middleware } from '../../agent/middleware.ts';
-import type { RunContext } from '../../agent/run-context.ts';
+import type { Middleware, RunContext } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { AgentError, checkFields, checkOptions } from '../../error/agent-error.ts';
 import { textOf, type Msg } from '../../message/msg.ts';

@@ -282,23 +282,15 @@ function toCall(item: JsonValue): TextCall | string {
   if (!isCall(item)) return 'it is not an object with "tool_name".';
   const { tool_name: name, arguments: rawArgs, think, trust_mode: trust } = item;
   if (typeof name !== 'string' || !name.trim()) return '"tool_name" is not the name of a tool.';
-  if (rawArgs === undefined)
-    return `"arguments" is missing in the call of "${name}": give an object, or {} if there are none.`;
   const args = typeof rawArgs === 'string' ? readJson(rawArgs) : rawArgs;
   if (!isRecord(args))
-    return `"arguments" in the call of "${name}" is ${kindOf(rawArgs)}, not an object.`;
+    return `"arguments" in the call of "${name}" must be an object, or {} if there are none.`;
   return {
     name: name.trim(),
     arguments: args,
     ...(typeof think === 'string' && think.trim() && { think }),
     ...((trust === 1 || trust === true) && { returnDirect: true }),
   };
-}
-
-function kindOf(value: JsonValue): string {
-  if (typeof value === 'string') return 'a string that holds no JSON object';
-  if (Array.isArray(value)) return 'a list';
-  return value === null ? 'null' : `a ${typeof value}`;
 }
 
 /**

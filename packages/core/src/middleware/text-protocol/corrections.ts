@@ -1,6 +1,6 @@
 import type { Middleware, Reply, RunContext, Steps } from '../../agent/middleware.ts';
 import { isNewAnswer } from '../../agent/next.ts';
-import { misconfigured, checkOptions } from '../../error/agent-error.ts';
+import { checkOptions } from '../../error/agent-error.ts';
 import type { JsonObject } from '../../message/json.ts';
 import { textOf, thinkingOf, toolUsesOf, type Msg } from '../../message/msg.ts';
 import { type InvalidReply, metadataOf, withMetadata } from '../../message/metadata.ts';
@@ -97,12 +97,7 @@ async function problemIn(
     signal,
     ...(value !== undefined && { replyFor: 'program' }),
   });
-  const ownCorrection: unknown = (await check?.(text, context)) ?? '';
-  if (typeof ownCorrection !== 'string')
-    throw misconfigured(
-      `check must return a correction as text, or nothing; got a ${typeof ownCorrection}.`,
-    );
-  const correction = ownCorrection || refuseEmptyAnswers(text);
+  const correction = (await check?.(text, context)) || refuseEmptyAnswers(text);
   return correction ? { text: writtenText(message) ?? text, message: correction } : undefined;
 }
 

@@ -1,16 +1,22 @@
-import { misconfigured, checkFields } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/agent-error.ts';
 import type { JsonObject } from '../../message/json.ts';
 import { writtenReply } from '../../message/text-history.ts';
 import { abortable } from '../../wait/abort.ts';
 import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
-import { parseToolCalls } from './parse-tool-calls.ts';
+import {
+  addAttached,
+  type Attached,
+  type FinishDelta,
+  type TextDelta,
+} from '../../model/deltas.ts';
+import { parseToolCalls, ReplyReader } from './parse-tool-calls.ts';
 import {
   replyContext,
+  trustMark,
   type ParsedReply,
   type ReplyParser,
   type ReplyContext,
 } from './parsed-reply.ts';
-import { TextReply } from './text-reply.ts';
 
 interface DecodeOptions {
   readonly parse: ReplyParser;
@@ -32,14 +38,13 @@ export async function* decodeReply(
     isCustomParser ||
     request.tools.length > 0 ||
     request.messages.some(({ content }) => content.some(({ type }) => type === 'tool_use'));
-  const options = { scans, withholdsAll: isCustomParser };
-  let reply = new TextReply(options);
+  let reply = new TextReply(scans, isCustomParser);
   for await (const batch of stream) {
     const deltas: ModelDelta[] = [];
     for (const delta of batch) {
       if (delta.type !== 'reset') reply.take(delta, deltas);
       else {
-        reply = new TextReply(options);
+        reply = new TextReply(scans, isCustomParser);
         deltas.push(delta);
       }
     }
@@ -75,7 +80,8 @@ async function meaningOf(
   parse: ReplyParser,
   isFinal = false,
 ): Promise<Meaning> {
-  const { text, proseText, callsNatively } = reply;
+  const { text, callsNatively } = reply;
+  const { proseText } = reply.reader;
   const answer: ParsedReply = { type: 'answer', text };
   // The agent requests a note for itself, such as a summary. A note calls no tools.
   if (callsNatively || context.replyFor === 'model') return answer;
@@ -96,9 +102,10 @@ async function parsedReply(
   context: ReplyContext,
   parse: ReplyParser,
 ): Promise<ParsedReply> {
-  if (parse === parseToolCalls) return reply.parsed(context);
+  if (parse === parseToolCalls) return reply.reader.parsed(context);
   const { text } = reply;
-  const meaning = checked(await parse(text, context, (part) => parseToolCalls(part, context)));
+  const meaning = await parse(text, context, (part) => parseToolCalls(part, context));
+  checkFields('The result of parse', meaning, 'type:answer|calls|invalid');
   // A custom parser may return an empty list of tool calls. The reply is then an answer.
   return meaning.type === 'calls' && !meaning.calls.length
     ? { type: 'answer', text: meaning.text ?? text }
@@ -131,24 +138,114 @@ function aboutReply(text: string, meaning: Meaning): JsonObject | undefined {
   return writtenReply(text, meaning.text ?? '', uses);
 }
 
-const fieldsOf: Readonly<Record<ParsedReply['type'], string>> = {
-  answer: 'text:string',
-  calls: 'calls:array text:string|?',
-  invalid: 'message:string',
-};
+/** Converts the text of one reply into deltas of text, thinking and tool calls. */
+class TextReply {
+  readonly #withholdsAll: boolean;
+  readonly reader: ReplyReader;
+  /** Deltas other than text that were sent. */
+  #others: ModelDelta[] = [];
+  /** Text that was sent. */
+  #sent = '';
+  /** All text of the model, with thinking. */
+  #raw = '';
+  #resets = 0;
+  #lastId: string | undefined;
+  #attached: Attached = {};
+  #thinking = '';
+  /** Whether the provider itself returned tool calls. */
+  callsNatively = false;
+  finish: FinishDelta | undefined;
 
-function checked(reply: ParsedReply): ParsedReply {
-  const where = 'The result of parse';
-  checkFields(where, reply, 'type:answer|calls|invalid');
-  checkFields(where, reply, fieldsOf[reply.type]);
-  for (const call of reply.type === 'calls' ? reply.calls : []) {
-    checkFields(`${where}: a call`, call, 'name:string think:string|? returnDirect:boolean|?');
-    try {
-      JSON.stringify(call.arguments);
-    } catch (cause) {
-      const message = `${where}: the arguments of "${call.name}" cannot be written as JSON.`;
-      throw misconfigured(message, { cause });
+  /**
+   * `scans`: whether the reply may contain tool calls. `withholdsAll`: whether to withhold all text
+   * until the end of the reply.
+   */
+  constructor(scans: boolean, withholdsAll: boolean) {
+    this.#withholdsAll = withholdsAll;
+    this.reader = new ReplyReader(scans);
+  }
+
+  /**
+   * Text without thinking. If all text is withheld until the end of the reply, the white space
+   * after it is removed with the thinking (OxyGent).
+   */
+  get text(): string {
+    const { text } = this.reader;
+    return this.#withholdsAll && text !== this.#raw ? text.trimEnd() : text;
+  }
+
+  get thinking(): string {
+    return this.#thinking + this.reader.thinking;
+  }
+
+  /** Reads a delta of the model, and adds the deltas to send now to `out`. */
+  take(delta: ModelDelta, out: ModelDelta[]): void {
+    if (delta.type === 'text') this.#takeText(delta, out);
+    else if (delta.type === 'finish') this.finish = delta;
+    else {
+      this.callsNatively ||= delta.type === 'tool-input';
+      if (delta.type === 'thinking') this.#thinking += delta.delta;
+      this.#sendOther(delta, out);
     }
   }
-  return reply;
+
+  /** Ends the text. Returns the deltas to send now. */
+  end(): readonly ModelDelta[] {
+    const out: ModelDelta[] = [];
+    this.#send(this.reader.end(), out);
+    return out;
+  }
+
+  /** Returns the remaining deltas, so that all sent deltas together match the parsed reply. */
+  complete(reply: ParsedReply): readonly ModelDelta[] {
+    const out: ModelDelta[] = [];
+    const calls = reply.type === 'calls' ? reply.calls : [];
+    const think = calls.flatMap((call) => call.think ?? []).join('\n');
+    if (think) this.#sendOther({ type: 'thinking', id: 'think', delta: think }, out);
+    const text = reply.type === 'invalid' ? '' : (reply.text ?? '');
+    if (!text.startsWith(this.#sent)) this.#takeBack(out);
+    const delta = text.slice(this.#sent.length);
+    const attached = text && text === this.#raw ? this.#attached : {};
+    if (delta || Object.keys(attached).length)
+      out.push({ type: 'text', id: 'text', delta, ...attached });
+    for (const [index, { name, returnDirect, arguments: input }] of calls.entries()) {
+      const json = JSON.stringify(input) ?? '';
+      out.push({ type: 'tool-input', index, name, delta: json, ...(returnDirect && trustMark) });
+    }
+    return out;
+  }
+
+  #takeText(delta: TextDelta, out: ModelDelta[]): void {
+    // Joins text blocks with a line break, as `textOf` does.
+    const isNext = this.#lastId !== undefined && this.#lastId !== delta.id && this.reader.text;
+    const text = isNext ? `\n${delta.delta}` : delta.delta;
+    this.#lastId = delta.id;
+    this.#raw += text;
+    addAttached(this.#attached, delta);
+    this.#send(this.reader.push(text), out);
+  }
+
+  #send(deltas: readonly ModelDelta[], out: ModelDelta[]): void {
+    for (const delta of deltas) {
+      if (delta.type === 'reset') {
+        this.#resets += 1;
+        if (this.#sent) this.#takeBack(out);
+      } else if (delta.type !== 'text') this.#sendOther(delta, out);
+      // Withholds text after the second reset, so that resets cannot repeat without end.
+      else if (!this.#withholdsAll && this.#resets < 2) {
+        this.#sent += delta.delta;
+        out.push(delta);
+      }
+    }
+  }
+
+  #sendOther(delta: ModelDelta, out: ModelDelta[]): void {
+    this.#others.push(delta);
+    out.push(delta);
+  }
+
+  #takeBack(out: ModelDelta[]): void {
+    this.#sent = '';
+    out.push({ type: 'reset', reason: 'protocol' }, ...this.#others);
+  }
 }

@@ -6,7 +6,8 @@ import type { ParsedReply, TextCall } from './parsed-reply.ts';
  * Parses a reply as OxyGent does. A JSON object with `tool_name` is a tool call; a JSON object
  * without it is invalid. If the request asks for a value, a JSON object without `tool_name` is an
  * answer. An incomplete tool call is an answer. If a reply has several code fences, the first
- * one counts. `NaN` and `Infinity` are valid, as in Python. A blank reply is invalid.
+ * one counts. `NaN` and `Infinity` are valid, as in Python, and become `null`. A blank reply is
+ * invalid.
  *
  * With `context.parallel`, a list of tool calls makes several tool calls, as OxyGent's document
  * says. Their `trust_mode` is ignored. Without `context.parallel`, a list of several tool calls is
@@ -81,18 +82,11 @@ function objectIn(part: string): string {
   return part.slice(part.indexOf('{'), part.lastIndexOf('}') + 1);
 }
 
-/** Parses an object or a list as Python's `json` does. */
+/** Parses an object or a list as Python's `json` does. `NaN` and `Infinity` become `null`. */
 function readPythonJson(text: string): JsonValue | undefined {
-  const plain = parseJson(text);
-  if (plain !== undefined || !/NaN|Infinity/.test(text)) return plain;
-  let mark = 'number:';
-  while (text.includes(mark)) mark += ':';
-  const markedText = text.replace(/"(?:[^"\\]|\\[^])*"|(?:NaN|-?Infinity)(?!\s*:)/g, (token) =>
-    token[0] === '"' ? token : `"${mark}${token}"`,
-  );
-  return parseJson(markedText, (_name, value) =>
-    typeof value === 'string' && value.startsWith(mark) ? Number(value.slice(mark.length)) : value,
-  );
+  const specialNumber = /"(?:[^"\\]|\\[^])*"|(?:NaN|-?Infinity)(?!\s*:)/g;
+  const toJson = (token: string): string => (token[0] === '"' ? token : 'null');
+  return parseJson(text) ?? parseJson(text.replace(specialNumber, toJson));
 }
 
 /** Strips white space as Python's `strip()` does. */

@@ -1,5 +1,5 @@
 import type { Middleware } from '../../agent/middleware.ts';
-import { checkOptions, misconfigured } from '../../error/agent-error.ts';
+import { checkOptions } from '../../error/agent-error.ts';
 import {
   type ChatModel,
   type ModelFeatures,
@@ -102,8 +102,6 @@ function textRequests(
     const isDescribed = first?.role === 'system' && textOf(first).includes(described);
     const toolsText = isDescribed ? '' : described;
     const text = prompt({ tools, toolsText, parallel, toolChoice });
-    if (typeof text !== 'string')
-      throw misconfigured('textToolCalls(): prompt must return a string.');
     return { ...rest, messages: addPrompt(messages, text), tools: [] };
   };
 }
