@@ -56,12 +56,8 @@ export type { EventData } from './event/agent-event.ts';
 
 // The parts of `ReActAgent`, for an `Agent` from `@isoloop/core/kernel`, or with other options.
 export { approvals, type ApprovalsOptions } from './middleware/approval/approvals.ts';
+export type { ApprovalContext, ApprovalDecision, Decide } from './middleware/approval/approvals.ts';
 export type { ApprovalRule, ApprovalRules } from './middleware/approval/approval-rules.ts';
-export type {
-  ApprovalContext,
-  ApprovalDecision,
-  Decide,
-} from './middleware/approval/ask-approver.ts';
 export { steering } from './middleware/steering/steering.ts';
 export { pauseNextCall } from './middleware/steering/pause-next-call.ts';
 export { directAnswers, type ReturnDirect } from './middleware/answer/direct-answers.ts';

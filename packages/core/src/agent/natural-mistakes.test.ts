@@ -26,7 +26,7 @@ const agentWith = (options: object) => () => new ReActAgent({ name: 'a', model, 
 const agentOptions =
   'name, systemPrompt, recoveryMessage, userId, sessionId, model, tools, toolContext, memory, use, limits, ' +
   'generate, generateId, now, onHookError, whenBusy, presetPriority, ' +
-  'interruptWhenIdle, returnDirect, onLimit, deferRound, retrievalRole';
+  'deferRound, interruptWhenIdle, returnDirect, onLimit, retrievalRole';
 
 test.each<[mistake: string, make: () => unknown, message: string]>([
   [

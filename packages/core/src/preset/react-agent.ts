@@ -12,28 +12,22 @@ import { definePreset } from '../agent/use-list.ts';
 import type { Middleware, UseList } from '../agent/middleware.ts';
 import { fieldsIn, invalidInput } from '../error/agent-error.ts';
 import type { AgentResult } from '../event/agent-result.ts';
-import { checkDecision, type Decision } from '../event/pending-call.ts';
+import type { Decision } from '../event/pending-call.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
-import { isMessage } from '../message/is-message.ts';
 import { omitUndefined } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
-import {
-  directAnswers,
-  directAnswersOptions,
-  type ReturnDirect,
-} from '../middleware/answer/direct-answers.ts';
+import { directAnswers, type ReturnDirect } from '../middleware/answer/direct-answers.ts';
 import { isApprovals } from '../middleware/approval/approval-rules.ts';
-import { approvalsOptions } from '../middleware/approval/approvals.ts';
 import { basicApprovals, addDecisions } from '../middleware/approval/basic-approvals.ts';
 import { checkClientTexts, type ClientText } from '../middleware/guard/client-texts.ts';
 import { instructions } from '../middleware/guard/instructions.ts';
-import { answerAtLimit, answerAtLimitOptions } from '../middleware/answer/answer-at-limit.ts';
-import { runLimits, runLimitsOptions, type RunLimits } from '../middleware/limits/run-limits.ts';
+import { answerAtLimit } from '../middleware/answer/answer-at-limit.ts';
+import { runLimits, runLimitsFields, type RunLimits } from '../middleware/limits/run-limits.ts';
 import type { NoSchema, OutputMode } from '../middleware/output/output-mode.ts';
 import { allowedTools } from '../middleware/selection/allowed-tools.ts';
 import { retrievalFields } from '../middleware/recall/retrieval.ts';
 import type { ToolSource } from '../tool/tool.ts';
-import { steering, steeringOptions } from '../middleware/steering/steering.ts';
+import { steering } from '../middleware/steering/steering.ts';
 
 /** Where an agent call has to stop: iterations, tool calls, tokens, time and lengths. */
 export type AgentLimits = KernelLimits & RunLimits;
@@ -82,33 +76,41 @@ export interface CallOptions<T = unknown> extends KernelCallOptions {
   readonly output?: NoSchema & OutputMode<T>;
 }
 
-/** The options of an agent that one middleware reads. */
-interface PartOptions {
-  /** Name of the middleware, which an agent with one of these options must have. */
+/**
+ * Options that the middleware `name` reads, with their kinds for `checkOptions`: options of an
+ * agent, of its limits, and of an agent call. An agent with one of them must have the middleware.
+ */
+interface Feature {
   readonly name: string;
-  /** The options, for `checkOptions`. */
-  readonly fields: string;
+  readonly agent?: string;
+  readonly limits?: string;
+  readonly call?: string;
   /** Whether a middleware of this name reads the options. Default: every one does. */
   readonly isReadBy?: (part: Middleware) => boolean;
 }
 
-/** The options of middleware. An agent with one of them must have its middleware. */
-const partOptions: readonly PartOptions[] = [
-  steeringOptions,
-  directAnswersOptions,
-  answerAtLimitOptions,
-  { ...approvalsOptions, isReadBy: isApprovals },
+const returnDirect = 'returnDirect:boolean|function|?';
+
+const features: readonly Feature[] = [
+  { name: 'approvals', agent: 'deferRound:boolean|?', isReadBy: isApprovals },
+  { name: 'steering', agent: 'interruptWhenIdle:function|?' },
+  { name: 'directAnswers', agent: returnDirect, call: returnDirect },
+  { name: 'answerAtLimit', agent: 'onLimit:function|?' },
+  { name: 'runLimits', limits: runLimitsFields },
 ];
+
+type Place = 'agent' | 'limits' | 'call';
+
+function fieldsOf(place: Place): string {
+  const ofFeatures = features.flatMap((feature) => feature[place] ?? []);
+  return [kernelFields[place], ...ofFeatures].join(' ');
+}
 
 const fields: OptionFields = {
   className: 'ReActAgent',
-  agent:
-    `${kernelFields.agent} ${partOptions.map((part) => part.fields).join(' ')} ` +
-    `whenBusy:reject|queue|inject|? ${retrievalFields}`,
-  limits: `${kernelFields.limits} ${runLimitsOptions.fields}`,
-  call:
-    `${kernelFields.call} allowTools,clientTexts,decisions,instructions:array|? output ` +
-    directAnswersOptions.fields,
+  agent: `${fieldsOf('agent')} whenBusy:reject|queue|inject|? ${retrievalFields}`,
+  limits: fieldsOf('limits'),
+  call: `${fieldsOf('call')} allowTools,clientTexts,decisions,instructions:array|? output`,
 };
 
 /**
@@ -149,7 +151,8 @@ export class ReActAgent<const S extends ToolSource = ToolSource> extends Agent<S
     const { use = [] } = options ?? {};
     const all = Array.isArray(use) ? [standard(), ...use] : use;
     super((options && { ...options, use: all }) as KernelOptions<S>);
-    checkServed(this.use, { ...options, ...options.limits });
+    checkServed(this.use, 'agent', options);
+    checkServed(this.use, 'limits', options.limits);
     if (options.whenBusy === 'inject') requirePart(this.use, 'steering', "whenBusy: 'inject'");
   }
 
@@ -168,14 +171,12 @@ export class ReActAgent<const S extends ToolSource = ToolSource> extends Agent<S
 
   /** Turns the options that the kernel does not have into middleware. */
   protected override kernelOptions(options: CallOptions): KernelCallOptions {
-    checkServed(this.use, options);
+    checkServed(this.use, 'call', options);
     const { clientTexts, decisions, instructions: addedInstructions, output, ...rest } = options;
     // What a client sent comes first, so that all guards get it. These texts are no new messages.
     const use: (Middleware | UseList)[] = [];
-    decisions?.forEach((item, index) => checkDecision(item, `Item ${index} of \`decisions\``));
     if (decisions?.length) use.push(addDecisions(decisions));
     if (rest.allowTools) use.push(allowedTools(rest.allowTools));
-    addedInstructions?.forEach(checkInstruction);
     if (addedInstructions?.length) use.push(instructions(addedInstructions));
     if (clientTexts?.length) use.push(checkClientTexts(clientTexts));
     if (rest.use) use.push(rest.use);
@@ -198,18 +199,10 @@ export class ReActAgent<const S extends ToolSource = ToolSource> extends Agent<S
 }
 
 /** Throws `CONFIGURATION` for an option that no middleware of the agent reads. */
-function checkServed(use: readonly Middleware[], options: object): void {
-  const all: readonly PartOptions[] = [...partOptions, runLimitsOptions];
-  for (const key of Object.keys(omitUndefined(options))) {
-    for (const { name, fields: list, isReadBy = () => true } of all) {
-      if (fieldsIn(list).has(key)) requirePart(use.filter(isReadBy), name, `The option \`${key}\``);
-    }
+function checkServed(use: readonly Middleware[], place: Place, options: object = {}): void {
+  const keys = Object.keys(omitUndefined(options));
+  for (const { name, isReadBy = () => true, [place]: list = '' } of features) {
+    const key = keys.find((one) => fieldsIn(list).has(one));
+    if (key) requirePart(use.filter(isReadBy), name, `The option \`${key}\``);
   }
-}
-
-/** Throws `INVALID_INPUT` unless the item of `instructions` is a message. */
-function checkInstruction(item: unknown, index: number): void {
-  if (isMessage(item)) return;
-  const where = `Item ${index} of \`instructions\``;
-  throw invalidInput(`${where} is no message. Create messages with systemMessage('…').`);
 }

@@ -67,9 +67,6 @@ export interface AnswerAtLimitOptions {
   readonly answer?: OnLimit;
 }
 
-/** The option of an agent that `answerAtLimit()` reads. */
-export const answerAtLimitOptions = { name: 'answerAtLimit', fields: 'onLimit:function|?' };
-
 /**
  * Gives a last answer at the limit of iterations or tokens. `ReActAgent` has this middleware, and a
  * later one takes its place. Throws `CONFIGURATION` for an option of the wrong kind.

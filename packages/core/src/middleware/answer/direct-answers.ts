@@ -30,12 +30,6 @@ declare module '../../agent/kernel-options.ts' {
  */
 export type ReturnDirect = boolean | ((result: ToolResult, reply: Msg) => boolean | undefined);
 
-/** The option of an agent and of its calls that `directAnswers()` reads. */
-export const directAnswersOptions = {
-  name: 'directAnswers',
-  fields: 'returnDirect:boolean|function|?',
-};
-
 /**
  * Ends the agent call with the outputs of tools, if the newest messages are tool results.
  * `ReActAgent` has this middleware. Every result must be successful, and its tool must have

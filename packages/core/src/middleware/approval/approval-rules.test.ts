@@ -134,6 +134,15 @@ test.each(['mail_.*', 'mail *', '(*)', 'x?*'])('the pattern %s is rejected', (pa
   );
 });
 
+test('a rule with an empty description asks for an approval, too', async () => {
+  const replies = [{ toolCalls: [{ name: 'read', input: {} }] }];
+  const agent = agentWith({ read: '' }, { tools: toolsNamed('read'), replies });
+  expect(await agent.call('go')).toMatchObject({
+    reason: 'suspended',
+    pending: [{ name: 'read' }],
+  });
+});
+
 test('an exact name takes precedence over patterns, and an earlier pattern over later patterns', async () => {
   const names = ['mail_send', 'mail_read', 'mail_list', 'sms_send'];
   const needsApproval: Rules = {

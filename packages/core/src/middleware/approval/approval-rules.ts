@@ -50,6 +50,11 @@ export async function isUndecided(
   }
 }
 
+/** Returns a tool call as one that has not started, unless the log says whether it has. */
+export function withoutStart(call: OpenCall): OpenCall {
+  return call.isNoted ? call : { ...call, state: { ...call.state, started: false } };
+}
+
 /**
  * Returns whether a tool call of the agent may wait for an approval. Includes the tools of inactive
  * groups and the tools of child agents. Leaves out child agents that a factory creates later.
@@ -105,9 +110,9 @@ export function approvalRules(rules: ApprovalRules): ApprovalRuleBook {
       const pattern = isOutputTool ? undefined : patterns.find(({ fits }) => fits(tool.name));
       const rule = rulesByName.get(tool.name) ?? pattern?.rule;
       if (!rule) return ownNeed;
-      const { when = () => true, description = true } = rule;
+      const { when = () => true, description } = rule;
       const holds = await when(input, toolUse);
-      return (holds && description) || ownNeed;
+      return holds ? description || true : ownNeed;
     },
     check(tools) {
       const unknown = [...rulesByName.keys()].filter((name) => tools.find(name) === undefined);

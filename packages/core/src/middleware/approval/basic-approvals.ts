@@ -1,12 +1,19 @@
 import type { ParsedInput } from '../../event/agent-input.ts';
-import { isSameJson, isRecord, jsonForm, type JsonValue } from '../../message/json.ts';
+import {
+  isSameJson,
+  isRecord,
+  jsonForm,
+  pickFields,
+  type JsonObject,
+  type JsonValue,
+} from '../../message/json.ts';
 import type { InnerStep, Middleware, OpenCall, Round } from '../../agent/middleware.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import type { Steps } from '../../agent/steps.ts';
 import type { Next } from '../../agent/next.ts';
 import { AgentError, errorText } from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';
-import type { Decision, PendingCall } from '../../event/pending-call.ts';
+import { checkDecision, type Decision, type PendingCall } from '../../event/pending-call.ts';
 import { toolResultsOf, toolUsesOf, type ToolUse } from '../../message/msg.ts';
 import { withEditedCall } from '../../message/metadata.ts';
 import {
@@ -17,7 +24,12 @@ import {
   type ToolOutcome,
 } from '../../tool/tool-call.ts';
 import { toolOf } from '../../tool/set/tool-set.ts';
-import { isUndecided, toolNeedsApproval, type NeedsApproval } from './approval-rules.ts';
+import {
+  isUndecided,
+  toolNeedsApproval,
+  withoutStart,
+  type NeedsApproval,
+} from './approval-rules.ts';
 
 /** The parts of the middleware `approvals`. */
 export type BasicApprovals = Required<
@@ -60,7 +72,7 @@ async function runUnlessNeeded(
   { context, steps }: DecidedRun,
 ): Promise<ToolOutcome> {
   let reason: boolean | string;
-  const isApproved = (): boolean => Boolean(findOpenCall(context, call.toolUse)?.state.approved);
+  const isApproved = (): unknown => findOpenCall(context, call.toolUse)?.state.approved;
   try {
     reason = await steps.wait(isNeeded);
   } catch (error) {
@@ -74,13 +86,17 @@ async function runUnlessNeeded(
   return reason === true ? suspension : { ...suspension, reason };
 }
 
-/** Adds decisions about the open tool calls to an input with new messages. */
+/**
+ * Adds decisions about the open tool calls to an input with new messages. Throws `INVALID_INPUT`
+ * for an invalid one.
+ */
 export function addDecisions(decisions: readonly Decision[]): Middleware {
+  decisions.forEach((item, index) => checkDecision(item, `Item ${index} of \`decisions\``));
   return {
     wrapInput: (next) => (input) => {
       const hasMessages = input.messages.some(({ role }) => role !== 'tool');
-      const all = hasMessages ? { ...input, decisions: [...input.decisions, ...decisions] } : input;
-      return next(all);
+      if (!hasMessages) return next(input);
+      return next({ ...input, decisions: [...input.decisions, ...decisions] });
     },
   };
 }
@@ -129,10 +145,13 @@ async function decideRound(
   needs: NeedsApproval,
   run: DecidedRun,
 ): Promise<Next> {
+  const { context, steps } = run;
   const calls: OpenCall[] = [];
   for (const openCall of round.calls) {
     const call = await applyDecision(openCall, run);
-    calls.push(await run.steps.wait(markNotStarted(call, run.context, needs)));
+    // A call without a note has not started if it needs an approval.
+    const isOpen = !call.isNoted && (await steps.wait(isUndecided(call, context, needs)));
+    calls.push(isOpen ? withoutStart(call) : call);
   }
   return next({ ...round, calls });
 }
@@ -152,19 +171,6 @@ async function applyDecision(call: OpenCall, run: DecidedRun): Promise<OpenCall>
   const isEdit = decision.type === 'edit' && !isForTool(state, context.tools);
   if (!isEdit || startsNoTool) return call;
   return { ...call, toolUse: await editCall(toolUse, decision, run) };
-}
-
-/**
- * Marks a tool call as not started if nobody noted whether it has started, and it needs an
- * approval.
- */
-async function markNotStarted(
-  call: OpenCall,
-  context: RunContext,
-  needs: NeedsApproval,
-): Promise<OpenCall> {
-  if (call.isNoted || call.result || !(await isUndecided(call, context, needs))) return call;
-  return { ...call, state: { ...call.state, started: false } };
 }
 
 /**
@@ -206,6 +212,5 @@ export async function editCall(
 function withoutHidden({ tools }: RunContext, name: string, input: JsonValue): JsonValue {
   const preset = toolOf(tools, name)?.preset;
   if (!preset || !isRecord(input)) return input;
-  const visibleFields = Object.entries(input).filter(([key]) => !Object.hasOwn(preset, key));
-  return Object.fromEntries(visibleFields);
+  return pickFields(input, (key) => !Object.hasOwn(preset, key)) as JsonObject;
 }

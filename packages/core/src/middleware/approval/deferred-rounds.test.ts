@@ -5,7 +5,6 @@ import type { AgentOptions } from '../../preset/react-agent.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import type { Decision } from '../../event/pending-call.ts';
-import type { ApprovalDecision } from './ask-approver.ts';
 import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
 import { toolResultsOf } from '../../message/msg.ts';
@@ -15,7 +14,7 @@ import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import { toolCallLimit } from '../limits/call-limits.ts';
-import { approvals, type ApprovalsOptions } from './approvals.ts';
+import { approvals, type ApprovalDecision, type ApprovalsOptions } from './approvals.ts';
 import { closeOpenCalls } from './close-open-calls.ts';
 
 const needsApproval = { pay: true, mail: true } as const;

@@ -4,7 +4,7 @@ import type { RunContext } from '../../agent/run-context.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { toolResultsOf } from '../../message/msg.ts';
 import { notStarted } from '../../tool/tool-call.ts';
-import { isUndecided, type NeedsApproval } from './approval-rules.ts';
+import { isUndecided, withoutStart, type NeedsApproval } from './approval-rules.ts';
 
 /**
  * What happens to the tool calls of one pass of a deferred round. `decide`: somebody decides about
@@ -103,8 +103,4 @@ function hasRun({ messages }: RunContext): boolean {
   const reply = messages.findLastIndex(({ role }) => role === 'assistant');
   const results = messages.slice(reply + 1).flatMap(toolResultsOf);
   return results.some(({ state }) => state !== 'denied');
-}
-
-function withoutStart(call: OpenCall): OpenCall {
-  return call.isNoted ? call : { ...call, state: { ...call.state, started: false } };
 }

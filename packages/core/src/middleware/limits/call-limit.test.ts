@@ -8,6 +8,7 @@ import { tool } from '../../tool/tool.ts';
 import type { ReActAgent, AgentOptions } from '../../preset/react-agent.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
 import { calls, scriptedAgent } from '../../../test-support/scripted-agent.ts';
+import { approvals } from '../approval/approvals.ts';
 import { modelRequestLimit, toolCallLimit } from './call-limits.ts';
 import { structured } from '../output/output-modes.ts';
 import type { Middleware } from '../../agent/middleware.ts';
@@ -155,6 +156,28 @@ test('a tool call that waited for its approval counts once', async () => {
   expect(await run(agent, [{ toolUseId: 'call_1', type: 'approve' }])).toMatchObject({
     reason: 'stop',
   });
+});
+
+test('a tool call counts when it runs, also if the limit is outside of approvals()', async () => {
+  const use = [toolCallLimit({ session: 2 })];
+  const { agent } = setUp([calls('ask', 'ask'), calls('add'), 'Done.'], []);
+  const { pending } = await agent.call('go', { use });
+  expect(pending).toHaveLength(2);
+  const [first, second] = pending.map(({ toolUseId }) => toolUseId);
+  const decisions = [
+    { toolUseId: first!, type: 'approve' },
+    { toolUseId: second!, type: 'reject' },
+  ] as const;
+  expect(await agent.call(decisions, { use })).toMatchObject({ reason: 'stop', text: 'Done.' });
+  expect(ran).toEqual(['ask', 'add']);
+});
+
+test('a tool call that an approver rejects does not count, also if the limit is outside of approvals()', async () => {
+  const use = [toolCallLimit({ session: 1 })];
+  const decide = () => ({ type: 'reject' }) as const;
+  const { agent } = setUp([calls('ask'), calls('add'), 'Done.'], [approvals({ decide })]);
+  expect(await agent.call('go', { use })).toMatchObject({ reason: 'stop', text: 'Done.' });
+  expect(ran).toEqual(['add']);
 });
 
 test('a tool call that an outer wrapper runs again counts once', async () => {

@@ -6,9 +6,12 @@ import type { ToolUse } from '../../message/msg.ts';
 import { outputToolName } from '../../schema/output-format.ts';
 import {
   decidedResult,
+  hasResult,
   interruptedResult,
+  isSuspension,
   mayHaveStarted,
   toolResult,
+  type ToolOutcome,
 } from '../../tool/tool-call.ts';
 import { perRun } from '../../agent/per-run.ts';
 
@@ -31,10 +34,10 @@ export interface CallLimitOptions {
 const limitFields = 'run,session:nonNegative|? atLimit:end|fail|? text:string|?';
 
 /**
- * The numbers of a session. The limits of one kind share them. `countedInRun`: number of items of
- * the run `runId` that are in the sums. `run` also has those of the runs that it continues.
+ * The numbers of a session, which the limits of one kind share. `inRun`: items of the run `runId`.
+ * `session` and `run` have those before it: of the session, and of the runs that it continues.
  */
-type Count = Readonly<Record<'session' | 'run' | 'countedInRun', number> & { runId: string }>;
+type Count = Readonly<Record<'session' | 'run' | 'inRun', number> & { runId: string }>;
 
 /**
  * Creates a limit of model requests or tool calls, which are counted in the session's
@@ -48,25 +51,19 @@ function callLimit(where: string, key: string, what: string, options: CallLimitO
   return {
     /** Returns the error of the limit if `more` further items would exceed it. */
     excess(more: number, context: RunContext): AgentError | undefined {
-      const used = countIn(context, name);
+      const { run, session, inRun } = countIn(context, name);
+      const used = { run: run + inRun, session: session + inRun };
       const furtherText = more > 1 ? `, ${more} more asked for` : '';
       const reached = (['run', 'session'] as const)
         .filter((kind) => used[kind] + more > (options[kind] ?? Infinity))
         .map((kind) => `${used[kind]} of ${options[kind]} used in this ${kind}${furtherText}`);
       if (!more || !reached.length) return undefined;
       const text = options.text ?? `The limit of ${what} is reached: ${reached.join('; ')}.`;
-      const details = { what, run: used.run, session: used.session };
-      return new AgentError('LIMIT_EXCEEDED', text, { details });
+      return new AgentError('LIMIT_EXCEEDED', text, { details: { what, ...used } });
     },
-    /**
-     * Adds the newest of the items that this run has had so far. Another limit of the same kind may
-     * have added them, because both share the sums.
-     */
-    countUpTo(inRun: number, context: RunContext): void {
-      const used = countIn(context, name);
-      const more = Math.max(inRun - used.countedInRun, 0);
-      const sums = { session: used.session + more, run: used.run + more };
-      context.state[name] = { ...used, ...sums, countedInRun: used.countedInRun + more };
+    /** Sets the number of items that this run has had so far. */
+    setCount(inRun: number, context: RunContext): void {
+      context.state[name] = { ...countIn(context, name), inRun };
     },
   };
 }
@@ -74,9 +71,9 @@ function callLimit(where: string, key: string, what: string, options: CallLimitO
 function countIn({ runId, resumes, state }: RunContext, name: string): Count {
   const count = state[name] as Count | undefined;
   if (count?.runId === runId) return count;
-  const { session = 0, run = 0, runId: earlier } = count ?? {};
+  const { session = 0, run = 0, inRun = 0, runId: earlier } = count ?? {};
   const isResumed = earlier !== undefined && earlier === resumes;
-  return { session, run: isResumed ? run : 0, countedInRun: 0, runId };
+  return { session: session + inRun, run: isResumed ? run + inRun : 0, inRun: 0, runId };
 }
 
 /** Returns the end of an agent call at a limit. */
@@ -102,7 +99,7 @@ export function modelRequestLimit(options: CallLimitOptions): Middleware {
       if (excess && options.atLimit === 'fail') throw excess;
       if (excess) return endAt(excess.message, steps);
       const outcome = await next(draft);
-      limit.countUpTo(context.iteration, context);
+      limit.setCount(context.iteration, context);
       return outcome;
     },
   };
@@ -152,16 +149,26 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
       }
       return endAt(excess.message, steps);
     },
-    wrapTool: (next) => (call, context) => {
-      if (counts(call.toolUse) && !mayHaveStarted(call.state)) {
-        const usedIds = usedIn(context);
-        // An outer wrapper may run the call again.
-        usedIds.add(call.toolUse.id);
-        limit.countUpTo(usedIds.size, context);
-      }
-      return next(call);
+    wrapTool: (next) => async (call, context) => {
+      if (!counts(call.toolUse) || mayHaveStarted(call.state)) return next(call);
+      const usedIds = usedIn(context);
+      // An outer wrapper may run the call again.
+      usedIds.add(call.toolUse.id);
+      limit.setCount(usedIds.size, context);
+      const outcome = await next(call);
+      // An inner `approvals()` asked about it first.
+      if (hasRun(outcome)) return outcome;
+      usedIds.delete(call.toolUse.id);
+      limit.setCount(usedIds.size, context);
+      return outcome;
     },
   };
+}
+
+/** Returns whether a tool call ran: it was not rejected, and does not wait to be approved. */
+function hasRun(outcome: ToolOutcome): boolean {
+  if (isSuspension(outcome)) return outcome.kind !== 'approval';
+  return hasResult(outcome) && outcome.state !== 'denied';
 }
 
 /**

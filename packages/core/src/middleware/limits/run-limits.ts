@@ -6,8 +6,8 @@ import { outputToolName } from '../../schema/output-format.ts';
 import { restrictTools } from '../../agent/run-context.ts';
 import { errorResult } from '../../tool/tool-call.ts';
 
-/** The limits of an agent that `runLimits()` reads. */
-export const runLimitsOptions = { name: 'runLimits', fields: 'toolCalls,tokens:nonNegative|?' };
+/** Fields of `RunLimits` for `checkOptions`. */
+export const runLimitsFields = 'toolCalls,tokens:nonNegative|?';
 
 declare module '../../agent/kernel-options.ts' {
   interface FeatureOptions {
@@ -39,7 +39,7 @@ export interface RunLimits {
  * override these field by field. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function runLimits(defaults: RunLimits = {}): Middleware {
-  checkOptions('runLimits()', defaults, runLimitsOptions.fields);
+  checkOptions('runLimits()', defaults, runLimitsFields);
   /** The tool calls of each run so far. */
   const callsOf = perRun(() => ({ count: 0 }));
   const maxCalls = ({ options }: RunContext): number =>
@@ -48,12 +48,11 @@ export function runLimits(defaults: RunLimits = {}): Middleware {
   const countCall = (call: OpenCall, context: RunContext): OpenCall => {
     if (!isCounted(call)) return call;
     const calls = callsOf(context);
-    if (hasCallsLeft(context)) calls.count += 1;
-    else if (!call.result) {
-      const message = `The limit of ${calls.count} tool calls is reached. Answer with what you have.`;
-      return { ...call, result: errorResult(call.toolUse, message) };
-    }
-    return call;
+    const isLeft = hasCallsLeft(context);
+    if (isLeft) calls.count += 1;
+    if (isLeft || call.result) return call;
+    const message = `The limit of ${calls.count} tool calls is reached. Answer with what you have.`;
+    return { ...call, result: errorResult(call.toolUse, message) };
   };
   return {
     name: 'runLimits',
@@ -67,10 +66,8 @@ export function runLimits(defaults: RunLimits = {}): Middleware {
     },
     wrapReply: (next) => (reply, context) =>
       hasCallsLeft(context) ? next(reply) : next(reply).then(atLimit),
-    wrapRound: (next) => (round, context) => {
-      if (maxCalls(context) === Infinity) return next(round);
-      return next({ ...round, calls: round.calls.map((call) => countCall(call, context)) });
-    },
+    wrapRound: (next) => (round, context) =>
+      next({ ...round, calls: round.calls.map((call) => countCall(call, context)) }),
   };
 }
 

@@ -11,9 +11,6 @@ import { abortable } from '../../wait/abort.ts';
 import type { Agent } from '../../agent/agent.ts';
 import type { Msg } from '../../message/msg.ts';
 
-/** The option of an agent that `steering()` reads. */
-export const steeringOptions = { name: 'steering', fields: 'interruptWhenIdle:function|?' };
-
 declare module '../../agent/kernel-options.ts' {
   interface FeatureOptions {
     /**
