@@ -208,9 +208,10 @@ export interface ChatModel {
 /** The usage before the first request: no tokens. */
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0 };
 
-/** Adds the tokens of two requests. */
-export function addUsage(a: Usage, b: Usage): Usage {
-  const sum = { ...a };
+/** Adds the tokens of two requests. A request without usage adds nothing. */
+export function addUsage<T extends Usage | undefined>(a: T, b: Usage | undefined): Usage | T {
+  if (!a || !b) return b ?? a;
+  const sum = { ...(a as Usage) };
   for (const key of Object.keys(b) as (keyof Usage)[]) sum[key] = (a[key] ?? 0) + (b[key] ?? 0);
   return sum;
 }

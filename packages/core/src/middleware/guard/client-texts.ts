@@ -23,7 +23,7 @@ export interface ClientText {
  */
 export function unfitClientText(): AgentError {
   return misconfigured(
-    'A guard removed or joined parts of a decision, of the history or of declarations. It may only change their texts, and has to keep the ids of messages, or reject the input.',
+    'A guard removed or joined parts of a decision, the history or declarations. It may only change texts.',
   );
 }
 

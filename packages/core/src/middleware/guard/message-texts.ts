@@ -28,60 +28,39 @@ export function textWithUrls(messages: readonly Msg[]): string {
  * object.
  */
 export function mapTexts(messages: readonly Msg[], change: Change): readonly Msg[] {
-  return messages.map((message) => {
-    const content = mapBlocks(message.content, change);
-    return withFields(message, { content, ...mapName(message, change) });
-  });
+  return messages.map((message) => mapFields(message, change));
 }
 
 type Change = (text: string) => string;
 
-function mapBlocks(blocks: readonly ContentBlock[], change: Change): readonly ContentBlock[] {
-  const mapped = blocks.map((block) => mapBlock(block, change));
-  return mapped.some((block, index) => block !== blocks[index]) ? mapped : blocks;
-}
+/** Fields with texts that a model may read. A model without a medium reads its name and type. */
+const textFields = /^(text|thinking|name|mediaType|raw|output)$/;
+/** Fields with objects that have such fields. */
+const partFields = /^(content|source|output)$/;
 
-function mapBlock(block: ContentBlock, change: Change): ContentBlock {
-  switch (block.type) {
-    case 'text':
-      return withFields(block, { text: change(block.text) });
-    case 'thinking':
-      return withFields(block, { thinking: change(block.thinking) });
-    case 'tool_use':
-      return mapCall(block, change);
-    case 'tool_result': {
-      const { output: source } = block;
-      const output = typeof source === 'string' ? change(source) : mapBlocks(source, change);
-      return withFields(block, { output, ...mapName(block, change) });
-    }
-    default: {
-      // A model that does not accept a medium reads its name or its media type.
-      const { mediaType } = block.source;
-      const source = withFields(block.source, mediaType ? { mediaType: change(mediaType) } : {});
-      return withFields(block, { source, ...mapName(block, change) });
-    }
-  }
-}
-
-function mapName(source: { readonly name?: string }, change: Change): { readonly name?: string } {
-  return source.name ? { name: change(source.name) } : {};
-}
-
-/** Returns a copy with these fields, or the same object if it has them already. */
-function withFields<T extends object>(source: T, fields: Partial<T>): T {
-  const keys = Object.keys(fields) as (keyof T)[];
-  return keys.every((key) => source[key] === fields[key]) ? source : { ...source, ...fields };
-}
-
-function mapCall(call: ToolUse, change: Change): ToolUse {
-  const name = change(call.name);
-  const input = mapStrings(call.input, change);
+/** Returns a copy with changed texts, or the same object if no text changes. */
+function mapFields<T extends object>(source: T, change: Change): T {
+  const entries = Object.entries(source) as readonly (readonly [string, JsonValue])[];
+  const changes = entries
+    .map(([key, value]) => [key, mapField(key, value, change)] as const)
+    .filter(([key, value]) => value !== source[key as keyof T]);
+  if (!changes.length) return source;
+  const { raw, ...rest } = { ...source, ...Object.fromEntries(changes) } as T & Partial<ToolUse>;
   // The raw arguments may say more than the parsed ones, for example a field twice.
-  const raw = call.raw && change(call.raw);
-  const isSame = isSameJson(input, call.input);
-  if (isSame && name === call.name && raw === call.raw) return call;
-  const { raw: _raw, ...rest } = call;
-  return { ...rest, name, input, ...(call.input === null && raw && { raw }) };
+  return (raw !== undefined && rest.input === null ? { ...rest, raw } : rest) as T;
+}
+
+function mapField(key: string, value: JsonValue, change: Change): unknown {
+  if (key === 'input') {
+    const input = mapStrings(value, change);
+    return isSameJson(input, value) ? value : input;
+  }
+  if (!isObjectOrArray(value))
+    return textFields.test(key) && value !== undefined ? change(value as string) : value;
+  if (!partFields.test(key)) return value;
+  if (!Array.isArray(value)) return mapFields(value, change);
+  const items = value.map((item: object) => mapFields(item, change));
+  return items.some((item, index) => item !== value[index]) ? items : value;
 }
 
 function urlsIn(block: ContentBlock): readonly string[] {
@@ -95,7 +74,7 @@ function urlsIn(block: ContentBlock): readonly string[] {
  * Returns a copy of a value in which `change` was applied to each string, number and field name. A
  * number that changes becomes a string.
  */
-export function mapStrings(value: JsonValue, change: (text: string) => string): JsonValue {
+export function mapStrings(value: JsonValue, change: Change): JsonValue {
   if (typeof value === 'string') return change(value);
   if (typeof value === 'number') {
     const text = change(String(value));

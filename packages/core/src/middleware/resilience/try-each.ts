@@ -44,7 +44,7 @@ export async function* tryEach(
         if (!deltas.length) continue;
         const last = deltas.at(-1)!;
         if (last.type === 'finish') ({ usage } = last);
-        const total = last.type === 'finish' && earlierUsage && sum(earlierUsage, usage);
+        const total = last.type === 'finish' && earlierUsage && addUsage(earlierUsage, usage);
         const batch = total ? [...deltas.slice(0, -1), { ...last, usage: total }] : deltas;
         yield stale ? [{ type: 'reset', reason }, ...batch] : batch;
         stale = false;
@@ -56,11 +56,7 @@ export async function* tryEach(
       const following = await next({ error, attempt, hasBegun });
       if (!following) throw error;
       current = following;
-      earlierUsage = sum(earlierUsage, usage);
+      earlierUsage = addUsage(earlierUsage, usage);
     }
   }
-}
-
-function sum(spent: Usage | undefined, usage: Usage | undefined): Usage | undefined {
-  return spent && usage ? addUsage(spent, usage) : (spent ?? usage);
 }

@@ -46,8 +46,7 @@ export interface InjectionGuardOptions extends InputGuardOptions {
  */
 export function injectionGuard(options: InjectionGuardOptions = {}): InputGuard {
   checkOptions('injectionGuard()', options, `patterns:array|? ${inputGuardFields}`);
-  const { patterns: patternList = injectionPatterns(), name = 'injectionGuard' } = options;
-  const patterns = patternList.map(toPattern);
+  const patterns = (options.patterns ?? injectionPatterns()).map(toPattern);
   const check = (input: readonly Msg[]): readonly Msg[] | Rejection => {
     const raw = textWithUrls(input);
     const readings = hasTags(raw) ? [raw, withReadTags(raw), tagsOnly(raw)] : [raw];
@@ -55,7 +54,7 @@ export function injectionGuard(options: InjectionGuardOptions = {}): InputGuard 
       ? { category: 'PROMPT_INJECTION' }
       : input;
   };
-  return inputGuardOf(name, check, options);
+  return inputGuardOf('injectionGuard', check, options);
 }
 
 function toPattern(pattern: RegExp | InjectionPattern): InjectionPattern {

@@ -65,8 +65,13 @@ export function inputGuard(
   return inputGuardOf(name, check, options);
 }
 
-/** Works as `inputGuard`, without a check of its arguments. */
-export function inputGuardOf(name: string, check: InputCheck, options: GuardOptions): InputGuard {
+/** Works as `inputGuard`, without a check of its arguments. `options.name` replaces the name. */
+export function inputGuardOf(
+  defaultName: string,
+  check: InputCheck,
+  options: InputGuardOptions,
+): InputGuard {
+  const { name = defaultName } = options;
   const report = reporter(options);
   const checkedInput = async (input: readonly Msg[], context: RunContext) => {
     const { signal } = context;

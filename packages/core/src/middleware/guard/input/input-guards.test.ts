@@ -170,7 +170,7 @@ test('classifierGuard() and permissionGuard() accept the input only if the callb
     stage: 'permissionGuard',
   });
   for (const value of [1, 'yes', undefined])
-    expect((await rejectionOf(allow(value))).details).toMatchObject({ category: 'SYSTEM_ERROR' });
+    expect((await rejectionOf(allow(value))).details).toMatchObject({ category: 'UNAUTHORIZED' });
 });
 
 test('piiGuard() masks personal data in the input before it is stored, also in tool results', async () => {

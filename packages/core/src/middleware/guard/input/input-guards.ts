@@ -4,7 +4,7 @@ import type { RunContext } from '../../../agent/middleware.ts';
 import type { Awaitable } from '../../../event/hook.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { textWithUrls, textsOf } from '../message-texts.ts';
-import { isGuardRejection, type Rejection } from '../rejection.ts';
+import type { Rejection } from '../rejection.ts';
 import {
   inputGuardOf,
   inputGuardFields,
@@ -28,23 +28,20 @@ export function classifierGuard(
 ): InputGuard {
   checkFields('classifierGuard()', { classifier }, 'classifier:function');
   checkOptions('classifierGuard()', options, inputGuardFields);
-  const { name = 'classifierGuard' } = options;
   const check = async (input: readonly Msg[], context: RunContext) => {
     const text = textWithUrls(input);
     // The input has no text if the agent call resumes from the session log.
     if (!text) return input;
     const verdict = await classifier(text, context);
     if (verdict === 'pass') return input;
-    const rejection = typeof verdict === 'string' ? { category: verdict } : verdict;
-    if (isGuardRejection(rejection)) return rejection;
-    throw misconfigured('A classifier returned neither "pass" nor a category.');
+    return typeof verdict === 'string' ? { category: verdict } : verdict;
   };
-  return inputGuardOf(name, check, options);
+  return inputGuardOf('classifierGuard', check, options);
 }
 
 /**
  * Creates a guard that checks whether a user may use the agent. `allows` must return `true` to let
- * the input pass; `false` rejects it with `UNAUTHORIZED`.
+ * the input pass. Any other value rejects it with `UNAUTHORIZED`.
  */
 export function permissionGuard(
   allows: (context: RunContext, input: readonly Msg[]) => Awaitable<boolean>,
@@ -52,14 +49,11 @@ export function permissionGuard(
 ): InputGuard {
   checkFields('permissionGuard()', { allows }, 'allows:function');
   checkOptions('permissionGuard()', options, inputGuardFields);
-  const { name = 'permissionGuard' } = options;
   const check = async (input: readonly Msg[], context: RunContext) => {
-    const allowed: unknown = await allows(context, input);
-    if (allowed === true) return input;
-    if (allowed === false) return { category: 'UNAUTHORIZED' } as const;
-    throw misconfigured('A permission check returned neither true nor false.');
+    const isAllowed = (await allows(context, input)) === true;
+    return isAllowed ? input : ({ category: 'UNAUTHORIZED' } as const);
   };
-  return inputGuardOf(name, check, options);
+  return inputGuardOf('permissionGuard', check, options);
 }
 
 /** The longest input that `lengthGuard()` lets pass. */
@@ -80,7 +74,7 @@ export interface LengthGuardOptions extends InputGuardOptions {
  */
 export function lengthGuard(options: LengthGuardOptions = {}): InputGuard {
   checkOptions('lengthGuard()', options, `min:nonNegative|? max:nonNegative|? ${inputGuardFields}`);
-  const { min = 1, max = 5_000, name = 'lengthGuard' } = options;
+  const { min = 1, max = 5_000 } = options;
   if (min > max) throw misconfigured(`lengthGuard(): min ${min} is more than max ${max}.`);
   const check = (input: readonly Msg[]): readonly Msg[] | Rejection => {
     const length = textsOf(input).join('\n').trim().length;
@@ -88,5 +82,5 @@ export function lengthGuard(options: LengthGuardOptions = {}): InputGuard {
     if (length <= max && (length >= min || hasMedia || !input.length)) return input;
     return { category: 'INVALID_INPUT', details: { length, min, max } };
   };
-  return inputGuardOf(name, check, options);
+  return inputGuardOf('lengthGuard', check, options);
 }

@@ -21,7 +21,7 @@ export interface RateLimitOptions extends CounterOptions {
  */
 export function rateLimit(options: RateLimitOptions = {}): InputGuard {
   checkOptions('rateLimit()', options, `perMinute,perHour:nonNegative|? ${counterFields}`);
-  const { perMinute = 10, perHour = 100, name = 'rateLimit' } = options;
+  const { perMinute = 10, perHour = 100 } = options;
   const add = userCounter(options);
   const windows = [
     { window: 'minute', limit: perMinute, durationMs: 60_000 },
@@ -34,5 +34,5 @@ export function rateLimit(options: RateLimitOptions = {}): InputGuard {
     }
     return input;
   };
-  return inputGuardOf(name, check, options);
+  return inputGuardOf('rateLimit', check, options);
 }

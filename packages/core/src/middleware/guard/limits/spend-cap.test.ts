@@ -52,7 +52,7 @@ test('an agent without a user is refused before it spends anything, unless the c
   const { agent, model } = build();
   await expect(agent.call('Hi')).rejects.toMatchObject({
     code: 'CONFIGURATION',
-    message: expect.stringContaining('Give the agent a `userId`') as string,
+    message: expect.stringContaining("needs the agent's `userId`") as string,
   });
   expect(model.requests).toEqual([]);
   const { agent: shared } = build(() => 'everybody');

@@ -101,8 +101,7 @@ export function spendCap(options: SpendCapOptions): Middleware {
   };
 }
 
-const needsUser =
-  "spendCap() needs a user to count for. Give the agent a `userId`, or set `spendCap({ key: () => 'everybody' })` for one limit for all.";
+const needsUser = "spendCap() needs the agent's `userId`, or a `key` such as () => 'everybody'.";
 
 function tokensOf({ inputTokens, outputTokens }: Usage): number {
   return inputTokens + outputTokens;

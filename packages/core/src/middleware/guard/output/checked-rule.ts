@@ -70,9 +70,10 @@ export function checkedRule(rule: OutputRule, report: Report): CheckedRule {
   };
 }
 
-/** Throws a `RuleRejection` if the finding rejects the text. */
-export function throwRejected({ name }: CheckedRule, finding: Finding): void {
+/** Returns the text for a finding. Throws a `RuleRejection` if the finding rejects the text. */
+export function replacementOf({ name }: CheckedRule, finding: Finding): string {
   if ('reject' in finding) throw new RuleRejection(name, { category: finding.reject });
+  return finding.replacement;
 }
 
 /** Throws `CONFIGURATION` unless the findings are valid, in order and without overlaps. */

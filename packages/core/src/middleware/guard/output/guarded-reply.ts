@@ -8,7 +8,7 @@ import {
   type TextDelta,
 } from '../../../model/deltas.ts';
 import { GuardedValue, type ToolInput, mapJson, unescaped } from './guarded-value.ts';
-import { throwRejected, type CheckedRule } from './checked-rule.ts';
+import { replacementOf, type CheckedRule } from './checked-rule.ts';
 import {
   replaceFindings,
   type Finding,
@@ -248,11 +248,8 @@ const aboutValue = { callsTools: false, isForProgram: true } as const;
 function maskedBy(rule: CheckedRule, original: string, isJson: boolean): string {
   if (!rule.find) return original;
   if (isJson) return mapJson(original, (text) => maskedBy(rule, text, false));
-  const findingsIn = (text: string): readonly Finding[] => {
-    const findings = rule.find!(text);
-    for (const finding of findings) throwRejected(rule, finding);
-    return findings;
-  };
+  const findingsIn = (text: string): readonly Finding[] =>
+    rule.find!(text).map((finding) => ({ ...finding, replacement: replacementOf(rule, finding) }));
   const text = replaceFindings(original, findingsIn(original));
   const reading = unescaped(text);
   if (reading.text === text) return text;

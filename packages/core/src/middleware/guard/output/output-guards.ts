@@ -1,16 +1,21 @@
 import type { Middleware } from '../../../agent/middleware.ts';
-import { misconfigured, checkFields, checkOptions } from '../../../error/agent-error.ts';
-import type { AgentError } from '../../../error/agent-error.ts';
+import {
+  misconfigured,
+  checkFields,
+  checkOptions,
+  type AgentError,
+} from '../../../error/agent-error.ts';
 import { callListener } from '../../../error/report-failure.ts';
 import { assistantMessage, userMessage, type Msg } from '../../../message/msg.ts';
-import { addUsage, runInfo } from '../../../model/chat-model.ts';
-import type {
-  ChatModel,
-  ModelContext,
-  ModelDelta,
-  ModelRequest,
-  RunInfo,
-  Usage,
+import {
+  addUsage,
+  runInfo,
+  type ChatModel,
+  type ModelContext,
+  type ModelDelta,
+  type ModelRequest,
+  type RunInfo,
+  type Usage,
 } from '../../../model/chat-model.ts';
 import { markAsProgram } from '../../../message/metadata.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
@@ -158,7 +163,7 @@ async function* guard(
         if (deltas.length) yield deltas;
       }
       const { question, deltas, text } = await reply.end(retries);
-      usage = total(usage, reply.finish?.usage);
+      usage = addUsage(usage, reply.finish?.usage);
       if (question === undefined) {
         const { finish } = reply;
         yield finish ? [...deltas, { ...finish, ...(usage && { usage }) }] : deltas;
@@ -171,7 +176,7 @@ async function* guard(
       const estimate = replyText
         ? estimateUsage(currentRequest, replyText, guards.profile)
         : undefined;
-      const last = lastDeltas(thrown, reply, total(usage, reply.finish?.usage ?? estimate));
+      const last = lastDeltas(thrown, reply, addUsage(usage, reply.finish?.usage ?? estimate));
       const error = failureOf(thrown, guards);
       if (last.length) yield last;
       throw error;
@@ -228,8 +233,4 @@ function failureOf(thrown: unknown, { onAction, errorOf }: Guards): unknown {
   if (!(thrown instanceof RuleRejection)) return thrown;
   onAction({ rule: thrown.rule, action: 'rejected' });
   return errorOf(thrown);
-}
-
-function total(before: Usage | undefined, more: Usage | undefined): Usage | undefined {
-  return before && more ? addUsage(before, more) : (before ?? more);
 }

@@ -1,4 +1,4 @@
-import { throwRejected, type CheckedRule } from './checked-rule.ts';
+import { replacementOf, type CheckedRule } from './checked-rule.ts';
 
 /** Number of released characters that a rule sees again, for lookbehind in its pattern. */
 const behind = 64;
@@ -45,9 +45,7 @@ export class RuleWindow {
         grows = true;
         break;
       }
-      throwRejected(this.#rule, finding);
-      const replacement = 'replacement' in finding ? finding.replacement : '';
-      pieces.push(buffer.slice(from, finding.start), replacement);
+      pieces.push(buffer.slice(from, finding.start), replacementOf(this.#rule, finding));
       from = finding.end;
       cut = Math.max(cut, from);
     }

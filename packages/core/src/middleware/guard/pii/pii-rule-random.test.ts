@@ -137,10 +137,9 @@ function straightforward(raw: string): string {
       // Uses the real check of cards, because their digit groups have no simple definition, and of
       // numbers that need a name before them. These checks have their own tests.
       const isReal = kind === 'card' || kind === 'ssn' || pattern.source.includes('0x');
-      const length =
-        isReal && accept
-          ? accept(match[0], text, index)
-          : lengthOf(kind, match[0], pattern.source.includes('00)'));
+      const length = isReal
+        ? realLength(accept?.(match[0], text, index) ?? true, match[0])
+        : lengthOf(kind, match[0], pattern.source.includes('00)'));
       const isFound = length > 0 && (local !== '' || kind !== 'email');
       if (isFound) matches.push({ kind, start: index - local.length, end: index + length });
       from = index + (isFound ? length : 1);
@@ -165,6 +164,10 @@ function straightforward(raw: string): string {
     at = end;
   }
   return out + raw.slice(next);
+}
+
+function realLength(accepted: number | boolean, match: string): number {
+  return accepted === true ? match.length : Number(accepted);
 }
 
 /** Returns the part of an e-mail address before its `@`. */

@@ -3,7 +3,7 @@ import type { Finding, OutputRule } from '../output/output-rule.ts';
 import { piiFinders, type PiiFinder, type PiiKind } from './pii-kinds.ts';
 import { sha256 } from './sha256.ts';
 import { charBefore, openAddressAt } from './email-address.ts';
-import { inlineTag, openTagLength, tagLength, withoutMarkup } from './without-markup.ts';
+import { rewriteText } from '../rewritten-text.ts';
 import { hasTags, isUnseen, type Undisguised, withoutDisguise } from '../normalize-text.ts';
 
 /** Which personal data to look for, and what to write in its place. */
@@ -34,9 +34,7 @@ export interface PiiRuleOptions {
  * other scripts, look-alike letters, and invisible characters. The text around it stays as it was
  * written.
  */
-export function piiRule(
-  options: PiiRuleOptions = {},
-): OutputRule & Required<Pick<OutputRule, 'find' | 'withheldFrom'>> {
+export function piiRule(options: PiiRuleOptions = {}): PiiRule {
   checkOptions('piiRule()', options, piiFields);
   return piiRuleOf('piiRule()', options);
 }
@@ -44,11 +42,11 @@ export function piiRule(
 /** Fields of `PiiRuleOptions` for `checkOptions`. */
 export const piiFields = 'kinds:array|? strategy:block|redact|mask|hash|? salt:string|?';
 
+/** A rule of `piiRule()`. */
+export type PiiRule = OutputRule & Required<Pick<OutputRule, 'find' | 'withheldFrom'>>;
+
 /** Works as `piiRule`, without a check of the options. Errors name the function `where`. */
-export function piiRuleOf(
-  where: string,
-  options: PiiRuleOptions,
-): OutputRule & Required<Pick<OutputRule, 'find' | 'withheldFrom'>> {
+export function piiRuleOf(where: string, options: PiiRuleOptions): PiiRule {
   const allFinders = piiFinders();
   const {
     kinds = allFinders.flatMap(({ kind }) => (/^(ip|mac|url)$/.test(kind) ? [] : [kind])),
@@ -93,8 +91,8 @@ function matchesIn(reading: Undisguised, finders: readonly PiiFinder[]): Match[]
     for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
       const { index } = match;
       const ahead = before ? before(text, index) : 0;
-      const whole = accept ? accept(match[0], text, index) : match[0].length;
-      const length = before && !ahead ? 0 : whole;
+      const accepted = before && !ahead ? 0 : (accept?.(match[0], text, index) ?? true);
+      const length = accepted === true ? match[0].length : Number(accepted);
       const first = index - ahead;
       if (length)
         matches.push({
@@ -170,4 +168,48 @@ function replacementOf(
 /** Returns the characters that only group a value, so that equal values have equal hashes. */
 function ungrouped(kind: PiiKind): RegExp {
   return kind === 'card' || kind === 'ssn' ? /\D/g : /[ ().-]/g;
+}
+
+/**
+ * A tag within a word or number, such as `<b>`. Tags of table cells and paragraphs separate words,
+ * so they do not count.
+ */
+const openTag =
+  '</?(?:a|abbr|b|bdi|bdo|big|code|em|font|i|ins|kbd|mark|q|s|small|span|strike|strong|sub|sup|tt|u|wbr)(?:\\s[^<>\\n]{0,200})?';
+const tag = `${openTag}/?>`;
+
+/** Length of the longest tag, in characters. */
+const maxTag = 212;
+
+/** Finds a tag beside a digit. */
+const inlineTag = new RegExp(`\\d\\s?${tag}|${tag}\\s?\\d`, 'i');
+
+const wholeTag = new RegExp(`^${tag}$`, 'i');
+const wholeOpenTag = new RegExp(`^${openTag}$`, 'i');
+
+/** Returns the length of the inline tag that ends at an index; 0 if there is none. */
+function tagLength(text: string, end: number): number {
+  return text[end - 1] === '>' ? lengthOf(wholeTag, text, end) : 0;
+}
+
+/** Returns the length of the inline tag at the end of a text that has no `>` yet; 0 if none. */
+function openTagLength(text: string): number {
+  return lengthOf(wholeOpenTag, text, text.length);
+}
+
+function lengthOf(pattern: RegExp, text: string, end: number): number {
+  const tail = text.slice(Math.max(0, end - maxTag), end);
+  const last = tail.slice(Math.max(0, tail.lastIndexOf('<')));
+  return pattern.test(last) ? last.length : 0;
+}
+
+/** Returns a text without its inline tags and without its disguises. */
+function withoutMarkup(raw: string): Undisguised {
+  const withoutTags = rewriteText(raw, new RegExp(tag, 'gi'), () => '');
+  const plain = withoutDisguise(withoutTags.text);
+  return {
+    ...plain,
+    start: (index) => withoutTags.start(plain.start(index)),
+    end: (index) => withoutTags.end(plain.end(index) - 1),
+  };
 }
