@@ -3,10 +3,10 @@ import { edgeCells, type EdgeCell } from '../../../../test/recovery/edge-cells.t
 import { extent } from '../../../../test/test-extent.ts';
 import { driveCell, pointsOf } from '../../test-support/recovery/drive-cell.ts';
 
-// Drives each promised cell of docs/recovery.md. In `npm test`, the failure comes at one event of
+// Drives each possible cell of docs/recovery.md. In `npm test`, the failure comes at one event of
 // the action, which differs between cells. In `npm run test:long`, it comes at each event.
 
-const promised = edgeCells.filter(({ outcome }) => outcome.kind === 'promise');
+const promised = edgeCells.filter(({ isPossible }) => isPossible);
 const counts = new Map<string, Promise<number>>();
 
 // Killed isolates report errors.

@@ -3,11 +3,11 @@ import { indexedDbCells, type IndexedDbCell } from '../../../../test/recovery/in
 import { extent } from '../../../../test/test-extent.ts';
 import { driveCell, pointsOf } from '../../test-support/recovery/drive-cell.ts';
 
-// Drives each promised cell of docs/recovery.md with real pages, workers, locks and IndexedDB. In
+// Drives each possible cell of docs/recovery.md with real pages, workers, locks and IndexedDB. In
 // `npm test`, the failure comes at one event of the action, which differs between cells. In
 // `npm run test:long`, it comes at each event.
 
-const promised = indexedDbCells.filter(({ outcome }) => outcome.kind === 'promise');
+const promised = indexedDbCells.filter(({ isPossible }) => isPossible);
 const counts = new Map<string, Promise<number>>();
 
 /** Number of conversations at a time in `npm run test:long`. */
