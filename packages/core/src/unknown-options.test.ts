@@ -75,14 +75,13 @@ const entries: Readonly<Record<string, Entry>> = {
     exports: adapter,
     calls: {
       attach: (wrong) => adapter.attach(agent, wrong),
-      decideForMessage: (wrong) => adapter.decideForMessage(agent, wrong),
       EchoMemory: (wrong) => new adapter.EchoMemory(store, 's', wrong),
       endpointPlace: (wrong) => adapter.endpointPlace('https://a.test/api/chat', wrong),
       moveSession: (wrong) => adapter.moveSession('s', wrong),
       storePlace: (wrong) => adapter.storePlace(given({ name: 'a:', store }, wrong)),
     },
     others:
-      'BatchCache ObjectReader objectWriterOf failureText readSchema RunDriver adoptRecords checkRecords SseParser addUsage EchoSigner changeBranchOwner changeOwner checkDecision checkFields checkNotMoved checkOptions copyOfSession deniedChunks digest answerEnding hostedToolOf ' +
+      'BatchCache ObjectReader objectWriterOf failureText readSchema RunDriver adoptRecords checkRecords SseParser addUsage EchoSigner changeBranchOwner changeOwner checkDecision checkFields checkNotMoved checkOptions copyOfSession decideForMessage deniedChunks digest answerEnding hostedToolOf ' +
       'inlineSource isCorrection isCutOff isError isQuestion isObjectOrArray jsonClientText jsonForm clientJsonMode eventLogShortener mayNeedApproval ' +
       'maxTokensFieldOf messageIdOf messagesBefore messagesOf metadataOf parseHistory parseJson parseMessages placeWith prepareCall replyEnding ' +
       'recordsOf resumptionOf showFailuresAs sourcesOf thinkingOf timerMs ' +
@@ -216,15 +215,12 @@ const entries: Readonly<Record<string, Entry>> = {
   './presets': {
     exports: presets,
     calls: {
-      agentscope: (wrong) => presets.agentscope(wrong),
-      arcReactor: (wrong) => presets.arcReactor(wrong),
       arcReactorTrim: (wrong) => presets.arcReactorTrim(wrong),
       oxygent: (wrong) => presets.oxygent(wrong),
       oxygentHistory: (wrong) => presets.oxygentHistory(wrong),
-      positionHooks: (wrong) => presets.positionHooks([], wrong),
       springAiAlibaba: (wrong) => presets.springAiAlibaba(wrong),
     },
-    others: 'friendlyErrors parallelIds reactMemory',
+    others: 'agentscope arcReactor friendlyErrors parallelIds positionHooks reactMemory',
   },
   './prompt': {
     exports: prompts,
@@ -345,10 +341,6 @@ test('each name, also of a type, is exported from one entry only', () => {
 });
 
 test.each<[make: () => unknown, message: string]>([
-  [
-    () => presets.arcReactor({ maxToolCals: 1 } as Wrong),
-    'arcReactor() has no option `maxToolCals`. It has: no options.',
-  ],
   [() => middleware.retry({ attemps: 1 } as Wrong), 'retry() has no option `attemps`. It has: '],
   [() => presets.springAiAlibaba({ paralelToolExecution: true } as Wrong), 'It has: '],
   [() => openais.openai({ model: 'm', baseUrl: 'http://mine/v1' } as Wrong), 'It has: '],

@@ -3,7 +3,7 @@ import { perRun } from '../agent/per-run.ts';
 import type { Msg } from '../message/msg.ts';
 import { definePreset } from '../agent/use-list.ts';
 import { summaryFallback } from '../middleware/answer/answer-at-limit.ts';
-import { AgentError, errorText, checkOptions } from '../error/agent-error.ts';
+import { AgentError, errorText } from '../error/agent-error.ts';
 import { errorResult } from '../tool/tool-call.ts';
 
 /**
@@ -20,8 +20,7 @@ import { errorResult } from '../tool/tool-call.ts';
  * Other defaults are the same: a hook priority of 100, ten iterations, and tool timeouts of 5
  * minutes. AgentScope also rejects new input while tool calls are open.
  */
-export function agentscope(options: Readonly<Record<string, never>> = {}): readonly Middleware[] {
-  checkOptions('agentscope()', options, '');
+export function agentscope(): readonly Middleware[] {
   return definePreset([
     {
       name: 'agentscope',

@@ -4,7 +4,6 @@ import { lengthGuard } from '../middleware/guard/input/input-guards.ts';
 import { rateLimit } from '../middleware/guard/limits/rate-limit.ts';
 import { classifyModelErrors } from '../middleware/resilience/classify-model-errors.ts';
 import { retry } from '../middleware/resilience/retry.ts';
-import { checkOptions } from '../error/agent-error.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import { selectTools } from '../middleware/selection/select-tools.ts';
 import type { Middleware } from '../agent/middleware.ts';
@@ -31,8 +30,7 @@ import { finalWithoutTools } from './final-without-tools.ts';
  * Reactor disables the output guard, circuit breaker, response cache, retrieval and fallback models
  * by default, and so does this preset. Add them to the list to use them.
  */
-export function arcReactor(options: Readonly<Record<string, never>> = {}): readonly Middleware[] {
-  checkOptions('arcReactor()', options, '');
+export function arcReactor(): readonly Middleware[] {
   return definePreset([
     {
       name: 'arcReactor',

@@ -1,6 +1,6 @@
 import { answersOnly, lastTurns, successfulTurns } from '../middleware/context/history-views.ts';
 import type { WeightedHistoryOptions } from '../middleware/context/weighted-history.ts';
-import { checkFields, checkOptions } from '../error/agent-error.ts';
+import { checkOptions } from '../error/agent-error.ts';
 import { showToolMedia } from '../model/show-tool-media.ts';
 import { userText } from '../message/msg.ts';
 import { modelTimeout } from '../middleware/resilience/model-timeout.ts';
@@ -26,7 +26,6 @@ import { defaultErrorText, type FriendlyText } from '../event/agent-result.ts';
 import { friendlyErrors, parallelIds, reactMemory } from './oxygent-events.ts';
 import { oxygentHistory } from './oxygent-history.ts';
 import {
-  promptFields,
   promptVariables,
   type PromptVariablesOptions,
 } from '../middleware/prompt/prompt-variables.ts';
@@ -115,7 +114,8 @@ export interface OxygentOptions extends Pick<
  * option of the wrong kind.
  */
 export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
-  checkOxygent(options);
+  checkOptions('oxygent()', options, fields);
+  checkOptions('oxygent(): protocol', options.protocol || {}, protocolFields);
   const { maxRounds = 16, shortMemorySize = 10, discardReactMemory = true, trustMode } = options;
   const { friendlyErrorText = defaultErrorText, promptVariables: template = {} } = options;
   // Two tries in total and no jitter, as in OxyGent.
@@ -147,21 +147,11 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
   ]);
 }
 
-const where = 'oxygent()';
 const fields =
   'shortMemorySize:whole|? maxRounds,memoryMax,shortWeight,reactWeight:nonNegative|? ' +
   'memoryUnit:characters|tokens|? discardReactMemory,trustMode:boolean|? ' +
-  'order,reflect:function|? friendlyErrorText:string|function|? protocol,promptVariables';
-
-function checkOxygent(options: OxygentOptions): void {
-  checkOptions(where, options, fields);
-  const { protocol = {}, promptVariables: template = {} } = options;
-  if (template !== false)
-    checkFields(where, { promptVariables: template }, 'promptVariables:object');
-  if (protocol === false) return;
-  checkFields(where, { protocol }, 'protocol:object');
-  checkOptions(`${where}: protocol`, protocol, protocolFields);
-}
+  'order,reflect:function|? friendlyErrorText:string|function|? ' +
+  'protocol,promptVariables:object|boolean|?';
 
 /** Returns the middleware for tool calls and for the correction of answers. */
 function protocolParts({ protocol = {}, reflect }: OxygentOptions): readonly Middleware[] {
@@ -179,15 +169,12 @@ function earlierSteps(options: OxygentOptions): Middleware {
 
 /** Adds OxyGent's own variables to the given variables. */
 function withQuery(options: PromptVariablesOptions): PromptVariablesOptions {
-  const what = `${where}: promptVariables`;
-  checkOptions(what, options, promptFields);
   const { variables = {} } = options;
   return {
     toolsVariable: 'tools_description',
     ...options,
     async variables(call) {
       const values = await (typeof variables === 'function' ? variables(call) : variables);
-      checkFields(what, { variables: values }, 'variables:object', 'INVALID_INPUT');
       return { additional_prompt: '', query: userText(call.input), ...values };
     },
   };

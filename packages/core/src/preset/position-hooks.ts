@@ -6,6 +6,7 @@ import type { AgentHook, Middleware } from '../agent/middleware.ts';
 import type { RunContext } from '../agent/run-context.ts';
 import { nestedHooks } from '../agent/nested.ts';
 import { perRun } from '../agent/per-run.ts';
+import { pickFields } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import { openToolUses } from '../message/tool-pairs.ts';
 
@@ -43,16 +44,10 @@ export interface PositionHook {
  * Runs hooks around the agent and around each model request (Spring AI Alibaba). Hooks before the
  * agent or model run in order, and hooks after them in reverse order. If a hook redirects the loop
  * (`jumpTo`, `stop`, `gotoReasoning`), the later hooks at that position do not run. Before the
- * model, `jumpTo('model')` does nothing else. `priority` orders all these hooks among the agent's
- * other hooks. Default: 100. Throws `CONFIGURATION` for two hooks of the same name.
+ * model, `jumpTo('model')` does nothing else. Throws `CONFIGURATION` for two hooks of the same name.
  */
-export function positionHooks(
-  hooks: readonly PositionHook[],
-  options: { readonly priority?: number } = {},
-): Middleware {
-  checkOptions('positionHooks()', options, 'priority:number|?');
-  const { priority = 100 } = options;
-  checkPositionHooks('positionHooks()', hooks);
+export function positionHooks(hooks: readonly PositionHook[]): Middleware {
+  checkPositionHooks(hooks);
   const inward = hooks.toSorted((a, b) => (a.priority ?? 0) - (b.priority ?? 0)).map(asAgentHook);
   const outward = inward.toReversed();
   const stateOf = perRun((): RunOfCall => ({ isSuspended: false }));
@@ -63,30 +58,21 @@ export function positionHooks(
     // applied before.
     onError: 'fail',
     on: {
-      'pre-call': {
-        priority,
-        handle(event, control, context) {
-          if (!context.resumes) return askInTurn(inward, event, control, context);
-          stateOf(context).lastId = context.messages.at(-1)?.id;
-          return undefined;
-        },
+      'pre-call'(event, control, context) {
+        if (!context.resumes) return askInTurn(inward, event, control, context);
+        stateOf(context).lastId = context.messages.at(-1)?.id;
+        return undefined;
       },
-      'pre-reasoning': {
-        priority,
-        handle(event, control, context) {
-          const jumpTo: HookControl['jumpTo'] = (to, messages, reason) => {
-            if (to !== 'model' || messages !== undefined) control.jumpTo(to, messages, reason);
-          };
-          return askInTurn(inward, event, { ...control, jumpTo }, context);
-        },
+      'pre-reasoning'(event, control, context) {
+        const jumpTo: HookControl['jumpTo'] = (to, messages, reason) => {
+          if (to !== 'model' || messages !== undefined) control.jumpTo(to, messages, reason);
+        };
+        return askInTurn(inward, event, { ...control, jumpTo }, context);
       },
-      'post-reasoning': { priority, handle: (...args) => askInTurn(outward, ...args) },
-      'post-call': {
-        priority,
-        handle(event, control, context) {
-          const isOver = endsCall(stateOf(context), context, event.message);
-          return isOver ? askInTurn(outward, event, control, context) : undefined;
-        },
+      'post-reasoning': (...args) => askInTurn(outward, ...args),
+      'post-call'(event, control, context) {
+        const isOver = endsCall(stateOf(context), context, event.message);
+        return isOver ? askInTurn(outward, event, control, context) : undefined;
       },
       suspended(_event, _control, context) {
         stateOf(context).isSuspended = true;
@@ -114,17 +100,17 @@ function endsCall(run: RunOfCall, { messages }: RunContext, message: Msg): boole
   return !run.isSuspended && !isToldAgain && !isOpen;
 }
 
-/** Throws `CONFIGURATION` for invalid hooks. The message names the function `where`. */
-export function checkPositionHooks(where: string, hooks: readonly PositionHook[]): void {
-  checkFields(where, { hooks }, 'hooks:array');
+/** Throws `CONFIGURATION` for invalid hooks. */
+function checkPositionHooks(hooks: readonly PositionHook[]): void {
+  checkFields('positionHooks()', { hooks }, 'hooks:array');
+  const where = 'positionHooks(): each of hooks';
   const names = new Set<string>();
   for (const hook of hooks) {
-    const subject = `${where}: each of hooks`;
-    checkFields(subject, hook, hookFields);
+    checkFields(where, hook, hookFields);
     // An object of a class may have other values. A function of another name would never run.
-    const functions = Object.entries(hook).filter(([, value]) => typeof value === 'function');
-    checkOptions(subject, Object.fromEntries(functions), positions);
-    if (names.has(hook.name)) throw misconfigured(`${where}: two hooks are named "${hook.name}".`);
+    const functions = pickFields(hook, (_key, value) => typeof value === 'function');
+    checkOptions(where, functions, positions);
+    if (names.has(hook.name)) throw misconfigured(`${where}: two are named "${hook.name}".`);
     names.add(hook.name);
   }
 }

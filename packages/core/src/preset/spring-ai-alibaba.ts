@@ -1,5 +1,5 @@
 import { checkOptions } from '../error/agent-error.ts';
-import { checkPositionHooks, positionHooks, type PositionHook } from './position-hooks.ts';
+import { positionHooks, type PositionHook } from './position-hooks.ts';
 import { promptVariables } from '../middleware/prompt/prompt-variables.ts';
 import { pauseNextCall } from '../middleware/steering/pause-next-call.ts';
 import type {
@@ -60,7 +60,6 @@ export function springAiAlibaba(options: SpringAiAlibabaOptions = {}): readonly 
   const fields =
     'hooks:array|? parallelToolExecution:boolean|? deferRound:boolean|? state:of()|? variables:object|function|?';
   checkOptions('springAiAlibaba()', options, fields);
-  checkPositionHooks('springAiAlibaba()', options.hooks ?? []);
   const { hooks = [], parallelToolExecution = false, deferRound = true } = options;
   const { state, variables = {} } = options;
   const variablesOf = async (call: PromptCall): Promise<TemplateVariables> => {

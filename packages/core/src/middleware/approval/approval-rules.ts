@@ -94,8 +94,6 @@ export interface ApprovalRuleBook {
 
 /** Converts the rules. Throws `CONFIGURATION` for a rule or a pattern of the wrong kind. */
 export function approvalRules(rules: ApprovalRules): ApprovalRuleBook {
-  if (Array.isArray(rules))
-    throw misconfigured(`${where} must be an object such as { "mail_*": true }; got an array.`);
   const entries = Object.entries(rules).map(([key, rule]) => [key, toRule(key, rule)] as const);
   const rulesByName = new Map(entries.filter(([key]) => !isNamePattern(key)));
   const patterns = entries

@@ -439,7 +439,6 @@ test('the condition `when` gets the arguments and the tool call', async () => {
 
 test.each([
   [{ needsApproval: 5 }],
-  [{ needsApproval: ['pay'] }],
   [{ needsApproval: { pay: 5 } }],
   [{ needsApproval: { pay: { when: true } } }],
   [{ decide: 'yes' }],

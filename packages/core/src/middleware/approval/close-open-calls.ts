@@ -1,5 +1,5 @@
 import type { Middleware, OpenCall } from '../../agent/middleware.ts';
-import { AgentError, errorText, checkOptions } from '../../error/agent-error.ts';
+import { checkOptions } from '../../error/agent-error.ts';
 import type { ToolResult, ToolUse } from '../../message/msg.ts';
 import { decidedResult, interruptedResult, mayHaveStarted } from '../../tool/tool-call.ts';
 
@@ -17,8 +17,7 @@ export interface CloseOpenCallsOptions {
  * `interrupted` result with a text for the model. One that a person rejected, or whose result a
  * person gave, gets this result instead. Without this middleware, the agent call fails
  * with `PENDING_TOOL_CALLS`. Decisions, results and an agent call without input continue the tool
- * calls as usual. If `text` throws, the agent call fails with `HOOK_ERROR`. Throws `CONFIGURATION`
- * for an option of the wrong kind.
+ * calls as usual. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function closeOpenCalls(options: CloseOpenCallsOptions = {}): Middleware {
   checkOptions('closeOpenCalls()', options, 'text:function|?');
@@ -43,21 +42,8 @@ function closedResult(
   text: NonNullable<CloseOpenCallsOptions['text']>,
 ): ToolResult {
   const notedState = isNoted ? state : undefined;
-  const output = textFor(text, toolUse, mayHaveStarted(notedState));
+  const output = text(toolUse, { started: mayHaveStarted(notedState) });
   return { ...interruptedResult(toolUse, notedState), output };
-}
-
-function textFor(
-  text: NonNullable<CloseOpenCallsOptions['text']>,
-  toolUse: ToolUse,
-  started: boolean,
-): string {
-  try {
-    return text(toolUse, { started });
-  } catch (cause) {
-    const message = `closeOpenCalls(): text failed: ${errorText(cause)}`;
-    throw new AgentError('HOOK_ERROR', message, { cause });
-  }
 }
 
 function defaultText({ name }: ToolUse, { started }: { readonly started: boolean }): string {

@@ -1,9 +1,7 @@
-import { checkOptions } from '../../error/agent-error.ts';
 import type { CallState } from '../../event/agent-status.ts';
 import { waitsForApproval, type Decision } from '../../event/pending-call.ts';
 import type { ToolUse } from '../../message/msg.ts';
 import { openToolUses } from '../../message/tool-pairs.ts';
-import { toolOf } from '../../tool/set/tool-set.ts';
 import { interruptedResult } from '../../tool/tool-call.ts';
 import type { Agent } from '../../agent/agent.ts';
 
@@ -29,8 +27,6 @@ export async function decideForMessage(
   { memory, tools, status }: Pick<Agent, 'memory' | 'tools' | 'status'>,
   options: DecideForMessageOptions = {},
 ): Promise<readonly Decision[]> {
-  const fields = 'clientDecisions:array|? isToolGone:function|?';
-  checkOptions('decideForMessage()', options, fields, 'INVALID_INPUT');
   const { clientDecisions = [], isToolGone = () => false } = options;
   const open = openToolUses(await memory.read());
   if (!open.length) return [];
@@ -42,11 +38,9 @@ export async function decideForMessage(
     const sent = clientDecisions.find(({ toolUseId }) => toolUseId === toolUse.id);
     const own = sent ?? state?.decision;
     if (own) return own;
-    // A memory without a log does not know what its tool calls wait for.
-    const mayWait = !state && Boolean(toolOf(tools, toolUse.name)?.needsApproval);
     // The tool call may only wait until the other tool calls of its reply have decisions.
     const isDeferred = isRoundDeferred && state && !state.started && !state.pending;
-    if (mayWait || isWaiting(state) || isDeferred) return rejected(toolUse);
+    if (isWaiting(state) || isDeferred) return rejected(toolUse);
     return state && isToolGone(toolUse, state) ? interrupted(toolUse, state) : undefined;
   });
   const madeDecisions = decisions.filter((decision) => decision !== undefined);

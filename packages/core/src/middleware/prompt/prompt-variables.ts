@@ -75,7 +75,7 @@ export interface PromptCall extends RunInfo {
 }
 
 /** Fields of `PromptVariablesOptions` for `checkOptions`. */
-export const promptFields: string =
+const promptFields =
   'variables:object|function|? token:object|? toolsVariable:string|? ' +
   'form:${}|{}|? missing:keep|fail|?';
 
