@@ -94,33 +94,35 @@ export interface ApprovalRuleBook {
 
 /** Converts the rules. Throws `CONFIGURATION` for a rule or a pattern of the wrong kind. */
 export function approvalRules(rules: ApprovalRules): ApprovalRuleBook {
-  const entries = Object.entries(rules).map(([key, rule]) => [key, toRule(key, rule)] as const);
-  const rulesByName = new Map(entries.filter(([key]) => !isNamePattern(key)));
-  const patterns = entries
-    .filter(([key]) => isNamePattern(key))
-    .map(([key, rule]) => ({ fits: nameMatcher(where, [key]), rule }));
+  const entries = Object.entries(rules).map(([key, rule]) => ({
+    key,
+    fits: nameMatcher(where, [key]),
+    rule: toRule(key, rule),
+  }));
+  const patterns = entries.filter(({ key }) => isNamePattern(key));
+  const named = entries.filter(({ key }) => !isNamePattern(key));
   return {
     async needs(call, { addedTools }) {
       const { tool, input, toolUse } = call;
       const ownNeed = await toolNeedsApproval(call);
       // A structured value is an answer, although it comes as a tool call.
       const isOutputTool = tool.name === outputToolName && addedTools.includes(tool);
-      const pattern = isOutputTool ? undefined : patterns.find(({ fits }) => fits(tool.name));
-      const rule = rulesByName.get(tool.name) ?? pattern?.rule;
-      if (!rule) return ownNeed;
-      const { when = () => true, description } = rule;
+      const candidates = isOutputTool ? named : [...named, ...patterns];
+      const found = candidates.find(({ fits }) => fits(tool.name));
+      if (!found) return ownNeed;
+      const { when = () => true, description } = found.rule;
       const holds = await when(input, toolUse);
       return holds ? description || true : ownNeed;
     },
     check(tools) {
-      const unknown = [...rulesByName.keys()].filter((name) => tools.find(name) === undefined);
+      const unknown = named.map(({ key }) => key).filter((name) => tools.find(name) === undefined);
       if (!unknown.length) return;
       const list = unknown.map((name) => `"${name}"`).join(', ');
       const names = tools.schemas().map(({ name }) => name);
-      const wrong = `${where} names tools that the agent does not have: ${list}`;
-      const advice = 'For tools that come later, use a pattern such as "mail_*".';
-      const message = `${wrong}. It has: ${names.join(', ') || 'none'}. ${advice}`;
-      throw misconfigured(message, { details: { tools: unknown } });
+      throw misconfigured(
+        `${where} names tools that the agent does not have: ${list}. It has: ${names.join(', ') || 'none'}. For tools that come later, use a pattern such as "mail_*".`,
+        { details: { tools: unknown } },
+      );
     },
   };
 }

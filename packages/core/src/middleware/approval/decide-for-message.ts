@@ -31,25 +31,23 @@ export async function decideForMessage(
   const open = openToolUses(await memory.read());
   if (!open.length) return [];
   await memory.restore?.(status, tools);
-  const stateOf = ({ id }: ToolUse): CallState | undefined => status.calls.get(id);
-  const isRoundDeferred = open.some((toolUse) => isWaiting(stateOf(toolUse)));
-  const decisions = open.map((toolUse): Decision | undefined => {
-    const state = stateOf(toolUse);
+  const calls = open.map((toolUse) => ({ toolUse, state: status.calls.get(toolUse.id) ?? {} }));
+  const isRoundDeferred = calls.some(({ state }) => isWaiting(state));
+  const decisions = calls.flatMap(({ toolUse, state }): Decision | readonly Decision[] => {
     const sent = clientDecisions.find(({ toolUseId }) => toolUseId === toolUse.id);
-    const own = sent ?? state?.decision;
+    const own = sent ?? state.decision;
     if (own) return own;
     // The tool call may only wait until the other tool calls of its reply have decisions.
-    const isDeferred = isRoundDeferred && state && !state.started && !state.pending;
+    const isDeferred = isRoundDeferred && !state.started && !state.pending;
     if (isWaiting(state) || isDeferred) return rejected(toolUse);
-    return state && isToolGone(toolUse, state) ? interrupted(toolUse, state) : undefined;
+    return isToolGone(toolUse, state) ? interrupted(toolUse, state) : [];
   });
-  const madeDecisions = decisions.filter((decision) => decision !== undefined);
-  return madeDecisions.length === open.length ? madeDecisions : [];
+  return decisions.length === open.length ? decisions : [];
 }
 
 /** Returns whether a tool call waits for an approval. */
-function isWaiting(state: CallState | undefined): boolean {
-  return state?.pending !== undefined && waitsForApproval(state.pending);
+function isWaiting({ pending }: CallState): boolean {
+  return pending !== undefined && waitsForApproval(pending);
 }
 
 function rejected({ id: toolUseId }: ToolUse): Decision {
