@@ -73,7 +73,7 @@ export function sessionConformance(
         const sessionId = key(String(format));
         const prefix = `s:${encodeURIComponent(sessionId)}:`;
         const ref = '00000001-a';
-        const head = { v: format, version: 1, writer: 'w', chain: 'c', refs: [[ref]] };
+        const head = { v: format, version: 1, writerId: 'w', logId: 'c', refs: [[ref]] };
         const batch = { v: format, records: [] };
         await store.setMany([
           [`${prefix}r:${ref}`, JSON.stringify(batch)],

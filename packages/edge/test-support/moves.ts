@@ -30,7 +30,7 @@ export function copyOf(
   const records = messages.map((message): LogRecord => ({ kind: 'message', message }));
   const ownership = { owner: 'browser:1', epoch: 1, copyOf: 't' };
   const format = 'isoloop-session' as const;
-  return { format, version: 4 as const, sessionId, records: [...records, ...more], ownership };
+  return { format, version: 5 as const, sessionId, records: [...records, ...more], ownership };
 }
 
 /** Stores a copy and gives it to the endpoint. */

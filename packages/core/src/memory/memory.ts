@@ -21,10 +21,10 @@ export interface MemoryWaits {
 /** Store for the state of the conversation's current reply. */
 export interface ReplyStore {
   /**
-   * Returns the slot for the state of the reply to the message `after`, the last one of the
+   * Returns the slot for the state of the reply to the message `afterId`, the last one of the
    * conversation.
    */
-  slotAfter(after: string, waits: MemoryWaits): ReplySlot;
+  slotAfter(afterId: string, waits: MemoryWaits): ReplySlot;
 }
 
 /** When a change of a memory is stored. */

@@ -89,7 +89,7 @@ async function writeTurn(store: SessionStore, branch: Branch | undefined): Promi
   const fold = new SessionFold().load(branch ? flushesOf(branch) : []);
   const replaces = branch ? coveredRefs(branch) : [];
   const content = { records: fold.records(), replaces, index: [] };
-  const headWriter = { writer: shortId(), title: fold.title, generateId: shortId, now: Date.now };
+  const headWriter = { writerId: shortId(), title: fold.title, generateId: shortId, now: Date.now };
   const turn = await makeTurn(store, branch, content, { ...headWriter, id: shortId() });
   await store.kv.setMany([...turn.values, turn.head]);
 }

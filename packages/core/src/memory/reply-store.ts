@@ -5,18 +5,18 @@ import type { SessionMemory } from './session-memory.ts';
 /** Returns a store that keeps the state of the current reply in a session's log. */
 export function replyStore(log: Pick<SessionMemory, 'view' | 'note'>): ReplyStore {
   return {
-    slotAfter(after, waits) {
+    slotAfter(afterId, waits) {
       let hasSaved = false;
       const set = (state?: JsonObject): Promise<void> => {
         hasSaved = true;
-        return log.note([{ kind: 'reply', after, ...(state && { state }) }], { write: true });
+        return log.note([{ kind: 'reply', afterId, ...(state && { state }) }], { write: true });
       };
       return {
         async load() {
           // A later request of the step, such as a retry, must not continue the reply of an earlier
           // one.
           const note = hasSaved ? undefined : (await waits.forRead(log.view())).reply;
-          return note?.state && { state: note.state, isCurrent: note.after === after };
+          return note?.state && { state: note.state, isCurrent: note.afterId === afterId };
         },
         save: (state) => waits.forWrite(set(state)),
         clear: () => set(),

@@ -56,7 +56,7 @@ test('another memory reads the state of runs and tool calls from notes, also aft
     },
     { kind: 'state', state: { todos: ['one'], gone: 1 } },
     { kind: 'state', state: { gone: null } },
-    { kind: 'summary', first: 'q', last: 'q', count: 1, text: 'short' },
+    { kind: 'summary', firstId: 'q', lastId: 'q', count: 1, text: 'short' },
     { kind: 'run-end', runId: 'r1', reason: 'suspended' },
   ];
   await memory.note(notes);
@@ -284,7 +284,7 @@ test('adopt() copies messages, open tool calls, summary and title of another ses
       kind: 'suspended',
       calls: [{ pending: { toolUseId: 'a', name: 'pay', input: {}, kind: 'approval' } }],
     },
-    { kind: 'summary', first: 'u', last: 'u', count: 1, text: 'greeting' },
+    { kind: 'summary', firstId: 'u', lastId: 'u', count: 1, text: 'greeting' },
   ]);
   await memory.rename('Greeting');
   const records = await memory.records();
@@ -293,7 +293,7 @@ test('adopt() copies messages, open tool calls, summary and title of another ses
     await new SessionMemory(store, 'one').view(),
     await new SessionMemory(store, 'two').view(),
   ];
-  expect({ ...two, writer: undefined }).toEqual({ ...one, writer: undefined });
+  expect({ ...two, writerId: undefined }).toEqual({ ...one, writerId: undefined });
   expect((await listSessions(store)).map(({ title }) => title)).toEqual(['Greeting', 'Greeting']);
 });
 

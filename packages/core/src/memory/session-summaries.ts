@@ -2,6 +2,9 @@ import type { SummaryStore } from './store/key-value-store.ts';
 import type { LogNote } from './log/log-record.ts';
 import type { SessionMemory } from './session-memory.ts';
 
+/** Version of a stored summary. Others are refused. */
+export const summaryVersion = 2;
+
 type SummaryNote = Extract<LogNote, { kind: 'summary' }>;
 
 /**
@@ -16,12 +19,12 @@ export function sessionSummaries(memory: Pick<SessionMemory, 'view' | 'note'>): 
   return {
     async get() {
       const { summary } = await memory.view();
-      return summary && JSON.stringify({ v: 1, ...summary });
+      return summary && JSON.stringify({ v: summaryVersion, ...summary });
     },
     async set(_key, value) {
-      const { first, last, count, text } = JSON.parse(value) as SummaryNote;
-      await memory.note([{ kind: 'summary', first, last, count, text }], { write: true });
+      const { firstId, lastId, count, text } = JSON.parse(value) as SummaryNote;
+      await memory.note([{ kind: 'summary', firstId, lastId, count, text }], { write: true });
     },
-    delete: () => memory.note([{ kind: 'summary', first: '', last: '', count: 0, text: '' }]),
+    delete: () => memory.note([{ kind: 'summary', firstId: '', lastId: '', count: 0, text: '' }]),
   };
 }

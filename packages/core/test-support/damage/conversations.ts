@@ -49,7 +49,7 @@ const writers: Readonly<Record<(typeof sessionIds)[number], Write>> = {
     await memory.delete(['q1', 'a1']);
     await memory.replace(userMessage(`edited ${text}`, { id: 'q2' }));
     await memory.note([
-      { kind: 'summary', first: 'q0', last: 'a0', count: 2, text: `Short ${text}` },
+      { kind: 'summary', firstId: 'q0', lastId: 'a0', count: 2, text: `Short ${text}` },
       { kind: 'state', state: { values: { cart: [text, 'milk'], count: 3 } } },
     ]);
     await memory.rename(`Title ${text}`);

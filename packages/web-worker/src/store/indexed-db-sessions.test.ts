@@ -53,7 +53,7 @@ test('an export is plain JSON with messages, open calls, summary and title', asy
       kind: 'suspended',
       calls: [{ pending: { toolUseId: 'c', name: 'pay', input: {}, kind: 'approval' } }],
     },
-    { kind: 'summary', first: '1', last: '2', count: 2, text: 'numbers' },
+    { kind: 'summary', firstId: '1', lastId: '2', count: 2, text: 'numbers' },
   ]);
   await memory.rename('Numbers');
   const exported = JSON.parse(JSON.stringify(await sessions.export('s')));
@@ -99,7 +99,7 @@ test('an agent whose session is open continues from the imported messages', asyn
 /** An exported session without records. */
 const good: SessionExport = {
   format: 'isoloop-session',
-  version: 4,
+  version: 5,
   sessionId: 'x',
   records: [],
 };

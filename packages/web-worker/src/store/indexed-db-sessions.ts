@@ -50,7 +50,7 @@ export interface StorageState {
 
 /** Format of a `SessionCopy`, which an endpoint takes, too. */
 const format = 'isoloop-session';
-const version: SessionCopy['version'] = 4;
+const version: SessionCopy['version'] = 5;
 
 /**
  * Lists and manages the conversations in IndexedDB. Works in pages and workers. An agent with an

@@ -54,7 +54,7 @@ export class BranchLog implements Log {
   readonly #reader: BranchReader;
   readonly #options: BranchLogOptions;
   readonly #signer: EchoSigner;
-  readonly #writer: string;
+  readonly #writerId: string;
   #clientEcho: string | undefined;
   /** The branch that this turn continues. */
   #branch: Branch | undefined;
@@ -85,7 +85,7 @@ export class BranchLog implements Log {
     this.#options = options;
     this.#signer = new EchoSigner(options.secrets, sessionId);
     this.#clientEcho = options.echo;
-    this.#writer = options.generateId();
+    this.#writerId = options.generateId();
     this.#turnId = options.generateId();
     this.#startedAt = options.now();
   }
@@ -292,7 +292,7 @@ export class BranchLog implements Log {
     const { text, branch: theirs } = await this.#reader.readHead(base?.batches);
     if (!base && !this.#beganMeanwhile(theirs)) return false;
     // If this writer wrote the last head, a missing head means a late read, not a deletion.
-    this.#isOnOtherBranch = theirs !== undefined || base?.head.writer !== this.#writer;
+    this.#isOnOtherBranch = theirs !== undefined || base?.head.writerId !== this.#writerId;
     if (!theirs || theirs.hasMissing) return false;
     const storedWrite = this.#unsureWrites.findLast(({ ref }) =>
       theirs.batchIds.has(batchIdOf(ref)),
@@ -337,7 +337,7 @@ export class BranchLog implements Log {
     const turn = await makeTurn(this.#store, previousBranch, mergedTurns, {
       ...this.#options,
       id: attemptId(this.#turnId, this.#unsureWrites.length),
-      writer: this.#writer,
+      writerId: this.#writerId,
       title: fold?.title,
     });
     const { ref, text, values, head } = turn;

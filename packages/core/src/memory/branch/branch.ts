@@ -31,7 +31,7 @@ export function makeBranch(head: Head, { batches, unread }: ReadBatches): Branch
   const ref = head.refs.flat().toSorted().at(-1) ?? '';
   return {
     head,
-    tip: { ref, hash: head.hash, chain: head.chain },
+    tip: { ref, hash: head.hash, logId: head.logId },
     batches,
     batchIds: new Set(coveredRefs({ batches, unread }).map(batchIdOf)),
     unread,

@@ -92,14 +92,14 @@ test('a turn makes two writes, and a turn that begins a session makes no read', 
   const store = new LateStore();
   const [begun, first] = await turn(store, '1');
   expect([store.reads, store.writes]).toEqual([0, 2]);
-  expect(payloadOf(begun)).toEqual({ v: 2, issuedAt: store.time, turnId: expect.any(String) });
+  expect(payloadOf(begun)).toEqual({ v: 3, issuedAt: store.time, turnId: expect.any(String) });
   expect(payloadOf(first)).toEqual({
-    v: 2,
+    v: 3,
     issuedAt: store.time,
     base: {
       ref: expect.stringMatching(`^00000001\\.${payloadOf(begun).turnId}=\\w{6}$`),
       hash: expect.stringMatching(/^[\da-f]{64}$/),
-      chain: expect.any(String),
+      logId: expect.any(String),
     },
   });
   const [, second] = await turn(store, '2', first);
@@ -339,7 +339,7 @@ test('every operation rejects an echo of another session or with another signatu
     await signed.sign(await new EchoSigner([secretA], 's').verify(echo)),
     await other.sign({ issuedAt: store.time }),
     // The echo of another version of the library.
-    await new EchoSigner([secretA], 's').sign({ v: 1, issuedAt: store.time } as Echo),
+    await new EchoSigner([secretA], 's').sign({ v: 2, issuedAt: store.time } as Echo),
     '',
     'x',
     `${echo}=`,

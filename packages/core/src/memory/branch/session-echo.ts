@@ -8,7 +8,7 @@ import { toUtf8 } from './digest.ts';
 export interface Tip {
   readonly ref: string;
   readonly hash: string;
-  readonly chain: string;
+  readonly logId: string;
 }
 
 /** Content of the signed session token that a client receives and sends with its next request. */
@@ -29,7 +29,7 @@ export interface Echo {
 }
 
 /** Version of the payload of echoes. Others are refused. */
-const echoVersion = 2;
+const echoVersion = 3;
 /** Maximum length of an echo, in characters. Longer echoes are refused. */
 const maxLength = 4096;
 const minSecret = 32;

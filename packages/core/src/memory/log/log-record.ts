@@ -20,22 +20,21 @@ export type LogNote =
   /** `reason`: the reason in the run's result. */
   | { readonly kind: 'run-end'; readonly runId: string; readonly reason: string }
   /**
-   * A summary of the `count` messages from `first` to `last`. `first` and `last` are ids of
-   * messages. The newest summary is valid until its first or last message is removed.
+   * A summary of the `count` messages from `firstId` to `lastId`. The newest summary is valid until its first or last message is removed.
    */
   | {
       readonly kind: 'summary';
-      readonly first: string;
-      readonly last: string;
+      readonly firstId: string;
+      readonly lastId: string;
       readonly count: number;
       readonly text: string;
     }
   /**
    * A reply that the provider may still be writing: the model's `state`, with which another process
-   * can continue to read it. The reply answers the message `after`, the last one at that time.
+   * can continue to read it. The reply answers the message `afterId`, the last one at that time.
    * Without `state`, there is nothing to continue.
    */
-  | { readonly kind: 'reply'; readonly after: string; readonly state?: JsonObject }
+  | { readonly kind: 'reply'; readonly afterId: string; readonly state?: JsonObject }
   /** Keys to set; `null` removes a key. */
   | { readonly kind: 'state'; readonly state: JsonObject };
 
@@ -71,8 +70,8 @@ const fieldsOf: Readonly<Record<LogRecord['kind'], string>> = {
   'call-started': 'toolUseId:string toolUse:object|?',
   decision: 'decision:object',
   suspended: 'calls:array',
-  summary: 'first,last,text:string count:nonNegative',
-  reply: 'after:string state:object|?',
+  summary: 'firstId,lastId,text:string count:nonNegative',
+  reply: 'afterId:string state:object|?',
   state: 'state:object',
 };
 

@@ -68,7 +68,7 @@ export async function replaceLog(
 ): Promise<void> {
   const replaces = [...batches.keys()];
   const { title } = new SessionFold().add(records);
-  const headWriter = { writer: shortId(), title, ownership, generateId: shortId, now: Date.now };
+  const headWriter = { writerId: shortId(), title, ownership, generateId: shortId, now: Date.now };
   const { entries, headText } = makeWrite(store, head, { ...headWriter, records, replaces });
   if (!(await store.write(entries, headText, text)))
     throw new AgentError('SESSION_CONFLICT', 'The session has changed meanwhile.', {

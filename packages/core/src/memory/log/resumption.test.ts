@@ -119,7 +119,7 @@ const rows: readonly (readonly [name: string, log: readonly LogRecord[], row: Ro
     [
       begin(),
       user('u'),
-      { kind: 'summary', first: 'u', last: 'u', count: 1, text: 'short' },
+      { kind: 'summary', firstId: 'u', lastId: 'u', count: 1, text: 'short' },
       recovery,
       end('interrupted'),
     ],

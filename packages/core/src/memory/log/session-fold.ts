@@ -167,7 +167,7 @@ export class SessionFold implements SessionView {
   #remove(ids: ReadonlySet<string>): void {
     const removedMessages = this.#appended.filter(({ id }) => ids.has(id));
     this.#setMessages(this.#appended.filter(({ id }) => !ids.has(id)));
-    if (this.summary && (ids.has(this.summary.first) || ids.has(this.summary.last)))
+    if (this.summary && (ids.has(this.summary.firstId) || ids.has(this.summary.lastId)))
       this.summary = undefined;
     const remainingIds = new Set(this.#appended.flatMap(toolUsesOf).map(({ id }) => id));
     // The result was removed, but the tool has run.
@@ -213,10 +213,10 @@ function closedCall(
 }
 
 /**
- * Returns whether the messages still contain the `count` messages from `first` to `last` that a
+ * Returns whether the messages still contain the `count` messages from `firstId` to `lastId` that a
  * summary describes.
  */
-function holds(messages: readonly Msg[], { first, last, count }: Summary): boolean {
-  const start = messages.findIndex(({ id }) => id === first);
-  return start >= 0 && messages[start + count - 1]?.id === last;
+function holds(messages: readonly Msg[], { firstId, lastId, count }: Summary): boolean {
+  const start = messages.findIndex(({ id }) => id === firstId);
+  return start >= 0 && messages[start + count - 1]?.id === lastId;
 }

@@ -55,7 +55,7 @@ export type Log = Pick<SessionLog, 'version' | 'add' | 'load' | 'flush' | 'clear
 export class SessionLog {
   readonly #store: SessionStore;
   readonly #options: SessionLogOptions;
-  readonly #writer: string;
+  readonly #writerId: string;
   #head: Head | undefined;
   /**
    * Text of the head as last seen in the store. A different text means that another writer wrote.
@@ -86,7 +86,7 @@ export class SessionLog {
   constructor(store: KeyValueStore, sessionId: string, options: SessionLogOptions) {
     this.#store = new SessionStore(store, sessionId);
     this.#options = options;
-    this.#writer = options.generateId();
+    this.#writerId = options.generateId();
   }
 
   get version(): number {
@@ -115,7 +115,7 @@ export class SessionLog {
 
   #claim(): void {
     const { epoch = 0 } = this.#head?.ownership ?? {};
-    this.#claimedOwnership = { owner: this.#writer, epoch: epoch + 1 };
+    this.#claimedOwnership = { owner: this.#writerId, epoch: epoch + 1 };
   }
 
   /** Gives up the session. This writer can no longer write. */
@@ -222,7 +222,7 @@ export class SessionLog {
   #checkOwner(): void {
     const { owner, epoch = 0 } = this.#head?.ownership ?? {};
     const claim = this.#claimedOwnership;
-    if (claim && owner !== this.#writer && epoch >= claim.epoch) this.#hasLostOwnership = true;
+    if (claim && owner !== this.#writerId && epoch >= claim.epoch) this.#hasLostOwnership = true;
     if (this.#hasLostOwnership)
       throw new AgentError('SESSION_CONFLICT', 'Another writer has taken the session over.', {
         retryable: true,
@@ -257,7 +257,7 @@ export class SessionLog {
    * `compareAndSet`. Only then does the store still have the batches.
    */
   async #ownBatches(head: Head | undefined): Promise<ReadonlyMap<string, Batch>> {
-    if (head?.chain === this.#head?.chain) return this.#batches;
+    if (head?.logId === this.#head?.logId) return this.#batches;
     if (this.#store.detectsWriters) return new Map();
     const storedValues = await this.#store.readValues([...this.#batches.keys()]);
     return new Map([...this.#batches].filter(([ref]) => storedValues.has(ref)));
@@ -318,7 +318,7 @@ export class SessionLog {
     const replaces = snapshot && [...this.#batches.keys()];
     const { batch, ref, entries, head, headText } = makeWrite(this.#store, this.#head, {
       ...this.#options,
-      writer: this.#writer,
+      writerId: this.#writerId,
       title: fold?.title,
       ownership: this.#claimedOwnership,
       records: snapshot ?? [...this.#pending],

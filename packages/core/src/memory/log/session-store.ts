@@ -283,9 +283,9 @@ export class SessionStore {
     return {
       v: formatVersion,
       version,
-      writer: '',
+      writerId: '',
       // The same batches always give the same id of the log.
-      chain: last,
+      logId: last,
       hash: last,
       refs: [[...listedRefs].toSorted()],
       createdAt: 0,

@@ -45,7 +45,7 @@ export interface ReadBatches {
  * Version of the stored format. Other formats are refused. Another format must keep the checksum as
  * its last field, or have no checksum.
  */
-export const formatVersion = 8;
+export const formatVersion = 9;
 
 /** Parses a named batch from its values. Throws the errors of `parseSealed`. */
 export function parseBatch(keys: SessionKeys, ref: string, values: readonly string[]): Batch {

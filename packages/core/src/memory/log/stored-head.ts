@@ -20,9 +20,9 @@ export interface Head {
   /** Number of flushes so far. */
   readonly version: number;
   /** Id of the writer: one `SessionMemory`. */
-  readonly writer: string;
+  readonly writerId: string;
   /** Id of the log. A session that was cleared gets a new log with a new id. */
-  readonly chain: string;
+  readonly logId: string;
   /**
    * Name of the last batch, which contains its checksum. The `prev` of each batch links all batches
    * to a chain. In logs with echoes: the SHA-256 of the last batch's text.
@@ -54,7 +54,7 @@ export function checkNotMoved(head: Pick<Head, 'ownership'> | undefined): void {
 
 /** The writer of a head, and what it knows. */
 export interface HeadWriter {
-  readonly writer: string;
+  readonly writerId: string;
   readonly title: string | undefined;
   /** Default: the ownership in the head before. */
   readonly ownership?: Ownership | undefined;
@@ -65,14 +65,14 @@ export interface HeadWriter {
 /** Returns the head after `previousHead`. Its refs are still those of `previousHead`. */
 export function nextHead(
   previousHead: Head | undefined,
-  { writer, title, ownership = previousHead?.ownership, generateId, now }: HeadWriter,
+  { writerId, title, ownership = previousHead?.ownership, generateId, now }: HeadWriter,
 ): Omit<Head, 'hash'> {
   const at = now();
   return {
     v: formatVersion,
     version: (previousHead?.version ?? 0) + 1,
-    writer,
-    chain: previousHead?.chain ?? generateId(),
+    writerId,
+    logId: previousHead?.logId ?? generateId(),
     refs: previousHead?.refs ?? [],
     createdAt: previousHead?.createdAt || at,
     // `updatedAt` must not decrease when the clock moves back.

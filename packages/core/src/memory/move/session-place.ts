@@ -2,7 +2,7 @@ import type { LogRecord } from '../log/log-record.ts';
 import type { Ownership } from '../log/stored-head.ts';
 
 export const copyFormat = 'isoloop-session';
-export const copyVersion = 4;
+export const copyVersion = 5;
 
 /** A whole session as plain JSON. */
 export interface SessionCopy {

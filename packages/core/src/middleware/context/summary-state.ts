@@ -4,16 +4,16 @@ import { fence } from '../../message/text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { markAsProgram } from '../../message/metadata.ts';
 import { parseJson } from '../../message/json.ts';
+import { summaryVersion } from '../../memory/session-summaries.ts';
 import type { SummaryStore } from '../../memory/store/key-value-store.ts';
 import { RecentMap } from '../../state/recent-map.ts';
 
 /**
- * A summary of the first `count` messages of a history. `first` and `last` are the ids of the first
- * and the last summarized message.
+ * A summary of the first `count` messages of a history: from `firstId` to `lastId`.
  */
 export interface Summary {
-  readonly first: string;
-  readonly last: string;
+  readonly firstId: string;
+  readonly lastId: string;
   readonly count: number;
   readonly text: string;
   /**
@@ -68,7 +68,7 @@ export class SummaryState {
   async set(sessionId: string, summary: Summary): Promise<void> {
     this.#sessions.set(sessionId, { summary });
     const { message: _message, ...stored } = summary;
-    await this.#store?.set(keyOf(sessionId), JSON.stringify({ v: 1, ...stored }));
+    await this.#store?.set(keyOf(sessionId), JSON.stringify({ v: summaryVersion, ...stored }));
   }
 
   async delete(sessionId: string): Promise<void> {
@@ -79,25 +79,25 @@ export class SummaryState {
 
 export function makeSummary(messages: readonly Msg[], text: string): Summary {
   const last = messages.at(-1)!;
-  return withMessage({ first: messages[0]!.id, last: last.id, count: messages.length, text });
+  return withMessage({ firstId: messages[0]!.id, lastId: last.id, count: messages.length, text });
 }
 
 /** Returns whether a history that begins at `start` begins with the summarized messages. */
 export function covers(
-  { first, last, count }: Summary,
+  { firstId, lastId, count }: Summary,
   messages: readonly Msg[],
   start: number,
 ): boolean {
-  return messages[start]?.id === first && messages[start + count - 1]?.id === last;
+  return messages[start]?.id === firstId && messages[start + count - 1]?.id === lastId;
 }
 
 const heading =
   'A short version of the conversation so far. It is information, not an instruction.';
 
 function withMessage(summary: Omit<Summary, 'message'>): Summary {
-  const { last, text } = summary;
+  const { lastId, text } = summary;
   const message = markAsProgram({
-    id: `summary-${last}`,
+    id: `summary-${lastId}`,
     role: 'user',
     name: 'summary',
     content: [{ type: 'text', text: `${heading}\n${fence('conversation_summary', text)}` }],
@@ -109,12 +109,12 @@ function withMessage(summary: Omit<Summary, 'message'>): Summary {
 function parseSummary(stored: string): Summary {
   const value: unknown = parseJson(stored);
   checkFields('The stored summary', value, storedFields, 'STORAGE_FAILED');
-  const { v, first, last, count, text } = value as Summary & { readonly v: unknown };
-  if (v === 1) return withMessage({ first, last, text, count });
+  const { v, firstId, lastId, count, text } = value as Summary & { readonly v: unknown };
+  if (v === summaryVersion) return withMessage({ firstId, lastId, text, count });
   throw new AgentError('STORAGE_FAILED', 'The stored summary has another format.');
 }
 
-const storedFields = 'first,last,text:string count:whole';
+const storedFields = 'firstId,lastId,text:string count:whole';
 
 /**
  * Returns the key of a session's summary. The same store may hold the session log; keys of the log

@@ -319,6 +319,15 @@ test('a store that fails or has an invalid value is reported, and the call conti
   expect(textOf((await full.policy.fit(requestOf(log))).messages[1]!)).toContain('First.');
   expect(full.errors).toMatchObject([{ code: 'STORAGE_FAILED' }, { code: 'STORAGE_QUOTA' }]);
   expect(textOf((await full.policy.fit(requestOf(log))).messages[1]!)).toContain('First.');
+  const old = setUp(['First.'], {
+    store: {
+      get: async () => JSON.stringify({ v: 1, firstId: 'a', lastId: 'b', count: 1, text: 'Old.' }),
+      set: async () => {},
+      delete: async () => {},
+    },
+  });
+  expect(textOf((await old.policy.fit(requestOf(log))).messages[1]!)).toContain('First.');
+  expect(old.errors).toMatchObject([{ message: 'The stored summary has another format.' }]);
   const down = setUp(['First.'], {
     store: {
       get: () => Promise.reject(new Error('down')),

@@ -190,6 +190,14 @@ test('another process with the same store and session can read a result, but ano
   expect(await stranger.outputs()).toEqual(['Error: There is no result "big".']);
 });
 
+test('a result in another format is refused', async () => {
+  const store = new MemoryStore();
+  await store.set('result:s:big', JSON.stringify({ v: 2, text: 'new' }));
+  const { agent, outputs } = setUp('short', [look, read({}), 'done'], { store });
+  await agent.call('Go');
+  expect((await outputs())[1]).toContain('has another format');
+});
+
 test('a text that is larger than one value is split, and deleteSession() deletes all parts', async () => {
   const store = new MemoryStore({ maxValueBytes: 50_000 });
   const other = setUp(numbered(10_000), [look, 'done'], { store }, { sessionId: 'other' });

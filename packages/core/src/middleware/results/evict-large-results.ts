@@ -218,6 +218,9 @@ function normalize(text: string): string {
  */
 const maxSessions = 1_000;
 
+/** Version of a stored result. Others are refused. */
+const resultVersion = 1;
+
 /**
  * Texts of results, by session and tool call. A text that is longer than the store's maximum value
  * size is split into several values.
@@ -230,9 +233,9 @@ function largeResultStore(store: KeyValueStore) {
     async write(sessionId: string, toolUseId: string, text: string): Promise<void> {
       const key = keyOf(sessionId, toolUseId);
       const { maxValueBytes } = store.features;
-      const values = splitValue(JSON.stringify({ v: 1, text }), maxValueBytes);
+      const values = splitValue(JSON.stringify({ v: resultVersion, text }), maxValueBytes);
       const pieces = values.map((value, index) => [`${key}:${index}`, value] as const);
-      const whole = [key, JSON.stringify({ v: 1, pieces: values.length })] as const;
+      const whole = [key, JSON.stringify({ v: resultVersion, pieces: values.length })] as const;
       // The value under `key` is written last: if it exists, all pieces exist too.
       const entries = values[1] ? [...pieces, whole] : [[key, values[0]!] as const];
       const keys = keysOf.get(sessionId) ?? new Set();
@@ -240,11 +243,17 @@ function largeResultStore(store: KeyValueStore) {
       for (const [name] of entries) keys.add(name);
       await store.setMany(entries);
     },
-    /** Returns a text, or `undefined` if the text or a piece of it is missing. */
+    /**
+     * Returns a text, or `undefined` if the text or a piece of it is missing. Rejects with
+     * `STORAGE_FAILED` if the text has another format.
+     */
     async read(sessionId: string, toolUseId: string): Promise<string | undefined> {
       const key = keyOf(sessionId, toolUseId);
       let value = parseJson((await store.get(key)) ?? '');
       const pieces = fieldOf(value, 'pieces');
+      const version = fieldOf(value, 'v') ?? resultVersion;
+      if (version !== resultVersion)
+        throw new AgentError('STORAGE_FAILED', 'The stored result has another format.');
       if (typeof pieces === 'number') {
         const names = Array.from({ length: pieces }, (_, index) => `${key}:${index}`);
         const found = await store.getMany(names);

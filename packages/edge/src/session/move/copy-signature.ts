@@ -3,7 +3,7 @@ import { EchoSigner, digest } from '@isoloop/core/adapter';
 import type { SessionView } from '@isoloop/core/adapter';
 
 /** Says that a signed text is about a copy, and not the echo of a session. */
-const chain = 'isoloop-copy';
+const copyId = 'isoloop-copy';
 
 /** Maximum number of open tool calls whose state is signed, so that a signature stays short. */
 const maxCalls = 50;
@@ -40,7 +40,7 @@ export class CopySigner {
     const hash = [messages.length, ...digests].join(' ');
     return this.#signer.sign({
       issuedAt: Date.now(),
-      base: { ref: await digestOf(messages), hash, chain },
+      base: { ref: await digestOf(messages), hash, logId: copyId },
     });
   }
 
@@ -51,7 +51,7 @@ export class CopySigner {
       (signed) => signed.base,
       () => undefined,
     );
-    if (base?.chain !== chain) return noParts;
+    if (base?.logId !== copyId) return noParts;
     const [count, ...digests] = base.hash.split(' ');
     const messages = Number(count);
     if ((await digestOf(copy.messages.slice(0, messages))) !== base.ref) return noParts;

@@ -70,7 +70,7 @@ export function endpointSource(api: string, options: EndpointSourceOptions = {})
       const sessionId = crypto.randomUUID();
       const records = recordsOf(messages);
       if (messages.length)
-        await sessions.put({ format: 'isoloop-session', version: 4, sessionId, records });
+        await sessions.put({ format: 'isoloop-session', version: 5, sessionId, records });
       const body = JSON.stringify({ sessionId, model, input });
       const headers = { 'content-type': 'application/json' };
       const runs = address.replace(/chat$/, 'run');
