@@ -5,7 +5,7 @@ export { mayNeedApproval } from './middleware/approval/approval-rules.ts';
 export type { AgentStatus } from './event/agent-status.ts';
 export { clientJsonMode } from './middleware/output/output-modes.ts';
 export { checkDecision } from './event/pending-call.ts';
-export { jsonClientText, unfitClientText } from './middleware/guard/client-texts.ts';
+export { jsonClientText, clientTextError } from './middleware/guard/client-texts.ts';
 export type { ClientText } from './middleware/guard/client-texts.ts';
 export { RunDriver, type RunDriverOptions } from './event/readers/run-driver.ts';
 export { eventLogShortener } from './event/readers/event-log.ts';

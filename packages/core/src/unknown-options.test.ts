@@ -85,7 +85,7 @@ const entries: Readonly<Record<string, Entry>> = {
       'inlineSource isCorrection isCutOff isError isQuestion isObjectOrArray jsonClientText jsonForm clientJsonMode eventLogShortener mayNeedApproval ' +
       'maxTokensFieldOf messageIdOf messagesBefore messagesOf metadataOf parseHistory parseJson parseMessages placeWith prepareCall replyEnding ' +
       'recordsOf resumptionOf showFailuresAs sourcesOf thinkingOf timerMs ' +
-      'titleOf toTypedChunk unfitClientText sessionViewOf',
+      'titleOf toTypedChunk clientTextError sessionViewOf',
   },
   './ai-sdk': {
     exports: ai,

@@ -28,29 +28,35 @@ export function toMcpError(error: unknown, where: string): AgentError {
   const text = errorText(error)
     .replace(/^(?:MCP error -?\d+: |Error POSTing to endpoint: )+/, '')
     .slice(0, 300);
-  const failure = (of: AgentErrorCode, message: string, retryable = false): AgentError => {
+  const createError = (of: AgentErrorCode, message: string, retryable = false): AgentError => {
     const details = omitUndefined({ server: where, status });
     return new AgentError(of, message, { retryable, cause: error, details });
   };
   const server = `The MCP server "${where}"`;
   if (isSaid(error) && errorText(error) !== lostAnswer.message)
-    return failure('MCP_BAD_RESPONSE', `${server} says: ${text}`);
+    return createError('MCP_BAD_RESPONSE', `${server} says: ${text}`);
   if (/^40[13]$/.test(`${status}`))
-    return failure('MCP_AUTH', `${server} refused the credentials (${status}).`);
+    return createError('MCP_AUTH', `${server} refused the credentials (${status}).`);
   if (name === 'UnauthorizedError')
-    return failure('MCP_AUTH', `A person has to allow the access to the MCP server "${where}".`);
+    return createError(
+      'MCP_AUTH',
+      `A person has to allow the access to the MCP server "${where}".`,
+    );
   if (authErrors.includes(String(name)))
-    return failure('MCP_AUTH', `The authorization for the MCP server "${where}" failed: ${text}`);
+    return createError(
+      'MCP_AUTH',
+      `The authorization for the MCP server "${where}" failed: ${text}`,
+    );
   if (/^(408|429|5..)$/.test(`${status}`))
-    return failure('MCP_UNREACHABLE', `${server} failed (${status}).`, true);
+    return createError('MCP_UNREACHABLE', `${server} failed (${status}).`, true);
   if (code === 'REQUEST_TIMEOUT')
-    return failure('MCP_TIMEOUT', `${server} did not answer in time.`, true);
+    return createError('MCP_TIMEOUT', `${server} did not answer in time.`, true);
   if (isBroken(error)) {
     const message = `There is no connection to the MCP server "${where}": ${text}`;
-    return failure('MCP_UNREACHABLE', message, true);
+    return createError('MCP_UNREACHABLE', message, true);
   }
   const message = `"${where}" does not answer as an MCP server over Streamable HTTP: ${text}`;
-  return failure('MCP_BAD_RESPONSE', message);
+  return createError('MCP_BAD_RESPONSE', message);
 }
 
 /** Returns whether the connection ended before the answer. */

@@ -1,7 +1,7 @@
 import type * as sdk from '@modelcontextprotocol/client';
 import { AgentError, misconfigured } from '../error/agent-error.ts';
 import { abortable } from '../wait/abort.ts';
-import { longestTimeout, wait } from '../wait/timer.ts';
+import { longestTimeout, sleepFor } from '../wait/timer.ts';
 import { Deadline } from '../wait/deadline.ts';
 import { isObjectOrArray, type JsonObject } from '../message/json.ts';
 import { toQuestions, type McpAnswers, type McpReply } from './mcp-question.ts';
@@ -64,7 +64,7 @@ export class McpSession {
    * `AgentError`.
    */
   async open(): Promise<McpToolList> {
-    const deadline = new Deadline(this.#signal, this.#timeout, this.#timedOut);
+    const deadline = new Deadline(this.#signal, this.#timeout, this.#timeoutError);
     try {
       return await deadline.wait(async () => {
         await this.#connect();
@@ -104,14 +104,14 @@ export class McpSession {
    * connections.
    */
   async close(): Promise<void> {
-    const deadline = new Deadline(new AbortController().signal, this.#timeout, this.#timedOut);
+    const deadline = new Deadline(new AbortController().signal, this.#timeout, this.#timeoutError);
     const { transport } = this.#connection;
     await deadline.wait(() => transport.terminateSession()).catch(() => {});
     deadline.end();
     await this.#client.close();
   }
 
-  readonly #timedOut = (ms: number): AgentError => {
+  readonly #timeoutError = (ms: number): AgentError => {
     const message = `The MCP server "${serverName(this.#options)}" did not connect within ${ms} ms`;
     return new AgentError('MCP_TIMEOUT', message, { retryable: true });
   };
@@ -212,7 +212,7 @@ async function callTool(
     const state = typeof requestState === 'string' && { requestState };
     if (isObjectOrArray(inputRequests) && Object.keys(inputRequests).length > 0)
       return { questions: toQuestions(inputRequests), next: 'retry', ...state };
-    await wait(laterMs, signal);
+    await sleepFor(laterMs, signal);
     params = { name: call.name, arguments: call.arguments, ...state };
   }
   throw new AgentError('MCP_BAD_RESPONSE', `"${call.name}" always asks to be called again.`);

@@ -1,7 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { JsonObject } from '../message/json.ts';
 import { abortable } from '../wait/abort.ts';
-import { wait } from '../wait/timer.ts';
+import { sleepFor } from '../wait/timer.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 import { isSessionUnknown, toMcpError } from './mcp-error.ts';
 import { checkMcpOptions, serverName, type McpToolsOptions } from './mcp-options.ts';
@@ -213,7 +213,7 @@ export class McpTools implements ToolSet {
       attempts = 5,
       firstDelayMs = 5_000,
       maxDelayMs = 60_000,
-      sleep = wait,
+      sleep = sleepFor,
     } = this.#options.reconnect ?? {};
     if (this.#retrying) return;
     const retrying = new AbortController();

@@ -6,7 +6,7 @@ import { replaceLog } from './log/log-write.ts';
 import { shortId } from './log/session-keys.ts';
 import { SessionStore } from './log/session-store.ts';
 import { SessionFold } from './log/session-fold.ts';
-import { damaged, flushesOf, isDamage } from './log/stored-batch.ts';
+import { damageError, flushesOf, isDamage } from './log/stored-batch.ts';
 import type { KeyValueStore } from './store/key-value-store.ts';
 
 /**
@@ -53,7 +53,7 @@ async function repairTurns(store: SessionStore): Promise<readonly AgentError[]> 
   // Without a readable head, the last turn is in the store's key list.
   const last = head && !error ? undefined : await lastTurn(store, reader, errors);
   const branch = last ?? (head && (await reader.readBranch(head)));
-  const headError = error ?? (last && damaged(store.keys.head));
+  const headError = error ?? (last && damageError(store.keys.head));
   if (headError) errors.push(headError);
   for (const unread of branch?.unread ?? []) errors.push(unread.error);
   if (errors.length) await writeTurn(store, branch);

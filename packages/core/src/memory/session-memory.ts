@@ -210,7 +210,7 @@ export class SessionMemory implements Memory {
     return this.run(async () => {
       (await this.#load()).checkWhole();
       const { flushes } = this.#log;
-      if (!flushes) throw notAvailable('checkpoints');
+      if (!flushes) throw unavailableError('checkpoints');
       return flushes;
     });
   }
@@ -239,7 +239,7 @@ export class SessionMemory implements Memory {
    */
   claim({ write = true }: { readonly write?: boolean } = {}): Promise<void> {
     return this.run(async () => {
-      if (!this.#log.claim) throw notAvailable('owner');
+      if (!this.#log.claim) throw unavailableError('owner');
       this.#setFold(await this.#log.claim());
       if (write) await this.#flush(true);
     });
@@ -366,7 +366,7 @@ export class SessionMemory implements Memory {
 }
 
 /** Returns the error for what only a log in a consistent store has. */
-function notAvailable(what: string): AgentError {
+function unavailableError(what: string): AgentError {
   const message = `This memory has no ${what}, because reads of its store may lag behind writes.`;
   return misconfigured(message);
 }

@@ -45,7 +45,7 @@ async function* boundedReply(
   const length = new ReplyLength(replyLength);
   const timerYield = new TimerYield(now());
   for await (const deltas of abortableReply(model, request, context)) {
-    if (!Array.isArray(deltas)) throw notArray(model);
+    if (!Array.isArray(deltas)) throw notArrayError(model);
     length.add(deltas);
     yield deltas;
     const pause = timerYield.tick(now());
@@ -78,7 +78,7 @@ function abortableReply(
   };
 }
 
-function notArray({ modelId }: ChatModel): AgentError {
+function notArrayError({ modelId }: ChatModel): AgentError {
   const message = `The stream of the model "${modelId}" must yield arrays of deltas.`;
   return new AgentError('MODEL_BAD_RESPONSE', message);
 }

@@ -21,7 +21,7 @@ interface StreamedText {
   readonly block: StreamedBlock;
 }
 
-interface StreamedCall {
+interface AssembledCall {
   readonly id: string;
   name: string;
   raw: string;
@@ -72,7 +72,7 @@ export class ReplyAssembler {
   /** The one that got the last delta. */
   #last: StreamedText | undefined;
   #media: MediaBlock[] = [];
-  #calls: Map<number, StreamedCall> = new Map();
+  #calls: Map<number, AssembledCall> = new Map();
   #blocks = 0;
   finishReason: string | undefined;
   usage: Usage | undefined;
@@ -178,7 +178,7 @@ function addMetadata(
   if (metadata) target.providerMetadata = { ...target.providerMetadata, ...metadata };
 }
 
-function toolUseBlock({ raw, ...call }: StreamedCall): ContentBlock {
+function toolUseBlock({ raw, ...call }: AssembledCall): ContentBlock {
   // An empty text means a tool call without arguments.
   const input = raw.trim() ? parseJson(raw) : {};
   return {

@@ -25,25 +25,25 @@ export function checkJsonSchema(root: JsonSchemaNode, lookup: Lookup): void {
   visit(root, '#');
 
   function visit(node: unknown, pointer: string): void {
-    const wrong = (what: string): AgentError =>
+    const toError = (what: string): AgentError =>
       misconfigured(`The JSON Schema at ${pointer}: ${what}`);
     if (typeof node === 'boolean') return;
-    if (!isRecord(node)) throw wrong('a schema must be an object, true or false.');
+    if (!isRecord(node)) throw toError('a schema must be an object, true or false.');
     const issue = valueIssue(node) ?? patternIssue(node);
-    if (issue) throw wrong(issue);
-    if (node['$dynamicRef'] !== undefined) throw wrong('"$dynamicRef" is not supported.');
-    if (node['$ref'] !== undefined) checkRef(node as JsonSchemaNode, wrong);
+    if (issue) throw toError(issue);
+    if (node['$dynamicRef'] !== undefined) throw toError('"$dynamicRef" is not supported.');
+    if (node['$ref'] !== undefined) checkRef(node as JsonSchemaNode, toError);
     for (const [key, value] of Object.entries(node)) {
       if (Array.isArray(value) && schemaArrayKeyword[key])
         value.forEach((inner, index) => visit(inner, `${pointer}/${key}/${index}`));
-      else if (maps[key]) visitMap(value, `${pointer}/${key}`, wrong);
+      else if (maps[key]) visitMap(value, `${pointer}/${key}`, toError);
       else if (schemaKeyword[key]) visit(value, `${pointer}/${key}`);
     }
   }
 
-  function visitMap(value: unknown, pointer: string, wrong: (what: string) => AgentError): void {
+  function visitMap(value: unknown, pointer: string, toError: (what: string) => AgentError): void {
     if (!isRecord(value))
-      throw wrong(`"${pointer.slice(pointer.lastIndexOf('/') + 1)}" must be an object.`);
+      throw toError(`"${pointer.slice(pointer.lastIndexOf('/') + 1)}" must be an object.`);
     for (const [name, inner] of Object.entries(value)) {
       // In draft 7, the values of `dependencies` may be lists of names.
       if (!pointer.endsWith('/dependencies') || !Array.isArray(inner))
@@ -51,17 +51,17 @@ export function checkJsonSchema(root: JsonSchemaNode, lookup: Lookup): void {
     }
   }
 
-  function checkRef(start: JsonSchemaNode, wrong: (what: string) => AgentError): void {
+  function checkRef(start: JsonSchemaNode, toError: (what: string) => AgentError): void {
     const visitedNodes = new Set<unknown>();
     let node: JsonSchemaNode | boolean | undefined = start;
     while (typeof node === 'object' && node.$ref !== undefined) {
       if (visitedNodes.has(node))
-        throw wrong(`the "$ref" ${JSON.stringify(start.$ref)} refers to itself.`);
+        throw toError(`the "$ref" ${JSON.stringify(start.$ref)} refers to itself.`);
       visitedNodes.add(node);
       const target: JsonSchemaNode | boolean | undefined =
         lookup[node.__absolute_ref__ ?? node.$ref];
       if (target === undefined)
-        throw wrong(`the "$ref" ${JSON.stringify(node.$ref)} points to nothing.`);
+        throw toError(`the "$ref" ${JSON.stringify(node.$ref)} points to nothing.`);
       node = target;
     }
   }

@@ -85,7 +85,7 @@ function copyOf(schema: JsonObject): JsonSchemaNode {
   try {
     return JSON.parse(JSON.stringify(schema)) as JsonSchemaNode;
   } catch (error) {
-    throw wrong('The JSON Schema cannot be written as JSON', error);
+    throw schemaError('The JSON Schema cannot be written as JSON', error);
   }
 }
 
@@ -93,11 +93,11 @@ function prepare(root: JsonSchemaNode): Record<string, JsonSchemaNode | boolean>
   try {
     return dereference(root);
   } catch (error) {
-    throw wrong('The JSON Schema has an invalid "$id" or "$ref"', error);
+    throw schemaError('The JSON Schema has an invalid "$id" or "$ref"', error);
   }
 }
 
-function wrong(what: string, cause: unknown): AgentError {
+function schemaError(what: string, cause: unknown): AgentError {
   return misconfigured(`${what}: ${errorText(cause)}`, { cause });
 }
 

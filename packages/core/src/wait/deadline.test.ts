@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Deadline } from './deadline.ts';
-import { wait } from './timer.ts';
+import { sleepFor } from './timer.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => {
@@ -86,7 +86,7 @@ test('a timer never gets a time that `setTimeout` does not accept', () => {
       .mockReturnValueOnce(at)
       .mockReturnValue(at + 0.3);
     for (const timeoutMs of [0, 0.1, 1e12, Infinity]) void create(timeoutMs).wait(never);
-    for (const ms of [-1, 1e12]) void wait(ms, signal);
+    for (const ms of [-1, 1e12]) void sleepFor(ms, signal);
   }
   const times = start.mock.calls.map(([, ms]) => ms!);
   expect(Math.min(...times)).toBe(0);

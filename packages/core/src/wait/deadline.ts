@@ -30,7 +30,7 @@ export class Deadline {
   constructor(
     caller: AbortSignal,
     timeoutMs: number = 300_000,
-    toError: (timeoutMs: number) => AgentError = modelTimeout,
+    toError: (timeoutMs: number) => AgentError = modelTimeoutError,
   ) {
     this.#timeoutMs = timeoutMs;
     this.#toError = toError;
@@ -99,7 +99,7 @@ export class Deadline {
   }
 }
 
-function modelTimeout(timeoutMs: number): AgentError {
+function modelTimeoutError(timeoutMs: number): AgentError {
   return new AgentError('MODEL_TIMEOUT', `The model server sent no content for ${timeoutMs} ms`, {
     retryable: true,
   });

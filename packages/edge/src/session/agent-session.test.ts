@@ -692,7 +692,7 @@ test('a session whose object has another format is refused with a code, and noth
       [...storage.sql.exec('SELECT turn, piece, changed_at FROM isoloop_queue')],
       await storage.getAlarm(),
     ]);
-  await change(3);
+  await change(4);
   await evictDurableObject(session.stub);
   const before = await stored();
   for (const response of [
@@ -702,7 +702,7 @@ test('a session whose object has another format is refused with a code, and noth
   ])
     expect(await codeOf(response)).toEqual([503, 'STORAGE_FAILED']);
   expect(await stored()).toEqual(before);
-  await change(2);
+  await change(3);
   await evictDurableObject(session.stub);
   expect((await session.messages()).map(textOf)).toEqual(['Hi', 'Hello.']);
   log.mockRestore();

@@ -71,7 +71,7 @@ export class RunDriver<T = unknown> {
       this.#log = this.#options.shortenLog?.(this.#log, event) ?? this.#log;
     }
     this.#news.ring();
-    if (this.#state === 'paced') return this.#demand.wait();
+    if (this.#state === 'paced') return this.#demand.nextRing();
     return undefined;
   }
 
@@ -97,7 +97,7 @@ export class RunDriver<T = unknown> {
         } else if (this.#state === 'ended') break;
         else {
           this.#demand.ring();
-          await this.#news.wait();
+          await this.#news.nextRing();
         }
       }
     } finally {
@@ -138,7 +138,7 @@ class Bell {
   #next: Promise<void> | undefined;
   #goOn: (() => void) | undefined;
 
-  wait(): Promise<void> {
+  nextRing(): Promise<void> {
     return (this.#next ??= new Promise((resolve) => (this.#goOn = resolve)));
   }
 

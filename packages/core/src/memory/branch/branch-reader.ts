@@ -6,7 +6,7 @@ import type { Tip } from './session-echo.ts';
 import { joinValue } from '../store/split-value.ts';
 import { makeRef, suffixOf, turnOf } from '../log/session-keys.ts';
 import type { CachedBatches, SessionStore } from '../log/session-store.ts';
-import { damaged, isDamage, parseBatch, parseSealed, type Batch } from '../log/stored-batch.ts';
+import { damageError, isDamage, parseBatch, parseSealed, type Batch } from '../log/stored-batch.ts';
 import { addToLevels, type Head } from '../log/stored-head.ts';
 
 export type BranchReaderOptions = Pick<BranchLogOptions, 'now' | 'staleMs' | 'onDamage' | 'cache'>;
@@ -66,7 +66,7 @@ export class BranchReader {
     try {
       const batch = parseBatch(this.#store.keys, ref, values);
       if ((await digest(joinValue(values))) !== hash)
-        throw damaged(this.#store.keys.batch(ref)[0]!);
+        throw damageError(this.#store.keys.batch(ref)[0]!);
       return await this.#endingWith(ref, batch, hash);
     } catch (error) {
       if (!isDamage(error)) throw error;

@@ -1,7 +1,7 @@
 import { checkOptions } from '../../error/agent-error.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { BatchCache } from './batch-cache.ts';
-import { defaultSleep } from '../store/back-off.ts';
+import { sleepFor } from '../../wait/timer.ts';
 import { BranchLog } from './branch-log.ts';
 import type { Branch } from './branch.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
@@ -90,7 +90,7 @@ export class EchoMemory extends SessionMemory {
     const {
       secrets,
       withoutEcho = 'start',
-      sleep = defaultSleep,
+      sleep = sleepFor,
       waitMs = 3000,
       staleMs = 120_000,
     } = options;

@@ -64,7 +64,7 @@ export class EchoSigner {
   async verify(text: string): Promise<Echo> {
     const [, payload, mac] =
       (typeof text === 'string' && text.length <= maxLength && shape.exec(text)) || [];
-    if (payload === undefined || mac === undefined) throw refused();
+    if (payload === undefined || mac === undefined) throw echoError();
     const signature = Uint8Array.from(fromBase64Url(mac), (byte) => byte.charCodeAt(0));
     const signedBytes = this.#signed(payload);
     let isSigned = false;
@@ -72,9 +72,9 @@ export class EchoSigner {
       const key = await keyOf(secret);
       if (await crypto.subtle.verify('HMAC', key, signature, signedBytes)) isSigned = true;
     }
-    if (!isSigned) throw refused();
+    if (!isSigned) throw echoError();
     const { v, ...echo } = JSON.parse(fromBase64Url(payload)) as Echo & { readonly v: unknown };
-    if (v !== echoVersion) throw refused();
+    if (v !== echoVersion) throw echoError();
     return echo;
   }
 
@@ -105,7 +105,7 @@ async function keyOf(secret: string): Promise<CryptoKey> {
   return key;
 }
 
-function refused(): AgentError {
+function echoError(): AgentError {
   return invalidInput('The echo was not issued for this session', { details: { param: 'echo' } });
 }
 
@@ -118,6 +118,6 @@ function fromBase64Url(text: string): string {
   try {
     return atob(text.replaceAll('-', '+').replaceAll('_', '/'));
   } catch {
-    throw refused();
+    throw echoError();
   }
 }

@@ -154,7 +154,7 @@ export class SessionLog {
     this.#head = head && rejoin(head, detectsWriters ? [] : lostRefs, this.version);
     this.#seenHead = text;
     this.#batches = batches;
-    if (isNew) this.#report(this.#store.lostWrite());
+    if (isNew) this.#report(this.#store.lostWriteError());
     checkNotMoved(this.#head);
     return [...flushesOf(reading), [...this.#pending]];
   }

@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError, type AgentErrorOptions } from '../../error/agent-error.ts';
 import type { Entry, KeyValueStore } from '../store/key-value-store.ts';
 import { splitValue } from '../store/split-value.ts';
 import { seal } from './seal.ts';
@@ -83,7 +83,7 @@ export class SessionStore {
     }
     const head = await this.#rebuildHead(isRepair, without);
     if (error && !head && !isRepair) throw error;
-    return { head, error: error ?? (head && notFound(key, { details: { key } })) };
+    return { head, error: error ?? (head && notFoundError(key, { details: { key } })) };
   }
 
   /**
@@ -212,12 +212,12 @@ export class SessionStore {
       if (!(await kv.compareAndSet(key, expected, head))) return false;
     }
     // Later, a first head that was never written looks like a session that was cleared.
-    if (expected === undefined && (await this.head()) === undefined) throw this.lostWrite();
+    if (expected === undefined && (await this.head()) === undefined) throw this.lostWriteError();
     return true;
   }
 
   /** Returns the error for a write that the store acknowledged but does not have. */
-  lostWrite(): AgentError {
+  lostWriteError(): AgentError {
     const text = `The store acknowledged a write of ${this.keys.head} and does not have it.`;
     return new AgentError('STORAGE_FAILED', text, { retryable: true });
   }
@@ -251,7 +251,7 @@ export class SessionStore {
 
   #parse(ref: string, values: readonly string[] | undefined): Batch | UnreadBatch {
     const [key = ''] = this.keys.batch(ref);
-    if (!values) return { ref, error: notFound(key, { retryable: true, details: { key } }) };
+    if (!values) return { ref, error: notFoundError(key, { retryable: true, details: { key } }) };
     try {
       return parseBatch(this.keys, ref, values);
     } catch (error) {
@@ -302,7 +302,7 @@ export function newestSnapshot(batches: ReadonlyMap<string, Batch>): string {
 }
 
 /** Returns the error for a value that the store does not have. */
-function notFound(key: string, options: ConstructorParameters<typeof AgentError>[2]): AgentError {
+function notFoundError(key: string, options: AgentErrorOptions): AgentError {
   const message = `The session's record ${key} is not in the store`;
   return new AgentError('STORAGE_FAILED', message, options);
 }

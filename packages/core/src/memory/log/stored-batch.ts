@@ -51,7 +51,7 @@ export const formatVersion = 9;
 export function parseBatch(keys: SessionKeys, ref: string, values: readonly string[]): Batch {
   const [key = ''] = keys.batch(ref);
   const batch = parseSealed<Batch>(keys.sealKey(ref), values, key);
-  if (!ref.endsWith(suffixOf(batch.sum, values.length))) throw damaged(key);
+  if (!ref.endsWith(suffixOf(batch.sum, values.length))) throw damageError(key);
   return batch;
 }
 
@@ -72,22 +72,22 @@ export function parseSealed<T extends object>(
     isSealed = checkSeal(text, sealKey);
     value = JSON.parse(text);
   } catch (cause) {
-    throw damaged(key, cause);
+    throw damageError(key, cause);
   }
   const format = isObjectOrArray(value) ? value['v'] : undefined;
-  if (Number.isSafeInteger(format) && format !== formatVersion) throw otherFormat(key, format);
-  if (!isSealed) throw damaged(key);
+  if (Number.isSafeInteger(format) && format !== formatVersion) throw otherFormatError(key, format);
+  if (!isSealed) throw damageError(key);
   return value as T & { readonly sum: number };
 }
 
-function otherFormat(key: string, format: unknown): AgentError {
+function otherFormatError(key: string, format: unknown): AgentError {
   const ours = `this version of the library reads ${formatVersion}`;
   const message = `The session's record ${key} has format ${String(format)}; ${ours}`;
   return new AgentError('STORAGE_FAILED', message, { details: { key, format: Number(format) } });
 }
 
 /** Returns the error for a damaged value. */
-export function damaged(key: string, cause?: unknown): AgentError {
+export function damageError(key: string, cause?: unknown): AgentError {
   const what = `The session's record ${key} in the store is damaged`;
   const message = `${what}; repairSession() continues with the rest`;
   return new AgentError('STORAGE_FAILED', message, { cause, details: { key } });

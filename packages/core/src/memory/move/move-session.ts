@@ -1,5 +1,5 @@
 import { AgentError, checkOptions } from '../../error/agent-error.ts';
-import { defaultSleep } from '../store/back-off.ts';
+import { sleepFor } from '../../wait/timer.ts';
 import { checkNotMoved } from '../log/stored-head.ts';
 import type { OwnerChange, SessionCopy, SessionPlace } from './session-place.ts';
 
@@ -68,7 +68,7 @@ async function finish(copy: OwnedCopy, change: OwnerChange, options: MoveOptions
 /** Returns the session when no run is active. */
 async function atRest(
   sessionId: string,
-  { from, running = 'refuse', signal, sleep = defaultSleep }: MoveOptions,
+  { from, running = 'refuse', signal, sleep = sleepFor }: MoveOptions,
 ): Promise<OwnedCopy> {
   for (let waitedMs = 0; ; waitedMs += lookEveryMs) {
     const copy = await from.read(sessionId);

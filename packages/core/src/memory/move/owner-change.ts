@@ -9,7 +9,7 @@ import { SessionFold } from '../log/session-fold.ts';
 import type { SessionView } from '../log/session-view.ts';
 import { flushesOf } from '../log/stored-batch.ts';
 import type { Ownership } from '../log/stored-head.ts';
-import { defaultSleep } from '../store/back-off.ts';
+import { sleepFor } from '../../wait/timer.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 
 /** A session as a store has it, for a program that moves it. */
@@ -80,13 +80,13 @@ export async function changeBranchOwner(
     generateId: shortId,
     now: Date.now,
     compactAfter: 256,
-    sleep: defaultSleep,
+    sleep: sleepFor,
     waitMs: 3000,
     staleMs: 120_000,
   };
   const log = new BranchLog(store, key, options);
   const { yours, theirs } = await log.branches();
-  if (theirs) throw changed();
+  if (theirs) throw conflictError();
   const fold = new SessionFold().load(yours ? flushesOf(yours) : []);
   fold.checkWhole();
   const { ownership } = yours?.head ?? {};
@@ -100,7 +100,7 @@ export async function changeBranchOwner(
   await log.flush({
     fold: () => nextFold,
     onReread: () => {
-      throw changed();
+      throw conflictError();
     },
   });
   return log.echo;
@@ -122,6 +122,6 @@ function replacing(view: SessionView, records: readonly LogRecord[]): readonly L
   ];
 }
 
-function changed(): AgentError {
+function conflictError(): AgentError {
   return new AgentError('SESSION_CONFLICT', 'The session has changed meanwhile.');
 }

@@ -146,12 +146,12 @@ function checkPut({ records, ownership }: SessionCopy, { view, ...session }: Sto
   if (!ownership) checkNotMoved(session);
   const { epoch = 0, owner } = session.ownership ?? {};
   if (ownership && epoch > ownership.epoch)
-    throw conflict('This place has a later owner of the session.');
+    throw conflictError('This place has a later owner of the session.');
   if (owner?.includes(':')) return;
   if (isRunning(view)) throw new AgentError('AGENT_BUSY', 'The session is running here.');
   checkNotOperated(view);
   if (!isStart(view.messages, messagesOf(records)))
-    throw conflict('This place has messages of the session that the copy does not have.');
+    throw conflictError('This place has messages of the session that the copy does not have.');
 }
 
 /**
@@ -171,7 +171,7 @@ function ownershipAfter(
   if (ownership?.owner === owner && ownership.epoch === epoch) return undefined;
   checkNotMoved({ ownership });
   if (epoch !== (ownership?.epoch ?? 0) + 1 || copyOf !== tip)
-    throw conflict('The session has changed since it was copied.');
+    throw conflictError('The session has changed since it was copied.');
   checkNotOperated(view);
   return change;
 }
@@ -205,7 +205,7 @@ function isStart(start: readonly Msg[], messages: readonly Msg[]): boolean {
   return start.every((message, at) => JSON.stringify(message) === JSON.stringify(messages[at]));
 }
 
-function conflict(message: string): AgentError {
+function conflictError(message: string): AgentError {
   return new AgentError('SESSION_CONFLICT', message);
 }
 

@@ -1,3 +1,5 @@
+import { sleepFor } from '../../wait/timer.ts';
+
 /** Options of a writer that tries again after another writer was faster. */
 export interface ContentionOptions {
   /**
@@ -26,12 +28,7 @@ const longestPauseMs = 1000;
  */
 export function backOff(
   attempt: number,
-  { sleep = defaultSleep, random = Math.random }: ContentionOptions,
+  { sleep = sleepFor, random = Math.random }: ContentionOptions,
 ): Promise<void> {
   return sleep(Math.min(longestPauseMs, 2 ** attempt) * random());
-}
-
-/** Resolves after `ms` milliseconds. */
-export function defaultSleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -181,7 +181,7 @@ class Summarizer {
   /** Finds or writes the summary of a request, within the time limit. Reports a failure. */
   async #summarize(work: Work): Promise<void> {
     const { request, signal } = work;
-    const deadline = new Deadline(signal, this.#settings.timeoutMs, tooLate);
+    const deadline = new Deadline(signal, this.#settings.timeoutMs, timeoutError);
     try {
       await deadline.wait(() => this.#update(work, deadline.signal));
     } catch (error) {
@@ -310,7 +310,7 @@ function shownQuestion(work: Work): readonly Msg[] {
   return messages.slice(...groupOf(messages, question, start));
 }
 
-function tooLate(timeoutMs: number): AgentError {
+function timeoutError(timeoutMs: number): AgentError {
   const message = `The summary took longer than ${timeoutMs} ms`;
   return new AgentError('MODEL_TIMEOUT', message, { retryable: true });
 }

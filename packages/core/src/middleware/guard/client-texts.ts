@@ -21,7 +21,7 @@ export interface ClientText {
  * Returns the error for a guard that removed or joined parts of what a client sent, although the
  * request needs all of them.
  */
-export function unfitClientText(): AgentError {
+export function clientTextError(): AgentError {
   return misconfigured(
     'A guard removed or joined parts of a decision, the history or declarations. It may only change texts.',
   );
@@ -44,7 +44,7 @@ export function jsonClientText(value: JsonValue, take: (checked: JsonValue) => v
         block.type === 'text' ? [block.text] : [],
       );
       // The position of a text in the list says where it belongs in the value.
-      if (newTexts?.length !== texts.length) throw unfitClientText();
+      if (newTexts?.length !== texts.length) throw clientTextError();
       take(mapStrings(value, () => newTexts.shift()!));
     },
   };
@@ -77,7 +77,7 @@ function clientTextOf(decision: Decision, replace: (part: object) => void): Clie
       ]);
       const take = (checked: Msg | undefined): void => {
         const [result] = checked ? toolResultsOf(checked) : [];
-        if (!result) throw unfitClientText();
+        if (!result) throw clientTextError();
         replace({ output: result.output });
       };
       return { message, take };

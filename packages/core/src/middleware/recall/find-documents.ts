@@ -320,7 +320,7 @@ export function checkRetrievalOptions(options: RetrievalOptions): void {
   const where = 'retrieval()';
   checkOptions(where, options, fields);
   const { filters, retriever, threshold = retriever.threshold ?? 0 } = options;
-  const wrong = (what: string): AgentError => misconfigured(`${where}: ${what}`);
-  if (Array.isArray(filters)) throw wrong('filters must be an object or a function.');
-  if (!Number.isFinite(threshold)) throw wrong('threshold must be a finite number.');
+  const optionError = (what: string): AgentError => misconfigured(`${where}: ${what}`);
+  if (Array.isArray(filters)) throw optionError('filters must be an object or a function.');
+  if (!Number.isFinite(threshold)) throw optionError('threshold must be a finite number.');
 }

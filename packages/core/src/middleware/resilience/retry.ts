@@ -6,7 +6,7 @@ import { runInfo, type RunInfo } from '../../model/chat-model.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 import { withExecute, isSuspension } from '../../tool/tool-call.ts';
 import { abortable } from '../../wait/abort.ts';
-import { wait } from '../../wait/timer.ts';
+import { sleepFor } from '../../wait/timer.ts';
 import { tryEach } from './try-each.ts';
 
 /** How often to try again, and how long to wait before each try. */
@@ -78,7 +78,7 @@ function retryWaiter(
 ): (failed: FailedTry, signal: AbortSignal) => Promise<boolean> {
   const { attempts = 3, firstDelayMs = 1_000, maxDelayMs = 10_000 } = options;
   const { maxRetryAfterMs = 60_000, isTransient, onRetry } = options;
-  const { sleep = wait, random = Math.random } = options;
+  const { sleep = sleepFor, random = Math.random } = options;
   return async ({ error, attempt, target, run }, signal) => {
     const errorClass = classifyError(error);
     // Errors of other code may have any value in `retryAfterMs`.

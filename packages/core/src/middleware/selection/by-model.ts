@@ -76,11 +76,11 @@ function namesIn(reply: string, tools: readonly ToolSchema[]): readonly string[]
   const object = reply.slice(reply.indexOf('{'), reply.lastIndexOf('}') + 1);
   const value = parseJson(reply) ?? parseJson(object);
   const list: unknown = isObjectOrArray(value) ? value['tools'] : undefined;
-  const bad = (what: string): AgentError => new AgentError('MODEL_BAD_RESPONSE', what);
-  if (!Array.isArray(list)) throw bad('The model returned no list of tools.');
+  const replyError = (what: string): AgentError => new AgentError('MODEL_BAD_RESPONSE', what);
+  if (!Array.isArray(list)) throw replyError('The model returned no list of tools.');
   const names = [...new Set<string>(list)];
   const knownNames = names.filter((name) => tools.some((tool) => tool.name === name));
-  if (list.length && !knownNames.length) throw bad('The model named only unknown tools.');
+  if (list.length && !knownNames.length) throw replyError('The model named only unknown tools.');
   return knownNames;
 }
 

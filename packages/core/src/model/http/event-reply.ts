@@ -3,7 +3,7 @@ import { baseUrlQuestion } from './base-url.ts';
 import type { ReplyDecoder } from '../formatter.ts';
 import type { HttpRequest } from './http-transport.ts';
 import type { ModelDelta } from '../chat-model.ts';
-import { badResponse, errorOfChunk } from './provider-error.ts';
+import { badResponseError, errorOfChunk } from './provider-error.ts';
 import { SseParser, type ServerSentEvent } from './sse-parser.ts';
 
 /** Number of received bytes that count as one buffered character. */
@@ -70,8 +70,12 @@ export class EventReply {
     if (this.done || this.error) return deltas;
     const whole = !rest && !this.#isEventStream;
     const problem = whole
-      ? badResponse(`The reply is not an event stream${baseUrlQuestion(request)}`, this.#head)
-      : badResponse('The reply ended early', rest?.data ?? 'no finish reason, no [DONE]', true);
+      ? badResponseError(`The reply is not an event stream${baseUrlQuestion(request)}`, this.#head)
+      : badResponseError(
+          'The reply ended early',
+          rest?.data ?? 'no finish reason, no [DONE]',
+          true,
+        );
     this.#readEvent(rest ?? { event: '', data: this.#head }, deltas, problem);
     if (this.done) return deltas;
     // After the finish reason, an incomplete event does not matter. In a reply without events, an
@@ -96,14 +100,14 @@ export class EventReply {
       this.error =
         event === 'error'
           ? errorOfChunk({ message: data }, true)
-          : (malformed ?? badResponse('An event is malformed', data));
+          : (malformed ?? badResponseError('An event is malformed', data));
     }
   }
 
   #finish(deltas: ModelDelta[]): void {
     // Gateways send `[DONE]` after every stream, also after one without its last event.
     this.done = this.#decoder.ended !== false;
-    this.error = this.done ? undefined : badResponse('The reply ended early', '[DONE]', true);
+    this.error = this.done ? undefined : badResponseError('The reply ended early', '[DONE]', true);
     if (this.done) deltas.push(this.#decoder.end());
   }
 }

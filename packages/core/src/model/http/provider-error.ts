@@ -50,7 +50,7 @@ export function errorOfChunk(chunk: unknown, isErrorEvent = false): AgentError |
  * Returns the error for a reply that violates the protocol. Set `retryable` if the reply is
  * incomplete.
  */
-export function badResponse(problem: string, text: string, retryable = false): AgentError {
+export function badResponseError(problem: string, text: string, retryable = false): AgentError {
   return new AgentError('MODEL_BAD_RESPONSE', `${problem}: ${quote(text) || '(nothing)'}`, {
     retryable,
   });

@@ -1,7 +1,7 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { textChecksum } from '../../message/text.ts';
 import { abortable } from '../../wait/abort.ts';
-import { wait } from '../../wait/timer.ts';
+import { sleepFor } from '../../wait/timer.ts';
 import type { ReplySlot, ReplyStream } from '../chat-model.ts';
 import { streamReply } from '../http/http-transport.ts';
 import { ResponsesDecoder } from './responses-decoder.ts';
@@ -108,7 +108,7 @@ class BackgroundReply {
     if (isTaken(this.failed)) return;
     const clearing = replySlot.clear().then(() => false, isTaken);
     // A store that hangs must not keep the provider writing.
-    const waited = wait(storePatienceMs, new AbortController().signal).then(() => false);
+    const waited = sleepFor(storePatienceMs).then(() => false);
     if (!(await Promise.race([clearing, waited]))) await this.#stop(id);
   }
 
@@ -141,7 +141,7 @@ class BackgroundReply {
         const isOver = signal.aborted || !isBroken(error) || attempt >= maxAttempts;
         // Without event numbers, the provider would send the whole reply again.
         if (id === undefined || isOver || !this.#decoder.isNumbered) throw error;
-        await wait(100 * 2 ** attempt, signal);
+        await sleepFor(100 * 2 ** attempt, signal);
         stream = this.#read(id);
       }
     }

@@ -28,7 +28,7 @@ interface ItemFields {
 }
 
 /** Fields that a block holds itself, or that servers refuse to get back. */
-const heldByBlock = /^(content|summary|arguments|name|call_id|status)$/;
+const omittedCallFields = /^(content|summary|arguments|name|call_id|status)$/;
 
 /**
  * One item of a reply while it streams. Each event of the item adds deltas. `close` adds what the
@@ -185,7 +185,7 @@ export class StreamedItem {
   #closeCall(call: StreamedCall, item: WireItem): void {
     this.#name ||= item.name?.trim() || undefined;
     call.complete(argumentText(item.arguments));
-    const { type: _type, id: _id, ...rest } = fieldsOf(item, heldByBlock);
+    const { type: _type, id: _id, ...rest } = fieldsOf(item, omittedCallFields);
     call.keep(this.#keep(Object.keys(rest).length ? rest : undefined));
     this.#showCall();
   }

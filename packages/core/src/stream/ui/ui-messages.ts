@@ -160,11 +160,11 @@ function addReplyMetadata(answer: UiMessage, message: Msg): void {
  */
 export function fromUiMessage(message: unknown, context: MessageContext = {}): Msg {
   const { id, role, parts } = isObjectOrArray(message) ? message : {};
-  if (role !== 'user') throw invalid('The message is not a user message');
-  if (!Array.isArray(parts)) throw invalid('The message has no parts');
+  if (role !== 'user') throw invalidMessageError('The message is not a user message');
+  if (!Array.isArray(parts)) throw invalidMessageError('The message has no parts');
   const content = parts.map((part, index) => fromPart(part, index));
   if (!content.some((block) => block.type !== 'text' || block.text.trim()))
-    throw invalid('The message is empty');
+    throw invalidMessageError('The message is empty');
   return createMessage('user', content, {
     ...context,
     ...(typeof id === 'string' && id ? { id } : {}),
@@ -181,7 +181,7 @@ function fromPart(part: unknown, index: number): ContentBlock {
       ...(typeof filename === 'string' ? { name: filename } : {}),
     };
   }
-  throw invalid(`Part ${index} is neither text nor a file with a URL and a media type`);
+  throw invalidMessageError(`Part ${index} is neither text nor a file with a URL and a media type`);
 }
 
 function toPart(
@@ -251,6 +251,6 @@ function toToolPart(
   return { ...call, ...resultOutcome(result) };
 }
 
-function invalid(message: string): AgentError {
+function invalidMessageError(message: string): AgentError {
   return new AgentError('INVALID_MESSAGE', `${message}.`);
 }

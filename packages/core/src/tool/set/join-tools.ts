@@ -1,5 +1,5 @@
 import { misconfigured, checkFields } from '../../error/agent-error.ts';
-import { toolList, twoNamed, joinedTools, type ToolSet } from './tool-set.ts';
+import { toolList, duplicateToolError, joinedTools, type ToolSet } from './tool-set.ts';
 import type { ToolSource, ToolsOf } from '../tool.ts';
 
 /**
@@ -16,7 +16,7 @@ export function joinTools<const S extends readonly ToolSource[]>(
   const sets = sources.map((source) => (Symbol.iterator in source ? toolList(source) : source));
   const names = new Set<string>();
   for (const { name } of sets.flatMap((set) => set.schemas())) {
-    if (names.has(name)) throw twoNamed(name);
+    if (names.has(name)) throw duplicateToolError(name);
     names.add(name);
   }
   if (sets.filter((set) => set.activeGroups).length > 1)

@@ -131,7 +131,7 @@ export function toolList(tools: Iterable<Tool>, options: ForkOptions = {}): Tool
   };
   for (const tool of tools) {
     const { name } = tool;
-    if (byName.has(name)) throw twoNamed(name);
+    if (byName.has(name)) throw duplicateToolError(name);
     if (tool.groups?.length)
       throw misconfigured(`The tool "${name}" has a group, which needs a Toolkit.`);
     byName.set(name, tool.fork?.(options, set) ?? tool);
@@ -166,11 +166,11 @@ export function joinedTools(first: ToolSet, second: ToolSet): ToolSet {
  */
 export function toolsBefore(set: ToolSet, tools: readonly Tool[]): ToolSet {
   const same = tools.find(({ name }) => set.find(name));
-  if (same) throw twoNamed(same.name);
+  if (same) throw duplicateToolError(same.name);
   return joinedTools(toolList(tools), set);
 }
 
 /** Returns the error for two tools with one name. */
-export function twoNamed(name: string): AgentError {
+export function duplicateToolError(name: string): AgentError {
   return misconfigured(`Two tools are named "${name}".`);
 }

@@ -10,7 +10,7 @@ import type { JsonObject } from '../../message/json.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 import type { ContextEntry } from '../context-token.ts';
 import { checkTool, type Tool } from '../tool.ts';
-import { twoNamed, type ForkOptions, type ToolSet } from './tool-set.ts';
+import { duplicateToolError, type ForkOptions, type ToolSet } from './tool-set.ts';
 
 /** A group of tools, and whether it is active now. */
 export interface ToolGroup {
@@ -76,7 +76,7 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
   add(tool: Tool): void {
     checkTool(tool);
     const { name, groups = [] } = tool;
-    if (this.#tools.has(name)) throw twoNamed(name);
+    if (this.#tools.has(name)) throw duplicateToolError(name);
     this.#checkGroups(groups, 'CONFIGURATION');
     const { presetPriority } = this.#options;
     this.#set(tool.fork?.(presetPriority ? { presetPriority } : {}, this) ?? tool);

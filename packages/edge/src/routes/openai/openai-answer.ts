@@ -1,6 +1,6 @@
 import { InMemoryMemory } from '@isoloop/core';
 import type { Msg } from '@isoloop/core';
-import { unfitClientText } from '@isoloop/core/adapter';
+import { clientTextError } from '@isoloop/core/adapter';
 import type { ClientText } from '@isoloop/core/adapter';
 import type { Context } from 'hono';
 import type { CompletionCall } from '../../completions/completion-call.ts';
@@ -72,7 +72,7 @@ export async function answerOnce(
   const clientTexts = history.map((message): ClientText => ({
     message,
     take(guarded) {
-      if (!guarded) throw unfitClientText();
+      if (!guarded) throw clientTextError();
       return guarded === message ? undefined : memory.replace(guarded);
     },
   }));
@@ -117,7 +117,7 @@ export async function answerInSession(
 ): Promise<Response> {
   const setup = setupOf(c, sessionId);
   const messageId = crypto.randomUUID();
-  const turn = { request: turnRequest, model, messageId, call: fields, ...readIds(c) };
+  const turn = { request: turnRequest, model, messageId, openAiFields: fields, ...readIds(c) };
   // Checks the client's tools before the request reaches the Durable Object, so that a refused turn
   // creates no session.
   if (fields['tools'] != null && askerOf(c, sessionId)) {

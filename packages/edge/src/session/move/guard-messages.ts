@@ -1,6 +1,6 @@
 import { AgentError, InMemoryMemory, userMessage } from '@isoloop/core';
 import type { AgentErrorData, Msg } from '@isoloop/core';
-import { unfitClientText, type ClientText } from '@isoloop/core/adapter';
+import { clientTextError, type ClientText } from '@isoloop/core/adapter';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import { makeAgent } from '../../turn/session.ts';
 
@@ -25,7 +25,7 @@ export async function guardMessages(
   const clientTexts = messages.map((message, at): ClientText => ({
     message,
     take(next) {
-      if (!next) throw unfitClientText();
+      if (!next) throw clientTextError();
       acceptedMessages[at] = next;
     },
   }));

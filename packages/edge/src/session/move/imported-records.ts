@@ -98,11 +98,13 @@ function openCallRecords(
   const openCalls = messages.flatMap((message, at) =>
     toolUsesOf(message).flatMap((use) => {
       const state = copy.calls.get(use.id);
-      return state ? [{ use, waits: suspensionOf(use, { message, at, state, origin }) }] : [];
+      return state ? [{ use, suspension: suspensionOf(use, { message, at, state, origin }) }] : [];
     }),
   );
-  const results = openCalls.flatMap(({ use, waits }): LogRecord[] => (waits ? [] : [cutOff(use)]));
-  const calls = openCalls.flatMap(({ waits }) => waits ?? []);
+  const results = openCalls.flatMap(({ use, suspension }): LogRecord[] =>
+    suspension ? [] : [interruptedCall(use)],
+  );
+  const calls = openCalls.flatMap(({ suspension }) => suspension ?? []);
   if (!calls.length) return results;
   const runId = crypto.randomUUID();
   return [
@@ -113,7 +115,8 @@ function openCallRecords(
   ];
 }
 
-interface OpenCall {
+/** A tool call that is open in the copy. */
+interface CopiedCall {
   readonly message: Msg;
   /** Position of the message. */
   readonly at: number;
@@ -126,19 +129,19 @@ interface OpenCall {
  * Returns what an open tool call waits for. Returns `undefined` for a call that must not run any
  * more: it may have started, or only the client says what it waits for.
  */
-function suspensionOf(use: ToolUse, open: OpenCall): SuspendedCall | undefined {
-  const { state } = open;
-  const own = ownState(use.id, open);
+function suspensionOf(use: ToolUse, copied: CopiedCall): SuspendedCall | undefined {
+  const { state } = copied;
+  const own = ownState(use.id, copied);
   if (own?.started || (state.started && !state.pending)) return undefined;
   const { toolUse, waitedFor, pending = waitedFor } = own ?? {};
   if (pending) return { pending, ...(toolUse && { toolUse }) };
-  return assumedWait(use, { ...open, state: own ?? state });
+  return assumedWait(use, { ...copied, state: own ?? state });
 }
 
 /** Returns what an open tool call waits for, if the endpoint itself does not know it. */
 function assumedWait(
   { id, name, input }: ToolUse,
-  { message, at, state, origin }: OpenCall,
+  { message, at, state, origin }: CopiedCall,
 ): SuspendedCall | undefined {
   const { kind = 'approval' } = state.pending ?? {};
   const call = { toolUseId: id, name, input };
@@ -154,7 +157,7 @@ function assumedWait(
 /** Returns the state of an open tool call that the endpoint has stored or signed. */
 function ownState(
   id: string,
-  { at, state, origin }: Omit<OpenCall, 'message'>,
+  { at, state, origin }: Omit<CopiedCall, 'message'>,
 ): CallState | undefined {
   // A call that is not open here has its result, which the copy left out.
   if (at < origin.storedCount) return origin.storedView.calls.get(id) ?? { started: true };
@@ -164,7 +167,7 @@ function ownState(
 /** Reason of the approval of a tool call that no model of the endpoint has made. */
 const importedCall = 'Imported: this tool call was not made here.';
 
-function cutOff({ id, name }: ToolUse): LogRecord {
+function interruptedCall({ id, name }: ToolUse): LogRecord {
   const output = 'The tool call was interrupted by a move of the conversation.';
   const result = {
     type: 'tool_result',

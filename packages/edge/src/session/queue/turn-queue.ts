@@ -5,7 +5,7 @@ export interface NewTurn {
   readonly request: SessionTurnRequest;
   readonly model: string;
   /** Result of `callFields`, for a turn that a client of OpenAI asked for. */
-  readonly call?: RequestBody;
+  readonly openAiFields?: RequestBody;
   /** Id of the answer for clients. The id stays the same when another run resumes the turn. */
   readonly messageId: string;
   /** Id of the HTTP request that asked for the turn, for the Worker's log. */

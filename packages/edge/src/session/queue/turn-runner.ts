@@ -271,7 +271,8 @@ export class TurnRunner {
 
   async #answer(turn: QueuedTurn, agent: ReActAgent, abort: AbortController): Promise<void> {
     const { queue, memory, settings, onChange } = this.#options;
-    const call = turn.call && openAiOf(settings).readCall(turn.call, settings);
+    const { openAiFields } = turn;
+    const call = openAiFields && openAiOf(settings).readCall(openAiFields, settings);
     call?.check(agent);
     const turnInput = await (turn.hasBegun ? resumeTurn : beginTurn)(agent, turn.request, settings);
     if (!turnInput) return;

@@ -1,7 +1,7 @@
 import { replacementOf, type CheckedRule } from './checked-rule.ts';
 
 /** Number of released characters that a rule sees again, for lookbehind in its pattern. */
-const behind = 64;
+const lookbehindLength = 64;
 
 /**
  * Applies one rule to a streamed text. Withholds the last `lookahead` characters and releases the
@@ -32,29 +32,29 @@ export class RuleWindow {
     this.#buffer += text;
     const buffer = this.#buffer;
     if (!isEnd && buffer.length < this.#searchAt) return '';
-    let cut = isEnd ? buffer.length : this.#withheldFrom(buffer);
+    let releaseEnd = isEnd ? buffer.length : this.#withheldFrom(buffer);
     let from = this.#withheldAt;
-    let grows = false;
+    let mayGrow = false;
     const pieces: string[] = [];
     for (const finding of this.#rule.find?.(buffer) ?? []) {
       if (finding.start < from) continue;
-      if (finding.start >= cut && !(isEnd && finding.start === cut)) break;
+      if (finding.start >= releaseEnd && !(isEnd && finding.start === releaseEnd)) break;
       if (!isEnd && finding.end >= buffer.length) {
         // The match may become longer with the next piece of text.
-        cut = finding.start;
-        grows = true;
+        releaseEnd = finding.start;
+        mayGrow = true;
         break;
       }
       pieces.push(buffer.slice(from, finding.start), replacementOf(this.#rule, finding));
       from = finding.end;
-      cut = Math.max(cut, from);
+      releaseEnd = Math.max(releaseEnd, from);
     }
-    pieces.push(buffer.slice(from, cut));
-    const start = Math.max(0, cut - behind);
+    pieces.push(buffer.slice(from, releaseEnd));
+    const start = Math.max(0, releaseEnd - lookbehindLength);
     this.#buffer = buffer.slice(start);
-    this.#withheldAt = cut - start;
+    this.#withheldAt = releaseEnd - start;
     const withheld = this.#buffer.length - this.#withheldAt;
-    const step = grows ? this.#buffer.length : Math.max(1, withheld >> 2);
+    const step = mayGrow ? this.#buffer.length : Math.max(1, withheld >> 2);
     this.#searchAt = this.#buffer.length + step;
     return pieces.join('');
   }
@@ -62,7 +62,7 @@ export class RuleWindow {
   #withheldFrom(buffer: string): number {
     const from = this.#rule.withheldFrom(buffer, this.#lookahead);
     if (from <= this.#withheldAt) return this.#withheldAt;
-    // A cut must not separate the two halves of a surrogate pair.
+    // The end must not separate the two halves of a surrogate pair.
     return /[\ud800-\udbff]/.test(buffer[from - 1]!) ? from - 1 : from;
   }
 }
