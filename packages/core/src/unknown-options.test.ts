@@ -84,7 +84,7 @@ const entries: Readonly<Record<string, Entry>> = {
       'BatchCache ObjectReader objectWriterOf failureText readSchema RunDriver adoptRecords checkRecords SseParser addUsage EchoSigner changeBranchOwner changeOwner checkDecision checkFields checkNotMoved checkOptions copyOfSession decideForMessage deniedChunks digest answerEnding hostedToolOf ' +
       'inlineSource isCorrection isCutOff isError isQuestion isObjectOrArray jsonClientText jsonForm clientJsonMode eventLogShortener mayNeedApproval ' +
       'maxTokensFieldOf messageIdOf messagesBefore messagesOf metadataOf parseHistory parseJson parseMessages placeWith prepareCall replyEnding ' +
-      'recordsOf resumptionOf showFailuresAs sourcesOf thinkingOf timerMs ' +
+      'recordsOf resumptionOf showFailuresAs sleepFor sourcesOf thinkingOf timerMs ' +
       'titleOf toTypedChunk clientTextError sessionViewOf',
   },
   './ai-sdk': {

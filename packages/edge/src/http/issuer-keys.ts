@@ -1,4 +1,5 @@
 import { AgentError } from '@isoloop/core';
+import { sleepFor } from '@isoloop/core/adapter';
 import { createLocalJWKSet, errors } from 'jose';
 import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
 import { readText } from './request-body.ts';
@@ -68,7 +69,7 @@ export function issuerKeys(options: IssuerKeysOptions): JWTVerifyGetKey {
     const oldKeys = useOld ? youngerThan(keepMs) : undefined;
     while (isReading() && !youngerThan(maxAgeMs)) {
       if (oldKeys) return oldKeys;
-      await new Promise((resolve) => setTimeout(resolve, pollMs));
+      await sleepFor(pollMs);
     }
     const hasJustFailed = lastFailure && Date.now() - lastFailure.at < retryMs;
     if (!youngerThan(maxAgeMs) && !hasJustFailed) await refresh();

@@ -1,6 +1,6 @@
 import { AgentError, errorText } from '@isoloop/core';
 import type { KeyValueStore } from '@isoloop/core';
-import { checkOptions, echoFields } from '@isoloop/core/adapter';
+import { checkOptions, echoFields, sleepFor } from '@isoloop/core/adapter';
 import type { StoreFeatures } from '@isoloop/core/adapter';
 import { inPages } from './in-pages.ts';
 
@@ -68,7 +68,7 @@ export class KvStore implements KeyValueStore {
     this.#kv = kv;
     this.#put = expirationTtl === undefined ? {} : { expirationTtl };
     this.#retryDelayMs = retryDelayMs;
-    this.#sleep = options.sleep ?? sleep;
+    this.#sleep = options.sleep ?? sleepFor;
     this.#random = random;
   }
 
@@ -176,8 +176,4 @@ function checkKey(key: string): void {
 
 function statusOf(error: unknown): unknown {
   return AgentError.is(error) && error.details?.['status'];
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

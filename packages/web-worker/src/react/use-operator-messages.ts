@@ -1,4 +1,4 @@
-import { checkOptions } from '@isoloop/core/adapter';
+import { checkOptions, sleepFor } from '@isoloop/core/adapter';
 import { useEffect, useRef } from 'react';
 import { isEndpoint, type AgentEndpoint, type AgentSource } from './source/agent-source.ts';
 import { channelOf, routesOf, type Endpoint } from './source/endpoint-agent.ts';
@@ -57,7 +57,7 @@ async function follow(
       if (answer.status === 204) continue;
       ({ position } = (await answer.json()) as { readonly position: string });
     } catch {
-      await pause(retryMs, signal);
+      await sleepFor(retryMs, signal);
     }
     if (!signal.aborted) channel.postMessage('changed');
   }
@@ -65,40 +65,15 @@ async function follow(
 
 /** Resolves when the page is visible, or when the signal aborts. */
 function visible(signal: AbortSignal): Promise<void> {
-  return until(signal, (resolve) => {
+  return new Promise((resolve) => {
     const look = (): void => {
-      if (document.visibilityState === 'visible') resolve();
+      if (document.visibilityState !== 'visible' && !signal.aborted) return;
+      document.removeEventListener('visibilitychange', look);
+      signal.removeEventListener('abort', look);
+      resolve();
     };
     document.addEventListener('visibilitychange', look);
+    signal.addEventListener('abort', look);
     look();
-    return () => document.removeEventListener('visibilitychange', look);
   });
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return until(signal, (resolve) => {
-    const timer = setTimeout(resolve, ms);
-    return () => clearTimeout(timer);
-  });
-}
-
-/**
- * Resolves when `begin` resolves it, or when the signal aborts. Then calls what `begin` returned.
- */
-async function until(
-  signal: AbortSignal,
-  begin: (resolve: () => void) => () => void,
-): Promise<void> {
-  if (signal.aborted) return;
-  let end = (): void => {};
-  await new Promise<void>((resolve) => {
-    const abort = (): void => resolve();
-    const stop = begin(resolve);
-    signal.addEventListener('abort', abort);
-    end = () => {
-      signal.removeEventListener('abort', abort);
-      stop();
-    };
-  });
-  end();
 }

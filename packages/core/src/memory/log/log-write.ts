@@ -70,10 +70,13 @@ export async function replaceLog(
   const { title } = new SessionFold().add(records);
   const headWriter = { writerId: shortId(), title, ownership, generateId: shortId, now: Date.now };
   const { entries, headText } = makeWrite(store, head, { ...headWriter, records, replaces });
-  if (!(await store.write(entries, headText, text)))
-    throw new AgentError('SESSION_CONFLICT', 'The session has changed meanwhile.', {
-      retryable: true,
-    });
+  if (!(await store.write(entries, headText, text))) throw changedError();
   // In a store without `compareAndSet`, a reader may still see the head before.
   await store.deleteBatches([...(store.detectsWriters ? replaces : []), ...replacedBy(batches)]);
+}
+
+/** Returns the error for a session that another writer has changed during an operation. */
+export function changedError(): AgentError {
+  const message = 'The session has changed meanwhile.';
+  return new AgentError('SESSION_CONFLICT', message, { retryable: true });
 }

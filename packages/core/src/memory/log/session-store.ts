@@ -1,4 +1,4 @@
-import { AgentError, type AgentErrorOptions } from '../../error/agent-error.ts';
+import { AgentError } from '../../error/agent-error.ts';
 import type { Entry, KeyValueStore } from '../store/key-value-store.ts';
 import { splitValue } from '../store/split-value.ts';
 import { seal } from './seal.ts';
@@ -83,7 +83,7 @@ export class SessionStore {
     }
     const head = await this.#rebuildHead(isRepair, without);
     if (error && !head && !isRepair) throw error;
-    return { head, error: error ?? (head && notFoundError(key, { details: { key } })) };
+    return { head, error: error ?? (head && notFoundError(key, false)) };
   }
 
   /**
@@ -251,7 +251,7 @@ export class SessionStore {
 
   #parse(ref: string, values: readonly string[] | undefined): Batch | UnreadBatch {
     const [key = ''] = this.keys.batch(ref);
-    if (!values) return { ref, error: notFoundError(key, { retryable: true, details: { key } }) };
+    if (!values) return { ref, error: notFoundError(key, true) };
     try {
       return parseBatch(this.keys, ref, values);
     } catch (error) {
@@ -302,7 +302,7 @@ export function newestSnapshot(batches: ReadonlyMap<string, Batch>): string {
 }
 
 /** Returns the error for a value that the store does not have. */
-function notFoundError(key: string, options: AgentErrorOptions): AgentError {
+function notFoundError(key: string, retryable: boolean): AgentError {
   const message = `The session's record ${key} is not in the store`;
-  return new AgentError('STORAGE_FAILED', message, options);
+  return new AgentError('STORAGE_FAILED', message, { retryable, details: { key } });
 }

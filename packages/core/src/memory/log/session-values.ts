@@ -83,7 +83,8 @@ export class SessionValues {
         return false;
       }
     });
-    this.#replaceAll(next);
+    replaceAll(this.values, next);
+    for (const name of this.#names()) this.#remember(name);
     if (failures.length) throw failures[0];
   }
 
@@ -105,7 +106,7 @@ export class SessionValues {
   /** Removes all values. */
   clear(): void {
     this.#updates = [];
-    this.#replaceAll({});
+    this.#repeatOn({});
   }
 
   /** Returns the values to store if they differ from the log's values. */
@@ -123,11 +124,6 @@ export class SessionValues {
   /** Forgets the updates before the last comparison, because the log has them now. */
   written(): void {
     this.#updates = this.#updates.filter(({ isCompared }) => !isCompared);
-  }
-
-  #replaceAll(next: JsonObject): void {
-    replaceAll(this.values, next);
-    for (const name of this.#names()) this.#remember(name);
   }
 
   /** Converts direct assignments to updates. */

@@ -1,8 +1,8 @@
-import { AgentError, misconfigured } from '../../error/agent-error.ts';
+import { misconfigured } from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import { BranchLog, type BranchLogOptions } from '../branch/branch-log.ts';
 import type { LogRecord } from '../log/log-record.ts';
-import { replaceLog } from '../log/log-write.ts';
+import { changedError, replaceLog } from '../log/log-write.ts';
 import { shortId } from '../log/session-keys.ts';
 import { SessionStore } from '../log/session-store.ts';
 import { SessionFold } from '../log/session-fold.ts';
@@ -86,7 +86,7 @@ export async function changeBranchOwner(
   };
   const log = new BranchLog(store, key, options);
   const { yours, theirs } = await log.branches();
-  if (theirs) throw conflictError();
+  if (theirs) throw changedError();
   const fold = new SessionFold().load(yours ? flushesOf(yours) : []);
   fold.checkWhole();
   const { ownership } = yours?.head ?? {};
@@ -100,7 +100,7 @@ export async function changeBranchOwner(
   await log.flush({
     fold: () => nextFold,
     onReread: () => {
-      throw conflictError();
+      throw changedError();
     },
   });
   return log.echo;
@@ -120,8 +120,4 @@ function replacing(view: SessionView, records: readonly LogRecord[]): readonly L
     { kind: 'state', state: removal },
     ...records,
   ];
-}
-
-function conflictError(): AgentError {
-  return new AgentError('SESSION_CONFLICT', 'The session has changed meanwhile.');
 }

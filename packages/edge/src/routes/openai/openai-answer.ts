@@ -117,7 +117,7 @@ export async function answerInSession(
 ): Promise<Response> {
   const setup = setupOf(c, sessionId);
   const messageId = crypto.randomUUID();
-  const turn = { request: turnRequest, model, messageId, openAiFields: fields, ...readIds(c) };
+  const turn = { request: turnRequest, model, messageId, fields, ...readIds(c) };
   // Checks the client's tools before the request reaches the Durable Object, so that a refused turn
   // creates no session.
   if (fields['tools'] != null && askerOf(c, sessionId)) {

@@ -10,7 +10,7 @@ import type { NewTurn } from '../queue/turn-queue.ts';
 export interface HostRequest {
   readonly turn: NewTurn;
   readonly format: TurnFormat;
-  /** Parsed form of `turn.openAiFields`. */
+  /** Parsed form of `turn.fields`. */
   readonly call?: CompletionCall;
   /** Echo of the session state that the client sent. A Durable Object does not need an echo. */
   readonly echo: Pick<MemorySetup, 'echo' | 'withoutEcho'>;

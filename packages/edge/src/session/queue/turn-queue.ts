@@ -4,8 +4,8 @@ import type { SessionTurnRequest } from '../session-turn.ts';
 export interface NewTurn {
   readonly request: SessionTurnRequest;
   readonly model: string;
-  /** Result of `callFields`, for a turn that a client of OpenAI asked for. */
-  readonly openAiFields?: RequestBody;
+  /** Fields of the request in the API of OpenAI, as `callFields` returns them. */
+  readonly fields?: RequestBody;
   /** Id of the answer for clients. The id stays the same when another run resumes the turn. */
   readonly messageId: string;
   /** Id of the HTTP request that asked for the turn, for the Worker's log. */

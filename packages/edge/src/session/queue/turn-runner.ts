@@ -271,8 +271,8 @@ export class TurnRunner {
 
   async #answer(turn: QueuedTurn, agent: ReActAgent, abort: AbortController): Promise<void> {
     const { queue, memory, settings, onChange } = this.#options;
-    const { openAiFields } = turn;
-    const call = openAiFields && openAiOf(settings).readCall(openAiFields, settings);
+    const { fields } = turn;
+    const call = fields && openAiOf(settings).readCall(fields, settings);
     call?.check(agent);
     const turnInput = await (turn.hasBegun ? resumeTurn : beginTurn)(agent, turn.request, settings);
     if (!turnInput) return;
