@@ -90,9 +90,8 @@ export class EchoSigner {
  */
 const shape = /^([\w-]+)\.([\w-]{42}[AEIMQUYcgkosw048])$/;
 
-/** Keys by secret. A process has one or two secrets; the limit is for tests and migrations. */
+/** Keys by secret. A process has one or two secrets. */
 const keys: Map<string, CryptoKey> = new Map();
-const maxKeys = 100;
 
 async function keyOf(secret: string): Promise<CryptoKey> {
   const cachedKey = keys.get(secret);
@@ -100,7 +99,6 @@ async function keyOf(secret: string): Promise<CryptoKey> {
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };
   const uses = ['sign', 'verify'] as const;
   const key = await crypto.subtle.importKey('raw', toUtf8(secret), algorithm, false, uses);
-  if (keys.size >= maxKeys) keys.clear();
   keys.set(secret, key);
   return key;
 }
