@@ -99,15 +99,15 @@ export function approvalRules(rules: ApprovalRules): ApprovalRuleBook {
     fits: nameMatcher(where, [key]),
     rule: toRule(key, rule),
   }));
-  const patterns = entries.filter(({ key }) => isNamePattern(key));
-  const named = entries.filter(({ key }) => !isNamePattern(key));
+  const patternRules = entries.filter(({ key }) => isNamePattern(key));
+  const exactRules = entries.filter(({ key }) => !isNamePattern(key));
   return {
     async needs(call, { addedTools }) {
       const { tool, input, toolUse } = call;
       const ownNeed = await toolNeedsApproval(call);
       // A structured value is an answer, although it comes as a tool call.
       const isOutputTool = tool.name === outputToolName && addedTools.includes(tool);
-      const candidates = isOutputTool ? named : [...named, ...patterns];
+      const candidates = isOutputTool ? exactRules : [...exactRules, ...patternRules];
       const found = candidates.find(({ fits }) => fits(tool.name));
       if (!found) return ownNeed;
       const { when = () => true, description } = found.rule;
@@ -115,7 +115,9 @@ export function approvalRules(rules: ApprovalRules): ApprovalRuleBook {
       return holds ? description || true : ownNeed;
     },
     check(tools) {
-      const unknown = named.map(({ key }) => key).filter((name) => tools.find(name) === undefined);
+      const unknown = exactRules
+        .map(({ key }) => key)
+        .filter((name) => tools.find(name) === undefined);
       if (!unknown.length) return;
       const list = unknown.map((name) => `"${name}"`).join(', ');
       const names = tools.schemas().map(({ name }) => name);
