@@ -105,6 +105,23 @@ test('the page for assistants names only exports of the entries', () => {
   }
 });
 
+test('the table of packages in the README has each entry, and names only its exports', () => {
+  const table = read('README.md').split('\n## Packages\n')[1]!.split('\n## ')[0]!;
+  const rows = [...table.matchAll(/^\| (`@isoloop[^|]*)\|(.*)\|$/gm)];
+  const listed = rows.flatMap(([, entries = '', text = '']) => {
+    const names = [...entries.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
+    const folder = names[0]!.split('/').slice(0, 2).join('/');
+    const here = names.map((name) => (name.startsWith('/') ? folder + name : name));
+    const exported = reference.items.filter(({ entry }) => here.includes(entry));
+    const shown = [...text.split(/needs? `/)[0]!.matchAll(/`([A-Za-z]{3,})(?:\(\))?`/g)];
+    const known = [...exported.map(({ name }) => name), 'eval', 'unstorage'];
+    expect(known, names[0]).toEqual(expect.arrayContaining(shown.map(([, name]) => name)));
+    return here;
+  });
+  const entries = new Set(reference.items.map(({ entry }) => entry));
+  expect([...entries].filter((entry) => !listed.includes(entry))).toEqual([]);
+});
+
 test('the page of error codes has each code with the status of the endpoint', () => {
   const rows = [...read('docs/reference/errors.md').matchAll(/^\| `([A-Z_]+)` .*\| +(\d+) \|$/gm)];
   const union = /export type AgentErrorCode =([^;]+);/.exec(
