@@ -1,6 +1,6 @@
-import { AgentError, checkFields, checkOptions, invalidInput } from '../../error/agent-error.ts';
+import { AgentError, checkOptions, invalidInput } from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';
-import { jsonCopy, omitUndefined, type JsonValue } from '../../message/json.ts';
+import { omitUndefined, type JsonValue } from '../../message/json.ts';
 import { textOf, type Msg } from '../../message/msg.ts';
 import { abortable } from '../../wait/abort.ts';
 import type { GenerateOptions, ModelRequest, RunInfo, ToolSchema } from '../../model/chat-model.ts';
@@ -46,20 +46,13 @@ export function renderTemplate(
   const missing = new Set<string>();
   const filledText = text.replace(form === '{}' ? inBraces : afterDollar, (match, name: string) => {
     const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
-    if (value !== undefined) return valueText(name, value);
+    if (value !== undefined) return typeof value === 'string' ? value : JSON.stringify(value);
     missing.add(name);
     return match;
   });
   if (whenMissing === 'keep' || !missing.size) return filledText;
   const names = [...missing];
   throw invalidInput(`No value for ${names.join(', ')}.`, { details: { missing: names } });
-}
-
-function valueText(name: string, value: JsonValue): string {
-  if (typeof value === 'string') return value;
-  const json = jsonCopy(value);
-  if (json !== undefined) return JSON.stringify(json);
-  throw invalidInput(`The prompt variable "${name}" has no JSON form: it is a ${typeof value}.`);
 }
 
 const afterDollar = /\$\{([\p{L}\p{N}_]+)\}/gu;
@@ -138,9 +131,9 @@ export function promptVariables(options: PromptVariablesOptions): Middleware {
     wrapRequest: (next) => async (draft, context) => {
       const { rendered } = stateOf(context);
       if (!rendered) return next(draft);
-      const request = await next(renderAgain(rendered, draft, draft.options, context));
-      // Hooks may have changed the tools.
-      return isNext(request) ? request : renderAgain(rendered, request, request, context);
+      const request = await next(draft);
+      // Other middleware and hooks may have changed the tools.
+      return isNext(request) ? request : renderAgain(rendered, request, context);
     },
   };
 }
@@ -166,30 +159,25 @@ function promptRenderer(options: PromptVariablesOptions) {
   ): Promise<Rendered | undefined> => {
     const { systemPrompt: whole, agentPrompt, toolContext, options: run, toolSchemas } = context;
     if (!whole || context.stopped) return undefined;
-    const callValues = toolContext.get(token);
     const pending = typeof variables === 'function' ? variables(callOf(context, input)) : variables;
     const values = await abortable(Promise.resolve(pending), context.stopSignal);
-    checkFields('The result of `variables`', values, '', 'INVALID_INPUT');
-    if (callValues !== undefined)
-      checkFields("The call's own prompt variables", callValues, '', 'INVALID_INPUT');
     // Text that other middleware added after the agent's own prompt is not a template. An example
     // is the tools of a text protocol.
     const template = whole.startsWith(agentPrompt) ? agentPrompt : whole;
-    const all = { ...values, ...(callValues as TemplateVariables) };
+    const all = { ...values, ...(toolContext.get(token) as TemplateVariables | undefined) };
     const prompt = fill(template, all, run.generate, toolSchemas);
     const rest = whole.slice(template.length);
     context.setSystemPrompt(prompt.trim() ? prompt + rest : rest.trim());
     return toolsVariable && prompt.trim() ? { template, variables: all, prompt } : undefined;
   };
   /** Returns the request with a system prompt that describes its tools. */
-  const renderAgain = <R extends Pick<ModelRequest, 'messages' | 'tools'>>(
+  const renderAgain = (
     rendered: Rendered,
-    request: R,
-    generate: GenerateOptions,
+    request: ModelRequest,
     context: RunContext,
-  ): R => {
+  ): ModelRequest => {
     const before = context.systemPrompt;
-    const prompt = fill(rendered.template, rendered.variables, generate, request.tools);
+    const prompt = fill(rendered.template, rendered.variables, request, request.tools);
     // Other middleware may have set its own system prompt.
     if (prompt === rendered.prompt || !before.startsWith(rendered.prompt)) return request;
     context.setSystemPrompt(prompt + before.slice(rendered.prompt.length));

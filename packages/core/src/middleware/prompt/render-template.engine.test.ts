@@ -70,16 +70,3 @@ test.each<[text: unknown, variables: unknown, options: unknown]>([
     renderTemplate(text as string, variables as TemplateVariables, options as TemplateOptions);
   expect(render).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
 });
-
-const cycle: unknown[] = [];
-cycle.push(cycle);
-
-test.each([[1n], [cycle], [() => 'x'], [Symbol('x')]])(
-  'a value without a JSON form is rejected, and the error names its variable: %o',
-  (value) => {
-    const render = (): string => renderTemplate('${a}', { a: value } as never);
-    const message = expect.stringContaining('The prompt variable "a" has no JSON form');
-    expect(render).toThrow(expect.objectContaining({ code: 'INVALID_INPUT', message }));
-    expect(renderTemplate('${b}', { a: value, b: null } as never)).toBe('null');
-  },
-);

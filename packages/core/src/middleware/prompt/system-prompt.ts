@@ -1,4 +1,4 @@
-import { misconfigured, checkFields, checkOptions } from '../../error/agent-error.ts';
+import { misconfigured, checkOptions } from '../../error/agent-error.ts';
 import { fence } from '../../message/text.ts';
 import {
   contextSection,
@@ -38,25 +38,17 @@ export function systemPrompt(options: SystemPromptOptions): string {
   checkOptions('systemPrompt()', options, optionFields);
   const { base, context = '', sections = {}, format, schema } = options;
   if (schema && !format) throw misconfigured('systemPrompt(): a schema needs a format.');
-  if (typeof context !== 'string')
-    for (const document of context)
-      checkFields('systemPrompt(): each of context', document, documentFields);
-  if (Symbol.iterator in sections) throw misconfigured('systemPrompt(): sections must have names.');
   const names = Object.keys(sections);
   names.forEach(checkName);
 
-  const outside = names.map((name) => section(name, sections[name], names));
+  const outside = names.map(
+    (name) => sections[name]!.trim() && fence(name, sections[name]!, names),
+  );
   const found = typeof context === 'string' ? context : documentsText(context);
   const retrieved = found.trim() && contextSection(found, names);
   return [base.trim() && base, ...outside, retrieved, format && formatSection(format, schema)]
     .filter(Boolean)
     .join('\n\n');
-}
-
-function section(name: string, text: unknown, names: readonly string[]): string {
-  if (typeof text !== 'string')
-    throw misconfigured(`systemPrompt(): the section "${name}" must be a string.`);
-  return text.trim() && fence(name, text, names);
 }
 
 function formatSection(format: 'json' | 'yaml', schema: SchemaLike | undefined): string {
@@ -75,5 +67,3 @@ const reserved = /^(?:retrieved_context|response_format|long_term_memory)$/i;
 const optionFields =
   'base:string context:string|array|? sections:object|? ' +
   'format:json|yaml|? schema:object|function|?';
-
-const documentFields = 'content:string source:string|?';

@@ -5,13 +5,7 @@ import {
   pickFields,
   type JsonObject,
 } from '../../message/json.ts';
-import {
-  AgentError,
-  errorText,
-  misconfigured,
-  checkFields,
-  checkOptions,
-} from '../../error/agent-error.ts';
+import { AgentError, errorText, misconfigured, checkFields } from '../../error/agent-error.ts';
 import { shortenText } from '../../message/text.ts';
 import {
   type RetrievedDocument,
@@ -75,13 +69,12 @@ export async function findDocuments(
 }
 
 /** Returns the query of a search. */
-type Ask = (call: RetrievalCall) => unknown;
+type Ask = (call: RetrievalCall) => Awaitable<string | undefined>;
 
 /** Returns the query, or an empty string for no search. */
 async function queryOf(call: RetrievalCall, ask: Ask): Promise<string> {
-  const text = (await ask(call)) ?? '';
-  if (typeof text !== 'string') throw misconfigured('retrieval(): query must return a string');
-  return shortQuery(text.trim());
+  const text = await ask(call);
+  return shortQuery(text?.trim() ?? '');
 }
 
 /**
@@ -197,11 +190,8 @@ export function fittingDocuments(
   format: NonNullable<RetrievalOptions['format']> = documentsText,
 ): readonly RetrievedDocument[] {
   const result: RetrievedDocument[] = [];
-  const fits = (more: RetrievedDocument): boolean => {
-    const text: unknown = format([...result, more]);
-    if (typeof text !== 'string') throw misconfigured('retrieval(): format must return a string');
-    return estimateTokens(text, profile) <= maxTokens;
-  };
+  const fits = (more: RetrievedDocument): boolean =>
+    estimateTokens(format([...result, more]), profile) <= maxTokens;
   for (const document of documents) {
     if (fits(document)) result.push(document);
     else if (!result.length) {
@@ -310,17 +300,8 @@ export interface RetrievalOptions extends MessageContext {
   readonly onError?: (error: AgentError) => void;
 }
 
-const fields =
+/** Options of `retrieval()` and their kinds, for `checkOptions`. */
+export const optionFields: string =
   'retriever:retrieve() mode:auto|tool|both|? topK,candidates:natural|? threshold:number|? ' +
   'maxTokens,timeoutMs:positive|? profile:countText()|? filters:object|function|? ' +
   'query,rerank,format,onError,generateId,now:function|? role:user|system|? tool:object|?';
-
-/** Throws `CONFIGURATION` for an invalid option. */
-export function checkRetrievalOptions(options: RetrievalOptions): void {
-  const where = 'retrieval()';
-  checkOptions(where, options, fields);
-  const { filters, retriever, threshold = retriever.threshold ?? 0 } = options;
-  const optionError = (what: string): AgentError => misconfigured(`${where}: ${what}`);
-  if (Array.isArray(filters)) throw optionError('filters must be an object or a function.');
-  if (!Number.isFinite(threshold)) throw optionError('threshold must be a finite number.');
-}

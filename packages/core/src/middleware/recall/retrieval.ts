@@ -1,4 +1,4 @@
-import { checkFields, AgentError } from '../../error/agent-error.ts';
+import { checkFields, checkOptions, AgentError } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { textOf } from '../../message/msg.ts';
 import { isFromProgram } from '../../message/metadata.ts';
@@ -11,8 +11,8 @@ import { lastQuestion, recallOnce, type Report } from './recall-once.ts';
 import {
   type RetrievalCall,
   type RetrievalOptions,
-  checkRetrievalOptions,
   findDocuments,
+  optionFields,
 } from './find-documents.ts';
 
 /** The option of an agent that every `retrieval()` reads. */
@@ -40,7 +40,7 @@ declare module '../../agent/kernel-options.ts' {
  * documents are left out and reported to `onError`. Throws `CONFIGURATION` for an invalid option.
  */
 export function retrieval(options: RetrievalOptions): Middleware {
-  checkRetrievalOptions(options);
+  checkOptions('retrieval()', options, optionFields);
   const { mode = 'auto', query = lastQuestion, role, onError } = options;
   const report: Report = (error) => {
     const failure = AgentError.from(error, 'STORAGE_FAILED');

@@ -113,23 +113,6 @@ test('`request` can change a request for another model', async () => {
   expect(b.requests[0]!.providerOptions).toEqual({ for: 'b' });
 });
 
-test.each([undefined, 5, {}, { messages: [] }])(
-  'if `request` returns %j, the model request fails',
-  async (made) => {
-    const model = wrapModel(
-      new ScriptedModel([{ error: new AgentError('MODEL_SERVER', 'down') }]),
-      fallback([new ScriptedModel(['never'])], { request: () => made as never }),
-    );
-    const read = async () => {
-      for await (const _deltas of model.stream(
-        { messages: [], tools: [] },
-        { signal: new AbortController().signal },
-      ));
-    };
-    await expect(read()).rejects.toMatchObject({ code: 'CONFIGURATION' });
-  },
-);
-
 test('fallback() has the features of the first model and the smallest window, and a model without tools gets no tools', async () => {
   const a = new ScriptedModel([{ error: down }, { error: down }], {
     features: { contextWindow: 100_000 },

@@ -102,7 +102,6 @@ function requestFor(
   { request: adapt }: FallbackOptions,
 ): ModelRequest {
   const adaptedRequest = adapt ? adapt(request, model) : request;
-  checkFields(`${where}: the result of \`request\``, adaptedRequest, 'messages,tools:array');
   if (model.features.tools || !adaptedRequest.tools.length) return adaptedRequest;
   const { toolChoice: _choice, ...rest } = adaptedRequest;
   return { ...rest, tools: [] };

@@ -258,7 +258,6 @@ test('a result that the caller provides is evicted too', async () => {
 test.each([
   {},
   { store: {} },
-  { store: { setMany: () => {} } },
   { maxTokens: -1 },
   { headLines: 'ten' },
   { headLines: 1.5 },

@@ -63,8 +63,6 @@ export interface LargeResultEviction extends Middleware {
  */
 export function evictLargeResults(options: EvictLargeResultsOptions): LargeResultEviction {
   checkOptions('evictLargeResults()', options, optionFields);
-  const parts = 'features:object get,getMany,setMany,delete,keys:function';
-  checkFields('evictLargeResults(): store', options.store, parts);
   const { maxTokens = 20_000, headLines = 10, exclude = [], profile = arc, onError } = options;
   const store = largeResultStore(options.store);
   const exemptTools = [readToolName, ...exclude];
@@ -107,7 +105,7 @@ function withText(result: ToolResult, text: string): ToolResult {
 }
 
 const optionFields =
-  'store maxTokens:nonNegative|? headLines:whole|Infinity|? exclude:names|? profile:countText()|? ' +
+  'store:setMany() maxTokens:nonNegative|? headLines:whole|Infinity|? exclude:names|? profile:countText()|? ' +
   'onError:function|?';
 
 const readToolName = 'read_result';

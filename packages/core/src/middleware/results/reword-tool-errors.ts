@@ -1,4 +1,4 @@
-import { AgentError, errorText, checkFields, checkOptions } from '../../error/agent-error.ts';
+import { AgentError, errorText, checkOptions } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { outputText } from '../../message/msg.ts';
 import { outputToolName } from '../../schema/output-format.ts';
@@ -71,10 +71,7 @@ export function rewordToolErrors(options: RewordToolErrorsOptions = {}): Middlew
       const failedTool: FailedTool = { name, toolUseId: call.toolUse.id, input: call.input };
       let output: string | undefined;
       try {
-        if (!endsCall?.(error, failedTool)) {
-          output = format(error, failedTool);
-          checkFields('rewordToolErrors(): the result of format', { output }, 'output:string');
-        }
+        if (!endsCall?.(error, failedTool)) output = format(error, failedTool);
       } catch (failure) {
         const message = 'The text for a tool’s error could not be made:';
         reportFailure(message, onError, AgentError.from(failure));

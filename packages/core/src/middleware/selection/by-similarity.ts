@@ -1,6 +1,7 @@
-import { misconfigured, invalidInput, checkOptions } from '../../error/agent-error.ts';
+import { invalidInput, checkOptions } from '../../error/agent-error.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 import { RecentMap } from '../../state/recent-map.ts';
+import { bestOf, type ByWordsOptions } from './by-words.ts';
 import type { ToolSelector } from './select-tools.ts';
 
 /** Vector of a text, as an embedding model returns it. */
@@ -16,20 +17,13 @@ export type Embed = (
 ) => Promise<readonly Embedding[]>;
 
 /** How `bySimilarity()` embeds texts, and how many tools it selects. */
-export interface BySimilarityOptions {
+export interface BySimilarityOptions extends ByWordsOptions {
   readonly embed: Embed;
   /**
-   * Minimum cosine similarity of a chosen tool to the question, from -1 to 1. Default: 0.3 (Arc
+   * Minimum cosine similarity of a chosen tool to the question, from 0 to 1. Default: 0.3 (Arc
    * Reactor).
    */
   readonly threshold?: number;
-  /**
-   * Maximum number of tools to choose. If there are this many tools or fewer, all are chosen and
-   * nothing is embedded. Default: 10, as in Arc Reactor.
-   */
-  readonly maxTools?: number;
-  /** Whether to choose even if there are `maxTools` tools or fewer (OxyGent). Default: false. */
-  readonly evenWhenFew?: boolean;
 }
 
 /**
@@ -40,26 +34,10 @@ export interface BySimilarityOptions {
  * of the wrong kind. The selector rejects if `embed` rejects or does not return vectors.
  */
 export function bySimilarity(options: BySimilarityOptions): ToolSelector {
-  const fields =
-    'embed:function threshold:number|? maxTools:whole|Infinity|? evenWhenFew:boolean|?';
+  const fields = 'embed:function threshold:share|? maxTools:whole|Infinity|? evenWhenFew:boolean|?';
   checkOptions('bySimilarity()', options, fields);
-  const { embed, threshold = 0.3, maxTools = 10, evenWhenFew = false } = options;
-  checkThreshold('bySimilarity()', threshold);
-  const nearest = similaritySearch(embed, threshold);
-  return async (question, tools, context) => {
-    const all = tools.map(({ name }) => name);
-    if (tools.length <= maxTools && !evenWhenFew) return all;
-    const near = await nearest(question, tools, context);
-    return near.length ? near.slice(0, maxTools) : all;
-  };
-}
-
-/**
- * Throws `CONFIGURATION` if the threshold is not a cosine. `where` is the beginning of the message.
- */
-export function checkThreshold(where: string, threshold: number): void {
-  if (threshold >= -1 && threshold <= 1) return;
-  throw misconfigured(`${where}: threshold must be a number from -1 to 1.`);
+  const { embed, threshold = 0.3 } = options;
+  return bestOf(similaritySearch(embed, threshold), options);
 }
 
 /**

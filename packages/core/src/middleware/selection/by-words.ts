@@ -25,13 +25,19 @@ export interface ByWordsOptions {
  */
 export function byWords(options: ByWordsOptions = {}): ToolSelector {
   checkOptions('byWords()', options, 'maxTools:whole|Infinity|? evenWhenFew:boolean|?');
+  return bestOf(wordSearch(), options);
+}
+
+/**
+ * Limits a search to its `maxTools` best tools. If there are no more tools than that, or the search
+ * finds none, all tools are chosen.
+ */
+export function bestOf(search: ToolSelector, options: ByWordsOptions): ToolSelector {
   const { maxTools = 10, evenWhenFew = false } = options;
-  const search = wordSearch();
-  return (question, tools) => {
-    const all = tools.map(({ name }) => name);
-    if (tools.length <= maxTools && !evenWhenFew) return all;
-    const found = search(question, tools);
-    return found.length ? found.slice(0, maxTools) : all;
+  return async (question, tools, context) => {
+    const isFew = tools.length <= maxTools && !evenWhenFew;
+    const found = isFew ? [] : await search(question, tools, context);
+    return found.length ? found.slice(0, maxTools) : tools.map(({ name }) => name);
   };
 }
 

@@ -2,7 +2,7 @@ import { isQuestion } from '../../message/turns.ts';
 import { metadataOf } from '../../message/metadata.ts';
 import type { Middleware, RunContext } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
-import { AgentError, checkFields, checkOptions } from '../../error/agent-error.ts';
+import { AgentError, checkOptions } from '../../error/agent-error.ts';
 import { textOf, type Msg } from '../../message/msg.ts';
 import { abortable } from '../../wait/abort.ts';
 import type { RunInfo, ToolSchema, Usage } from '../../model/chat-model.ts';
@@ -146,7 +146,6 @@ async function chooseTools(
     try {
       const choosing = by(question, others, { signal, run: context, onUsage });
       const names = await abortable(Promise.resolve(choosing), signal);
-      checkFields('selectTools(): the result of by', { names }, 'names:names', 'INVALID_INPUT');
       chosenNames = names.filter((name) => chosenNames.includes(name));
     } catch (error) {
       if (context.stopped) return;

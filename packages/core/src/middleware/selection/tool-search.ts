@@ -1,10 +1,10 @@
 import { shortenText } from '../../message/text.ts';
-import { misconfigured, checkFields, checkOptions, fieldOf } from '../../error/agent-error.ts';
+import { misconfigured, checkOptions, fieldOf } from '../../error/agent-error.ts';
 import { parseJson } from '../../message/json.ts';
 import { outputText, toolResultsOf, type Msg } from '../../message/msg.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 import { objectInput, textIn } from '../../schema/schema.ts';
-import { checkThreshold, similaritySearch, type Embed } from './by-similarity.ts';
+import { similaritySearch, type Embed } from './by-similarity.ts';
 import { schemasNamed, type ToolSelector } from './select-tools.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import { addToSystemPrompt } from '../../agent/run-context.ts';
@@ -38,7 +38,7 @@ export interface ToolSearchOptions {
    * descriptions and parameters, in any language.
    */
   readonly embed?: Embed;
-  /** Minimum cosine similarity of a found tool with `embed`, from -1 to 1. Default: 0.3. */
+  /** Minimum cosine similarity of a found tool with `embed`, from 0 to 1. Default: 0.3. */
   readonly threshold?: number;
   /** Custom search that replaces the search by words or by meaning. */
   readonly search?: ToolSelector;
@@ -72,7 +72,6 @@ export function toolSearch(options: ToolSearchOptions = {}): Middleware {
   checkOptions('toolSearch()', options, optionFields);
   const { limit = 5, maxTools = 20, evenWhenFew = true, prompt = defaultPrompt } = options;
   const { embed, threshold = 0.3, childAgents = true, alwaysOffer } = options;
-  checkThreshold('toolSearch()', threshold);
   const { search = embed ? similaritySearch(embed, threshold) : wordSearch() } = options;
   const isIncluded = nameMatcher('toolSearch(): alwaysOffer', alwaysOffer);
   const sourcedIn = perRun((context): SourcedTools | undefined => {
@@ -85,7 +84,6 @@ export function toolSearch(options: ToolSearchOptions = {}): Middleware {
       const onUsage: RunContext['addUsage'] = (usage) => context.addUsage(usage);
       const hiddenTools = sourcedTools.hidden();
       const names = await search(query, hiddenTools, { signal, run: context, onUsage });
-      checkFields('The result of a search for tools', { names }, 'names:names', 'INVALID_INPUT');
       const foundTools = schemasNamed(names, hiddenTools).slice(0, limit);
       const foundNames = foundTools.map(({ name }) => name);
       sourcedTools.add(foundNames, maxTools);
@@ -116,7 +114,7 @@ export function toolSearch(options: ToolSearchOptions = {}): Middleware {
 
 const optionFields =
   'alwaysOffer:names|? childAgents,evenWhenFew:boolean|? limit,maxTools:whole|Infinity|? ' +
-  'embed,search:function|? threshold:number|? prompt:string|?';
+  'embed,search:function|? threshold:share|? prompt:string|?';
 
 const searchName = 'retrieve_tools';
 

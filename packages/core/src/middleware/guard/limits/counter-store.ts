@@ -1,6 +1,5 @@
 import { AgentError, checkFields, checkOptions } from '../../../error/agent-error.ts';
 import type { Awaitable } from '../../../event/hook.ts';
-import { parseJson } from '../../../message/json.ts';
 import { maxAttempts, backOff, type ContentionOptions } from '../../../memory/store/back-off.ts';
 import type { KeyValueStore } from '../../../memory/store/key-value-store.ts';
 
@@ -83,8 +82,8 @@ export function storedCounters(
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       if (attempt > 0) await backOff(attempt, options);
       const storedText = await store.get(key);
-      const stored = storedText === undefined ? undefined : readCount(storedText);
-      const count = added(stored, amount, window);
+      const stored: unknown = storedText === undefined ? undefined : JSON.parse(storedText);
+      const count = added(stored as WindowTotal | undefined, amount, window);
       if (amount === 0) return count;
       const value = JSON.stringify(count);
       if (!store.compareAndSet) return store.set(key, value).then(() => count);
@@ -107,12 +106,6 @@ export function storedCounters(
       }
     },
   };
-}
-
-function readCount(stored: string): WindowTotal {
-  const count: unknown = parseJson(stored);
-  checkFields('A stored counter', count, 'total,endsAt:number', 'STORAGE_FAILED');
-  return count as WindowTotal;
 }
 
 function added(

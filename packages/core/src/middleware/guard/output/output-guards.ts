@@ -87,7 +87,7 @@ export function outputGuards(
     checkFields(
       'A rule of outputGuards()',
       rule,
-      'name:string find:function|? withheldFrom:function|? review:function|? releaseAtMost:nonNegative|?',
+      'name:string find,withheldFrom,review:function|? releaseAtMost:nonNegative|?',
     );
     if (!rule.find && !rule.review)
       throw misconfigured(`The rule "${rule.name}" needs find or review.`);

@@ -182,11 +182,11 @@ export interface RegexRuleOptions {
 export function regexRule(
   options: RegexRuleOptions,
 ): OutputRule & Required<Pick<OutputRule, 'find'>> {
-  checkOptions('regexRule()', options, 'pattern action:mask|reject|? replacement,name:string|?');
-  const { pattern: ownPattern, action = 'mask', replacement = '***', name = 'regexRule' } = options;
-  if (!(ownPattern instanceof RegExp))
-    throw misconfigured('regexRule(): pattern must be a RegExp.');
-  const pattern = new RegExp(ownPattern.source, `${ownPattern.flags.replace(/[gy]/g, '')}g`);
+  const fields = 'pattern:exec() action:mask|reject|? replacement,name:string|?';
+  checkOptions('regexRule()', options, fields);
+  const { action = 'mask', replacement = '***', name = 'regexRule' } = options;
+  const { source, flags } = options.pattern;
+  const pattern = new RegExp(source, `${flags.replace(/[gy]/g, '')}g`);
   return {
     name,
     *find(text): Generator<Finding> {
