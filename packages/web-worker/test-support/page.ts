@@ -24,6 +24,8 @@ export interface PageFixtureOptions {
   readonly database?: string;
   /** Holds back the replies until the page posts `{ open: true }`. */
   readonly gated?: boolean;
+  /** A guard holds back each message until the page posts `{ open: true }`. */
+  readonly heldInput?: boolean;
 }
 
 const opened = new Promise<void>((resolve) => {
@@ -51,9 +53,17 @@ const guard: Middleware = {
   },
 };
 
+const holdInput: Middleware = {
+  wrapInput: (next) => async (input) => {
+    await opened;
+    return next(input);
+  },
+};
+
 exposeAgent({
   main: ({ sessionId, options, page }: AgentSetup<PageFixtureOptions | null>) => {
-    const { replies = ['ok'], needsApproval = [], database, gated, guarded } = options ?? {};
+    const { replies = ['ok'], needsApproval = [], database, gated } = options ?? {};
+    const { guarded, heldInput } = options ?? {};
     const held = (reply: string | ScriptedStep): ScriptedStep => ({
       ...(typeof reply === 'string' ? { text: reply } : reply),
       wait: () => opened,
@@ -70,6 +80,7 @@ exposeAgent({
       use: [
         keepDataParts(),
         ...(guarded ? [guard] : []),
+        ...(heldInput ? [holdInput] : []),
         approvals({
           needsApproval: Object.fromEntries(needsApproval.map((name) => [name, true])),
           decide: page.decide,

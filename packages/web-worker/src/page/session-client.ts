@@ -59,7 +59,8 @@ export function sessionClient(link: WorkerLink): SessionClient {
         pending.add(reject);
         (remote[method] as Ask)<T>(input)
           .finally(() => pending.delete(reject))
-          .then((outcome) => resolve(fromOutcome(outcome)))
+          .then(fromOutcome)
+          .then(resolve)
           .catch((error) => reject(boundaryError(error)));
       }),
     begin: runsOf(link, remote, abort),
@@ -84,9 +85,9 @@ function runsOf(
   return <T>(kind: RunKind, request: object, signal?: AbortSignal) => {
     const id = ++lastId;
     let isOver = false;
-    let isUnread = true;
+    let itemCount = 0;
     const stop = (): void => {
-      if (!isOver) abort(id, isUnread);
+      if (!isOver) abort(id, !itemCount);
       isOver = true;
     };
     async function* read(): AsyncGenerator<readonly T[], AgentResult> {
@@ -119,7 +120,7 @@ function runsOf(
             isOver = message.outcome.ok;
             return fromOutcome(message.outcome);
           }
-          isUnread = false;
+          itemCount += message.items.length;
           if (message.items.length) yield unpackEvents(message.items);
           credits += message.reads;
           // Grants many credits at once, and before the worker has used all others.

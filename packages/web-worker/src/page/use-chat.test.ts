@@ -272,6 +272,21 @@ test('an unfinished run does not block the next message after its reconnect was 
   expect((await agent.call('and now?')).text).toBe('three');
 });
 
+test('a reconnect that is aborted while a guard checks the question does not stop the run', async () => {
+  const { worker, connect } = startWorker();
+  const agent = connect({ replies: ['Yes.'], heldInput: true });
+  const answer = agent.call('go');
+  for await (const { type } of agent.watch()) if (type === 'run-start') break;
+  const controller = new AbortController();
+  const left = agent.chatTransport().reconnectToStream({ abortSignal: controller.signal });
+  // The worker answers in order, so it has sent what the reader gets before the guard ends.
+  for (let trip = 0; trip < 20; trip += 1) await agent.pending();
+  controller.abort();
+  expect(await left).toBeNull();
+  worker.postMessage({ open: true });
+  expect(await answer).toMatchObject({ reason: 'stop', text: 'Yes.' });
+});
+
 test('reconnectToStream() returns null if there is no active and no unfinished run', async () => {
   const agent = startWorker().connect({ replies: ['one'] });
   expect(await agent.chatTransport().reconnectToStream()).toBeNull();

@@ -1,4 +1,4 @@
-import { IndexedDbSessions } from '@isoloop/web-worker';
+import { connectAgent, IndexedDbSessions } from '@isoloop/web-worker';
 import { useAgentEvents } from '@isoloop/web-worker/react';
 import { createElement, use, type ReactNode } from 'react';
 import { expect, onTestFinished, test } from 'vitest';
@@ -67,6 +67,22 @@ test('after a reload, loads the history', async () => {
   await ready(view);
   await view.chat().sendMessage({ text: 'more' });
   await expect.poll(() => linesOf(view).at(-1)).toBe('assistant: Two.');
+});
+
+test('a page that opens while a guard checks the question shows the question and its answer', async () => {
+  const worker = startWorker();
+  const options = conversation({ replies: ['Yes.'], heldInput: true });
+  const asks = connectAgent(worker, options);
+  const answer = asks.call('go');
+  for await (const { type } of asks.watch()) if (type === 'run-start') break;
+  const view = mountChat(worker, options);
+  await expect.poll(() => view.chat()?.status).toBe('loading');
+  // The worker answers in order, so the chat has asked for the run before the guard ends.
+  for (let trip = 0; trip < 20; trip += 1) await asks.pending();
+  worker.postMessage({ open: true });
+  await answer;
+  await ready(view);
+  await expect.poll(() => linesOf(view)).toEqual(['user: go', 'assistant: Yes.']);
 });
 
 test('after a crash, continues the answer and says so; the finished tool does not run again', async () => {

@@ -1,5 +1,6 @@
 import { userMessage, type AgentResult, type EventBatch } from '@isoloop/core';
 import { DirectHost, type DirectHostOptions } from './direct-host.ts';
+import { onAbort } from './runs/on-abort.ts';
 import { PendingRequests, type PendingRequestOptions } from './runs/pending-requests.ts';
 import { RunReaders, type RunReader } from './runs/run-readers.ts';
 import type { RequestHost } from './request-host.ts';
@@ -139,8 +140,7 @@ export class Session {
     const { requestId } = this.#readers.mirror;
     if (requestId === undefined) return undefined;
     const stop = (): void => this.#host.stop(requestId);
-    if (signal.aborted) stop();
-    signal.addEventListener('abort', stop);
+    onAbort(signal, stop);
     const joined = this.#readers.join(reader, leaveSignal);
     this.#host.onReader?.();
     return joined.finally(() => signal.removeEventListener('abort', stop));

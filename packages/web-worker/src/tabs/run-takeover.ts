@@ -6,12 +6,8 @@ import type { ClaimableMemory } from '../session/log/claimable-memory.ts';
 import { noteRun } from '../session/log/noted-run.ts';
 import { leftOpen } from '../session/log/logged-result.ts';
 import type { RunReaders } from '../session/runs/run-readers.ts';
-import {
-  noTab,
-  onAbort,
-  type SessionRuns,
-  type TaskRequest,
-} from '../session/runs/session-runs.ts';
+import { onAbort } from '../session/runs/on-abort.ts';
+import { noTab, type SessionRuns, type TaskRequest } from '../session/runs/session-runs.ts';
 import { callOptions } from '../wire/exposed-agent.ts';
 import type { Outputs } from '../wire/exposed-agent.ts';
 import type { Asker } from '../wire/protocol.ts';

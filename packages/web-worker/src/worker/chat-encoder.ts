@@ -3,7 +3,8 @@ import { createUiMessageEncoder, type UiChunk, type UiMessageEncoder } from '@is
 import { shownEvent } from '../session/pending-calls.ts';
 import type { MessageStart } from '../wire/protocol.ts';
 
-type DataChunk = Extract<UiChunk, { readonly type: `data-${string}` }>;
+/** Events of a run that has stored its input, or has ended without it. */
+const afterInput = /^(pre-reasoning|pre-acting|run-end)$/;
 
 export interface ChatEncoderOptions {
   /** Whether to add the agent's events as data parts. */
@@ -21,36 +22,42 @@ export interface ChatEncoderOptions {
  */
 export class ChatEncoder {
   readonly #options: ChatEncoderOptions;
+  #start: MessageStart = {};
   #encoder: UiMessageEncoder | undefined;
-  #earlierChunks: readonly UiChunk[] = [];
-  #continues = false;
+  /** Whether the next event is the first one of a run that continues an answer. */
+  #marksNext = false;
+  /**
+   * First events of a replay, until the log has the question. A page reads the messages when the
+   * replay has begun, so it must not begin earlier. `undefined`: the log has the question.
+   */
+  #early: EventBatch | undefined;
 
   constructor(options: ChatEncoderOptions) {
     this.#options = options;
+    if (options.replays) this.#early = [];
   }
 
-  begin({ messageId, earlierChunks = [], continues = false }: MessageStart): void {
-    const { events, replays } = this.#options;
-    this.#encoder = createUiMessageEncoder({
-      events,
-      ...(messageId !== undefined && { messageId }),
-    });
-    this.#earlierChunks = replays ? earlierChunks : [];
-    this.#continues = continues;
+  begin(start: MessageStart): void {
+    const { events } = this.#options;
+    const { messageId, continues = false } = start;
+    this.#start = start;
+    this.#marksNext = continues;
+    this.#encoder = createUiMessageEncoder({ events, messageId });
   }
 
   encode(batch: EventBatch): readonly UiChunk[] {
-    return this.#encoder!.encode(batch.map(shownEvent)).flatMap((chunk) => {
-      if (chunk.type === 'error') return [];
-      if (this.#continues && chunk.type === 'data-isoloop-event') return [this.#marked(chunk)];
-      if (chunk.type !== 'start') return [chunk];
-      return [chunk, ...this.#earlierChunks];
-    });
+    const events = this.#early ? [...this.#early, ...batch] : batch;
+    this.#early &&= events.some(({ type }) => afterInput.test(type)) ? undefined : events;
+    if (this.#early) return [];
+    return this.#encoder!.encode(events.map(shownEvent)).flatMap((chunk) => this.#shown(chunk));
   }
 
-  /** Marks the first event of a run that continues an answer that was cut off. */
-  #marked(chunk: DataChunk): DataChunk {
-    this.#continues = false;
-    return { ...chunk, data: { ...(chunk.data as JsonObject), continues: true } };
+  #shown(chunk: UiChunk): readonly UiChunk[] {
+    const { earlierChunks = [] } = this.#start;
+    if (chunk.type === 'error') return [];
+    if (chunk.type === 'start' && this.#options.replays) return [chunk, ...earlierChunks];
+    if (chunk.type !== 'data-isoloop-event' || !this.#marksNext) return [chunk];
+    this.#marksNext = false;
+    return [{ ...chunk, data: { ...(chunk.data as JsonObject), continues: true } }];
   }
 }

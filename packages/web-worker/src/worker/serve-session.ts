@@ -14,6 +14,7 @@ import type {
 import { packEvents } from '../wire/delta-runs.ts';
 import { Outbox, type Encoding } from './outbox.ts';
 import { toOutcome } from '../wire/protocol.ts';
+import { onAbort } from '../session/runs/on-abort.ts';
 import type { RunReader } from '../session/runs/run-readers.ts';
 import type { Session } from '../session/session.ts';
 import type { Sessions } from './sessions.ts';
@@ -161,8 +162,7 @@ class PageRuns {
         ? leave()
         : runController.abort();
     this.connectionSignal.addEventListener('abort', leave);
-    signal.addEventListener('abort', stop);
-    if (signal.aborted) stop();
+    onAbort(signal, stop);
     try {
       return await job(runController, readController.signal);
     } finally {
@@ -198,8 +198,7 @@ function watch(session: Session, reader: RunReader, signal: AbortSignal): Promis
       reject(new AgentError('ABORTED', 'Watching was ended.'));
     };
     reader.onFailure = end;
-    if (signal.aborted) end();
-    signal.addEventListener('abort', end);
+    onAbort(signal, end);
   });
 }
 

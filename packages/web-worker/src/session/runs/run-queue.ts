@@ -1,4 +1,5 @@
 import { AgentError } from '@isoloop/core';
+import { onAbort } from './on-abort.ts';
 
 /**
  * Queue that lets only one tab run at a time. Further runs of that tab do not wait here, because
@@ -38,9 +39,8 @@ export class RunQueue {
 
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
-    const fail = (): void =>
-      reject(new AgentError('ABORTED', "The call was aborted while another tab's call ran."));
-    if (signal.aborted) fail();
-    else signal.addEventListener('abort', fail, { once: true });
+    onAbort(signal, () =>
+      reject(new AgentError('ABORTED', "The call was aborted while another tab's call ran.")),
+    );
   });
 }

@@ -10,6 +10,7 @@ import { toOutcome } from '../../wire/protocol.ts';
 import { AgentSession, type AgentSessionOptions } from '../agent-session.ts';
 import { runCommand, performTask } from '../session-tasks.ts';
 import { canLock } from '../session-lock.ts';
+import { onAbort } from './on-abort.ts';
 import type { RunMirror } from './run-mirror.ts';
 import { RunQueue } from './run-queue.ts';
 import type { RunReaders } from './run-readers.ts';
@@ -366,12 +367,6 @@ export class SessionRuns {
       this.#queue.leave();
     }
   }
-}
-
-/** Calls the listener when the signal aborts, or at once if the signal is already aborted. */
-export function onAbort(signal: AbortSignal, listener: () => void): void {
-  if (signal.aborted) listener();
-  else signal.addEventListener('abort', listener);
 }
 
 /** Returns what to add to the `seq` of a run's events, so that they follow those already shown. */
