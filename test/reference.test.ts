@@ -122,6 +122,30 @@ test('the table of packages in the README has each entry, and names only its exp
   expect([...entries].filter((entry) => !listed.includes(entry))).toEqual([]);
 });
 
+test.each([
+  ['Steps', 'Steps', '@isoloop/core/middleware'],
+  ['Context', 'RunContext', '@isoloop/core'],
+])(
+  'the section "%s" of the page about middleware has each member of %s',
+  (heading, type, entry) => {
+    const page = read('docs/reference/middleware.md');
+    const section = page.split(`\n## ${heading}\n`)[1]!.split('\n## ')[0]!;
+    const cells = [...section.matchAll(/^\| ([^|]+)\|/gm)].map(([, cell]) => cell).join();
+    const listed = [...cells.matchAll(/`(\w+)/g)].map(([, name]) => name);
+    const members = memberGroupsOf(declarationOf(type, entry)).flatMap((group) => group.members);
+    const names = new Set(members.map(({ name }) => name)); // an overload has its name twice
+    expect(listed.toSorted()).toEqual([...names].toSorted());
+  },
+);
+
+test('the page about middleware has each member of Middleware', () => {
+  const page = read('docs/reference/middleware.md');
+  const rows = [...page.matchAll(/^\| (`[^|]+)\|/gm)].map(([, cell]) => cell).join();
+  const members = memberGroupsOf(declarationOf('Middleware')).flatMap((group) => group.members);
+  expect(members.length).toBeGreaterThan(10);
+  for (const { name } of members) expect(rows).toContain(`\`${name}\``);
+});
+
 test('the page of error codes has each code with the status of the endpoint', () => {
   const rows = [...read('docs/reference/errors.md').matchAll(/^\| `([A-Z_]+)` .*\| +(\d+) \|$/gm)];
   const union = /export type AgentErrorCode =([^;]+);/.exec(
