@@ -9,6 +9,16 @@ const participles: ReadonlySet<string> = new Set(
   ),
 );
 
+/** Adverbs and prepositions. They say where a value is, not what it is. */
+const prepositions: ReadonlySet<string> = new Set('after again around before behind'.split(' '));
+
+type Identifier = Readonly<{ parent?: { readonly type: string; readonly shorthand?: boolean } }>;
+
+/** Returns whether a pattern takes the name from a field, as in `const { before } = event`. */
+function isField({ parent }: Identifier): boolean {
+  return parent?.type === 'AssignmentPattern' || parent?.shorthand === true;
+}
+
 /** Refuses a participle as the whole name of a variable, a parameter or a function. */
 export const nounNames: Rule = {
   meta: {
@@ -23,7 +33,9 @@ export const nounNames: Rule = {
       for (const { variables } of sourceCode.scopeManager.scopes) {
         for (const { name, identifiers } of variables) {
           const [node] = identifiers;
-          if (node && participles.has(name)) {
+          const isRefused =
+            participles.has(name) || (prepositions.has(name) && node && !isField(node));
+          if (node && isRefused) {
             report({ node, messageId: 'participle', data: { name } });
           }
         }

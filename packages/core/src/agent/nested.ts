@@ -9,9 +9,9 @@ import type { RunContext } from './run-context.ts';
  */
 export function nestedWraps<In, Out>(...wraps: readonly Wrap<In, Out>[]): Wrap<In, Out> {
   return (next) => (input, context, steps) => {
-    const around = (inner: InnerStep<In, Out>, wrap: Wrap<In, Out>) => (value: In) =>
+    const wrapInner = (inner: InnerStep<In, Out>, wrap: Wrap<In, Out>) => (value: In) =>
       wrap(inner)(value, context, steps);
-    return wraps.reduceRight(around, next)(input);
+    return wraps.reduceRight(wrapInner, next)(input);
   };
 }
 

@@ -257,8 +257,8 @@ const fieldLists = new Map<string, Fields>();
 
 /** Returns the fields of a list. */
 export function fieldsIn(list: string): Fields {
-  const before = fieldLists.get(list);
-  if (before) return before;
+  const cachedFields = fieldLists.get(list);
+  if (cachedFields) return cachedFields;
   const fields = new Map<string, readonly string[]>();
   for (const field of list.split(' ')) {
     const [keys = '', kinds = ''] = field.split(':');

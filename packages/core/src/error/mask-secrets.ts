@@ -54,7 +54,7 @@ const pathOrFile = /^[./@]|\.[a-z]{2,4}\.?$/i;
 function withoutTokensNearNames(text: string): string {
   /** Number of words in which a token is still looked for. */
   let wordsLeft = 0;
-  let before = '';
+  let previousWord = '';
   let end = 0;
   /** Whether the name can only name a secret. A key alone may be the key of an object. */
   let isStrong = false;
@@ -64,9 +64,9 @@ function withoutTokensNearNames(text: string): string {
     end = at + candidate.length;
     if (wordsLeft < nearby && gap.includes('\n')) wordsLeft = 0;
     const isFirst = wordsLeft === nearby;
-    const isQuoted = isFirst && (/[^\s,;]/.test(gap) || /passw/i.test(before));
+    const isQuoted = isFirst && (/[^\s,;]/.test(gap) || /passw/i.test(previousWord));
     const isAfterColon = wordsLeft === nearby - 1 && /[:=：]/.test(gap);
-    const isMeant = isStrong && (isQuoted || isAfterColon || /^(?:is|was)$/.test(before));
+    const isMeant = isStrong && (isQuoted || isAfterColon || /^(?:is|was)$/.test(previousWord));
     const isToken =
       wordsLeft > 0 &&
       !pathOrFile.test(candidate) &&
@@ -79,9 +79,10 @@ function withoutTokensNearNames(text: string): string {
         (isQuoted && candidate.length >= 12 && (isStrong || /[^a-z_]/.test(candidate))));
     if (!isToken && names.test(candidate)) {
       wordsLeft = nearby;
-      isStrong = !/^keys?$/i.test(candidate) || /^(?:api|access|secret|private)$/i.test(before);
+      isStrong =
+        !/^keys?$/i.test(candidate) || /^(?:api|access|secret|private)$/i.test(previousWord);
     } else wordsLeft = /[.!?]$/.test(candidate) ? 0 : wordsLeft - 1;
-    before = candidate;
+    previousWord = candidate;
     return isToken ? '***' : candidate;
   });
 }

@@ -13,15 +13,15 @@ const areMessages = (value: unknown): value is readonly Msg[] =>
 const areComplete = (value: unknown): boolean =>
   areMessages(value) && !openToolUses(value).length && pairedForModel(value) === value;
 
-const checkSame = (value: unknown, before: unknown): void => {
-  if (value !== before) throw new Error('Return a changed copy of the event, or nothing.');
+const checkSame = (value: unknown, sentValue: unknown): void => {
+  if (value !== sentValue) throw new Error('Return a changed copy of the event, or nothing.');
 };
 
 /**
  * Check for each field that a hook could break. An invalid field would break the log. A failed
- * check returns false or throws. `before`: the value that the run sent.
+ * check returns false or throws. `sentValue`: the value that the run sent.
  */
-const checks: Readonly<Record<string, (value: unknown, before: unknown) => boolean | void>> = {
+const checks: Readonly<Record<string, (value: unknown, sentValue: unknown) => boolean | void>> = {
   type: checkSame,
   seq: checkSame,
   message: isMessage,

@@ -118,11 +118,11 @@ export function isOperated(messages: readonly Msg[]): boolean {
 export function withEditedCall(message: Msg, toolUseId: string, input: JsonValue): Msg {
   const call = toolUsesOf(message).find(({ id }) => id === toolUseId);
   if (!call || isSameJson(call.input, input)) return message;
-  const before = originalCalls(message);
-  const originals = before.some(({ id }) => id === toolUseId) ? before : [...before, call];
+  const originals = originalCalls(message);
+  const edited = originals.some(({ id }) => id === toolUseId) ? originals : [...originals, call];
   const { raw: _raw, ...fields } = call;
   const content = message.content.map((block) => (block === call ? { ...fields, input } : block));
-  return withMetadata({ ...message, content }, { edited: originals });
+  return withMetadata({ ...message, content }, { edited });
 }
 
 /** Returns whether a person has changed the arguments of this tool call. */

@@ -27,12 +27,12 @@ export function systemMessages(now: () => number): SystemMessages {
 export function systemTextAdder(
   create: (text: string) => Msg,
 ): (messages: readonly Msg[], text: string) => readonly Msg[] {
-  let last: { readonly before: Msg | undefined; readonly text: string; readonly message: Msg };
+  let last: { readonly system: Msg | undefined; readonly text: string; readonly message: Msg };
   return (messages, text) => {
     const [first] = messages;
-    const before = first?.role === 'system' ? first : undefined;
-    if (last?.before !== before || last?.text !== text)
-      last = { before, text, message: before ? withSystemText(before, text) : create(text) };
-    return [last.message, ...messages.slice(before ? 1 : 0)];
+    const system = first?.role === 'system' ? first : undefined;
+    if (last?.system !== system || last?.text !== text)
+      last = { system, text, message: system ? withSystemText(system, text) : create(text) };
+    return [last.message, ...messages.slice(system ? 1 : 0)];
   };
 }

@@ -113,11 +113,11 @@ export function groupMessages<T>(
 export function oncePerGroup<T>(make: (group: readonly Msg[]) => T): (group: readonly Msg[]) => T {
   const cache = new WeakMap<Msg, { readonly group: readonly Msg[]; readonly result: T }>();
   return (group) => {
-    const before = cache.get(group[0]!);
+    const cachedOrder = cache.get(group[0]!);
     const isSame =
-      before?.group.length === group.length &&
-      group.every((message, index) => message === before.group[index]);
-    if (isSame) return before.result;
+      cachedOrder?.group.length === group.length &&
+      group.every((message, index) => message === cachedOrder.group[index]);
+    if (isSame) return cachedOrder.result;
     const result = make(group);
     cache.set(group[0]!, { group, result });
     return result;

@@ -43,8 +43,8 @@ export function parseHistory(value: unknown): readonly Msg[] {
   for (const [index, message] of messages.entries()) {
     const fail = failAt(index, message);
     const add = (indexes: Map<string, number>, id: string, field: string, what: string): void => {
-      const before = indexes.get(id);
-      if (before !== undefined) fail(field, `different from the id of ${what} ${before}`);
+      const firstIndex = indexes.get(id);
+      if (firstIndex !== undefined) fail(field, `different from the id of ${what} ${firstIndex}`);
       indexes.set(id, index);
     };
     add(ids, message.id, 'id', 'message');

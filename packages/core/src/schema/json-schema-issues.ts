@@ -59,12 +59,12 @@ function withinPath(issues: readonly JsonSchemaIssue[], depth: number): readonly
  */
 function errorsWithin(errors: readonly OutputUnit[], index: number): readonly OutputUnit[] {
   const { keywordLocation } = errors[index]!;
-  const after = errors.slice(index + 1);
-  const end = after.findIndex(
+  const laterErrors = errors.slice(index + 1);
+  const end = laterErrors.findIndex(
     (error) =>
       error.keyword !== 'false' && !error.keywordLocation.startsWith(`${keywordLocation}/`),
   );
-  return end < 0 ? after : after.slice(0, end);
+  return end < 0 ? laterErrors : laterErrors.slice(0, end);
 }
 
 function unionMessage(error: OutputUnit, inner: readonly OutputUnit[], valueAt: ValueAt): string {

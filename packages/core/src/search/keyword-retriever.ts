@@ -161,9 +161,9 @@ function storedRetriever(
         const addresses = await entries.list(prefix);
         for (const document of documents) {
           const address = { group: document.id, at: now(), id: crypto.randomUUID().slice(0, 8) };
-          const before = await entries.write(address, document);
+          const previousAddress = await entries.write(address, document);
           const older = addresses.filter(({ group }) => group === document.id);
-          await entries.delete(before ? [...older, before] : older);
+          await entries.delete(previousAddress ? [...older, previousAddress] : older);
         }
       }),
     remove: (ids) =>

@@ -127,10 +127,10 @@ export class StoredEntries<T extends object> {
     const { store } = this.#options;
     const text = JSON.stringify({ v: formatVersion, ...entry });
     const values = splitValue(text, store.features.maxValueBytes);
-    const before = this.#options.isUnique ? this.#entries.get(group)?.address : undefined;
+    const previous = this.#options.isUnique ? this.#entries.get(group)?.address : undefined;
     // The new entry must sort after the one that it replaces, also if the clock was set back.
-    const timeBefore = before ? parseInt(before.revision.slice(0, timeLength), 36) : -1;
-    const time = Math.max(Math.trunc(at), timeBefore + 1);
+    const previousTime = previous ? parseInt(previous.revision.slice(0, timeLength), 36) : -1;
+    const time = Math.max(Math.trunc(at), previousTime + 1);
     const revision = `${time.toString(36).padStart(timeLength, '0')}-${id}`;
     const size = values.length > 1 ? `~${values.length}` : '';
     const address = this.addressOf(`${this.groupPrefix(group)}${revision}${size}`);
@@ -139,7 +139,7 @@ export class StoredEntries<T extends object> {
     // The first value is written last: if it exists, the entry is complete.
     await store.setMany(entries.toReversed());
     this.#addEntry(address, entry);
-    return before;
+    return previous;
   }
 
   /** Deletes entries from the store and the index. `keys`: other keys to delete. */

@@ -113,10 +113,10 @@ class TextWriter {
 
   #add(blockId: string, delta: string): string {
     if (!delta) return '';
-    const before = this.#blockId;
+    const previousBlockId = this.#blockId;
     this.#blockId = blockId;
-    if (blockId === before) return this.#append(delta);
-    if (messageIdOf(blockId) === messageIdOf(before)) return this.#append(`\n${delta}`);
+    if (blockId === previousBlockId) return this.#append(delta);
+    if (messageIdOf(blockId) === messageIdOf(previousBlockId)) return this.#append(`\n${delta}`);
     return this.#begin(delta);
   }
 

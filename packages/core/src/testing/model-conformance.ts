@@ -200,12 +200,12 @@ function abortTests({ expect, test }: TestFramework, modelWith: ModelWith): void
 function requestTests({ expect, test }: TestFramework, { model, wire }: HttpModelUnderTest): void {
   test('a request contains the conversation and the tools, and changes neither', async () => {
     const server = answeringFetch(wire(text) ?? []);
-    const before = JSON.stringify(request);
+    const requestJson = JSON.stringify(request);
     await outcomeOf(model(server.fetch));
     expect(server.bodies.length).toBe(1);
     const missing = mustBeSent.filter((part) => !server.bodies[0]!.includes(part));
     expect(missing).toEqual([]);
-    expect(JSON.stringify(request)).toBe(before);
+    expect(JSON.stringify(request)).toBe(requestJson);
   });
 
   test('the same request has the same body each time', async () => {

@@ -138,31 +138,31 @@ export function countFeatures(text: string): Float64Array {
   const { classes, runs, counts } = tables;
   const { length } = text;
   counts.fill(0);
-  let before = NEWLINE;
+  let previousKind = NEWLINE;
   for (let i = 0; i < length;) {
     const unit = text.charCodeAt(i);
     const kind = classes[unit]!;
     if (kind <= ACCENTED) {
       i = countWord(text, i, tables);
-      before = LOWER;
+      previousKind = LOWER;
     } else if (kind <= TAB) {
-      i = countRun(text, i, kind, before, tables);
-      before = kind;
+      i = countRun(text, i, kind, previousKind, tables);
+      previousKind = kind;
     } else if (kind === HIGH_SURROGATE) {
       const low = text.charCodeAt(i + 1);
       const astral = astralClass(unit, low);
       counts[astral]!++;
-      if (before === SPACE) counts[SPACED_EMOJI]!++;
-      before = astral;
+      if (previousKind === SPACE) counts[SPACED_EMOJI]!++;
+      previousKind = astral;
       i += isLowSurrogate(low) ? 2 : 1;
     } else {
       counts[kind]!++;
-      if (kind !== before) {
+      if (kind !== previousKind) {
         const run = runs[kind]!;
-        if (run && runs[before] !== run) counts[run]!++;
-        if (kind === EMOJI && before === SPACE) counts[SPACED_EMOJI]!++;
+        if (run && runs[previousKind] !== run) counts[run]!++;
+        if (kind === EMOJI && previousKind === SPACE) counts[SPACED_EMOJI]!++;
       } else if (kind >= CJK_PUNCTUATION && text.charCodeAt(i - 1) === unit) counts[REPEATS]!++;
-      before = kind;
+      previousKind = kind;
       i++;
     }
   }
@@ -175,7 +175,7 @@ function countWord(text: string, start: number, { classes, levels, counts }: Tab
   let pair = EDGE * ROW;
   let level = 0;
   let uppercase = 0;
-  let before = UPPER;
+  let previousKind = UPPER;
   let i = start;
   for (; i < text.length; i++) {
     const unit = text.charCodeAt(i);
@@ -188,12 +188,12 @@ function countWord(text: string, start: number, { classes, levels, counts }: Tab
       letter = (unit & 31) - 1;
       if (kind === UPPER) {
         uppercase++;
-        if (before === LOWER) counts[CAMEL]!++;
+        if (previousKind === LOWER) counts[CAMEL]!++;
       }
     }
     level += levels[pair + letter]!;
     pair = letter * ROW;
-    before = kind;
+    previousKind = kind;
   }
   level += levels[pair + EDGE]!;
   const letters = i - start;
@@ -209,8 +209,8 @@ function countWord(text: string, start: number, { classes, levels, counts }: Tab
 /** Returns whether `<` or `</` comes before the word, without a letter before the `<` or `</`. */
 function opensTag(text: string, start: number): boolean {
   const opener = text.charCodeAt(start - 1);
-  const before = text.charCodeAt(start - 2) | 32;
-  return (opener === 60 || opener === 47) && (before < 97 || before > 122);
+  const charBefore = text.charCodeAt(start - 2) | 32;
+  return (opener === 60 || opener === 47) && (charBefore < 97 || charBefore > 122);
 }
 
 /**
@@ -220,7 +220,7 @@ function countRun(
   text: string,
   start: number,
   kind: number,
-  before: number,
+  previousKind: number,
   { classes, counts }: Tables,
 ): number {
   let next = kind;
@@ -240,7 +240,7 @@ function countRun(
   } else if (kind === DIGIT) {
     counts[DIGITS]! += size;
     counts[DIGIT_GROUPS]! += Math.ceil(size / 3);
-    if (before === SPACE) counts[SPACED_DIGITS]!++;
+    if (previousKind === SPACE) counts[SPACED_DIGITS]!++;
   } else counts[kind === TAB ? SPACE_RUNS : NEWLINE_RUNS]!++;
   return i;
 }

@@ -131,8 +131,12 @@ async function changes(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<
     const message = 'Only sessions in CHAT_SESSION can wait for messages.';
     throw new AgentError('NEEDS_DURABLE_OBJECT', message);
   }
-  const after = c.req.query('after') ?? '';
-  const request: ChangesRequest = { user, sessionId, requestId: c.get('requestId'), after };
+  const request: ChangesRequest = {
+    user,
+    sessionId,
+    requestId: c.get('requestId'),
+    after: c.req.query('after') ?? '',
+  };
   const response = await callSession(object, request, changesAddress);
   return new Response(response.body, response);
 }

@@ -77,8 +77,8 @@ export function responseId(sessionId: string, request: SessionTurnRequest): stri
 }
 
 /** `rest`: texts that make the id unique. */
-function idOf(sessionId: string, after: string, ...rest: readonly string[]): string {
-  const text = btoa(JSON.stringify([sessionId, after, ...rest]));
+function idOf(sessionId: string, messageId: string, ...rest: readonly string[]): string {
+  const text = btoa(JSON.stringify([sessionId, messageId, ...rest]));
   return `resp_${text.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')}`;
 }
 
@@ -86,9 +86,9 @@ function idOf(sessionId: string, after: string, ...rest: readonly string[]): str
 export function readResponseId(id: string): ResponseRef {
   const ref = /^resp_[\w-]+$/.test(id) ? decode(id.slice(5)) : undefined;
   if (!Array.isArray(ref) || ref.length < 2) throw unknownResponse();
-  const [sessionId, after] = ref as readonly unknown[];
-  if (typeof after !== 'string' || !after) throw unknownResponse();
-  return { sessionId: checkSession(sessionId), after };
+  const [sessionId, messageId] = ref as readonly unknown[];
+  if (typeof messageId !== 'string' || !messageId) throw unknownResponse();
+  return { sessionId: checkSession(sessionId), after: messageId };
 }
 
 /**

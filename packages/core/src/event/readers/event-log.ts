@@ -33,11 +33,11 @@ const maxJoined = 1024;
 
 export function addEvent(log: EventLog, event: EventLogEntry['event']): void {
   const last = log.at(-1);
-  const before = last?.event.delta;
-  if (before === undefined || before.length >= maxJoined || !isNextDelta(last!.event, event)) {
+  const previous = last?.event.delta;
+  if (previous === undefined || previous.length >= maxJoined || !isNextDelta(last!.event, event)) {
     log.push({ event, ends: [event.delta?.length ?? 0] });
   } else {
-    const delta = before + event.delta;
+    const delta = previous + event.delta;
     last!.event = { ...event, delta };
     last!.ends.push(delta.length);
   }

@@ -200,7 +200,7 @@ export async function editCall(
   const visibleCall = { ...editedCall, input: visibleInput };
   await steps.emit('pre-acting', { toolUse: visibleCall }, { to: 'readers' });
   // The log has the form that the hooks have seen. The edited form takes its place.
-  const { pending: before, waitedFor = before } = state;
+  const { pending: lastPending, waitedFor = lastPending } = state;
   const pending: PendingCall = { toolUseId: id, name, kind: 'approval', ...waitedFor, input };
   await steps.note([
     { kind: 'suspended', calls: [{ pending, toolUse: editedCall }] },

@@ -84,17 +84,22 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
     name: 'clearToolResults',
     fit(request) {
       const { messages } = request;
-      const before = count(request);
+      const tokens = count(request);
       const fittedMessages = [...messages];
-      let after = before;
-      const batches = before > above ? batchesOf(messages, headEnd(request)) : [];
+      let fittedTokens = tokens;
+      const batches = tokens > above ? batchesOf(messages, headEnd(request)) : [];
       for (const { changes, freed } of batches) {
         for (const [at, cleared] of changes) fittedMessages[at] = cleared;
-        after -= freed;
-        if (clearAtLeast && after <= above) break;
+        fittedTokens -= freed;
+        if (clearAtLeast && fittedTokens <= above) break;
       }
       const isSame = fittedMessages.every((message, index) => message === messages[index]);
-      return { messages: isSame ? messages : fittedMessages, removed: 0, before, after };
+      return {
+        messages: isSame ? messages : fittedMessages,
+        removed: 0,
+        before: tokens,
+        after: fittedTokens,
+      };
     },
   });
 }

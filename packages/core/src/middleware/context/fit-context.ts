@@ -77,11 +77,11 @@ export function trimRequest(
   const { history, questionEnd, turn } = findTrim(messages, { ...measurement, roundTo, rules });
   const removed = history - start + (turn - questionEnd);
   const removedTokens = sums[history]! - sums[start]! + (sums[turn]! - sums[questionEnd]!);
-  const before = corrected(total);
-  if (!removed) return { messages, removed, before, after: before };
+  const tokens = corrected(total);
+  if (!removed) return { messages, removed, before: tokens, after: tokens };
   const head = messages.slice(0, start);
   const fitted = [...head, ...messages.slice(history, questionEnd), ...messages.slice(turn)];
-  return { messages: fitted, removed, before, after: corrected(total - removedTokens) };
+  return { messages: fitted, removed, before: tokens, after: corrected(total - removedTokens) };
 }
 
 /** Where to trim, and how much. */

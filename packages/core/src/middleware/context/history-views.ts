@@ -76,18 +76,18 @@ export function turnView(
     fit(request) {
       const { messages, questionId } = request;
       const start = headEnd(request);
-      const before = count(request);
+      const tokens = count(request);
       // Earlier messages do not change during an agent call, so the split of its first request is
       // reused.
       const isKnown = questionId !== undefined && split?.questionId === questionId;
       if (!isKnown || !hasAt(messages, start, split!.past))
         split = splitTurns(messages.slice(start), questionId, view);
       const { past, pastView, saved } = split!;
-      if (pastView === past) return { messages, removed: 0, before, after: before };
+      if (pastView === past) return { messages, removed: 0, before: tokens, after: tokens };
       const rest = messages.slice(start + past.length);
       const fitted = [...messages.slice(0, start), ...pastView, ...rest];
       const removed = past.length - pastView.length;
-      return { messages: fitted, removed, before, after: before - saved };
+      return { messages: fitted, removed, before: tokens, after: tokens - saved };
     },
   });
 }

@@ -170,12 +170,12 @@ class Summarizer {
     const measured = { ...measurement, sums: [...measurement.sums] };
     const { start, sums, fixed, budget, corrected } = measured;
     const conversation = sums[messages.length]! - sums[start]!;
-    const before = corrected(fixed + conversation);
-    if (conversation <= budget) return { messages, removed: 0, before, after: before };
+    const tokens = corrected(fixed + conversation);
+    if (conversation <= budget) return { messages, removed: 0, before: tokens, after: tokens };
     const work: Work = { request, measured, model, signal };
     await this.#summarize(work);
     const { usage, error } = work;
-    return { ...this.#view(work, before), ...(usage && { usage }), ...(error && { error }) };
+    return { ...this.#view(work, tokens), ...(usage && { usage }), ...(error && { error }) };
   }
 
   /** Finds or writes the summary of a request, within the time limit. Reports a failure. */
@@ -240,13 +240,13 @@ class Summarizer {
     const { summaryTokens, prompt, generate, profile } = this.#settings;
     const { start, window, reserveOutput, factor } = measured;
     const { contextWindow = window } = model.features;
-    const around = reserveOutput + summaryTokens * 2 + 500;
+    const reservedTokens = reserveOutput + summaryTokens * 2 + 500;
     const text = await requestSummary({
       model,
       system: prompt,
       summary: summary?.text,
       messages: request.messages.slice(firstUncovered(work), end),
-      partTokens: Math.max(500, Math.floor((contextWindow - around) / factor)),
+      partTokens: Math.max(500, Math.floor((contextWindow - reservedTokens) / factor)),
       profile,
       generate,
       signal,
@@ -274,7 +274,7 @@ class Summarizer {
   }
 
   /** Returns the request with its summary, trimmed if it still does not fit. */
-  #view(work: Work, before: number): FittedContext {
+  #view(work: Work, tokens: number): FittedContext {
     const { request, measured, summary } = work;
     if (!summary) return trimRequest(request, this.#measureView);
     const head = request.messages.slice(0, measured.start);
@@ -283,7 +283,7 @@ class Summarizer {
     const fixedCount = head.length + 1;
     const fitted = trimRequest({ ...request, messages, fixedCount }, this.#measureView);
     const removed = request.messages.length - fitted.messages.length + 1;
-    return { ...fitted, removed, before, fixedCount };
+    return { ...fitted, removed, before: tokens, fixedCount };
   }
 }
 

@@ -23,12 +23,12 @@ export async function requestSummary(options: SummaryRequest): Promise<string> {
   const { summary, messages, partTokens, profile, ...request } = options;
   let text = summary;
   for (const conversation of transcript(messages, { partTokens, profile })) {
-    const before = text === undefined ? '' : `${fence('summary_so_far', text)}\n`;
+    const earlierSummary = text === undefined ? '' : `${fence('summary_so_far', text)}\n`;
     text = await askText({
       ...request,
       what: 'summary',
       replyFor: 'model',
-      user: before + fence('conversation', conversation, ['summary_so_far']),
+      user: earlierSummary + fence('conversation', conversation, ['summary_so_far']),
     });
   }
   return text ?? '';

@@ -150,9 +150,9 @@ function digitOf(char: string): string {
   if (/[\u24ff\u{1f10b}\u{1f10c}]/u.test(char)) return '0';
   if (!/\p{Nd}/u.test(char)) return char;
   // The digits of a script stand in a row, so the row before this one tells its value.
-  let before = 0;
-  while (/\p{Nd}/u.test(String.fromCodePoint(code - before - 1))) before += 1;
-  return String(before % 10);
+  let offset = 0;
+  while (/\p{Nd}/u.test(String.fromCodePoint(code - offset - 1))) offset += 1;
+  return String(offset % 10);
 }
 
 /** Returns the look-alike of a letter in Latin. Has one code unit, like the letter. */

@@ -135,11 +135,11 @@ export class TeamTurn {
   /** Returns whether another agent is active than before. */
   #activate(messages: readonly Msg[]): boolean {
     const { own } = this.#team;
-    const before = this.#active;
+    const previousAgent = this.#active;
     const active = this.#team.newestIn(messages)?.to ?? own;
-    if (active === before) return false;
+    if (active === previousAgent) return false;
     const context = this.#context;
-    if (before === own) this.#ownPrompt = context.systemPrompt;
+    if (previousAgent === own) this.#ownPrompt = context.systemPrompt;
     this.#active = active;
     context.setSystemPrompt(
       active.systemPrompt === undefined ? this.#ownPrompt : this.#promptOf(active.systemPrompt),

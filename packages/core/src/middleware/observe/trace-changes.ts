@@ -24,8 +24,14 @@ export interface EventChange {
 /** An event with the changes that led to it. */
 export type TracedAgentEvent = AgentEvent & { readonly changes?: readonly EventChange[] };
 
-/** Notes a change if `after` differs from `before`. `id`: id of the tool call that it is about. */
-type Compare = (run: RunInfo, at: string, before: unknown, after: unknown, id?: string) => void;
+/** Notes a change if the values differ. `id`: id of the tool call that it is about. */
+type Compare = (
+  run: RunInfo,
+  at: string,
+  oldValue: unknown,
+  newValue: unknown,
+  id?: string,
+) => void;
 type Handle = (...args: readonly unknown[]) => unknown;
 
 /** Wrappers that get a value and return one. */
@@ -64,8 +70,8 @@ export function traceChanges(use: UseList): readonly Middleware[] {
   };
   const parts = partsOf(use).map((part, index) => {
     const middleware = part.name ?? `part ${index + 1} of use`;
-    return watched(part, (context, at, before, after, toolUseId) => {
-      const fields = changedFields(before, after);
+    return watched(part, (context, at, oldValue, newValue, toolUseId) => {
+      const fields = changedFields(oldValue, newValue);
       const change = fields && { middleware, at, fields, ...(toolUseId && { toolUseId }) };
       if (change) changesOf(context).push(change);
     });
@@ -158,12 +164,12 @@ function watchedModel(part: Middleware, next: ChatModel, compare: Compare): Chat
  * Returns the names of the fields that differ. Returns `undefined` if the values are the same or
  * have the same fields, and an empty list if there was no value before.
  */
-function changedFields(before: unknown, after: unknown): readonly string[] | undefined {
-  if (before === after) return undefined;
-  if (before === undefined) return [];
-  const beforeFields = before as Readonly<Record<string, unknown>>;
-  const afterFields = after as Readonly<Record<string, unknown>>;
-  const keys = [...new Set([...Object.keys(beforeFields), ...Object.keys(afterFields)])];
-  const changed = keys.filter((key) => beforeFields[key] !== afterFields[key]);
+function changedFields(oldValue: unknown, newValue: unknown): readonly string[] | undefined {
+  if (oldValue === newValue) return undefined;
+  if (oldValue === undefined) return [];
+  const oldFields = oldValue as Readonly<Record<string, unknown>>;
+  const newFields = newValue as Readonly<Record<string, unknown>>;
+  const keys = [...new Set([...Object.keys(oldFields), ...Object.keys(newFields)])];
+  const changed = keys.filter((key) => oldFields[key] !== newFields[key]);
   return changed.length ? changed : undefined;
 }

@@ -176,15 +176,15 @@ function promptRenderer(options: PromptVariablesOptions) {
     request: ModelRequest,
     context: RunContext,
   ): ModelRequest => {
-    const before = context.systemPrompt;
+    const { systemPrompt } = context;
     const prompt = fill(rendered.template, rendered.variables, request, request.tools);
     // Other middleware may have set its own system prompt.
-    if (prompt === rendered.prompt || !before.startsWith(rendered.prompt)) return request;
-    context.setSystemPrompt(prompt + before.slice(rendered.prompt.length));
+    if (prompt === rendered.prompt || !systemPrompt.startsWith(rendered.prompt)) return request;
+    context.setSystemPrompt(prompt + systemPrompt.slice(rendered.prompt.length));
     rendered.prompt = prompt;
     const [first, ...messages] = request.messages;
     const [system] = context.requestMessages;
-    if (!first || !system || textOf(first) !== before) return request;
+    if (!first || !system || textOf(first) !== systemPrompt) return request;
     return { ...request, messages: [system, ...messages] };
   };
   return { render, renderAgain };

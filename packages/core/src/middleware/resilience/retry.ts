@@ -166,7 +166,7 @@ export function toolRetry(options: ToolRetryOptions = {}): Middleware {
     wrapTool: (next) => (call, run) => {
       const { name } = call.tool;
       if (tools && !tools.includes(name)) return next(call);
-      const again = withExecute(call, async (execute, input, context) => {
+      const retriedCall = withExecute(call, async (execute, input, context) => {
         for (let attempt = 1; ; attempt += 1) {
           try {
             return await execute(input, context);
@@ -182,7 +182,7 @@ export function toolRetry(options: ToolRetryOptions = {}): Middleware {
           }
         }
       });
-      return next(again);
+      return next(retriedCall);
     },
   };
 }

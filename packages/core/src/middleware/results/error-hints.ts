@@ -52,8 +52,8 @@ const mostRefused = 2;
  */
 function newestResults(messages: readonly Msg[]): readonly ToolResult[] {
   const last = messages.findLastIndex(({ role }) => role === 'assistant');
-  const after = messages.slice(last + 1);
-  return after.some(({ role }) => role === 'user') ? [] : after.flatMap(toolResultsOf);
+  const rest = messages.slice(last + 1);
+  return rest.some(({ role }) => role === 'user') ? [] : rest.flatMap(toolResultsOf);
 }
 
 function hintFor(results: readonly ToolResult[], isForced: boolean): string | undefined {

@@ -30,12 +30,12 @@ export interface AgentState {
 /** Returns a copy of an idle agent's state. Rejects with `AGENT_BUSY` while an agent call runs. */
 export async function saveState(agent: Agent): Promise<AgentState> {
   checkIdle(agent);
-  const before = agent.status.runs;
+  const runCount = agent.status.runs;
   // If this agent has not continued the session yet, only the log has the session's state.
   await agent.memory.restore?.(agent.status, agent.tools);
   const messages = await agent.messages();
   // A call during the reads may have changed the messages or the status.
-  if (agent.status.runs !== before) throw busyError(agent);
+  if (agent.status.runs !== runCount) throw busyError(agent);
   const { calls, interrupted, openRunId = null, state } = agent.status;
   return structuredClone({
     version,
@@ -65,12 +65,12 @@ export async function loadState(agent: Agent, state: unknown): Promise<void> {
   };
   const { memory, tools, status } = agent;
   const groupsBefore = tools.activeGroups?.();
-  const before = status.runs;
+  const runCount = status.runs;
   await memory.restore?.(status, tools);
   const messagesBefore = await memory.read();
   const notesBefore = notesOf(agent, status);
   const valuesBefore = structuredClone(status.state);
-  if (status.runs !== before) throw busyError(agent);
+  if (status.runs !== runCount) throw busyError(agent);
   try {
     if (activeGroups) setGroups(agent, activeGroups);
     await replaceMessages(agent, messages, notesOf(agent, loadedStatus));

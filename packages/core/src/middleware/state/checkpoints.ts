@@ -50,10 +50,10 @@ export async function returnToCheckpoint(agent: Agent, id: string): Promise<void
     throw invalidInput(message, { details: { id } });
   }
   const names = [...flushes.keys()];
-  const before = names.slice(0, names.indexOf(id) + 1).map((name) => flushes.get(name)!);
+  const earlierFlushes = names.slice(0, names.indexOf(id) + 1).map((name) => flushes.get(name)!);
   const current = await memory.view();
   checkIdle(agent);
-  await memory.write(recordsTo(new SessionFold().load(before), current));
+  await memory.write(recordsTo(new SessionFold().load(earlierFlushes), current));
   await memory.restore(agent.status, agent.tools);
 }
 

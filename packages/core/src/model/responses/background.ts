@@ -128,7 +128,7 @@ class BackgroundReply {
     const { signal } = this.#exchange.http;
     let stream = first;
     for (let attempt = 1; ; attempt++) {
-      const before = this.#decoder.sequence;
+      const startSequence = this.#decoder.sequence;
       try {
         for await (const deltas of stream) {
           if (this.#stored === undefined) await abortable(this.#store(), signal);
@@ -136,7 +136,7 @@ class BackgroundReply {
         }
         return;
       } catch (error) {
-        if (this.#decoder.sequence > before) attempt = 1;
+        if (this.#decoder.sequence > startSequence) attempt = 1;
         const id = this.#stored;
         const isOver = signal.aborted || !isBroken(error) || attempt >= maxAttempts;
         // Without event numbers, the provider would send the whole reply again.

@@ -84,14 +84,14 @@ function fromAssistant(
   const indexedItems: IndexedItem[] = [];
   for (const block of content) {
     const { index = Infinity } = keptItem(block);
-    const before = indexedItems.at(-1);
+    const lastItem = indexedItems.at(-1);
     const item = toItem(block, content, format);
     if (!item) continue;
     // The texts of one message item stay one message.
-    const joins = block.type === 'text' && before?.index === index && before.item['role'];
+    const joins = block.type === 'text' && lastItem?.index === index && lastItem.item['role'];
     if (joins && index < Infinity) {
-      const text = `${before.item['content'] as string}${block.text}`;
-      indexedItems[indexedItems.length - 1] = { index, item: { ...before.item, content: text } };
+      const text = `${lastItem.item['content'] as string}${block.text}`;
+      indexedItems[indexedItems.length - 1] = { index, item: { ...lastItem.item, content: text } };
     } else indexedItems.push({ index, item });
   }
   indexedItems.sort((a, b) => (a.index === b.index ? 0 : a.index - b.index));

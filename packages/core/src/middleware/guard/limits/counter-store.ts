@@ -39,11 +39,11 @@ export function inMemoryCounters(options: { readonly maxKeys?: number } = {}): C
   const counts = new Map<string, WindowTotal>();
   return {
     add(key, amount, window) {
-      const before = counts.get(key);
-      const count = added(before, amount, window);
+      const previousTotal = counts.get(key);
+      const count = added(previousTotal, amount, window);
       if (count.total === 0) return count;
       // A counter with a new window moves to the end, so the first counter has the oldest window.
-      if (before?.endsAt !== count.endsAt) counts.delete(key);
+      if (previousTotal?.endsAt !== count.endsAt) counts.delete(key);
       counts.set(key, count);
       if (counts.size > maxKeys) counts.delete(counts.keys().next().value!);
       return count;
@@ -109,14 +109,14 @@ export function storedCounters(
 }
 
 function added(
-  before: WindowTotal | undefined,
+  previous: WindowTotal | undefined,
   amount: number,
   { durationMs, now }: CounterWindow,
 ): WindowTotal {
   // A window that ends more than `durationMs` from now is over: the clock was set back since the
   // window began.
-  const runs = before && before.endsAt > now && before.endsAt <= now + durationMs;
+  const runs = previous && previous.endsAt > now && previous.endsAt <= now + durationMs;
   return runs
-    ? { ...before, total: before.total + amount }
+    ? { ...previous, total: previous.total + amount }
     : { total: amount, endsAt: now + durationMs };
 }

@@ -106,9 +106,9 @@ export class GuardedReply {
     const values = [...this.#values.values()].filter(({ isAnswer }) => isAnswer);
     for (const rule of rules) {
       const actions = new Set<OutputAction['action']>();
-      const noteChange = (before: string, after: string): string => {
-        if (after !== before) actions.add('changed');
-        return after;
+      const noteChange = (text: string, changedText: string): string => {
+        if (changedText !== text) actions.add('changed');
+        return changedText;
       };
       for (const part of [...this.#texts, ...values]) {
         const isJson = isForProgram || part instanceof GuardedValue;
@@ -234,8 +234,10 @@ export class GuardedReply {
     const values = [...this.#values.values()].flatMap((value) => value.release());
     if (this.#texts.every(({ released, final }) => final.startsWith(released)))
       return [...this.#texts.flatMap((text) => restOf(text, text.released.length)), ...values];
-    const again = this.#kept.flatMap((piece) => ('windows' in piece ? restOf(piece, 0) : [piece]));
-    return [guardReset, ...again, ...values];
+    const keptValues = this.#kept.flatMap((piece) =>
+      'windows' in piece ? restOf(piece, 0) : [piece],
+    );
+    return [guardReset, ...keptValues, ...values];
   }
 }
 

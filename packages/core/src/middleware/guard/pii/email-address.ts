@@ -1,14 +1,14 @@
-/** Finder of addresses. `before` returns the length of the part before the match; 0 rejects it. */
+/** Finder of addresses. `lengthBefore`: length of the part before the match; 0 rejects it. */
 interface AddressFinder {
   readonly pattern: RegExp;
-  readonly before: (text: string, at: number) => number;
+  readonly lengthBefore: (text: string, at: number) => number;
 }
 
 /** Returns the finders of addresses. Each pattern begins with the `@` or a sign for it. */
 export function addressFinders(): readonly AddressFinder[] {
-  const find = (pattern: string, before: AddressFinder['before']): AddressFinder => ({
+  const find = (pattern: string, lengthBefore: AddressFinder['lengthBefore']): AddressFinder => ({
     pattern: new RegExp(pattern, 'giu'),
-    before,
+    lengthBefore,
   });
   return [
     find(`@(?!\\dx\\.)${domain()}`, localPartLength),
@@ -135,8 +135,8 @@ function otherLocalLength(text: string, at: number): number {
 function detachedLocalLength(text: string, at: number): number {
   const length = otherLocalLength(text, at);
   const local = text.slice(at - length, at);
-  const before = text.slice(Math.max(0, at - length - 24), at - length);
-  return /[\d._+]/.test(local) || aboutMail.test(before) ? length : 0;
+  const precedingText = text.slice(Math.max(0, at - length - 24), at - length);
+  return /[\d._+]/.test(local) || aboutMail.test(precedingText) ? length : 0;
 }
 
 const aboutMail = /mail|write to|contact|reach|address|邮|郵|メール|메일/i;

@@ -28,7 +28,7 @@ export interface PiiFinder {
    */
   readonly accept?: Accept;
   /** Returns how many characters before the match belong to it; 0 rejects it. Default: none. */
-  readonly before?: (text: string, at: number) => number;
+  readonly lengthBefore?: (text: string, at: number) => number;
 }
 
 /**
@@ -103,10 +103,10 @@ const ssnNamed = /(?:\bssn\b|social[ -]security (?:number|no\b|nr\b|#))[^\d\n]{0
 /**
  * Returns whether a number is an IPv4 address: in range, no date, and after `://` or the word `IP`.
  */
-function isIpNumber(match: string, before: string): boolean {
+function isIpNumber(match: string, precedingText: string): boolean {
   const value = Number(match);
   if (value < 0x1000000 || value > 0xffffffff || /^(?:19|20)\d{6}$/.test(match)) return false;
-  return /:\/\/$|(?<![\w/-])ip(?:v4)?(?: address)?(?: is)?[ :=]{1,3}$/i.test(before);
+  return /:\/\/$|(?<![\w/-])ip(?:v4)?(?: address)?(?: is)?[ :=]{1,3}$/i.test(precedingText);
 }
 
 /**

@@ -86,12 +86,12 @@ interface Match {
 function matchesIn(reading: Undisguised, finders: readonly PiiFinder[]): Match[] {
   const { text, written } = reading;
   const matches: Match[] = [];
-  for (const { kind, pattern, accept, before } of finders) {
+  for (const { kind, pattern, accept, lengthBefore } of finders) {
     pattern.lastIndex = 0;
     for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
       const { index } = match;
-      const ahead = before ? before(text, index) : 0;
-      const accepted = before && !ahead ? 0 : (accept?.(match[0], text, index) ?? true);
+      const ahead = lengthBefore ? lengthBefore(text, index) : 0;
+      const accepted = lengthBefore && !ahead ? 0 : (accept?.(match[0], text, index) ?? true);
       const length = accepted === true ? match[0].length : Number(accepted);
       const first = index - ahead;
       if (length)
