@@ -10,6 +10,7 @@ export type {
   CounterStore,
   CounterWindow,
   StoredCountersOptions,
+  CounterOptions,
 } from './middleware/guard/limits/counter-store.ts';
 export { injectionPatterns } from './middleware/guard/input/injection-patterns.ts';
 export { injectionGuard } from './middleware/guard/input/injection-guard.ts';
@@ -27,7 +28,6 @@ export type { Classifier, LengthGuardOptions } from './middleware/guard/input/in
 export type { TextForms } from './middleware/guard/normalize-text.ts';
 export { rateLimit, type RateLimitOptions } from './middleware/guard/limits/rate-limit.ts';
 export { spendCap, type SpendCapOptions } from './middleware/guard/limits/spend-cap.ts';
-export type { CounterOptions } from './middleware/guard/limits/user-counter.ts';
 export { outputGuards, type OutputGuardOptions } from './middleware/guard/output/output-guards.ts';
 export { lengthRule, regexRule } from './middleware/guard/output/output-rule.ts';
 export type {
@@ -40,6 +40,6 @@ export type {
   Review,
   ReviewContext,
 } from './middleware/guard/output/output-rule.ts';
-export { piiRule, type PiiRuleOptions } from './middleware/guard/pii/pii-rule.ts';
+export { piiRule, type PiiRule, type PiiRuleOptions } from './middleware/guard/pii/pii-rule.ts';
 export { piiGuard, type PiiGuardOptions } from './middleware/guard/pii/pii-guard.ts';
 export type { PiiKind } from './middleware/guard/pii/pii-kinds.ts';

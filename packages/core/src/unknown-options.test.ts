@@ -177,7 +177,6 @@ const entries: Readonly<Record<string, Entry>> = {
       Semaphore: (wrong) => new middleware.Semaphore(1, wrong),
       summaryFallback: (wrong) => middleware.summaryFallback(wrong),
       answerAtLimit: (wrong) => middleware.answerAtLimit(wrong),
-      storedReplies: (wrong) => middleware.storedReplies(store, wrong),
       todoList: (wrong) => middleware.todoList(wrong),
       toolCallLimit: (wrong) => middleware.toolCallLimit(given({ tool: 'a', run: 1 }, wrong)),
       emulateTools: (wrong) => middleware.emulateTools(given({ model }, wrong)),
@@ -189,7 +188,7 @@ const entries: Readonly<Record<string, Entry>> = {
       'errorHints errorResult ' +
       'isEnding isNewAnswer isNext hasResult classifyModelErrors nestedHooks ' +
       'nestedWraps operator ' +
-      'boundedModel perRun runInfo definePreset todosOf showToolMedia withExecute withStream wrapModel',
+      'boundedModel perRun runInfo definePreset todosOf showToolMedia storedReplies withExecute withStream wrapModel',
   },
   './observe': {
     exports: observe,

@@ -251,14 +251,9 @@ export function inMemoryReplies(options: { readonly maxEntries?: number } = {}):
  * Stores replies in a key-value store that several processes can share. Expired replies stay in the
  * store until they are overwritten. Throws `CONFIGURATION` for an argument of the wrong kind.
  */
-export function storedReplies(
-  store: KeyValueStore,
-  options: { readonly prefix?: string } = {},
-): ReplyCacheStore {
+export function storedReplies(store: KeyValueStore): ReplyCacheStore {
   checkFields('storedReplies(): the store', store, 'get:function set:function');
-  checkOptions('storedReplies()', options, 'prefix:string|?');
-  const { prefix = 'reply:' } = options;
-  const keyFor = (key: string): string => prefix + encodeURIComponent(key);
+  const keyFor = (key: string): string => `reply:${encodeURIComponent(key)}`;
   return {
     async get(key) {
       const text = await store.get(keyFor(key));

@@ -12,8 +12,6 @@ export interface Scan {
 }
 
 const keys: readonly string[] = ['tool_name', 'arguments', 'think'];
-/** A key without double quotes, as in `{tool_name: …` or `{'tool_name': …`. */
-const bareKey = /^['‘“`]?(?:tool_name|arguments|think)['’”`]?\s{0,9}:?$/;
 /** A code fence before a tool call. */
 const callFence = /^`{3,}\s*(?:(?:json|tool_calls?)\s*)?$/i;
 const fenceNames: readonly string[] = ['json', 'tool_calls'];
@@ -51,8 +49,6 @@ export class CallScanner {
   #isEscaped = false;
   /** Key that the scanner is reading. */
   #key: string | undefined;
-  /** Whether that key has no double quotes. */
-  #isBare = false;
   /** Whether the JSON has one of the keys of a tool call. */
   #isLikely = false;
 
@@ -140,7 +136,7 @@ export class CallScanner {
     this.#depth = 1;
     this.#keyDepth = c === '[' ? 2 : 1;
     this.#last = c;
-    this.#inString = this.#isEscaped = this.#isBare = this.#isLikely = false;
+    this.#inString = this.#isEscaped = this.#isLikely = false;
     this.#key = undefined;
   }
 
@@ -149,7 +145,7 @@ export class CallScanner {
       this.#json += c;
       return true;
     }
-    if (!this.#isFit(c)) return this.#takesBareKey(c) || this.#refuseJson(c);
+    if (!this.#isFit(c)) return this.#refuseJson(c);
     this.#json += c;
     if (c === '"') {
       this.#inString = true;
@@ -165,22 +161,10 @@ export class CallScanner {
 
   /** Returns whether the character may come next. The items of a list of tool calls are objects. */
   #isFit(c: string): boolean {
-    if (this.#isBare || this.#depth > maxDepth) return false;
+    if (this.#depth > maxDepth) return false;
     if (!/["\]{}[:,\d.eE+\-truefalsn]/.test(c)) return false;
     if (this.#last === '{') return c === '"' || c === '}';
     return this.#last !== '[' || this.#depth > 1 || c === '{';
-  }
-
-  #takesBareKey(c: string): boolean {
-    if (this.#last !== '{' || this.#depth !== this.#keyDepth || this.#isLikely) return false;
-    const key = (this.#json + c).replace(/^\[?\s*\{\s*/, '');
-    const name = key.replace(/^['‘“`]/, '');
-    if (!bareKey.test(key) && !keys.some((callKey) => callKey.startsWith(name))) return false;
-    this.#isBare = true;
-    this.#json += c;
-    if (c === ':')
-      this.#fail(`${key.slice(0, -1).trim()} and all other keys and strings need double quotes`);
-    return true;
   }
 
   #refuseJson(c: string): false {

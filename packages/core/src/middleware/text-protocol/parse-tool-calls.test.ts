@@ -87,11 +87,8 @@ test.each<readonly [string, string]>([
   ['{"tool_name":"x","arguments":7}', '"arguments" in the call of "x" must be'],
   ['{"tool_name":7,"arguments":{}}', '"tool_name" is not the name'],
   [`[${call('a')}, {"foo": 1}]`, 'Item 2 of the list: it is not an object with "tool_name"'],
-  [
-    "{'tool_name':'a','arguments':{}}",
-    "'tool_name' and all other keys and strings need double quotes",
-  ],
-  ['{tool_name: "a"}', 'tool_name and all other'],
+  ["{'tool_name':'a','arguments':{}}", 'need double quotes'],
+  ['{tool_name: "a"}', 'need double quotes'],
   [
     '{"think": "say "hi" first", "tool_name": "a"}',
     'unexpected "h" after "{\\"think\\": \\"say \\""',

@@ -22,6 +22,9 @@ export function parseToolCalls(reply: string, context?: ParseContext): ParsedRep
   return reader.parsed(context);
 }
 
+/** The beginning of a tool call whose keys have no double quotes. */
+const bareCall = /^(?:```(?:json)?\s*)?\[?\s*\{\s*['‘“`]?(?:tool_name|arguments|think)['’”`]?\s*:/m;
+
 const open = '<think>';
 const close = '</think>';
 
@@ -99,7 +102,9 @@ export class ReplyReader {
     }
     this.#say(scan?.rest ?? '');
     this.#calls = scan?.calls ?? [];
-    this.#problem = scan?.problem;
+    const isBare = this.#scanner && !this.#calls.length && bareCall.test(this.text);
+    this.#problem =
+      scan?.problem ?? (isBare ? 'All keys and strings of JSON need double quotes.' : undefined);
     return this.#released();
   }
 

@@ -37,7 +37,7 @@ test.each<readonly [string, string, string]>([
   ['```json\nx', 'x', '```json\nx'],
   ['```json\n{"a":1}', '}', '```json\n{"a":1}'],
   ['<b>', 'b', '<b'],
-  ["{'foo", 'f', "{'f"],
+  ["{'foo", "'", "{'"],
   ['{"a":1,"arguments":2}', '}', '{"a":1,"arguments":2}'],
 ])('holds %s back until it can no longer be a call', (text, c, released) => {
   expect(releases(text)[0]).toEqual([c, released]);

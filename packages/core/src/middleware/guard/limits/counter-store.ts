@@ -1,7 +1,15 @@
-import { AgentError, checkFields, checkOptions } from '../../../error/agent-error.ts';
+import type { RunContext } from '../../../agent/middleware.ts';
+import {
+  AgentError,
+  checkFields,
+  checkOptions,
+  misconfigured,
+} from '../../../error/agent-error.ts';
 import type { Awaitable } from '../../../event/hook.ts';
 import { maxAttempts, backOff, type ContentionOptions } from '../../../memory/store/back-off.ts';
 import type { KeyValueStore } from '../../../memory/store/key-value-store.ts';
+import { inputGuardFields, type InputGuardOptions } from '../input/input-guard.ts';
+import type { Rejection } from '../rejection.ts';
 
 /**
  * Time window of a counter. The window begins with the first amount above 0 and lasts `durationMs`
@@ -51,11 +59,8 @@ export function inMemoryCounters(options: { readonly maxKeys?: number } = {}): C
   };
 }
 
-/** Where `storedCounters()` keeps its counts, and how it retries writes. */
-export interface StoredCountersOptions extends ContentionOptions {
-  /** Text before the keys of the counters. Default `guard:`. */
-  readonly prefix?: string;
-}
+/** How `storedCounters()` retries writes. */
+export interface StoredCountersOptions extends ContentionOptions {}
 
 /**
  * Keeps the counts of `rateLimit()` and `spendCap()` in a store that several processes can share.
@@ -71,8 +76,7 @@ export function storedCounters(
   options: StoredCountersOptions = {},
 ): CounterStore {
   checkFields('The store of storedCounters()', store, 'get:function set:function');
-  checkOptions('storedCounters()', options, 'prefix:string|? sleep,random:function|?');
-  const { prefix = 'guard:' } = options;
+  checkOptions('storedCounters()', options, 'sleep,random:function|?');
   const busy = new Map<string, Promise<WindowTotal>>();
   const update = async (
     key: string,
@@ -94,7 +98,7 @@ export function storedCounters(
   };
   return {
     async add(name, amount, window) {
-      const key = prefix + encodeURIComponent(name);
+      const key = `guard:${encodeURIComponent(name)}`;
       const turn = Promise.resolve(busy.get(key))
         .catch(() => {})
         .then(() => update(key, amount, window));
@@ -119,4 +123,54 @@ function added(
   return runs
     ? { ...previous, total: previous.total + amount }
     : { total: amount, endsAt: now + durationMs };
+}
+
+/** Whom a guard counts for, and where it keeps its counts. */
+export interface CounterOptions extends InputGuardOptions {
+  /**
+   * Returns the key to count by. Default: the agent's `userId`. Without one, `rateLimit()` counts
+   * for `anonymous`, and `spendCap()` fails.
+   */
+  readonly key?: (context: RunContext) => string;
+  /** Store of the counts. Default: a new `inMemoryCounters()` for this guard. */
+  readonly store?: CounterStore;
+  /** Returns the current time in milliseconds since 1970. Default `Date.now`. */
+  readonly now?: () => number;
+}
+
+/** Fields of `CounterOptions` for `checkOptions`. */
+export const counterFields: string = `key,now:function|? store:add()|? ${inputGuardFields}`;
+
+/** A user's count, and the time until its window ends. */
+interface UserCount {
+  readonly total: number;
+  readonly retryAfterMs: number;
+}
+
+/**
+ * Returns a function that adds an amount to a count of the user, in a window of `durationMs`
+ * milliseconds. The key of the count is `prefix` and the user. Rejects for an invalid key or total.
+ */
+export function userCounter(options: CounterOptions) {
+  const { store = inMemoryCounters(), now = Date.now } = options;
+  const { key = ({ userId }: RunContext): string => userId ?? 'anonymous' } = options;
+  return async (
+    context: RunContext,
+    prefix: string,
+    amount: number,
+    durationMs: number,
+  ): Promise<UserCount> => {
+    const user: unknown = key(context);
+    if (typeof user !== 'string') throw misconfigured('The key of a guard must be a string.');
+    const time = now();
+    const count = await store.add(prefix + user, amount, { durationMs, now: time });
+    checkFields('The result of a counter store', count, 'total:number', 'STORAGE_FAILED');
+    return { total: count.total, retryAfterMs: Math.max(0, count.endsAt - time) };
+  };
+}
+
+/** Returns the rejection by a limit. */
+export function limitReached({ retryAfterMs }: UserCount): Rejection {
+  const details = Number.isFinite(retryAfterMs) ? { retryAfterMs } : {};
+  return { category: 'RATE_LIMITED', details };
 }

@@ -1,5 +1,5 @@
 import { startOf } from '../../../message/text.ts';
-import type { JsonObject } from '../../../message/json.ts';
+import { parseJson, type JsonObject } from '../../../message/json.ts';
 import type { ModelDelta, RunInfo } from '../../../model/chat-model.ts';
 import {
   addAttached,
@@ -7,7 +7,8 @@ import {
   type FinishDelta,
   type TextDelta,
 } from '../../../model/deltas.ts';
-import { GuardedValue, type ToolInput, mapJson, unescaped } from './guarded-value.ts';
+import { outputToolName } from '../../../schema/output-format.ts';
+import { rewriteText, type RewrittenText } from '../rewritten-text.ts';
 import { replacementOf, type CheckedRule } from './checked-rule.ts';
 import {
   replaceFindings,
@@ -278,3 +279,66 @@ function restOf(
 
 /** Tells readers to discard the reply so far. */
 export const guardReset: ModelDelta = { type: 'reset', reason: 'guard' };
+
+type ToolInput = Extract<ModelDelta, { type: 'tool-input' }>;
+
+/** A withheld tool call: its arguments are the answer, or its name is not known yet. */
+class GuardedValue {
+  #deltas: ToolInput[] = [];
+  name: string | undefined;
+  /** The arguments of the tool call as the model wrote them. */
+  raw = '';
+  /** The arguments after the rules changed them. */
+  final = '';
+
+  add(delta: ToolInput): void {
+    this.#deltas.push(delta);
+    this.name ||= delta.name;
+    this.final = this.raw += delta.delta;
+  }
+
+  /**
+   * Whether the arguments of the tool call are the answer. Such a tool call is withheld until the
+   * reply ends.
+   */
+  get isAnswer(): boolean {
+    return this.name === outputToolName;
+  }
+
+  /**
+   * Returns the withheld deltas, and clears them. If the rules changed the arguments,
+   * returns them as one delta.
+   */
+  release(): readonly ToolInput[] {
+    const deltas = this.#deltas;
+    this.#deltas = [];
+    const [first, ...others] = deltas;
+    if (!first || this.final === this.raw) return deltas;
+    const changed = { ...first, name: this.name!, delta: this.final };
+    for (const delta of others) addAttached(changed, delta);
+    return [changed];
+  }
+}
+
+/**
+ * Applies `change` to each string and each number of a JSON text. Applies `change` to the whole
+ * text if the text is not valid JSON. A number that changes becomes a string.
+ */
+function mapJson(json: string, change: (text: string) => string): string {
+  if (parseJson(json) === undefined) return change(json);
+  return json.replace(stringOrNumber, (token) => {
+    const text = token.startsWith('"') ? (JSON.parse(token) as string) : token;
+    const changed = change(text);
+    return changed === text ? token : JSON.stringify(changed);
+  });
+}
+
+/** Repeats no alternatives, because V8 would store a backtracking point for each character. */
+const stringOrNumber = /"[^"\\]*(?:\\[^][^"\\]*)*"|-?\d[\d.eE+-]*/g;
+
+/** Decodes the `\uXXXX` escapes of a text, as a JSON or YAML parser reads it. */
+function unescaped(raw: string): RewrittenText {
+  return rewriteText(raw, /\\u[\da-f]{4}/gi, (escape) =>
+    String.fromCharCode(Number.parseInt(escape.slice(2), 16)),
+  );
+}
