@@ -138,8 +138,8 @@ export type {
   HandOffFilter,
   HandOffTarget,
 } from './middleware/hand-off/team.ts';
-export { operator, operatorMessage } from './middleware/operator/operator.ts';
-export type { OperatorMessageOptions } from './middleware/operator/operator.ts';
+export { operator, operatorMessage } from './middleware/hand-off/operator.ts';
+export type { OperatorMessageOptions } from './middleware/hand-off/operator.ts';
 
 // Errors for users.
 export { classifyError, type ErrorClass } from './error/classify-error.ts';

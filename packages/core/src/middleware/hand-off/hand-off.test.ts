@@ -14,7 +14,7 @@ import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.
 import { tool } from '../../tool/tool.ts';
 import { metaTool } from '../../tool/set/meta-tool.ts';
 import { Toolkit } from '../../tool/set/toolkit.ts';
-import { operator, operatorMessage } from '../operator/operator.ts';
+import { operator, operatorMessage } from './operator.ts';
 import { piiRule } from '../guard/pii/pii-rule.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
 import { structured } from '../output/output-modes.ts';
