@@ -59,3 +59,19 @@ test('each path in a proof of a recipe matches a file of tests', () => {
   expect(paths.length).toBeGreaterThan(10);
   expect(paths.filter((path) => !tests.some((file) => file.includes(path)))).toEqual([]);
 });
+
+test('CONTRIBUTING.md names each version of a format', () => {
+  const section = recipes.split('### Change a stored format')[1]!.split('\n### ')[0]!;
+  const versions = files.flatMap((file) => {
+    if (!/\/src\//.test(file) || file.includes('.test.')) return [];
+    const source = readFileSync(`${root}/${file}`, 'utf8');
+    const found = /^(?:export )?const (\w*[vV]ersion) = \d+;/m.exec(source);
+    return found ? [`\`${found[1]}\` in ${file}`] : [];
+  });
+  expect(versions.length).toBeGreaterThan(6);
+  const unnamed = versions.filter((version) => {
+    const [name = '', file = ''] = version.split(' in ');
+    return !section.includes(name) || !section.includes(file.split('/src/')[1]!);
+  });
+  expect(unnamed).toEqual([]);
+});
