@@ -4,8 +4,6 @@ import { summarizeHistory } from '../middleware/context/summarize-history.ts';
 import { piiGuard } from '../middleware/guard/pii/pii-guard.ts';
 import { positionHooks } from '../preset/position-hooks.ts';
 import { oxygent } from '../preset/oxygent.ts';
-import { springAiAlibaba } from '../preset/spring-ai-alibaba.ts';
-import { systemPrompt } from '../middleware/prompt/system-prompt.ts';
 import { fromAiSdk } from '../model/ai-sdk/ai-sdk-model.ts';
 import { replaceKey } from '../state/state-key.ts';
 import { stateKeys } from '../middleware/state/state-keys.ts';
@@ -17,7 +15,6 @@ import { ScriptedModel } from '../testing/scripted-model.ts';
 import { metaTool } from '../tool/set/meta-tool.ts';
 
 type Make = (options: never) => unknown;
-const hooks: Make = (given) => springAiAlibaba({ hooks: given });
 const protocol: Make = (given) => oxygent({ protocol: given });
 const memory = keywordMemory({ store: new MemoryStore() });
 const speakers: Make = (given) => multiAgent(new ScriptedModel([]), given);
@@ -44,12 +41,12 @@ test.each<[make: Make, options: unknown, message: string]>([
   [protocol, { check: 5 }, 'oxygent(): protocol: check must be'],
   [protocol, { prompt: 5 }, 'oxygent(): protocol: prompt must be'],
   [protocol, { parallel: 5 }, 'oxygent(): protocol: parallel must be'],
-  [hooks, [1], 'springAiAlibaba(): each of hooks must be'],
-  [hooks, [{}], 'springAiAlibaba(): each of hooks: name must be'],
-  [hooks, [{ name: 'a', onError: 1 }], 'springAiAlibaba(): each of hooks: onError must be'],
-  [hooks, [{ name: 'a' }, { name: 'a' }], 'springAiAlibaba(): two hooks are named "a"'],
   [positionHooks, [1], 'positionHooks(): each of hooks must be'],
-  [positionHooks, [{ name: 'a' }, { name: 'a' }], 'positionHooks(): two hooks are named "a"'],
+  [
+    positionHooks,
+    [{ name: 'a' }, { name: 'a' }],
+    'positionHooks(): each of hooks: two are named "a"',
+  ],
   [piiGuard, { strategy: 'x' }, 'piiGuard(): strategy must be'],
   [piiGuard, { kinds: 'x' }, 'piiGuard(): kinds must be'],
   [piiGuard, { kinds: ['x'] }, 'piiGuard(): there is no kind "x"'],
@@ -71,7 +68,6 @@ test.each<[make: Make, options: unknown, message: string]>([
   [multiAgent, null, 'multiAgent(): model must be'],
   [speakers, { headerOn: 'x' }, 'multiAgent(): headerOn must be'],
   [metaTool, { name: 5 }, 'metaTool(): name must be'],
-  [systemPrompt, { base: '', context: [1] }, 'systemPrompt(): each of context must be'],
   [fromAiSdk, null, 'fromAiSdk()'],
 ])('%o called with %j reports the function’s and the option’s name', (make, options, message) => {
   expect(() => make(options as never)).toThrow(
