@@ -11,6 +11,7 @@ import { checkNoOpenCalls, checkNewIds, parseInput, toMessages } from '../event/
 import type { AgentInput, ParsedInput } from '../event/agent-input.ts';
 import type { Msg } from '../message/msg.ts';
 import { inRequestOrder } from '../message/tool-pairs.ts';
+import { onAbort } from '../wait/abort.ts';
 import { toolList, toolsIn, type ToolSet } from '../tool/set/tool-set.ts';
 import type { ToolSource, ToolsOf } from '../tool/tool.ts';
 import { CallLine } from './call-line.ts';
@@ -213,7 +214,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
       abort: () => run.abort(),
     });
     // The end of an aborted run does not wait for a reader.
-    run.signal.addEventListener('abort', () => queueMicrotask(() => driver.release()));
+    onAbort(run.signal, () => queueMicrotask(() => driver.release()));
     if (streamed && options.detached) driver.start();
     return driver as RunDriver<T>;
   }

@@ -111,7 +111,7 @@ export interface Steps {
 /** Returns the steps of a run. */
 export function stepsOf(run: Run): Steps {
   // The wrapper that takes a step must not end before the step.
-  const step = async <T>(work: () => Promise<T>): Promise<T> => run.alive().waits.duringStep(work);
+  const step = <T>(work: () => Promise<T>): Promise<T> => run.waits.duringStep(work);
   return {
     edit: (change) => step(() => edit(run, change)),
     include: (messages, position) => {

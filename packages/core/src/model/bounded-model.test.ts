@@ -5,6 +5,8 @@ import { retry } from '../middleware/resilience/retry.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { boundedModel } from './bounded-model.ts';
+import type { ModelDelta } from './chat-model.ts';
 import { ReplyLength } from './reply-length.ts';
 
 afterEach(() => {
@@ -28,4 +30,20 @@ test.for<[what: string, first: readonly ScriptedReply[], use: () => readonly Mid
   expect((await agent.call('go')).text).toBe('one two three ');
   expect(add).toHaveBeenCalled();
   expect(measured).toEqual(words);
+});
+
+test('a reply that has ended is not kept for the abort of its run', async () => {
+  const leave = vi.fn<() => Promise<IteratorReturnResult<undefined>>>();
+  const { provider, modelId, features } = new ScriptedModel([]);
+  const batches = (): AsyncIterator<readonly ModelDelta[]> => ({
+    next: () => Promise.resolve({ done: true, value: undefined }),
+    return: leave,
+  });
+  const stream = (): AsyncIterable<readonly ModelDelta[]> => ({ [Symbol.asyncIterator]: batches });
+  const model = boundedModel({ provider, modelId, features, stream });
+  const abort = new AbortController();
+  const request = { messages: [], tools: [] };
+  for await (const _deltas of model.stream(request, { signal: abort.signal })) expect.unreachable();
+  abort.abort();
+  expect(leave).not.toHaveBeenCalled();
 });

@@ -1,6 +1,12 @@
 import { AgentError } from '../error/agent-error.ts';
-import { abortable, onAbort } from '../wait/abort.ts';
-import type { ChatModel, ModelContext, ModelRequest, ReplyStream } from './chat-model.ts';
+import { abortable } from '../wait/abort.ts';
+import type {
+  ChatModel,
+  ModelContext,
+  ModelDelta,
+  ModelRequest,
+  ReplyStream,
+} from './chat-model.ts';
 import { TimerYield } from '../wait/timer-yield.ts';
 import { ReplyLength, defaultReplyLength } from './reply-length.ts';
 import { withStream } from './wrap-model.ts';
@@ -24,7 +30,16 @@ export interface ModelBounds {
  * the signal. Timers run between endless batches.
  */
 export function boundedModel(model: ChatModel, bounds: ModelBounds = {}): ChatModel {
-  return withStream(model, (request, context) => boundedReply(model, request, context, bounds));
+  return withStream(model, (request, context) => {
+    const { now = Date.now, replyLength = context.replyLength ?? defaultReplyLength } = bounds;
+    const length = new ReplyLength(replyLength);
+    const timerYield = new TimerYield(now());
+    return abortableReply(model, request, context, (deltas) => {
+      if (!Array.isArray(deltas)) throw notArrayError(model);
+      length.add(deltas);
+      return timerYield.tick(now());
+    });
+  });
 }
 
 /**
@@ -35,47 +50,28 @@ export function abortableModel(model: ChatModel): ChatModel {
   return withStream(model, (request, context) => abortableReply(model, request, context));
 }
 
-async function* boundedReply(
+/** `check`: throws if a batch is wrong, or returns a promise to wait for before the next one. */
+async function* abortableReply(
   model: ChatModel,
   request: ModelRequest,
   context: ModelContext,
-  bounds: ModelBounds,
+  check?: (deltas: readonly ModelDelta[]) => Promise<void> | undefined,
 ): ReplyStream {
-  const { now = Date.now, replyLength = context.replyLength ?? defaultReplyLength } = bounds;
-  const length = new ReplyLength(replyLength);
-  const timerYield = new TimerYield(now());
-  for await (const deltas of abortableReply(model, request, context)) {
-    if (!Array.isArray(deltas)) throw notArrayError(model);
-    length.add(deltas);
-    yield deltas;
-    const pause = timerYield.tick(now());
-    if (pause) await pause;
+  const batches = model.stream(request, context)[Symbol.asyncIterator]();
+  let hasEnded = false;
+  try {
+    for (;;) {
+      const { done = false, value } = await abortable(batches.next(), context.signal);
+      hasEnded = done;
+      if (done) return;
+      const pause = check?.(value);
+      yield value;
+      if (pause) await pause;
+    }
+  } finally {
+    // Nobody waits for the cleanup, because it may hang.
+    if (!hasEnded) void batches.return?.()?.catch(() => {});
   }
-}
-
-/** Not a generator, because each wrapper around a model would add its promises to each delta. */
-function abortableReply(
-  model: ChatModel,
-  request: ModelRequest,
-  context: ModelContext,
-): ReturnType<ChatModel['stream']> {
-  return {
-    [Symbol.asyncIterator]() {
-      const { signal } = context;
-      const batches = model.stream(request, context)[Symbol.asyncIterator]();
-      // Nobody waits for the cleanup, because it may hang.
-      const leave = (): void => void batches.return?.()?.catch(() => {});
-      const off = onAbort(signal, leave);
-      return {
-        next: () => abortable(batches.next(), signal),
-        return() {
-          off();
-          leave();
-          return Promise.resolve({ done: true, value: undefined });
-        },
-      };
-    },
-  };
 }
 
 function notArrayError({ modelId }: ChatModel): AgentError {

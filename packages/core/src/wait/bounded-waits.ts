@@ -11,6 +11,8 @@ const lostWrite: unique symbol = Symbol();
 interface WaitingRun extends Pick<Haltable, 'signal' | 'aborted' | 'stage'> {
   /** `unwritten`: writes that the store has not finished. The agent's next run waits for them. */
   readonly setup: { readonly unwritten: Set<Promise<unknown>> };
+  /** Throws `ABORTED` after the end of the run. */
+  alive(): unknown;
 }
 
 interface WaitOptions<T> {
@@ -81,7 +83,10 @@ export class BoundedWaits {
     return this.#newest as Promise<T>;
   }
 
-  /** Runs a step of the run. The wrappers around it wait for its end, and for its error. */
+  /**
+   * Runs a step of the run, unless the run has ended. The wrappers around it wait for its end, and
+   * for its error.
+   */
   duringStep<T>(begin: () => Promise<T>): Promise<T> {
     this.#newest = this.#step(begin);
     return this.#newest as Promise<T>;
@@ -90,6 +95,7 @@ export class BoundedWaits {
   async #step<T>(begin: () => Promise<T>): Promise<T> {
     this.#running.add(begin);
     try {
+      this.#run.alive();
       return await begin();
     } catch (error) {
       this.#stepErrors.add(error);

@@ -44,7 +44,7 @@ export function runWrapped<K extends StepKey>(
   const recovered = (outcome: Promise<Wrapped[K]['out']>): Promise<Wrapped[K]['out']> =>
     recover ? outcome.catch(recover) : outcome;
   if (!parts.length) return recovered(inner(input));
-  const innermost: Step<K> = async (value) => run.alive().waits.duringStep(() => inner(value));
+  const innermost: Step<K> = (value) => run.waits.duringStep(() => inner(value));
   const wrap = (next: Step<K>, part: Middleware): Step<K> => {
     return (value) => {
       // If a wrapper hangs after an abort, the outer wrappers still end.
