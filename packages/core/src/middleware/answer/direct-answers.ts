@@ -1,16 +1,9 @@
-import type {
-  InnerStep,
-  Middleware,
-  RequestDraft,
-  RunContext,
-  Steps,
-} from '../../agent/middleware.ts';
-import { isEnding, type Next } from '../../agent/next.ts';
+import type { Middleware, RunContext } from '../../agent/middleware.ts';
+import { isEnding } from '../../agent/next.ts';
 import { toolResultsOf, type ToolResult, type Msg } from '../../message/msg.ts';
 import { isObjectOrArray, parseJson } from '../../message/json.ts';
 import { contentText } from '../../message/media/media.ts';
-import type { ModelRequest } from '../../model/chat-model.ts';
-import { toolOf, type ToolSet } from '../../tool/set/tool-set.ts';
+import { toolOf } from '../../tool/set/tool-set.ts';
 
 declare module '../../agent/kernel-options.ts' {
   interface FeatureOptions {
@@ -39,44 +32,28 @@ export type ReturnDirect = boolean | ((result: ToolResult, reply: Msg) => boolea
 export function directAnswers(): Middleware {
   return {
     name: 'directAnswers',
-    wrapRequest: (next) => (draft, context, steps) =>
-      draft.mustAsk || !mayAnswer(context)
-        ? next(draft)
-        : answerDirectly(draft, next, context, steps),
+    wrapRequest: (next) => async (draft, context, steps) => {
+      const results = draft.mustAsk ? [] : directResults(context);
+      const [first, second] = results;
+      if (!first) return next(draft);
+      const content = second ? `[${results.map(toJson).join()}]` : first.output;
+      const outcome = await steps.reply(steps.message('assistant', content), 'return-direct');
+      return isEnding(outcome) ? outcome : next(draft);
+    },
   };
 }
 
-/** Returns whether the newest message is a result that may be the answer. */
-function mayAnswer({ messages, tools, options }: RunContext): boolean {
-  const last = messages.at(-1);
-  const [result] = last?.role === 'tool' ? toolResultsOf(last) : [];
-  return result !== undefined && Boolean(options.returnDirect ?? isDirect(result, tools));
-}
-
-/** Ends the run with the newest results, or asks the model if it has to answer. */
-async function answerDirectly(
-  draft: RequestDraft,
-  next: InnerStep<RequestDraft, ModelRequest | Next>,
-  context: RunContext,
-  steps: Steps,
-): Promise<ModelRequest | Next> {
-  const { messages, tools, options } = context;
+/** Returns the newest results if all of them are the answer. */
+function directResults({ messages, tools, options }: RunContext): readonly ToolResult[] {
   const last = messages.findLastIndex(({ role }) => role !== 'tool');
   const results = messages.slice(last + 1).flatMap(toolResultsOf);
   const { returnDirect: rule } = options;
   const isAnswer = (result: ToolResult): boolean => {
     if (result.state !== 'success') return false;
     const ruled = typeof rule === 'function' ? rule(result, messages[last]!) : rule;
-    return ruled ?? isDirect(result, tools);
+    return ruled ?? Boolean(toolOf(tools, result.name)?.returnDirect);
   };
-  if (!results.every(isAnswer)) return next(draft);
-  const content = results.length > 1 ? `[${results.map(toJson).join()}]` : results[0]!.output;
-  const outcome = await steps.reply(steps.message('assistant', content), 'return-direct');
-  return isEnding(outcome) ? outcome : next(draft);
-}
-
-function isDirect({ name }: ToolResult, tools: ToolSet): boolean {
-  return Boolean(toolOf(tools, name)?.returnDirect);
+  return results.every(isAnswer) ? results : [];
 }
 
 /**

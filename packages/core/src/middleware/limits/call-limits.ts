@@ -155,8 +155,9 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
       // An outer wrapper may run the call again.
       usedIds.add(call.toolUse.id);
       limit.setCount(usedIds.size, context);
+      // Counted before, so that the log has the count if the process dies while the tool runs.
       const outcome = await next(call);
-      // An inner `approvals()` asked about it first.
+      // An inner `approvals()` may stop the call.
       if (hasRun(outcome)) return outcome;
       usedIds.delete(call.toolUse.id);
       limit.setCount(usedIds.size, context);

@@ -1,5 +1,5 @@
 import { AgentError, checkFields, checkOptions } from '../../error/agent-error.ts';
-import type { Middleware, RunContext, Steps } from '../../agent/middleware.ts';
+import type { Middleware } from '../../agent/middleware.ts';
 import { parentRuns } from '../../tool/context-token.ts';
 
 /** How many callers of a `Semaphore` may wait. */
@@ -111,7 +111,12 @@ export function concurrencyLimit(semaphore: Semaphore): Middleware {
       const inside = runsWithSlot(semaphore);
       const above = (context.toolContext.get(parentRuns) ?? []) as readonly string[];
       if (above.some((runId) => inside.has(runId))) return next(input);
-      const release = await slotIn(semaphore, context, steps);
+      let release: Release | undefined;
+      try {
+        release = await steps.untimed(() => semaphore.acquire(context.stopSignal));
+      } catch (error) {
+        if (!context.stopped) throw error;
+      }
       inside.add(context.runId);
       try {
         // After an abort during the wait, nothing of the agent call is stored.
@@ -132,21 +137,4 @@ function runsWithSlot(semaphore: Semaphore): Set<string> {
   const runIds = slots.get(semaphore) ?? new Set();
   slots.set(semaphore, runIds);
   return runIds;
-}
-
-/**
- * Waits for a slot. Returns `undefined` if an abort, an interrupt or a full queue ends the wait.
- */
-async function slotIn(
-  semaphore: Semaphore,
-  context: RunContext,
-  steps: Steps,
-): Promise<Release | undefined> {
-  if (context.stopped) return undefined;
-  try {
-    return await steps.untimed(() => semaphore.acquire(context.stopSignal));
-  } catch (error) {
-    if (!context.stopped) context.fail(AgentError.from(error));
-    return undefined;
-  }
 }
