@@ -64,8 +64,8 @@ test('CONTRIBUTING.md names each version of a format', () => {
   const section = recipes.split('### Change a stored format')[1]!.split('\n### ')[0]!;
   const versions = files.flatMap((file) => {
     if (!/\/src\//.test(file) || file.includes('.test.')) return [];
-    const source = readFileSync(`${root}/${file}`, 'utf8');
-    const found = /^(?:export )?const (\w*[vV]ersion) = \d+;/m.exec(source);
+    const text = readFileSync(`${root}/${file}`, 'utf8');
+    const found = /^(?:export )?const (\w*[vV]ersion) = \d+;/m.exec(text);
     return found ? [`\`${found[1]}\` in ${file}`] : [];
   });
   expect(versions.length).toBeGreaterThan(6);
