@@ -111,23 +111,24 @@ export class AgentSession {
   }
 
   /**
-   * Runs the job only if no other run of the session is active. A tab that is `alone` uses a lock
-   * to check the other tabs. Resolves with `undefined` if another run is active or the job has
-   * nothing to do.
+   * Runs the job with what `look` finds, but only if no other run of the session is active. A tab
+   * that is `alone` uses a lock to check the other tabs. Resolves with `undefined` if another run
+   * is active or `look` finds nothing. Another run may begin during `look`.
    */
-  async runAlone<T>(
+  async runAlone<S, T>(
     controller: AbortController,
-    job: (agent: ReActAgent) => Promise<T | undefined>,
+    look: (agent: ReActAgent) => Promise<S | undefined>,
+    job: (agent: ReActAgent, found: S) => Promise<T>,
   ): Promise<T | undefined> {
     const agent = await this.#open();
-    if (this.#runs.size) return undefined;
-    const run = async (): Promise<T | undefined> => job(agent);
-    const locks = this.#options.alone && (await canLock()) ? navigator.locks : undefined;
-    return this.#track(
-      controller,
-      locks
-        ? locks.request(this.#lock, { ifAvailable: true }, (lock) => (lock ? run() : undefined))
-        : run(),
+    const run = async (): Promise<T | undefined> => {
+      const found = await look(agent);
+      if (!found || this.#runs.size || this.#closed) return undefined;
+      return this.#track(controller, job(agent, found));
+    };
+    if (!this.#options.alone || !(await canLock())) return run();
+    return navigator.locks.request(this.#lock, { ifAvailable: true }, (lock) =>
+      lock ? run() : undefined,
     );
   }
 

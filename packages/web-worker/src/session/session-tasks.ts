@@ -38,10 +38,9 @@ export function performTask(
           forward(agent.stream(input, { signal, decisions }), start),
       );
     case 'resume':
-      return session.runAlone(controller, async (agent) => {
-        const start = await cutOffStart(agent);
-        return start && forward(agent.stream(undefined, { signal }), start);
-      });
+      return session.runAlone(controller, cutOffStart, (agent, start) =>
+        forward(agent.stream(undefined, { signal }), start),
+      );
   }
 }
 

@@ -1,4 +1,10 @@
-import { ReActAgent, userMessage, type AgentResult } from '@isoloop/core';
+import {
+  MemoryStore,
+  ReActAgent,
+  SessionMemory,
+  userMessage,
+  type AgentResult,
+} from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { SessionPages } from '../page/session-pages.ts';
@@ -49,6 +55,55 @@ test('the second of two concurrent requests to resume a run joins the run of the
   const [first, second] = await Promise.all([resume('one'), resume('two')]);
   expect(first[0]).toMatchObject({ reason: 'stop', text: 'once' });
   expect(second).toEqual([undefined, true]);
+  await runs.close();
+});
+
+test('a message is not refused while another page asks for a run to resume', async () => {
+  let [onRead, open] = [(): void => {}, (): void => {}];
+  const read = new Promise<void>((resolve) => (onRead = resolve));
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  class HeldStore extends MemoryStore {
+    override async get(key: string) {
+      onRead();
+      await opened;
+      return super.get(key);
+    }
+  }
+  const runs = new SessionRuns({
+    factory: () =>
+      new ReActAgent({
+        name: 'a',
+        sessionId: 's',
+        model: new ScriptedModel(['Yes.']),
+        memory: new SessionMemory(new HeldStore(), 's'),
+      }),
+    agentName: undefined,
+    sessionId: 's',
+    options: {},
+    pages: new SessionPages(),
+    previousClosed: undefined,
+    shared: false,
+    takesOver: false,
+    readers: new RunReaders(),
+    outputs: {},
+  });
+  const { signal } = new AbortController();
+  const request = { tabId: 'tab', signal };
+  const asker = { page: 'p' };
+  const resumed = runs.perform({ ...request, id: 'one', task: { type: 'resume', asker } });
+  await read;
+  const message = { id: 'q', role: 'user', parts: [{ type: 'text', text: 'go' }] };
+  const answer = runs.perform({
+    ...request,
+    id: 'two',
+    task: { type: 'chat', trigger: 'submit-message', message, answer: message, asker },
+  });
+  answer.catch(() => {});
+  // A refusal needs no store.
+  await runs.agent();
+  open();
+  expect(await answer).toMatchObject({ reason: 'stop', text: 'Yes.' });
+  expect(await resumed).toBeUndefined();
   await runs.close();
 });
 
