@@ -44,9 +44,9 @@ type Count = Readonly<Record<'session' | 'run' | 'inRun', number> & { runId: str
  * state. `key` is the name of the count in the state, and `what` names the counted items in
  * messages. Throws `CONFIGURATION` without a limit.
  */
-function callLimit(where: string, key: string, what: string, options: CallLimitOptions) {
+function callLimit(key: string, what: string, options: CallLimitOptions) {
   if ((options.run ?? options.session) === undefined)
-    throw misconfigured(`${where} needs run or session.`);
+    throw misconfigured(`The limit of ${what} needs \`run\` or \`session\`.`);
   const name = ownPrefix + key;
   return {
     /** Returns the error of the limit if `more` further items would exceed it. */
@@ -90,7 +90,7 @@ function endAt(text: string, steps: Steps): Ending {
  */
 export function modelRequestLimit(options: CallLimitOptions): Middleware {
   checkOptions('modelRequestLimit()', options, limitFields);
-  const limit = callLimit('modelRequestLimit()', 'modelRequests', 'model requests', options);
+  const limit = callLimit('modelRequests', 'model requests', options);
   return {
     name: 'modelRequestLimit',
     wrapRequest: (next) => async (draft, context, steps) => {
@@ -122,12 +122,11 @@ export interface ToolCallLimitOptions extends CallLimitOptions {
 export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
   checkOptions('toolCallLimit()', options, `${limitFields} tool:string|?`);
   const { tool, run } = options;
-  const where = 'toolCallLimit()';
   if (tool === undefined && run !== undefined)
-    throw misconfigured(`${where}: set \`limits.toolCalls\` of the agent to limit a whole run.`);
+    throw misconfigured('To limit all tool calls of a run, set `limits.toolCalls` of the agent.');
   const what = tool === undefined ? 'tool calls' : `calls of "${tool}"`;
   const key = tool === undefined ? 'toolCalls' : `toolCalls:${tool}`;
-  const limit = callLimit(where, key, what, options);
+  const limit = callLimit(key, what, options);
   const counts = ({ name }: ToolUse): boolean =>
     tool === undefined ? name !== outputToolName : name === tool;
   // Hooks have seen other calls, which this limit has then admitted.
