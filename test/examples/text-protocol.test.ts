@@ -56,7 +56,7 @@ test('textToolCalls() calls tools through text', async () => {
   expect(model.requests[0]!.tools).toEqual([]);
 
   // #region text-protocol-corrections
-  await agent.call('And 3 + 40?'); // the model first writes {"tool_name": "add"} and reads that "arguments" is missing
+  await agent.call('And 3 + 40?'); // the model first writes {"tool_name": "add"} and reads that "arguments" must be an object
   const said = (await agent.messages()).filter(({ metadata }) => !metadata?.['correction']);
   console.log(said.map(textOf));
   // #endregion

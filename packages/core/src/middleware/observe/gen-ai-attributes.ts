@@ -44,7 +44,6 @@ export function errorAttributes({ code, message }: AgentErrorData): Attributes {
 /** Secrets in the arguments are masked. `hasContent`: whether the attributes have the arguments. */
 export function toolAttributes({ name, id, input }: ToolUse, hasContent: boolean): Attributes {
   return {
-    'gen_ai.operation.name': 'execute_tool',
     'gen_ai.tool.name': name,
     'gen_ai.tool.type': 'function',
     'gen_ai.tool.call.id': id,

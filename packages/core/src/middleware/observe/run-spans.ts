@@ -37,15 +37,11 @@ export class RunSpans implements OpenSpan {
     const { model, agentPath } = run;
     const name = agentPath.at(-1) ?? '';
     const parent = tracing.api.context.active();
-    const { span, inside } = openSpan(tracing, `invoke_agent ${name}`, parent, {
-      kind: internalKind,
+    const { span, inside } = openSpan(tracing, parent, 'invoke_agent', name, {
       attributes: {
-        'gen_ai.operation.name': 'invoke_agent',
-        'gen_ai.provider.name': model.provider,
-        'gen_ai.request.model': model.modelId,
+        ...modelAttributes(model, input, tracing),
         'gen_ai.agent.name': name,
         ...runAttributes(run),
-        ...(tracing.content && { 'gen_ai.input.messages': inputMessages(input) }),
       },
       startTime: run.now(),
     });
@@ -60,11 +56,9 @@ export class RunSpans implements OpenSpan {
 
   beginTool(toolUse: ToolUse, startTime: number): OpenSpan {
     const tool = toolAttributes(toolUse, this.#tracing.content);
-    const toolSpan = openSpan(this.#tracing, `execute_tool ${toolUse.name}`, this.inside, {
-      kind: internalKind,
-      attributes: { ...tool, ...runAttributes(this.run) },
-      startTime,
-    });
+    const attributes = { ...tool, ...runAttributes(this.run) };
+    const options = { attributes, startTime };
+    const toolSpan = openSpan(this.#tracing, this.inside, 'execute_tool', toolUse.name, options);
     this.#tools.set(toolUse.id, toolSpan);
     return toolSpan;
   }
@@ -124,15 +118,12 @@ export async function* tracedReply(
 ): AsyncGenerator<readonly ModelDelta[], void> {
   const { content, api } = tracing;
   const parent = spans?.innermost.inside ?? api.context.active();
-  const chatSpan = openSpan(tracing, `chat ${model.modelId}`, parent, {
+  const chatSpan = openSpan(tracing, parent, 'chat', model.modelId, {
     kind: clientKind,
     attributes: {
-      'gen_ai.operation.name': 'chat',
-      'gen_ai.provider.name': model.provider,
-      'gen_ai.request.model': model.modelId,
+      ...modelAttributes(model, request.messages, tracing),
       ...(context.run && runAttributes(context.run)),
       ...requestAttributes(request),
-      ...(content && { 'gen_ai.input.messages': inputMessages(request.messages) }),
     },
     ...(spans && { startTime: spans.run.now() }),
   });
@@ -191,18 +182,32 @@ interface OpenSpan {
 }
 
 // Values of enums of `@opentelemetry/api`. A type import does not load them at run time.
-const internalKind = 0;
 const clientKind = 2;
 const errorStatus = 2;
 
+/** Begins the span of an operation on a target, such as a tool. */
 function openSpan(
   { api, tracer }: Tracing,
-  name: string,
   parent: Context,
+  operation: string,
+  target: string,
   options: SpanOptions,
 ): OpenSpan {
-  const span = tracer.startSpan(name, options, parent);
+  const attributes = { 'gen_ai.operation.name': operation, ...options.attributes };
+  const span = tracer.startSpan(`${operation} ${target}`, { ...options, attributes }, parent);
   return { span, inside: api.trace.setSpan(parent, span) };
+}
+
+function modelAttributes(
+  { provider, modelId }: ChatModel,
+  input: readonly Msg[],
+  { content }: Tracing,
+): Attributes {
+  return {
+    'gen_ai.provider.name': provider,
+    'gen_ai.request.model': modelId,
+    ...(content && { 'gen_ai.input.messages': inputMessages(input) }),
+  };
 }
 
 /** Marks a span as failed. Secrets in the message are masked. */

@@ -16,6 +16,7 @@ export function injectionPatterns(): readonly InjectionPattern[] {
 const gap = '(?: [\\p{L}\\p{N}]{1,20}){0,2}?';
 
 function english(): readonly InjectionPattern[] {
+  const forget = '(?:ignore|disregard|forget)';
   const disobey =
     '(?:ignore|disregard|forget|override|overrule|bypass|circumvent|neglect|dismiss|discard|abandon|unlearn|(?:do not|don t|dont|stop|no longer|never) (?:follow|obey|following|obeying|adhere to))';
   const undo = '(?:disable|deactivate|(?:turn|switch) off|get around|remove|lift)';
@@ -29,6 +30,7 @@ function english(): readonly InjectionPattern[] {
     '(?:rules|restrictions?|filters?|filtering|limits|limitations|guidelines|guardrails|ethics|morals|censorship)';
   const tell =
     '(?:reveal|show|print|repeat|output|display|tell|give|leak|expose|disclose|dump|share|recite|paste|return|translate|summari[sz]e|encode|write|copy|spell)';
+  const words = '(?:prompts?|instructions?|message|rules|directives?|guidelines|configuration)';
   const secret =
     '(?:system|initial|original|hidden|secret|internal|confidential|developer|starting|base|core|pre)';
   return patternsIn('words', [
@@ -36,8 +38,8 @@ function english(): readonly InjectionPattern[] {
     ` ${undo}${gap} your${gap} ${orders} `,
     ` ${disobey} (?:the|all|any) ${orders} (?:that )?(?:the |your )?(?:developers?|creators?|openai|anthropic|makers) (?:gave|set|told)`,
     ` ${disobey}(?: all| any){0,2}(?: of)? (?:the|these|those|system) (?:system )?(?:instructions|prompts?|directives) `,
-    ` (?:ignore|disregard|forget) all (?:rules|instructions|prompts|directives|guidelines|restrictions) (?:and|now|from|you) `,
-    ` (?:ignore|disregard|forget) (?:about )?(?:everything|anything|all|whatever) (?:that )?(?:(?:you|i) (?:were|was|have|ve|are) (?:been )?(?:told|taught|said|given|instructed)|above (?:and|this|here|now|instead)|before this|i (?:said|told you)|(?:came|comes|said|stated|written) (?:before|above|earlier))`,
+    ` ${forget} all (?:rules|instructions|prompts|directives|guidelines|restrictions) (?:and|now|from|you) `,
+    ` ${forget} (?:about )?(?:everything|anything|all|whatever) (?:that )?(?:(?:you|i) (?:were|was|have|ve|are) (?:been )?(?:told|taught|said|given|instructed)|above (?:and|this|here|now|instead)|before this|i (?:said|told you)|(?:came|comes|said|stated|written) (?:before|above|earlier))`,
     ` you are (?:now|no longer)${gap}${gap} (?:dan|unrestricted|unfiltered|uncensored|jailbroken|amoral|evil) `,
     ` you are no longer (?:an? )?(?:ai|assistant|chatgpt|claude|gemini|bound|restricted|limited by|subject to|required to) `,
     ` you (?:are(?: now)?|re now)${gap} (?:developer|debug|admin|god|root|dan|jailbreak|sudo) mode `,
@@ -47,14 +49,14 @@ function english(): readonly InjectionPattern[] {
     ` (?:ai|assistant|model|chatbot|bot) (?:with|that has|who has|which has) no ${bounds} `,
     ` do anything now `,
     ` you (?:will|must|can|should|are to|shall) never (?:refuse|decline|say no) `,
-    ` ${tell}${gap}${gap} your(?: \\w{1,20})? ${secret}${gap} (?:prompts?|instructions?|message|rules|directives?|guidelines|configuration) `,
+    ` ${tell}${gap}${gap} your(?: \\w{1,20})? ${secret}${gap} ${words} `,
     ` ${tell}${gap}${gap} your(?: full| entire| exact| complete| whole)? prompt `,
-    ` what (?:is|are|was|were|s)(?: exactly)? your ${secret}(?: \\w{1,20})? (?:prompts?|instructions?|message|rules|directives?|guidelines) `,
-    ` (?:reveal|print|repeat|output|leak|expose|disclose|dump|recite|paste)(?: me| us| out| the| full| entire| exact| complete| whole){0,4} (?:system|hidden|initial|secret|developer) (?:prompt|instructions) `,
+    ` what (?:is|are|was|were|s)(?: exactly)? your ${secret}(?: \\w{1,20})? ${words} `,
+    ` (?:reveal|print|repeat|output|leak|expose|disclose|dump|recite|paste)(?: me| us| out| the| full| entire| exact| complete| whole){0,4} ${secret} (?:prompt|instructions) `,
     ` (?:prompt|instructions?|message|rules|text|words) (?:that )?you (?:were|have been|ve been) (?:given|told|provided|initiali[sz]ed|configured|started) `,
     ` (?:repeat|print|output|copy|echo|recite|write)${gap}${gap} (?:above|before this|preceding)${gap} (?:starting|beginning|verbatim|word for word|in a code block|exactly) `,
     ` (?:starting|beginning|begins|starts) with (?:the (?:phrase|words?) )?you are `,
-    ` (?:system|initial|hidden|original) prompt (?:verbatim|word for word|in full|as is) `,
+    ` ${secret} prompt (?:verbatim|word for word|in full|as is) `,
     ` ${tell}${gap}${gap} your (?:api key|password|credentials|secret key|access token|environment variables)(?! (?:polic|requirement|length|rule|manager|field)) `,
     ` (?:new|updated|revised|real|actual|true) (?:system )?(?:instructions?|directives?|orders) (?:from|by|for) (?:the |your )?(?:admin\\w{0,9}|developers?|system|openai|anthropic|owner|creator|you) `,
     ` (?:system|admin|developer|security) override (?:code|activated|engaged|enabled|accepted|you|ignore|all|mode) `,
@@ -62,7 +64,7 @@ function english(): readonly InjectionPattern[] {
     ` (?:send|forward|post|upload|exfiltrate|transmit|email|append)${gap} (?:conversation|chat history|chat log|system prompt|previous messages)${gap} (?:to|at) (?:http|https|www|this url|the following|my server) `,
   ]).concat(
     patternsIn('letters', [
-      '(?:ignore|disregard|forget)(?:all|any|my|your|the|of|these|those){0,4}(?:previous|prior|above|earlier|preceding)(?:system)?(?:instructions|prompts|rules|directives|guidelines)',
+      `${forget}(?:all|any|my|your|the|of|these|those){0,4}(?:previous|prior|above|earlier|preceding)(?:system)?(?:instructions|prompts|rules|directives|guidelines)`,
       '(?:reveal|print|leak|repeat|output)(?:me|the|your){0,2}(?:system|hidden|secret)(?:prompt|instructions)',
     ]),
   );
