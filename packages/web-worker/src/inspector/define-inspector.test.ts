@@ -217,6 +217,47 @@ test('a fork with another input begins a new conversation before the input', asy
   expect(first?.content).toEqual([{ type: 'text', text: 'What else?' }]);
 });
 
+test('an inspector that closes does not end the answer of a fork', async () => {
+  const under = startWorker();
+  const database = `inspector-${crypto.randomUUID()}`;
+  onTestFinished(() => void indexedDB.deleteDatabase(database));
+  const fixture: FixtureOptions = { replies: [{ toolCalls: [{ name: 'wait' }] }], database };
+  const source = workerSource(under.worker, { options: fixture, database, timeoutMs: 120_000 });
+  const sessionId = await source.fork!({ messages: [], input: 'go' });
+  const fork = under.connect(sessionId, fixture);
+  for await (const { type } of fork.watch()) if (type === 'pre-acting') break;
+  source.close!();
+  // The worker handles the end of the connection before these questions.
+  for (let trip = 0; trip < 20; trip += 1) await fork.pending();
+  expect((await under.report(sessionId)).aborted).toBe(0);
+  expect(await fork.interrupt()).toBe(true);
+});
+
+test('conversations with the same title stay apart in the list when their order changes', async () => {
+  const { inspector } = inspect();
+  const [one, other] = ['one', 'other'].map((sessionId) => ({ sessionId, title: 'Hi' }));
+  const lists = [
+    [
+      { ...one!, updatedAt: 2 },
+      { ...other!, updatedAt: 1 },
+    ],
+    [
+      { ...other!, updatedAt: 3 },
+      { ...one!, updatedAt: 2 },
+    ],
+  ];
+  const show = (list: (typeof lists)[number]): void => {
+    inspector.source = { sessions: async () => list, records: async () => [], async *events() {} };
+  };
+  inspector.sessionId = 'one';
+  const values = () =>
+    [...inspector.shadowRoot!.querySelectorAll('option')].map(({ value }) => value);
+  show(lists[0]!);
+  await expect.poll(values).toEqual(['one', 'other']);
+  show(lists[1]!);
+  await expect.poll(values).toEqual(['other', 'one']);
+});
+
 test('all rows can be reached and opened with the keyboard', async () => {
   const { agent, inspector } = inspect();
   await agent.call('19 + 23?');

@@ -62,12 +62,13 @@ export function workerSource(
     },
     async fork(draft) {
       const sessionId = await (await stored()).create(draft);
-      const agent = enter(sessionId);
+      // `close()` leaves this connection open, because it would abort the answer.
+      const agent = connectAgent(worker, { ...connect, sessionId });
       // The run's events show its end, also a failure.
       agent
         .call(draft.input)
         .catch(() => {})
-        .finally(() => leave(agent));
+        .finally(() => agent.close());
       return sessionId;
     },
     close() {

@@ -86,7 +86,10 @@ function showSessions(
   );
   const isSame =
     options.length === select.options.length &&
-    options.every(([, text], index) => select.options[index]?.text === text);
+    options.every(([value, text], index) => {
+      const shown = select.options[index];
+      return shown?.value === value && shown.text === text;
+    });
   if (!isSame)
     select.replaceChildren(...options.map(([value, text]) => el('option', { value }, text)));
   if (current !== undefined) select.value = current;
