@@ -17,7 +17,7 @@ export interface SessionInfo {
   readonly movedTo?: string | undefined;
 }
 
-const headEnd = ':head';
+const headSuffix = ':head';
 
 /**
  * Lists the sessions in a store whose ids start with `startsWith` (default: all), ordered by id.
@@ -35,7 +35,7 @@ export async function listSessions(
   const start = (options.startsWith ?? '').replace(/[\ud800-\udbff]$/, '');
   // The encoded beginning of an id is a beginning of the key.
   const sessionKeys = await store.keys(keyPrefix.session + encodeURIComponent(start));
-  const headKeys = sessionKeys.filter((key) => key.endsWith(headEnd));
+  const headKeys = sessionKeys.filter((key) => key.endsWith(headSuffix));
   const heads = await store.getMany(headKeys);
   return headKeys.flatMap((key) => {
     const text = heads.get(key);
@@ -44,7 +44,7 @@ export async function listSessions(
 }
 
 function sessionInfo(key: string, text: string): SessionInfo {
-  const encoded = key.slice(keyPrefix.session.length, -headEnd.length);
+  const encoded = key.slice(keyPrefix.session.length, -headSuffix.length);
   const sessionId = decodeURIComponent(encoded);
   try {
     const { title, createdAt, updatedAt, version, ownership } = parseHead(text, key);

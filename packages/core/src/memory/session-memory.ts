@@ -55,7 +55,7 @@ export class SessionMemory implements Memory {
   /** Records of removed messages that the log gets with the next records. */
   #removals: readonly LogRecord[] = [];
   /** Signal of the run that waits for `restore`. */
-  #reader: AbortSignal | undefined;
+  #readSignal: AbortSignal | undefined;
 
   /**
    * Throws `INVALID_INPUT` for a session id that is empty or, percent-encoded, longer than 400
@@ -159,9 +159,9 @@ export class SessionMemory implements Memory {
 
   restore(status: AgentStatus, tools: ToolSet, signal?: AbortSignal): Promise<void> {
     const restoring = this.run(() => this.#restore(status, tools)).finally(() => {
-      if (this.#reader === signal) this.#reader = undefined;
+      if (this.#readSignal === signal) this.#readSignal = undefined;
     });
-    this.#reader = signal;
+    this.#readSignal = signal;
     return restoring;
   }
 
@@ -317,7 +317,7 @@ export class SessionMemory implements Memory {
       },
     };
     await this.#log.flush(context, claims);
-    this.#values.written();
+    this.#values.forgetWritten();
   }
 
   /**
@@ -356,7 +356,7 @@ export class SessionMemory implements Memory {
   /** Runs one operation at a time, in call order. */
   protected run<T>(operation: () => Promise<T>): Promise<T> {
     // The run that waited for this read was aborted, and the read may never end.
-    if (this.#reader?.aborted) this.#log.readAgain?.();
+    if (this.#readSignal?.aborted) this.#log.readAgain?.();
     const result = this.#queue.then(operation).catch((error: unknown) => {
       throw AgentError.from(error, 'STORAGE_FAILED');
     });

@@ -36,9 +36,9 @@ export class SyncedGroups {
    */
   changes(): readonly string[] | undefined {
     const groups = this.#tools.activeGroups?.();
-    const text = JSON.stringify(groups);
-    if (text === this.#loggedJson) return undefined;
-    this.#loggedJson = text;
+    const json = JSON.stringify(groups);
+    if (json === this.#loggedJson) return undefined;
+    this.#loggedJson = json;
     return groups && [...groups];
   }
 

@@ -4,9 +4,9 @@
  */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const off = onAbort(signal, () => reject(signal.reason));
+    const removeListener = onAbort(signal, () => reject(signal.reason));
     // This chain cannot reject, so `then` is enough. `finally` would create two more promises.
-    promise.then(resolve, reject).then(off);
+    promise.then(resolve, reject).then(removeListener);
   });
 }
 

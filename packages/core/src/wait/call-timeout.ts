@@ -13,48 +13,48 @@ export interface CallTimeoutOptions {
 /** Time limit of an agent call. `stop` pauses it, and `start` continues it. */
 export class CallTimeout {
   readonly #options: CallTimeoutOptions;
-  #left: number;
-  #since = 0;
+  #remainingMs: number;
+  #startedAt = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** Number of waits whose time does not count. */
-  #untimed = 0;
+  #untimedCount = 0;
 
   constructor(options: CallTimeoutOptions) {
     this.#options = options;
-    this.#left = options.timeoutMs || Infinity;
+    this.#remainingMs = options.timeoutMs || Infinity;
   }
 
   start(): void {
-    if (this.#left === Infinity) return;
+    if (this.#remainingMs === Infinity) return;
     const { timeoutMs, now, onTimeout } = this.#options;
-    this.#since = now();
+    this.#startedAt = now();
     this.#timer = setTimeout(() => {
       const message = `The call took longer than ${timeoutMs} ms`;
       onTimeout(new AgentError('CALL_TIMEOUT', message, { retryable: true }));
-    }, timerMs(this.#left));
+    }, timerMs(this.#remainingMs));
   }
 
   stop(): void {
-    if (this.#left === Infinity) return;
+    if (this.#remainingMs === Infinity) return;
     clearTimeout(this.#timer);
-    this.#left = Math.max(0, this.#left - (this.#options.now() - this.#since));
+    this.#remainingMs = Math.max(0, this.#remainingMs - (this.#options.now() - this.#startedAt));
   }
 
   /** Sets no limit any more. Waits may go on after the end of a run. */
   end(): void {
     this.stop();
-    this.#left = Infinity;
+    this.#remainingMs = Infinity;
   }
 
   /** Returns the value of `work`, whose time does not count. */
   async untimed<T>(work: () => Promise<T>): Promise<T> {
-    this.#untimed += 1;
-    if (this.#untimed === 1) this.stop();
+    if (!this.#untimedCount) this.stop();
+    this.#untimedCount += 1;
     try {
       return await work();
     } finally {
-      this.#untimed -= 1;
-      if (this.#untimed === 0) this.start();
+      this.#untimedCount -= 1;
+      if (!this.#untimedCount) this.start();
     }
   }
 }

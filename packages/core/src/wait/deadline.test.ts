@@ -72,7 +72,7 @@ test('reads without content share one limit, and content starts it again', async
   const deadline = create();
   expect(await after(deadline.listen(work(600)), 600)).toBe('done');
   expect(await after(deadline.listen(work(300)), 300)).toBe('done');
-  deadline.heard();
+  deadline.reset();
   expect(await after(deadline.listen(work(900)), 900)).toBe('done');
   expect(await after(deadline.listen(never), 100)).toMatchObject(timedOut);
 });

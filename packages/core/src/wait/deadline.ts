@@ -14,13 +14,13 @@ export class Deadline {
   readonly signal: AbortSignal = this.#controller.signal;
   /** Ends the wait that runs now. */
   #reject: ((reason: unknown) => void) | undefined;
-  readonly #leaveCaller: () => void;
+  readonly #stopListening: () => void;
   /** When the wait that runs now is too long, and its time limit. */
   #endsAt = Infinity;
   #limitMs!: number;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #firesAt = Infinity;
-  /** Time in `listen` since the last call of `heard`, in milliseconds. */
+  /** Time in `listen` since the last call of `reset`, in milliseconds. */
   #silentMs = 0;
 
   /**
@@ -34,7 +34,7 @@ export class Deadline {
   ) {
     this.#timeoutMs = timeoutMs;
     this.#toError = toError;
-    this.#leaveCaller = onAbort(caller, () =>
+    this.#stopListening = onAbort(caller, () =>
       this.#stop(AgentError.from(caller.reason, 'ABORTED')),
     );
   }
@@ -57,25 +57,25 @@ export class Deadline {
     });
   }
 
-  /** Works like `wait`, but all waits since the last call of `heard` share one time limit. */
+  /** Works like `wait`, but all waits since the last call of `reset` share one time limit. */
   async listen<T>(work: () => Promise<T>): Promise<T> {
-    const from = performance.now();
+    const startedAt = performance.now();
     try {
       return await this.wait(work, this.#timeoutMs, this.#silentMs);
     } finally {
-      this.#silentMs += performance.now() - from;
+      this.#silentMs += performance.now() - startedAt;
     }
   }
 
-  /** Notes that the server sent content. */
-  heard(): void {
+  /** Begins the time limit of `listen` again, because the server sent content. */
+  reset(): void {
     this.#silentMs = 0;
   }
 
   /** Removes the timer, and the listener on the caller's signal. */
   end(): void {
     clearTimeout(this.#timer);
-    this.#leaveCaller();
+    this.#stopListening();
   }
 
   /**

@@ -11,11 +11,11 @@ const maxTicks = 4000;
  */
 export class TimerYield {
   #ticks = 0;
-  #since: number;
+  #yieldedAt: number;
   #turn: Promise<void> | undefined;
 
   constructor(now: number) {
-    this.#since = now;
+    this.#yieldedAt = now;
   }
 
   /**
@@ -24,9 +24,9 @@ export class TimerYield {
    */
   tick(now: number, ticks = 1): Promise<void> | undefined {
     this.#ticks += ticks;
-    if (this.#ticks < maxTicks && now - this.#since < maxMs) return undefined;
+    if (this.#ticks < maxTicks && now - this.#yieldedAt < maxMs) return undefined;
     this.#ticks = 0;
-    this.#since = now;
+    this.#yieldedAt = now;
     if (this.#turn) return this.#turn;
     this.#turn = nextTurn().then(() => {
       this.#turn = undefined;

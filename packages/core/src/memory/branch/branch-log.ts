@@ -73,7 +73,7 @@ export class BranchLog implements Log {
   readonly #pending: LogRecord[] = [];
   #turnId: string;
   /** Writes of this turn with unknown outcome, each with its number of records. */
-  #unsureWrites: readonly { readonly ref: string; readonly records: number }[] = [];
+  #unsureWrites: readonly { readonly ref: string; readonly count: number }[] = [];
   #unseenTurns: NonNullable<Echo['unseenTurns']> = [];
   #overruledTips: readonly Tip[] = [];
   #echo: string | undefined;
@@ -309,7 +309,7 @@ export class BranchLog implements Log {
     this.#seenHead = text;
     this.#branch = theirs;
     if (storedWrite) {
-      this.#pending.splice(0, storedWrite.records);
+      this.#pending.splice(0, storedWrite.count);
       await this.#beginNextTurn(theirs);
     }
     return true;
@@ -341,7 +341,7 @@ export class BranchLog implements Log {
       title: fold?.title,
     });
     const { ref, text, values, head } = turn;
-    this.#unsureWrites = [...this.#unsureWrites, { ref, records: pending.length }];
+    this.#unsureWrites = [...this.#unsureWrites, { ref, count: pending.length }];
     await this.#store.kv.setMany(this.#isOnOtherBranch ? values : [...values, head]);
     this.#reader.keep(ref, text);
     this.#pending.splice(0, pending.length);

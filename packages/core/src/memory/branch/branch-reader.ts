@@ -4,7 +4,7 @@ import { makeBranch, type Branch } from './branch.ts';
 import { digest } from './digest.ts';
 import type { Tip } from './session-echo.ts';
 import { joinValue } from '../store/split-value.ts';
-import { makeRef, suffixOf, turnOf } from '../log/session-keys.ts';
+import { makeRef, suffixOf, turnIdOf } from '../log/session-keys.ts';
 import type { CachedBatches, SessionStore } from '../log/session-store.ts';
 import { damageError, isDamage, parseBatch, parseSealed, type Batch } from '../log/stored-batch.ts';
 import { addToLevels, type Head } from '../log/stored-head.ts';
@@ -21,11 +21,11 @@ export interface SeenHead {
 export const maxTurnWrites = 8;
 
 /**
- * Returns the id of a turn for its next write, after `failed` failed writes. Each write has its own
+ * Returns the id of a turn for its next write, after `failures` failed writes. Each write has its own
  * id, so that it overwrites no earlier write.
  */
-export function attemptId(turnId: string, failed: number): string {
-  return failed ? `${turnId}_${failed}` : turnId;
+export function attemptId(turnId: string, failures: number): string {
+  return failures ? `${turnId}_${failures}` : turnId;
 }
 
 /**
@@ -60,7 +60,7 @@ export class BranchReader {
    * batch is missing, damaged or contains no head. Reports a damaged batch.
    */
   async readTip({ ref, hash }: Tip): Promise<Branch | undefined> {
-    if (turnOf(ref) === undefined) return undefined;
+    if (turnIdOf(ref) === undefined) return undefined;
     const values = (await this.#store.readValues([ref])).get(ref);
     if (!values) return undefined;
     try {
@@ -87,7 +87,7 @@ export class BranchReader {
    * written.
    */
   async readTurn(turnId: string): Promise<Branch | undefined> {
-    const ids = Array.from({ length: maxTurnWrites }, (_, failed) => attemptId(turnId, failed));
+    const ids = Array.from({ length: maxTurnWrites }, (_, failures) => attemptId(turnId, failures));
     const { keys, kv } = this.#store;
     const firstValues = await kv.getMany(ids.map((id) => keys.turn(id)));
     const id = ids.findLast((each) => firstValues.has(keys.turn(each)));

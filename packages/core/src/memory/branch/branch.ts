@@ -1,5 +1,5 @@
 import type { Tip } from './session-echo.ts';
-import { turnOf } from '../log/session-keys.ts';
+import { turnIdOf } from '../log/session-keys.ts';
 import { replacedBy, type ReadBatches } from '../log/stored-batch.ts';
 import type { Head } from '../log/stored-head.ts';
 
@@ -18,7 +18,7 @@ export interface Branch extends ReadBatches {
  * the position of the batch in the log. If no turn wrote the batch, returns the ref.
  */
 export function batchIdOf(ref: string): string {
-  return turnOf(ref) ?? ref;
+  return turnIdOf(ref) ?? ref;
 }
 
 /** Returns whether a branch contains the state of this tip. */

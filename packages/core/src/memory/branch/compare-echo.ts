@@ -2,7 +2,7 @@ import type { AgentError } from '../../error/agent-error.ts';
 import { containsTip, batchIdOf, type Branch } from './branch.ts';
 import type { BranchReader } from './branch-reader.ts';
 import type { Echo, Tip } from './session-echo.ts';
-import { turnOf } from '../log/session-keys.ts';
+import { turnIdOf } from '../log/session-keys.ts';
 import { isDamage } from '../log/stored-batch.ts';
 
 /**
@@ -154,7 +154,7 @@ export async function isOverruled(
  * expired, is not in the store yet, or comes from a log without echoes.
  */
 function withoutClientBranch(base: Tip, theirs: Branch | undefined, isOld: boolean): Comparison {
-  const mayCome = turnOf(base.ref) !== undefined || !theirs || theirs.tip.ref <= base.ref;
+  const mayCome = turnIdOf(base.ref) !== undefined || !theirs || theirs.tip.ref <= base.ref;
   if (mayCome && !isOld) return { type: 'stale' };
   return { type: 'fork', fork: { theirs }, mayBeStale: !isOld };
 }

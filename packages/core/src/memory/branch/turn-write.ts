@@ -115,8 +115,8 @@ export function mergeTurns(
  */
 function isLong({ batches, batchIds }: Branch, compactAfter: number): boolean {
   const [oldest = ''] = [...batches.keys()].toSorted();
-  const together = batches.get(oldest)?.replaces?.length ?? 0;
-  return batchIds.size - together >= Math.max(compactAfter, together);
+  const replacedCount = batches.get(oldest)?.replaces?.length ?? 0;
+  return batchIds.size - replacedCount >= Math.max(compactAfter, replacedCount);
 }
 
 /** Measures one flush at a time, because the text of all flushes may not fit in memory. */

@@ -8,7 +8,13 @@ import { titleKey } from '../store/storage-keys.ts';
 import { applyMessage, applyNote, callsOf } from './call-notes.ts';
 import { recordsOf, type Flushes, type LogRecord } from './log-record.ts';
 import { endsWithAnswer } from './resumption.ts';
-import { standingNotes, type OpenReply, type SessionView, type Summary } from './session-view.ts';
+import {
+  covers,
+  standingNotes,
+  type OpenReply,
+  type SessionView,
+  type Summary,
+} from './session-view.ts';
 
 /** Computes the state of a session from the records of its log, in order. */
 export class SessionFold implements SessionView {
@@ -25,8 +31,8 @@ export class SessionFold implements SessionView {
   summary: Summary | undefined;
   reply: OpenReply | undefined;
   readonly state: Record<string, JsonValue> = {};
-  /** Tool calls whose results may be among lost records. `undefined` if no record is lost. */
-  #doubtful: Set<string> | undefined;
+  /** Ids of the tool calls whose results may be among lost records. `undefined` if no record is lost. */
+  #uncertainIds: Set<string> | undefined;
 
   get messages(): readonly Msg[] {
     const orderedCount = this.#ordered.length;
@@ -55,19 +61,25 @@ export class SessionFold implements SessionView {
    */
   load(flushes: Flushes): this {
     for (const record of flushes.flat()) {
-      if (record.kind === 'lost') this.#doubtful = new Set(this.calls.keys());
-      else if (this.#doubtful) this.#applyAfterLoss(record, this.#doubtful);
+      if (record.kind === 'lost') this.#uncertainIds = new Set(this.calls.keys());
+      else if (this.#uncertainIds) this.#applyAfterLoss(record, this.#uncertainIds);
       else this.#apply(record);
     }
     this.#close();
-    if (this.#doubtful && this.summary && !holds(this.messages, this.summary))
-      this.summary = undefined;
+    if (this.#uncertainIds) this.#checkSummary();
     return this;
+  }
+
+  /** Drops the summary if some of its messages are lost. */
+  #checkSummary(): void {
+    const { summary, messages } = this;
+    const start = messages.findIndex(({ id }) => id === summary?.firstId);
+    if (summary && !covers(summary, messages, start)) this.summary = undefined;
   }
 
   /** Whether all records were read. */
   get isWhole(): boolean {
-    return this.#doubtful === undefined;
+    return this.#uncertainIds === undefined;
   }
 
   /** Throws `STORAGE_FAILED` if some records could not be read. */
@@ -88,9 +100,9 @@ export class SessionFold implements SessionView {
     ];
   }
 
-  #applyAfterLoss(record: LogRecord, doubtful: Set<string>): void {
+  #applyAfterLoss(record: LogRecord, uncertainIds: Set<string>): void {
     if (record.kind !== 'message') {
-      for (const id of callsOf(record)) doubtful.delete(id);
+      for (const id of callsOf(record)) uncertainIds.delete(id);
       this.#apply(record);
       return;
     }
@@ -101,11 +113,11 @@ export class SessionFold implements SessionView {
 
   /** Gives each tool call whose result may be lost an `interrupted` result. */
   #close(): void {
-    for (const id of this.#doubtful ?? []) {
+    for (const id of this.#uncertainIds ?? []) {
       const message = this.calls.has(id) && closedCall(this.#appended, id, this.calls.get(id));
       if (message) this.#apply({ kind: 'message', message });
     }
-    this.#doubtful?.clear();
+    this.#uncertainIds?.clear();
   }
 
   #apply(record: LogRecord): void {
@@ -210,13 +222,4 @@ function closedCall(
   const result = interruptedResult(toolUse, { ...state, started: true });
   // The id and the time are fixed, so that each read returns the same message.
   return { ...toolMessage(result, { id: `lost ${toolUseId}` }), createdAt: message.createdAt };
-}
-
-/**
- * Returns whether the messages still contain the `count` messages from `firstId` to `lastId` that a
- * summary describes.
- */
-function holds(messages: readonly Msg[], { firstId, lastId, count }: Summary): boolean {
-  const start = messages.findIndex(({ id }) => id === firstId);
-  return start >= 0 && messages[start + count - 1]?.id === lastId;
 }

@@ -25,7 +25,7 @@ export class SessionKeys {
 
   /** Returns the keys of a batch's values, the first one first. */
   batch(ref: string): readonly string[] {
-    const turnId = turnOf(ref);
+    const turnId = turnIdOf(ref);
     const first = turnId === undefined ? `${this.batches}${ref}` : this.turn(turnId);
     return valueKeys(first, Number(ref.split('~')[1] ?? 1));
   }
@@ -54,7 +54,7 @@ export function makeRef(version: number, id: string, separator: '-' | '.' = '-')
 }
 
 /** Returns the id of the turn that wrote the batch; `undefined` if the ref has none. */
-export function turnOf(ref: string): string | undefined {
+export function turnIdOf(ref: string): string | undefined {
   return /^\d{8}\.([\w-]+)/.exec(ref)?.[1];
 }
 

@@ -9,7 +9,7 @@ import { newestSnapshot, SessionStore } from './session-store.ts';
 import { RestartableReads } from './restartable-reads.ts';
 import type { SessionFold } from './session-fold.ts';
 import { flushesOf, inOrder, replacedBy, type Batch } from './stored-batch.ts';
-import { checkNotMoved, rejoin, type Head, type Ownership } from './stored-head.ts';
+import { checkNotMoved, withLostRefs, type Head, type Ownership } from './stored-head.ts';
 
 /** Options of a `SessionMemory` with their defaults. */
 export type SessionLogOptions = Omit<SessionMemoryOptions, 'durability' | 'requireCompareAndSet'> &
@@ -30,7 +30,7 @@ export interface FlushContext {
 interface UnsureWrite {
   readonly ref: string;
   /** Number of pending records in the batch. */
-  readonly records: number;
+  readonly count: number;
   /** Text of the head that the write replaces. */
   readonly expected: string | undefined;
 }
@@ -151,7 +151,7 @@ export class SessionLog {
     const isNew = detectsWriters && lostRefs.length > 0 && !this.#hasLostWrite;
     if (detectsWriters) this.#hasLostWrite = lostRefs.length > 0;
     if (this.#hasLostWrite) this.#wantsSnapshot = true;
-    this.#head = head && rejoin(head, detectsWriters ? [] : lostRefs, this.version);
+    this.#head = head && withLostRefs(head, detectsWriters ? [] : lostRefs, this.version);
     this.#seenHead = text;
     this.#batches = batches;
     if (isNew) this.#report(this.#store.lostWriteError());
@@ -171,7 +171,7 @@ export class SessionLog {
       ({ expected }) => storedWrite || expected !== text,
     );
     this.#unsureWrites = this.#unsureWrites.filter((write) => !endedWrites.includes(write));
-    this.#pending.splice(0, storedWrite?.records ?? 0);
+    this.#pending.splice(0, storedWrite?.count ?? 0);
     const unstoredRefs = endedWrites.map(({ ref }) => ref).filter((ref) => !isStored(ref));
     if (this.#store.detectsWriters) await this.#store.deleteBatches(unstoredRefs);
   }
@@ -238,8 +238,8 @@ export class SessionLog {
       if (headError) this.#options.onDamage?.(headError);
       const knownBatches = await this.#ownBatches(head);
       const namedBatches = await store.readBatches(head, knownBatches);
-      const isGone = namedBatches.unread.some(({ error }) => error.retryable);
-      if (isGone && attempt < maxReads && (await store.head()) !== text) continue;
+      const isMissing = namedBatches.unread.some(({ error }) => error.retryable);
+      if (isMissing && attempt < maxReads && (await store.head()) !== text) continue;
       const { batches, unread } = await store.readUnnamed(head, namedBatches);
       for (const { error } of unread) this.#report(error);
       const refs = [...batches.keys()];
@@ -325,7 +325,7 @@ export class SessionLog {
       replaces,
     });
     const expected = this.#seenHead;
-    this.#unsureWrites = [...this.#unsureWrites, { ref, records: count, expected }];
+    this.#unsureWrites = [...this.#unsureWrites, { ref, count, expected }];
     if (!(await this.#store.write(entries, headText, expected))) return false;
     this.#hasLostWrite = false;
     await this.#dropStored(headText, (each) => each === ref);

@@ -23,7 +23,7 @@ interface PendingUpdate {
   isCompared?: boolean;
 }
 
-const owners: WeakMap<Values, SessionValues> = new WeakMap();
+const trackers: WeakMap<Values, SessionValues> = new WeakMap();
 
 /**
  * The values of a session, and the updates that its log does not have yet. Code may change values
@@ -122,7 +122,7 @@ export class SessionValues {
   }
 
   /** Forgets the updates before the last comparison, because the log has them now. */
-  written(): void {
+  forgetWritten(): void {
     this.#updates = this.#updates.filter(({ isCompared }) => !isCompared);
   }
 
@@ -155,15 +155,15 @@ export class SessionValues {
 
 /** Starts to collect the updates of `values`, until a log has them. */
 export function trackValues(values: Values): SessionValues {
-  const owner = owners.get(values) ?? new SessionValues(values);
-  owners.set(values, owner);
-  return owner;
+  const tracker = trackers.get(values) ?? new SessionValues(values);
+  trackers.set(values, tracker);
+  return tracker;
 }
 
 function updatesOf(values: Values): readonly ValueUpdate[] {
-  const owner = owners.get(values);
+  const tracker = trackers.get(values);
   const assigned = structuredClone(values);
-  return owner?.updates ?? [(own) => void Object.assign(own, assigned)];
+  return tracker?.updates ?? [(own) => void Object.assign(own, assigned)];
 }
 
 /**
@@ -171,8 +171,8 @@ function updatesOf(values: Values): readonly ValueUpdate[] {
  * log has it.
  */
 export function updateValues(values: Values, update: ValueUpdate, names: readonly string[]): void {
-  const owner = owners.get(values);
-  if (owner) owner.update(update, names);
+  const tracker = trackers.get(values);
+  if (tracker) tracker.update(update, names);
   else update(values);
 }
 

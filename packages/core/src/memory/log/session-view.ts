@@ -34,6 +34,18 @@ export interface SessionView {
   readonly state: Readonly<Record<string, JsonValue>>;
 }
 
+/**
+ * Returns whether the messages still contain those that a summary describes. `start`: index of the
+ * first one.
+ */
+export function covers(
+  { firstId, lastId, count }: Omit<Summary, 'kind'>,
+  messages: readonly Msg[],
+  start: number,
+): boolean {
+  return messages[start]?.id === firstId && messages[start + count - 1]?.id === lastId;
+}
+
 /** Returns the fewest notes that describe the state of a run and its open tool calls. */
 export function standingNotes({
   calls,

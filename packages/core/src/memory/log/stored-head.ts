@@ -67,16 +67,16 @@ export function nextHead(
   previousHead: Head | undefined,
   { writerId, title, ownership = previousHead?.ownership, generateId, now }: HeadWriter,
 ): Omit<Head, 'hash'> {
-  const at = now();
+  const time = now();
   return {
     v: formatVersion,
     version: (previousHead?.version ?? 0) + 1,
     writerId,
     logId: previousHead?.logId ?? generateId(),
     refs: previousHead?.refs ?? [],
-    createdAt: previousHead?.createdAt || at,
+    createdAt: previousHead?.createdAt || time,
     // `updatedAt` must not decrease when the clock moves back.
-    updatedAt: Math.max(at, previousHead?.updatedAt ?? 0),
+    updatedAt: Math.max(time, previousHead?.updatedAt ?? 0),
     title,
     ownership,
   };
@@ -114,7 +114,7 @@ export function addToLevels(
  * Adds this writer's own batches to a head that does not name them. Another writer overwrote this
  * writer's head, or the store shows an older head.
  */
-export function rejoin(head: Head, lostRefs: readonly string[], version: number): Head {
+export function withLostRefs(head: Head, lostRefs: readonly string[], version: number): Head {
   if (lostRefs.length === 0) return head;
   const [first = [], ...levels] = head.refs;
   const refs = [[...first, ...lostRefs], ...levels];

@@ -21,7 +21,7 @@ export interface MoveOptions {
   readonly sleep?: (ms: number) => Promise<void>;
 }
 
-const lookEveryMs = 250;
+const pollMs = 250;
 const longestStopMs = 10_000;
 
 /**
@@ -38,20 +38,24 @@ export async function moveSession(sessionId: string, options: MoveOptions): Prom
   const { from, to } = options;
   const fields = 'from,to:setOwner() running:wait|stop|refuse|? signal:object|? sleep:function|?';
   checkOptions('moveSession()', options, fields, 'INVALID_INPUT');
-  const copy = await atRest(sessionId, options);
+  const copy = await readIdleSession(sessionId, options);
   const { owner, epoch, copyOf } = copy.ownership;
-  if (owner === to.name) return finish(copy, copy.ownership, options);
+  if (owner === to.name) return takeOwnership(copy, copy.ownership, options);
   if (owner !== from.name) checkNotMoved(copy);
   const change = { owner: to.name, epoch: epoch + 1, copyOf };
   await to.put(copy);
   await from.setOwner(sessionId, change);
-  await finish(copy, change, options);
+  await takeOwnership(copy, change, options);
 }
 
 type OwnedCopy = SessionCopy & { readonly ownership: OwnerChange };
 
 /** Takes the session that was given to the new place. */
-async function finish(copy: OwnedCopy, change: OwnerChange, options: MoveOptions): Promise<void> {
+async function takeOwnership(
+  copy: OwnedCopy,
+  change: OwnerChange,
+  options: MoveOptions,
+): Promise<void> {
   const { from, to } = options;
   const { sessionId } = copy;
   try {
@@ -66,23 +70,23 @@ async function finish(copy: OwnedCopy, change: OwnerChange, options: MoveOptions
 }
 
 /** Returns the session when no run is active. */
-async function atRest(
+async function readIdleSession(
   sessionId: string,
   { from, running = 'refuse', signal, sleep = sleepFor }: MoveOptions,
 ): Promise<OwnedCopy> {
-  for (let waitedMs = 0; ; waitedMs += lookEveryMs) {
+  for (let waitedMs = 0; ; waitedMs += pollMs) {
     const copy = await from.read(sessionId);
     if (!copy?.ownership)
       throw new AgentError('NOT_FOUND', `There is no session "${sessionId}" to move.`);
-    const isGone = copy.ownership.owner !== from.name;
+    const isElsewhere = copy.ownership.owner !== from.name;
     const isCutOff = running === 'stop' && waitedMs >= longestStopMs;
-    if (!copy.isRunning || isGone || isCutOff) return copy as OwnedCopy;
+    if (!copy.isRunning || isElsewhere || isCutOff) return copy as OwnedCopy;
     if (running === 'refuse')
       throw new AgentError('AGENT_BUSY', 'The session is running; wait for its end or stop it.', {
         retryable: true,
       });
     if (waitedMs === 0 && running === 'stop') await from.stop?.(sessionId);
     signal?.throwIfAborted();
-    await sleep(lookEveryMs);
+    await sleep(pollMs);
   }
 }

@@ -36,7 +36,7 @@ export type ChooseOwner = (session: StoredSession) => Awaitable<StoredChange | u
 /**
  * Writes another owner in one step, and with `records` another content. `choose` gets the session,
  * even if it belongs to another place, and returns the change or `undefined`. Rejects with
- * `SESSION_CONFLICT`, and changes nothing, if another writer has written meanwhile. Rejects with
+ * `SESSION_CONFLICT`, and changes emptyChange, if another writer has written meanwhile. Rejects with
  * `STORAGE_FAILED` if a part of the log can't be read, and with `CONFIGURATION` if the store has no
  * `compareAndSet`.
  */
@@ -94,7 +94,7 @@ export async function changeBranchOwner(
   const change = await choose({ view: fold, records, ownership, tip: yours?.tip.hash });
   if (!change) return log.echo;
   options.ownership = change.ownership;
-  const newRecords = change.records ? replacing(fold, change.records) : nothing;
+  const newRecords = change.records ? replacementRecords(fold, change.records) : emptyChange;
   log.add(newRecords);
   const nextFold = new SessionFold().add(records).add(newRecords);
   await log.flush({
@@ -107,10 +107,13 @@ export async function changeBranchOwner(
 }
 
 /** A write has at least one record. */
-const nothing: readonly LogRecord[] = [{ kind: 'state', state: {} }];
+const emptyChange: readonly LogRecord[] = [{ kind: 'state', state: {} }];
 
 /** Returns records that replace the whole state of a session. */
-function replacing(view: SessionView, records: readonly LogRecord[]): readonly LogRecord[] {
+function replacementRecords(
+  view: SessionView,
+  records: readonly LogRecord[],
+): readonly LogRecord[] {
   const removal = Object.fromEntries(Object.keys(view.state).map((name) => [name, null]));
   const runId = crypto.randomUUID();
   return [

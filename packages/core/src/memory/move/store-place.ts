@@ -77,8 +77,11 @@ export function placeWith({ name, change, accept }: PlaceOptions): SessionPlace 
         const signed: LogRecord = { kind: 'state', state: { [signatureKey]: signature ?? null } };
         let records: readonly LogRecord[] = [...copy.records, signed];
         if (accept) records = await accept(copy, session);
-        const here = { owner: crypto.randomUUID(), epoch: (session.ownership?.epoch ?? 0) + 1 };
-        return { records, ownership: copy.ownership ?? here };
+        const newOwnership = {
+          owner: crypto.randomUUID(),
+          epoch: (session.ownership?.epoch ?? 0) + 1,
+        };
+        return { records, ownership: copy.ownership ?? newOwnership };
       })),
     setOwner: async (sessionId, next) =>
       void (await change(sessionId, (stored) => {
@@ -114,7 +117,7 @@ export function copyOfSession(
   name: string,
   { view, records, ownership, tip = '' }: StoredSession,
 ): SessionCopy & { readonly ownership: OwnerChange } {
-  const isHere = !ownership?.owner.includes(':');
+  const isOwn = !ownership?.owner.includes(':');
   const epoch = ownership?.epoch ?? 0;
   const signature = view.state[signatureKey];
   return {
@@ -122,7 +125,7 @@ export function copyOfSession(
     version: copyVersion,
     sessionId,
     records,
-    ownership: isHere
+    ownership: isOwn
       ? { owner: name, epoch, copyOf: tip }
       : { owner: ownership!.owner, epoch, copyOf: ownership!.copyOf ?? '' },
     isRunning: isRunning(view) || isOperated(view.messages),

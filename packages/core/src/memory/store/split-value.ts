@@ -3,10 +3,11 @@
  * stays one value. Each part of a longer text becomes a JSON string, so that every value is JSON.
  */
 export function splitValue(text: string, maxBytes: number): readonly string[] {
-  if (text.length * 3 <= maxBytes || fitting(text, 0, maxBytes, 1) === text.length) return [text];
+  if (text.length * 3 <= maxBytes || fittingEnd(text, 0, maxBytes, 1) === text.length)
+    return [text];
   const pieces: string[] = [];
   for (let start = 0; start < text.length;) {
-    const end = fitting(text, start, maxBytes - 2, 2);
+    const end = fittingEnd(text, start, maxBytes - 2, 2);
     pieces.push(JSON.stringify(text.slice(start, end)));
     start = end;
   }
@@ -24,7 +25,7 @@ export function joinValue(values: readonly string[]): string {
  * Returns the end of the longest part from `start` with at most `maxBytes`. The part is never
  * empty. Each quote and backslash counts as `quoteBytes`.
  */
-function fitting(text: string, start: number, maxBytes: number, quoteBytes: number): number {
+function fittingEnd(text: string, start: number, maxBytes: number, quoteBytes: number): number {
   let bytes = 0;
   let end = start;
   while (end < text.length) {

@@ -40,7 +40,7 @@ class UnstorageStore implements KeyValueStore {
   readonly compareAndSet?: NonNullable<KeyValueStore['compareAndSet']>;
   readonly #driver: Driver;
   /** The last operation on each key that has not ended. */
-  readonly #last: Map<string, Promise<unknown>> = new Map();
+  readonly #lastOperations: Map<string, Promise<unknown>> = new Map();
 
   constructor(driver: Driver, options: UnstorageStoreOptions) {
     const { singleProcess = false, maxValueBytes = Number.MAX_SAFE_INTEGER } = options;
@@ -48,7 +48,7 @@ class UnstorageStore implements KeyValueStore {
     this.features = { atomic: false, compareAndSet: singleProcess, maxValueBytes };
     if (!singleProcess) return;
     this.compareAndSet = (key, expected, value) =>
-      this.#alone(key, async () => {
+      this.#queued(key, async () => {
         if ((await this.#read(key)) !== expected) return false;
         await this.#write(key, value);
         return true;
@@ -56,7 +56,7 @@ class UnstorageStore implements KeyValueStore {
   }
 
   get(key: string): Promise<string | undefined> {
-    return this.#alone(key, () => this.#read(key));
+    return this.#queued(key, () => this.#read(key));
   }
 
   async getMany(keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
@@ -65,7 +65,7 @@ class UnstorageStore implements KeyValueStore {
   }
 
   set(key: string, value: string): Promise<void> {
-    return this.#alone(key, () => this.#write(key, value));
+    return this.#queued(key, () => this.#write(key, value));
   }
 
   async setMany(entries: readonly Entry[]): Promise<void> {
@@ -74,7 +74,7 @@ class UnstorageStore implements KeyValueStore {
 
   async delete(keys: readonly string[]): Promise<void> {
     for (const key of keys)
-      await this.#alone(key, async () => {
+      await this.#queued(key, async () => {
         // The copy first: alone, it would be read as the value.
         await this.#driver.removeItem!(copyOf(key), {});
         await this.#driver.removeItem!(toDriverKey(key), {});
@@ -82,7 +82,7 @@ class UnstorageStore implements KeyValueStore {
   }
 
   async keys(prefix: string): Promise<readonly string[]> {
-    const driverKeys = await this.#do(async () => this.#driver.getKeys('', {}));
+    const driverKeys = await this.#withStoreErrors(async () => this.#driver.getKeys('', {}));
     return driverKeys
       .flatMap((driverKey) => fromDriverKey(driverKey) ?? [])
       .filter((key) => key.startsWith(prefix))
@@ -110,18 +110,18 @@ class UnstorageStore implements KeyValueStore {
   }
 
   /** Runs the operations on a key one after the other. */
-  #alone<T>(key: string, operation: () => Promise<T>): Promise<T> {
-    const previous = this.#last.get(key) ?? Promise.resolve();
-    const result = previous.then(() => this.#do(operation));
+  #queued<T>(key: string, operation: () => Promise<T>): Promise<T> {
+    const previous = this.#lastOperations.get(key) ?? Promise.resolve();
+    const result = previous.then(() => this.#withStoreErrors(operation));
     const end = (): void => {
-      if (this.#last.get(key) === settled) this.#last.delete(key);
+      if (this.#lastOperations.get(key) === settled) this.#lastOperations.delete(key);
     };
     const settled: Promise<void> = result.then(end, end);
-    this.#last.set(key, settled);
+    this.#lastOperations.set(key, settled);
     return result;
   }
 
-  async #do<T>(operation: () => Promise<T>): Promise<T> {
+  async #withStoreErrors<T>(operation: () => Promise<T>): Promise<T> {
     try {
       return await operation();
     } catch (error) {
@@ -168,7 +168,10 @@ const partLength = 120;
  * last part ends in `.v`, so that no key is the folder of another one.
  */
 export function toDriverKey(key: string): string {
-  const name = key.replace(/[^a-z0-9-]/g, (sign) => `_${sign.charCodeAt(0).toString(16)}_`);
+  const name = key.replace(
+    /[^a-z0-9-]/g,
+    (character) => `_${character.charCodeAt(0).toString(16)}_`,
+  );
   const parts = name.match(new RegExp(`.{1,${partLength}}`, 'g')) ?? [];
   return `${parts.join(':')}${suffix}`;
 }

@@ -13,8 +13,9 @@ import { findTrim, groupOf, trimRequest } from './fit-context.ts';
 import { requestMeter, windowFields } from './request-meter.ts';
 import type { Measured, RequestMeter, WindowOptions } from './request-meter.ts';
 import { requestSummary, summaryInstruction } from './summary-request.ts';
-import { covers, makeSummary, SummaryState } from './summary-state.ts';
+import { makeSummary, SummaryState } from './summary-state.ts';
 import type { SessionSummary, Summary } from './summary-state.ts';
+import { covers } from '../../memory/log/session-view.ts';
 import type { SummaryStore } from '../../memory/store/key-value-store.ts';
 
 /** When `summarizeHistory()` summarizes, what stays, and which model writes the summary. */
@@ -186,7 +187,7 @@ class Summarizer {
       await deadline.wait(() => this.#update(work, deadline.signal));
     } catch (error) {
       this.#fail(work, error);
-      if (work.session && !signal.aborted) work.session.failedFor = request.questionId;
+      if (work.session && !signal.aborted) work.session.failedQuestionId = request.questionId;
     } finally {
       deadline.end();
     }
@@ -197,10 +198,10 @@ class Summarizer {
     const fail = (error: unknown): void => this.#fail(work, error);
     const session = await this.#state.of(sessionId, fail);
     work.session = session;
-    const { summary: earlierSummary, failedFor } = session;
+    const { summary: earlierSummary, failedQuestionId } = session;
     if (earlierSummary && covers(earlierSummary, messages, work.measured.start))
       work.summary = earlierSummary;
-    if (questionId !== undefined && failedFor === questionId) return;
+    if (questionId !== undefined && failedQuestionId === questionId) return;
     const end = this.#endOfSummary(work);
     if (end === firstUncovered(work)) return;
     work.summary = await this.#write(work, end, signal);

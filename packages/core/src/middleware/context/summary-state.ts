@@ -4,6 +4,7 @@ import { fence } from '../../message/text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { markAsProgram } from '../../message/metadata.ts';
 import { parseJson } from '../../message/json.ts';
+import type { Summary as LoggedSummary } from '../../memory/log/session-view.ts';
 import { summaryVersion } from '../../memory/session-summaries.ts';
 import type { SummaryStore } from '../../memory/store/key-value-store.ts';
 import { RecentMap } from '../../state/recent-map.ts';
@@ -11,11 +12,7 @@ import { RecentMap } from '../../state/recent-map.ts';
 /**
  * A summary of the first `count` messages of a history: from `firstId` to `lastId`.
  */
-export interface Summary {
-  readonly firstId: string;
-  readonly lastId: string;
-  readonly count: number;
-  readonly text: string;
+export interface Summary extends Omit<LoggedSummary, 'kind'> {
   /**
    * Message that the model sees. It is built from the other fields only, so another process builds
    * the same message.
@@ -29,7 +26,7 @@ export interface SessionSummary {
    * Id of the question of an agent call whose summary failed. That agent call does not ask for a
    * summary again.
    */
-  failedFor?: string | undefined;
+  failedQuestionId?: string | undefined;
 }
 
 /**
@@ -52,8 +49,8 @@ export class SummaryState {
    * `onError`, and the session counts as having no summary.
    */
   async of(sessionId: string, onError: (error: unknown) => void): Promise<SessionSummary> {
-    const earlier = this.#sessions.get(sessionId);
-    if (earlier) return earlier;
+    const cachedSession = this.#sessions.get(sessionId);
+    if (cachedSession) return cachedSession;
     const session: SessionSummary = {};
     this.#sessions.set(sessionId, session);
     try {
@@ -80,15 +77,6 @@ export class SummaryState {
 export function makeSummary(messages: readonly Msg[], text: string): Summary {
   const last = messages.at(-1)!;
   return withMessage({ firstId: messages[0]!.id, lastId: last.id, count: messages.length, text });
-}
-
-/** Returns whether a history that begins at `start` begins with the summarized messages. */
-export function covers(
-  { firstId, lastId, count }: Summary,
-  messages: readonly Msg[],
-  start: number,
-): boolean {
-  return messages[start]?.id === firstId && messages[start + count - 1]?.id === lastId;
 }
 
 const heading =

@@ -72,7 +72,7 @@ export function handOff(options: HandOffOptions): Middleware {
     name: 'handOff',
     on: {
       // Decisions are checked with the tools of the agent that made the calls.
-      'pre-call': (_event, _control, context) => turnOf(context).followLog(),
+      'pre-call': (_event, _control, context) => turnOf(context).activateFromLog(),
       // Answers such as a summary at a limit pass no wrapper.
       'post-call': (event, _control, context) => {
         const message = turnOf(context).withActiveName(event.message);
@@ -95,7 +95,7 @@ export function handOff(options: HandOffOptions): Middleware {
       if (!messages.length && !decisions.length && turn.isAnswered())
         throw new AgentError('INVALID_INPUT', 'The call needs an input.');
       const outcome = await next(input);
-      if (!isEnding(outcome) && outcome.to === 'model') turn.follow();
+      if (!isEnding(outcome) && outcome.to === 'model') turn.activateNewest();
       return outcome;
     },
     wrapRequest: (next) => (draft, context) => next(turnOf(context).filter(draft)),
@@ -111,7 +111,7 @@ export function handOff(options: HandOffOptions): Middleware {
     wrapRound: (next) => async (round, context) => {
       const turn = turnOf(context);
       const outcome = await next({ ...round, calls: turn.refuseFurtherHandOffs(round.calls) });
-      const isHandedOff = !isEnding(outcome) && outcome.to === 'model' && turn.follow();
+      const isHandedOff = !isEnding(outcome) && outcome.to === 'model' && turn.activateNewest();
       // The results of this round are no answer.
       return isHandedOff ? { to: 'model', mustAsk: true } : outcome;
     },

@@ -58,14 +58,14 @@ export class TeamTurn {
   }
 
   /** Follows the log: the agent whose tool calls are open is active, or else the last target. */
-  followLog(): void {
+  activateFromLog(): void {
     const { messages, openCalls } = this.#context;
     const reply = openCalls.length ? messages.findLastIndex(isReply) : messages.length;
     this.#activate(messages.slice(0, reply));
   }
 
   /** Makes the target of the newest hand-off active, before the model is asked. */
-  follow(): boolean {
+  activateNewest(): boolean {
     return this.#activate(this.#context.messages);
   }
 

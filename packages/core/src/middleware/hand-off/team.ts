@@ -76,9 +76,9 @@ export class Team {
 
   #checkTargets({ name, to = [] }: Member): void {
     const others = this.members.map((other) => other.name).filter((other) => other !== name);
-    const wrong = to.find((target) => !others.includes(target));
-    if (wrong === undefined) return;
-    const message = `handOff(): "${name}" cannot hand off to "${wrong}"`;
+    const unknownName = to.find((target) => !others.includes(target));
+    if (unknownName === undefined) return;
+    const message = `handOff(): "${name}" cannot hand off to "${unknownName}"`;
     throw misconfigured(`${message}, which is no other agent of the team.`);
   }
 }
@@ -99,8 +99,9 @@ function memberOf(options: MemberOptions, fork?: ForkOptions): Member {
 
 function refuseRepeated(key: 'name' | 'toolName', members: readonly Member[]): void {
   const values = members.map((member) => member[key]);
-  const twice = values.find((value, index) => values.indexOf(value) !== index);
-  if (twice !== undefined) throw misconfigured(`handOff(): two agents have the ${key} "${twice}".`);
+  const repeatedValue = values.find((value, index) => values.indexOf(value) !== index);
+  if (repeatedValue !== undefined)
+    throw misconfigured(`handOff(): two agents have the ${key} "${repeatedValue}".`);
 }
 
 /** A change of the active agent. */

@@ -152,9 +152,9 @@ function checkKeys(keys: StateKeys, options: object): void {
 
 /** Throws `INVALID_STATE` if a saved value does not fit its key. */
 function checkSaved(keys: StateKeys, values: Values): void {
-  const wrong = Object.keys(keys).find((name) => !fits(keys[name]!, values, name));
-  if (wrong === undefined) return;
-  const message = `The saved value of "${wrong}" does not fit its state key.`;
+  const unfitName = Object.keys(keys).find((name) => !fits(keys[name]!, values, name));
+  if (unfitName === undefined) return;
+  const message = `The saved value of "${unfitName}" does not fit its state key.`;
   throw new AgentError('INVALID_STATE', message);
 }
 

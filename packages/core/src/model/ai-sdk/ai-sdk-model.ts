@@ -104,7 +104,7 @@ async function* decodeAll(
     }
     // Endless parts without content reach the limit, too.
     length.checkBuffered(receivedCount);
-    if (hasContent(deltas)) deadline.heard();
+    if (hasContent(deltas)) deadline.reset();
     yield deltas;
     if (failure) throw failure;
     result = next ?? (await deadline.listen(() => pending));

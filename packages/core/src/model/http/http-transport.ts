@@ -64,7 +64,7 @@ export async function* streamReply(
       const bytes = await read(reader, reply, deadline);
       const deltas = bytes ? reply.push(bytes) : reply.end(request);
       length.checkBuffered(reply.bufferedLength);
-      if (deltas.length) deadline.heard();
+      if (deltas.length) deadline.reset();
       if (bytes || deltas.length) yield deltas;
       if (reply.error) throw reply.error;
       if (!bytes) return;
