@@ -8,8 +8,7 @@ import {
   type AgentResult,
   type FriendlyText,
 } from '../event/agent-result.ts';
-import type { Middleware } from '../agent/middleware.ts';
-import type { RunContext } from '../agent/run-context.ts';
+import type { Middleware, RunContext } from '../agent/middleware.ts';
 import { checkFields } from '../error/agent-error.ts';
 
 /**

@@ -2,8 +2,7 @@ import { misconfigured, checkFields, checkOptions } from '../error/agent-error.t
 import type { EventOf, EventType } from '../event/agent-event.ts';
 import type { Awaitable, HookArgs, HookControl, HookHandler } from '../event/hook.ts';
 import { skippingControls } from '../event/hook-controls.ts';
-import type { AgentHook, Middleware } from '../agent/middleware.ts';
-import type { RunContext } from '../agent/run-context.ts';
+import type { AgentHook, Middleware, RunContext } from '../agent/middleware.ts';
 import { nestedHooks } from '../agent/nested.ts';
 import { perRun } from '../agent/per-run.ts';
 import { pickFields } from '../message/json.ts';

@@ -1,5 +1,4 @@
 import { misconfigured, checkOptions } from '../../error/agent-error.ts';
-import type { RunContext } from '../../agent/run-context.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { ToolUse } from '../../message/msg.ts';
 import { outputToolName } from '../../schema/output-format.ts';
@@ -7,7 +6,7 @@ import { isNamePattern, nameMatcher } from '../../tool/name-pattern.ts';
 import { type ReadyCall, prepareCall } from '../../tool/tool-call.ts';
 import { type ToolSet, toolsIn } from '../../tool/set/tool-set.ts';
 import type { Agent } from '../../agent/agent.ts';
-import type { Middleware, OpenCall } from '../../agent/middleware.ts';
+import type { Middleware, OpenCall, RunContext } from '../../agent/middleware.ts';
 
 /**
  * Returns whether a tool call needs an approval; a text is the reason for the person who decides.

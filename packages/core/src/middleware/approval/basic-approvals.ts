@@ -7,9 +7,14 @@ import {
   type JsonObject,
   type JsonValue,
 } from '../../message/json.ts';
-import type { InnerStep, Middleware, OpenCall, Round } from '../../agent/middleware.ts';
-import type { RunContext } from '../../agent/run-context.ts';
-import type { Steps } from '../../agent/steps.ts';
+import type {
+  InnerStep,
+  Middleware,
+  OpenCall,
+  Round,
+  RunContext,
+  Steps,
+} from '../../agent/middleware.ts';
 import type { Next } from '../../agent/next.ts';
 import { AgentError, errorText } from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';

@@ -1,6 +1,5 @@
 import { isEnding, type Next } from '../../agent/next.ts';
-import type { InnerStep, Middleware, OpenCall, Round } from '../../agent/middleware.ts';
-import type { RunContext } from '../../agent/run-context.ts';
+import type { InnerStep, Middleware, OpenCall, Round, RunContext } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { toolResultsOf } from '../../message/msg.ts';
 import { notStarted } from '../../tool/tool-call.ts';

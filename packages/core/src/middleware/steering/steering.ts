@@ -1,6 +1,4 @@
-import type { Middleware } from '../../agent/middleware.ts';
-import type { RunContext } from '../../agent/run-context.ts';
-import type { Steps } from '../../agent/steps.ts';
+import type { Middleware, RunContext, Steps } from '../../agent/middleware.ts';
 import { type Answer, type Next, isEnding, isNewAnswer } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 import type { JoiningCall } from '../../agent/run/inbox.ts';
