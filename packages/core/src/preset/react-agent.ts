@@ -77,26 +77,34 @@ export interface CallOptions<T = unknown> extends KernelCallOptions {
 }
 
 /**
- * Options that the middleware `name` reads, with their kinds for `checkOptions`: options of an
- * agent, of its limits, and of an agent call. An agent with one of them must have the middleware.
+ * One part of `standard()`, with the options that it reads: options of an agent, of its limits, and
+ * of an agent call, with their kinds for `checkOptions`. An agent with one of them must have a part
+ * of this name.
  */
 interface Feature {
   readonly name: string;
+  readonly create: () => Middleware;
   readonly agent?: string;
   readonly limits?: string;
   readonly call?: string;
-  /** Whether a middleware of this name reads the options. Default: every one does. */
+  /** Whether a part of this name reads the options. Default: every one does. */
   readonly isReadBy?: (part: Middleware) => boolean;
 }
 
 const returnDirect = 'returnDirect:boolean|function|?';
 
+/** The outermost feature comes first. */
 const features: readonly Feature[] = [
-  { name: 'approvals', agent: 'deferRound:boolean|?', isReadBy: isApprovals },
-  { name: 'steering', agent: 'interruptWhenIdle:function|?' },
-  { name: 'directAnswers', agent: returnDirect, call: returnDirect },
-  { name: 'answerAtLimit', agent: 'onLimit:function|?' },
-  { name: 'runLimits', limits: runLimitsFields },
+  {
+    name: 'approvals',
+    create: basicApprovals,
+    agent: 'deferRound:boolean|?',
+    isReadBy: isApprovals,
+  },
+  { name: 'steering', create: steering, agent: 'interruptWhenIdle:function|?' },
+  { name: 'directAnswers', create: directAnswers, agent: returnDirect, call: returnDirect },
+  { name: 'answerAtLimit', create: answerAtLimit, agent: 'onLimit:function|?' },
+  { name: 'runLimits', create: runLimits, limits: runLimitsFields },
 ];
 
 type Place = 'agent' | 'limits' | 'call';
@@ -120,13 +128,7 @@ const fields: OptionFields = {
  * so `{ name: 'steering' }` removes it.
  */
 export function standard(): readonly Middleware[] {
-  return definePreset([
-    basicApprovals(),
-    steering(),
-    directAnswers(),
-    answerAtLimit(),
-    runLimits(),
-  ]);
+  return definePreset(features.map(({ create }) => create()));
 }
 
 /**
