@@ -52,7 +52,9 @@ test('returnToCheckpoint() returns a session to an earlier state', async () => {
   await poet.call('Make it longer.');
 
   const checkpoints = await listCheckpoints(poet); // the oldest first
-  const answered = checkpoints.find(({ reason, messages }) => reason === 'stop' && messages === 2);
+  const answered = checkpoints.find(
+    ({ reason, messageCount }) => reason === 'stop' && messageCount === 2,
+  );
   await returnToCheckpoint(poet, answered!.id);
   await poet.call('Write another one.'); // the model sees nothing of the longer poem
   // #endregion

@@ -31,9 +31,9 @@ export function arcReactorTrim(options: FitContextOptions = {}): ContextMiddlewa
 const rules: TrimRules = {
   keepsResultsWithQuestion: false,
   beginsWithUser: false,
-  lastTrim(messages, { budget, question, start }, from) {
+  trimEnd(messages, { budget, questionIndex, start }, from) {
     const { length } = messages;
-    if (budget <= 0 && question >= start) return length;
+    if (budget <= 0 && questionIndex >= start) return length;
     const [newest] = groupOf(messages, length - 1, from);
     // The newest group stays only if it is a single message.
     return newest < length - 1 ? length : newest;

@@ -48,14 +48,14 @@ export interface TrimRules {
    * Returns where trimming after the question has to stop: the index after the last message that
    * may go. `from`: index of the first message after the question.
    */
-  lastTrim(messages: readonly Msg[], options: TrimOptions, from: number): number;
+  trimEnd(messages: readonly Msg[], options: TrimOptions, from: number): number;
 }
 
 const defaultRules: TrimRules = {
   keepsResultsWithQuestion: true,
   beginsWithUser: true,
   // The newest group always stays.
-  lastTrim(messages, _options, from) {
+  trimEnd(messages, _options, from) {
     let last = messages.length - 1;
     // A hint about the newest tool results stays together with them.
     while (last > from && isFromProgram(messages[last]!)) last--;
@@ -72,20 +72,22 @@ export function trimRequest(
   const { messages } = request;
   const measurement = meter(request);
   const { window, start, sums, fixed, corrected } = measurement;
-  const total = fixed + sums[messages.length]! - sums[start]!;
+  const tokensIn = (from: number, end: number): number => sums[end]! - sums[from]!;
+  const total = fixed + tokensIn(start, messages.length);
   const { roundTo = Math.floor(window / 10), rules } = options;
-  const { history, questionEnd, turn } = findTrim(messages, { ...measurement, roundTo, rules });
-  const removed = history - start + (turn - questionEnd);
-  const removedTokens = sums[history]! - sums[start]! + (sums[turn]! - sums[questionEnd]!);
+  const trim = findTrim(messages, { ...measurement, roundTo, rules });
+  const { historyStart, questionEnd, turnStart } = trim;
+  const removed = historyStart - start + (turnStart - questionEnd);
   const tokens = corrected(total);
   if (!removed) return { messages, removed, before: tokens, after: tokens };
-  const head = messages.slice(0, start);
-  const fitted = [...head, ...messages.slice(history, questionEnd), ...messages.slice(turn)];
+  const history = messages.slice(historyStart, questionEnd);
+  const fitted = [...messages.slice(0, start), ...history, ...messages.slice(turnStart)];
+  const removedTokens = tokensIn(start, historyStart) + tokensIn(questionEnd, turnStart);
   return { messages: fitted, removed, before: tokens, after: corrected(total - removedTokens) };
 }
 
 /** Where to trim, and how much. */
-export interface TrimOptions extends Pick<Measured, 'question' | 'sums' | 'start'> {
+export interface TrimOptions extends Pick<Measured, 'questionIndex' | 'sums' | 'start'> {
   /** Maximum number of tokens of all messages together. */
   readonly budget: number;
   /** See `FitContextOptions`. 0: no rounding. */
@@ -95,14 +97,14 @@ export interface TrimOptions extends Pick<Measured, 'question' | 'sums' | 'start
 }
 
 /**
- * The messages that stay: those from index `history` to the one before `questionEnd`, and those
- * from index `turn` to the end. The first range ends with the current question and its tool
+ * The messages that stay: those from index `historyStart` to the one before `questionEnd`, and those
+ * from index `turnStart` to the end. The first range ends with the current question and its tool
  * results.
  */
 interface Trim {
-  readonly history: number;
+  readonly historyStart: number;
   readonly questionEnd: number;
-  readonly turn: number;
+  readonly turnStart: number;
 }
 
 /**
@@ -115,14 +117,14 @@ export function findTrim(messages: readonly Msg[], options: TrimOptions): Trim {
   const { sums, budget, roundTo, start, rules = defaultRules } = options;
   const questionEnd = afterQuestion(messages, options);
   const excess = sums[messages.length]! - sums[start]! - budget;
-  if (excess <= 0) return { history: start, questionEnd, turn: questionEnd };
+  if (excess <= 0) return { historyStart: start, questionEnd, turnStart: questionEnd };
   const roundedExcess = roundTo > 0 ? Math.ceil(excess / roundTo) * roundTo : excess;
-  const history = trimHistory(messages, options, roundedExcess);
-  const removedTokens = sums[history]! - sums[start]!;
+  const historyStart = trimHistory(messages, options, roundedExcess);
+  const removedTokens = sums[historyStart]! - sums[start]!;
   const missing = (removedTokens < excess ? roundedExcess : excess) - removedTokens;
-  const last = rules.lastTrim(messages, options, questionEnd);
-  const turn = skip(messages, sums, { from: questionEnd, to: last, tokens: missing });
-  return { history, questionEnd, turn };
+  const end = rules.trimEnd(messages, options, questionEnd);
+  const turnStart = skip(messages, sums, { from: questionEnd, to: end, tokens: missing });
+  return { historyStart, questionEnd, turnStart };
 }
 
 /**
@@ -131,9 +133,9 @@ export function findTrim(messages: readonly Msg[], options: TrimOptions): Trim {
  */
 function afterQuestion(
   messages: readonly Msg[],
-  { question, start, rules = defaultRules }: TrimOptions,
+  { questionIndex, start, rules = defaultRules }: TrimOptions,
 ): number {
-  let end = Math.max(question + 1, start);
+  let end = Math.max(questionIndex + 1, start);
   if (!rules.keepsResultsWithQuestion || end === start) return end;
   while (end < messages.length && hasToolResults(messages[end]!)) end++;
   return end;
@@ -145,14 +147,14 @@ function afterQuestion(
  */
 function trimHistory(
   messages: readonly Msg[],
-  { question, sums, start, rules = defaultRules }: TrimOptions,
+  { questionIndex, sums, start, rules = defaultRules }: TrimOptions,
   tokens: number,
 ): number {
-  if (question <= start) return start;
-  let first = skip(messages, sums, { from: start, to: question, tokens });
-  while (rules.beginsWithUser && first < question && messages[first]!.role !== 'user') {
+  if (questionIndex <= start) return start;
+  let first = skip(messages, sums, { from: start, to: questionIndex, tokens });
+  while (rules.beginsWithUser && first < questionIndex && messages[first]!.role !== 'user') {
     const next = groupEnd(messages, first);
-    if (next > question) break;
+    if (next > questionIndex) break;
     first = next;
   }
   return first;

@@ -58,7 +58,7 @@ interface Split {
   /** `past` itself if all of its messages stay. */
   readonly pastView: Turn;
   /** Estimated tokens of the messages that are left out. */
-  readonly saved: number;
+  readonly savedTokens: number;
 }
 
 /**
@@ -82,12 +82,12 @@ export function turnView(
       const isKnown = questionId !== undefined && split?.questionId === questionId;
       if (!isKnown || !hasAt(messages, start, split!.past))
         split = splitTurns(messages.slice(start), questionId, view);
-      const { past, pastView, saved } = split!;
+      const { past, pastView, savedTokens } = split!;
       if (pastView === past) return { messages, removed: 0, before: tokens, after: tokens };
       const rest = messages.slice(start + past.length);
       const fitted = [...messages.slice(0, start), ...pastView, ...rest];
       const removed = past.length - pastView.length;
-      return { messages: fitted, removed, before: tokens, after: tokens - saved };
+      return { messages: fitted, removed, before: tokens, after: tokens - savedTokens };
     },
   });
 }
@@ -98,13 +98,13 @@ function splitTurns(
   view: (turns: readonly Turn[]) => readonly Turn[],
 ): Split {
   const turns = turnsOf(messages);
-  const current = turns.findLastIndex((turn) => turn.some(({ id }) => id === questionId));
-  const earlier = turns.slice(0, current < 0 ? -1 : current);
-  const past = earlier.flat();
-  const pastView = view(earlier).flat();
+  const currentIndex = turns.findLastIndex((turn) => turn.some(({ id }) => id === questionId));
+  const earlierTurns = turns.slice(0, currentIndex < 0 ? -1 : currentIndex);
+  const past = earlierTurns.flat();
+  const pastView = view(earlierTurns).flat();
   const isWhole = pastView.length === past.length && hasAt(past, 0, pastView);
-  const saved = tokensOf(past) - tokensOf(pastView);
-  return { questionId, past, pastView: isWhole ? past : pastView, saved };
+  const savedTokens = tokensOf(past) - tokensOf(pastView);
+  return { questionId, past, pastView: isWhole ? past : pastView, savedTokens };
 }
 
 function tokensOf(messages: Turn): number {

@@ -36,7 +36,7 @@ export interface Measured {
   /** Index of the conversation's first message. */
   readonly start: number;
   /** Index of the current question, or `start - 1` without a question. */
-  readonly question: number;
+  readonly questionIndex: number;
   /**
    * Running totals: `sums[i]` is the number of tokens of the first `i` messages. `sums`, `fixed`
    * and `budget` are uncorrected.
@@ -87,13 +87,13 @@ export function requestMeter(where: string, options: WindowOptions): RequestMete
     const start = headEnd(request);
     const factor = model && calibration ? factorOf(where, model.modelId, calibration) : 1;
     const sums = sumsOf(messages);
-    const fixed = sums[start]! + countAround(request, profile);
-    const question = messages.findLastIndex(({ id }) => id === questionId);
+    const fixed = sums[start]! + countOverhead(request, profile);
+    const index = messages.findLastIndex(({ id }) => id === questionId);
     return {
       window,
       reserveOutput,
       start,
-      question: Math.max(question, start - 1),
+      questionIndex: Math.max(index, start - 1),
       sums,
       fixed,
       budget: Math.floor((window - reserveOutput) / factor) - fixed,
@@ -120,11 +120,11 @@ function factorOf(where: string, modelId: string, calibration: TokenRatios): num
  */
 export function requestCounter(profile: TokenProfile): (request: ContextRequest) => number {
   const sumsOf = messageSums(profile);
-  return (request) => sumsOf(request.messages).at(-1)! + countAround(request, profile);
+  return (request) => sumsOf(request.messages).at(-1)! + countOverhead(request, profile);
 }
 
 /** Counts the tokens of a request, except those of its messages. */
-function countAround({ tools, addedLater = [] }: ContextRequest, profile: TokenProfile): number {
+function countOverhead({ tools, addedLater = [] }: ContextRequest, profile: TokenProfile): number {
   return (
     (profile.perRequest ?? 0) +
     countTools(tools, profile) +
@@ -141,12 +141,11 @@ function messageSums(profile: TokenProfile): (messages: readonly Msg[]) => reado
   const previous: Msg[] = [];
   const sums = [0];
   return (messages) => {
-    let same = 0;
-    while (same < previous.length && same < messages.length && previous[same] === messages[same])
-      same++;
-    previous.length = same;
-    sums.length = same + 1;
-    for (let i = same; i < messages.length; i++) {
+    const firstNew = messages.findIndex((message, index) => message !== previous[index]);
+    const sharedCount = firstNew < 0 ? messages.length : firstNew;
+    previous.length = sharedCount;
+    sums.length = sharedCount + 1;
+    for (let i = sharedCount; i < messages.length; i++) {
       const message = messages[i]!;
       previous.push(message);
       sums.push(sums[i]! + countMessage(message, profile));

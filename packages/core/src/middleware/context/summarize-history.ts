@@ -225,10 +225,10 @@ class Summarizer {
     const room = shownQuestion(work).reduce(count, budget);
     if (sums[messages.length]! - sums[from]! <= room - size) return from;
     const remaining = room - Math.max(size, summaryTokens);
-    const question = Math.max(measured.question, from - 1);
-    const trim = { sums, start: from, question, budget: remaining, roundTo };
-    const { history, questionEnd, turn } = findTrim(messages, trim);
-    const end = turn > questionEnd ? turn : history;
+    const questionIndex = Math.max(measured.questionIndex, from - 1);
+    const trim = { sums, start: from, questionIndex, budget: remaining, roundTo };
+    const { historyStart, questionEnd, turnStart } = findTrim(messages, trim);
+    const end = turnStart > questionEnd ? turnStart : historyStart;
     if (messages.length - end <= keep) return end;
     // Messages of one group stay together, and the newest group always stays.
     const newest = Math.min(messages.length - keep, messages.length - 1);
@@ -296,8 +296,8 @@ function firstUncovered({ measured, summary }: Work): number {
 /** Counts the user's first message as part of the head: the messages that always stay. */
 function withFirst(request: ContextRequest): ContextRequest {
   const first = headEnd(request);
-  const isAsked = request.messages[first]?.role === 'user';
-  return isAsked ? { ...request, fixedCount: first + 1 } : request;
+  const beginsWithUser = request.messages[first]?.role === 'user';
+  return beginsWithUser ? { ...request, fixedCount: first + 1 } : request;
 }
 
 /**
@@ -306,9 +306,9 @@ function withFirst(request: ContextRequest): ContextRequest {
  */
 function shownQuestion(work: Work): readonly Msg[] {
   const { messages } = work.request;
-  const { start, question } = work.measured;
-  if (question < start || question >= firstUncovered(work)) return [];
-  return messages.slice(...groupOf(messages, question, start));
+  const { start, questionIndex } = work.measured;
+  if (questionIndex < start || questionIndex >= firstUncovered(work)) return [];
+  return messages.slice(...groupOf(messages, questionIndex, start));
 }
 
 function timeoutError(timeoutMs: number): AgentError {

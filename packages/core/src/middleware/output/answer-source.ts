@@ -24,7 +24,7 @@ export abstract class AnswerSource {
   #source: string | undefined;
   #hasBegun = false;
   /** End of the text so far, with which JSON may begin. */
-  #before = '';
+  #textSoFar = '';
 
   /** Reads what an event of the agent itself says of the object. */
   take(event: AgentEvent): void {
@@ -58,10 +58,10 @@ export abstract class AnswerSource {
   text(blockId: string, delta: string): void {
     this.readFrom(`text ${messageIdOf(blockId)}`);
     if (this.#hasBegun) return this.push(delta);
-    const text = this.#before + delta;
+    const text = this.#textSoFar + delta;
     const at = text.search(startOfJson);
     this.#hasBegun = at >= 0;
-    this.#before = text.slice(-maxBeginning);
+    this.#textSoFar = text.slice(-maxBeginning);
     if (this.#hasBegun) this.push(text.slice(at));
   }
 
@@ -80,7 +80,7 @@ export abstract class AnswerSource {
     if (source !== undefined && source === this.#source) return;
     this.#source = source;
     this.#hasBegun = false;
-    this.#before = '';
+    this.#textSoFar = '';
     this.begin();
   }
 

@@ -9,80 +9,80 @@ import { failureText, restartMark } from './object-format.ts';
 export class ObjectWriter extends AnswerSource {
   #json: CompactJson | undefined;
   /** Text of the present source that was not looked at yet. */
-  #fresh = '';
+  #newText = '';
   /** Text of the object for the reader. */
-  #written = '';
+  #objectText = '';
   /** End of this text, which the reader does not have yet. */
-  #rest = '';
-  /** Whether the present source continues `#written`. */
+  #unsentText = '';
+  /** Whether the present source continues `#objectText`. */
   #continues = false;
 
   /** Returns the next piece for the reader, which may be empty. */
   write(batch: EventBatch): string {
-    let end = '';
+    let failure = '';
     for (const event of batch) {
       // The output of an agent that runs as a tool is for the calling agent, not for the reader.
       if (event.agentPath.length > 1) continue;
       this.take(event);
-      if (event.type === 'error') end = failureText(event.error);
-      if (event.type === 'run-end') return this.#next() + end + this.#end(event.result);
+      if (event.type === 'error') failure = failureText(event.error);
+      if (event.type === 'run-end') return this.#next() + failure + this.#end(event.result);
     }
-    return this.#next() + end;
+    return this.#next() + failure;
   }
 
   protected begin(): void {
-    if (this.#continues) this.#take();
+    if (this.#continues) this.#takeNewText();
     this.#json = undefined;
-    this.#fresh = '';
+    this.#newText = '';
     this.#continues = false;
   }
 
   protected push(piece: string): void {
     this.#json ??= new CompactJson(this.isCall);
-    this.#fresh += this.#json.push(piece);
+    this.#newText += this.#json.push(piece);
   }
 
   #next(): string {
     let mark = '';
     if (!this.#continues) {
-      if (!this.#fresh && !this.isReset) return '';
+      if (!this.#newText && !this.isReset) return '';
       // A finished answer repeats its object in another format.
-      if (this.#isWritten(parseJson(this.#fresh))) return '';
+      if (this.#isWritten(parseJson(this.#newText))) return '';
       mark = this.#restart();
     }
-    this.#take();
-    const rest = this.#rest;
+    this.#takeNewText();
+    const rest = this.#unsentText;
     // The end may be half of a character.
-    const isKept = this.#json?.mayEnd || /[\ud800-\udbff]$/.test(rest.slice(-1));
-    const { length } = isKept ? rest.slice(0, -1) : rest;
-    this.#rest = rest.slice(length);
+    const keepsLast = this.#json?.mayEnd || /[\ud800-\udbff]$/.test(rest.slice(-1));
+    const { length } = keepsLast ? rest.slice(0, -1) : rest;
+    this.#unsentText = rest.slice(length);
     return mark + rest.slice(0, length);
   }
 
-  #take(): void {
-    this.#written += this.#fresh;
-    this.#rest += this.#fresh;
-    this.#fresh = '';
+  #takeNewText(): void {
+    this.#objectText += this.#newText;
+    this.#unsentText += this.#newText;
+    this.#newText = '';
   }
 
   #isWritten(value: unknown): boolean {
-    return value !== undefined && sortedJson(value) === sortedJson(parseJson(this.#written));
+    return value !== undefined && sortedJson(value) === sortedJson(parseJson(this.#objectText));
   }
 
   #restart(): string {
-    const mark = this.#written.length > this.#rest.length ? restartMark : '';
+    const mark = this.#objectText.length > this.#unsentText.length ? restartMark : '';
     this.#continues = true;
     this.isReset = false;
-    this.#written = '';
-    this.#rest = '';
+    this.#objectText = '';
+    this.#unsentText = '';
     return mark;
   }
 
   #end({ reason, text, message, error, pending }: AgentResult): string {
-    const { output = parseJson(text) ?? parseJson(this.#written) } = message.metadata ?? {};
+    const { output = parseJson(text) ?? parseJson(this.#objectText) } = message.metadata ?? {};
     if (isAnswerReason(reason) && output !== undefined) {
       const isWritten = this.#isWritten(output);
-      const rest = isWritten ? this.#rest : this.#restart() + JSON.stringify(output);
+      const rest = isWritten ? this.#unsentText : this.#restart() + JSON.stringify(output);
       // Nothing else shows the end of a number.
       return typeof output === 'number' ? `${rest} ` : rest;
     }

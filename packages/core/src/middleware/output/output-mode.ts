@@ -166,7 +166,7 @@ class OutputRun {
     if (reading.ok) return this.#ending(ending, reading.value, message);
     if (this.#isAsked || !this.#form.isReminded) await this.#countFailure(reading.issues, message);
     this.#isAsked = true;
-    return this.#again(message, this.#form.correctionText(reading.issues));
+    return this.#askAgain(message, this.#form.correctionText(reading.issues));
   }
 
   /**
@@ -214,7 +214,7 @@ class OutputRun {
    * Starts another attempt. The session log keeps the reply until there is an output, so that
    * nothing is lost if the agent call ends without an output. The question is never stored.
    */
-  async #again(reply: Msg, question: string): Promise<Next> {
+  async #askAgain(reply: Msg, question: string): Promise<Next> {
     const steps = this.#steps;
     const correction = steps.message('user', question);
     const isStored = this.#context.messages.some(({ id }) => id === reply.id);

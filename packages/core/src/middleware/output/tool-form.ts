@@ -124,12 +124,12 @@ function isOutputCall({ name }: { readonly name: string }): boolean {
  */
 function withoutOutputCalls(message: Msg): Msg | undefined {
   const uses = toolUsesOf(message);
-  const isGone = uses.length > 0 && uses.every(isOutputCall);
-  if (isGone || toolResultsOf(message).some(isOutputCall)) return undefined;
+  const isAttempt = uses.length > 0 && uses.every(isOutputCall);
+  if (isAttempt || toolResultsOf(message).some(isOutputCall)) return undefined;
   if (!uses.some(isOutputCall)) return message;
-  const isLeft = (block: ContentBlock): boolean =>
+  const isKept = (block: ContentBlock): boolean =>
     block.type !== 'tool_use' || !isOutputCall(block);
-  return { ...message, content: message.content.filter(isLeft) };
+  return { ...message, content: message.content.filter(isKept) };
 }
 
 /**
@@ -137,10 +137,10 @@ function withoutOutputCalls(message: Msg): Msg | undefined {
  * tool call that is removed, and providers reject them without that tool call.
  */
 function lastThinking(messages: readonly Msg[]): readonly ContentBlock[] {
-  const inEach = messages.map(({ content }) =>
+  const thinkingByMessage = messages.map(({ content }) =>
     content.filter((block) => block.type === 'thinking'),
   );
-  const last = inEach.findLast(({ length }) => length > 0) ?? [];
+  const last = thinkingByMessage.findLast(({ length }) => length > 0) ?? [];
   return last.map(({ type, thinking }) => ({ type, thinking }));
 }
 

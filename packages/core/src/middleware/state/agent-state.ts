@@ -116,8 +116,8 @@ function notesOf(
     ...(Object.keys(state).length > 0 && { values: { ...state } }),
     ...(groups && { groups: [...groups] }),
   };
-  const standing = standingNotes({ calls, openRunId, endReason });
-  return [...standing, { kind: 'state', state: storedState }];
+  const runNotes = standingNotes({ calls, openRunId, endReason });
+  return [...runNotes, { kind: 'state', state: storedState }];
 }
 
 function setGroups({ tools }: Agent, names: readonly string[]): void {

@@ -47,7 +47,9 @@ test('listCheckpoints() lists a checkpoint after the input, after each reply and
   await agent.call('go');
   await agent.call('again');
   const list = await listCheckpoints(agent);
-  expect(list.map(({ message, messages, reason }) => [message.role, messages, reason])).toEqual([
+  expect(
+    list.map(({ message, messageCount, reason }) => [message.role, messageCount, reason]),
+  ).toEqual([
     ['user', 1, undefined],
     ['assistant', 2, undefined],
     ['tool', 3, undefined],
@@ -83,7 +85,7 @@ test('after the return to an answer, a new message begins the next call', async 
   const { agent, model } = setUp(['One.', 'Two.', 'Three.']);
   await agent.call('a');
   await agent.call('b');
-  const answered = (await listCheckpoints(agent)).find(({ messages }) => messages === 2);
+  const answered = (await listCheckpoints(agent)).find(({ messageCount }) => messageCount === 2);
   await returnToCheckpoint(agent, answered!.id);
   expect(await textsOf(agent)).toEqual(['a', 'One.']);
   await expect(agent.call()).rejects.toMatchObject({ code: 'INVALID_INPUT' });
@@ -183,7 +185,7 @@ test('with `durability: turn`, each call is one checkpoint', async () => {
   await agent.call('a');
   await agent.call('b');
   const list = await listCheckpoints(agent);
-  expect(list.map(({ messages }) => messages)).toEqual([4, 6]);
+  expect(list.map(({ messageCount }) => messageCount)).toEqual([4, 6]);
   await returnToCheckpoint(agent, list[0]!.id);
   expect((await agent.call('c')).text).toBe('Three.');
 });
@@ -197,7 +199,7 @@ test('a compacted log has one checkpoint for all the records that it compacted',
   const agent = open('Two.');
   await agent.call('b');
   const list = await listCheckpoints(open(''));
-  expect(list.map(({ messages }) => messages)).toEqual([3, 4]);
+  expect(list.map(({ messageCount }) => messageCount)).toEqual([3, 4]);
   await expect(returnToCheckpoint(agent, old[0]!.id)).rejects.toMatchObject({
     code: 'INVALID_INPUT',
   });

@@ -15,7 +15,7 @@ export interface Checkpoint {
   /** Last message of the conversation at that time. */
   readonly message: Msg;
   /** Number of messages at that time. */
-  readonly messages: number;
+  readonly messageCount: number;
   /** Reason with which the last run had ended. Absent if a run had not ended. */
   readonly reason?: string;
   /** Tool calls that waited for a person or another program. */
@@ -92,7 +92,7 @@ function checkpointsIn(flushes: NamedFlushes): readonly Checkpoint[] {
     isNew = false;
     const reason = endReason === undefined ? {} : { reason: endReason };
     const pending = [...calls.values()].flatMap((call) => call.pending ?? []);
-    checkpoints.push({ id, message, messages: messages.length, ...reason, pending });
+    checkpoints.push({ id, message, messageCount: messages.length, ...reason, pending });
   }
   return checkpoints;
 }
