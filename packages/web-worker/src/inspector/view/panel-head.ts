@@ -87,8 +87,8 @@ function showSessions(
   const isSame =
     options.length === select.options.length &&
     options.every(([value, text], index) => {
-      const shown = select.options[index];
-      return shown?.value === value && shown.text === text;
+      const option = select.options[index];
+      return option?.value === value && option.text === text;
     });
   if (!isSame)
     select.replaceChildren(...options.map(([value, text]) => el('option', { value }, text)));
