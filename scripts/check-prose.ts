@@ -17,7 +17,7 @@ const groups: readonly (readonly [name: string, files: readonly Prose[]])[] = [
       sourceProse,
     ),
   ],
-  ['Markdown', prose(['*.md', '{bench,docs,packages,test}/**/*.md'], markdownProse)],
+  ['Markdown', prose(['*.md', '{bench,demo,docs,packages,test}/**/*.md'], markdownProse)],
 ];
 
 /** Groups whose spelling is checked: what users read. */

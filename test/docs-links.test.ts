@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { brokenLinksOf } from '../scripts/markdown-links.ts';
 import { root } from '../scripts/root.ts';
 
-const files = globSync(['*.md', 'docs/**/*.md', 'bench/*.md', 'packages/*/README.md'], {
+const files = globSync(['*.md', 'docs/**/*.md', '{bench,demo}/*.md', 'packages/*/README.md'], {
   cwd: root,
 });
 

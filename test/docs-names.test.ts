@@ -6,7 +6,7 @@ const read = (path: string): string => readFileSync(`${root}/${path}`, 'utf8');
 
 /** Pages of this library. The pages in `coming-from` are about the names of other systems. */
 const pages = globSync(
-  ['*.md', 'docs/**/*.md', 'packages/{core,edge,web-worker}/{README,SKILL}.md'],
+  ['*.md', 'demo/*.md', 'docs/**/*.md', 'packages/{core,edge,web-worker}/{README,SKILL}.md'],
   {
     cwd: root,
     exclude: ['CHANGELOG.md', 'docs/coming-from/*.md', 'docs/zh/coming-from.md'],

@@ -97,6 +97,7 @@ export const chinesePages: Readonly<Record<string, string>> = {
   'guides/presets': '使用其他框架的默认值',
   recovery: '故障后留下什么',
   'moving-sessions': '会话归谁，怎么搬',
+  demo: '演示',
   bench: '基准测试',
   'bench/results': '测试结果',
   'bench/size': '打包体积明细',
