@@ -32,6 +32,7 @@ test('the code in the worker package’s README compiles against the built packa
     'forecast-chat.tsx',
     'endpoint-chat.tsx',
     'invoice-form.tsx',
+    'sdk-chat.tsx',
     'agent.ts',
     'endpoint.ts',
     'page-parts.ts',

@@ -23,6 +23,15 @@ export function followAgent<M extends object>(
     [...(await agent.uiMessages())] as readonly object[] as M[];
   const isIdle = (): boolean => !hasLeft && ['ready', 'error'].includes(chat.status);
 
+  /** AI SDK's chat has no event for the end of an answer. */
+  const whenIdle = async (): Promise<void> => {
+    while (!hasLeft && !isIdle()) await new Promise((resolve) => setTimeout(resolve, 50));
+  };
+  const lacksMessages = async (): Promise<boolean> => {
+    const last = (await history()).at(-1);
+    return chat.status === 'ready' && idOf(last) !== idOf(chat.lastMessage);
+  };
+
   const show = async (): Promise<void> => {
     const stored = await history();
     if (!isIdle()) return;
@@ -41,8 +50,10 @@ export function followAgent<M extends object>(
       const isAtWork = type === 'pre-reasoning' || type === 'pre-acting';
       if (!isAtWork || agentPath.length > 1 || runId === lastRunId) continue;
       lastRunId = runId;
-      // A chat that is busy reads this run already.
-      if (isIdle()) await show();
+      const wasIdle = isIdle();
+      await whenIdle();
+      // A chat that was busy has read this run, or the one before it.
+      if (wasIdle || (await lacksMessages())) await show();
     }
   };
   follow().catch(() => {
@@ -56,4 +67,8 @@ export function followAgent<M extends object>(
 
 function isQuestion(message: object): boolean {
   return (message as { readonly role?: unknown }).role === 'user';
+}
+
+function idOf(message: object | undefined): unknown {
+  return (message as { readonly id?: unknown } | undefined)?.id;
 }
