@@ -20,7 +20,7 @@ export function checkSettings(settings: HandlerSettings): void {
     throw new AgentError('CONFIGURATION', message);
   }
   checkOptions(where, settings, fields);
-  if (!models.length) throw wrong('`models` is empty: name at least one model');
+  if (!models.length) throw optionError('`models` is empty: name at least one model');
   checkSessions(sessions);
   checkLimits(limits);
   checkOrigins(cors);
@@ -45,7 +45,7 @@ const sessionFields = 'resumeAttempts,queuedTurns:whole expireAfterMs,heartbeatM
 function checkSessions(sessions: SessionOptions): void {
   checkOptions(`${where}: sessions`, sessions, sessionFields);
   if (sessions.heartbeatMs > maxHeartbeatMs)
-    throw wrong(`sessions.heartbeatMs must be at most ${maxHeartbeatMs}`);
+    throw optionError(`sessions.heartbeatMs must be at most ${maxHeartbeatMs}`);
 }
 
 function checkLimits(limits: EdgeLimits): void {
@@ -63,10 +63,12 @@ function checkOrigins(origins: readonly string[] = []): void {
   for (const origin of origins as readonly unknown[]) {
     if (typeof origin === 'string' && isOrigin(origin)) continue;
     const text = JSON.stringify(origin);
-    throw wrong(`cors has ${text}; list each origin without a path, such as "https://example.com"`);
+    throw optionError(
+      `cors has ${text}; list each origin without a path, such as "https://example.com"`,
+    );
   }
 }
 
-function wrong(what: string): AgentError {
+function optionError(what: string): AgentError {
   return new AgentError('CONFIGURATION', `${where}: ${what}.`);
 }

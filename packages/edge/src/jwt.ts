@@ -5,7 +5,7 @@ import { errors, jwtVerify } from 'jose';
 import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose';
 import { isLocalHost } from './http/access.ts';
 import { readBearer } from './http/bearer-token.ts';
-import { issuerKeys, keysUnavailable } from './http/issuer-keys.ts';
+import { issuerKeys, keysUnavailableError } from './http/issuer-keys.ts';
 import type { Caller } from './handler-options.ts';
 
 /**
@@ -131,7 +131,7 @@ export function jwt<Env extends object = object>(
       if (!(error instanceof errors.JOSEError)) throw error;
       // Other errors of jose mean that the token is invalid.
       if (!isOfKeys(error)) return null;
-      throw keysUnavailable(error);
+      throw keysUnavailableError(error);
     }
   };
 }

@@ -3,7 +3,7 @@ import type { Msg, ReActAgent } from '@isoloop/core';
 import { fromOpenAiMessages } from '../wire/openai-messages.ts';
 import { checkSize, isCallId, runsHere } from '../turn/decisions.ts';
 import type { EdgeLimits } from '../handler-options.ts';
-import { invalidField } from '../http/request-body.ts';
+import { fieldError } from '../http/request-body.ts';
 import type { SessionTurnRequest } from '../session/session-turn.ts';
 
 /** Returns the name of a message's field, for errors. */
@@ -56,19 +56,19 @@ export function checkConversation(
   for (const [index, message] of messages.entries()) {
     const param = (): string => paramOf(index);
     if (message.role !== 'tool' && openIds.size)
-      throw invalidField(param(), `comes before the results of the tool calls ${quoted(openIds)}`);
+      throw fieldError(param(), `comes before the results of the tool calls ${quoted(openIds)}`);
     for (const { toolUseId } of toolResultsOf(message)) {
       if (!openIds.delete(toolUseId))
-        throw invalidField(param(), 'answers no tool call of the message before it');
+        throw fieldError(param(), 'answers no tool call of the message before it');
     }
     for (const { id, name } of toolUsesOf(message)) {
       if (earlierIds.has(id))
-        throw invalidField(
+        throw fieldError(
           param(),
           `has a tool call with an id that was there before: ${JSON.stringify(id)}`,
         );
       if (runsHere(tools.find(name))) {
-        throw invalidField(
+        throw fieldError(
           param(),
           `has a call of ${JSON.stringify(name)}, a tool that only the agent calls`,
         );
@@ -78,12 +78,12 @@ export function checkConversation(
     }
   }
   if (openIds.size)
-    throw invalidField(
+    throw fieldError(
       paramOf(messages.length - 1),
       `leaves tool calls without results: ${quoted(openIds)}`,
     );
   if (messages.at(-1)?.role === 'assistant')
-    throw invalidField(
+    throw fieldError(
       paramOf(messages.length - 1),
       'is a message of the assistant at the end, so there is nothing to answer',
     );
@@ -115,10 +115,10 @@ export function readTail(
   const tail = messages.slice(start);
   const results = tail.flatMap(toolResultsOf);
   if (!tail.length)
-    throw invalidField(param, 'has nothing new after the last message of the assistant');
+    throw fieldError(param, 'has nothing new after the last message of the assistant');
   if (!results.length) return { kind: 'messages', messages: tail };
   if (tail.some(({ role }) => role !== 'tool' && role !== 'system')) {
-    throw invalidField(
+    throw fieldError(
       param,
       'must have either tool results or user messages after the last message of the assistant',
     );
@@ -140,7 +140,7 @@ export interface TailNames {
 
 function checkCallId(id: string, param: string): void {
   if (!isCallId(id))
-    throw invalidField(param, 'has an id of a tool call that is not 1 to 256 visible characters');
+    throw fieldError(param, 'has an id of a tool call that is not 1 to 256 visible characters');
 }
 
 function quoted(ids: Iterable<string>): string {

@@ -1,7 +1,7 @@
 import type { GenerateOptions } from '@isoloop/core';
 import type { HandlerSettings } from '../handler-options.ts';
 import type { OpenAiSettings } from './openai-options.ts';
-import { invalidField } from '../http/request-body.ts';
+import { fieldError } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 
 /** Names of the settings that a `/v1` client may choose, if the endpoint permits it. */
@@ -48,7 +48,7 @@ export function readSettings(
     if (permittedSettings.includes(name)) return true;
     if (isNeutral) return false;
     const advice = `name ${name} in clientSettings of openAiRoutes()`;
-    throw invalidField(field, `is not passed on to the model: ${advice}`);
+    throw fieldError(field, `is not passed on to the model: ${advice}`);
   };
   for (const setting of numbers) {
     const { name, fields, neutral } = setting;
@@ -61,7 +61,7 @@ export function readSettings(
     options.maxTokens = Math.min(options.maxTokens, limits.outputTokens);
   const stop: readonly unknown[] = [body['stop'] ?? []].flat();
   if (!stop.every((text) => typeof text === 'string' && text))
-    throw invalidField('stop', 'must be a text or a list of texts');
+    throw fieldError('stop', 'must be a text or a list of texts');
   if (stop.length && permits('stop', 'stop')) options.stop = stop as readonly string[];
   return options as GenerateOptions;
 }
@@ -74,5 +74,5 @@ function readNumber(
   const number = Number(value);
   const isInRange = number === value && number >= min && number <= max;
   if (isInRange && !(isWhole && number % 1)) return number;
-  throw invalidField(field, `must be a ${isWhole ? 'whole ' : ''}number from ${min} to ${max}`);
+  throw fieldError(field, `must be a ${isWhole ? 'whole ' : ''}number from ${min} to ${max}`);
 }

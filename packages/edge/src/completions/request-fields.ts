@@ -1,4 +1,4 @@
-import { checkNames, invalidField } from '../http/request-body.ts';
+import { checkNames, fieldError } from '../http/request-body.ts';
 import type { OpenAiApi } from '../turn/client-tools.ts';
 import type { ResponseRequest } from '../wire/responses/response-object.ts';
 import type { RequestBody } from '../http/request-body.ts';
@@ -74,7 +74,7 @@ export function checkFields(body: RequestBody, api: OpenAiApi): void {
     if (neutral.includes(`${field} ${JSON.stringify(value)}`)) continue;
     const allowed = neutral.filter((each) => each.startsWith(`${field} `));
     const values = allowed.map((each) => each.slice(field.length + 1)).join(' or ');
-    throw invalidField(field, values ? `must be ${values}` : 'is not supported');
+    throw fieldError(field, values ? `must be ${values}` : 'is not supported');
   }
 }
 
@@ -92,14 +92,14 @@ export function readStreaming(body: RequestBody): {
   const { stream, stream_options: options } = body;
   checkType(body, 'stream', 'boolean');
   if (options != null && stream !== true)
-    throw invalidField('stream_options', 'needs `stream: true`');
+    throw fieldError('stream_options', 'needs `stream: true`');
   const streamFields = readObject(options, 'stream_options', [
     'include_usage',
     'include_obfuscation',
   ]);
   checkType(streamFields, 'include_usage', 'boolean', 'stream_options.');
   if (streamFields['include_obfuscation'])
-    throw invalidField('stream_options.include_obfuscation', 'must be false: there is none');
+    throw fieldError('stream_options.include_obfuscation', 'must be false: there is none');
   return { stream: stream === true, includeUsage: streamFields['include_usage'] === true };
 }
 
@@ -111,13 +111,13 @@ export function checkType(
   path = '',
 ): void {
   const value = body[field];
-  if (value != null && typeof value !== type) throw invalidField(path + field, `must be a ${type}`);
+  if (value != null && typeof value !== type) throw fieldError(path + field, `must be a ${type}`);
 }
 
 /** Returns the fields of an object. Throws `INVALID_INPUT` for a field with another name. */
 export function readObject(value: unknown, param: string, names: readonly string[]): RequestBody {
   if (value == null) return {};
-  if (!isRecord(value)) throw invalidField(param, 'must be an object');
+  if (!isRecord(value)) throw fieldError(param, 'must be an object');
   checkNames(value, names, `${param}.`);
   return value;
 }
@@ -139,7 +139,7 @@ export function checkResponseFields(body: RequestBody, thinking: boolean): void 
   checkReasoning(body['reasoning'], thinking);
   const { verbosity } = readObject(body['text'], 'text', ['format', 'verbosity']);
   if (verbosity != null && verbosity !== 'medium')
-    throw invalidField('text.verbosity', 'must be "medium"');
+    throw fieldError('text.verbosity', 'must be "medium"');
 }
 
 /** Returns the fields that the response repeats. */
@@ -152,18 +152,18 @@ export function repeatedFields(body: RequestBody): ResponseRequest {
 
 function checkInclude(include: unknown): void {
   if (include == null) return;
-  if (!Array.isArray(include)) throw invalidField('include', 'must be a list');
+  if (!Array.isArray(include)) throw fieldError('include', 'must be a list');
   // Clients that store nothing always ask for encrypted reasoning, which may be missing.
   const index = include.findIndex((each) => each !== 'reasoning.encrypted_content');
   if (index >= 0)
-    throw invalidField(`include[${index}]`, 'is not supported: the answer does not have it');
+    throw fieldError(`include[${index}]`, 'is not supported: the answer does not have it');
 }
 
 function checkReasoning(reasoning: unknown, thinking: boolean): void {
   const { summary } = readObject(reasoning, 'reasoning', ['summary']);
   if (summary == null) return;
   if (!['auto', 'concise', 'detailed'].includes(summary as string))
-    throw invalidField('reasoning.summary', 'must be "auto", "concise" or "detailed"');
+    throw fieldError('reasoning.summary', 'must be "auto", "concise" or "detailed"');
   if (!thinking)
-    throw invalidField('reasoning.summary', 'is not supported: this endpoint shows no thinking');
+    throw fieldError('reasoning.summary', 'is not supported: this endpoint shows no thinking');
 }

@@ -1,7 +1,7 @@
 import { readSchema } from '@isoloop/core/adapter';
 import type { JsonObject } from '@isoloop/core';
 import type { StandardSchema } from '@isoloop/core/tools';
-import { checkName, fieldsOf, invalidField } from '../http/request-body.ts';
+import { checkName, fieldsOf, fieldError } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import type { OpenAiApi } from '../turn/client-tools.ts';
 
@@ -35,12 +35,12 @@ export function readResponseFormat(
   if (type === 'text') return undefined;
   if (type === 'json_object') return {};
   if (type !== 'json_schema')
-    throw invalidField(param, 'must be of the type "text", "json_object" or "json_schema"');
+    throw fieldError(param, 'must be of the type "text", "json_object" or "json_schema"');
   const { name, schema } = fieldsOf(isChat ? jsonSchema : format);
   const path = isChat ? `${param}.json_schema` : param;
   checkName(name, `${path}.name`);
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
-    throw invalidField(`${path}.schema`, 'must be a JSON Schema');
+    throw fieldError(`${path}.schema`, 'must be a JSON Schema');
   }
   return { schema: usableSchema(schema as JsonObject, `${path}.schema`, check) };
 }
@@ -55,6 +55,6 @@ function usableSchema(
     readSchema(param, usable);
     return usable;
   } catch {
-    throw invalidField(param, 'is a JSON Schema that cannot be used');
+    throw fieldError(param, 'is a JSON Schema that cannot be used');
   }
 }

@@ -45,7 +45,7 @@ export function crossOrigin(
       return { headers: [...allow, ['access-control-expose-headers', exposes]] };
     }
     if (!isPreflight && isOwn(origin, c.req.url)) return { headers: vary };
-    const error = refusalOf(origin);
+    const error = originError(origin);
     if (!loggedOrigins.has(origin) && loggedOrigins.size < maxLogged) {
       loggedOrigins.add(origin);
       console.warn(error.message);
@@ -80,7 +80,7 @@ function isOwn(origin: string, url: string): boolean {
 /**
  * Returns the error for a page that is not listed. Its text contains nothing that was not checked.
  */
-function refusalOf(origin: string): AgentError {
+function originError(origin: string): AgentError {
   const problem = isOrigin(origin)
     ? `Pages of ${origin} may not call this endpoint. To allow them, add "${origin}" to the option cors of createAgentHandler`
     : 'Pages without a web origin, such as files, may not call this endpoint. Serve the page over http or https';

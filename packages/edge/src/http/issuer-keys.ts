@@ -74,7 +74,7 @@ export function issuerKeys(options: IssuerKeysOptions): JWTVerifyGetKey {
     const hasJustFailed = lastFailure && Date.now() - lastFailure.at < retryMs;
     if (!youngerThan(maxAgeMs) && !hasJustFailed) await refresh();
     const keys = youngerThan(maxAgeMs) ?? oldKeys;
-    if (!keys) throw keysUnavailable(lastFailure?.cause);
+    if (!keys) throw keysUnavailableError(lastFailure?.cause);
     return keys;
   };
 
@@ -84,7 +84,7 @@ export function issuerKeys(options: IssuerKeysOptions): JWTVerifyGetKey {
       return await keys(header, token);
     } catch (error) {
       // A key that cannot be imported says nothing about the token.
-      if (!(error instanceof errors.JOSEError)) throw keysUnavailable(error);
+      if (!(error instanceof errors.JOSEError)) throw keysUnavailableError(error);
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
       // The issuer may have begun to use a new key.
       const newer = await keysWithin(cooldownMs, false);
@@ -95,7 +95,7 @@ export function issuerKeys(options: IssuerKeysOptions): JWTVerifyGetKey {
 }
 
 /** Returns the error for a token that cannot be checked, because the issuer's keys are missing. */
-export function keysUnavailable(cause: unknown): AgentError {
+export function keysUnavailableError(cause: unknown): AgentError {
   const message = "The keys of the tokens' issuer cannot be read right now; try again later.";
   return new AgentError('OVERLOADED', message, {
     cause,

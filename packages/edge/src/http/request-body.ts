@@ -35,14 +35,14 @@ export async function readJson(
 const maxDepth = 64;
 
 /** Creates an `INVALID_INPUT` error that names the field. */
-export function invalidField(param: string, problem: string): AgentError {
+export function fieldError(param: string, problem: string): AgentError {
   return new AgentError('INVALID_INPUT', `\`${param}\` ${problem}.`, { details: { param } });
 }
 
 /** Throws `INVALID_INPUT` for a name of a function or a schema that models do not accept. */
 export function checkName(name: unknown, param: string): asserts name is string {
   if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name))
-    throw invalidField(param, 'must be 1 to 64 letters, digits, "_" and "-"');
+    throw fieldError(param, 'must be 1 to 64 letters, digits, "_" and "-"');
 }
 
 /** Returns the fields of a value. A value that is not an object has none. */
@@ -54,7 +54,7 @@ export function fieldsOf(value: unknown): RequestBody {
 export function checkNames(fields: RequestBody, names: readonly string[], path = ''): void {
   const other = Object.keys(fields).find((name) => fields[name] != null && !names.includes(name));
   if (other !== undefined)
-    throw invalidField(path + other, `is not supported. Use: ${names.join(', ')}`);
+    throw fieldError(path + other, `is not supported. Use: ${names.join(', ')}`);
 }
 
 /**
@@ -62,7 +62,7 @@ export function checkNames(fields: RequestBody, names: readonly string[], path =
  * and `PAYLOAD_TOO_LARGE` if it has more than `max` messages.
  */
 export function readMessages({ messages }: RequestBody, max: number): readonly unknown[] {
-  if (!Array.isArray(messages)) throw invalidField('messages', 'must be a list');
+  if (!Array.isArray(messages)) throw fieldError('messages', 'must be a list');
   if (messages.length > max)
     throw new AgentError('PAYLOAD_TOO_LARGE', `The request has more than ${max} messages.`);
   return messages;
@@ -79,7 +79,7 @@ export function checkModel(
 ): string {
   if (typeof model === 'string' && models.includes(model)) return model;
   const listedModels = models.map((name) => JSON.stringify(name)).join(', ');
-  if (typeof model !== 'string') throw invalidField('model', `must be one of ${listedModels}`);
+  if (typeof model !== 'string') throw fieldError('model', `must be one of ${listedModels}`);
   const name = JSON.stringify(model.slice(0, 100));
   throw new AgentError(
     'NOT_FOUND',

@@ -1,7 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import { maxTokensFieldOf } from '@isoloop/core/adapter';
 import type { LlmUpstream } from './llm-options.ts';
-import { invalidField, readMessages } from '../http/request-body.ts';
+import { fieldError, readMessages } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 
 export interface WireSetup {
@@ -51,7 +51,7 @@ export function toChatWire(body: RequestBody, setup: WireSetup): object {
   const { url, upstream, maxTokens } = setup;
   readMessages(body, setup.maxMessages);
   checkCommon(body, chatFields, setup);
-  if (body['n'] != null && body['n'] !== 1) throw invalidField('n', 'must be 1');
+  if (body['n'] != null && body['n'] !== 1) throw fieldError('n', 'must be 1');
   const { max_tokens: tokens, max_completion_tokens: completionTokens, ...rest } = body;
   const limits = [
     tokenLimit('max_tokens', tokens),
@@ -67,7 +67,7 @@ export function toResponsesWire(body: RequestBody, setup: WireSetup): object {
   checkInput(body['input'], setup.maxMessages);
   const { include, max_output_tokens: tokens } = body;
   if (include != null && !(Array.isArray(include) && include.every(isEncryptedReasoning)))
-    throw invalidField('include', 'can only have "reasoning.encrypted_content"');
+    throw fieldError('include', 'can only have "reasoning.encrypted_content"');
   return {
     ...body,
     model: modelOf(setup),
@@ -85,27 +85,27 @@ function checkCommon(
     (field) => !apiFields.has(field) && !fields.includes(field),
   );
   if (unknown !== undefined)
-    throw invalidField(unknown, 'is not a field that this endpoint forwards');
+    throw fieldError(unknown, 'is not a field that this endpoint forwards');
   // Tools that the model's server itself provides, such as a web search, would cost you money.
   const { tools } = body;
   if (tools != null && !(Array.isArray(tools) && tools.every(isClientTool))) {
-    throw invalidField('tools', 'must be functions of the client');
+    throw fieldError('tools', 'must be functions of the client');
   }
   if (body['stream'] != null && typeof body['stream'] !== 'boolean')
-    throw invalidField('stream', 'must be a boolean');
+    throw fieldError('stream', 'must be a boolean');
 }
 
 function checkInput(input: unknown, max: number): void {
   if (typeof input === 'string') return;
-  if (!Array.isArray(input)) throw invalidField('input', 'must be a text or a list');
+  if (!Array.isArray(input)) throw fieldError('input', 'must be a text or a list');
   if (input.length > max)
     throw new AgentError('PAYLOAD_TOO_LARGE', `The input has more than ${max} items.`);
   for (const [index, item] of input.entries()) {
     const { type = 'message', content, output } = Object(item) as RequestBody;
     const param = `input[${index}]`;
-    if (!itemTypes.has(type)) throw invalidField(param, 'has a type that is not forwarded');
+    if (!itemTypes.has(type)) throw fieldError(param, 'has a type that is not forwarded');
     if ([content, output].some(hasStoredFile))
-      throw invalidField(param, 'has a stored file; send its data or its URL');
+      throw fieldError(param, 'has a stored file; send its data or its URL');
   }
 }
 
@@ -125,7 +125,7 @@ function isClientTool(tool: unknown): boolean {
 function tokenLimit(field: string, value: unknown): number {
   if (value == null) return Infinity;
   if (Number.isInteger(value) && (value as number) > 0) return value as number;
-  throw invalidField(field, 'must be a positive integer');
+  throw fieldError(field, 'must be a positive integer');
 }
 
 function modelOf({ upstream, model }: WireSetup): string {

@@ -59,9 +59,9 @@ export function publicFetch(options: PublicFetchOptions = {}): typeof fetch {
         return response;
       }
       drop(response.body);
-      if (mode === 'error') throw refused(url, 'redirects');
-      if (hop >= redirects) throw refused(url, `redirects more than ${redirects} times`);
-      if (!URL.canParse(location, url)) throw refused(url, 'redirects to an invalid address');
+      if (mode === 'error') throw urlError(url, 'redirects');
+      if (hop >= redirects) throw urlError(url, `redirects more than ${redirects} times`);
+      if (!URL.canParse(location, url)) throw urlError(url, 'redirects to an invalid address');
       url = checkAddress(new URL(location, url).href, options);
       request = redirected(copy, response.status, url);
     }
@@ -84,7 +84,9 @@ function checkPublicOptions(options: PublicFetchOptions): void {
   for (const host of hosts) {
     if (typeof host === 'string' && isHostName(host.replace(/^\*\./, ''))) continue;
     const examples = '"example.com" or "*.example.com"';
-    throw wrong(`\`hosts\` has ${JSON.stringify(host)}, which is not a host such as ${examples}`);
+    throw optionError(
+      `\`hosts\` has ${JSON.stringify(host)}, which is not a host such as ${examples}`,
+    );
   }
 }
 
@@ -97,13 +99,13 @@ function isHostName(host: string): boolean {
 function checkAddress(address: string, { hosts, http = false }: PublicFetchOptions): URL {
   const url = new URL(address);
   if (url.protocol !== 'https:' && !(http && url.protocol === 'http:'))
-    throw refused(url, 'is not https');
-  if (url.username || url.password) throw refused(url, 'contains a user name');
-  if (!/^(80|443|8080|8443)?$/.test(url.port)) throw refused(url, 'has an unusual port');
+    throw urlError(url, 'is not https');
+  if (url.username || url.password) throw urlError(url, 'contains a user name');
+  if (!/^(80|443|8080|8443)?$/.test(url.port)) throw urlError(url, 'has an unusual port');
   const reason = privateReason(url.hostname);
-  if (reason !== undefined) throw refused(url, `is not public: ${reason}`);
+  if (reason !== undefined) throw urlError(url, `is not public: ${reason}`);
   if (hosts && !hosts.some((host) => isHost(url.hostname, host)))
-    throw refused(url, 'has a host that is not on the list');
+    throw urlError(url, 'has a host that is not on the list');
   return url;
 }
 
@@ -129,10 +131,10 @@ function drop(body: ReadableStream | null): void {
   body?.cancel().catch(() => undefined);
 }
 
-function refused({ protocol, host }: URL, problem: string): AgentError {
+function urlError({ protocol, host }: URL, problem: string): AgentError {
   return new AgentError('INVALID_INPUT', `The address ${protocol}//${host} ${problem}.`);
 }
 
-function wrong(what: string): AgentError {
+function optionError(what: string): AgentError {
   return new AgentError('CONFIGURATION', `publicFetch(): ${what}.`);
 }

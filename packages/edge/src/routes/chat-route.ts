@@ -3,7 +3,7 @@ import { readIds } from '../turn/repeated-request.ts';
 import { readTurnRequest, type TurnRequest } from '../turn/chat-turn.ts';
 import { checkEdits } from '../turn/decisions.ts';
 import type { EdgeEnv, HandlerSettings, MemorySetup } from '../handler-options.ts';
-import { checkModel, invalidField, readJson } from '../http/request-body.ts';
+import { checkModel, fieldError, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import { turnHost } from '../session/host/turn-host.ts';
 import { acceptedFormat } from '../session/turn-format.ts';
@@ -38,7 +38,7 @@ export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings):
 /** Returns whether the client also asks for the agent's events. */
 function readEvents({ events = false }: RequestBody): boolean {
   if (typeof events === 'boolean') return events;
-  throw invalidField('events', 'must be a boolean');
+  throw fieldError('events', 'must be a boolean');
 }
 
 /**
@@ -58,7 +58,7 @@ function readEcho(
     (message): unknown => Object(Object(message).metadata).echo,
   );
   const echo = c.req.header(echoHeader) ?? echoes.findLast((each) => each !== undefined);
-  if (echo !== undefined && typeof echo !== 'string') throw invalidField('echo', 'must be a text');
+  if (echo !== undefined && typeof echo !== 'string') throw fieldError('echo', 'must be a text');
   const isFirst = !moves && echoes.length === 1 && messageId == null && request.kind === 'message';
   return { ...(echo !== undefined && { echo }), withoutEcho: isFirst ? 'start' : 'latest' };
 }

@@ -2,10 +2,10 @@ import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import type { KvSessionList } from '../session/host/kv-sessions.ts';
-import { invalidField, readJson } from '../http/request-body.ts';
+import { fieldError, readJson } from '../http/request-body.ts';
 import { forgetSession, noContent } from '../session/hosted-session.ts';
 import { askerOf } from '../session/session-command.ts';
-import { missingPlace, openMemory, setupOf } from '../turn/session.ts';
+import { missingPlaceError, openMemory, setupOf } from '../turn/session.ts';
 
 /** Maximum number of conversations on a page. */
 const maxLimit = 1000;
@@ -26,7 +26,7 @@ export async function chatsRoute(
 ): Promise<Response> {
   const limit = count(c, 'limit') ?? 100;
   if (limit < 1 || limit > maxLimit)
-    throw invalidField('limit', `must be a number from 1 to ${maxLimit}`);
+    throw fieldError('limit', `must be a number from 1 to ${maxLimit}`);
   const page = { limit, before: count(c, 'before') };
   const ask = askerOf(c, '');
   if (ask) return ask({ type: 'list', ...page });
@@ -79,18 +79,18 @@ function sessionsInKv(c: Context<EdgeEnv>, settings: HandlerSettings): KvSession
     );
   const list = settings.kv?.list(c.env, c.get('caller').user);
   if (list) return list;
-  throw missingPlace();
+  throw missingPlaceError();
 }
 
 function count(c: Context<EdgeEnv>, name: string): number | undefined {
   const value = c.req.query(name);
   if (value === undefined) return undefined;
-  if (!/^\d{1,15}$/.test(value)) throw invalidField(name, 'must be a whole number');
+  if (!/^\d{1,15}$/.test(value)) throw fieldError(name, 'must be a whole number');
   return Number(value);
 }
 
 function checkTitle(title: unknown): string {
   const text = typeof title === 'string' ? title.trim() : '';
   if (text && text.length <= maxTitle) return text;
-  throw invalidField('title', `must be a text of 1 to ${maxTitle} characters`);
+  throw fieldError('title', `must be a text of 1 to ${maxTitle} characters`);
 }

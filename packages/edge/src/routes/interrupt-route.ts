@@ -1,7 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
-import { checkNames, invalidField, readJson } from '../http/request-body.ts';
+import { checkNames, fieldError, readJson } from '../http/request-body.ts';
 import { askerOf } from '../session/session-command.ts';
 import { setupOf } from '../turn/session.ts';
 
@@ -30,9 +30,9 @@ export async function interruptRoute(
   const body = (await reading) || {};
   checkNames(body, ['mode', 'reason']);
   const { mode = 'stop', reason } = body;
-  if (mode !== 'stop' && mode !== 'abort') throw invalidField('mode', 'must be "stop" or "abort"');
+  if (mode !== 'stop' && mode !== 'abort') throw fieldError('mode', 'must be "stop" or "abort"');
   if (reason !== undefined && (mode !== 'stop' || !isReason(reason))) {
-    throw invalidField(
+    throw fieldError(
       'reason',
       `must be a text of at most ${maxReason} characters, with the mode "stop"`,
     );

@@ -10,13 +10,18 @@ import type {
   SettingsRoute,
 } from '../handler-options.ts';
 import type { Route } from '../http/endpoint.ts';
-import { checkNames, invalidField, readJson } from '../http/request-body.ts';
+import { checkNames, fieldError, readJson } from '../http/request-body.ts';
 import {
   announcedSession,
   changesAddress,
   type ChangesRequest,
 } from '../session/announced-session.ts';
-import { askerOf, callSession, sessionObject, unknownSession } from '../session/session-command.ts';
+import {
+  askerOf,
+  callSession,
+  sessionObject,
+  unknownSessionError,
+} from '../session/session-command.ts';
 import { turnHost } from '../session/host/turn-host.ts';
 import { readIds } from '../turn/repeated-request.ts';
 import { checkSession, setupOf } from '../turn/session.ts';
@@ -148,13 +153,13 @@ async function tell(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Res
   checkNames(body, ['action', 'text']);
   const { action = 'say', text } = body;
   if (action !== 'join' && action !== 'say' && action !== 'leave')
-    throw invalidField('action', 'must be "join", "say" or "leave"');
+    throw fieldError('action', 'must be "join", "say" or "leave"');
   if (typeof text !== 'string' || !text.trim() || text.length > maxText)
-    throw invalidField('text', `must be a text of at most ${maxText} characters`);
+    throw fieldError('text', `must be a text of at most ${maxText} characters`);
   const response = await messagesRoute(c, settings);
   if (!response.ok) return response;
   const { messages } = (await response.json()) as { readonly messages: readonly unknown[] };
-  if (!messages.length) throw unknownSession();
+  if (!messages.length) throw unknownSessionError();
   if (action === 'join')
     await askerOf(c, setup.sessionId)?.({ type: 'interrupt', mode: 'abort', reason: undefined });
   const message = operatorMessage(text, { name, action });

@@ -2,7 +2,7 @@ import { userMessage } from '@isoloop/core';
 import type { Context } from 'hono';
 import { readIds } from '../turn/repeated-request.ts';
 import type { EdgeEnv, EdgeLimits, HandlerSettings } from '../handler-options.ts';
-import { checkModel, checkNames, invalidField, readJson } from '../http/request-body.ts';
+import { checkModel, checkNames, fieldError, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import type { SessionTurnRequest } from '../session/session-turn.ts';
 import { turnHost } from '../session/host/turn-host.ts';
@@ -45,11 +45,11 @@ export async function runRoute(c: Context<EdgeEnv>, settings: HandlerSettings): 
 function readRunRequest(body: RequestBody, limits: EdgeLimits): SessionTurnRequest {
   const { input, decisions } = body;
   if (input !== undefined && decisions !== undefined)
-    throw invalidField('decisions', 'cannot be combined with `input`');
+    throw fieldError('decisions', 'cannot be combined with `input`');
   if (decisions !== undefined)
     return { kind: 'decide', decisions: readDecisions(decisions, limits) };
   if (input === undefined) return { kind: 'continue' };
-  if (typeof input === 'string' && !input.trim()) throw invalidField('input', 'must not be empty');
+  if (typeof input === 'string' && !input.trim()) throw fieldError('input', 'must not be empty');
   // The message gets a new id, because the log may already have a message with the client's id.
   const message =
     typeof input === 'string'

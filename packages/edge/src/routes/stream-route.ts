@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
-import { invalidField } from '../http/request-body.ts';
+import { fieldError } from '../http/request-body.ts';
 import { turnHost } from '../session/host/turn-host.ts';
 import { setupOf } from '../turn/session.ts';
 import { acceptedFormat, type StreamFormat } from '../session/turn-format.ts';
@@ -21,7 +21,7 @@ export async function streamRoute(
   const setup = setupOf(c);
   const events = c.req.query('events') ?? 'false';
   if (!/^(true|false|only|inspect)$/.test(events))
-    throw invalidField('events', 'must be true, false, only or inspect');
+    throw fieldError('events', 'must be true, false, only or inspect');
   const inspect = events === 'inspect' && (await settings.inspect?.(c.get('caller'))) === true;
   const format: StreamFormat =
     events === 'true' || events === 'false'

@@ -33,7 +33,7 @@ export async function goBackTo(memory: Memory, { after }: ContinuePoint): Promis
   if (after === undefined) return;
   const storedMessages = await memory.read();
   const index = storedMessages.findLastIndex((message) => isInput(message, after));
-  if (index < 0) throw unknownResponse();
+  if (index < 0) throw unknownResponseError();
   // A run adds its id to its input, and to messages that it received while it ran.
   const { runId } = metadataOf(storedMessages[index]!);
   const isLater = (message: Msg, at: number): boolean =>
@@ -52,7 +52,7 @@ export async function goBackTo(memory: Memory, { after }: ContinuePoint): Promis
   await memory.delete(laterMessages.map(({ id }) => id));
 }
 
-export function unknownResponse(): AgentError {
+export function unknownResponseError(): AgentError {
   const param = 'previous_response_id';
   return new AgentError(
     'NOT_FOUND',
@@ -85,9 +85,9 @@ function idOf(sessionId: string, messageId: string, ...rest: readonly string[]):
 /** Reads the id of a stored response. Throws `NOT_FOUND` for any other id. */
 export function readResponseId(id: string): ResponseRef {
   const ref = /^resp_[\w-]+$/.test(id) ? decode(id.slice(5)) : undefined;
-  if (!Array.isArray(ref) || ref.length < 2) throw unknownResponse();
+  if (!Array.isArray(ref) || ref.length < 2) throw unknownResponseError();
   const [sessionId, messageId] = ref as readonly unknown[];
-  if (typeof messageId !== 'string' || !messageId) throw unknownResponse();
+  if (typeof messageId !== 'string' || !messageId) throw unknownResponseError();
   return { sessionId: checkSession(sessionId), after: messageId };
 }
 

@@ -45,7 +45,7 @@ interface Bindings {
 }
 
 /** Creates the error for a conversation that does not exist. */
-export function unknownSession(): AgentError {
+export function unknownSessionError(): AgentError {
   return new AgentError('NOT_FOUND', 'There is no such conversation.');
 }
 

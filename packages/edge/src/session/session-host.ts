@@ -5,7 +5,7 @@ import { logError } from '../http/error-response.ts';
 import type { HandlerSettings, SessionSetup } from '../handler-options.ts';
 import { SessionListEntry } from './session-list-entry.ts';
 import { forgetSession, noContent, type HostedSession } from './hosted-session.ts';
-import { unknownSession, type Command, type SessionRequest } from './session-command.ts';
+import { unknownSessionError, type Command, type SessionRequest } from './session-command.ts';
 import { SessionRecord, type Identity } from './session-record.ts';
 import { QueuedMemory } from './queue/queued-memory.ts';
 import { checkFirst, onlyAdds } from './session-turn.ts';
@@ -89,10 +89,10 @@ export class SessionHost implements HostedSession {
     await this.#deleting?.catch(() => {});
     await this.#wake();
     const { identity } = this.#record;
-    if (!identity) throw unknownSession();
+    if (!identity) throw unknownSessionError();
     const { entry } = await this.#open(identity);
     // The session may have been deleted while it was opened.
-    if (!this.#record.identity) throw unknownSession();
+    if (!this.#record.identity) throw unknownSessionError();
     this.#record.rename(title);
     entry.update();
     // Waits for the list, and sets an alarm that tries again if the list could not be reached.

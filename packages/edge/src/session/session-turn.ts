@@ -1,11 +1,11 @@
 import { AgentError, SessionMemory } from '@isoloop/core';
 import type { Decision, Memory, Msg, ReActAgent } from '@isoloop/core';
 import { metadataOf, isCutOff, resumptionOf, type Resumption } from '@isoloop/core/adapter';
-import { lastRun, noQuestion, takeTurn, pendingCallsOf } from '../turn/chat-turn.ts';
+import { lastRun, noQuestionError, takeTurn, pendingCallsOf } from '../turn/chat-turn.ts';
 import type { TakeTurnOptions, TurnInput, TurnRequest } from '../turn/chat-turn.ts';
 import { reopenCalls } from './reopened-calls.ts';
 import { openAiOf } from './turn-format.ts';
-import { acceptDecisions, noDecision } from '../turn/decisions.ts';
+import { acceptDecisions, noDecisionError } from '../turn/decisions.ts';
 import type { HandlerSettings } from '../handler-options.ts';
 
 /**
@@ -126,9 +126,9 @@ export function checkFirst(request: SessionTurnRequest, settings: HandlerSetting
   if ('after' in request) throw openAiOf(settings).unknownResponse();
   if (request.kind === 'continue')
     throw new AgentError('INVALID_INPUT', 'The session has nothing to continue.');
-  if (request.kind === 'decide') throw noDecision(request.params?.[0]);
-  if (request.kind === 'decisions') throw noDecision();
-  if (request.kind === 'regenerate' && !request.message) throw noQuestion();
+  if (request.kind === 'decide') throw noDecisionError(request.params?.[0]);
+  if (request.kind === 'decisions') throw noDecisionError();
+  if (request.kind === 'regenerate' && !request.message) throw noQuestionError();
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   type DecidingAgent,
 } from './decisions.ts';
 import type { EdgeLimits } from '../handler-options.ts';
-import { invalidField, readMessages } from '../http/request-body.ts';
+import { fieldError, readMessages } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import { checkMessageId, isMessageId, readUserMessage } from './user-message.ts';
 
@@ -43,11 +43,11 @@ export type TurnRequest =
 export function readTurnRequest(body: RequestBody, limits: EdgeLimits): TurnRequest {
   const { trigger } = body;
   if (trigger !== undefined && trigger !== 'submit-message' && trigger !== 'regenerate-message') {
-    throw invalidField('trigger', 'must be "submit-message" or "regenerate-message"');
+    throw fieldError('trigger', 'must be "submit-message" or "regenerate-message"');
   }
   const messageId = body['messageId'] ?? undefined;
   if (messageId !== undefined && !isMessageId(messageId))
-    throw invalidField('messageId', 'must be 1 to 128 visible characters');
+    throw fieldError('messageId', 'must be 1 to 128 visible characters');
   const messages = readMessages(body, limits.messages);
   if (trigger === 'regenerate-message') {
     const last = messages.findLast((message) => Object(message).role === 'user');
@@ -144,7 +144,7 @@ function questionAt(
       ({ id }) => messageId === undefined || id === messageId,
     );
     const index = storedMessages.slice(0, at + 1).findLastIndex(isQuestion);
-    if (index < 0) throw noQuestion();
+    if (index < 0) throw noQuestionError();
     return index;
   }
   const index = storedMessages.findIndex(({ id }) => id === message.id);
@@ -157,7 +157,7 @@ function questionAt(
   return index;
 }
 
-export function noQuestion(): AgentError {
+export function noQuestionError(): AgentError {
   return new AgentError('INVALID_INPUT', 'There is no message to answer again.');
 }
 

@@ -1,6 +1,6 @@
 import { AgentError, tool } from '@isoloop/core';
 import type { GenerateOptions, JsonObject, Middleware, ReActAgent, Tool } from '@isoloop/core';
-import { checkName, fieldsOf, invalidField } from '../http/request-body.ts';
+import { checkName, fieldsOf, fieldError } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 
 export interface ClientTools {
@@ -28,17 +28,14 @@ export type OpenAiApi = 'completions' | 'responses';
 export function readClientTools(body: RequestBody, api: OpenAiApi): ClientTools {
   const { tool_choice: choice, parallel_tool_calls: parallel } = body;
   const list = body['tools'] ?? [];
-  if (!Array.isArray(list)) throw invalidField('tools', 'must be a list');
-  if (list.length > maxTools) throw invalidField('tools', `has more than ${maxTools} tools`);
+  if (!Array.isArray(list)) throw fieldError('tools', 'must be a list');
+  if (list.length > maxTools) throw fieldError('tools', `has more than ${maxTools} tools`);
   const tools = list.map((each: unknown, index) => readTool(each, `tools[${index}]`, api));
   const names = tools.map(({ name }) => name);
   const twice = names.findIndex((name, index) => names.indexOf(name) !== index);
-  if (twice >= 0) throw invalidField(`tools[${twice}]`, 'has the name of another tool');
+  if (twice >= 0) throw fieldError(`tools[${twice}]`, 'has the name of another tool');
   if (parallel === false && tools.length)
-    throw invalidField(
-      'parallel_tool_calls',
-      'cannot be false: the agent may call several at once',
-    );
+    throw fieldError('parallel_tool_calls', 'cannot be false: the agent may call several at once');
   if (choice === 'none') return { tools: [] };
   const toolChoice = readChoice(choice, names, api);
   return { tools, ...(toolChoice !== undefined && { toolChoice }) };
@@ -55,7 +52,7 @@ export function refuseOwnNames(
 ): void {
   const ownName = names.find((name) => tools.find(name) !== undefined);
   if (ownName !== undefined)
-    throw invalidField(
+    throw fieldError(
       param,
       `has a tool ${JSON.stringify(ownName)}, but the agent has its own tool of that name`,
     );
@@ -75,7 +72,7 @@ export function clientTools(readTools: () => ClientTools): Middleware {
         priority: -10_000,
         handle(_event, _control, context) {
           if (!context.model.features.tools)
-            throw invalidField('tools', 'cannot be used: the model calls no tools');
+            throw fieldError('tools', 'cannot be used: the model calls no tools');
           context.addTools(readTools().tools);
         },
       },
@@ -92,15 +89,15 @@ export function clientTools(readTools: () => ClientTools): Middleware {
 
 function readTool(value: unknown, param: string, api: OpenAiApi): Tool {
   const fields = fieldsOf(value);
-  if (fields['type'] !== 'function') throw invalidField(param, 'must be of the type "function"');
+  if (fields['type'] !== 'function') throw fieldError(param, 'must be of the type "function"');
   const { name, description = '', parameters, strict } = functionOf(fields, api);
   const path = api === 'completions' ? `${param}.function` : param;
   if (api === 'responses') refuseToolFields(fields, param);
   checkName(name, `${path}.name`);
   if (typeof (description ?? '') !== 'string')
-    throw invalidField(`${path}.description`, 'must be a text');
+    throw fieldError(`${path}.description`, 'must be a text');
   if (strict != null && typeof strict !== 'boolean')
-    throw invalidField(`${path}.strict`, 'must be a boolean');
+    throw fieldError(`${path}.strict`, 'must be a boolean');
   try {
     return tool({
       name,
@@ -110,7 +107,7 @@ function readTool(value: unknown, param: string, api: OpenAiApi): Tool {
     });
   } catch (cause) {
     if (AgentError.is(cause) && cause.code === 'INVALID_INPUT') throw cause;
-    throw invalidField(param, 'is not a tool');
+    throw fieldError(param, 'is not a tool');
   }
 }
 
@@ -121,7 +118,7 @@ function refuseToolFields(fields: RequestBody, param: string): void {
   const isUnset = (value: unknown): boolean =>
     value == null || value === false || JSON.stringify(value) === '["direct"]';
   const field = refusedToolFields.find((name) => !isUnset(fields[name]));
-  if (field !== undefined) throw invalidField(`${param}.${field}`, 'is not supported');
+  if (field !== undefined) throw fieldError(`${param}.${field}`, 'is not supported');
 }
 
 function toObjectSchema(schema: unknown, param: string): JsonObject {
@@ -132,7 +129,7 @@ function toObjectSchema(schema: unknown, param: string): JsonObject {
     Array.isArray(schema) ||
     (type !== undefined && type !== 'object')
   ) {
-    throw invalidField(param, 'must be the JSON Schema of an object');
+    throw fieldError(param, 'must be the JSON Schema of an object');
   }
   return { type: 'object', ...(schema as JsonObject) };
 }
@@ -147,13 +144,10 @@ function readChoice(
   const { type } = fields;
   const { name } = functionOf(fields, api);
   if (choice !== 'required' && (type !== 'function' || typeof name !== 'string')) {
-    throw invalidField(
-      'tool_choice',
-      'must be "none", "auto", "required" or the name of a function',
-    );
+    throw fieldError('tool_choice', 'must be "none", "auto", "required" or the name of a function');
   }
   if (choice === 'required' ? !names.length : !names.includes(name as string)) {
-    throw invalidField('tool_choice', 'asks for a tool that is not in `tools`');
+    throw fieldError('tool_choice', 'asks for a tool that is not in `tools`');
   }
   return choice === 'required' ? 'required' : { name: name as string };
 }

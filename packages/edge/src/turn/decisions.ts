@@ -2,7 +2,7 @@ import { AgentError, toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { Decision, PendingCall, ReActAgent, Tool } from '@isoloop/core';
 import { prepareCall, checkDecision } from '@isoloop/core/adapter';
 import type { Caller, EdgeLimits } from '../handler-options.ts';
-import { invalidField } from '../http/request-body.ts';
+import { fieldError } from '../http/request-body.ts';
 
 /** Parts of an agent that are needed to check decisions. */
 export type DecidingAgent = Pick<ReActAgent, 'memory' | 'tools' | 'status'>;
@@ -21,7 +21,7 @@ export interface AcceptOptions {
 export function readDecisions(list: unknown, limits: EdgeLimits): readonly Decision[] {
   const { messages } = limits;
   if (!Array.isArray(list) || !list.length)
-    throw invalidField('decisions', 'must be a list of decisions');
+    throw fieldError('decisions', 'must be a list of decisions');
   if (list.length > messages)
     throw new AgentError('PAYLOAD_TOO_LARGE', `The request has more than ${messages} decisions.`);
   return list.map((item: unknown, index) => {
@@ -29,7 +29,7 @@ export function readDecisions(list: unknown, limits: EdgeLimits): readonly Decis
     checkDecision(item, param);
     // Only programs may give media as a result, or end a tool call as interrupted.
     if (item.type === 'result' && (typeof item.output !== 'string' || item.state === 'interrupted'))
-      throw invalidField(param, 'needs a text as `output`, and "success" or "error" as `state`');
+      throw fieldError(param, 'needs a text as `output`, and "success" or "error" as `state`');
     checkSize(item, limits, () => param);
     return item;
   });
@@ -63,15 +63,15 @@ export async function acceptDecisions(
     const isTwice = validDecisions.some(({ toolUseId }) => toolUseId === decision.toolUseId);
     const problem = isTwice ? 'is decided twice' : await problemOf(decision);
     if (isHistory && decision.type === 'result' && problem === notOpen) continue;
-    if (problem) throw refused(decision, problem, params[index]);
+    if (problem) throw decisionError(decision, problem, params[index]);
     validDecisions.push(decision);
   }
   if (validDecisions.length) return validDecisions;
-  throw noDecision(params[0]);
+  throw noDecisionError(params[0]);
 }
 
 /** Returns the error for decisions that no tool call waits for. */
-export function noDecision(param = 'messages'): AgentError {
+export function noDecisionError(param = 'messages'): AgentError {
   return new AgentError('INVALID_DECISION', 'No tool call waits for this decision.', {
     details: { param },
   });
@@ -151,7 +151,8 @@ export function checkEdits(
   { mayEdit }: Pick<Caller, 'mayEdit'>,
 ): void {
   const edit = decisions.find(({ type }) => type === 'edit');
-  if (edit && mayEdit === false) throw refused(edit, 'takes no other arguments from this user');
+  if (edit && mayEdit === false)
+    throw decisionError(edit, 'takes no other arguments from this user');
 }
 
 /**
@@ -182,7 +183,7 @@ export function isCallId(id: unknown): id is string {
   return typeof id === 'string' && /^[!-~]{1,256}$/.test(id);
 }
 
-function refused({ toolUseId }: Decision, problem: string, param = 'messages'): AgentError {
+function decisionError({ toolUseId }: Decision, problem: string, param = 'messages'): AgentError {
   const id = isCallId(toolUseId) ? ` ${JSON.stringify(toolUseId)}` : '';
   return new AgentError('INVALID_DECISION', `Tool call${id} ${problem}.`, {
     details: { param },

@@ -45,11 +45,11 @@ export async function openMemory(
   if (settings.memory) return settings.memory(setup);
   const memory = settings.kv?.open(setup);
   if (memory) return memory;
-  throw missingPlace();
+  throw missingPlaceError();
 }
 
 /** Creates the error for an endpoint that has no place for conversations. */
-export function missingPlace(): AgentError {
+export function missingPlaceError(): AgentError {
   const places = 'Conversations need a place: bind CHAT_SESSION, or pass `store` or `memory`.';
   const message = missingOption(`${places} In CHAT_KV, they need`, 'kv', 'kvSessions()');
   return new AgentError('CONFIGURATION', message);

@@ -1,7 +1,7 @@
 import { createMessage } from '@isoloop/core';
 import type { AgentError, ContentBlock, Msg, ToolUse } from '@isoloop/core';
 import { inlineSource, isObjectOrArray, parseJson } from '@isoloop/core/adapter';
-import { invalidField } from '../http/request-body.ts';
+import { fieldError } from '../http/request-body.ts';
 import { isMediaAddress } from '../turn/user-message.ts';
 
 /**
@@ -11,13 +11,13 @@ import { isMediaAddress } from '../turn/user-message.ts';
  * index.
  */
 export function fromOpenAiMessages(messages: readonly unknown[]): readonly Msg[] {
-  if (!messages.length) throw invalidField('messages', 'must have at least one message');
+  if (!messages.length) throw fieldError('messages', 'must have at least one message');
   const names = new Map<string, string>();
   return messages.map((message, index) => fromMessage(message, index, names));
 }
 
 function fromMessage(message: unknown, index: number, names: Map<string, string>): Msg {
-  if (!isObjectOrArray(message)) throw invalid(index, 'is not an object');
+  if (!isObjectOrArray(message)) throw messageError(index, 'is not an object');
   const { role, content, name } = message;
   const options = typeof name === 'string' ? { name } : {};
   switch (role) {
@@ -34,7 +34,7 @@ function fromMessage(message: unknown, index: number, names: Map<string, string>
     }
     case 'tool': {
       const toolUseId = message['tool_call_id'];
-      if (typeof toolUseId !== 'string') throw invalid(index, 'has no `tool_call_id`');
+      if (typeof toolUseId !== 'string') throw messageError(index, 'has no `tool_call_id`');
       const output = fromContent(content, index);
       return createMessage('tool', [
         {
@@ -47,13 +47,13 @@ function fromMessage(message: unknown, index: number, names: Map<string, string>
       ]);
     }
     default:
-      throw invalid(index, `has the role ${JSON.stringify(role)}`);
+      throw messageError(index, `has the role ${JSON.stringify(role)}`);
   }
 }
 
 function fromContent(content: unknown, index: number): readonly ContentBlock[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
-  if (!Array.isArray(content)) throw invalid(index, 'has no content');
+  if (!Array.isArray(content)) throw messageError(index, 'has no content');
   return content.map((part: unknown) => fromPart(part, index));
 }
 
@@ -65,19 +65,19 @@ function fromPart(part: unknown, index: number): ContentBlock {
   if (type === 'image_url' && typeof url === 'string') {
     const source = inlineSource({ type: 'url', url });
     if (isMediaAddress(source)) return { type: 'image', source };
-    throw invalid(index, 'has a media URL that is not http, https or data');
+    throw messageError(index, 'has a media URL that is not http, https or data');
   }
-  throw invalid(index, `has a content part of an unsupported type: ${JSON.stringify(type)}`);
+  throw messageError(index, `has a content part of an unsupported type: ${JSON.stringify(type)}`);
 }
 
 function fromToolCalls(calls: unknown, index: number): readonly ToolUse[] {
   if (calls == null) return [];
-  if (!Array.isArray(calls)) throw invalid(index, 'has `tool_calls` that are not an array');
+  if (!Array.isArray(calls)) throw messageError(index, 'has `tool_calls` that are not an array');
   return calls.map((call: unknown) => {
     const { id, function: called } = isObjectOrArray(call) ? call : {};
     const { name, arguments: text } = isObjectOrArray(called) ? called : {};
     if (typeof id !== 'string' || typeof name !== 'string' || typeof text !== 'string')
-      throw invalid(index, 'has a malformed tool call');
+      throw messageError(index, 'has a malformed tool call');
     const input = parseJson(text);
     return input === undefined
       ? { type: 'tool_use', id, name, input: null, raw: text }
@@ -85,6 +85,6 @@ function fromToolCalls(calls: unknown, index: number): readonly ToolUse[] {
   });
 }
 
-function invalid(index: number, problem: string): AgentError {
-  return invalidField(`messages[${index}]`, problem);
+function messageError(index: number, problem: string): AgentError {
+  return fieldError(`messages[${index}]`, problem);
 }

@@ -85,7 +85,7 @@ export function browserModel(options: BrowserModelOptions = {}): ChatModel {
         api ?? (globalThis as { readonly LanguageModel?: LanguageModelApi }).LanguageModel;
       let session: LanguageModelSession | undefined;
       try {
-        if (!model || (await model.availability(kinds)) === 'unavailable') throw unavailable();
+        if (!model || (await model.availability(kinds)) === 'unavailable') throw unavailableError();
         const prompts = toPrompts(request.messages);
         session = await model.create({
           ...kinds,
@@ -162,7 +162,7 @@ function blockText(block: ContentBlock): string {
   }
 }
 
-function unavailable(): AgentError {
+function unavailableError(): AgentError {
   return new AgentError(
     'MODEL_REQUEST',
     'This browser has no built-in model, or none for these languages or this device.',

@@ -1,7 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentResult, Msg } from '@isoloop/core';
 import { shownSoFar } from '../session/chat-turn.ts';
-import { endUnknown } from '../session/log/ended-runs.ts';
+import { unknownEndError } from '../session/log/ended-runs.ts';
 import type { ClaimableMemory } from '../session/log/claimable-memory.ts';
 import { noteRun } from '../session/log/noted-run.ts';
 import { leftOpen } from '../session/log/logged-result.ts';
@@ -205,5 +205,5 @@ export class RunTakeover {
 
 async function endedRun(result: AgentResult): Promise<AgentResult> {
   if (result.reason !== 'error') return result;
-  throw endUnknown();
+  throw unknownEndError();
 }

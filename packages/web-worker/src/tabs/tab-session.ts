@@ -135,7 +135,7 @@ export class TabSession implements SharedHost {
   }
 
   onRefused(): void {
-    this.#refuseAll(noLocks());
+    this.#refuseAll(noLocksError());
   }
 
   /** Lets another tab become the leader, because the page may be frozen at any moment. */
@@ -289,7 +289,7 @@ export class TabSession implements SharedHost {
 
   /** Refuses all requests until the leader of another version has ended. */
   #refuseVersion({ type }: TabMessage): void {
-    if (type === 'lead' && this.#isHearing) this.#refuseAll(otherVersion());
+    if (type === 'lead' && this.#isHearing) this.#refuseAll(otherVersionError());
   }
 
   #refuseAll(reason: AgentError): void {
@@ -331,12 +331,12 @@ export class TabSession implements SharedHost {
   }
 }
 
-function otherVersion(): AgentError {
+function otherVersionError(): AgentError {
   const message = 'Another tab leads this session with another version of the library. Reload it.';
   return new AgentError('SESSION_CONFLICT', message, { retryable: true });
 }
 
-function noLocks(): AgentError {
+function noLocksError(): AgentError {
   const message = 'The browser refuses Web Locks, so this tab cannot share the session. Reload it.';
   return new AgentError('SESSION_CONFLICT', message, { retryable: true });
 }

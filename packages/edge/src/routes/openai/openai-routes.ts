@@ -13,7 +13,7 @@ import type { HandlerSettings, SettingsRoute } from '../../handler-options.ts';
 import type { Route } from '../../http/endpoint.ts';
 import type { RequestBody } from '../../http/request-body.ts';
 import type { LiveTurn } from '../../session/live-turn.ts';
-import { formatOfTurn, unknownResponse } from '../../session/response-ref.ts';
+import { formatOfTurn, unknownResponseError } from '../../session/response-ref.ts';
 import type { EncodeBatch } from '../../turn/event-stream.ts';
 import type { SessionTurnRequest } from '../../session/session-turn.ts';
 import { completionsRoute } from './completions-route.ts';
@@ -88,6 +88,6 @@ export function openAiRoutes(options: OpenAiRoutesOptions = {}): OpenAiRoutes {
       return answerEncoder(await formatOfTurn(live, format), live.call);
     },
     prepare: prepareTurn,
-    unknownResponse,
+    unknownResponse: unknownResponseError,
   };
 }

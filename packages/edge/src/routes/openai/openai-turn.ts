@@ -1,7 +1,7 @@
 import type { Memory } from '@isoloop/core';
 import { withoutSystem } from '../../completions/completion-messages.ts';
 import type { HandlerSettings } from '../../handler-options.ts';
-import { invalidField } from '../../http/request-body.ts';
+import { fieldError } from '../../http/request-body.ts';
 import type { SessionTurnRequest } from '../../session/session-turn.ts';
 import { goBackTo } from '../../session/response-ref.ts';
 
@@ -22,6 +22,6 @@ export async function prepareTurn(
   const isNew = request.after !== undefined || !(await memory.read()).length;
   const messages = request.messages.filter(({ role }) => isNew || role !== 'system');
   if (!messages.length)
-    throw invalidField('messages', 'has nothing new after the last message of the assistant');
+    throw fieldError('messages', 'has nothing new after the last message of the assistant');
   return { ...request, messages: systemMessages === 'keep' ? messages : withoutSystem(messages) };
 }

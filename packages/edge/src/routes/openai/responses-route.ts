@@ -5,7 +5,7 @@ import type { Context } from 'hono';
 import { checkPosted, readTail } from '../../completions/completion-messages.ts';
 import { checkResponseFields, repeatedFields } from '../../completions/request-fields.ts';
 import type { EdgeEnv, EdgeLimits, HandlerSettings } from '../../handler-options.ts';
-import { invalidField } from '../../http/request-body.ts';
+import { fieldError } from '../../http/request-body.ts';
 import type { RequestBody } from '../../http/request-body.ts';
 import { readResponseId, responseId } from '../../session/response-ref.ts';
 import type { ContinuePoint } from '../../session/session-turn.ts';
@@ -85,9 +85,9 @@ function readSession(body: RequestBody, header: string | undefined): RequestSess
   const headerSession = header === undefined ? undefined : { sessionId: checkSession(header) };
   const session = typeof previous === 'string' ? readResponseId(previous) : headerSession;
   if (!session) return store === true ? { sessionId: crypto.randomUUID() } : undefined;
-  if (store === false) throw invalidField('store', 'cannot be false: the session is stored');
+  if (store === false) throw fieldError('store', 'cannot be false: the session is stored');
   if (headerSession && headerSession.sessionId !== session.sessionId)
-    throw invalidField('previous_response_id', 'is a response of another session');
+    throw fieldError('previous_response_id', 'is a response of another session');
   return session;
 }
 
@@ -115,7 +115,7 @@ function newItems(input: unknown): unknown {
   if (!Array.isArray(input)) return input;
   const start = input.findLastIndex((item) => !isOfClient(item)) + 1;
   if (start && start === input.length)
-    throw invalidField('input', 'has nothing new after the last item of the assistant');
+    throw fieldError('input', 'has nothing new after the last item of the assistant');
   return start ? withoutFirst(input, start) : input;
 }
 
@@ -128,7 +128,7 @@ function readTurnRequest(
   const request = readTail(postedMessages, { list: 'input', paramOf });
   const otherIndex = postedMessages.findIndex(({ role }) => role !== 'tool');
   if (request.kind === 'decide' && otherIndex >= 0)
-    throw invalidField(paramOf(otherIndex), 'cannot be beside tool results: use `instructions`');
+    throw fieldError(paramOf(otherIndex), 'cannot be beside tool results: use `instructions`');
   return request;
 }
 

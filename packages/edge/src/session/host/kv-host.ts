@@ -87,7 +87,7 @@ function keepRun(c: Context<EdgeEnv>, { runEnd, memory, abort, settings }: KeptR
  * set.
  */
 export function checkApprovals(agent: ReActAgent, { approvals }: HandlerSettings): void {
-  if (!approvals && mayNeedApproval(agent)) throw needsObject();
+  if (!approvals && mayNeedApproval(agent)) throw needsObjectError();
 }
 
 /**
@@ -107,7 +107,7 @@ async function beginKvTurn(
   checkApprovals(agent, settings);
   if (settings.approvals) return beginTurn(agent, request, settings);
   const turnInput = await beginTurn(agent, withoutApprovals(request), settings);
-  if (Array.isArray(turnInput.input) && turnInput.input.some(isApproval)) throw needsObject();
+  if (Array.isArray(turnInput.input) && turnInput.input.some(isApproval)) throw needsObjectError();
   return turnInput;
 }
 
@@ -125,7 +125,7 @@ function isApproval(item: object): boolean {
   return 'type' in item && item.type === 'approve';
 }
 
-function needsObject(): AgentError {
+function needsObjectError(): AgentError {
   return new AgentError(
     'NEEDS_DURABLE_OBJECT',
     'The agent may ask for approvals, which need a Durable Object: bind CHAT_SESSION.',

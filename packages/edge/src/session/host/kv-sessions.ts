@@ -6,7 +6,7 @@ import { KvMemory } from '../../store/kv-memory.ts';
 import { KvStore } from '../../store/kv-store.ts';
 import { KvTitles } from '../../store/kv-titles.ts';
 import { listedSessions } from '../listed-sessions.ts';
-import { unknownSession } from '../session-command.ts';
+import { unknownSessionError } from '../session-command.ts';
 import { pageOf, type ListedSession, type SessionListOptions } from '../session-index.ts';
 
 /** Conversations in Workers KV, for the option `kv` of `createAgentHandler`. */
@@ -92,7 +92,7 @@ export class KvSessionList {
   /** Gives a conversation another title. Rejects with `NOT_FOUND` if there is none. */
   async rename(sessionId: string, title: string): Promise<void> {
     const sessions = await listedSessions(this.#store, this.#user);
-    if (!sessions.some((session) => session.sessionId === sessionId)) throw unknownSession();
+    if (!sessions.some((session) => session.sessionId === sessionId)) throw unknownSessionError();
     await this.#titles.set(sessionId, title);
   }
 

@@ -4,7 +4,7 @@ import type { UiMessage } from '@isoloop/core/ai-sdk';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import { InProcessQueue } from '../queue/in-process-queue.ts';
 import { forgetSession, type HostedSession } from '../hosted-session.ts';
-import { unknownSession, type Command } from '../session-command.ts';
+import { unknownSessionError, type Command } from '../session-command.ts';
 import { checkFirst } from '../session-turn.ts';
 import { TurnRunner } from '../queue/turn-runner.ts';
 
@@ -66,7 +66,7 @@ export class ProcessSession implements HostedSession {
   }
 
   async rename({ title }: Command<'rename'>): Promise<void> {
-    if (!(await this.#memory.read()).length) throw unknownSession();
+    if (!(await this.#memory.read()).length) throw unknownSessionError();
     await this.#memory.rename(title);
   }
 

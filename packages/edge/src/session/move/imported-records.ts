@@ -193,13 +193,15 @@ function stateRecords(copy: SessionView, storedView: SessionView): readonly LogR
 
 function checkSizes(messages: readonly Msg[], limits: HandlerSettings['limits']): void {
   if (messages.length > limits.messages)
-    throw tooLarge(`The session has more than ${limits.messages} messages.`);
+    throw tooLargeError(`The session has more than ${limits.messages} messages.`);
   const isLong = (output: unknown): boolean =>
     JSON.stringify(output).length > limits.toolResultChars;
   if (messages.flatMap(toolResultsOf).some(({ output }) => isLong(output)))
-    throw tooLarge(`A result of the session has more than ${limits.toolResultChars} characters.`);
+    throw tooLargeError(
+      `A result of the session has more than ${limits.toolResultChars} characters.`,
+    );
 }
 
-function tooLarge(message: string): AgentError {
+function tooLargeError(message: string): AgentError {
   return new AgentError('PAYLOAD_TOO_LARGE', message);
 }

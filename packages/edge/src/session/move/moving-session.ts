@@ -91,7 +91,7 @@ class MovingSession {
       return this.#session.fetch!(request);
     };
     if (!changingCommands.has(type)) return pass();
-    if (this.#moves) throw busy('The conversation is being moved; try again.');
+    if (this.#moves) throw busyError('The conversation is being moved; try again.');
     return this.#change(pass);
   }
 
@@ -122,7 +122,7 @@ class MovingSession {
     const isBusy = this.#changes > 0 || new TurnQueue(this.#options.storage).size > 0;
     if (request.step.type === 'read') return this.#copy(request, isBusy);
     // Begins before the first `await`, so that no turn can begin until the move has ended.
-    if (isBusy) throw busy('The session is running.');
+    if (isBusy) throw busyError('The session is running.');
     this.#moves += 1;
     try {
       await this.#take(request);
@@ -176,7 +176,7 @@ class MovingSession {
   }
 }
 
-function busy(message: string): AgentError {
+function busyError(message: string): AgentError {
   return new AgentError('AGENT_BUSY', message, { retryable: true });
 }
 

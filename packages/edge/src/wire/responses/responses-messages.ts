@@ -1,7 +1,7 @@
 import { createMessage } from '@isoloop/core';
 import type { ContentBlock, Msg, Role, ToolUse } from '@isoloop/core';
 import { inlineSource, isObjectOrArray, parseJson } from '@isoloop/core/adapter';
-import { invalidField } from '../../http/request-body.ts';
+import { fieldError } from '../../http/request-body.ts';
 import { isMediaAddress } from '../../turn/user-message.ts';
 
 /**
@@ -13,7 +13,7 @@ import { isMediaAddress } from '../../turn/user-message.ts';
 export function fromResponsesInput(input: unknown): readonly Msg[] {
   if (typeof input === 'string' && input) return [createMessage('user', input)];
   if (!Array.isArray(input) || !input.length)
-    throw invalidField('input', 'must be a text or a list with at least one item');
+    throw fieldError('input', 'must be a text or a list with at least one item');
   const reader = new InputReader();
   for (const [index, item] of input.entries()) reader.read(item, `input[${index}]`);
   return reader.end();
@@ -45,7 +45,7 @@ class InputReader {
   #reply: ContentBlock[] = [];
 
   read(item: unknown, param: string): void {
-    if (!isObjectOrArray(item)) throw invalidField(param, 'must be an object');
+    if (!isObjectOrArray(item)) throw fieldError(param, 'must be an object');
     const { type = 'message', role } = item;
     switch (type) {
       case 'message':
@@ -59,12 +59,12 @@ class InputReader {
       case 'reasoning':
         return;
       case 'item_reference':
-        throw invalidField(
+        throw fieldError(
           param,
           'refers to a stored item, and there are none. Send the item itself, as with `store: false`',
         );
       default:
-        throw invalidField(param, `has an unsupported type: ${JSON.stringify(type)}`);
+        throw fieldError(param, `has an unsupported type: ${JSON.stringify(type)}`);
     }
   }
 
@@ -86,7 +86,7 @@ class InputReader {
   #call(item: Readonly<Record<string, unknown>>, param: string): void {
     const { call_id: id, name, arguments: text } = item;
     if (typeof id !== 'string' || typeof name !== 'string' || typeof text !== 'string')
-      throw invalidField(param, 'must have the texts `call_id`, `name` and `arguments`');
+      throw fieldError(param, 'must have the texts `call_id`, `name` and `arguments`');
     this.#names.set(id, name);
     const input = parseJson(text.trim() || '{}');
     const toolUse: ToolUse =
@@ -98,7 +98,7 @@ class InputReader {
 
   #output(item: Readonly<Record<string, unknown>>, param: string): void {
     const { call_id: toolUseId, output } = item;
-    if (typeof toolUseId !== 'string') throw invalidField(param, 'must have the text `call_id`');
+    if (typeof toolUseId !== 'string') throw fieldError(param, 'must have the text `call_id`');
     const name = this.#names.get(toolUseId) ?? '';
     const content = typeof output === 'string' ? output : fromContent(output, param, 'output');
     this.#add('tool', [
@@ -110,12 +110,12 @@ class InputReader {
 function roleOf(role: unknown, param: string): 'system' | 'user' {
   if (role === 'system' || role === 'developer') return 'system';
   if (role === 'user') return 'user';
-  throw invalidField(param, `has the role ${JSON.stringify(role)}`);
+  throw fieldError(param, `has the role ${JSON.stringify(role)}`);
 }
 
 function fromContent(content: unknown, param: string, field = 'content'): readonly ContentBlock[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
-  if (!Array.isArray(content)) throw invalidField(`${param}.${field}`, 'must be a text or a list');
+  if (!Array.isArray(content)) throw fieldError(`${param}.${field}`, 'must be a text or a list');
   return content.map((part: unknown, index) => fromPart(part, `${param}.${field}[${index}]`));
 }
 
@@ -125,15 +125,15 @@ function fromPart(part: unknown, param: string): ContentBlock {
     case 'input_text':
     case 'output_text':
       if (typeof text === 'string') return { type: 'text', text };
-      throw invalidField(param, 'must have the text `text`');
+      throw fieldError(param, 'must have the text `text`');
     case 'refusal':
       if (typeof refusal === 'string') return { type: 'text', text: refusal };
-      throw invalidField(param, 'must have the text `refusal`');
+      throw fieldError(param, 'must have the text `refusal`');
     case 'input_image':
     case 'input_file':
       return fromMedia(part as Readonly<Record<string, unknown>>, type, param);
     default:
-      throw invalidField(param, `has an unsupported type: ${JSON.stringify(type)}`);
+      throw fieldError(param, `has an unsupported type: ${JSON.stringify(type)}`);
   }
 }
 
@@ -144,15 +144,15 @@ function fromMedia(
 ): ContentBlock {
   const { filename } = part;
   if (part['file_id'] != null)
-    throw invalidField(`${param}.file_id`, 'is not supported: there are no stored files');
+    throw fieldError(`${param}.file_id`, 'is not supported: there are no stored files');
   const fields = type === 'input_image' ? ['image_url'] : ['file_data', 'file_url'];
   const field = fields.find((name) => part[name] != null);
-  if (field === undefined) throw invalidField(param, `must have \`${fields.join('` or `')}\``);
+  if (field === undefined) throw fieldError(param, `must have \`${fields.join('` or `')}\``);
   const url = part[field];
-  if (typeof url !== 'string') throw invalidField(`${param}.${field}`, 'must be a URL');
+  if (typeof url !== 'string') throw fieldError(`${param}.${field}`, 'must be a URL');
   const source = inlineSource({ type: 'url', url });
   if (!isMediaAddress(source))
-    throw invalidField(`${param}.${field}`, 'must be an http, https or data URL');
+    throw fieldError(`${param}.${field}`, 'must be an http, https or data URL');
   if (type === 'input_image') return { type: 'image', source };
   return { type: 'file', source, ...(typeof filename === 'string' && { name: filename }) };
 }

@@ -33,12 +33,12 @@ export class EndedRuns {
    */
   async resultOf(requestId: string, memory: ClaimableMemory | undefined): Promise<AgentResult> {
     const answer = this.runs.find((run) => run.requestId === requestId)?.answer;
-    if (answer === undefined || !memory) throw endUnknown();
+    if (answer === undefined || !memory) throw unknownEndError();
     return earlierResult(await memory.view(), answer, memory.sessionVersion);
   }
 }
 
-export function endUnknown(): AgentError {
+export function unknownEndError(): AgentError {
   return new AgentError(
     'WORKER_TERMINATED',
     'The run has no answer in the log, and its tab closed before it reported why.',

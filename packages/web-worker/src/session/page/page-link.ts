@@ -59,7 +59,7 @@ export class PageLink {
     };
     const onAbort = (): void => giveUp(signal?.reason);
     return new Promise<T>((resolve, reject) => {
-      if (this.#isGone) return reject(pageGone());
+      if (this.#isGone) return reject(pageGoneError());
       if (signal?.aborted) return reject(signal.reason);
       this.#port.postMessage({ type: 'ask', id, question } satisfies PageQuestion<unknown>);
       this.#questions.set(id, { onProgress, resolve: resolve as (value: unknown) => void, reject });
@@ -81,7 +81,7 @@ export class PageLink {
     if (this.#isGone) return;
     this.#isGone = true;
     this.#port.close();
-    for (const { reject } of this.#questions.values()) reject(pageGone());
+    for (const { reject } of this.#questions.values()) reject(pageGoneError());
     this.#onGone();
   }
 
@@ -103,7 +103,7 @@ export class PageLink {
 
 const goneErrors: WeakSet<object> = new WeakSet();
 
-function pageGone(): AgentError {
+function pageGoneError(): AgentError {
   const error = new AgentError('ABORTED', 'The page is gone.');
   goneErrors.add(error);
   return error;

@@ -28,7 +28,7 @@ export function remoteModel(pages: ModelPages): ChatModel {
     features,
     async *stream(request, { signal, run }) {
       const page = pages()[0];
-      if (!page) throw unreachable();
+      if (!page) throw unreachableError();
       const reply = ++lastReply;
       const ask = (question: ModelQuestion): Promise<ModelAnswer> =>
         page.link.ask(question, { signal });
@@ -44,7 +44,7 @@ export function remoteModel(pages: ModelPages): ChatModel {
           yield batch;
         }
       } catch (error) {
-        throw isPageGone(error) ? unreachable(error) : error;
+        throw isPageGone(error) ? unreachableError(error) : error;
       } finally {
         // Passes no signal, because the signal may be aborted already.
         if (open) page.link.ask({ type: 'close', reply } satisfies ModelQuestion).catch(() => {});
@@ -53,7 +53,7 @@ export function remoteModel(pages: ModelPages): ChatModel {
   };
 }
 
-function unreachable(cause?: unknown): AgentError {
+function unreachableError(cause?: unknown): AgentError {
   return new AgentError('MODEL_UNREACHABLE', 'The page with the model is gone.', {
     cause,
     retryable: true,
