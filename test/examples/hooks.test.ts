@@ -1,4 +1,4 @@
-import { closeOpenCalls } from '@isoloop/core/middleware';
+import { closeOpenCalls, type EventControls } from '@isoloop/core/middleware';
 import { expect, test } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
@@ -165,12 +165,29 @@ const eventTypes: Readonly<Record<AgentEvent['type'], true>> = {
   'run-end': true,
 };
 
-test('the table of the page about hooks lists all events and which of them hooks can change', async () => {
-  const rows = [...readPage('docs/guides/hooks.md').matchAll(/^\| `([\w-]+)` +\| (yes|no) +\|/gm)];
+/** The controls of each event. This file does not compile if one is missing. */
+const controlsOf = {
+  'run-start': ['reject'],
+  'pre-call': ['jumpTo', 'reject', 'stop'],
+  'pre-reasoning': ['gotoReasoning', 'jumpTo', 'stop'],
+  'post-reasoning': ['gotoReasoning', 'jumpTo', 'stop'],
+  'pre-acting': ['reject', 'stop'],
+  'post-acting': ['gotoReasoning', 'jumpTo', 'stop'],
+  'pre-summary': ['stop'],
+} satisfies { readonly [K in keyof EventControls]: readonly (keyof EventControls[K])[] };
+
+test('the table of the page about hooks has each event that hooks can change, and its controls', async () => {
+  const section = readPage('docs/guides/hooks.md').split('\n## Events\n')[1]!.split('\n## ')[0]!;
+  const rows = [...section.matchAll(/^\| `([\w-]+)` +\|([^|]*)\|([^|]*)\|$/gm)];
+  const isListed = new Set(rows.flatMap(([, type, change]) => (change?.trim() ? [type] : [])));
   const table = Object.fromEntries(
-    rows.map(([, type = '', modifiable]) => [type, modifiable === 'yes']),
+    Object.keys(eventTypes).map((type) => [type, isListed.has(type)]),
   );
-  expect(Object.keys(table).toSorted()).toEqual(Object.keys(eventTypes).toSorted());
+  const eventsWithControls = rows.flatMap(([, type = '', , controls]) => {
+    const names = [...(controls ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name);
+    return names.length ? [[type, names.toSorted()]] : [];
+  });
+  expect(Object.fromEntries(eventsWithControls)).toEqual(controlsOf);
 
   const changed: Record<string, boolean> = {};
   const hooks: readonly Hook[] = [
