@@ -3,7 +3,7 @@ import type { Awaitable } from '../../event/hook.ts';
 import { omitUndefined, type JsonValue } from '../../message/json.ts';
 import { textOf, type Msg } from '../../message/msg.ts';
 import { abortable } from '../../wait/abort.ts';
-import type { GenerateOptions, ModelRequest, RunInfo, ToolSchema } from '../../model/chat-model.ts';
+import type { ModelRequest, RunInfo } from '../../model/chat-model.ts';
 import { describeTools } from '../../tool/describe-tools.ts';
 import { contextToken, type ContextToken } from '../../tool/context-token.ts';
 import type { Middleware, RunContext } from '../../agent/middleware.ts';
@@ -129,11 +129,11 @@ export function promptVariables(options: PromptVariablesOptions): Middleware {
       return next(input);
     },
     wrapRequest: (next) => async (draft, context) => {
-      const { rendered } = stateOf(context);
-      if (!rendered) return next(draft);
       const request = await next(draft);
+      const { rendered } = stateOf(context);
+      if (!rendered || isNext(request)) return request;
       // Other middleware and hooks may have changed the tools.
-      return isNext(request) ? request : renderAgain(rendered, request, context);
+      return renderAgain(rendered, request, context);
     },
   };
 }
@@ -145,8 +145,7 @@ function promptRenderer(options: PromptVariablesOptions) {
   const fill = (
     template: string,
     values: TemplateVariables,
-    { toolChoice }: GenerateOptions,
-    tools: readonly ToolSchema[],
+    { tools, toolChoice }: Pick<ModelRequest, 'tools' | 'toolChoice'>,
   ): string => {
     const offered = toolChoice === 'none' ? [] : tools;
     const text = toolsVariable && { [toolsVariable]: describeTools(offered) };
@@ -165,7 +164,7 @@ function promptRenderer(options: PromptVariablesOptions) {
     // is the tools of a text protocol.
     const template = whole.startsWith(agentPrompt) ? agentPrompt : whole;
     const all = { ...values, ...(toolContext.get(token) as TemplateVariables | undefined) };
-    const prompt = fill(template, all, run.generate, toolSchemas);
+    const prompt = fill(template, all, { ...run.generate, tools: toolSchemas });
     const rest = whole.slice(template.length);
     context.setSystemPrompt(prompt.trim() ? prompt + rest : rest.trim());
     return toolsVariable && prompt.trim() ? { template, variables: all, prompt } : undefined;
@@ -177,7 +176,7 @@ function promptRenderer(options: PromptVariablesOptions) {
     context: RunContext,
   ): ModelRequest => {
     const { systemPrompt } = context;
-    const prompt = fill(rendered.template, rendered.variables, request, request.tools);
+    const prompt = fill(rendered.template, rendered.variables, request);
     // Other middleware may have set its own system prompt.
     if (prompt === rendered.prompt || !systemPrompt.startsWith(rendered.prompt)) return request;
     context.setSystemPrompt(prompt + systemPrompt.slice(rendered.prompt.length));

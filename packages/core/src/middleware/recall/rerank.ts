@@ -71,9 +71,7 @@ function termsOf(text: string): ReadonlySet<string> {
 }
 
 function sharedCount(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
-  let count = 0;
-  for (const term of a) if (b.has(term)) count++;
-  return count;
+  return [...a].filter((term) => b.has(term)).length;
 }
 
 function jaccard(a: ReadonlySet<string>, b: ReadonlySet<string>): number {

@@ -102,7 +102,7 @@ export function circuitBreaker(options: CircuitBreakerOptions = {}): CircuitBrea
       failures = 0;
       if (state === 'half-open') move('closed');
     }
-    if (end.type !== 'failed' || !isFailure(end.error)) return;
+    if (end.type !== 'failed' || clientErrors.includes(classifyError(end.error).code)) return;
     failures += 1;
     if (state === 'closed' && failures < maxFailures) return;
     openUntil = now() + openMs;
@@ -120,8 +120,4 @@ export function circuitBreaker(options: CircuitBreakerOptions = {}): CircuitBrea
     },
     reset: () => move('closed'),
   };
-}
-
-function isFailure(error: unknown): boolean {
-  return !clientErrors.includes(classifyError(error).code);
 }

@@ -1,6 +1,6 @@
-import { AgentError, checkOptions } from '../../error/agent-error.ts';
+import { AgentError, checkOptions, fieldOf } from '../../error/agent-error.ts';
 import { fence } from '../../message/text.ts';
-import { isObjectOrArray, parseJson } from '../../message/json.ts';
+import { parseJson } from '../../message/json.ts';
 import { askText } from '../../model/ask-text.ts';
 import { boundedModel } from '../../model/bounded-model.ts';
 import {
@@ -74,8 +74,7 @@ export function byModel(options: ByModelOptions): ToolSelector {
  */
 function namesIn(reply: string, tools: readonly ToolSchema[]): readonly string[] {
   const object = reply.slice(reply.indexOf('{'), reply.lastIndexOf('}') + 1);
-  const value = parseJson(reply) ?? parseJson(object);
-  const list: unknown = isObjectOrArray(value) ? value['tools'] : undefined;
+  const list = fieldOf(parseJson(object), 'tools');
   const replyError = (what: string): AgentError => new AgentError('MODEL_BAD_RESPONSE', what);
   if (!Array.isArray(list)) throw replyError('The model returned no list of tools.');
   const names = [...new Set<string>(list)];
