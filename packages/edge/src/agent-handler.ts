@@ -2,7 +2,7 @@ import { AgentError, type ReActAgent } from '@isoloop/core';
 import type { Context } from 'hono';
 // The small router suffices: the endpoint has few routes, and a Worker loads fewer bytes.
 import { Hono } from 'hono/tiny';
-import { access } from './http/access.ts';
+import { callerCheck } from './http/access.ts';
 import { agentSession } from './session/agent-session.ts';
 import { chatRoute } from './routes/chat-route.ts';
 import { chatsRoute, deleteRoute, renameRoute } from './routes/chats-route.ts';
@@ -23,9 +23,9 @@ import type {
 import { interruptRoute } from './routes/interrupt-route.ts';
 import { branchesRoute, messagesRoute } from './routes/messages-route.ts';
 import { addSecretsOf } from './http/secrets.ts';
-import { rateLimited } from './http/rate-limit.ts';
+import { withRateLimit } from './http/rate-limit.ts';
 import { runRoute } from './routes/run-route.ts';
-import { echoHeader } from './turn/session.ts';
+import { echoHeader } from './turn/session-setup.ts';
 import { streamRoute } from './routes/stream-route.ts';
 import { missingOpenAi } from './session/turn-format.ts';
 
@@ -73,7 +73,7 @@ export function createAgentHandler<
   checkSettings(settings);
   const { llm, openai, store, moves, operator } = settings;
   const sessions = store?.open(settings);
-  const identify = rateLimited(settings, access(settings));
+  const identify = withRateLimit(settings, callerCheck(settings));
   const protect =
     (route: SettingsRoute, enter = identify): Route =>
     async (c) => {

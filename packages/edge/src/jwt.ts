@@ -130,7 +130,7 @@ export function jwt<Env extends object = object>(
     } catch (error) {
       if (!(error instanceof errors.JOSEError)) throw error;
       // Other errors of jose mean that the token is invalid.
-      if (!isOfKeys(error)) return null;
+      if (!isKeyError(error)) return null;
       throw keysUnavailableError(error);
     }
   };
@@ -153,6 +153,6 @@ const fields =
   'algorithms:array|? fetch:function|? timeoutMs keepKeysMs';
 
 /** Returns whether the issuer's keys cannot be used, so that nothing is known about the token. */
-function isOfKeys({ code }: errors.JOSEError): boolean {
+function isKeyError({ code }: errors.JOSEError): boolean {
   return /^ERR_(JWKS_INVALID|JWK_INVALID|JOSE_GENERIC)$/.test(code);
 }

@@ -45,7 +45,7 @@ const sharedFields: readonly string[] = [
 ];
 
 /** Fields that can only have this value, as JSON. It means the same as no value. */
-const neutral: readonly string[] = [
+const neutralFields: readonly string[] = [
   'background false',
   'frequency_penalty 0',
   'functions []',
@@ -71,8 +71,8 @@ export function checkFields(body: RequestBody, api: OpenAiApi): void {
   const readFields = [...sharedFields, ...callFieldNames[api], ...otherFields[api]];
   for (const [field, value] of Object.entries(body)) {
     if (value == null || readFields.includes(field)) continue;
-    if (neutral.includes(`${field} ${JSON.stringify(value)}`)) continue;
-    const allowed = neutral.filter((each) => each.startsWith(`${field} `));
+    if (neutralFields.includes(`${field} ${JSON.stringify(value)}`)) continue;
+    const allowed = neutralFields.filter((each) => each.startsWith(`${field} `));
     const values = allowed.map((each) => each.slice(field.length + 1)).join(' or ');
     throw fieldError(field, values ? `must be ${values}` : 'is not supported');
   }

@@ -12,7 +12,7 @@ export function isLocalHost(hostname: string): boolean {
  * rejects with `UNAUTHORIZED` if `authorize` does not identify the caller, and with `OVERLOADED` if
  * `authorize` cannot tell at the moment.
  */
-export function access({
+export function callerCheck({
   authorize,
 }: Pick<AgentHandlerOptions, 'authorize'>): (c: Context<EdgeEnv>) => Promise<void> {
   return async (c) => {
@@ -61,14 +61,14 @@ function checkUser(user: string): string {
  * Headers in which proxies name the sender's address. The `host` header is no proof of a local
  * request, because the sender can write any host.
  */
-const senders = ['cf-connecting-ip', 'true-client-ip', 'x-real-ip', 'x-forwarded-for'];
+const senderHeaders = ['cf-connecting-ip', 'true-client-ip', 'x-real-ip', 'x-forwarded-for'];
 const loopback = /^(\[?::1\]?|(::ffff:)?127\.\d+\.\d+\.\d+)$/i;
 
 function localUser({ url, headers }: Request): string {
-  const from = senders.flatMap((name) => headers.get(name)?.split(',') ?? []);
+  const addresses = senderHeaders.flatMap((name) => headers.get(name)?.split(',') ?? []);
   if (
     isLocalHost(new URL(url).hostname) &&
-    from.every((address) => loopback.test(address.trim())) &&
+    addresses.every((address) => loopback.test(address.trim())) &&
     !headers.has('forwarded')
   )
     return 'local';

@@ -10,7 +10,7 @@ import type { Caller } from '../handler-options.ts';
 export type UserTokens = Readonly<Record<string, string | readonly (string | undefined)[]>>;
 
 /** Minimum length of a token, in characters. Shorter tokens are easy to guess. */
-const shortest = 16;
+const minTokenLength = 16;
 
 /**
  * Creates an `authorize` function that reads a token from `Authorization: Bearer …`. `tokens`
@@ -54,11 +54,11 @@ export function readBearer(request: Request): string | undefined {
 }
 
 function checkToken(user: string, token: unknown): asserts token is string {
-  if (typeof token === 'string' && token.length >= shortest) return;
+  if (typeof token === 'string' && token.length >= minTokenLength) return;
   const problem = token === undefined || token === '' ? 'not set' : 'too short';
   throw new AgentError(
     'CONFIGURATION',
-    `bearerToken(): the token of "${user}" is ${problem}, so all requests are refused. Set a token of ${shortest} characters or more, such as the output of: openssl rand -hex 16`,
+    `bearerToken(): the token of "${user}" is ${problem}, so all requests are refused. Set a token of ${minTokenLength} characters or more, such as the output of: openssl rand -hex 16`,
   );
 }
 

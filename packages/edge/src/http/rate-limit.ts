@@ -12,7 +12,7 @@ export interface RateLimiter {
  * user, or as a failed login of its address. The function rejects with `LIMIT_EXCEEDED` after too
  * many requests, and with `OVERLOADED` if the limiter fails.
  */
-export function rateLimited(
+export function withRateLimit(
   settings: Pick<HandlerSettings, 'rateLimit'>,
   identify: (c: Context<EdgeEnv>) => Promise<void>,
 ): (c: Context<EdgeEnv>) => Promise<void> {

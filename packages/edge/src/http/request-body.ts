@@ -94,13 +94,13 @@ export function checkModel(
  */
 export async function readText(request: Request | Response, maxBytes: number): Promise<string> {
   // Creates the error only when it is needed, because an error captures the stack.
-  const tooLarge = (): AgentError =>
+  const sizeError = (): AgentError =>
     new AgentError('PAYLOAD_TOO_LARGE', `The body is larger than ${maxBytes} bytes.`);
   const { headers } = request;
   const length = Number(headers.get('content-length') ?? Number.NaN);
   if (length > maxBytes) {
     void request.body?.cancel().catch(() => {});
-    throw tooLarge();
+    throw sizeError();
   }
   // With these headers, the body can be longer than its `content-length`.
   const mayBeLonger = headers.has('transfer-encoding') || headers.has('content-encoding');
@@ -110,14 +110,14 @@ export async function readText(request: Request | Response, maxBytes: number): P
     // one for each chunk.
     if (length <= maxBytes && !mayBeLonger) {
       const bytes = await request.arrayBuffer();
-      if (bytes.byteLength > maxBytes) throw tooLarge();
+      if (bytes.byteLength > maxBytes) throw sizeError();
       return decoder.decode(bytes);
     }
     let text = '';
     let size = 0;
     for await (const chunk of request.body ?? []) {
       size += chunk.byteLength;
-      if (size > maxBytes) throw tooLarge();
+      if (size > maxBytes) throw sizeError();
       text += decoder.decode(chunk, { stream: true });
     }
     return text + decoder.decode();

@@ -26,7 +26,7 @@ export function onDisconnect(c: Context<EdgeEnv>, listener: () => void): void {
  * Calls the agent's `settled`, and keeps the Worker alive until `settled` has resolved. If there is
  * a run, waits for the end of the run first.
  */
-export function settleBehind(
+export function settleInBackground(
   c: Context<EdgeEnv>,
   { settled }: Pick<SessionAgent, 'settled'>,
   run?: Promise<unknown>,

@@ -21,10 +21,10 @@ export interface PublicFetchOptions {
 }
 
 /** Headers that another origin may get. Any other header may be a credential, whatever its name. */
-const general =
+const generalHeaders =
   /^(accept|accept-[a-z]+|cache-control|content-[a-z]+|if-[a-z-]+|mcp-protocol-version|range|user-agent)$/;
 
-const isRedirect: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
  * Creates a `fetch` for URLs that come from a model or a user. Use it in tools, and as `fetch` of
@@ -63,14 +63,14 @@ export function publicFetch(options: PublicFetchOptions = {}): typeof fetch {
       if (hop >= redirects) throw urlError(url, `redirects more than ${redirects} times`);
       if (!URL.canParse(location, url)) throw urlError(url, 'redirects to an invalid address');
       url = checkAddress(new URL(location, url).href, options);
-      request = redirected(copy, response.status, url);
+      request = redirectRequest(copy, response.status, url);
     }
   };
 }
 
 /** Returns the address to which a response redirects, or `null`. */
 function locationOf({ status, headers }: Response): string | null {
-  return isRedirect.has(status) ? headers.get('location') : null;
+  return redirectStatuses.has(status) ? headers.get('location') : null;
 }
 
 /**
@@ -114,10 +114,10 @@ function isHost(name: string, pattern: string): boolean {
 }
 
 /** Creates the request for a redirect, with the same method and headers as a browser. */
-function redirected(request: Request, status: number, url: URL): Request {
+function redirectRequest(request: Request, status: number, url: URL): Request {
   const headers = new Headers(request.headers);
   if (new URL(request.url).origin !== url.origin)
-    for (const name of request.headers.keys()) if (!general.test(name)) headers.delete(name);
+    for (const name of request.headers.keys()) if (!generalHeaders.test(name)) headers.delete(name);
   const becomesGet =
     (status === 303 && !/^(GET|HEAD)$/.test(request.method)) ||
     (status < 303 && request.method === 'POST');

@@ -44,14 +44,14 @@ interface State {
   calls: number;
 }
 
-interface OwnChunk {
+interface NativeChunk {
   readonly response?: unknown;
-  readonly tool_calls?: readonly (OwnCall | null)[] | null;
+  readonly tool_calls?: readonly (NativeCall | null)[] | null;
   readonly usage?: object | null;
   readonly finish_reason?: string | null;
 }
 
-interface OwnCall {
+interface NativeCall {
   readonly id?: string | null;
   readonly index?: number | null;
   readonly name?: string | null;
@@ -64,7 +64,7 @@ interface OwnCall {
  * then forwards the data unchanged, so that `openai()` reports the error.
  */
 function toChunk(data: string, state: State): string | undefined {
-  let chunk: OwnChunk & { readonly choices?: unknown; readonly result?: unknown };
+  let chunk: NativeChunk & { readonly choices?: unknown; readonly result?: unknown };
   try {
     chunk = Object(JSON.parse(data));
   } catch {
@@ -89,7 +89,7 @@ function textOf(response: unknown): string {
   return typeof response === 'string' ? response : JSON.stringify(response);
 }
 
-function toCall(call: OwnCall, state: State): readonly object[] {
+function toCall(call: NativeCall, state: State): readonly object[] {
   const name = call.function?.name ?? call.name;
   const args = call.function?.arguments ?? call.arguments;
   // An empty fragment marks the end of a tool call.

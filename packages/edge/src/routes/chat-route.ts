@@ -1,13 +1,13 @@
 import type { Context } from 'hono';
 import { readIds } from '../turn/repeated-request.ts';
-import { readTurnRequest, type TurnRequest } from '../turn/chat-turn.ts';
+import { readChatTurn, type ChatTurnRequest } from '../turn/chat-turn.ts';
 import { checkEdits } from '../turn/decisions.ts';
 import type { EdgeEnv, HandlerSettings, MemorySetup } from '../handler-options.ts';
 import { checkModel, fieldError, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import { turnHost } from '../session/host/turn-host.ts';
 import { acceptedFormat } from '../session/turn-format.ts';
-import { checkSession, echoHeader, setupOf } from '../turn/session.ts';
+import { checkSessionId, echoHeader, setupOf } from '../turn/session-setup.ts';
 
 /**
  * Handles `POST /api/chat`: accepts the requests of AI SDK's `useChat`, and answers with a UI
@@ -23,9 +23,9 @@ import { checkSession, echoHeader, setupOf } from '../turn/session.ts';
 export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
   const { limits, models, moves } = settings;
   const body = await readJson(c.req.raw, limits.bodyBytes);
-  const setup = setupOf(c, checkSession(body['id']));
+  const setup = setupOf(c, checkSessionId(body['id']));
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
-  const request = readTurnRequest(body, limits);
+  const request = readChatTurn(body, limits);
   if ('decisions' in request) checkEdits(request.decisions, c.get('caller'));
   const messageId = request.kind === 'decisions' ? request.messageId : crypto.randomUUID();
   return turnHost(c, settings, setup).answer({
@@ -50,7 +50,7 @@ function readEvents({ events = false }: RequestBody): boolean {
 function readEcho(
   c: Context<EdgeEnv>,
   body: RequestBody,
-  request: TurnRequest,
+  request: ChatTurnRequest,
   moves?: object,
 ): Pick<MemorySetup, 'echo' | 'withoutEcho'> {
   const { messages, messageId } = body;

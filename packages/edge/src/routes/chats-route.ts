@@ -3,9 +3,9 @@ import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import type { KvSessionList } from '../session/host/kv-sessions.ts';
 import { fieldError, readJson } from '../http/request-body.ts';
-import { forgetSession, noContent } from '../session/hosted-session.ts';
+import { forgetSession, noContent } from '../session/command-handler.ts';
 import { askerOf } from '../session/session-command.ts';
-import { missingPlaceError, openMemory, setupOf } from '../turn/session.ts';
+import { missingPlaceError, openMemory, setupOf } from '../turn/session-setup.ts';
 
 /** Maximum number of conversations on a page. */
 const maxLimit = 1000;
@@ -24,10 +24,10 @@ export async function chatsRoute(
   c: Context<EdgeEnv>,
   settings: HandlerSettings,
 ): Promise<Response> {
-  const limit = count(c, 'limit') ?? 100;
+  const limit = readNumber(c, 'limit') ?? 100;
   if (limit < 1 || limit > maxLimit)
     throw fieldError('limit', `must be a number from 1 to ${maxLimit}`);
-  const page = { limit, before: count(c, 'before') };
+  const page = { limit, before: readNumber(c, 'before') };
   const ask = askerOf(c, '');
   if (ask) return ask({ type: 'list', ...page });
   return Response.json({ chats: await sessionsInKv(c, settings).page(page) });
@@ -82,7 +82,7 @@ function sessionsInKv(c: Context<EdgeEnv>, settings: HandlerSettings): KvSession
   throw missingPlaceError();
 }
 
-function count(c: Context<EdgeEnv>, name: string): number | undefined {
+function readNumber(c: Context<EdgeEnv>, name: string): number | undefined {
   const value = c.req.query(name);
   if (value === undefined) return undefined;
   if (!/^\d{1,15}$/.test(value)) throw fieldError(name, 'must be a whole number');

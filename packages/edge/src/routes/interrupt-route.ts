@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { checkNames, fieldError, readJson } from '../http/request-body.ts';
 import { askerOf } from '../session/session-command.ts';
-import { setupOf } from '../turn/session.ts';
+import { setupOf } from '../turn/session-setup.ts';
 
 /**
  * How to end the turn. `stop` ends the turn at its next interrupt point, and the answer is the

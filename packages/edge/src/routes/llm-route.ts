@@ -42,7 +42,7 @@ export async function llmRoute(
   const requestId = c.get('requestId');
   try {
     const response = await ask(c, url, wire, upstream, options.timeoutMs ?? 300_000);
-    if (!response.ok) return await refusal(response, requestId);
+    if (!response.ok) return await upstreamErrorResponse(response, requestId);
     const type = response.headers.get('content-type') ?? '';
     if (!response.body || !/^(text\/event-stream|application\/json)\b/i.test(type)) {
       response.body?.cancel().catch(() => {});
@@ -117,17 +117,19 @@ async function ask(
  * Returns the response to an error of the model's server. The text of the server's error goes only
  * to the Worker's log.
  */
-async function refusal(response: Response, requestId: string): Promise<Response> {
+async function upstreamErrorResponse(response: Response, requestId: string): Promise<Response> {
   const { status } = response;
-  const words = await startOf(response);
-  const [code, answer] = classify(status, words);
+  const errorStart = await startOf(response);
+  const [code, clientStatus] = errorKind(status, errorStart);
   const retryAfter = Number(response.headers.get('retry-after') || NaN);
   const details = { ...(retryAfter >= 0 && { retryAfterMs: retryAfter * 1000 }) };
-  const error = new AgentError(code, `HTTP ${status} from the model server: ${words}`, { details });
+  const error = new AgentError(code, `HTTP ${status} from the model server: ${errorStart}`, {
+    details,
+  });
   return errorResponse(error, {
     requestId,
     errorFormat: 'openai',
-    ...(answer && { status: answer }),
+    ...(clientStatus && { status: clientStatus }),
   });
 }
 
@@ -135,16 +137,16 @@ async function refusal(response: Response, requestId: string): Promise<Response>
  * Returns the error code for a status of the model's server. Also returns a status for the client
  * if it differs from the default status of the code. An error in the client's request gets 400.
  */
-function classify(
+function errorKind(
   status: number,
-  words: string,
+  errorStart: string,
 ): readonly [code: AgentError['code'], status?: number] {
   if (status < 400) return ['MODEL_BAD_RESPONSE'];
   if (status === 401 || status === 403 || status === 402) return ['MODEL_AUTH'];
   if (status === 429) return ['MODEL_RATE_LIMITED'];
   if (status === 408) return ['MODEL_TIMEOUT'];
   if (status >= 500) return ['MODEL_SERVER'];
-  if (/context.?(length|window)|too (long|many tokens)|maximum.{0,20}tokens/i.test(words))
+  if (/context.?(length|window)|too (long|many tokens)|maximum.{0,20}tokens/i.test(errorStart))
     return ['MODEL_CONTEXT_LENGTH'];
   return ['MODEL_REQUEST', 400];
 }

@@ -6,7 +6,7 @@ import type { Context } from 'hono';
 import { pendingCallsOf } from '../turn/chat-turn.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { askerOf } from '../session/session-command.ts';
-import { echoOf, openMemory, readEcho, setupOf } from '../turn/session.ts';
+import { echoOf, openMemory, readEcho, setupOf } from '../turn/session-setup.ts';
 
 /**
  * Handles `GET /api/chat/:id/messages`: returns `{ messages, echo }`, with the messages in the form

@@ -12,10 +12,10 @@ import type {
 import type { Route } from '../http/endpoint.ts';
 import { checkNames, fieldError, readJson } from '../http/request-body.ts';
 import {
-  announcedSession,
+  announcingSession,
   changesAddress,
   type ChangesRequest,
-} from '../session/announced-session.ts';
+} from '../session/announcing-session.ts';
 import {
   askerOf,
   callSession,
@@ -24,7 +24,7 @@ import {
 } from '../session/session-command.ts';
 import { turnHost } from '../session/host/turn-host.ts';
 import { readIds } from '../turn/repeated-request.ts';
-import { checkSession, setupOf } from '../turn/session.ts';
+import { checkSessionId, setupOf } from '../turn/session-setup.ts';
 import { messagesRoute } from './messages-route.ts';
 
 /** A person who answers in the assistant's place. */
@@ -89,17 +89,17 @@ export function operatorDesk<Env extends object>(
   checkOptions('operatorDesk()', options, 'authorize:function');
   const { authorize } = options as unknown as OperatorDeskOptions;
   const enter: Enter = async (c) => {
-    names.set(c, await operatorOf(c, authorize));
+    operatorNames.set(c, await operatorOf(c, authorize));
   };
   return {
     routes: (protect) => ({
       '/api/operator/:user/:id': {
         GET: protect(messagesRoute, enter),
-        POST: protect(tell, enter),
+        POST: protect(sayRoute, enter),
       },
-      '/api/chat/:id/changes': { GET: protect(changes) },
+      '/api/chat/:id/changes': { GET: protect(changesRoute) },
     }),
-    session: announcedSession,
+    session: announcingSession,
   };
 }
 
@@ -107,14 +107,14 @@ export function operatorDesk<Env extends object>(
 const maxText = 100_000;
 
 /** The names of the operators of requests. */
-const names = new WeakMap<Context<EdgeEnv>, string>();
+const operatorNames = new WeakMap<Context<EdgeEnv>, string>();
 
 /** Identifies the operator, and makes the conversation's user the user of the request. */
 async function operatorOf(
   c: Context<EdgeEnv>,
   authorize: OperatorDeskOptions['authorize'],
 ): Promise<string> {
-  const sessionId = checkSession(c.req.param('id'));
+  const sessionId = checkSessionId(c.req.param('id'));
   const user = c.req.param('user') ?? '';
   const message = 'This request is not authorized.';
   const operator = await Promise.resolve()
@@ -128,7 +128,7 @@ async function operatorOf(
   return name;
 }
 
-async function changes(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
+async function changesRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
   const { user, sessionId } = setupOf(c);
   const { store, memory } = settings;
   const object = store || memory ? undefined : sessionObject(c.env, user, sessionId);
@@ -136,18 +136,14 @@ async function changes(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<
     const message = 'Only sessions in CHAT_SESSION can wait for messages.';
     throw new AgentError('NEEDS_DURABLE_OBJECT', message);
   }
-  const request: ChangesRequest = {
-    user,
-    sessionId,
-    requestId: c.get('requestId'),
-    after: c.req.query('after') ?? '',
-  };
+  const seenPosition = c.req.query('after') ?? '';
+  const request: ChangesRequest = { user, sessionId, requestId: c.get('requestId'), seenPosition };
   const response = await callSession(object, request, changesAddress);
   return new Response(response.body, response);
 }
 
-async function tell(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
-  const name = names.get(c)!;
+async function sayRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
+  const name = operatorNames.get(c)!;
   const setup = setupOf(c);
   const body = await readJson(c.req.raw, settings.limits.bodyBytes);
   checkNames(body, ['action', 'text']);

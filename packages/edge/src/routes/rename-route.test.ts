@@ -2,7 +2,7 @@ import { InMemoryMemory } from '@isoloop/core';
 import { expect, test } from 'vitest';
 import { bindings, testEndpoint } from '../../test-support/endpoint.ts';
 import { ask, codeOf, gate, open } from '../../test-support/session-client.ts';
-import type { ListedSession } from '../session/session-index.ts';
+import type { ListedSession } from '../session/session-list.ts';
 
 const stores = {
   KV: {},

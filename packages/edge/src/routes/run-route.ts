@@ -7,7 +7,7 @@ import type { RequestBody } from '../http/request-body.ts';
 import type { SessionTurnRequest } from '../session/session-turn.ts';
 import { turnHost } from '../session/host/turn-host.ts';
 import { checkEdits, readDecisions } from '../turn/decisions.ts';
-import { checkSession, readEcho, setupOf } from '../turn/session.ts';
+import { checkSessionId, readEcho, setupOf } from '../turn/session-setup.ts';
 import { readUserMessage } from '../turn/user-message.ts';
 
 /**
@@ -27,7 +27,7 @@ export async function runRoute(c: Context<EdgeEnv>, settings: HandlerSettings): 
   const body = await readJson(c.req.raw, limits.bodyBytes);
   // A misspelled `input` would otherwise be ignored, and the agent would continue from the log.
   checkNames(body, ['sessionId', 'model', 'input', 'decisions']);
-  const setup = setupOf(c, checkSession(body['sessionId'], 'sessionId'));
+  const setup = setupOf(c, checkSessionId(body['sessionId'], 'sessionId'));
   const host = turnHost(c, settings, setup);
   const lastEventId = c.req.header('last-event-id');
   if (lastEventId) return host.reconnect({ kind: 'events' }, lastEventId);

@@ -9,7 +9,7 @@ import { takeKvStep } from '../session/move/kv-move.ts';
 import type { MoveStep } from '../session/move/moving-place.ts';
 import { kvOf } from '../session/host/kv-sessions.ts';
 import { callSession, sessionObject } from '../session/session-command.ts';
-import { echoHeader, setupOf } from '../turn/session.ts';
+import { echoHeader, setupOf } from '../turn/session-setup.ts';
 
 /**
  * Lets conversations move between this endpoint and other places, such as browsers, with
@@ -23,8 +23,8 @@ import { echoHeader, setupOf } from '../turn/session.ts';
 export function sessionMoves(): SessionMoves {
   return {
     routes: (protect) => ({
-      GET: protect((c, settings) => take(c, settings, { type: 'read' })),
-      PUT: protect(put),
+      GET: protect((c, settings) => moveStep(c, settings, { type: 'read' })),
+      PUT: protect(putRoute),
     }),
     session: movingSession,
   };
@@ -35,18 +35,18 @@ export function sessionMoves(): SessionMoves {
  * epoch, copyOf }`. Answers 204. Answers 409 with `SESSION_CONFLICT`, `SESSION_MOVED` or
  * `AGENT_BUSY`, and 503 with `SESSION_STALE`. See `SessionPlace`.
  */
-async function put(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
+async function putRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
   const body = await readJson(c.req.raw, settings.limits.bodyBytes);
   if ('records' in body) {
     const copy = body as unknown as SessionCopy;
-    return take(c, settings, { type: 'put', copy });
+    return moveStep(c, settings, { type: 'put', copy });
   }
   checkFields('The body', body, 'owner,copyOf:string epoch:whole', 'INVALID_INPUT');
   const { owner, epoch, copyOf } = body as unknown as OwnerChange;
-  return take(c, settings, { type: 'set-owner', change: { owner, epoch, copyOf } });
+  return moveStep(c, settings, { type: 'set-owner', change: { owner, epoch, copyOf } });
 }
 
-async function take(
+async function moveStep(
   c: Context<EdgeEnv>,
   settings: HandlerSettings,
   step: MoveStep,

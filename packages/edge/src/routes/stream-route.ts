@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { fieldError } from '../http/request-body.ts';
 import { turnHost } from '../session/host/turn-host.ts';
-import { setupOf } from '../turn/session.ts';
+import { setupOf } from '../turn/session-setup.ts';
 import { acceptedFormat, type StreamFormat } from '../session/turn-format.ts';
 
 /**

@@ -32,6 +32,7 @@ import {
   textOf,
 } from '../../test-support/session-client.ts';
 import { rolesOf } from '../../../../test/roles-of.ts';
+import { formatVersion } from './session-record.ts';
 
 test('a session streams its answers, keeps them across evictions, and shows them only to its user', async () => {
   const session = open([
@@ -692,7 +693,7 @@ test('a session whose object has another format is refused with a code, and noth
       [...storage.sql.exec('SELECT turn, piece, changed_at FROM isoloop_queue')],
       await storage.getAlarm(),
     ]);
-  await change(4);
+  await change(formatVersion + 1);
   await evictDurableObject(session.stub);
   const before = await stored();
   for (const response of [
@@ -702,7 +703,7 @@ test('a session whose object has another format is refused with a code, and noth
   ])
     expect(await codeOf(response)).toEqual([503, 'STORAGE_FAILED']);
   expect(await stored()).toEqual(before);
-  await change(3);
+  await change(formatVersion);
   await evictDurableObject(session.stub);
   expect((await session.messages()).map(textOf)).toEqual(['Hi', 'Hello.']);
   log.mockRestore();

@@ -1,9 +1,9 @@
 import { addSecretsOf } from '../http/secrets.ts';
-import { SessionIndex } from './session-index.ts';
+import { SessionList } from './session-list.ts';
 import type { AgentSessionClass, HandlerSettings } from '../handler-options.ts';
-import { answerCommand, answerRequest, noContent } from './hosted-session.ts';
+import { answerCommand, answerRequest, noContent } from './command-handler.ts';
 import type { SessionRequest } from './session-command.ts';
-import { SessionHost } from './session-host.ts';
+import { DurableSession } from './durable-session.ts';
 
 /**
  * Returns the Durable Object class of the endpoint. An object of the class stores one session. The
@@ -13,13 +13,13 @@ export function agentSession(settings: HandlerSettings): AgentSessionClass {
   // Does not extend `DurableObject` of `cloudflare:workers`, so that tests can import the endpoint
   // in any runtime.
   return class AgentSession {
-    readonly #host: SessionHost;
-    readonly #index: SessionIndex;
+    readonly #host: DurableSession;
+    readonly #index: SessionList;
 
     constructor(ctx: DurableObjectState, env: object) {
       addSecretsOf(settings, env);
-      this.#host = new SessionHost(ctx.storage, env, settings);
-      this.#index = new SessionIndex(ctx.storage);
+      this.#host = new DurableSession(ctx.storage, env, settings);
+      this.#index = new SessionList(ctx.storage);
     }
 
     async fetch(request: Request): Promise<Response> {

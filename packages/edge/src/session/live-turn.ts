@@ -7,7 +7,7 @@ import type { CompletionCall } from '../completions/completion-call.ts';
 import { awaitOpening, streamResponse, type EncodeBatch } from '../turn/event-stream.ts';
 import type { HandlerSettings } from '../handler-options.ts';
 import { toPublicEvents } from '../turn/public-events.ts';
-import { echoHeader, echoOf } from '../turn/session.ts';
+import { echoHeader, echoOf } from '../turn/session-setup.ts';
 import { objectEncoder } from '../wire/object-encoder.ts';
 import { isOpenAiFormat, openAiOf, opens, type TurnFormat } from './turn-format.ts';
 import type { NewTurn } from './queue/turn-queue.ts';
@@ -59,7 +59,7 @@ export async function liveResponse(
     await live.stream.result;
     const echo = inRequest && echoOf(inRequest.memory);
     const headers = echo === undefined ? {} : { [echoHeader]: echo };
-    return openAiOf(settings).whole(live, format, headers);
+    return openAiOf(settings).wholeResponse(live, format, headers);
   }
   const isWaiting = turn instanceof Promise;
   let live: LiveTurn | undefined;

@@ -2,7 +2,7 @@ import { AgentError, errorText } from '@isoloop/core';
 import type { Context } from 'hono';
 import type { EdgeEnv } from '../handler-options.ts';
 import type { InterruptMode } from '../routes/interrupt-route.ts';
-import type { ListedSession, SessionListOptions } from './session-index.ts';
+import type { ListedSession, SessionListOptions } from './session-list.ts';
 import type { StreamFormat, TurnFormat } from './turn-format.ts';
 import type { NewTurn } from './queue/turn-queue.ts';
 

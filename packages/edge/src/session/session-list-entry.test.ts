@@ -2,11 +2,11 @@ import { runInDurableObject } from 'cloudflare:test';
 import { AgentError, InMemoryMemory, ReActAgent, userMessage } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test, vi } from 'vitest';
-import { SessionIndex, type SessionListOptions } from './session-index.ts';
+import { SessionList, type SessionListOptions } from './session-list.ts';
 import { defaultLimits, defaultSessions, type HandlerSettings } from '../handler-options.ts';
 import { given } from '../../test-support/session-client.ts';
 import { SessionListEntry } from './session-list-entry.ts';
-import { SessionHost } from './session-host.ts';
+import { DurableSession } from './durable-session.ts';
 import type { SessionCommand, SessionRequest } from './session-command.ts';
 
 const stub = (): DurableObjectStub => given.TEST_SESSIONS.get(given.TEST_SESSIONS.newUniqueId());
@@ -28,7 +28,7 @@ test('a list whose object has the table of an earlier version is empty and can b
     storage.sql.exec(`CREATE TABLE isoloop_chats (id TEXT PRIMARY KEY, title TEXT,
       created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL) WITHOUT ROWID`);
     storage.sql.exec("INSERT INTO isoloop_chats VALUES ('old', NULL, 1, 1)");
-    const list = new SessionIndex(storage);
+    const list = new SessionList(storage);
     expect(list.list({ limit: 9 })).toEqual([]);
     const chat = { sessionId: 'new', createdAt: 2, updatedAt: 2 };
     list.put(chat);
@@ -48,7 +48,7 @@ test('the session list is updated when a session begins, when it gets its title,
       agent: ({ memory, sessionId }) =>
         new ReActAgent({ name: 'assistant', memory, sessionId, model }),
     };
-    const host = new SessionHost(storage, listNamespace(told), settings);
+    const host = new DurableSession(storage, listNamespace(told), settings);
     const counts: number[] = [];
     for (const text of ['A', 'B', 'C']) {
       const turn = {
@@ -87,7 +87,7 @@ test('SessionIndex creates its table once, with the first entry', async () => {
       statements.push(query.split(' ')[0]!);
       return storage.sql.exec(query, ...bindings);
     };
-    const index = new SessionIndex({ sql: { exec } } as DurableObjectStorage);
+    const index = new SessionList({ sql: { exec } } as DurableObjectStorage);
     for (const sessionId of ['a', 'b', 'a']) index.put({ sessionId, createdAt: 1, updatedAt: 2 });
     expect(statements).toEqual(['CREATE', 'INSERT', 'INSERT', 'INSERT']);
     expect(index.list({ limit: 10 }).map(({ sessionId }) => sessionId)).toEqual(['a', 'b']);
@@ -96,7 +96,7 @@ test('SessionIndex creates its table once, with the first entry', async () => {
 
 test('a page of the session list includes all sessions with the same time as its last session', async () => {
   await runInDurableObject(stub(), (_, { storage }) => {
-    const index = new SessionIndex(storage);
+    const index = new SessionList(storage);
     for (const [sessionId, updatedAt] of Object.entries({ a: 3, b: 2, c: 2, d: 2, e: 1 }))
       index.put({ sessionId, createdAt: 1, updatedAt });
     const page = (options: SessionListOptions): string =>

@@ -22,7 +22,7 @@ export interface SessionListEntryOptions {
 export class SessionListEntry {
   readonly #options: SessionListEntryOptions;
   #isSent = false;
-  #sending: Promise<void> = Promise.resolve();
+  #lastSend: Promise<void> = Promise.resolve();
   #isClosed = false;
 
   constructor(options: SessionListEntryOptions) {
@@ -40,7 +40,7 @@ export class SessionListEntry {
    * at a time. The next call retries a failed one.
    */
   send(): void {
-    this.#sending = this.#sending.then(async () => {
+    this.#lastSend = this.#lastSend.then(async () => {
       if (this.#isClosed || this.#isSent) return;
       // A change that comes meanwhile sets this back.
       this.#isSent = true;
@@ -64,7 +64,7 @@ export class SessionListEntry {
 
   /** Resolves when all updates so far have succeeded or failed. */
   get sent(): Promise<void> {
-    return this.#sending;
+    return this.#lastSend;
   }
 
   /** Stops further updates of the list. */
@@ -73,7 +73,7 @@ export class SessionListEntry {
   }
 
   async remove(): Promise<void> {
-    await this.#sending;
+    await this.#lastSend;
     const { sessionId } = this.#options.identity;
     await this.#send({ type: 'take-from-list', sessionId });
   }

@@ -12,7 +12,7 @@ export interface Identity {
 }
 
 /** Version of the data that the object stores in addition to the log: this record and the queue. */
-const formatVersion = 3;
+export const formatVersion = 4;
 
 /** Data that the Durable Object stores about its session in addition to the conversation. */
 export class SessionRecord {

@@ -71,7 +71,7 @@ const rows: readonly (readonly [
   ],
   [
     'asks the model without a second check of `after` if the messages of a response are not in the log',
-    { kind: 'messages', messages: [message('B')], after: 'gone' },
+    { kind: 'messages', messages: [message('B')], afterInputId: 'gone' },
     ['A', 'One.', 'B', 'Two.'],
   ],
   [

@@ -1,19 +1,19 @@
 import { AgentError, SessionMemory } from '@isoloop/core';
 import type { Decision, Memory, Msg, ReActAgent } from '@isoloop/core';
 import { metadataOf, isCutOff, resumptionOf, type Resumption } from '@isoloop/core/adapter';
-import { lastRun, noQuestionError, takeTurn, pendingCallsOf } from '../turn/chat-turn.ts';
-import type { TakeTurnOptions, TurnInput, TurnRequest } from '../turn/chat-turn.ts';
-import { reopenCalls } from './reopened-calls.ts';
+import { lastRun, noQuestionError, beginChatTurn, pendingCallsOf } from '../turn/chat-turn.ts';
+import type { BeginTurnOptions, TurnInput, ChatTurnRequest } from '../turn/chat-turn.ts';
+import { reopenCalls } from './reopen-calls.ts';
 import { openAiOf } from './turn-format.ts';
 import { acceptDecisions, noDecisionError } from '../turn/decisions.ts';
 import type { HandlerSettings } from '../handler-options.ts';
 
 /**
- * Request for a turn of a session, as plain JSON. `useChat` sends a `TurnRequest`. Other clients
+ * Request for a turn of a session, as plain JSON. `useChat` sends a `ChatTurnRequest`. Other clients
  * send new messages, decide about pending tool calls, or continue from the stored log.
  */
 export type SessionTurnRequest =
-  | TurnRequest
+  | ChatTurnRequest
   | (ContinuePoint & { readonly kind: 'messages'; readonly messages: readonly Msg[] })
   | (ContinuePoint & {
       readonly kind: 'decide';
@@ -26,10 +26,10 @@ export type SessionTurnRequest =
 /** Point of a session from which a turn continues. */
 export interface ContinuePoint {
   /**
-   * `inputOf` the turn that must be the last one of the session. Default: the turn continues from
+   * `inputIdOf` the turn that must be the last one of the session. Default: the turn continues from
    * any state.
    */
-  readonly after?: string;
+  readonly afterInputId?: string;
 }
 
 /** Reads the log, removes the messages that the turn replaces, and returns the agent's input. */
@@ -37,7 +37,7 @@ export async function beginTurn(
   agent: ReActAgent,
   clientRequest: SessionTurnRequest,
   settings: HandlerSettings,
-  options: TakeTurnOptions = {},
+  options: BeginTurnOptions = {},
 ): Promise<TurnInput> {
   const { memory } = agent;
   const prepared = await settings.openai?.prepare(memory, clientRequest, settings);
@@ -54,7 +54,7 @@ export async function beginTurn(
     case 'continue':
       return { input: undefined };
     default:
-      return takeTurn(agent, request, options);
+      return beginChatTurn(agent, request, options);
   }
 }
 
@@ -109,7 +109,8 @@ function needsRun(
  */
 export async function onlyAdds(request: SessionTurnRequest, memory: Memory): Promise<boolean> {
   const newIds = newMessages(request).map(({ id }) => id);
-  if (!newIds.length || 'after' in request || !(memory instanceof SessionMemory)) return false;
+  if (!newIds.length || 'afterInputId' in request || !(memory instanceof SessionMemory))
+    return false;
   try {
     const { messages, openRunId, calls } = await memory.view();
     return (
@@ -122,8 +123,8 @@ export async function onlyAdds(request: SessionTurnRequest, memory: Memory): Pro
 }
 
 /** Throws if the first turn of a session has nothing to continue from. */
-export function checkFirst(request: SessionTurnRequest, settings: HandlerSettings): void {
-  if ('after' in request) throw openAiOf(settings).unknownResponse();
+export function checkFirstTurn(request: SessionTurnRequest, settings: HandlerSettings): void {
+  if ('afterInputId' in request) throw openAiOf(settings).unknownResponseError();
   if (request.kind === 'continue')
     throw new AgentError('INVALID_INPUT', 'The session has nothing to continue.');
   if (request.kind === 'decide') throw noDecisionError(request.params?.[0]);
@@ -136,8 +137,8 @@ export function checkFirst(request: SessionTurnRequest, settings: HandlerSetting
  * session since then.
  */
 function withoutPoint(request: SessionTurnRequest): SessionTurnRequest {
-  if (!('after' in request)) return request;
-  const { after: _after, ...rest } = request;
+  if (!('afterInputId' in request)) return request;
+  const { afterInputId: _after, ...rest } = request;
   return rest;
 }
 

@@ -131,7 +131,7 @@ export class DurableStore implements KeyValueStore {
     try {
       return operation();
     } catch (cause) {
-      throw toStorageError(cause);
+      throw storageError(cause);
     }
   }
 
@@ -143,7 +143,7 @@ export class DurableStore implements KeyValueStore {
     try {
       await this.#storage.sync();
     } catch (cause) {
-      throw toStorageError(cause);
+      throw storageError(cause);
     }
     return done;
   }
@@ -154,7 +154,7 @@ interface Row extends Record<string, SqlStorageValue> {
   readonly value: string;
 }
 
-function toStorageError(cause: unknown): AgentError {
+function storageError(cause: unknown): AgentError {
   const message = errorText(cause);
   if (/SQLITE_FULL|storage limit|too big|SQLITE_TOOBIG/i.test(message)) {
     return new AgentError(

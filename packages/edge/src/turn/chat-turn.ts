@@ -23,7 +23,7 @@ import { checkMessageId, isMessageId, readUserMessage } from './user-message.ts'
  *   with the id `messageId`. Without either, a new answer to the last stored user message.
  * - `decisions`: decisions about pending tool calls, with which the agent continues.
  */
-export type TurnRequest =
+export type ChatTurnRequest =
   | {
       readonly kind: 'message';
       readonly message: Msg;
@@ -40,7 +40,7 @@ export type TurnRequest =
  * Reads the request that `useChat` posted. Uses only the last message. Decisions may also be in the
  * assistant message whose id is `messageId`.
  */
-export function readTurnRequest(body: RequestBody, limits: EdgeLimits): TurnRequest {
+export function readChatTurn(body: RequestBody, limits: EdgeLimits): ChatTurnRequest {
   const { trigger } = body;
   if (trigger !== undefined && trigger !== 'submit-message' && trigger !== 'regenerate-message') {
     throw fieldError('trigger', 'must be "submit-message" or "regenerate-message"');
@@ -69,13 +69,13 @@ export function readTurnRequest(body: RequestBody, limits: EdgeLimits): TurnRequ
   return { kind: 'decisions', decisions, messageId: id };
 }
 
-function readMessage(messages: readonly unknown[], limits: EdgeLimits): TurnRequest {
+function readMessage(messages: readonly unknown[], limits: EdgeLimits): ChatTurnRequest {
   const message = readUserMessage(messages.at(-1));
   // After a refused message, the client's list may have an assistant message without parts.
   const answer = messages.findLast(
     (each) => Object(each).role === 'assistant' && Object(Object(each).parts).length > 0,
   );
-  // Most results belong to finished tool calls and may be long. `takeTurn` later selects the
+  // Most results belong to finished tool calls and may be long. `beginChatTurn` later selects the
   // results of open tool calls.
   const decisions = fromUiDecisions(answer).filter(
     (decision) => sizeOf(decision) <= limits.toolResultChars,
@@ -93,7 +93,7 @@ export interface TurnInput {
   readonly replaces?: boolean;
 }
 
-export interface TakeTurnOptions {
+export interface BeginTurnOptions {
   /**
    * Whether the turn began in an isolate that died. Tool calls that ran in that isolate have no
    * result.
@@ -102,10 +102,10 @@ export interface TakeTurnOptions {
 }
 
 /** Removes the messages that the turn replaces from the log, and returns the agent's input. */
-export async function takeTurn(
+export async function beginChatTurn(
   agent: DecidingAgent,
-  request: TurnRequest,
-  { isResumed = false }: TakeTurnOptions = {},
+  request: ChatTurnRequest,
+  { isResumed = false }: BeginTurnOptions = {},
 ): Promise<TurnInput> {
   if (request.kind === 'decisions')
     return { input: await acceptDecisions(agent, request.decisions, { isHistory: true }) };
@@ -135,7 +135,7 @@ export async function takeTurn(
 /** Returns the index of the question that the turn asks again, or -1 for a new question. */
 function questionAt(
   storedMessages: readonly Msg[],
-  request: Exclude<TurnRequest, { kind: 'decisions' }>,
+  request: Exclude<ChatTurnRequest, { kind: 'decisions' }>,
 ): number {
   const { message } = request;
   if (!message) {

@@ -1,6 +1,6 @@
 import type { AgentEvent, EventBatch, Memory } from '@isoloop/core';
 import { toTimelineEvent } from '@isoloop/core/ai-sdk';
-import { echoOf } from './session.ts';
+import { echoOf } from './session-setup.ts';
 
 /**
  * Converts events to objects that a client may see, without the model's prompts. `run-start` and

@@ -10,11 +10,11 @@ const keyHeader = 'idempotency-key';
  * same for all retries of one turn. Throws `INVALID_INPUT` if the key is not 1 to 255 visible
  * characters.
  */
-export function readIds(c: Context<EdgeEnv>): Pick<NewTurn, 'requestId' | 'key'> {
+export function readIds(c: Context<EdgeEnv>): Pick<NewTurn, 'requestId' | 'idempotencyKey'> {
   const requestId = c.get('requestId');
-  const key = c.req.header(keyHeader);
-  if (key === undefined) return { requestId };
-  if (/^[!-~]{1,255}$/.test(key)) return { requestId, key };
+  const idempotencyKey = c.req.header(keyHeader);
+  if (idempotencyKey === undefined) return { requestId };
+  if (/^[!-~]{1,255}$/.test(idempotencyKey)) return { requestId, idempotencyKey };
   throw new AgentError(
     'INVALID_INPUT',
     'The header `idempotency-key` must be 1 to 255 visible characters.',
@@ -29,7 +29,8 @@ export function readIds(c: Context<EdgeEnv>): Pick<NewTurn, 'requestId' | 'key'>
  * has a key, compares the model, and the id and content of the message.
  */
 export function isRepeat(first: NewTurn, second: NewTurn): boolean {
-  if (first.key !== undefined || second.key !== undefined) return first.key === second.key;
+  if (first.idempotencyKey !== undefined || second.idempotencyKey !== undefined)
+    return first.idempotencyKey === second.idempotencyKey;
   if (first.request.kind !== 'message' || second.request.kind !== 'message') return false;
   const { message } = first.request;
   const { id, content } = second.request.message;

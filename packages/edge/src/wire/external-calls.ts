@@ -31,7 +31,7 @@ function hasArguments(call: PendingCall, text: string): boolean {
 }
 
 /** Error of a stream whose reader got a tool call that then became invalid. */
-export const withdrawnCall = {
+export const withdrawnCallError = {
   code: 'MODEL_BAD_RESPONSE',
   message: 'A tool call was withdrawn after it had been sent.',
 } as const;

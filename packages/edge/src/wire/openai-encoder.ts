@@ -1,7 +1,7 @@
 import type { AgentEvent, AgentResult, EventBatch, PendingCall, Usage } from '@isoloop/core';
 import { messageIdOf, thinkingOf } from '@isoloop/core/adapter';
 import { endingWords } from './ending-words.ts';
-import { arePending, argumentsText, externalCalls, withdrawnCall } from './external-calls.ts';
+import { arePending, argumentsText, externalCalls, withdrawnCallError } from './external-calls.ts';
 
 export interface OpenAiEncoderOptions {
   /** Name of the model, as in the client's request. */
@@ -189,7 +189,7 @@ class Encoder {
     const { wholeText, includeUsage } = this.#options;
     const sent = this.#sentArguments;
     const calls = externalCalls(result);
-    if (!arePending(calls, sent)) return [toOpenAiError(withdrawnCall)];
+    if (!arePending(calls, sent)) return [toOpenAiError(withdrawnCallError)];
     const chunks = wholeText && result.text ? [this.#chunk({ content: result.text })] : [];
     // A model may write no arguments for a tool without parameters, but the client expects JSON.
     for (const [toolUseId, text] of sent)
@@ -276,9 +276,9 @@ function separator(): (id: string) => string {
 
 function typeOf(code: string): string {
   if (/^(MODEL_RATE_LIMITED|LIMIT_EXCEEDED)$/.test(code)) return 'rate_limit_error';
-  const isTheirs =
+  const clientErrors =
     /^(INVALID_(INPUT|MESSAGE|DECISION)|MODEL_CONTEXT_LENGTH|PENDING_TOOL_CALLS|(GUARD|HOOK)_REJECTED|NOT_FOUND|SESSION_CONFLICT)$/;
-  return isTheirs.test(code) ? 'invalid_request_error' : 'api_error';
+  return clientErrors.test(code) ? 'invalid_request_error' : 'api_error';
 }
 
 type Delta = ChatCompletionChunk['choices'][number]['delta'];
@@ -287,13 +287,13 @@ function pushJoined(
   chunks: (ChatCompletionChunk | OpenAiError)[],
   chunk: ChatCompletionChunk | OpenAiError,
 ): void {
-  const delta = joined(deltaOf(chunks.at(-1)), deltaOf(chunk));
+  const delta = joinDeltas(deltaOf(chunks.at(-1)), deltaOf(chunk));
   if (delta && 'choices' in chunk)
     chunks[chunks.length - 1] = { ...chunk, choices: [{ ...chunk.choices[0]!, delta }] };
   else chunks.push(chunk);
 }
 
-function joined(last: Delta | undefined, next: Delta | undefined): Delta | undefined {
+function joinDeltas(last: Delta | undefined, next: Delta | undefined): Delta | undefined {
   if (!last || !next || last.role !== undefined) return undefined;
   if (last.content !== undefined && next.content !== undefined)
     return { content: last.content + next.content };

@@ -7,7 +7,7 @@ import type { EdgeStore } from '../../../../test/recovery/edge-cells.ts';
 import { HeldProcess } from '../../../../test/recovery/held-process.ts';
 import { replyTo, textIn } from '../../../../test/recovery/recovery-talk.ts';
 import { TurnQueue } from '../../src/session/queue/turn-queue.ts';
-import { echoHeader } from '../../src/turn/session.ts';
+import { echoHeader } from '../../src/turn/session-setup.ts';
 import { boundTo, factories } from '../agent-session.ts';
 import { testEndpoint, type TestEndpoint } from '../endpoint.ts';
 import { given, read } from '../session-client.ts';

@@ -38,7 +38,7 @@ export interface MovableSessions<N extends string> {
   watch(sessionId: string, listener: (name: N) => void): () => void;
 }
 
-interface Moved {
+interface MoveMessage {
   readonly sessionId: string;
   /** Name of the new place, as `SessionPlace` has it. */
   readonly movedTo: string;
@@ -59,18 +59,18 @@ const channelName = 'isoloop:moves';
  */
 export function movableSessions<N extends string>(placesByName: Places<N>): MovableSessions<N> {
   const names = Object.keys(placesByName) as N[];
-  let opened: Promise<readonly SessionPlace[]> | undefined;
+  let openPlaces: Promise<readonly SessionPlace[]> | undefined;
   const placesOf = (): Promise<readonly SessionPlace[]> => {
-    opened ??= Promise.all(
+    openPlaces ??= Promise.all(
       names.map(async (name) => {
         const place: SessionPlace | (() => Promise<SessionPlace>) = placesByName[name];
         return typeof place === 'function' ? place() : place;
       }),
     ).catch((error: unknown) => {
-      opened = undefined;
+      openPlaces = undefined;
       throw error;
     });
-    return opened;
+    return openPlaces;
   };
   const nameOf = (places: readonly SessionPlace[], place: string): N | undefined =>
     names[places.findIndex(({ name }) => name === place)];
@@ -80,11 +80,11 @@ export function movableSessions<N extends string>(placesByName: Places<N>): Mova
     sessionId: string,
     options: Omit<MoveToOptions, 'stop'> = {},
   ): Promise<SessionPlace | undefined> => {
-    const found = await holderOf(sessionId, await placesOf());
-    if (!found) return undefined;
-    const { reader, holder } = found;
-    if (reader !== holder) await moveSession(sessionId, { ...options, from: reader, to: holder });
-    return holder;
+    const ownership = await readOwner(sessionId, await placesOf());
+    if (!ownership) return undefined;
+    const { reader, owner } = ownership;
+    if (reader !== owner) await moveSession(sessionId, { ...options, from: reader, to: owner });
+    return owner;
   };
 
   return {
@@ -98,7 +98,7 @@ export function movableSessions<N extends string>(placesByName: Places<N>): Mova
         const place = stop ? { ...from, stop } : from;
         await moveSession(sessionId, { ...options, from: place, to });
       }
-      tell({ sessionId, movedTo: to.name });
+      postMove({ sessionId, movedTo: to.name });
     },
     async whereIs(sessionId) {
       const owner = await ownerOf(sessionId);
@@ -106,7 +106,7 @@ export function movableSessions<N extends string>(placesByName: Places<N>): Mova
     },
     watch(sessionId, listener) {
       const channel = new BroadcastChannel(channelName);
-      channel.addEventListener('message', ({ data }: MessageEvent<Moved>) => {
+      channel.addEventListener('message', ({ data }: MessageEvent<MoveMessage>) => {
         if (data.sessionId !== sessionId) return;
         void placesOf().then((places) => {
           const name = nameOf(places, data.movedTo);
@@ -118,10 +118,10 @@ export function movableSessions<N extends string>(placesByName: Places<N>): Mova
   };
 }
 
-interface Holder {
+interface OwnerRead {
   /** Place that owns the session. */
-  readonly holder: SessionPlace;
-  /** Place that says so. Another one, if a move broke off before the holder took the session. */
+  readonly owner: SessionPlace;
+  /** Place that says so. Another one, if a move broke off before the owner took the session. */
   readonly reader: SessionPlace;
 }
 
@@ -130,34 +130,34 @@ interface Holder {
  * place that says that it owns the session is enough, so that it can be used while another one is
  * down.
  */
-async function holderOf(
+async function readOwner(
   sessionId: string,
   places: readonly SessionPlace[],
-): Promise<Holder | undefined> {
+): Promise<OwnerRead | undefined> {
   const reads = await Promise.allSettled(places.map((place) => place.read(sessionId)));
   const copies = reads.map((read) => (read.status === 'fulfilled' ? read.value : undefined));
   const epochOf = (copy: SessionCopy | undefined): number => copy?.ownership?.epoch ?? -1;
-  const isHolder = (copy: SessionCopy | undefined, at: number): boolean =>
+  const isOwner = (copy: SessionCopy | undefined, at: number): boolean =>
     copy?.ownership?.owner === places[at]!.name;
   const [best] = [...copies.keys()]
     .filter((at) => copies[at])
     .toSorted(
       (one, other) =>
         epochOf(copies[other]) - epochOf(copies[one]) ||
-        Number(isHolder(copies[other], other)) - Number(isHolder(copies[one], one)),
+        Number(isOwner(copies[other], other)) - Number(isOwner(copies[one], one)),
     );
-  const failed = reads.find((read) => read.status === 'rejected');
-  if (failed && (best === undefined || !isHolder(copies[best], best))) throw failed.reason;
+  const failedRead = reads.find((read) => read.status === 'rejected');
+  if (failedRead && (best === undefined || !isOwner(copies[best], best))) throw failedRead.reason;
   if (best === undefined) return undefined;
   const movedTo = copies[best]!.ownership!.owner;
-  const holder = places.find(({ name }) => name === movedTo);
-  if (holder) return { holder, reader: places[best]! };
+  const owner = places.find(({ name }) => name === movedTo);
+  if (owner) return { owner, reader: places[best]! };
   const message = 'The session has moved to a place that is not in the list.';
   throw new AgentError('SESSION_MOVED', message, { details: { movedTo } });
 }
 
 /** Tells the other tabs of the browser. */
-function tell(moved: Moved): void {
+function postMove(moved: MoveMessage): void {
   const channel = new BroadcastChannel(channelName);
   channel.postMessage(moved);
   channel.close();

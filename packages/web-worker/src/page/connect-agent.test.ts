@@ -2,7 +2,7 @@ import { AgentError, textOf, userMessage, type AgentEvent } from '@isoloop/core'
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { connectAgent, type RemoteAgent } from '@isoloop/web-worker';
 import { exposeAgent } from '@isoloop/web-worker/worker';
-import { unpackEvents, type WireEvent } from '../wire/delta-runs.ts';
+import { unpackEvents, type WireEvent } from '../wire/wire-events.ts';
 import { initialCredits } from '../wire/protocol.ts';
 import { startWorker } from '../../test-support/worker-under-test.ts';
 
@@ -406,7 +406,7 @@ test('calls fail at once with WORKER_FAILED if the worker script cannot be loade
   });
   await expect(agent.call('hi')).rejects.toMatchObject({
     code: 'WORKER_FAILED',
-    message: expect.stringContaining('could not be loaded'),
+    message: expect.stringContaining('did not load'),
   });
   await expect(agent.stream('hi').result).rejects.toMatchObject({ code: 'WORKER_FAILED' });
 });
@@ -430,17 +430,17 @@ test.for([
   [
     'has a syntax error and is a module',
     script('const = 1;', module),
-    'could not be loaded. See the console',
+    'did not load. See the console',
   ],
   ['has a syntax error and is a classic script', script('const = 1;'), 'SyntaxError'],
   [
     'imports a missing module',
     script(`import '${location.origin}/no-such-module.js';`, module),
-    'could not be loaded',
+    'did not load',
   ],
   ['throws undefined', script('throw undefined;', module), 'undefined'],
   ['throws after a top-level await', script(`await 0; throw new Error('late');`, module), 'late'],
-  ['is an HTML page', () => new Worker('/', module), 'could not be loaded'],
+  ['is an HTML page', () => new Worker('/', module), 'did not load'],
 ] as const)('calls fail at once if the worker script %s', async ([, start, text]) => {
   const worker = start();
   worker.addEventListener('error', (event) => event.preventDefault());
@@ -564,13 +564,13 @@ test('a worker with another version of the protocol is refused with a code, and 
   const received: unknown[] = [];
   port2.addEventListener('message', ({ data }) => {
     received.push(data);
-    port2.postMessage({ protocol: 'isoloop/2', type: 'hello' });
+    port2.postMessage({ protocol: 'isoloop/3', type: 'hello' });
   });
   port2.start();
   port1.start();
   const agent = connectAgent(port1 as unknown as Worker, { sessionId: 's', timeoutMs: 40 });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'WORKER_FAILED' });
-  expect(received).toEqual([{ protocol: 'isoloop/1', type: 'ping' }]);
+  expect(received).toEqual([{ protocol: 'isoloop/2', type: 'ping' }]);
   port2.close();
 });
 

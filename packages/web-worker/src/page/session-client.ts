@@ -1,6 +1,6 @@
 import { AgentError, type AgentEvent, type AgentResult } from '@isoloop/core';
 import { releaseProxy, transfer, wrap, type Remote } from 'comlink';
-import { unpackEvents } from '../wire/delta-runs.ts';
+import { unpackEvents } from '../wire/wire-events.ts';
 import {
   boundaryError,
   fromOutcome,

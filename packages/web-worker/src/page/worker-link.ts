@@ -79,7 +79,7 @@ export function linkWorker(
       const message: ConnectMessage = {
         protocol,
         type: 'connect',
-        agent,
+        agentName: agent,
         sessionId,
         options,
         offers: page.map(({ offer }) => offer),
@@ -122,15 +122,14 @@ export function linkWorker(
     const place = filename && ` (${filename}:${lineno})`;
     // The event has no message if the script cannot be loaded or a module cannot be parsed.
     if (message) fail(`The worker failed: ${message}${place}`, error);
-    else fail('The worker could not be loaded. See the console.');
+    else fail('The worker did not load. See the console.');
   };
   // Listens in the capture phase, in which the window also gets the events of the document.
   const listen = (target: EventTarget, type: string, listener: (event: never) => void): void =>
     target.addEventListener(type, listener as EventListener, { signal, capture: true });
   listen(endpoint, 'message', onHello);
   listen(worker, 'error', onError);
-  listen(endpoint, 'messageerror', () => fail(unreadable));
-  listen(port1, 'messageerror', () => fail(unreadable));
+  for (const target of [endpoint, port1]) listen(target, 'messageerror', () => fail(unreadable));
 
   // A frozen page freezes its worker, so another tab has to run the agent.
   for (const type of ['pagehide', 'pageshow', 'freeze', 'resume']) listen(globalThis, type, tell);

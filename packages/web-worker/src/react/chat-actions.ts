@@ -1,5 +1,5 @@
 import type { AgentChat } from './agent-chat.ts';
-import type { Decided } from './chat/approvals.ts';
+import type { ApprovalResponse } from './chat/approvals.ts';
 import type { CallPart, RequestOptions } from './chat/chat.ts';
 import type { AgentChatHelpers } from './use-agent-chat.ts';
 
@@ -52,7 +52,7 @@ export function chatActions(conversation: AgentChat): ChatActions {
 /** Decides about an approval request, and sends the decision. */
 export function decide(
   conversation: AgentChat,
-  { id, ...decision }: Decided,
+  { id, ...decision }: ApprovalResponse,
   options?: RequestOptions,
 ): Promise<void> {
   return changeCall(conversation, options, (part) => {

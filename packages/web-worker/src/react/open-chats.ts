@@ -10,8 +10,8 @@ export interface OpenChat {
   options: LinkOptions;
 }
 
-const ofWorkers: WeakMap<object, Map<string, OpenChat>> = new WeakMap();
-const ofEndpoints: Map<string, OpenChat> = new Map();
+const chatsOfWorkers: WeakMap<object, Map<string, OpenChat>> = new WeakMap();
+const chatsOfEndpoints: Map<string, OpenChat> = new Map();
 
 /**
  * Returns the chat of a conversation. Components with the same source and session share it, and it
@@ -40,8 +40,8 @@ export function openChat(
 function chatsOf(source: AgentSource | undefined): Map<string, OpenChat> {
   // A server has no workers, and must not keep the chats of its users.
   if (!source) return new Map();
-  if (isEndpoint(source)) return typeof document === 'undefined' ? new Map() : ofEndpoints;
-  const chats = ofWorkers.get(source) ?? new Map<string, OpenChat>();
-  ofWorkers.set(source, chats);
+  if (isEndpoint(source)) return typeof document === 'undefined' ? new Map() : chatsOfEndpoints;
+  const chats = chatsOfWorkers.get(source) ?? new Map<string, OpenChat>();
+  chatsOfWorkers.set(source, chats);
   return chats;
 }

@@ -4,7 +4,10 @@ import type { AgentChat } from './agent-chat.ts';
  * Returns a function that subscribes to a chat. While an answer grows, its listener is called at
  * most once in each period of `ms` milliseconds. It is called at once for every other change.
  */
-export function throttled(chat: AgentChat, ms: number): (listener: () => void) => () => void {
+export function throttledSubscribe(
+  chat: AgentChat,
+  ms: number,
+): (listener: () => void) => () => void {
   if (!ms) return chat.subscribe;
   return (listener) => {
     let lastState = chat.state;

@@ -12,7 +12,7 @@ import { chatActions, decide } from './chat-actions.ts';
 import type { ChatHandlers } from './chat/chat-handlers.ts';
 import type { MessageInput } from './chat/message-input.ts';
 import { openChat } from './open-chats.ts';
-import { throttled } from './throttled.ts';
+import { throttledSubscribe } from './throttled.ts';
 import type { UIMessage, UITools } from './chat/ui-message.ts';
 
 /** Which agent a chat talks to, and how the page reacts. */
@@ -203,19 +203,19 @@ function partsOf<Source>(options: AgentChatOptionsFor<Source>) {
 }
 
 /** Session that `sessions.open` has opened instead of the one in the options. */
-interface Opened {
+interface OpenedSession {
   readonly sessionId: string;
   readonly isNew: boolean;
-  readonly instead: string;
+  readonly defaultId: string;
 }
 
 /** Returns the session to show. Another id in the options replaces an opened session. */
-function useOpenedSession(instead: string) {
-  const [opened, setOpened] = useState<Opened>();
+function useOpenedSession(defaultId: string) {
+  const [opened, setOpened] = useState<OpenedSession>();
   const { sessionId, isNew } =
-    opened?.instead === instead ? opened : { sessionId: instead, isNew: false };
+    opened?.defaultId === defaultId ? opened : { sessionId: defaultId, isNew: false };
   const open = (other?: string): void =>
-    setOpened({ sessionId: other ?? crypto.randomUUID(), isNew: other === undefined, instead });
+    setOpened({ sessionId: other ?? crypto.randomUUID(), isNew: other === undefined, defaultId });
   return { sessionId, isNew, open };
 }
 
@@ -236,7 +236,10 @@ function sessionActions(
 }
 
 function useAgentChatState(conversation: AgentChat, throttle: number): AgentChatState {
-  const subscribe = useMemo(() => throttled(conversation, throttle), [conversation, throttle]);
+  const subscribe = useMemo(
+    () => throttledSubscribe(conversation, throttle),
+    [conversation, throttle],
+  );
   return useSyncExternalStore(
     subscribe,
     () => conversation.state,

@@ -51,9 +51,9 @@ export interface AgentSessionOptions {
    * Whether this tab does not share its agent with other tabs. The tab then holds a lock during a
    * run, so that other tabs can detect the run.
    */
-  readonly alone: boolean;
+  readonly isAlone: boolean;
   /** Function to await with the new agent before its first use. */
-  readonly onBuilt: (agent: ReActAgent) => Promise<void>;
+  readonly onCreated: (agent: ReActAgent) => Promise<void>;
 }
 
 /** Agent of one session in this worker, with its runs. */
@@ -61,7 +61,7 @@ export class AgentSession {
   readonly #options: AgentSessionOptions;
   readonly #runs: Map<AbortController, Promise<unknown>> = new Map();
   #agent: Promise<ReActAgent> | undefined;
-  #editing: Promise<unknown> | undefined;
+  #lastEdit: Promise<unknown> | undefined;
   #closed = false;
 
   constructor(options: AgentSessionOptions) {
@@ -78,19 +78,19 @@ export class AgentSession {
    * ended, so that an agent call directly after an abort is not refused.
    */
   async agent(): Promise<ReActAgent> {
-    const agent = await (this.#agent ??= this.#build());
+    const agent = await (this.#agent ??= this.#create());
     const stopping = [...this.#runs].flatMap(([controller, run]) =>
       controller.signal.aborted ? [run] : [],
     );
-    await Promise.allSettled([...stopping, this.#editing]);
+    await Promise.allSettled([...stopping, this.#lastEdit]);
     return agent;
   }
 
   /** Runs the job with the agent. `close` aborts the controller. */
   async run<T>(controller: AbortController, job: (agent: ReActAgent) => Promise<T>): Promise<T> {
-    const run = job(await this.#open());
-    this.#hold(run);
-    return this.#track(controller, run);
+    const run = job(await this.#openAgent());
+    this.#holdLock(run);
+    return this.#trackRun(controller, run);
   }
 
   /**
@@ -102,12 +102,12 @@ export class AgentSession {
     edit: (agent: ReActAgent) => Promise<E>,
     job: (agent: ReActAgent, edited: E) => Promise<T>,
   ): Promise<T> {
-    const agent = await this.#idle();
+    const agent = await this.#idleAgent();
     const editing = edit(agent);
-    this.#editing = editing;
+    this.#lastEdit = editing;
     const run = editing.then((edited) => job(agent, edited));
-    this.#hold(run);
-    return this.#track(controller, run);
+    this.#holdLock(run);
+    return this.#trackRun(controller, run);
   }
 
   /**
@@ -120,13 +120,13 @@ export class AgentSession {
     look: (agent: ReActAgent) => Promise<S | undefined>,
     job: (agent: ReActAgent, found: S) => Promise<T>,
   ): Promise<T | undefined> {
-    const agent = await this.#open();
+    const agent = await this.#openAgent();
     const run = async (): Promise<T | undefined> => {
       const found = await look(agent);
       if (!found || this.#runs.size || this.#closed) return undefined;
-      return this.#track(controller, job(agent, found));
+      return this.#trackRun(controller, job(agent, found));
     };
-    if (!this.#options.alone || !(await canLock())) return run();
+    if (!this.#options.isAlone || !(await canLock())) return run();
     return navigator.locks.request(this.#lock, { ifAvailable: true }, (lock) =>
       lock ? run() : undefined,
     );
@@ -134,16 +134,16 @@ export class AgentSession {
 
   /** Edits the log. Rejects with `AGENT_BUSY` during a run. */
   async edit(job: (memory: Memory) => Promise<void>): Promise<void> {
-    const { memory } = await this.#idle();
-    this.#editing = job(memory);
-    await this.#editing;
+    const { memory } = await this.#idleAgent();
+    this.#lastEdit = job(memory);
+    await this.#lastEdit;
   }
 
   /** Aborts all runs. Resolves when the log is complete. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const controller of this.#runs.keys()) controller.abort();
-    await Promise.allSettled([...this.#runs.values(), this.#editing]);
+    await Promise.allSettled([...this.#runs.values(), this.#lastEdit]);
   }
 
   get #lock(): string {
@@ -155,8 +155,8 @@ export class AgentSession {
    * Holds a lock during a run, so that other tabs can detect the run. The log alone does not show
    * whether a run is active or interrupted.
    */
-  #hold(run: Promise<unknown>): void {
-    if (!this.#options.alone) return;
+  #holdLock(run: Promise<unknown>): void {
+    if (!this.#options.isAlone) return;
     const ended = run.then(
       () => {},
       () => {},
@@ -168,20 +168,20 @@ export class AgentSession {
       });
   }
 
-  async #open(): Promise<ReActAgent> {
+  async #openAgent(): Promise<ReActAgent> {
     const agent = await this.agent();
     if (this.#closed) throw new AgentError('ABORTED', 'The session closed before the call began.');
     return agent;
   }
 
-  async #idle(): Promise<ReActAgent> {
-    const agent = await this.#open();
+  async #idleAgent(): Promise<ReActAgent> {
+    const agent = await this.#openAgent();
     if (this.#runs.size)
       throw new AgentError('AGENT_BUSY', 'The agent still answers: wait for it, or abort it.');
     return agent;
   }
 
-  async #track<T>(controller: AbortController, run: Promise<T>): Promise<T> {
+  async #trackRun<T>(controller: AbortController, run: Promise<T>): Promise<T> {
     this.#runs.set(controller, run);
     try {
       return await run;
@@ -190,8 +190,8 @@ export class AgentSession {
     }
   }
 
-  async #build(): Promise<ReActAgent> {
-    const { factory, agentName, sessionId, options, pages, previousClosed, onBuilt } =
+  async #create(): Promise<ReActAgent> {
+    const { factory, agentName, sessionId, options, pages, previousClosed, onCreated } =
       this.#options;
     let memory: SessionMemory | undefined;
     const setup: AgentSetup = {
@@ -206,16 +206,13 @@ export class AgentSession {
     };
     try {
       await previousClosed;
-      const built = await factory(setup);
-      if (!built?.addHook)
-        throw new AgentError(
-          'CONFIGURATION',
-          'The factory passed to exposeAgent() returned no agent.',
-        );
-      await onBuilt(built);
-      storeTitle(built);
-      pages.attach(built);
-      return built;
+      const agent = await factory(setup);
+      if (!agent?.addHook)
+        throw new AgentError('CONFIGURATION', 'The factory of exposeAgent() returned no agent.');
+      await onCreated(agent);
+      storeTitle(agent);
+      pages.attach(agent);
+      return agent;
     } catch (error) {
       this.#agent = undefined;
       if (AgentError.is(error)) throw error;

@@ -60,9 +60,9 @@ export async function takeChatMessage(
  * tool call that waits for approval, because its tool has not run.
  */
 async function decisionsIn(agent: ReActAgent, answer: AnswerMessage): Promise<readonly Decision[]> {
-  const waiting = new Map((await pendingCalls(agent)).map((call) => [call.toolUseId, call]));
+  const callsById = new Map((await pendingCalls(agent)).map((call) => [call.toolUseId, call]));
   return fromUiDecisions(answer).filter(({ toolUseId, name, type }) => {
-    const call = waiting.get(toolUseId);
+    const call = callsById.get(toolUseId);
     if (!call || call.name !== name) return false;
     return type !== 'result' || (call.kind !== 'approval' && call.kind !== 'replay');
   });

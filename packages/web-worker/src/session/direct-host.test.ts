@@ -34,8 +34,8 @@ async function sessionLocks(sessionId: string): Promise<readonly number[]> {
   );
 }
 
-const sleep = { protocol: 'isoloop/1', type: 'freeze' } satisfies PageMessage;
-const wake = { protocol: 'isoloop/1', type: 'resume' } satisfies PageMessage;
+const sleep = { protocol: 'isoloop/2', type: 'freeze' } satisfies PageMessage;
+const wake = { protocol: 'isoloop/2', type: 'resume' } satisfies PageMessage;
 
 test('a lone tab announces once that it leads, and posts nothing for its calls, queries and events', async () => {
   const { open, sessionId } = startTabs();
@@ -56,7 +56,11 @@ test('a lone tab announces once that it leads, and posts nothing for its calls, 
   // The tab answers this message after all its earlier posts, so they have arrived by then.
   const channel = new BroadcastChannel(channelOf(sessionId));
   onTestFinished(() => channel.close());
-  channel.postMessage({ v: tabVersion, from: 'another', type: 'join' } satisfies TabMessage);
+  channel.postMessage({
+    version: tabVersion,
+    senderId: 'another',
+    type: 'join',
+  } satisfies TabMessage);
   await expect.poll(() => heard.filter(({ type }) => type === 'lead').length).toBe(2);
   expect(heard.map(({ type }) => type).filter((type) => type !== 'join')).toEqual(['lead', 'lead']);
   expect(await sessionLocks(sessionId)).toEqual([1, 0]);
@@ -243,7 +247,11 @@ test.for(['alone', 'with another tab'] as const)(
       const channel = new BroadcastChannel(channelOf(sessionId));
       onTestFinished(() => channel.close());
       const heard = overhear(sessionId);
-      channel.postMessage({ v: tabVersion, from: 'another', type: 'join' } satisfies TabMessage);
+      channel.postMessage({
+        version: tabVersion,
+        senderId: 'another',
+        type: 'join',
+      } satisfies TabMessage);
       await expect.poll(() => heard.some(({ type }) => type === 'lead')).toBe(true);
     }
     const memory = new IndexedDbMemory(sessionId, {

@@ -6,16 +6,16 @@ import type { RunReaders } from './runs/run-readers.ts';
 import { SessionRuns } from './runs/session-runs.ts';
 import type { RequestHost, SharedHost, SharedHostOptions } from './request-host.ts';
 import { SessionLock } from './session-lock.ts';
-import type { Tabs } from './tab-options.ts';
+import type { TabSettings } from './tab-options.ts';
 
-export interface DirectHostOptions extends Omit<AgentSessionOptions, 'onBuilt' | 'alone'> {
+export interface DirectHostOptions extends Omit<AgentSessionOptions, 'onCreated' | 'isAlone'> {
   /** Key that identifies the session among the sessions of the worker. */
   readonly key: string;
   /**
    * Options for tabs that share a session. `undefined` if this worker shares the session with no
    * other tab.
    */
-  readonly tabs: Tabs | undefined;
+  readonly tabs: TabSettings | undefined;
   /** Outputs of the worker, by name. */
   readonly outputs: Outputs;
   readonly readers: RunReaders;
@@ -27,8 +27,8 @@ export interface DirectHostOptions extends Omit<AgentSessionOptions, 'onBuilt' |
 }
 
 /** Lock and channel of a session that other tabs may join. */
-interface Line {
-  readonly tabs: Tabs;
+interface TabLink {
+  readonly tabs: TabSettings;
   readonly channel: BroadcastChannel;
   readonly lock: SessionLock;
 }
@@ -45,7 +45,7 @@ interface Line {
 export class DirectHost implements RequestHost {
   readonly #options: DirectHostOptions;
   readonly #id: string = crypto.randomUUID();
-  #line: Line | undefined;
+  #tabLink: TabLink | undefined;
   #runs: SessionRuns | undefined;
   #isClosing = false;
 
@@ -58,27 +58,27 @@ export class DirectHost implements RequestHost {
     }
     const name = `${tabs.scope}:session:${key}`;
     const channel = new BroadcastChannel(name);
-    channel.addEventListener('message', this.#hear);
+    channel.addEventListener('message', this.#receive);
     const lock = new SessionLock(name, {
       onLead: () => this.#lead(),
       onFollow: () => this.#share()?.onFollow(),
       onLost: () => this.#share()?.onLost(),
       onRefused: () => this.#leadAlone(),
     });
-    this.#line = { tabs, channel, lock };
+    this.#tabLink = { tabs, channel, lock };
   }
 
-  enter(): void {
-    if (!this.#isClosing) void this.#line?.lock.acquire();
+  start(): void {
+    if (!this.#isClosing) void this.#tabLink?.lock.acquire();
   }
 
-  give(request: PendingRequest): void {
+  pass(request: PendingRequest): void {
     const runs = this.#runs;
     if (!runs) return;
-    const { id, body, controller } = request;
+    const { id: requestId, body, controller } = request;
     request.lastLeaderId = runs.id;
-    const result = runs.serve({ id, tabId: this.#id, body, signal: controller.signal });
-    void runs.settle(result, request.settle);
+    const result = runs.serve({ requestId, tabId: this.#id, body, signal: controller.signal });
+    void runs.reportOutcome(result, request.settle);
   }
 
   stop(requestId: string): void {
@@ -98,15 +98,15 @@ export class DirectHost implements RequestHost {
       await pending.settled();
       await this.#runs.close();
     }
-    this.#line?.lock.stop();
-    this.#line?.channel.close();
+    this.#tabLink?.lock.stop();
+    this.#tabLink?.channel.close();
     pending.close();
   }
 
   /** Shares the session with no other tab, because no lock can decide which tab leads. */
   #leadAlone(): void {
-    this.#line?.channel.close();
-    this.#line = undefined;
+    this.#tabLink?.channel.close();
+    this.#tabLink = undefined;
     this.#lead();
   }
 
@@ -119,37 +119,34 @@ export class DirectHost implements RequestHost {
     this.#runs = runs;
     // Announces the leader to all tabs: a tab whose page sleeps does not wait for the lock, but may
     // wait for an answer.
-    this.#line?.channel.postMessage({
-      v: tabVersion,
-      from: this.#id,
+    this.#tabLink?.channel.postMessage({
+      version: tabVersion,
+      senderId: this.#id,
       type: 'lead',
       leaderId: runs.id,
       run: undefined,
     } satisfies TabMessage);
-    for (const request of pending) this.give(request);
+    for (const request of pending) this.pass(request);
   }
 
   #createRuns(takesOver: boolean): SessionRuns {
-    return new SessionRuns({ ...this.#options, shared: this.#line !== undefined, takesOver });
+    return new SessionRuns({ ...this.#options, isShared: this.#tabLink !== undefined, takesOver });
   }
 
-  readonly #hear = ({ data }: MessageEvent<TabMessage>): void => this.#share()?.hear(data);
+  readonly #receive = ({ data }: MessageEvent<TabMessage>): void => this.#share()?.receive(data);
 
   /**
    * Replaces this host by a shared host and returns it. Returns `undefined` if tabs do not share
    * the session, or if the session is closing.
    */
   #share(): SharedHost | undefined {
-    if (!this.#line || this.#isClosing) return undefined;
-    const { outputs, pages, readers, pending, startTabs, onShared } = this.#options;
-    const { channel, lock } = this.#line;
-    channel.removeEventListener('message', this.#hear);
+    if (!this.#tabLink || this.#isClosing) return undefined;
+    const { startTabs, onShared } = this.#options;
+    const { channel, lock } = this.#tabLink;
+    channel.removeEventListener('message', this.#receive);
     const host = startTabs({
-      ...this.#line,
-      outputs,
-      pages,
-      readers,
-      pending,
+      ...this.#options,
+      ...this.#tabLink,
       id: this.#id,
       runs: this.#runs,
       createRuns: (takesOver) => this.#createRuns(takesOver),

@@ -5,7 +5,7 @@ import type { SessionRuns } from './runs/session-runs.ts';
 import type { SessionPages } from './page/session-pages.ts';
 import type { LockListener, SessionLock } from './session-lock.ts';
 import type { Outputs } from '../wire/exposed-agent.ts';
-import type { Tabs } from './tab-options.ts';
+import type { TabSettings } from './tab-options.ts';
 
 /**
  * Passes the requests of a session's pages to the agent, which is in this worker or in the worker
@@ -13,9 +13,9 @@ import type { Tabs } from './tab-options.ts';
  */
 export interface RequestHost {
   /** Starts the host: waits for the lock of the session. */
-  enter(): void;
+  start(): void;
   /** Passes a new request to the agent's worker. */
-  give(request: PendingRequest): void;
+  pass(request: PendingRequest): void;
   /**
    * Aborts the run of a request in another tab. A run in this worker uses the signal of the request
    * itself.
@@ -39,12 +39,12 @@ export interface RequestHost {
 /** Host that shares the session with other tabs. */
 export interface SharedHost extends RequestHost, LockListener {
   /** Handles a message from another tab. */
-  hear(message: TabMessage): void;
+  receive(message: TabMessage): void;
 }
 
 /** State that a shared host takes over from the `DirectHost`. */
 export interface SharedHostOptions {
-  readonly tabs: Tabs;
+  readonly tabs: TabSettings;
   /** Outputs of the worker, by name. */
   readonly outputs: Outputs;
   /** Id of this tab. */

@@ -2,7 +2,7 @@ export interface LockListener {
   /**
    * Called when this worker gets the lock. `stolen`: this worker took the lock from another worker.
    */
-  onLead(stolen: boolean): void;
+  onLead(isStolen: boolean): void;
   /** Called when another worker has the lock. */
   onFollow(): void;
   /** Called when another worker has taken the lock away. */
@@ -16,7 +16,7 @@ export class SessionLock {
   /** Object to notify: the present host of the session in this worker. */
   listener: LockListener;
   readonly #name: string;
-  #waiting: AbortController | undefined;
+  #waitController: AbortController | undefined;
   #release: (() => void) | undefined;
 
   constructor(name: string, listener: LockListener) {
@@ -26,25 +26,25 @@ export class SessionLock {
 
   /** Waits for the lock in the browser's queue. */
   async acquire(): Promise<void> {
-    if (this.#waiting || this.#release) return;
-    const waiting = (this.#waiting = new AbortController());
-    if (await this.#request({ ifAvailable: true }, waiting, false)) return;
-    if (waiting.signal.aborted) return;
+    if (this.#waitController || this.#release) return;
+    const waitController = (this.#waitController = new AbortController());
+    if (await this.#request({ ifAvailable: true }, waitController, false)) return;
+    if (waitController.signal.aborted) return;
     this.listener.onFollow();
-    await this.#request({ signal: waiting.signal }, waiting, false);
+    await this.#request({ signal: waitController.signal }, waitController, false);
   }
 
   /** Takes the lock from the worker that holds it. */
   async steal(): Promise<void> {
     this.stop();
-    const waiting = (this.#waiting = new AbortController());
+    const waiting = (this.#waitController = new AbortController());
     await this.#request({ steal: true }, waiting, true);
   }
 
   /** Releases the lock, or stops waiting for it. */
   stop(): void {
-    this.#waiting?.abort();
-    this.#waiting = undefined;
+    this.#waitController?.abort();
+    this.#waitController = undefined;
     this.#release?.();
     this.#release = undefined;
   }
@@ -52,26 +52,26 @@ export class SessionLock {
   /** Requests the lock. Returns false if another worker has it. */
   async #request(
     options: LockOptions,
-    waiting: AbortController,
-    stolen: boolean,
+    waitController: AbortController,
+    isStolen: boolean,
   ): Promise<boolean> {
     let release: (() => void) | undefined;
     const hold = (lock: Lock | null): Promise<void> | undefined => {
-      if (!lock || waiting.signal.aborted) return undefined;
-      this.#waiting = undefined;
+      if (!lock || waitController.signal.aborted) return undefined;
+      this.#waitController = undefined;
       const holding = new Promise<void>((resolve) => (this.#release = release = resolve));
-      this.listener.onLead(stolen);
+      this.listener.onLead(isStolen);
       return holding;
     };
     try {
       await navigator.locks.request(this.#name, options, hold);
     } catch {
-      if (waiting.signal.aborted) return false;
+      if (waitController.signal.aborted) return false;
       if (release && this.#release === release) {
         this.#release = undefined;
         this.listener.onLost();
       } else if (!release) {
-        this.#waiting = undefined;
+        this.#waitController = undefined;
         this.listener.onRefused();
         return true;
       }

@@ -40,8 +40,8 @@ export class Session {
       onShared: (host) => (this.#host = host),
     });
     const { previousClosed } = options;
-    if (previousClosed) void previousClosed.then(() => this.#host.enter());
-    else this.#host.enter();
+    if (previousClosed) void previousClosed.then(() => this.#host.start());
+    else this.#host.start();
   }
 
   /** Requests a run and returns its result. `reader` gets the events. */
@@ -127,7 +127,7 @@ export class Session {
     return this.#pending.add(options, (request) => {
       const { id, controller } = request;
       controller.signal.addEventListener('abort', () => this.#host.abort?.(id));
-      this.#host.give(request);
+      this.#host.pass(request);
     });
   }
 
@@ -137,7 +137,7 @@ export class Session {
     reader: RunReader,
     leaveSignal: AbortSignal,
   ): Promise<AgentResult | undefined> | undefined {
-    const { requestId } = this.#readers.mirror;
+    const { requestId } = this.#readers.activeRun;
     if (requestId === undefined) return undefined;
     const stop = (): void => this.#host.stop(requestId);
     onAbort(signal, stop);

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import { toTabs, type TabsOptions } from './tab-options.ts';
+import { tabSettings, type TabsOptions } from './tab-options.ts';
 
 test('toTabs() fills in defaults, keeps given values, and returns undefined for false', () => {
-  expect(toTabs()).toEqual({ scope: 'isoloop', attempts: 3, stalledAfterMs: 10_000 });
-  expect(toTabs({ scope: 'app', attempts: 0, stalledAfterMs: 1 })).toEqual({
+  expect(tabSettings()).toEqual({ scope: 'isoloop', attempts: 3, stalledAfterMs: 10_000 });
+  expect(tabSettings({ scope: 'app', attempts: 0, stalledAfterMs: 1 })).toEqual({
     scope: 'app',
     attempts: 0,
     stalledAfterMs: 1,
   });
-  expect(toTabs(false)).toBeUndefined();
+  expect(tabSettings(false)).toBeUndefined();
 });
 
 test.for([
@@ -22,7 +22,7 @@ test.for([
   { stalledAfterMs: Number.NaN },
   { stalledAfterMs: Infinity },
 ])('toTabs() rejects %o', (options) => {
-  expect(() => toTabs(options as TabsOptions)).toThrow(
+  expect(() => tabSettings(options as TabsOptions)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
 });

@@ -23,13 +23,13 @@ export interface TabsOptions {
   readonly stalledAfterMs?: number;
 }
 
-export type Tabs = Required<TabsOptions>;
+export type TabSettings = Required<TabsOptions>;
 
 /**
  * Returns the options with their defaults. Returns `undefined` if tabs do not share sessions, or if
  * Web Locks or BroadcastChannel are not available. Throws `CONFIGURATION` for an invalid option.
  */
-export function toTabs(options: TabsOptions | false = {}): Tabs | undefined {
+export function tabSettings(options: TabsOptions | false = {}): TabSettings | undefined {
   if (options === false) return undefined;
   const fields = 'scope:string|? attempts:whole|? stalledAfterMs:positive|?';
   checkOptions('exposeAgent(): tabs', options, fields);

@@ -38,9 +38,9 @@ export class IndexedDbStore implements KeyValueStore {
   readonly #database: string;
   #use: UseStore | undefined;
   /** Whether this store has opened the database before. */
-  #known = false;
+  #wasOpened = false;
   /** Whether the database was deleted after this store had opened it. */
-  #evicted = false;
+  #isEvicted = false;
 
   constructor(options: IndexedDbStoreOptions = {}) {
     checkOptions('IndexedDbStore', options, 'database:string|?');
@@ -84,7 +84,7 @@ export class IndexedDbStore implements KeyValueStore {
   compareAndSet(key: string, expected: string | undefined, value: string): Promise<boolean> {
     return this.#run((use, attempt) =>
       use('readwrite', async (store) => {
-        const done = committed(store.transaction);
+        const done = commitOf(store.transaction);
         const current: unknown = await promisifyRequest(store.get(key));
         const equal = current === expected;
         if (equal) store.put(value, key);
@@ -99,7 +99,7 @@ export class IndexedDbStore implements KeyValueStore {
     return this.#run((use) =>
       use('readwrite', (store) => {
         change(store);
-        return committed(store.transaction);
+        return commitOf(store.transaction);
       }),
     );
   }
@@ -109,21 +109,21 @@ export class IndexedDbStore implements KeyValueStore {
    * it.
    */
   #connect(): UseStore {
-    let opening: Promise<IDBDatabase> | undefined;
-    const opened = async (): Promise<IDBDatabase> => {
-      const db = await open(this.#database, () => (this.#evicted = this.#known));
-      this.#known = true;
-      db.addEventListener('close', () => (opening = undefined));
+    let openDb: Promise<IDBDatabase> | undefined;
+    const openConnection = async (): Promise<IDBDatabase> => {
+      const db = await openDatabase(this.#database, () => (this.#isEvicted = this.#wasOpened));
+      this.#wasOpened = true;
+      db.addEventListener('close', () => (openDb = undefined));
       // Closes the connection if another tab deletes the database, because that tab would otherwise
       // wait until all other tabs close.
       db.addEventListener('versionchange', () => db.close());
       return db;
     };
     return async (mode, callback) => {
-      const db = await (opening ??= opened());
-      if (this.#evicted) {
-        this.#evicted = false;
-        throw evicted;
+      const db = await (openDb ??= openConnection());
+      if (this.#isEvicted) {
+        this.#isEvicted = false;
+        throw evictedMark;
       }
       return callback(db.transaction('values', mode).objectStore('values'));
     };
@@ -134,10 +134,10 @@ export class IndexedDbStore implements KeyValueStore {
       try {
         return await operation((this.#use ??= this.#connect()), attempt);
       } catch (error) {
-        if (error === evicted) {
+        if (error === evictedMark) {
           throw new AgentError(
             'STORAGE_FAILED',
-            "The site's stored data was deleted, by the browser to make room or by the user.",
+            "The site's data was deleted, by the browser or by the user.",
             {
               details: { evicted: true },
             },
@@ -151,9 +151,9 @@ export class IndexedDbStore implements KeyValueStore {
 }
 
 /** Thrown if the database had to be created again although this store had already opened it. */
-const evicted: unique symbol = Symbol('evicted');
+const evictedMark: unique symbol = Symbol('evicted');
 
-function open(database: string, onCreated: () => void): Promise<IDBDatabase> {
+function openDatabase(database: string, onCreated: () => void): Promise<IDBDatabase> {
   const request = indexedDB.open(database);
   request.addEventListener('upgradeneeded', () => {
     request.result.createObjectStore('values');
@@ -166,7 +166,7 @@ function open(database: string, onCreated: () => void): Promise<IDBDatabase> {
  * Resolves when the transaction commits, and rejects with its error when it aborts. Waits for the
  * `abort` event, because `transaction.error` is still `null` at the `error` event of a request.
  */
-function committed(transaction: IDBTransaction): Promise<void> {
+function commitOf(transaction: IDBTransaction): Promise<void> {
   return new Promise((resolve, reject) => {
     transaction.addEventListener('complete', () => resolve());
     transaction.addEventListener('abort', () => reject(transaction.error));
@@ -188,11 +188,9 @@ function isConnectionLost(error: unknown): boolean {
 
 function storageError(cause: unknown): AgentError {
   if (nameOf(cause) === 'QuotaExceededError') {
-    return new AgentError(
-      'STORAGE_QUOTA',
-      'The browser has no room left for this site: the conversation could not be saved',
-      { cause },
-    );
+    return new AgentError('STORAGE_QUOTA', 'The browser has no room left for this site.', {
+      cause,
+    });
   }
   const reason = cause === null ? 'the connection was lost' : errorText(cause);
   return new AgentError('STORAGE_FAILED', `The browser's database failed: ${reason}`, {

@@ -20,7 +20,7 @@ async function left(...messages: readonly Msg[]) {
   const memory = new SessionMemory(new MemoryStore(), 's');
   await memory.note([
     { kind: 'run-begin', runId: 'left' },
-    { kind: 'state', state: { tabs: { requestId: 'w', run: 'left', attempts: 2 } } },
+    { kind: 'state', state: { tabRun: { requestId: 'w', runId: 'left', attempts: 2 } } },
   ]);
   await memory.append(messages);
   const model = new ScriptedModel(['Because.']);
@@ -38,7 +38,7 @@ test.each([
     expect(await readLastRun(memory)).toMatchObject({
       type: 'cut-off',
       requestId: 'w',
-      run: 'left',
+      runId: 'left',
       attempts: 2,
       hasAnswer,
     });

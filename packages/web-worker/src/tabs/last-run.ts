@@ -1,9 +1,9 @@
 import type { AgentResult, Msg } from '@isoloop/core';
 import { isCutOff, resumptionOf, type SessionView } from '@isoloop/core/adapter';
 import type { ClaimableMemory } from '../session/log/claimable-memory.ts';
-import { notedRun, type EarlierRun, type NotedRun } from '../session/log/noted-run.ts';
+import { notedRun, type EndedRun, type NotedRun } from '../session/log/noted-run.ts';
 import type { Asker } from '../wire/protocol.ts';
-import { resultOf } from '../session/log/logged-result.ts';
+import { lastResult } from '../session/log/logged-result.ts';
 
 /**
  * Last run of an earlier leader, read from the log. The leader is the tab whose worker has the
@@ -14,7 +14,7 @@ export type LastRun = {
   readonly requestId: string | undefined;
   readonly messages: readonly Msg[];
   /** Earlier runs, newest first. */
-  readonly earlier: readonly EarlierRun[];
+  readonly earlierRuns: readonly EndedRun[];
 } & (
   | { readonly type: 'ended'; readonly result: AgentResult }
   /**
@@ -23,9 +23,9 @@ export type LastRun = {
    */
   | {
       readonly type: 'cut-off';
-      readonly run: string;
+      readonly runId: string;
       readonly attempts: number;
-      readonly output: string | undefined;
+      readonly outputName: string | undefined;
       /** Page that asked for the run, if the log has it. */
       readonly asker: Asker | undefined;
       /** Whether the log already has the answer. Continuing the run then needs no model request. */
@@ -40,22 +40,22 @@ export type LastRun = {
 export async function readLastRun(memory: ClaimableMemory): Promise<LastRun> {
   const view = await memory.view();
   const { openRunId, endReason, messages, calls } = view;
-  const { last, earlier } = notedRuns(view);
+  const { last, earlierRuns } = notedRuns(view);
   const requestId = last?.requestId;
   if (openRunId === undefined || !isCutOff(view)) {
     if (openRunId !== undefined && endReason === undefined)
       await memory.flush({ runId: openRunId, reason: 'interrupted', calls });
-    const result = resultOf(await memory.view(), memory.sessionVersion);
-    return { type: 'ended', requestId, messages, earlier, result };
+    const result = lastResult(await memory.view(), memory.sessionVersion);
+    return { type: 'ended', requestId, messages, earlierRuns, result };
   }
   return {
     type: 'cut-off',
     requestId,
     messages,
-    earlier,
-    run: openRunId,
+    earlierRuns,
+    runId: openRunId,
     attempts: last?.attempts ?? 0,
-    output: last?.output,
+    outputName: last?.outputName,
     asker: last?.asker,
     hasAnswer: resumptionOf(view).type === 'answered',
   };
@@ -64,12 +64,12 @@ export async function readLastRun(memory: ClaimableMemory): Promise<LastRun> {
 /** Returns the note about the last run, if it has one, and the runs before it, newest first. */
 function notedRuns(view: SessionView): {
   readonly last: NotedRun | undefined;
-  readonly earlier: readonly EarlierRun[];
+  readonly earlierRuns: readonly EndedRun[];
 } {
   const { openRunId, endReason } = view;
   const noted = notedRun(view);
-  const earlier = noted?.earlier ?? [];
-  const isLast = openRunId === undefined || endReason !== undefined || noted?.run === openRunId;
-  if (isLast || !noted) return { last: noted, earlier };
-  return { last: undefined, earlier: [{ requestId: noted.requestId }, ...earlier] };
+  const earlierRuns = noted?.earlierRuns ?? [];
+  const isLast = openRunId === undefined || endReason !== undefined || noted?.runId === openRunId;
+  if (isLast || !noted) return { last: noted, earlierRuns };
+  return { last: undefined, earlierRuns: [{ requestId: noted.requestId }, ...earlierRuns] };
 }

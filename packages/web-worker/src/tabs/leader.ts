@@ -1,4 +1,4 @@
-import { packEvents } from '../wire/delta-runs.ts';
+import { packEvents } from '../wire/wire-events.ts';
 import type { SessionRuns, TabRequest } from '../session/runs/session-runs.ts';
 import type { TabMessage, TabOutcome, TabPost } from '../wire/tab-protocol.ts';
 import { RunTakeover, type RunTakeoverOptions } from './run-takeover.ts';
@@ -47,61 +47,54 @@ export class Leader {
   }
 
   /** Announces to one tab, or to all tabs, that this worker is the leader. */
-  announce(to?: string): void {
+  announce(receiverId?: string): void {
     const { runs, post, readers } = this.#options;
-    if (!runs.over)
+    if (!runs.isOver)
       post({
         type: 'lead',
         leaderId: runs.id,
-        to,
-        run: readers.mirror.soFar,
+        receiverId,
+        run: readers.activeRun.state,
       });
   }
 
   /** Serves a request after `takeover.ready`, when the runs of an earlier leader are known. */
-  async serve(
-    { body, ...request }: TabRequest,
-    settle: (outcome: TabOutcome) => void,
-  ): Promise<void> {
+  async serve(request: TabRequest, settle: (outcome: TabOutcome) => void): Promise<void> {
     const { runs, takeover } = this;
     await takeover.ready.catch(() => {});
-    if (runs.over) return;
+    if (runs.isOver) return;
 
-    const result =
-      body.type === 'command'
-        ? runs.runCommand(body.command)
-        : takeover.perform({ ...request, task: body.task });
-    await runs.settle(result, settle);
+    const result = runs.serve(request, (taskRequest) => takeover.perform(taskRequest));
+    await runs.reportOutcome(result, settle);
   }
 
   /** Handles a message from another tab. */
-  hear(message: TabMessage): void {
+  receive(message: TabMessage): void {
     const { runs, takeover } = this;
     const { post, readers } = this.#options;
-    const { from: tabId } = message;
+    const { senderId: tabId } = message;
     if (message.type === 'join') {
       const announce = (): void => this.announce(tabId);
       void takeover.ready.then(announce, announce);
     } else if (message.type === 'ping') post({ type: 'pong', leaderId: runs.id });
     if (!('leaderId' in message) || message.leaderId !== runs.id) return;
-    if (message.type === 'read') return readers.addForeignReader(message.id);
+    if (message.type === 'read') return readers.addForeignReader(message.requestId);
     if (message.type !== 'task' && message.type !== 'command') return;
-    const { id } = message;
-    const tell = (outcome: TabOutcome): void =>
-      post({ type: 'done', leaderId: runs.id, to: tabId, id, outcome });
+    const { requestId, aborted, isResent } = message;
+    const postOutcome = (outcome: TabOutcome): void =>
+      post({ type: 'done', leaderId: runs.id, receiverId: tabId, requestId, outcome });
     const controller = new AbortController();
     if (message.type === 'task') {
-      const outcome = this.#outcomes.get(id);
-      if (outcome) return tell(outcome);
-      if (this.#foreignControllers.has(id)) return;
-      this.#foreignControllers.set(id, controller);
-      if (message.aborted) controller.abort();
+      const outcome = this.#outcomes.get(requestId);
+      if (outcome) return postOutcome(outcome);
+      if (this.#foreignControllers.has(requestId)) return;
+      this.#foreignControllers.set(requestId, controller);
+      if (aborted) controller.abort();
     }
-    const isResent = message.type === 'task' && message.isResent;
-    const request = { id, tabId, body: message, isResent, signal: controller.signal };
+    const request = { requestId, tabId, body: message, isResent, signal: controller.signal };
     void this.serve(request, (outcome) => {
-      if (this.#foreignControllers.delete(id)) this.#keep(id, outcome);
-      tell(outcome);
+      if (this.#foreignControllers.delete(requestId)) this.#keepOutcome(requestId, outcome);
+      postOutcome(outcome);
     });
   }
 
@@ -111,7 +104,7 @@ export class Leader {
     this.takeover.abort(requestId);
   }
 
-  #keep(id: string, outcome: TabOutcome): void {
+  #keepOutcome(id: string, outcome: TabOutcome): void {
     this.#outcomes.set(id, outcome);
     const [oldest] = this.#outcomes.keys();
     if (this.#outcomes.size > keptOutcomes) this.#outcomes.delete(oldest!);

@@ -4,28 +4,28 @@ import { shownSoFar } from '../session/chat-turn.ts';
 import { unknownEndError } from '../session/log/ended-runs.ts';
 import type { ClaimableMemory } from '../session/log/claimable-memory.ts';
 import { noteRun } from '../session/log/noted-run.ts';
-import { leftOpen } from '../session/log/logged-result.ts';
+import { suspendedResult } from '../session/log/logged-result.ts';
 import type { RunReaders } from '../session/runs/run-readers.ts';
 import { onAbort } from '../session/runs/on-abort.ts';
 import { noTab, type SessionRuns, type TaskRequest } from '../session/runs/session-runs.ts';
 import { callOptions } from '../wire/exposed-agent.ts';
 import type { Outputs } from '../wire/exposed-agent.ts';
+import type { TabSettings } from '../session/tab-options.ts';
 import type { Asker } from '../wire/protocol.ts';
 import type { TabTask } from '../wire/tab-protocol.ts';
-import { ending, takeoverEvents, takeoverGap } from './takeover-events.ts';
+import { endEvents, takeoverEvents, takeoverGap } from './takeover-events.ts';
 import { readLastRun, type LastRun } from './last-run.ts';
 
 export interface RunTakeoverOptions {
   readonly runs: SessionRuns;
   /** Whether an earlier leader may have left an interrupted run. */
   readonly takesOver: boolean;
-  /** Maximum number of times that tabs continue one run (`TabsOptions.attempts`). */
-  readonly attempts: number;
+  readonly tabs: TabSettings;
   readonly readers: RunReaders;
   /** Outputs of the worker, by name. */
   readonly outputs: Outputs;
   /** Function that waits until it is known whether a page of another tab is connected. */
-  readonly arrival: (asker: Asker, signal: AbortSignal) => Promise<void>;
+  readonly whenPagesKnown: (asker: Asker, signal: AbortSignal) => Promise<void>;
 }
 
 /** Last run of the earlier leader. The run has ended, or this leader continues it. */
@@ -51,8 +51,8 @@ export class RunTakeover {
   readonly ready: Promise<void>;
   readonly #options: RunTakeoverOptions;
   #previousRun: PreviousRun | undefined;
-  /** Result of the interrupted run, until `tellEnd` sends it to the readers. */
-  #untold: AgentResult | undefined;
+  /** Result of the interrupted run, until `showEnd` sends it to the readers. */
+  #endToShow: AgentResult | undefined;
 
   constructor(options: RunTakeoverOptions) {
     this.#options = options;
@@ -79,22 +79,23 @@ export class RunTakeover {
     // Creating the agent also reads the log. If that fails, the `runs.perform` below rejects with
     // the reason.
     if (request.isResent) await runs.agent().catch(() => {});
-    if (runs.cutOffRequestId === request.id) await this.#takeOver();
-    if (this.#previousRun?.requestId === request.id) {
+    if (runs.cutOffRequestId === request.requestId) await this.#takeOver();
+    if (this.#previousRun?.requestId === request.requestId) {
       const { controller, result } = this.#previousRun;
       this.#previousRun.tabId = request.tabId;
       onAbort(request.signal, () => controller.abort());
       return result;
     }
-    if (runs.ended.has(request.id)) return runs.ended.resultOf(request.id, runs.memory);
-    return (request.isResent && this.#joined(request.task)) || runs.perform(request);
+    if (runs.ended.has(request.requestId))
+      return runs.ended.resultOf(request.requestId, runs.memory);
+    return (request.isResent && this.#resultIfJoined(request.task)) || runs.perform(request);
   }
 
   /**
    * Returns the result of the previous run if that run has taken the messages of a request, as with
    * `whenBusy: 'inject'`.
    */
-  #joined(task: TabTask): Promise<AgentResult> | undefined {
+  #resultIfJoined(task: TabTask): Promise<AgentResult> | undefined {
     if (task.type !== 'run' || !this.#previousRun) return undefined;
     const { messages, result } = this.#previousRun;
     const inputIds = new Set([task.input].flat().map((item) => (Object(item) as Partial<Msg>).id));
@@ -108,48 +109,49 @@ export class RunTakeover {
 
   /**
    * Does not continue the interrupted run. The run stays in the log, and an agent call without
-   * input can continue it later. The readers get the reason with `tellEnd`.
+   * input can continue it later. The readers get the reason with `showEnd`.
    */
   leaveOpen(
     reason: AgentError,
-    requestId: string | undefined = this.#options.readers.mirror.requestId,
+    requestId: string | undefined = this.#options.readers.activeRun.requestId,
     messages: readonly Msg[] = [],
   ): void {
-    const result = leftOpen(reason);
+    const result = suspendedResult(reason);
     const controller = new AbortController();
     if (requestId !== undefined)
       this.#previousRun = { requestId, result: Promise.resolve(result), controller, messages };
-    this.#untold = result;
+    this.#endToShow = result;
   }
 
   /**
    * Sends the end of an interrupted run that no tab continues to its readers. Call it after all
    * tabs know the new leader.
    */
-  tellEnd(): void {
+  showEnd(): void {
     const { readers, runs } = this.#options;
-    const { requestId, events } = readers.mirror;
-    if (this.#untold && requestId !== undefined) runs.tell(ending(events, this.#untold), requestId);
-    this.#untold = undefined;
+    const { requestId, events } = readers.activeRun;
+    if (this.#endToShow && requestId !== undefined)
+      runs.showEvents(endEvents(events, this.#endToShow), requestId);
+    this.#endToShow = undefined;
   }
 
   /**
    * Reads the last run of the earlier leader from the log. Continues the run if it was interrupted.
    */
   async #takeOver(): Promise<void> {
-    const { runs, readers, attempts } = this.#options;
-    const { mirror } = readers;
+    const { runs, readers, tabs } = this.#options;
+    const { activeRun } = readers;
     await runs.agent();
     runs.cutOffRequestId = undefined;
     const { memory } = runs;
-    if (!memory) return readers.forget();
+    if (!memory) return readers.endActiveRun();
     const lastRun = await readLastRun(memory);
     // If the log has no data of the run that readers see, its tab requests the run again.
-    if (mirror.requestId !== lastRun.requestId) readers.forget();
+    if (activeRun.requestId !== lastRun.requestId) readers.endActiveRun();
     const requestId = lastRun.requestId ?? crypto.randomUUID();
-    runs.ended.runs = lastRun.earlier;
+    runs.ended.runs = lastRun.earlierRuns;
     if (lastRun.type === 'cut-off') {
-      const mayContinue = lastRun.attempts < attempts || lastRun.hasAnswer;
+      const mayContinue = lastRun.attempts < tabs.attempts || lastRun.hasAnswer;
       if (mayContinue) return this.#continueRun(memory, requestId, lastRun);
       const message = `The run's tab is gone. It was continued ${lastRun.attempts} times.`;
       return this.leaveOpen(
@@ -160,11 +162,11 @@ export class RunTakeover {
     }
     const { result, messages } = lastRun;
     const controller = new AbortController();
-    this.#previousRun = { requestId, result: endedRun(result), controller, messages };
+    this.#previousRun = { requestId, result: resultOrThrow(result), controller, messages };
     this.#previousRun.result.catch(() => {});
     runs.ended.add(requestId, result.message.id);
-    runs.tell(takeoverEvents(mirror.events, lastRun.messages), requestId);
-    this.#untold = result;
+    runs.showEvents(takeoverEvents(activeRun.events, lastRun.messages), requestId);
+    this.#endToShow = result;
   }
 
   #continueRun(
@@ -172,29 +174,30 @@ export class RunTakeover {
     requestId: string,
     lastRun: Extract<LastRun, { readonly type: 'cut-off' }>,
   ): void {
-    const { runs, readers, outputs, arrival } = this.#options;
-    const { mirror } = readers;
-    const { output, asker, run } = lastRun;
-    const seenEvents = mirror.events;
+    const { runs, readers, outputs, whenPagesKnown } = this.#options;
+    const { activeRun } = readers;
+    const { outputName, asker, runId } = lastRun;
+    const seenEvents = activeRun.events;
     const attempts = lastRun.attempts + 1;
     const controller = new AbortController();
     const result = runs.continueRun(controller, async (agent, onStart) => {
-      const earlierStart = seenEvents.length ? mirror.start : await shownSoFar(agent);
+      const earlierStart = seenEvents.length ? activeRun.start : await shownSoFar(agent);
       const start = { ...earlierStart, continues: true };
-      const options = callOptions({ ...(output !== undefined && { output }) }, controller, outputs);
+      const options = callOptions({ output: outputName }, controller, outputs);
       // The agent then knows the tools of this page, and whether the page is gone.
-      if (asker) await arrival(asker, controller.signal);
+      if (asker) await whenPagesKnown(asker, controller.signal);
       const stream = agent.stream(undefined, options);
-      const { runs: earlier } = runs.ended;
-      await noteRun(memory, { requestId, run, attempts, output, asker, earlier }, true);
-      if (seenEvents.length) runs.tell(takeoverEvents(seenEvents, lastRun.messages), requestId);
+      const { runs: earlierRuns } = runs.ended;
+      await noteRun(memory, { requestId, runId, attempts, outputName, asker, earlierRuns }, true);
+      if (seenEvents.length)
+        runs.showEvents(takeoverEvents(seenEvents, lastRun.messages), requestId);
       return runs.forward(stream, {
         requestId,
         controller,
         start,
         attempts,
         gap: takeoverGap,
-        output,
+        outputName,
         asker,
         onStart,
       });
@@ -203,7 +206,7 @@ export class RunTakeover {
   }
 }
 
-async function endedRun(result: AgentResult): Promise<AgentResult> {
+async function resultOrThrow(result: AgentResult): Promise<AgentResult> {
   if (result.reason !== 'error') return result;
   throw unknownEndError();
 }

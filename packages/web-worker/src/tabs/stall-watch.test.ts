@@ -10,7 +10,7 @@ function watchSilence(): { readonly watch: StallWatch; readonly told: readonly s
   const watch = new StallWatch({
     afterMs: 1000,
     isNeeded: () => true,
-    ask: () => told.push('asks'),
+    ping: () => told.push('asks'),
     onStalled: () => told.push('stalled'),
   });
   watch.check();
@@ -29,7 +29,7 @@ test('StallWatch asks a silent leader once, then reports the leader as stalled',
 test('StallWatch counts a leader’s message that arrives during the check, before it reports a stall', async () => {
   const { watch, told } = watchSilence();
   vi.advanceTimersByTime(1000);
-  watch.heard();
+  watch.reset();
   await nextMacrotask();
   expect(told).toEqual(['asks']);
   vi.advanceTimersByTime(1000);

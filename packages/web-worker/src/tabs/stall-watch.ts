@@ -6,7 +6,7 @@ export interface StallWatchOptions {
   /** Returns whether a request waits for the leader. */
   readonly isNeeded: () => boolean;
   /** Sends the leader a message that it has to answer. */
-  readonly ask: () => void;
+  readonly ping: () => void;
   /** Called when the leader has not answered in time. */
   readonly onStalled: () => void;
 }
@@ -25,22 +25,22 @@ export class StallWatch {
   }
 
   /** Records a message from the leader. */
-  heard(): void {
+  reset(): void {
     this.#silence = 0;
   }
 
   /** Starts the timer if needed. Call it when a request begins to wait. */
   check(): void {
-    const { afterMs, isNeeded, ask } = this.#options;
+    const { afterMs, isNeeded, ping } = this.#options;
     if (this.#timer !== undefined || !isNeeded()) return;
     // Uses two timers of half the time. After the machine slept, a timer fires at once, before the
     // leader's answer can arrive.
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      if (!isNeeded()) return this.heard();
+      if (!isNeeded()) return this.reset();
       this.#silence += 1;
       if (this.#silence >= 2) return void this.#decide();
-      ask();
+      ping();
       this.check();
     }, afterMs / 2);
   }
@@ -50,7 +50,7 @@ export class StallWatch {
     // If this worker itself was blocked, the leader's answer has arrived but was not handled yet.
     await nextMacrotask();
     if (this.#silence < 2) return this.check();
-    this.heard();
+    this.reset();
     onStalled();
   }
 

@@ -7,20 +7,24 @@ import { tabVersion, type TabMessage, type TabPost } from '../wire/tab-protocol.
  */
 export class TabChannel {
   readonly #channel: BroadcastChannel;
-  readonly #from: string;
-  #closed = false;
+  readonly #senderId: string;
+  #isClosed = false;
 
-  constructor(channel: BroadcastChannel, from: string, onMessage: (message: TabMessage) => void) {
-    this.#from = from;
+  constructor(
+    channel: BroadcastChannel,
+    senderId: string,
+    onMessage: (message: TabMessage) => void,
+  ) {
+    this.#senderId = senderId;
     this.#channel = channel;
     channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => onMessage(data));
   }
 
   post(message: TabPost): void {
-    if (this.#closed) return;
-    const whole = { ...message, v: tabVersion, from: this.#from } as TabMessage;
+    if (this.#isClosed) return;
+    const fullMessage = { ...message, version: tabVersion, senderId: this.#senderId } as TabMessage;
     try {
-      this.#channel.postMessage(whole);
+      this.#channel.postMessage(fullMessage);
     } catch (error) {
       if (message.type === 'done')
         return this.post({
@@ -29,12 +33,12 @@ export class TabChannel {
         });
       // An event has a value that cannot be cloned, such as a tool's output. The other tabs get its
       // JSON form.
-      this.#channel.postMessage(JSON.parse(JSON.stringify(whole)));
+      this.#channel.postMessage(JSON.parse(JSON.stringify(fullMessage)));
     }
   }
 
   close(): void {
-    this.#closed = true;
+    this.#isClosed = true;
     this.#channel.close();
   }
 }

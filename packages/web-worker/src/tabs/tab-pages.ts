@@ -3,8 +3,8 @@ import type { Asker, PageAnswer, PageVisibility } from '../wire/protocol.ts';
 import type { TabMessage, TabPage, TabPost, TabTools } from '../wire/tab-protocol.ts';
 import type { SessionPages } from '../session/page/session-pages.ts';
 
-type Pages = Extract<TabMessage, { readonly type: 'pages' }>;
-type Question = Extract<TabMessage, { readonly type: 'question' }>;
+type PagesMessage = Extract<TabMessage, { readonly type: 'pages' }>;
+type QuestionMessage = Extract<TabMessage, { readonly type: 'question' }>;
 
 /** Another tab, whose pages the leader can ask. */
 interface OtherTab {
@@ -14,7 +14,7 @@ interface OtherTab {
   /** Functions that remove the pages, by page. */
   readonly pages: Map<string, () => void>;
   /** Ends the wait for the end of the tab. */
-  readonly unwatch: AbortController;
+  readonly watchController: AbortController;
 }
 
 export interface TabPagesOptions {
@@ -32,126 +32,126 @@ export class TabPages {
   readonly #options: TabPagesOptions;
   readonly #tabs: Map<string, OtherTab> = new Map();
   /** Running questions of the leader to pages of this worker, by part and question. */
-  readonly #asked: Map<string, AbortController> = new Map();
+  readonly #questionControllers: Map<string, AbortController> = new Map();
   /** Called after a tab has told its pages or has ended. */
-  readonly #waiting: Set<() => void> = new Set();
+  readonly #changeListeners: Set<() => void> = new Set();
   /** Id of the leader that this tab follows. */
   #leaderId: string | undefined;
 
   constructor(options: TabPagesOptions) {
     this.#options = options;
-    options.pages.onChange = () => this.#tell();
+    options.pages.onChange = () => this.#sendPages();
   }
 
   /** Tells a leader about the pages of this worker, and from now on about each change. */
   follow(leaderId: string): void {
-    this.#endQuestions();
+    this.#abortQuestions();
     this.#leaderId = leaderId;
-    this.#tell();
+    this.#sendPages();
   }
 
   /** Tells the leader that the pages of this worker are gone, because they may be frozen. */
   leave(): void {
-    this.#tell([]);
+    this.#sendPages([]);
     this.#leaderId = undefined;
-    this.#endQuestions();
+    this.#abortQuestions();
   }
 
   /** Removes the pages of other tabs, because this worker is no longer the leader. */
   clear(): void {
-    for (const id of this.#tabs.keys()) this.#remove(id);
+    for (const id of this.#tabs.keys()) this.#removeTab(id);
   }
 
   /** Handles a message for the leader about the pages of another tab. */
-  hearTab(message: TabMessage): void {
-    if (message.type === 'pages') this.#update(message);
+  receiveFromTab(message: TabMessage): void {
+    if (message.type === 'pages') this.#updateTab(message);
     if (message.type === 'answer')
-      this.#tabs.get(message.from)?.ports.get(message.part)?.postMessage(message.answer);
+      this.#tabs.get(message.senderId)?.ports.get(message.partId)?.postMessage(message.answer);
   }
 
   /** Asks a page of this worker for the leader. */
-  async hearLeader({ leaderId, part, question }: Question): Promise<void> {
+  async receiveQuestion({ leaderId, partId, question }: QuestionMessage): Promise<void> {
     const { pages, post } = this.#options;
-    const key = `${part}/${question.id}`;
-    if (question.type === 'abort') return this.#asked.get(key)?.abort();
+    const key = `${partId}/${question.id}`;
+    if (question.type === 'abort') return this.#questionControllers.get(key)?.abort();
     const controller = new AbortController();
-    this.#asked.set(key, controller);
+    this.#questionControllers.set(key, controller);
     const { id } = question;
-    const answer = (pageAnswer: PageAnswer): void =>
-      post({ type: 'answer', leaderId, part, answer: pageAnswer });
+    const postAnswer = (pageAnswer: PageAnswer): void =>
+      post({ type: 'answer', leaderId, partId, answer: pageAnswer });
     const outcome = await toOutcome(
-      pages.linkOf(part)?.ask(question.question, {
+      pages.linkOf(partId)?.ask(question.question, {
         signal: controller.signal,
-        onProgress: (progress) => answer({ id, progress }),
+        onProgress: (progress) => postAnswer({ id, progress }),
       }) ?? Promise.resolve(),
     );
-    this.#asked.delete(key);
+    this.#questionControllers.delete(key);
     // If the page has gone, `pages` tells the leader so.
-    if (pages.linkOf(part)) answer({ id, outcome });
+    if (pages.linkOf(partId)) postAnswer({ id, outcome });
   }
 
-  #tell(tabPages: readonly TabPage[] = this.#options.pages.offered): void {
+  #sendPages(tabPages: readonly TabPage[] = this.#options.pages.tabPages): void {
     const { post, pages } = this.#options;
     if (this.#leaderId !== undefined)
       post({ type: 'pages', leaderId: this.#leaderId, lock: pages.lock, pages: tabPages });
   }
 
-  #endQuestions(): void {
-    for (const controller of this.#asked.values()) controller.abort();
+  #abortQuestions(): void {
+    for (const controller of this.#questionControllers.values()) controller.abort();
   }
 
-  #update({ from, leaderId, lock, pages }: Pages): void {
-    const tab = this.#tabs.get(from) ?? this.#add(from, lock);
-    const pageIds = new Set(pages.map(({ page }) => page));
+  #updateTab({ senderId, leaderId, lock, pages }: PagesMessage): void {
+    const tab = this.#tabs.get(senderId) ?? this.#addTab(senderId, lock);
+    const pageIds = new Set(pages.map(({ pageId }) => pageId));
     for (const [page, leave] of tab.pages) {
       if (pageIds.has(page)) continue;
       tab.pages.delete(page);
       leave();
     }
     for (const each of pages) {
-      if (!tab.pages.has(each.page)) this.#enter(from, tab, leaderId, each);
-      for (const { part, visible } of each.tools)
-        tab.ports.get(part)?.postMessage({ visible } satisfies PageVisibility);
+      if (!tab.pages.has(each.pageId)) this.#addPage(senderId, tab, leaderId, each);
+      for (const { partId, visible } of each.tools)
+        tab.ports.get(partId)?.postMessage({ visible } satisfies PageVisibility);
     }
-    for (const wake of this.#waiting) wake();
+    for (const wake of this.#changeListeners) wake();
   }
 
-  #add(id: string, lock: string | undefined): OtherTab {
-    const unwatch = new AbortController();
-    const tab: OtherTab = { lock, ports: new Map(), pages: new Map(), unwatch };
+  #addTab(id: string, lock: string | undefined): OtherTab {
+    const watchController = new AbortController();
+    const tab: OtherTab = { lock, ports: new Map(), pages: new Map(), watchController };
     this.#tabs.set(id, tab);
-    const options = { mode: 'shared', signal: unwatch.signal } as const;
+    const options = { mode: 'shared', signal: watchController.signal } as const;
     if (lock !== undefined)
-      navigator.locks.request(lock, options, () => this.#remove(id)).catch(() => {});
+      navigator.locks.request(lock, options, () => this.#removeTab(id)).catch(() => {});
     return tab;
   }
 
-  #remove(id: string): void {
+  #removeTab(id: string): void {
     const tab = this.#tabs.get(id);
     this.#tabs.delete(id);
-    tab?.unwatch.abort();
+    tab?.watchController.abort();
     for (const leave of tab?.pages.values() ?? []) leave();
-    for (const wake of this.#waiting) wake();
+    for (const wake of this.#changeListeners) wake();
   }
 
-  #enter(to: string, tab: OtherTab, leaderId: string, { page, tools }: TabPage): void {
+  #addPage(tabId: string, tab: OtherTab, leaderId: string, { pageId, tools }: TabPage): void {
     const { pages, post } = this.#options;
-    const connect = ({ part }: TabTools): MessagePort => {
+    const connect = ({ partId }: TabTools): MessagePort => {
       const { port1, port2 } = new MessageChannel();
       port1.addEventListener('message', ({ data: question }) =>
-        post({ type: 'question', leaderId, to, part, question }),
+        post({ type: 'question', leaderId, receiverId: tabId, partId, question }),
       );
       port1.start();
-      tab.ports.set(part, port1);
+      tab.ports.set(partId, port1);
       return port2;
     };
     const offers = tools.map(({ tools: offered }) => ({ kind: 'tools', tools: offered }) as const);
-    const leave = pages.enter(offers, tools.map(connect), { page, tab: to });
-    tab.pages.set(page, () => {
+    const leave = pages.add(offers, tools.map(connect), { pageId, tabId });
+    tab.pages.set(pageId, () => {
       leave();
-      for (const { part } of tools) {
-        tab.ports.get(part)?.close();
-        tab.ports.delete(part);
+      for (const { partId } of tools) {
+        tab.ports.get(partId)?.close();
+        tab.ports.delete(partId);
       }
     });
   }
@@ -160,15 +160,15 @@ export class TabPages {
    * Waits until the tab of a page has told its pages. Does not wait if the tab has ended, or if it
    * has told its pages already.
    */
-  async arrival({ page, lock }: Asker, signal: AbortSignal): Promise<void> {
+  async whenPagesKnown({ pageId, lock }: Asker, signal: AbortSignal): Promise<void> {
     const { pages, timeoutMs } = this.#options;
     const isKnown = (): boolean =>
-      pages.has(page) || [...this.#tabs.values()].some((tab) => tab.lock === lock);
+      pages.has(pageId) || [...this.#tabs.values()].some((tab) => tab.lock === lock);
     if (lock === undefined || lock === pages.lock || isKnown()) return;
     const done = new AbortController();
     await new Promise<void>((resolve) => {
       const wake = (): void => (isKnown() ? resolve() : undefined);
-      this.#waiting.add(wake);
+      this.#changeListeners.add(wake);
       const timer = setTimeout(resolve, timeoutMs);
       signal.addEventListener('abort', () => resolve(), { signal: done.signal });
       navigator.locks
@@ -176,7 +176,7 @@ export class TabPages {
         .catch(() => {});
       done.signal.addEventListener('abort', () => {
         clearTimeout(timer);
-        this.#waiting.delete(wake);
+        this.#changeListeners.delete(wake);
       });
     });
     done.abort();

@@ -3,7 +3,7 @@ import type { AgentEvent } from '@isoloop/core';
 import type { PendingRequest } from '../session/runs/pending-requests.ts';
 import type { SessionRuns } from '../session/runs/session-runs.ts';
 import type { SharedHost, SharedHostOptions } from '../session/request-host.ts';
-import { unpackEvents } from '../wire/delta-runs.ts';
+import { unpackEvents } from '../wire/wire-events.ts';
 import { tabVersion, type TabMessage, type TabPost } from '../wire/tab-protocol.ts';
 import { Leader } from './leader.ts';
 import { StallWatch } from './stall-watch.ts';
@@ -40,9 +40,9 @@ export class TabSession implements SharedHost {
    */
   #hasPassed = false;
   /** Id of the request whose run a joined reader has aborted. A new leader has to be told again. */
-  #stopped: string | undefined;
+  #stoppedRequestId: string | undefined;
   /** Id of a leader other than the one that this tab follows, from a message of another tab. */
-  #doubted: string | undefined;
+  #doubtedLeaderId: string | undefined;
   /** Reason why this tab refuses all requests. `undefined`: it passes them to the leader. */
   #refusal: AgentError | undefined;
   #isAwake = true;
@@ -51,53 +51,44 @@ export class TabSession implements SharedHost {
   constructor(options: SharedHostOptions) {
     this.#options = options;
     const { tabs, id, channel, lock, pages, readers, pending, runs } = options;
-    this.#channel = new TabChannel(channel, id, (message) => this.hear(message));
+    this.#channel = new TabChannel(channel, id, (message) => this.receive(message));
     this.#stallWatch = new StallWatch({
       afterMs: tabs.stalledAfterMs,
       isNeeded: () =>
         this.#isAwake &&
-        this.#isHearing &&
+        this.#isFollower &&
         !this.#refusal &&
         (pending.size > 0 || readers.isWaiting),
-      ask: () => this.#post({ type: 'ping' }),
+      ping: () => this.#post({ type: 'ping' }),
       onStalled: () => void lock.steal(),
     });
     const post = (message: TabPost): void => this.#post(message);
     this.#pages = new TabPages({ pages, post, timeoutMs: tabs.stalledAfterMs });
-    if (runs) this.#role = { type: 'leading', leader: this.#leaderOf(runs, false) };
+    if (runs) this.#role = { type: 'leading', leader: this.#createLeader(runs, false) };
   }
 
   /** Waits for the lock, if this tab may become the leader. */
-  enter(): void {
-    if (this.#isAwake && this.#isHearing) void this.#options.lock.acquire();
+  start(): void {
+    if (this.#isAwake && this.#isFollower) void this.#options.lock.acquire();
   }
 
   /** Passes a request to the leader, once for each leader. */
-  give(request: PendingRequest): void {
+  pass(request: PendingRequest): void {
     if (this.#refusal) return request.settle({ ok: false, error: this.#refusal.toJSON() });
     const role = this.#role;
-    const { id, body, controller } = request;
+    const { id: requestId, body, controller } = request;
     const isResent = request.lastLeaderId !== undefined;
     if (role.type === 'leading' && request.lastLeaderId !== role.leader.runs.id) {
       request.lastLeaderId = role.leader.runs.id;
       void role.leader.serve(
-        { id, tabId: this.#options.id, body, isResent, signal: controller.signal },
+        { requestId, tabId: this.#options.id, body, isResent, signal: controller.signal },
         request.settle,
       );
     } else if (role.type === 'following' && request.lastLeaderId !== role.leaderId) {
-      request.lastLeaderId = role.leaderId;
-      const aborted = controller.signal.aborted;
-      if (body.type === 'command')
-        this.#post({ type: 'command', leaderId: role.leaderId, id, command: body.command });
-      else
-        this.#post({
-          type: 'task',
-          leaderId: role.leaderId,
-          id,
-          task: body.task,
-          aborted,
-          isResent,
-        });
+      const { leaderId } = role;
+      request.lastLeaderId = leaderId;
+      const { aborted } = controller.signal;
+      this.#post({ ...body, leaderId, requestId, aborted, isResent });
     }
     this.#stallWatch.check();
   }
@@ -105,18 +96,18 @@ export class TabSession implements SharedHost {
   abort(requestId: string): void {
     const role = this.#role;
     if (role.type === 'following')
-      return this.#post({ type: 'abort', leaderId: role.leaderId, id: requestId });
+      return this.#post({ type: 'abort', leaderId: role.leaderId, requestId });
     this.#options.pending.abort(requestId);
     if (role.type === 'leading') role.leader.abort(requestId);
   }
 
   stop(requestId: string): void {
-    this.#stopped = requestId;
+    this.#stoppedRequestId = requestId;
     this.abort(requestId);
   }
 
   onReader(): void {
-    if (this.#options.readers.hasJoined) this.#tellOfReaders();
+    if (this.#options.readers.hasJoined) this.#reportReader();
     this.#stallWatch.check();
   }
 
@@ -149,7 +140,7 @@ export class TabSession implements SharedHost {
   wake(): void {
     this.#isAwake = true;
     if (this.#role.type === 'following') this.#pages.follow(this.#role.leaderId);
-    this.enter();
+    this.start();
   }
 
   async close(isGone: boolean): Promise<void> {
@@ -178,33 +169,33 @@ export class TabSession implements SharedHost {
    * Tells the leader that this tab reads the active run, so that a slow reader of the request does
    * not delay the run.
    */
-  #tellOfReaders(): void {
-    const { requestId } = this.#options.readers.mirror;
+  #reportReader(): void {
+    const { requestId } = this.#options.readers.activeRun;
     if (this.#role.type === 'following' && requestId !== undefined)
-      this.#post({ type: 'read', leaderId: this.#role.leaderId, id: requestId });
+      this.#post({ type: 'read', leaderId: this.#role.leaderId, requestId });
   }
 
   /** Passes all pending requests to a new leader. */
-  #giveAll(): void {
-    for (const request of this.#options.pending) this.give(request);
-    if (this.#stopped !== undefined) this.abort(this.#stopped);
+  #passAll(): void {
+    for (const request of this.#options.pending) this.pass(request);
+    if (this.#stoppedRequestId !== undefined) this.abort(this.#stoppedRequestId);
   }
 
   #lead(takesOver: boolean): void {
-    const leader = this.#leaderOf(this.#options.createRuns(takesOver), takesOver);
+    const leader = this.#createLeader(this.#options.createRuns(takesOver), takesOver);
     const { runs, takeover } = leader;
     this.#refusal = undefined;
     this.#role = { type: 'leading', leader };
     this.#pages.leave();
     const begin = (): void => {
-      if (this.#role.type !== 'leading' || this.#role.leader !== leader || runs.over) return;
+      if (this.#role.type !== 'leading' || this.#role.leader !== leader || runs.isOver) return;
       leader.announce();
-      takeover.tellEnd();
-      this.#giveAll();
+      takeover.showEnd();
+      this.#passAll();
     };
     if (!takesOver) return begin();
     takeover.ready.then(begin, (error: unknown) => {
-      if (runs.over) return;
+      if (runs.isOver) return;
       if (this.#hasPeers && !this.#hasPassed) {
         this.#hasPassed = true;
         return void this.#stepDown();
@@ -214,15 +205,13 @@ export class TabSession implements SharedHost {
     });
   }
 
-  #leaderOf(runs: SessionRuns, takesOver: boolean): Leader {
-    const { tabs, outputs, readers, pending } = this.#options;
+  #createLeader(runs: SessionRuns, takesOver: boolean): Leader {
+    const { pending } = this.#options;
     return new Leader({
+      ...this.#options,
       runs,
       takesOver,
-      attempts: tabs.attempts,
-      readers,
-      outputs,
-      arrival: (asker, signal) => this.#pages.arrival(asker, signal),
+      whenPagesKnown: (asker, signal) => this.#pages.whenPagesKnown(asker, signal),
       post: (message) => this.#post(message),
       hasPeers: () => this.#hasPeers,
       onConflict: () => {
@@ -241,42 +230,42 @@ export class TabSession implements SharedHost {
     this.#pages.clear();
     await role.leader.runs.stepDown();
     this.#options.lock.stop();
-    this.enter();
+    this.start();
   }
 
-  get #isHearing(): boolean {
+  get #isFollower(): boolean {
     const { type } = this.#role;
     return (type === 'waiting' || type === 'following') && !this.#isClosing;
   }
 
-  hear(message: TabMessage): void {
+  receive(message: TabMessage): void {
     this.#hasPeers = true;
     // A tab of another version that joins gets an announcement, so that it refuses its requests.
-    if (message.v !== tabVersion && (this.#isHearing || message.type !== 'join'))
+    if (message.version !== tabVersion && (this.#isFollower || message.type !== 'join'))
       return this.#refuseVersion(message);
-    if (this.#isHearing) this.#hearLeader(message);
+    if (this.#isFollower) this.#receiveFromLeader(message);
     else if (this.#role.type !== 'leading' || this.#isClosing) return;
     // The earlier leader was only slow and has now ended the run, so the request must not run
     // again.
     else if (message.type === 'done') this.#settle(message);
-    else if (message.type === 'abort') this.abort(message.id);
+    else if (message.type === 'abort') this.abort(message.requestId);
     else if (message.type === 'pages' || message.type === 'answer') {
-      if (message.leaderId === this.#role.leader.runs.id) this.#pages.hearTab(message);
+      if (message.leaderId === this.#role.leader.runs.id) this.#pages.receiveFromTab(message);
     } else {
       if (message.type === 'task' && message.task.type !== 'resume')
         this.#options.pending.abortAbandoned();
-      this.#role.leader.hear(message);
+      this.#role.leader.receive(message);
     }
   }
 
-  #hearLeader(message: TabMessage): void {
+  #receiveFromLeader(message: TabMessage): void {
     if (message.type === 'lead') return this.#follow(message);
-    if (message.type === 'pong') this.#stallWatch.heard();
+    if (message.type === 'pong') this.#stallWatch.reset();
     if (this.#role.type !== 'following' || !('leaderId' in message)) return;
     if (message.leaderId !== this.#role.leaderId) return this.#doubt(message);
-    if (message.type === 'done' || message.type === 'events') this.#stallWatch.heard();
+    if (message.type === 'done' || message.type === 'events') this.#stallWatch.reset();
     if (message.type === 'question') {
-      if (message.to === this.#options.id) void this.#pages.hearLeader(message);
+      if (message.receiverId === this.#options.id) void this.#pages.receiveQuestion(message);
     } else if (message.type === 'events') {
       this.#options.readers.show(
         unpackEvents<AgentEvent>(message.items),
@@ -289,17 +278,17 @@ export class TabSession implements SharedHost {
 
   /** Refuses all requests until the leader of another version has ended. */
   #refuseVersion({ type }: TabMessage): void {
-    if (type === 'lead' && this.#isHearing) this.#refuseAll(otherVersionError());
+    if (type === 'lead' && this.#isFollower) this.#refuseAll(otherVersionError());
   }
 
   #refuseAll(reason: AgentError): void {
     this.#refusal = reason;
     this.#role = { type: 'waiting' };
-    this.#giveAll();
+    this.#passAll();
   }
 
-  #settle({ to, id, outcome }: Extract<TabMessage, { type: 'done' }>): void {
-    if (to === this.#options.id) this.#options.pending.settle(id, outcome);
+  #settle({ receiverId, requestId, outcome }: Extract<TabMessage, { type: 'done' }>): void {
+    if (receiverId === this.#options.id) this.#options.pending.settle(requestId, outcome);
   }
 
   /**
@@ -307,22 +296,22 @@ export class TabSession implements SharedHost {
    * frozen and is no longer the leader. The present leader answers.
    */
   #doubt({ type, leaderId }: Extract<TabMessage, { readonly leaderId: string }>): void {
-    if ((type !== 'pong' && type !== 'events') || leaderId === this.#doubted) return;
-    this.#doubted = leaderId;
+    if ((type !== 'pong' && type !== 'events') || leaderId === this.#doubtedLeaderId) return;
+    this.#doubtedLeaderId = leaderId;
     this.#post({ type: 'join' });
   }
 
-  #follow({ leaderId, to, run }: Extract<TabMessage, { type: 'lead' }>): void {
-    if (to !== undefined && to !== this.#options.id) return;
-    this.#stallWatch.heard();
+  #follow({ leaderId, receiverId, run }: Extract<TabMessage, { type: 'lead' }>): void {
+    if (receiverId !== undefined && receiverId !== this.#options.id) return;
+    this.#stallWatch.reset();
     this.#hasPassed = false;
     this.#refusal = undefined;
     if (this.#role.type === 'following' && this.#role.leaderId === leaderId) return;
     this.#role = { type: 'following', leaderId };
     this.#options.readers.catchUp(run);
     if (this.#isAwake) this.#pages.follow(leaderId);
-    if (this.#options.readers.hasJoined) this.#tellOfReaders();
-    this.#giveAll();
+    if (this.#options.readers.hasJoined) this.#reportReader();
+    this.#passAll();
     this.#stallWatch.check();
   }
 

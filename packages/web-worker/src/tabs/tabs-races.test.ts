@@ -130,7 +130,7 @@ test('a leader that wakes after two takeovers gets the end of its run and does n
   const own = read(stream);
   await first.heard({ reached: 'middle' });
   const answer = heir.call('a');
-  first.worker.postMessage({ protocol: 'isoloop/1', type: 'freeze' });
+  first.worker.postMessage({ protocol: 'isoloop/2', type: 'freeze' });
   await second.heard({ reached: 'building' });
   const wake = await first.freeze();
   second.open('building');
@@ -162,7 +162,7 @@ test('a tab that opens while the leader is frozen continues the leader’s run, 
   const stream = leader.stream('go');
   const own = read(stream);
   await first.heard({ reached: 'middle' });
-  first.worker.postMessage({ protocol: 'isoloop/1', type: 'freeze' });
+  first.worker.postMessage({ protocol: 'isoloop/2', type: 'freeze' });
   await expect
     .poll(async () => (await navigator.locks.query()).held?.some(isOf(sessionId)))
     .toBe(false);
@@ -188,18 +188,18 @@ test('a tab that takes over from a slow leader accepts the leader’s late answe
   );
   const follower = second.connect([], { slow: 'building' });
   const answer = follower.call('go');
-  const { from: to, id, leaderId } = await asked;
+  const { senderId: receiverId, requestId, leaderId } = await asked;
   await first.heard({ reached: 'middle' });
   first.worker.terminate();
   await second.heard({ reached: 'building' });
   const result = { ...noResult, text: 'said late' };
   const late: TabMessage = {
-    v: tabVersion,
-    from: 'the leader before',
+    version: tabVersion,
+    senderId: 'the leader before',
     type: 'done',
     leaderId,
-    to,
-    id,
+    receiverId,
+    requestId,
     outcome: { ok: true, value: result },
   };
   channel.postMessage(late);

@@ -141,8 +141,8 @@ test.for(['during the call', 'after the call'] as const)(
       if (data.type === 'task') asked.push(data.leaderId);
     });
     channel.postMessage({
-      v: tabVersion,
-      from: 'nobody',
+      version: tabVersion,
+      senderId: 'nobody',
       type: 'lead',
       leaderId: 'long over',
       run: undefined,
@@ -168,11 +168,11 @@ test('a follower whose page is frozen still receives the answers to its calls', 
   const follower = second.connect();
   const answer = follower.call('go');
   await first.heard({ reached: 'middle' });
-  second.worker.postMessage({ protocol: 'isoloop/1', type: 'freeze' });
+  second.worker.postMessage({ protocol: 'isoloop/2', type: 'freeze' });
   expect(await follower.messages()).toHaveLength(1);
   first.open('middle');
   expect((await answer).text).toBe('late');
-  second.worker.postMessage({ protocol: 'isoloop/1', type: 'resume' });
+  second.worker.postMessage({ protocol: 'isoloop/2', type: 'resume' });
   expect((await follower.call('more')).text).toBe('later');
 });
 
@@ -186,9 +186,9 @@ test('a tab refuses requests with a code while a tab with another version of the
   void navigator.locks.request(name, () => other);
   const heard: unknown[] = [];
   channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => {
-    heard.push([data.v, data.type]);
+    heard.push([data.version, data.type]);
     if (data.type === 'join')
-      channel.postMessage({ v: tabVersion + 1, from: 'other', type: 'lead' });
+      channel.postMessage({ version: tabVersion + 1, senderId: 'other', type: 'lead' });
   });
   const tab = open().connect(['hello']);
   await expect(tab.call('go')).rejects.toMatchObject({ code: 'SESSION_CONFLICT', retryable: true });
@@ -210,9 +210,14 @@ test('a leading tab answers a tab with another version, so that it can refuse it
   const answer = new Promise<TabMessage>((resolve) =>
     channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => resolve(data)),
   );
-  channel.postMessage({ v: tabVersion + 1, from: 'other', type: 'task', id: 'x' });
-  channel.postMessage({ v: tabVersion + 1, from: 'other', type: 'join' });
-  expect(await answer).toMatchObject({ v: tabVersion, type: 'lead', to: 'other' });
+  channel.postMessage({
+    version: tabVersion + 1,
+    senderId: 'other',
+    type: 'task',
+    requestId: 'x',
+  });
+  channel.postMessage({ version: tabVersion + 1, senderId: 'other', type: 'join' });
+  expect(await answer).toMatchObject({ version: tabVersion, type: 'lead', receiverId: 'other' });
   expect((await tab.call('go')).text).toBe('hello');
 });
 
@@ -364,9 +369,9 @@ test('a leader whose page freezes steps down, follows after it wakes, and can le
   const own = await leadHalfWay(first, leader);
   await own.until(says('of'));
   // Sent to this worker only, because both workers belong to the same page here.
-  first.worker.postMessage({ protocol: 'isoloop/1', type: 'freeze' });
+  first.worker.postMessage({ protocol: 'isoloop/2', type: 'freeze' });
   await second.heard({ reached: 'new' });
-  first.worker.postMessage({ protocol: 'isoloop/1', type: 'resume' });
+  first.worker.postMessage({ protocol: 'isoloop/2', type: 'resume' });
   first.open('middle');
   second.open('new');
   expect(await own.until(ends)).toMatchObject({ result: { text: 'the new answer' } });

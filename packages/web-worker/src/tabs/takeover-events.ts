@@ -16,7 +16,7 @@ export const takeoverGap = 1000;
 export function takeoverEvents(seenEvents: EventBatch, messages: readonly Msg[]): EventBatch {
   const last = seenEvents.at(-1);
   if (!last) return [];
-  const missing: EventBody[] = [];
+  const missingEvents: EventBody[] = [];
   const own = seenEvents.filter(({ agentPath }) => agentPath.length < 2);
   const step = own.slice(
     own.findLastIndex(({ type }) => type === 'pre-reasoning' || type === 'pre-summary') + 1,
@@ -35,12 +35,12 @@ export function takeoverEvents(seenEvents: EventBatch, messages: readonly Msg[])
       : step.some(({ type }) => type.endsWith('-chunk'))
   ) {
     const replaces = !replyEvent && isNew;
-    missing.push({
+    missingEvents.push({
       type: 'step-reset',
       reason: 'takeover',
       ...(replaces && { replacement: storedReply }),
     });
-    if (replaces) missing.push({ type: 'post-reasoning', message: storedReply });
+    if (replaces) missingEvents.push({ type: 'post-reasoning', message: storedReply });
   }
   const answeredIds = new Set(
     own.flatMap((event) => (event.type === 'post-acting' ? event.toolUse.id : [])),
@@ -48,16 +48,16 @@ export function takeoverEvents(seenEvents: EventBatch, messages: readonly Msg[])
   for (const result of turn.flatMap(toolResultsOf)) {
     const toolUse = turn.flatMap(toolUsesOf).find(({ id }) => id === result.toolUseId);
     if (toolUse && !answeredIds.has(toolUse.id))
-      missing.push({ type: 'post-acting', toolUse, result });
+      missingEvents.push({ type: 'post-acting', toolUse, result });
   }
-  return withSeq(last, missing);
+  return withSeq(last, missingEvents);
 }
 
 /**
  * Returns the last events of a run that no tab continues, or whose end the readers have not
  * received.
  */
-export function ending(seenEvents: EventBatch, result: AgentResult): EventBatch {
+export function endEvents(seenEvents: EventBatch, result: AgentResult): EventBatch {
   const last = seenEvents.at(-1);
   if (!last) return [];
   const suspended: readonly EventBody[] =

@@ -16,9 +16,10 @@ import { AgentError } from '@isoloop/core';
 
 /**
  * Marker of this library's messages, because an app may send its own messages over the same worker.
- * The number is the version of the whole protocol in this file.
+ * The number is the version of the whole protocol: of this file, and of the questions and answers of
+ * page parts.
  */
-export const protocol = 'isoloop/1';
+export const protocol = 'isoloop/2';
 
 /**
  * Message from page to worker, on the worker's global scope or the SharedWorker's port. `ping` asks
@@ -37,7 +38,7 @@ export type PageMessage =
       readonly protocol: typeof protocol;
       readonly type: 'connect';
       /** Name of the agent, if the worker exposes several. */
-      readonly agent: string | undefined;
+      readonly agentName: string | undefined;
       readonly sessionId: string;
       readonly options: unknown;
       readonly offers: readonly PageOffer[];
@@ -49,7 +50,7 @@ export type ConnectMessage = Extract<PageMessage, { readonly type: 'connect' }>;
 /** Page that asked for a run. The run's page tools run on this page. */
 export interface Asker {
   /** Id of the page's connection. */
-  readonly page: string;
+  readonly pageId: string;
   /**
    * Name of the Web Lock that the page's worker holds until it ends. Absent if the browser has no
    * locks.
@@ -139,7 +140,7 @@ export interface SentOptions extends Omit<
   CallOptions,
   'signal' | 'detached' | 'context' | 'output'
 > {
-  readonly output?: string;
+  readonly output?: string | undefined;
 }
 
 /**

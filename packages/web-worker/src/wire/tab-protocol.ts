@@ -10,7 +10,7 @@ import type {
   RunRequest,
   ToolOffer,
 } from './protocol.ts';
-import type { WireEvent } from './delta-runs.ts';
+import type { WireEvent } from './wire-events.ts';
 
 /**
  * Request for a run, which a tab sends to the leader. The leader is the tab whose worker runs the
@@ -30,14 +30,14 @@ export type TabTask = { readonly asker: Asker } & (
 /** Page of a tab, with the tools that it offers. */
 export interface TabPage {
   /** Id of the page's connection. */
-  readonly page: string;
+  readonly pageId: string;
   readonly tools: readonly TabTools[];
 }
 
 /** Tools of one `pageTools()` of a page. */
 export interface TabTools {
   /** Id of the part. */
-  readonly part: string;
+  readonly partId: string;
   readonly tools: readonly ToolOffer[];
   readonly visible: boolean;
 }
@@ -64,7 +64,7 @@ export type TabRequestBody =
 export type TabOutcome = Outcome<AgentResult | CommandResult>;
 
 /** Active run with its events up to now. */
-export interface RunSoFar {
+export interface ActiveRunState {
   /** Id of the request that started the run. */
   readonly requestId: string;
   readonly start: MessageStart;
@@ -72,45 +72,37 @@ export interface RunSoFar {
 }
 
 /** Version of `TabMessage`. Tabs refuse messages of another version. */
-export const tabVersion = 5;
+export const tabVersion = 6;
 
 /**
  * Message between the tabs of one session, over a BroadcastChannel. `leaderId`: id of the leader,
  * which is another one when a tab leads again.
  */
-export type TabMessage = { readonly v: typeof tabVersion; readonly from: string } & (
+export type TabMessage = { readonly version: typeof tabVersion; readonly senderId: string } & (
   | { readonly type: 'join' | 'ping' }
   /**
-   * Announces the leader. `to`: id of the tab that joined. Without `to`, the
-   * leader is new, and the message is for all tabs.
+   * Announces the leader. `receiverId`: id of the tab that joined. Without it, the leader is new, and
+   * the message is for all tabs.
    */
   | {
       readonly type: 'lead';
       readonly leaderId: string;
-      readonly to?: string | undefined;
-      readonly run: RunSoFar | undefined;
+      readonly receiverId?: string | undefined;
+      readonly run: ActiveRunState | undefined;
     }
   | { readonly type: 'pong'; readonly leaderId: string }
-  | {
-      readonly type: 'task';
+  | (TabRequestBody & {
       readonly leaderId: string;
-      readonly id: string;
-      readonly task: TabTask;
+      readonly requestId: string;
       readonly aborted: boolean;
       /** `true`: the tab has sent this request to an earlier leader too. */
-      readonly isResent?: boolean;
-    }
+      readonly isResent: boolean;
+    })
   /**
    * `abort` aborts the run of a request. `read`: another tab also reads the run, so the requesting
    * tab's reader must not slow down the run.
    */
-  | { readonly type: 'abort' | 'read'; readonly leaderId: string; readonly id: string }
-  | {
-      readonly type: 'command';
-      readonly leaderId: string;
-      readonly id: string;
-      readonly command: TabCommand;
-    }
+  | { readonly type: 'abort' | 'read'; readonly leaderId: string; readonly requestId: string }
   | {
       readonly type: 'events';
       readonly leaderId: string;
@@ -123,8 +115,8 @@ export type TabMessage = { readonly v: typeof tabVersion; readonly from: string 
   | {
       readonly type: 'done';
       readonly leaderId: string;
-      readonly to: string;
-      readonly id: string;
+      readonly receiverId: string;
+      readonly requestId: string;
       readonly outcome: TabOutcome;
     }
   /** All connected pages of a tab, for the leader. `lock`: the Web Lock of the tab's worker. */
@@ -138,14 +130,14 @@ export type TabMessage = { readonly v: typeof tabVersion; readonly from: string 
   | {
       readonly type: 'question';
       readonly leaderId: string;
-      readonly to: string;
-      readonly part: string;
+      readonly receiverId: string;
+      readonly partId: string;
       readonly question: PageQuestion<unknown>;
     }
   | {
       readonly type: 'answer';
       readonly leaderId: string;
-      readonly part: string;
+      readonly partId: string;
       readonly answer: PageAnswer;
     }
 );
@@ -153,6 +145,6 @@ export type TabMessage = { readonly v: typeof tabVersion; readonly from: string 
 /** Message without its version and the id of its sender. */
 export type TabPost = TabMessage extends infer M
   ? M extends TabMessage
-    ? Omit<M, 'from' | 'v'>
+    ? Omit<M, 'senderId' | 'version'>
     : never
   : never;

@@ -7,7 +7,7 @@ import { createMacrotasks } from '../wire/macrotask.ts';
 import { protocol, type HelloMessage, type PageMessage } from '../wire/protocol.ts';
 import { serveSession } from './serve-session.ts';
 import { Sessions } from './sessions.ts';
-import { toTabs, type TabsOptions } from '../session/tab-options.ts';
+import { tabSettings, type TabsOptions } from '../session/tab-options.ts';
 
 /** Output modes that pages may ask for, and how tabs share a session. */
 export interface ExposeOptions<T extends Outputs = Outputs> {
@@ -75,7 +75,7 @@ export function exposeAgent(
 ): ExposedAgent {
   checkOptions('exposeAgent()', options, 'outputs:object|? tabs');
   const { outputs = {}, tabs } = options;
-  if (exposed)
+  if (isExposed)
     throw new AgentError(
       'CONFIGURATION',
       'exposeAgent() was already called in this worker. Pass several factories by name.',
@@ -89,17 +89,17 @@ export function exposeAgent(
   const sessions = new Sessions({
     factory: factory as AgentFactory | AgentFactories,
     outputs,
-    tabs: toTabs(tabs),
+    tabs: tabSettings(tabs),
     lock: () => lock,
   });
-  exposed = true;
-  const later = createMacrotasks();
-  const locked = holdLock();
+  isExposed = true;
+  const schedule = createMacrotasks();
+  const lockHeld = holdLock();
   let lock: string | undefined;
 
   const listen = (page: PagePort, isShared: boolean): void => {
     const sayHello = async (): Promise<void> => {
-      const lockFields = await locked;
+      const lockFields = await lockHeld;
       lock = lockFields.lock;
       page.postMessage({ protocol, type: 'hello', ...lockFields });
     };
@@ -111,11 +111,16 @@ export function exposeAgent(
         return;
       }
       if (!port) return;
-      const { api, lose } = serveSession({ sessions, connect: data, pagePorts, later });
+      const { api, onPageLost } = serveSession({
+        sessions,
+        message: data,
+        pagePorts,
+        schedule,
+      });
       expose(api, port);
       // The page holds this lock until it ends. A SharedWorker has no other way to detect that a
       // page has gone.
-      if (data.lock !== undefined) navigator.locks?.request(data.lock, lose).catch(() => {});
+      if (data.lock !== undefined) navigator.locks?.request(data.lock, onPageLost).catch(() => {});
     });
     page.start?.();
     void sayHello();
@@ -129,7 +134,7 @@ export function exposeAgent(
   return {};
 }
 
-let exposed = false;
+let isExposed = false;
 
 function isPageMessage(data: unknown): data is PageMessage {
   return (data as Partial<PageMessage> | null)?.protocol === protocol;

@@ -121,7 +121,11 @@ async function joinAsTab(index: number): Promise<void> {
       if (data.type === 'lead') resolve();
     }),
   );
-  channel.postMessage({ v: tabVersion, from: 'another', type: 'join' } satisfies TabMessage);
+  channel.postMessage({
+    version: tabVersion,
+    senderId: 'another',
+    type: 'join',
+  } satisfies TabMessage);
   await answered;
   channel.close();
 }

@@ -15,7 +15,7 @@ function openOutbox() {
   const outbox = new Outbox<number>({
     port,
     encoding: { encode: (events) => events.map(({ seq }) => seq) },
-    later: (task) => tasks.push(task),
+    schedule: (task) => tasks.push(task),
   });
   onTestFinished(() => {
     outbox.close();

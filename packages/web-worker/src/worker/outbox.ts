@@ -20,7 +20,7 @@ export interface OutboxOptions<T> {
   readonly port: MessagePort;
   readonly encoding: Encoding<T>;
   /** Function that calls `task` in a macrotask of its own. */
-  readonly later: (task: () => void) => void;
+  readonly schedule: (task: () => void) => void;
 }
 
 /**
@@ -30,12 +30,12 @@ export interface OutboxOptions<T> {
 export class Outbox<T> implements RunReader {
   readonly #port: MessagePort;
   readonly #encoding: Encoding<T>;
-  readonly #later: (task: () => void) => void;
+  readonly #schedule: (task: () => void) => void;
   #credits = initialCredits;
   #events: AgentEvent[] = [];
   #reads = 0;
-  #scheduled = false;
-  #closed = false;
+  #isScheduled = false;
+  #isClosed = false;
   #failure: { readonly error: unknown } | undefined;
   #wake: (() => void) | undefined;
   /**
@@ -44,10 +44,10 @@ export class Outbox<T> implements RunReader {
    */
   onFailure: (() => void) | undefined;
 
-  constructor({ port, encoding, later }: OutboxOptions<T>) {
+  constructor({ port, encoding, schedule }: OutboxOptions<T>) {
     this.#port = port;
     this.#encoding = encoding;
-    this.#later = later;
+    this.#schedule = schedule;
     port.addEventListener('message', ({ data }: MessageEvent<CreditMessage>) => {
       this.#credits += data.credits;
       this.#wake?.();
@@ -61,7 +61,7 @@ export class Outbox<T> implements RunReader {
 
   /** Whether another batch may be sent now. */
   get isReady(): boolean {
-    return (this.#credits > 0 || this.#closed) && !this.#failure;
+    return (this.#credits > 0 || this.#isClosed) && !this.#failure;
   }
 
   /** Resolves when another batch may be sent. Rejects if a message could not be sent. */
@@ -76,9 +76,9 @@ export class Outbox<T> implements RunReader {
     this.#credits -= 1;
     this.#reads += 1;
     for (const event of batch) this.#events.push(event);
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    this.#later(() => this.#flush());
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    this.#schedule(() => this.#flush());
   }
 
   /**
@@ -101,13 +101,13 @@ export class Outbox<T> implements RunReader {
    * resolves at once.
    */
   close(): void {
-    this.#closed = true;
+    this.#isClosed = true;
     this.#wake?.();
     this.#port.close();
   }
 
   #flush(): void {
-    this.#scheduled = false;
+    this.#isScheduled = false;
     if (!this.#reads) return;
     const [events, reads] = [this.#events, this.#reads];
     this.#events = [];
@@ -116,7 +116,7 @@ export class Outbox<T> implements RunReader {
   }
 
   #post(message: () => RunMessage<T>): void {
-    if (this.#closed) return;
+    if (this.#isClosed) return;
     try {
       this.#port.postMessage(message());
     } catch (error) {

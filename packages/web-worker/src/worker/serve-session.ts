@@ -11,7 +11,7 @@ import type {
   RunRequest,
   SessionApi,
 } from '../wire/protocol.ts';
-import { packEvents } from '../wire/delta-runs.ts';
+import { packEvents } from '../wire/wire-events.ts';
 import { Outbox, type Encoding } from './outbox.ts';
 import { toOutcome } from '../wire/protocol.ts';
 import { onAbort } from '../session/runs/on-abort.ts';
@@ -19,56 +19,62 @@ import type { RunReader } from '../session/runs/run-readers.ts';
 import type { Session } from '../session/session.ts';
 import type { Sessions } from './sessions.ts';
 
-type Later = (task: () => void) => void;
+type Schedule = (task: () => void) => void;
 
 export interface ServeSessionOptions {
   readonly sessions: Sessions;
-  readonly connect: ConnectMessage;
+  readonly message: ConnectMessage;
   /** One port for each offer of the connection, in the same order. */
   readonly pagePorts: readonly MessagePort[];
-  readonly later: Later;
+  readonly schedule: Schedule;
 }
 
-export interface Served {
+export interface ServedSession {
   readonly api: SessionApi;
   /**
    * Ends the connection of a page that disappeared without a message. Other tabs of the session can
    * continue its runs.
    */
-  readonly lose: () => void;
+  readonly onPageLost: () => void;
 }
 
 /**
  * Creates the API that Comlink exposes to one connection. When the page releases the API, the runs
  * of the connection are aborted and the connection leaves the session.
  */
-export function serveSession({ sessions, connect, pagePorts, later }: ServeSessionOptions): Served {
-  const session = sessions.enter(connect);
+export function serveSession({
+  sessions,
+  message,
+  pagePorts,
+  schedule,
+}: ServeSessionOptions): ServedSession {
+  const session = sessions.connect(message);
   const { pages } = session;
-  const page = crypto.randomUUID();
-  const asker = { page, lock: pages.lock };
-  const leavePages = pages.enter(connect.offers, pagePorts, { page });
-  const runs = new PageRuns(later);
+  const pageId = crypto.randomUUID();
+  const asker = { pageId, lock: pages.lock };
+  const leavePages = pages.add(message.offers, pagePorts, { pageId });
+  const runs = new PageRuns(schedule);
 
   const leave = (isGone: boolean): void => {
     if (runs.connectionSignal.aborted) return;
     runs.leave();
     if (!isGone) runs.abort();
-    sessions.leave(connect, isGone);
+    sessions.leave(message, isGone);
     leavePages();
   };
 
+  const taskOf = ({ input, options }: RunRequest) =>
+    ({ type: 'run', input, options, asker }) as const;
+
   const api: SessionApi & { [finalizer](): void } = {
     call(request, port) {
-      const { input, options } = request;
       runs.begin(request, port, { encode: () => [] }, (controller) =>
-        session.run({ type: 'run', input, options, asker }, controller),
+        session.run(taskOf(request), controller),
       );
     },
     stream(request, port) {
-      const { input, options } = request;
       runs.begin(request, port, { encode: packEvents }, (controller, reader) =>
-        session.run({ type: 'run', input, options, asker }, controller, reader),
+        session.run(taskOf(request), controller, reader),
       );
     },
     chat(request, port) {
@@ -76,13 +82,9 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
       const replays = trigger === 'resume-stream';
       const encoder = new ChatEncoder({ events, replays });
       runs.begin(request, port, encoder, async (controller, reader) => {
-        if (!replays)
-          return session.run(
-            { type: 'chat', ...chatMessageOf(request), asker },
-            controller,
-            reader,
-          );
-        return runs.read(controller.signal, request.aborted, (runController, leaveSignal) =>
+        const task = { type: 'chat', ...chatMessageOf(request), asker } as const;
+        if (!replays) return session.run(task, controller, reader);
+        return runs.join(controller.signal, request.aborted, (runController, leaveSignal) =>
           session.resume(asker, runController, reader, leaveSignal),
         );
       });
@@ -100,27 +102,27 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
     clear: () => toOutcome(session.command<void>({ type: 'clear' })),
     [finalizer]: () => leave(false),
   };
-  return { api, lose: () => leave(true) };
+  return { api, onPageLost: () => leave(true) };
 }
 
 type Job = (controller: AbortController, reader: RunReader) => Promise<AgentResult | undefined>;
 
 /** The runs that the page of one connection reads. */
 class PageRuns {
-  readonly #later: Later;
+  readonly #schedule: Schedule;
   readonly #controllers: Map<number, AbortController> = new Map();
   readonly #outboxes: Set<{ close(): void }> = new Set();
-  readonly #connection = new AbortController();
+  readonly #connectionController = new AbortController();
   /** Signals of the runs that the page aborted before it received an event of the run. */
-  readonly #unread: WeakSet<AbortSignal> = new WeakSet();
+  readonly #unreadSignals: WeakSet<AbortSignal> = new WeakSet();
 
-  constructor(later: Later) {
-    this.#later = later;
+  constructor(schedule: Schedule) {
+    this.#schedule = schedule;
   }
 
   /** Aborts when the connection ends. */
   get connectionSignal(): AbortSignal {
-    return this.#connection.signal;
+    return this.#connectionController.signal;
   }
 
   /**
@@ -136,7 +138,7 @@ class PageRuns {
     const controller = new AbortController();
     if (aborted) controller.abort();
     this.#controllers.set(id, controller);
-    const outbox = new Outbox<T>({ port, encoding, later: this.#later });
+    const outbox = new Outbox<T>({ port, encoding, schedule: this.#schedule });
     this.#outboxes.add(outbox);
     const ended = job(controller, outbox).finally(() => this.#controllers.delete(id));
     void toOutcome(ended).then((outcome) => {
@@ -150,7 +152,7 @@ class PageRuns {
    * leaves the run. An abort before the first event also only leaves it: in React's strict mode,
    * the first mount resumes the run and leaves at once.
    */
-  async read<T>(
+  async join<T>(
     signal: AbortSignal,
     isLeft: boolean,
     job: (controller: AbortController, leaveSignal: AbortSignal) => Promise<T>,
@@ -158,7 +160,7 @@ class PageRuns {
     const [runController, readController] = [new AbortController(), new AbortController()];
     const leave = (): void => readController.abort();
     const stop = (): void =>
-      this.connectionSignal.aborted || isLeft || this.#unread.has(signal)
+      this.connectionSignal.aborted || isLeft || this.#unreadSignals.has(signal)
         ? leave()
         : runController.abort();
     this.connectionSignal.addEventListener('abort', leave);
@@ -174,14 +176,14 @@ class PageRuns {
   abort(id?: number, isUnread = false): void {
     for (const [key, controller] of this.#controllers) {
       if (id !== undefined && id !== key) continue;
-      if (isUnread) this.#unread.add(controller.signal);
+      if (isUnread) this.#unreadSignals.add(controller.signal);
       controller.abort();
     }
   }
 
   /** Sends nothing any more. The runs continue. */
   leave(): void {
-    this.#connection.abort();
+    this.#connectionController.abort();
     for (const outbox of this.#outboxes) outbox.close();
   }
 }

@@ -3,14 +3,14 @@ import type { AgentFactories, AgentFactory } from '../session/agent-session.ts';
 import type { Outputs } from '../wire/exposed-agent.ts';
 import type { ConnectMessage } from '../wire/protocol.ts';
 import { Session } from '../session/session.ts';
-import type { Tabs } from '../session/tab-options.ts';
+import type { TabSettings } from '../session/tab-options.ts';
 import { TabSession } from '../tabs/tab-session.ts';
 
 export interface SessionsOptions {
   readonly factory: AgentFactory | AgentFactories;
   readonly outputs: Outputs;
   /** Options for tabs that share a session. `undefined`: tabs do not share sessions. */
-  readonly tabs: Tabs | undefined;
+  readonly tabs: TabSettings | undefined;
   /** Returns the Web Lock that this worker holds until it ends. */
   readonly lock: () => string | undefined;
 }
@@ -21,12 +21,13 @@ export interface SessionsOptions {
  */
 export class Sessions {
   readonly #options: SessionsOptions;
-  readonly #open: Map<string, { readonly session: Session; connections: number }> = new Map();
+  readonly #openSessions: Map<string, { readonly session: Session; connections: number }> =
+    new Map();
   /**
    * Promises of sessions that are closing, by key. A new session with the same key must not read
    * the log until the old one has closed.
    */
-  readonly #ending: Map<string, Promise<void>> = new Map();
+  readonly #closing: Map<string, Promise<void>> = new Map();
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -37,18 +38,18 @@ export class Sessions {
    * moment.
    */
   setAwake(awake: boolean): void {
-    for (const { session } of this.#open.values()) {
+    for (const { session } of this.#openSessions.values()) {
       if (awake) session.wake();
       else session.sleep();
     }
   }
 
   /** Adds a connection. The first one opens the session. */
-  enter({ agent: agentName, sessionId, options }: ConnectMessage): Session {
+  connect({ agentName, sessionId, options }: ConnectMessage): Session {
     const key = keyOf(agentName, sessionId);
     const { outputs, tabs, lock } = this.#options;
-    const [factory, previousClosed] = [this.#factoryOf(agentName), this.#ending.get(key)];
-    const entry = this.#open.get(key) ?? {
+    const [factory, previousClosed] = [this.#factoryOf(agentName), this.#closing.get(key)];
+    const entry = this.#openSessions.get(key) ?? {
       session: new Session({
         factory,
         key,
@@ -64,7 +65,7 @@ export class Sessions {
       connections: 0,
     };
     entry.connections += 1;
-    this.#open.set(key, entry);
+    this.#openSessions.set(key, entry);
     return entry.session;
   }
 
@@ -72,15 +73,15 @@ export class Sessions {
    * Removes a connection. If it was the last one, closes the session. `isGone`: the page
    * disappeared without a message.
    */
-  leave({ agent: agentName, sessionId }: ConnectMessage, isGone: boolean): void {
+  leave({ agentName, sessionId }: ConnectMessage, isGone: boolean): void {
     const key = keyOf(agentName, sessionId);
-    const entry = this.#open.get(key);
+    const entry = this.#openSessions.get(key);
     if (!entry || --entry.connections > 0) return;
-    this.#open.delete(key);
+    this.#openSessions.delete(key);
     const ending = entry.session.close({ isGone }).then(() => {
-      if (this.#ending.get(key) === ending) this.#ending.delete(key);
+      if (this.#closing.get(key) === ending) this.#closing.delete(key);
     });
-    this.#ending.set(key, ending);
+    this.#closing.set(key, ending);
   }
 
   /**

@@ -76,7 +76,7 @@ async function comeAndGo(
       {
         protocol,
         type: 'connect',
-        agent: undefined,
+        agentName: undefined,
         sessionId,
         options,
         offers: [],

@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import { readPosted, readTail } from '../../completions/completion-messages.ts';
 import type { EdgeEnv, HandlerSettings } from '../../handler-options.ts';
 import { readMessages } from '../../http/request-body.ts';
-import { checkSession } from '../../turn/session.ts';
+import { checkSessionId } from '../../turn/session-setup.ts';
 import { answerInSession, answerOnce, sessionHeader } from './openai-answer.ts';
 import type { OpenAiSettings } from '../../completions/openai-options.ts';
 import { readRequest } from './openai-request.ts';
@@ -34,7 +34,7 @@ export async function completionsRoute(
   const header = c.req.header(sessionHeader);
   if (header === undefined)
     return answerOnce(c, settings, { ...request, format, postedMessages, id });
-  const sessionId = checkSession(header);
+  const sessionId = checkSessionId(header);
   const turnRequest = readTail(postedMessages);
   return answerInSession(c, settings, { ...request, format, sessionId, turnRequest });
 }

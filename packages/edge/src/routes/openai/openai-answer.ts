@@ -17,14 +17,14 @@ import {
 import type { EdgeEnv, HandlerSettings } from '../../handler-options.ts';
 import { logError } from '../../http/error-response.ts';
 import type { RequestBody } from '../../http/request-body.ts';
-import { onDisconnect, settleBehind, waitUntil } from '../../http/request-context.ts';
+import { onDisconnect, settleInBackground, waitUntil } from '../../http/request-context.ts';
 import { checkApprovals } from '../../session/host/kv-host.ts';
 import { askerOf } from '../../session/session-command.ts';
 import type { SessionTurnRequest } from '../../session/session-turn.ts';
 import { turnHost } from '../../session/host/turn-host.ts';
 import { readIds } from '../../turn/repeated-request.ts';
 import { awaitOpening, hasOutput, streamResponse } from '../../turn/event-stream.ts';
-import { makeAgent, readEcho, setupOf } from '../../turn/session.ts';
+import { makeAgent, readEcho, setupOf } from '../../turn/session-setup.ts';
 
 /**
  * Header with the id of a stored session. Without this header, a request to `/v1` contains the
@@ -105,7 +105,7 @@ export async function answerOnce(
       onError: (error) => logError(error, requestId),
     });
   } finally {
-    settleBehind(c, sessionAgent, runEnd);
+    settleInBackground(c, sessionAgent, runEnd);
   }
 }
 
@@ -126,7 +126,7 @@ export async function answerInSession(
       model,
       memory: new InMemoryMemory(),
     });
-    settleBehind(c, sessionAgent);
+    settleInBackground(c, sessionAgent);
     call.check(sessionAgent.agent);
   }
   return turnHost(c, settings, setup).answer({

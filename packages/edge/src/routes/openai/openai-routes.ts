@@ -13,7 +13,7 @@ import type { HandlerSettings, SettingsRoute } from '../../handler-options.ts';
 import type { Route } from '../../http/endpoint.ts';
 import type { RequestBody } from '../../http/request-body.ts';
 import type { LiveTurn } from '../../session/live-turn.ts';
-import { formatOfTurn, unknownResponseError } from '../../session/response-ref.ts';
+import { formatOfTurn, unknownResponseError } from '../../session/response-id.ts';
 import type { EncodeBatch } from '../../turn/event-stream.ts';
 import type { SessionTurnRequest } from '../../session/session-turn.ts';
 import { completionsRoute } from './completions-route.ts';
@@ -30,7 +30,7 @@ export interface OpenAiRoutes {
   /** Reads the settings for an answer from the fields that a queued turn stores. */
   readonly readCall: (fields: RequestBody, settings: HandlerSettings) => CompletionCall;
   /** Returns the response with the answer of a turn that has ended. */
-  readonly whole: (
+  readonly wholeResponse: (
     live: LiveTurn,
     format: OpenAiFormat,
     headers: Readonly<Record<string, string>>,
@@ -44,7 +44,7 @@ export interface OpenAiRoutes {
     settings: HandlerSettings,
   ) => Promise<SessionTurnRequest>;
   /** Creates the error for a turn that continues from a response that is not stored. */
-  readonly unknownResponse: () => AgentError;
+  readonly unknownResponseError: () => AgentError;
 }
 
 /**
@@ -81,13 +81,13 @@ export function openAiRoutes(options: OpenAiRoutesOptions = {}): OpenAiRoutes {
       '/v1/models': { GET: protect((_c, settings) => modelsRoute(settings)) },
     }),
     readCall: (body, settings) => readCall(body, settings, openAi),
-    whole: async (live, format, headers) =>
+    wholeResponse: async (live, format, headers) =>
       wholeAnswer(await live.stream.result, await formatOfTurn(live, format), headers),
     encoder: async (live, format) => {
       if (!live) return answerEncoder(format, undefined);
       return answerEncoder(await formatOfTurn(live, format), live.call);
     },
     prepare: prepareTurn,
-    unknownResponse: unknownResponseError,
+    unknownResponseError,
   };
 }

@@ -3,7 +3,7 @@ import { withoutSystem } from '../../completions/completion-messages.ts';
 import type { HandlerSettings } from '../../handler-options.ts';
 import { fieldError } from '../../http/request-body.ts';
 import type { SessionTurnRequest } from '../../session/session-turn.ts';
-import { goBackTo } from '../../session/response-ref.ts';
+import { goBackTo } from '../../session/response-id.ts';
 
 /**
  * Goes back to the point of a session from which a turn continues, and returns the request with the
@@ -16,10 +16,10 @@ export async function prepareTurn(
   request: SessionTurnRequest,
   { systemMessages }: HandlerSettings,
 ): Promise<SessionTurnRequest> {
-  if ('after' in request) await goBackTo(memory, request);
+  if ('afterInputId' in request) await goBackTo(memory, request);
   if (request.kind !== 'messages') return request;
   // A client that names no point may repeat the beginning of the conversation.
-  const isNew = request.after !== undefined || !(await memory.read()).length;
+  const isNew = request.afterInputId !== undefined || !(await memory.read()).length;
   const messages = request.messages.filter(({ role }) => isNew || role !== 'system');
   if (!messages.length)
     throw fieldError('messages', 'has nothing new after the last message of the assistant');

@@ -7,9 +7,9 @@ import { checkResponseFields, repeatedFields } from '../../completions/request-f
 import type { EdgeEnv, EdgeLimits, HandlerSettings } from '../../handler-options.ts';
 import { fieldError } from '../../http/request-body.ts';
 import type { RequestBody } from '../../http/request-body.ts';
-import { readResponseId, responseId } from '../../session/response-ref.ts';
+import { readResponseId, responseId } from '../../session/response-id.ts';
 import type { ContinuePoint } from '../../session/session-turn.ts';
-import { checkSession } from '../../turn/session.ts';
+import { checkSessionId } from '../../turn/session-setup.ts';
 import { answerInSession, answerOnce, sessionHeader } from './openai-answer.ts';
 import type { OpenAiSettings } from '../../completions/openai-options.ts';
 import { readRequest } from './openai-request.ts';
@@ -58,10 +58,10 @@ export async function responsesRoute(
       id,
     });
   }
-  const { sessionId, after } = session;
+  const { sessionId, afterInputId } = session;
   const turnRequest = {
     ...readTurnRequest(body, postedMessages),
-    ...(after !== undefined && { after }),
+    ...(afterInputId !== undefined && { afterInputId }),
   };
   const format = formatOf(responseId(sessionId, turnRequest));
   return answerInSession(c, settings, { ...request, format, sessionId, turnRequest });
@@ -82,7 +82,7 @@ interface RequestSession extends ContinuePoint {
 /** Returns the session of a request, or `undefined` for a request without one. */
 function readSession(body: RequestBody, header: string | undefined): RequestSession | undefined {
   const { previous_response_id: previous, store } = body;
-  const headerSession = header === undefined ? undefined : { sessionId: checkSession(header) };
+  const headerSession = header === undefined ? undefined : { sessionId: checkSessionId(header) };
   const session = typeof previous === 'string' ? readResponseId(previous) : headerSession;
   if (!session) return store === true ? { sessionId: crypto.randomUUID() } : undefined;
   if (store === false) throw fieldError('store', 'cannot be false: the session is stored');

@@ -4,10 +4,10 @@ import { mayNeedApproval, timerMs } from '@isoloop/core/adapter';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import { logError } from '../../http/error-response.ts';
-import { onDisconnect, settleBehind, waitUntil } from '../../http/request-context.ts';
+import { onDisconnect, settleInBackground, waitUntil } from '../../http/request-context.ts';
 import { storeTitle, type TurnInput } from '../../turn/chat-turn.ts';
-import { makeAgent, openMemory } from '../../turn/session.ts';
-import { noContent } from '../hosted-session.ts';
+import { makeAgent, openMemory } from '../../turn/session-setup.ts';
+import { noContent } from '../command-handler.ts';
 import { liveResponse } from '../live-turn.ts';
 import { beginTurn, type SessionTurnRequest } from '../session-turn.ts';
 import type { TurnHost } from './turn-host.ts';
@@ -40,7 +40,7 @@ export function kvHost(
         const live = { turn, agent, stream, call, earlierMessages: [] };
         return await liveResponse(live, { format, settings, inRequest: { memory, onCancel } });
       } finally {
-        settleBehind(c, sessionAgent, runEnd);
+        settleInBackground(c, sessionAgent, runEnd);
       }
     },
     reconnect: async () => noContent(),

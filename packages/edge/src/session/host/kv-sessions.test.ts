@@ -5,7 +5,7 @@ import { ScriptedModel } from '@isoloop/core/testing';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import type { UIMessage } from 'ai';
 import { expect, test } from 'vitest';
-import type { ListedSession } from '../session-index.ts';
+import type { ListedSession } from '../session-list.ts';
 import * as z from 'zod';
 import { createAgentHandler } from '../../agent-handler.ts';
 import { kvSessions } from '../../kv.ts';

@@ -7,7 +7,7 @@ import { KvStore } from '../../store/kv-store.ts';
 import { KvTitles } from '../../store/kv-titles.ts';
 import { listedSessions } from '../listed-sessions.ts';
 import { unknownSessionError } from '../session-command.ts';
-import { pageOf, type ListedSession, type SessionListOptions } from '../session-index.ts';
+import { pageOf, type ListedSession, type SessionListOptions } from '../session-list.ts';
 
 /** Conversations in Workers KV, for the option `kv` of `createAgentHandler`. */
 export interface KvSessions {

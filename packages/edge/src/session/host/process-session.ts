@@ -3,9 +3,9 @@ import type { KeyValueStore } from '@isoloop/core';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import { InProcessQueue } from '../queue/in-process-queue.ts';
-import { forgetSession, type HostedSession } from '../hosted-session.ts';
+import { forgetSession, type CommandHandler } from '../command-handler.ts';
 import { unknownSessionError, type Command } from '../session-command.ts';
-import { checkFirst } from '../session-turn.ts';
+import { checkFirstTurn } from '../session-turn.ts';
 import { TurnRunner } from '../queue/turn-runner.ts';
 
 export interface ProcessSessionOptions {
@@ -20,7 +20,7 @@ export interface ProcessSessionOptions {
  * Session in the memory of a process, with its log in a store. Its turns run one after the other,
  * with or without clients. If the process dies, the log keeps what a turn has stored.
  */
-export class ProcessSession implements HostedSession {
+export class ProcessSession implements CommandHandler {
   readonly #options: ProcessSessionOptions;
   readonly #memory: SessionMemory;
   readonly #turns: TurnRunner;
@@ -36,7 +36,7 @@ export class ProcessSession implements HostedSession {
       queue: new InProcessQueue(),
       memory: this.#memory,
       onChange: () => {},
-      onRest: () => this.#turns.unloadLong(),
+      onEmpty: () => this.#turns.unloadWhenIdle(),
     });
   }
 
@@ -49,7 +49,7 @@ export class ProcessSession implements HostedSession {
   async turn(command: Command<'turn'>): Promise<Response | undefined> {
     const isNew = (await this.#memory.read()).length === 0;
     if (this.#isDeleted) return undefined;
-    if (isNew && !this.#turns.isBusy) checkFirst(command.turn.request, this.#options.settings);
+    if (isNew && !this.#turns.isBusy) checkFirstTurn(command.turn.request, this.#options.settings);
     return this.#turns.answer(command);
   }
 

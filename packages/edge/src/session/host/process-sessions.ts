@@ -1,9 +1,9 @@
 import type { HandlerSettings } from '../../handler-options.ts';
 import type { KeyValueStore } from '@isoloop/core';
 import { listedSessions } from '../listed-sessions.ts';
-import { pageOf } from '../session-index.ts';
+import { pageOf } from '../session-list.ts';
 import { ProcessSession } from './process-session.ts';
-import { answerCommand, answerRequest } from '../hosted-session.ts';
+import { answerCommand, answerRequest } from '../command-handler.ts';
 import type { SessionRequest } from '../session-command.ts';
 
 /** Number of idle sessions that stay in memory, for repeated requests with one key. */
@@ -29,9 +29,9 @@ export class ProcessSessions {
   readonly #settings: HandlerSettings;
   readonly #store: KeyValueStore;
   /** Open sessions by key, the one that was used last at the end. */
-  readonly #open: Map<string, Entry> = new Map();
+  readonly #openSessions: Map<string, Entry> = new Map();
   /** Sessions that are being deleted, by key. */
-  readonly #deleting: Map<string, Promise<unknown>> = new Map();
+  readonly #deletions: Map<string, Promise<unknown>> = new Map();
 
   constructor(settings: HandlerSettings, store: KeyValueStore) {
     this.#settings = settings;
@@ -55,8 +55,8 @@ export class ProcessSessions {
     const { user, sessionId, command } = request;
     if (command.type === 'list')
       return Response.json({ chats: pageOf(await listedSessions(this.#store, user), command) });
-    await this.#deleting.get(key)?.catch(() => {});
-    const entry = this.#open.get(key) ?? {
+    await this.#deletions.get(key)?.catch(() => {});
+    const entry = this.#openSessions.get(key) ?? {
       session: new ProcessSession({
         settings: this.#settings,
         store: this.#store,
@@ -65,29 +65,29 @@ export class ProcessSessions {
       }),
       requests: 0,
     };
-    this.#open.delete(key);
-    this.#open.set(key, entry);
+    this.#openSessions.delete(key);
+    this.#openSessions.set(key, entry);
     entry.requests += 1;
     const answering =
       command.type === 'turn' ? entry.session.turn(command) : answerCommand(entry.session, request);
-    if (command.type === 'delete') this.#deleting.set(key, answering);
+    if (command.type === 'delete') this.#deletions.set(key, answering);
     try {
       return (await answering) ?? (await this.#answer(key, request, env));
     } finally {
       entry.requests -= 1;
       if (command.type === 'delete') {
         // A deleted session runs no further turns.
-        this.#deleting.delete(key);
-        this.#open.delete(key);
+        this.#deletions.delete(key);
+        this.#openSessions.delete(key);
       }
       this.#forgetIdle();
     }
   }
 
   #forgetIdle(): void {
-    for (const [key, { session, requests }] of this.#open) {
-      if (this.#open.size <= keptIdle) return;
-      if (requests === 0 && !session.isBusy) this.#open.delete(key);
+    for (const [key, { session, requests }] of this.#openSessions) {
+      if (this.#openSessions.size <= keptIdle) return;
+      if (requests === 0 && !session.isBusy) this.#openSessions.delete(key);
     }
   }
 }

@@ -2,7 +2,7 @@ import { AgentError, InMemoryMemory, userMessage } from '@isoloop/core';
 import type { AgentErrorData, Msg } from '@isoloop/core';
 import { clientTextError, type ClientText } from '@isoloop/core/adapter';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
-import { makeAgent } from '../../turn/session.ts';
+import { makeAgent } from '../../turn/session-setup.ts';
 
 export interface GuardSetup {
   readonly settings: Pick<HandlerSettings, 'agent' | 'models'>;

@@ -36,7 +36,7 @@ export async function importedRecords(
   const messages = parseHistory(copy.messages);
   const { storedView, signedParts, settings } = setup;
   checkSizes(messages, settings.limits);
-  const storedCount = sameStart(storedView.messages, messages);
+  const storedCount = sharedCount(storedView.messages, messages);
   const trustedCount = Math.max(signedParts.messages, storedCount);
   const mayEdit = setup.setup.mayEdit !== false;
   const untrusted = messages.slice(trustedCount).map(asUntrusted);
@@ -59,7 +59,7 @@ export async function importedRecords(
 }
 
 /** Returns the number of messages with which both lists begin. */
-function sameStart(storedMessages: readonly Msg[], messages: readonly Msg[]): number {
+function sharedCount(storedMessages: readonly Msg[], messages: readonly Msg[]): number {
   const firstDifferent = storedMessages.findIndex(
     (message, at) => JSON.stringify(message) !== JSON.stringify(messages[at]),
   );
@@ -131,11 +131,11 @@ interface CopiedCall {
  */
 function suspensionOf(use: ToolUse, copied: CopiedCall): SuspendedCall | undefined {
   const { state } = copied;
-  const own = ownState(use.id, copied);
-  if (own?.started || (state.started && !state.pending)) return undefined;
-  const { toolUse, waitedFor, pending = waitedFor } = own ?? {};
+  const storedState = knownState(use.id, copied);
+  if (storedState?.started || (state.started && !state.pending)) return undefined;
+  const { toolUse, waitedFor, pending = waitedFor } = storedState ?? {};
   if (pending) return { pending, ...(toolUse && { toolUse }) };
-  return assumedWait(use, { ...copied, state: own ?? state });
+  return assumedWait(use, { ...copied, state: storedState ?? state });
 }
 
 /** Returns what an open tool call waits for, if the endpoint itself does not know it. */
@@ -155,7 +155,7 @@ function assumedWait(
 }
 
 /** Returns the state of an open tool call that the endpoint has stored or signed. */
-function ownState(
+function knownState(
   id: string,
   { at, state, origin }: Omit<CopiedCall, 'message'>,
 ): CallState | undefined {

@@ -10,7 +10,7 @@ import type { ChooseOwner, LogRecord, SessionCopy, Ownership } from '@isoloop/co
 import type { AgentSessionClass, HandlerSettings } from '../../handler-options.ts';
 import { errorResponse } from '../../http/error-response.ts';
 import { DurableStore } from '../../store/durable-store.ts';
-import { noContent } from '../hosted-session.ts';
+import { noContent } from '../command-handler.ts';
 import {
   callSession,
   sessionObject,
@@ -66,9 +66,9 @@ class MovingSession {
     const body = await request.text();
     const content = JSON.parse(body) as MoveRequest | SessionRequest;
     try {
-      if (isMove) return await this.#move(content as MoveRequest);
+      if (isMove) return await this.#answerMove(content as MoveRequest);
       const copy = new Request(request.url, { method: 'POST', body });
-      return await this.#pass(copy, content as SessionRequest);
+      return await this.#forward(copy, content as SessionRequest);
     } catch (error) {
       return errorResponse(error, { requestId: content.requestId, errorFormat: 'isoloop' });
     }
@@ -77,14 +77,14 @@ class MovingSession {
   /** Does nothing during a move, which ends with an alarm of its own. */
   async alarm(): Promise<void> {
     if (this.#moves) return;
-    await this.#change(async () => {
+    await this.#countChange(async () => {
       await this.#session.alarm();
-      await this.#tellList();
+      await this.#updateList();
     });
   }
 
   /** Passes a request on to the session, if the session is here. */
-  #pass(request: Request, { sessionId, command: { type } }: SessionRequest): Promise<Response> {
+  #forward(request: Request, { sessionId, command: { type } }: SessionRequest): Promise<Response> {
     const pass = async (): Promise<Response> => {
       if (type === 'delete') this.#ownership = Promise.resolve(undefined);
       else checkNotMoved({ ownership: await this.#readOwnership(sessionId) });
@@ -92,10 +92,10 @@ class MovingSession {
     };
     if (!changingCommands.has(type)) return pass();
     if (this.#moves) throw busyError('The conversation is being moved; try again.');
-    return this.#change(pass);
+    return this.#countChange(pass);
   }
 
-  async #change<T>(change: () => Promise<T>): Promise<T> {
+  async #countChange<T>(change: () => Promise<T>): Promise<T> {
     this.#changes += 1;
     try {
       return await change();
@@ -118,14 +118,14 @@ class MovingSession {
     return new DurableStore(this.#options.storage);
   }
 
-  async #move(request: MoveRequest): Promise<Response> {
+  async #answerMove(request: MoveRequest): Promise<Response> {
     const isBusy = this.#changes > 0 || new TurnQueue(this.#options.storage).size > 0;
-    if (request.step.type === 'read') return this.#copy(request, isBusy);
+    if (request.step.type === 'read') return this.#answerRead(request, isBusy);
     // Begins before the first `await`, so that no turn can begin until the move has ended.
     if (isBusy) throw busyError('The session is running.');
     this.#moves += 1;
     try {
-      await this.#take(request);
+      await this.#takeIn(request);
     } finally {
       this.#moves -= 1;
       // Puts the session into the list, if it belongs here.
@@ -134,20 +134,20 @@ class MovingSession {
     return noContent();
   }
 
-  async #copy(request: MoveRequest, isBusy: boolean): Promise<Response> {
+  async #answerRead(request: MoveRequest, isBusy: boolean): Promise<Response> {
     const { sessionId } = request;
     const record = new SessionRecord(this.#options.storage);
     if (!record.identity) return noContent();
-    const copy = await this.#step(request);
+    const copy = await this.#takeStep(request);
     if (!copy) return isBusy ? Response.json(emptyCopy(sessionId)) : noContent();
     const isRunning = isBusy || copy.isRunning;
     return Response.json({ ...copy, isRunning, records: withTitle(copy, record.title) });
   }
 
-  async #take(request: MoveRequest): Promise<void> {
+  async #takeIn(request: MoveRequest): Promise<void> {
     const { storage } = this.#options;
     const { user, sessionId, step } = request;
-    await this.#step(request);
+    await this.#takeStep(request);
     new SessionRecord(storage).begin({ user, sessionId, createdAt: Date.now() });
     // The title of the copy replaces the one that a person gave here before.
     if (step.type === 'put') storage.kv.delete('title');
@@ -156,7 +156,7 @@ class MovingSession {
     this.#session = this.#options.open();
   }
 
-  #step({ user, sessionId, mayEdit, step }: MoveRequest): Promise<SessionCopy | undefined> {
+  #takeStep({ user, sessionId, mayEdit, step }: MoveRequest): Promise<SessionCopy | undefined> {
     const { env, settings } = this.#options;
     const setup = { env, user, sessionId, mayEdit };
     const change = (choose: ChooseOwner): Promise<void> =>
@@ -165,7 +165,7 @@ class MovingSession {
   }
 
   /** Takes a session that belongs elsewhere out of the list. */
-  async #tellList(): Promise<void> {
+  async #updateList(): Promise<void> {
     const { identity } = new SessionRecord(this.#options.storage);
     if (!identity) return;
     const { user, sessionId } = identity;

@@ -1,7 +1,7 @@
-import type { NewTurn, QueuedTurn, TurnList } from './turn-queue.ts';
+import type { NewTurn, QueuedTurn, UnfinishedTurns } from './turn-queue.ts';
 
 /** Unfinished turns of a session, in the memory of the process. They end with the process. */
-export class InProcessQueue implements TurnList {
+export class InProcessQueue implements UnfinishedTurns {
   #turns: readonly QueuedTurn[] = [];
   #lastId = 0;
 

@@ -9,15 +9,15 @@ type Append = Parameters<Memory['append']>;
  * the queue again.
  */
 export class QueuedMemory extends SessionMemory {
-  #queued: ReadonlySet<string> = new Set();
+  #queuedIds: ReadonlySet<string> = new Set();
 
   /** Sets the messages that the queue stores. */
   setQueued(messages: readonly Msg[]): void {
-    this.#queued = new Set(messages.map(({ id }) => id));
+    this.#queuedIds = new Set(messages.map(({ id }) => id));
   }
 
   override append(...[messages, options]: Append): Promise<void> {
-    const isQueued = messages.length > 0 && messages.every(({ id }) => this.#queued.has(id));
+    const isQueued = messages.length > 0 && messages.every(({ id }) => this.#queuedIds.has(id));
     return super.append(messages, isQueued ? { later: true } : options);
   }
 }

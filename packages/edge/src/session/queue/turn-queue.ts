@@ -13,7 +13,7 @@ export interface NewTurn {
   /**
    * Idempotency key of the client. A request with the same key gets the answer of this turn again.
    */
-  readonly key?: string;
+  readonly idempotencyKey?: string;
 }
 
 export interface QueuedTurn extends NewTurn {
@@ -57,7 +57,7 @@ interface Numbers extends Record<string, SqlStorageValue> {
 }
 
 /** Unfinished turns of a session, in order. */
-export type TurnList = Pick<
+export type UnfinishedTurns = Pick<
   TurnQueue,
   'add' | 'first' | 'find' | 'size' | 'begin' | 'attempt' | 'end'
 >;

@@ -8,21 +8,21 @@ import { isRepeat } from '../../turn/repeated-request.ts';
 import { storeTitle, pendingCallsOf } from '../../turn/chat-turn.ts';
 import { logError } from '../../http/error-response.ts';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
-import { noContent } from '../hosted-session.ts';
+import { noContent } from '../command-handler.ts';
 import { liveResponse, type LiveTurn } from '../live-turn.ts';
 import type { Command } from '../session-command.ts';
 import type { TurnInput } from '../../turn/chat-turn.ts';
-import { makeAgent } from '../../turn/session.ts';
+import { makeAgent } from '../../turn/session-setup.ts';
 import { QueuedMemory } from './queued-memory.ts';
 import { beginTurn, newMessages, resumeTurn } from '../session-turn.ts';
-import { unloadLong } from '../unload-long.ts';
+import { unloadWhenIdle } from '../unload-when-idle.ts';
 import { openAiOf } from '../turn-format.ts';
-import type { NewTurn, QueuedTurn, TurnList } from './turn-queue.ts';
+import type { NewTurn, QueuedTurn, UnfinishedTurns } from './turn-queue.ts';
 
 export interface TurnRunnerOptions {
   readonly settings: HandlerSettings;
   readonly setup: SessionSetup;
-  readonly queue: TurnList;
+  readonly queue: UnfinishedTurns;
   readonly memory: Memory;
   /**
    * Called when a turn ends, and when the session gets its title. Not called for a turn that is
@@ -30,12 +30,12 @@ export interface TurnRunnerOptions {
    */
   readonly onChange: () => void;
   /** Called when the queue is empty. */
-  readonly onRest: () => void;
+  readonly onEmpty: () => void;
 }
 
 export interface AnswerOptions {
   /** Result of `onlyAdds`. Default: false. */
-  readonly replacesNothing?: boolean;
+  readonly addsOnly?: boolean;
   /** Called when the turn is in the queue. `isWaiting`: whether other turns are before it. */
   readonly onAdd?: (isWaiting: boolean) => Promise<void>;
 }
@@ -51,36 +51,36 @@ interface Deferred<T> {
  * isolate, `wake` resumes the first unfinished turn.
  */
 export class TurnRunner {
-  /** Call this after each use of the memory. See `unloadLong`. */
-  readonly unloadLong: () => void;
+  /** Call this after each use of the memory. See `unloadWhenIdle`. */
+  readonly unloadWhenIdle: () => void;
   readonly #options: TurnRunnerOptions;
   /** Promises of the turns that a client waits for, by turn id. */
-  readonly #opened: Map<number, Deferred<LiveTurn>> = new Map();
+  readonly #openingTurns: Map<number, Deferred<LiveTurn>> = new Map();
   /** Pending `settled` promises of the agents of earlier turns. */
-  readonly #settling: Set<Promise<void>> = new Set();
+  readonly #settlingAgents: Set<Promise<void>> = new Set();
   /** Running turn. `undefined` until the turn's run has started. */
-  #live: (LiveTurn & { readonly turn: QueuedTurn }) | undefined;
+  #liveTurn: (LiveTurn & { readonly turn: QueuedTurn }) | undefined;
   /**
    * Last finished turn, if it has an idempotency key. The client asks again with this key if it did
    * not receive the answer.
    */
-  #ended: LiveTurn | undefined;
-  #abort: AbortController | undefined;
-  #working: Promise<void> | undefined;
+  #endedTurn: LiveTurn | undefined;
+  #abortController: AbortController | undefined;
+  #queueRun: Promise<void> | undefined;
   /** Id of the turn whose first start `add` has counted. */
-  #counted: number | undefined;
+  #countedTurnId: number | undefined;
   /** Whether the running turn has changed the session. */
   #hasChanged = false;
   #isClosed = false;
 
   constructor(options: TurnRunnerOptions) {
     this.#options = options;
-    this.unloadLong = unloadLong(options.memory, () => this.isBusy);
+    this.unloadWhenIdle = unloadWhenIdle(options.memory, () => this.isBusy);
   }
 
   /** Whether a turn is running, or the `settled` of an agent is pending. */
   get isBusy(): boolean {
-    return this.#working !== undefined || this.#settling.size > 0;
+    return this.#queueRun !== undefined || this.#settlingAgents.size > 0;
   }
 
   /**
@@ -89,10 +89,10 @@ export class TurnRunner {
    */
   async answer(
     { turn, format }: Command<'turn'>,
-    { replacesNothing = false, onAdd }: AnswerOptions = {},
+    { addsOnly = false, onAdd }: AnswerOptions = {},
   ): Promise<Response> {
     const { queue, settings } = this.#options;
-    const repeated = this.#find(turn);
+    const repeated = this.#findRepeated(turn);
     if (repeated) return liveResponse(repeated, { format, settings, rejoin: {} });
     const isWaiting = queue.size > 0;
     if (queue.size > settings.sessions.queuedTurns)
@@ -101,14 +101,11 @@ export class TurnRunner {
         details: { retryAfterMs: 10_000 },
       });
     // One write adds the turn and counts its start.
-    const { id } = queue.add(
-      turn,
-      isWaiting ? undefined : { hasBegun: replacesNothing, attempts: 1 },
-    );
-    if (!isWaiting) this.#counted = id;
-    const opening = this.#whenOpened(id);
+    const { id } = queue.add(turn, isWaiting ? undefined : { hasBegun: addsOnly, attempts: 1 });
+    if (!isWaiting) this.#countedTurnId = id;
+    const opening = this.#liveTurnOf(id);
     await onAdd?.(isWaiting);
-    this.#work();
+    this.#runQueue();
     return liveResponse(isWaiting ? opening : await opening, { format, settings });
   }
 
@@ -147,8 +144,8 @@ export class TurnRunner {
     const last = pageMessages.at(-1);
     // The stream continues the message with this id, so a page that resumes the stream must have a
     // message with the id.
-    if (this.#live && last?.role === 'assistant') last.id = this.#live.turn.messageId;
-    this.unloadLong();
+    if (this.#liveTurn && last?.role === 'assistant') last.id = this.#liveTurn.turn.messageId;
+    this.unloadWhenIdle();
     return pageMessages;
   }
 
@@ -156,45 +153,50 @@ export class TurnRunner {
   wake(): Promise<LiveTurn> | undefined {
     const next = this.#isClosed ? undefined : this.#options.queue.first();
     if (!next) return undefined;
-    this.#work();
+    this.#runQueue();
     // Gets the promise synchronously, because the turn may have ended after an `await`.
-    return this.#whenOpened(next.id);
+    return this.#liveTurnOf(next.id);
   }
 
   /** Aborts the running turn, removes all turns from the queue, and runs no further turns. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#abortRun();
-    await this.#working;
+    await this.#queueRun;
     const { queue } = this.#options;
     for (let next = queue.first(); next; next = queue.first()) {
-      this.#opened.get(next.id)?.reject(new AgentError('ABORTED', 'The session was deleted.'));
-      this.#opened.delete(next.id);
+      this.#openingTurns
+        .get(next.id)
+        ?.reject(new AgentError('ABORTED', 'The session was deleted.'));
+      this.#openingTurns.delete(next.id);
       queue.end(next.id);
     }
-    await Promise.all(this.#settling);
+    await Promise.all(this.#settlingAgents);
   }
 
   /** Returns the turn that a repeated request asks for, if there is one. */
-  #find(newTurn: NewTurn): LiveTurn | Promise<LiveTurn> | undefined {
+  #findRepeated(newTurn: NewTurn): LiveTurn | Promise<LiveTurn> | undefined {
     const queuedTurn = this.#options.queue.find((turn) => isRepeat(turn, newTurn));
-    if (!queuedTurn) return this.#ended?.turn.key === newTurn.key ? this.#ended : undefined;
-    this.#work();
-    return this.#whenOpened(queuedTurn.id);
+    if (!queuedTurn)
+      return this.#endedTurn?.turn.idempotencyKey === newTurn.idempotencyKey
+        ? this.#endedTurn
+        : undefined;
+    this.#runQueue();
+    return this.#liveTurnOf(queuedTurn.id);
   }
 
   /** Starts to run the turns of the queue. Does nothing if they are running already. */
-  #work(): void {
+  #runQueue(): void {
     if (this.#isClosed) return;
-    this.#working ??= this.#workOff().then(
-      () => this.#rest(),
+    this.#queueRun ??= this.#runTurns().then(
+      () => this.#onQueueEnd(),
       (error: unknown) => {
         // The storage failed. The next alarm or request tries again.
-        this.#working = undefined;
-        this.#live = undefined;
-        this.#abort = undefined;
-        for (const { reject } of this.#opened.values()) reject(error);
-        this.#opened.clear();
+        this.#queueRun = undefined;
+        this.#liveTurn = undefined;
+        this.#abortController = undefined;
+        for (const { reject } of this.#openingTurns.values()) reject(error);
+        this.#openingTurns.clear();
         logError(error, 'turns');
       },
     );
@@ -206,48 +208,48 @@ export class TurnRunner {
    */
   get #runningMessages(): readonly Msg[] {
     const turn = this.#options.queue.first();
-    return turn && (turn.hasBegun || this.#live) ? newMessages(turn.request) : [];
+    return turn && (turn.hasBegun || this.#liveTurn) ? newMessages(turn.request) : [];
   }
 
   #abortRun(): boolean {
-    this.#abort?.abort();
-    return this.#abort !== undefined;
+    this.#abortController?.abort();
+    return this.#abortController !== undefined;
   }
 
-  #rest(): void {
-    this.#working = undefined;
+  #onQueueEnd(): void {
+    this.#queueRun = undefined;
     // A new turn may have arrived while the last turn ended.
-    if (!this.#isClosed && this.#options.queue.size) return this.#work();
-    if (!this.#isClosed) this.#options.onRest();
+    if (!this.#isClosed && this.#options.queue.size) return this.#runQueue();
+    if (!this.#isClosed) this.#options.onEmpty();
   }
 
-  async #workOff(): Promise<void> {
+  async #runTurns(): Promise<void> {
     const { queue, onChange } = this.#options;
     while (!this.#isClosed) {
       const next = queue.first();
       if (!next) return;
       this.#hasChanged = false;
       try {
-        await this.#run(next);
+        await this.#runTurn(next);
       } catch (error) {
         logError(error, next.requestId);
-        this.#opened.get(next.id)?.reject(error);
+        this.#openingTurns.get(next.id)?.reject(error);
       }
-      this.#live = undefined;
-      this.#abort = undefined;
-      this.#opened.get(next.id)?.reject(new AgentError('ABORTED', 'The turn has ended.'));
-      this.#opened.delete(next.id);
+      this.#liveTurn = undefined;
+      this.#abortController = undefined;
+      this.#openingTurns.get(next.id)?.reject(new AgentError('ABORTED', 'The turn has ended.'));
+      this.#openingTurns.delete(next.id);
       queue.end(next.id, this.#hasChanged ? Date.now() : undefined);
       if (this.#hasChanged) onChange();
     }
   }
 
-  async #run(next: QueuedTurn): Promise<void> {
+  async #runTurn(next: QueuedTurn): Promise<void> {
     const { queue, memory, settings, setup } = this.#options;
     const abort = new AbortController();
-    this.#abort = abort;
-    const isFirst = this.#counted === next.id;
-    this.#counted = undefined;
+    this.#abortController = abort;
+    const isFirst = this.#countedTurnId === next.id;
+    this.#countedTurnId = undefined;
     // Counts the attempt first, because any later operation may end the isolate.
     if (!isFirst) queue.attempt(next.id);
     const turn = isFirst ? { ...next, hasBegun: false, attempts: 0 } : next;
@@ -263,13 +265,13 @@ export class TurnRunner {
     }
     const { agent, settled } = await makeAgent(settings, { ...setup, memory, model: turn.model });
     try {
-      await this.#answer(turn, agent, abort);
+      await this.#runAgent(turn, agent, abort);
     } finally {
-      if (settled) this.#track(settled());
+      if (settled) this.#trackSettling(settled());
     }
   }
 
-  async #answer(turn: QueuedTurn, agent: ReActAgent, abort: AbortController): Promise<void> {
+  async #runAgent(turn: QueuedTurn, agent: ReActAgent, abort: AbortController): Promise<void> {
     const { queue, memory, settings, onChange } = this.#options;
     const { fields } = turn;
     const call = fields && openAiOf(settings).readCall(fields, settings);
@@ -299,25 +301,25 @@ export class TurnRunner {
       detached: true,
       signal: abort.signal,
     });
-    this.#live = { turn, agent, stream, call, earlierMessages };
-    this.#opened.get(turn.id)?.resolve(this.#live);
-    // `#whenOpened` now finds the turn in `#live`.
-    this.#opened.delete(turn.id);
+    this.#liveTurn = { turn, agent, stream, call, earlierMessages };
+    this.#openingTurns.get(turn.id)?.resolve(this.#liveTurn);
+    // `#liveTurnOf` now finds the turn in `#liveTurn`.
+    this.#openingTurns.delete(turn.id);
     await stream.result;
-    this.#ended = turn.key === undefined ? undefined : this.#live;
+    this.#endedTurn = turn.idempotencyKey === undefined ? undefined : this.#liveTurn;
   }
 
-  #track(settled: Promise<void>): void {
+  #trackSettling(settled: Promise<void>): void {
     const settling = settled
       .catch((error: unknown) => logError(error, 'settled'))
-      .finally(() => this.#settling.delete(settling));
-    this.#settling.add(settling);
+      .finally(() => this.#settlingAgents.delete(settling));
+    this.#settlingAgents.add(settling);
   }
 
-  #whenOpened(id: number): Promise<LiveTurn> {
-    if (this.#live?.turn.id === id) return Promise.resolve(this.#live);
-    const opening = this.#opened.get(id) ?? deferred<LiveTurn>();
-    this.#opened.set(id, opening);
+  #liveTurnOf(id: number): Promise<LiveTurn> {
+    if (this.#liveTurn?.turn.id === id) return Promise.resolve(this.#liveTurn);
+    const opening = this.#openingTurns.get(id) ?? deferred<LiveTurn>();
+    this.#openingTurns.set(id, opening);
     return opening.promise;
   }
 }

@@ -1,5 +1,5 @@
 import type { AgentEvent, AgentResult, EventBatch, Msg } from '@isoloop/core';
-import { arePending, argumentsText, externalCalls, withdrawnCall } from '../external-calls.ts';
+import { arePending, argumentsText, externalCalls, withdrawnCallError } from '../external-calls.ts';
 import { toOpenAiError } from '../openai-encoder.ts';
 import { answerTexts, emptyText, textsOf } from './answer-text.ts';
 import type { AnswerText } from './answer-text.ts';
@@ -160,7 +160,7 @@ class Encoder {
   #end(result: AgentResult): void {
     const calls = externalCalls(result);
     const sent = new Map([...this.#calls].map(([id, { text }]) => [id, text]));
-    if (!arePending(calls, sent)) return this.#fail(withdrawnCall);
+    if (!arePending(calls, sent)) return this.#fail(withdrawnCallError);
     this.#endThinking();
     if (result.reason === 'rejected') this.#withhold();
     this.#endText(result);

@@ -16,7 +16,7 @@ export interface AgentApproval {
 }
 
 /** Decision about an approval request. `input`: other arguments for the tool. */
-export interface Decided {
+export interface ApprovalResponse {
   readonly id: string;
   readonly approved: boolean;
   readonly reason?: string | undefined;
@@ -26,7 +26,7 @@ export interface Decided {
 /** Returns the tool calls of the last answer that wait. A new message denies older ones. */
 export function approvalsIn(
   messages: readonly UIMessage[],
-  decide: (decided: Decided) => Promise<void>,
+  decide: (decided: ApprovalResponse) => Promise<void>,
 ): readonly AgentApproval[] {
   const answer = messages.findLast(({ role, parts }) => role === 'assistant' && parts.length);
   return (answer?.parts ?? []).flatMap((part) => {

@@ -50,11 +50,16 @@ export interface CalledTool {
   readonly input: unknown;
 }
 
-export interface ChatHost {
+/** Where a chat gets its answers from. */
+export interface AnswerSource {
   /** Sends the messages and returns the answer. */
   send(request: AnswerRequest, signal: AbortSignal): Promise<AnswerBatches>;
   /** Returns the running answer from its start, or `undefined` if there is none. */
   reconnect(signal: AbortSignal): Promise<AnswerBatches | undefined>;
+}
+
+/** Functions that a chat calls. */
+export interface ChatCallbacks extends AnswerSource {
   /** Whether to send the messages again, because they have a decision or a result of the user. */
   shouldSend(messages: readonly UIMessage[]): boolean | PromiseLike<boolean>;
   onChange(state: ChatState): void;
@@ -71,9 +76,9 @@ type RequestedAnswer = RequestOptions & {
 /** The messages of a conversation and the requests that change them, one at a time. */
 export class Chat {
   state: ChatState;
-  readonly #host: ChatHost;
+  readonly #callbacks: ChatCallbacks;
   #reader: AnswerReader | undefined;
-  #aborting: AbortController | undefined;
+  #controller: AbortController | undefined;
   /** Settles when no answer is being read. Becomes whether the last answer is complete. */
   ended: Promise<boolean> = Promise.resolve(true);
   /**
@@ -84,9 +89,9 @@ export class Chat {
   /** Number of stops. A message whose files are still being read is not sent after a stop. */
   #stops = 0;
 
-  constructor(messages: readonly UIMessage[], host: ChatHost) {
+  constructor(messages: readonly UIMessage[], callbacks: ChatCallbacks) {
     this.state = { messages, status: 'ready' };
-    this.#host = host;
+    this.#callbacks = callbacks;
   }
 
   get isBusy(): boolean {
@@ -112,7 +117,7 @@ export class Chat {
     if (stops !== this.#stops) return;
     const { messageId } = input;
     const shownMessages = this.state.messages;
-    const index = messageId === undefined ? shownMessages.length : this.#placeOf(messageId, 'user');
+    const index = messageId === undefined ? shownMessages.length : this.#indexOf(messageId, 'user');
     this.#set({ messages: [...shownMessages.slice(0, index), message] });
     return this.#request({ trigger: 'submit-message', messageId, ...options });
   }
@@ -122,7 +127,7 @@ export class Chat {
     ...options
   }: RequestOptions & { readonly messageId?: string } = {}): Promise<void> {
     const { messages } = this.state;
-    const index = messageId === undefined ? messages.length - 1 : this.#placeOf(messageId);
+    const index = messageId === undefined ? messages.length - 1 : this.#indexOf(messageId);
     const isAnswer = messages[index]?.role === 'assistant';
     this.#set({ messages: messages.slice(0, isAnswer ? index : index + 1) });
     return this.#request({ trigger: 'regenerate-message', messageId, ...options });
@@ -135,7 +140,7 @@ export class Chat {
   /** Ends the reading, and keeps what has arrived. */
   async stop(): Promise<void> {
     this.#stops += 1;
-    this.#aborting?.abort();
+    this.#controller?.abort();
     await this.ended;
   }
 
@@ -169,7 +174,7 @@ export class Chat {
     if (!this.isBusy) await this.#sendDecided(message.id, options);
   }
 
-  #placeOf(messageId: string, expectedRole?: UIMessage['role']): number {
+  #indexOf(messageId: string, expectedRole?: UIMessage['role']): number {
     const index = this.state.messages.findIndex(
       ({ id, role }) => id === messageId && role === (expectedRole ?? role),
     );
@@ -179,22 +184,22 @@ export class Chat {
 
   #set(changes: Partial<ChatState>): void {
     this.state = withChanges(this.state, changes);
-    this.#host.onChange(this.state);
+    this.#callbacks.onChange(this.state);
   }
 
   async #sendDecided(messageId: string | undefined, options?: RequestOptions): Promise<void> {
     const stops = this.#stops;
-    if (!(await this.#host.shouldSend(this.state.messages))) return;
+    if (!(await this.#callbacks.shouldSend(this.state.messages))) return;
     if (stops === this.#stops)
       await this.#request({ ...options, trigger: 'submit-message', messageId });
   }
 
   async #request(request: RequestedAnswer): Promise<void> {
-    while (this.#aborting) await this.ended;
-    const aborting = new AbortController();
-    this.#aborting = aborting;
-    this.ended = this.#answer(request, aborting.signal).finally(() => {
-      this.#aborting = undefined;
+    while (this.#controller) await this.ended;
+    const controller = new AbortController();
+    this.#controller = controller;
+    this.ended = this.#answer(request, controller.signal).finally(() => {
+      this.#controller = undefined;
       this.#reader = undefined;
     });
     if (await this.ended) await this.#sendDecided(this.state.messages.at(-1)?.id, request);
@@ -219,14 +224,14 @@ export class Chat {
     // Browsers report a lost connection as a `TypeError`, each with texts of its own.
     const isDisconnect = error instanceof TypeError;
     const isError = !!error;
-    this.#host.onFinish({ message, messages, isAbort, isDisconnect, isError, finishReason });
+    this.#callbacks.onFinish({ message, messages, isAbort, isDisconnect, isError, finishReason });
     return !isAbort && !isError;
   }
 
   async #begin(request: RequestedAnswer, signal: AbortSignal): Promise<AnswerBatches | undefined> {
     const { trigger, ...options } = request;
     if (trigger === 'resume-stream') {
-      const batches = await this.#host.reconnect(signal);
+      const batches = await this.#callbacks.reconnect(signal);
       if (batches && !signal.aborted) this.#expect();
       return batches;
     }
@@ -234,7 +239,7 @@ export class Chat {
     const last = messages.find(({ id }) => id === options.messageId) ?? messages.at(-1);
     const continues = trigger === 'submit-message' && last?.role === 'assistant';
     this.#expect(continues ? last : undefined);
-    return this.#host.send({ trigger, messages, ...options }, signal);
+    return this.#callbacks.send({ trigger, messages, ...options }, signal);
   }
 
   /** `message`: the answer that is continued. Default: a new one. */
@@ -256,9 +261,9 @@ export class Chat {
         // A replay may begin another message.
         if (message.id !== earlier.id && earlier.parts.length) this.#show(earlier, status);
         if (message !== earlier && !chunk.type.startsWith('start')) status = 'streaming';
-        if ('data' in chunk) this.#host.onData(chunk as DataUIPart);
+        if ('data' in chunk) this.#callbacks.onData(chunk as DataUIPart);
         if (chunk.type === 'tool-input-available' && !chunk.providerExecuted)
-          this.#host.onToolCall(chunk);
+          this.#callbacks.onToolCall(chunk);
       }
     } finally {
       if (reader.message !== first) this.#show(reader.message, status);

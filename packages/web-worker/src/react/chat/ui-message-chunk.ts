@@ -3,7 +3,7 @@ import type { FileUIPart, TextUIPart, UIMessage } from './ui-message.ts';
 type ToolMetadata = Extract<UIMessage['parts'][number], { toolCallId: string }>['toolMetadata'];
 
 /** Fields that chunks about a tool call may have. */
-interface OfCall extends OfProvider {
+interface CallFields extends ProviderFields {
   readonly toolCallId: string;
   /** Whether the types of the tool are unknown. The part is then a `dynamic-tool`. */
   readonly dynamic?: boolean;
@@ -12,7 +12,7 @@ interface OfCall extends OfProvider {
   readonly title?: string;
 }
 
-interface OfProvider {
+interface ProviderFields {
   readonly providerMetadata?: TextUIPart['providerMetadata'];
 }
 
@@ -24,18 +24,18 @@ export type UIMessageChunk =
   | { readonly type: 'start-step' | 'finish-step' | 'reset-step' }
   | { readonly type: 'abort'; readonly reason?: string }
   | { readonly type: 'error'; readonly errorText: string }
-  | (OfProvider & { readonly type: 'text-start' | 'reasoning-start'; readonly id: string })
-  | (OfProvider & {
+  | (ProviderFields & { readonly type: 'text-start' | 'reasoning-start'; readonly id: string })
+  | (ProviderFields & {
       readonly type: 'text-delta' | 'reasoning-delta';
       readonly id: string;
       readonly delta: string;
     })
-  | (OfProvider & {
+  | (ProviderFields & {
       readonly type: 'text-end' | 'reasoning-end';
       readonly id: string;
       readonly citations?: TextUIPart['citations'];
     })
-  | (OfCall & {
+  | (CallFields & {
       readonly type: 'tool-input-start';
       readonly toolName: string;
       readonly inputEncoding?: 'json' | 'text';
@@ -45,23 +45,23 @@ export type UIMessageChunk =
       readonly toolCallId: string;
       readonly inputTextDelta: string;
     }
-  | (OfCall & {
+  | (CallFields & {
       readonly type: 'tool-input-available';
       readonly toolName: string;
       readonly input: unknown;
     })
-  | (OfCall & {
+  | (CallFields & {
       readonly type: 'tool-input-error';
       readonly toolName: string;
       readonly input: unknown;
       readonly errorText: string;
     })
-  | (OfCall & {
+  | (CallFields & {
       readonly type: 'tool-output-available';
       readonly output: unknown;
       readonly preliminary?: boolean;
     })
-  | (OfCall & { readonly type: 'tool-output-error'; readonly errorText: string })
+  | (CallFields & { readonly type: 'tool-output-error'; readonly errorText: string })
   | { readonly type: 'tool-output-denied'; readonly toolCallId: string }
   | {
       readonly type: 'tool-approval-request';
@@ -73,32 +73,32 @@ export type UIMessageChunk =
       readonly isAutomatic?: boolean;
       readonly signature?: string;
     }
-  | (OfProvider & {
+  | (ProviderFields & {
       readonly type: 'tool-approval-response';
       readonly approvalId: string;
       readonly approved: boolean;
       readonly reason?: string;
       readonly providerExecuted?: boolean;
     })
-  | (OfProvider & {
+  | (ProviderFields & {
       readonly type: 'file' | 'reasoning-file';
       readonly mediaType: string;
       readonly url: string;
     })
-  | (OfProvider & {
+  | (ProviderFields & {
       readonly type: 'source-url';
       readonly sourceId: string;
       readonly url: string;
       readonly title?: string;
     })
-  | (OfProvider & {
+  | (ProviderFields & {
       readonly type: 'source-document';
       readonly sourceId: string;
       readonly mediaType: string;
       readonly title: string;
       readonly filename?: string;
     })
-  | (OfProvider & { readonly type: 'custom'; readonly kind: `${string}.${string}` })
+  | (ProviderFields & { readonly type: 'custom'; readonly kind: `${string}.${string}` })
   | {
       readonly type: 'steering-message';
       readonly id: string;

@@ -22,18 +22,23 @@ export type UIMessagePart<
   Tools extends UITools = UITools,
 > =
   | TextUIPart
-  | (OfProvider & { type: 'reasoning'; id?: string; text: string; state?: 'streaming' | 'done' })
+  | (ProviderFields & {
+      type: 'reasoning';
+      id?: string;
+      text: string;
+      state?: 'streaming' | 'done';
+    })
   | FileUIPart
-  | (OfProvider & { type: 'reasoning-file'; mediaType: string; url: string })
-  | (OfProvider & { type: 'source-url'; sourceId: string; url: string; title?: string })
-  | (OfProvider & {
+  | (ProviderFields & { type: 'reasoning-file'; mediaType: string; url: string })
+  | (ProviderFields & { type: 'source-url'; sourceId: string; url: string; title?: string })
+  | (ProviderFields & {
       type: 'source-document';
       sourceId: string;
       mediaType: string;
       title: string;
       filename?: string;
     })
-  | (OfProvider & { type: 'custom'; kind: `${string}.${string}` })
+  | (ProviderFields & { type: 'custom'; kind: `${string}.${string}` })
   | { type: 'steering-message'; id: string; parts: (TextUIPart | FileUIPart)[] }
   | { type: 'step-start' }
   | DataUIPart<Data>
@@ -41,7 +46,7 @@ export type UIMessagePart<
   | DynamicToolUIPart;
 
 /** A text in a message. */
-export type TextUIPart = OfProvider & {
+export type TextUIPart = ProviderFields & {
   type: 'text';
   text: string;
   state?: 'streaming' | 'done';
@@ -49,7 +54,7 @@ export type TextUIPart = OfProvider & {
 };
 
 /** A file in a message. */
-export type FileUIPart = OfProvider & {
+export type FileUIPart = ProviderFields & {
   type: 'file';
   /** Media type such as `image/png`. */
   mediaType: string;
@@ -132,13 +137,13 @@ type Approval<Approved extends boolean | undefined> = {
   ? { approved: Approved; reason?: string }
   : { approved?: never; reason?: never });
 
-interface OfProvider {
+interface ProviderFields {
   providerMetadata?: Record<string, JsonFields>;
 }
 
 /** Place in a text and the source that supports it. */
 interface Citation {
-  source: { type: 'source'; id: string } & OfProvider &
+  source: { type: 'source'; id: string } & ProviderFields &
     (
       | { sourceType: 'url'; url: string; title?: string }
       | { sourceType: 'document'; mediaType: string; title: string; filename?: string }

@@ -88,13 +88,17 @@ export function useAgentObject<T = unknown>(
   return { ...state, ...actions, items, isBusy };
 }
 
-interface Latest {
+interface SourceAndOptions {
   readonly source: AgentSource | undefined;
   readonly options: UseAgentObjectOptions;
 }
 
 /** `text`: message of the user. Without one, an endpoint's object that is already on its way. */
-function objectsOf<T>({ source, options }: Latest, signal: AbortSignal, text?: string): Objects<T> {
+function objectsOf<T>(
+  { source, options }: SourceAndOptions,
+  signal: AbortSignal,
+  text?: string,
+): Objects<T> {
   const { sessionId = crypto.randomUUID(), ...others } = options;
   if (!isEndpoint(source))
     return workerObjects(source as Worker, { ...others, sessionId }, text, signal) as Objects<T>;

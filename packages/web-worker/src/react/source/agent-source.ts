@@ -1,13 +1,13 @@
 import type { ConnectOptions } from '../../page/connect-agent.ts';
 import type { StoredSessions } from './agent-sessions.ts';
-import type { ChatHost } from '../chat/chat.ts';
+import type { AnswerSource } from '../chat/chat.ts';
 import type { UIMessage } from '../chat/ui-message.ts';
 
 /** Options of a link to an agent. Only workers use the fields besides `sessionId`. */
 export type LinkOptions = ConnectOptions;
 
 /** Connection of a chat to its agent. A worker and an endpoint have the same interface. */
-export interface AgentLink extends Pick<ChatHost, 'send' | 'reconnect'> {
+export interface AgentLink extends AnswerSource {
   /** Whether a turn continues without this page. If so, closing the link does not end the turn. */
   readonly outlivesPage: boolean;
   /** Returns the stored conversations. */

@@ -142,7 +142,7 @@ export function routesOf(api: string, latest: () => AgentEndpointOptions): Route
     });
     // Servers of single-page apps answer unknown addresses with their page.
     if (response.ok && !response.headers.get('content-type')?.includes('html')) return response;
-    throw await refusal(response, url);
+    throw await endpointError(response, url);
   };
   const read = async <T>(url: string): Promise<T> => (await ask(url)).json() as Promise<T>;
   return {
@@ -191,7 +191,7 @@ async function* batchesOf({ body }: Response, onEnd?: () => void): AnswerBatches
 }
 
 /** Returns the error in the answer of an endpoint, or an error that says what may be wrong. */
-async function refusal(response: Response, url: string): Promise<AgentError> {
+async function endpointError(response: Response, url: string): Promise<AgentError> {
   try {
     const { error } = (await response.json()) as {
       readonly error: { readonly code: AgentErrorCode; readonly message: string };

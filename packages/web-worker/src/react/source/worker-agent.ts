@@ -22,11 +22,11 @@ export function linkWorkerAgent(
     client.begin<'chat', UiChunk>('chat', { ...request, events: true }, signal).batches;
   return {
     send: async ({ trigger, messages, messageId }, signal) =>
-      typed(ask({ trigger, messages: sentMessages(messages), messageId }, signal)),
+      typedBatches(ask({ trigger, messages: sentMessages(messages), messageId }, signal)),
     async reconnect(signal) {
       const batches = ask({ trigger: 'resume-stream', messages: [] }, signal);
       const { done, value } = await batches.next();
-      return done ? undefined : typed(batches, value);
+      return done ? undefined : typedBatches(batches, value);
     },
     outlivesPage: false,
     // Loaded at its first use, because most pages show only one conversation.
@@ -42,7 +42,7 @@ export function linkWorkerAgent(
 }
 
 /** Gives tool parts their types. `first`: a batch that was read already. */
-async function* typed(
+async function* typedBatches(
   batches: AsyncIterable<readonly UiChunk[]>,
   first: readonly UiChunk[] = [],
 ): AnswerBatches {

@@ -1,7 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentResult } from '@isoloop/core';
 import type { ClaimableMemory } from './claimable-memory.ts';
-import type { EarlierRun } from './noted-run.ts';
+import type { EndedRun } from './noted-run.ts';
 import { earlierResult } from './logged-result.ts';
 
 /** Maximum number of ended runs to keep. */
@@ -13,14 +13,14 @@ const keptRuns = 8;
  */
 export class EndedRuns {
   /** Ended runs, newest first. */
-  runs: readonly EarlierRun[] = [];
+  runs: readonly EndedRun[] = [];
 
   /**
-   * Adds the run of a request. `answer`: id of the answer's message, if there is an answer.
+   * Adds the run of a request. `answerId`: id of the answer's message, if there is an answer.
    */
-  add(requestId: string, answer?: string): void {
+  add(requestId: string, answerId?: string): void {
     const others = this.runs.filter((run) => run.requestId !== requestId);
-    this.runs = [{ requestId, answer }, ...others].slice(0, keptRuns);
+    this.runs = [{ requestId, answerId }, ...others].slice(0, keptRuns);
   }
 
   has(requestId: string): boolean {
@@ -32,15 +32,15 @@ export class EndedRuns {
    * answer.
    */
   async resultOf(requestId: string, memory: ClaimableMemory | undefined): Promise<AgentResult> {
-    const answer = this.runs.find((run) => run.requestId === requestId)?.answer;
-    if (answer === undefined || !memory) throw unknownEndError();
-    return earlierResult(await memory.view(), answer, memory.sessionVersion);
+    const answerId = this.runs.find((run) => run.requestId === requestId)?.answerId;
+    if (answerId === undefined || !memory) throw unknownEndError();
+    return earlierResult(await memory.view(), answerId, memory.sessionVersion);
   }
 }
 
 export function unknownEndError(): AgentError {
   return new AgentError(
     'WORKER_TERMINATED',
-    'The run has no answer in the log, and its tab closed before it reported why.',
+    'The run has no answer in the log, and its tab has closed.',
   );
 }

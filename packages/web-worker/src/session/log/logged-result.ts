@@ -4,14 +4,14 @@ import type { AgentError, AgentResult, Msg, StopReason } from '@isoloop/core';
 import type { SessionView } from '@isoloop/core/adapter';
 
 /** Returns the result of the last run, with the data that the log has. */
-export function resultOf(
+export function lastResult(
   { messages, calls, endReason = 'stop' }: Pick<SessionView, 'messages' | 'calls' | 'endReason'>,
   sessionVersion = 0,
 ): AgentResult {
   const turn = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);
   const message = turn.findLast(({ role }) => role === 'assistant') ?? assistantMessage([]);
   return {
-    ...bare(message, endReason as StopReason),
+    ...emptyResult(message, endReason as StopReason),
     toolsUsed: [...new Set(turn.flatMap(toolUsesOf).map(({ name }) => name))],
     pending: [...calls.values()].flatMap(({ pending }) => pending ?? []),
     sessionVersion,
@@ -19,27 +19,27 @@ export function resultOf(
 }
 
 /**
- * Returns the result of an earlier run, with the data that the log has. `answer`: id of the
+ * Returns the result of an earlier run, with the data that the log has. `answerId`: id of the
  * answer's message.
  */
 export function earlierResult(
   { messages }: SessionView,
-  answer: string,
+  answerId: string,
   sessionVersion = 0,
 ): AgentResult {
-  const end = messages.findIndex(({ id }) => id === answer) + 1;
+  const end = messages.findIndex(({ id }) => id === answerId) + 1;
   const { partial, reason } = metadataOf(messages[end - 1] ?? {});
   const endReason = reason ?? (partial === undefined ? 'stop' : 'aborted');
   const view = { messages: messages.slice(0, end), calls: new Map(), endReason };
-  return resultOf(view, sessionVersion);
+  return lastResult(view, sessionVersion);
 }
 
 /** Returns the result of an interrupted run that no tab continues. */
-export function leftOpen(error: AgentError): AgentResult {
-  return { ...bare(assistantMessage([]), 'suspended'), error: error.toJSON() };
+export function suspendedResult(error: AgentError): AgentResult {
+  return { ...emptyResult(assistantMessage([]), 'suspended'), error: error.toJSON() };
 }
 
-function bare(message: Msg, reason: StopReason): Omit<AgentResult, 'error'> {
+function emptyResult(message: Msg, reason: StopReason): Omit<AgentResult, 'error'> {
   const text = textOf(message);
   return {
     text,

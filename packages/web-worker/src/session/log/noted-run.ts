@@ -7,25 +7,25 @@ import type { ClaimableMemory } from './claimable-memory.ts';
 export interface NotedRun {
   /** Id of the request for the run. */
   readonly requestId: string;
-  readonly run: string;
+  readonly runId: string;
   /** Number of times that another tab has continued the run. */
   readonly attempts: number;
   /** Name of the output that the run returns, if any. */
-  readonly output?: string | undefined;
+  readonly outputName?: string | undefined;
   /** Page that asked for the run. */
   readonly asker?: Asker | undefined;
   /** Earlier runs, newest first. */
-  readonly earlier?: readonly EarlierRun[];
+  readonly earlierRuns?: readonly EndedRun[];
 }
 
 /**
  * Run that has ended. If its tab was frozen at the end of the run, the tab requests the run again
  * later. Another tab may then lead the session and needs this data.
  */
-export interface EarlierRun {
+export interface EndedRun {
   readonly requestId: string;
   /** Id of the answer's message. Absent if the run failed. */
-  readonly answer?: string | undefined;
+  readonly answerId?: string | undefined;
 }
 
 /**
@@ -34,10 +34,10 @@ export interface EarlierRun {
  */
 export function noteRun(memory: ClaimableMemory, run: NotedRun, write = false): Promise<void> {
   // Leaves out fields without a value, which are no JSON.
-  const tabs = JSON.parse(JSON.stringify(run)) as JsonObject;
-  return memory.note([{ kind: 'state', state: { tabs } }], { write });
+  const tabRun = JSON.parse(JSON.stringify(run)) as JsonObject;
+  return memory.note([{ kind: 'state', state: { tabRun } }], { write });
 }
 
 export function notedRun({ state }: SessionView): NotedRun | undefined {
-  return state['tabs'] as NotedRun | undefined;
+  return state['tabRun'] as NotedRun | undefined;
 }

@@ -41,7 +41,7 @@ export class PageLink {
     this.#onGone = onGone;
     this.#onVisible = onVisible;
     port.addEventListener('message', ({ data }: MessageEvent<PageAnswer | PageVisibility>) =>
-      this.#heard(data),
+      this.#receive(data),
     );
     // Some browsers fire `close` when the page has ended, even without a message from the page.
     port.addEventListener('close', () => this.close());
@@ -52,12 +52,12 @@ export class PageLink {
   ask<T>(question: unknown, { signal, onProgress, timeoutMs }: AskOptions = {}): Promise<T> {
     const id = ++this.#lastId;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const giveUp = (reason: unknown): void => {
+    const cancel = (reason: unknown): void => {
       if (!this.#isGone)
         this.#port.postMessage({ type: 'abort', id } satisfies PageQuestion<unknown>);
       this.#questions.get(id)?.reject(reason);
     };
-    const onAbort = (): void => giveUp(signal?.reason);
+    const onAbort = (): void => cancel(signal?.reason);
     return new Promise<T>((resolve, reject) => {
       if (this.#isGone) return reject(pageGoneError());
       if (signal?.aborted) return reject(signal.reason);
@@ -67,7 +67,7 @@ export class PageLink {
       if (timeoutMs !== undefined)
         timer = setTimeout(
           () =>
-            giveUp(new AgentError('HOOK_ERROR', `The page did not answer within ${timeoutMs} ms.`)),
+            cancel(new AgentError('HOOK_ERROR', `The page did not answer within ${timeoutMs} ms.`)),
           timerMs(timeoutMs),
         );
     }).finally(() => {
@@ -85,7 +85,7 @@ export class PageLink {
     this.#onGone();
   }
 
-  #heard(answer: PageAnswer | PageVisibility): void {
+  #receive(answer: PageAnswer | PageVisibility): void {
     if ('visible' in answer) {
       this.visible = answer.visible;
       return this.#onVisible();

@@ -32,13 +32,13 @@ export function remoteModel(pages: ModelPages): ChatModel {
       const reply = ++lastReply;
       const ask = (question: ModelQuestion): Promise<ModelAnswer> =>
         page.link.ask(question, { signal });
-      let open = true;
+      let isOpen = true;
       try {
         await ask({ type: 'open', reply, request, run: run && runInfo(run) });
         for (;;) {
           const batch = await ask({ type: 'next', reply });
           if (!batch) {
-            open = false;
+            isOpen = false;
             return;
           }
           yield batch;
@@ -47,7 +47,7 @@ export function remoteModel(pages: ModelPages): ChatModel {
         throw isPageGone(error) ? unreachableError(error) : error;
       } finally {
         // Passes no signal, because the signal may be aborted already.
-        if (open) page.link.ask({ type: 'close', reply } satisfies ModelQuestion).catch(() => {});
+        if (isOpen) page.link.ask({ type: 'close', reply } satisfies ModelQuestion).catch(() => {});
       }
     },
   };

@@ -18,7 +18,7 @@ export const pageGoneReason = 'The page that runs the tool is gone.';
 export class RemoteTools implements ToolSet {
   readonly #pages: (runId?: string) => ToolPages;
   /** Last tools by name. They stay after all their pages have disconnected. */
-  readonly #known: Map<string, Tool> = new Map();
+  readonly #knownTools: Map<string, Tool> = new Map();
   /** Tools by offer, because pages may offer different tools of one name. */
   #tools: WeakMap<ToolOffer, Tool> = new WeakMap();
   /** Schemas for the pages that asked for runs, by page. */
@@ -37,13 +37,13 @@ export class RemoteTools implements ToolSet {
       // A page whose tool needs no approval answers so when it is asked.
       const needsApproval = offers.some((offer) => offer.needsApproval);
       for (const offer of offers) this.#tools.set(offer, this.#tool({ ...offer, needsApproval }));
-      this.#known.set(name, this.#tools.get(offers[0]!)!);
+      this.#knownTools.set(name, this.#tools.get(offers[0]!)!);
     }
   }
 
   find(name: string): Tool | undefined {
     const offer = this.#offerFor(name, this.#pages());
-    return (offer && this.#tools.get(offer)) ?? this.#known.get(name);
+    return (offer && this.#tools.get(offer)) ?? this.#knownTools.get(name);
   }
 
   /** Returns whether a connected page has the tool. */
@@ -53,7 +53,7 @@ export class RemoteTools implements ToolSet {
 
   schemas(): readonly ToolSchema[] {
     const pages = this.#pages();
-    const key = pages.asker?.page;
+    const key = pages.asker?.pageId;
     const schemas = this.#schemas.get(key) ?? this.#schemasFor(pages);
     this.#schemas.set(key, schemas);
     return schemas;
@@ -88,16 +88,16 @@ export class RemoteTools implements ToolSet {
     const { name } = schema;
     const ask = async <T>(
       question: ToolQuestion,
-      without: T,
+      fallback: T,
       options: AskOptions = {},
       runId?: string,
     ): Promise<T> => {
       const [page] = pagesFor(name, this.#pages(runId));
-      if (!page) return without;
+      if (!page) return fallback;
       try {
         return await page.link.ask<T>(question, options);
       } catch (error) {
-        if (isPageGone(error)) return without;
+        if (isPageGone(error)) return fallback;
         throw error;
       }
     };

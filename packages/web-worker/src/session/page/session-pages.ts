@@ -28,9 +28,9 @@ export interface PageSide {
 /** Connected page. */
 interface Page {
   /** Id of the page's connection. */
-  readonly page: string;
+  readonly pageId: string;
   /** Id of the page's tab. `undefined`: a page of this worker. */
-  readonly tab: string | undefined;
+  readonly tabId: string | undefined;
 }
 
 interface Part extends Page {
@@ -38,7 +38,7 @@ interface Part extends Page {
   readonly offer: PageOffer;
   readonly link: PageLink;
   /** Functions that remove the part's hooks from the agent. */
-  off: readonly (() => void)[];
+  removeHooks: readonly (() => void)[];
 }
 
 /**
@@ -64,11 +64,11 @@ export class SessionPages {
     const askerOf = (runId = ''): Asker | undefined =>
       this.#askers.has(runId) ? this.#askers.get(runId) : this.#askers.values().next().value;
     this.#tools = new RemoteTools((runId) => ({
-      offers: this.#of('tools'),
+      offers: this.#partsOf('tools'),
       asker: askerOf(runId),
       tabs: this.#pages,
     }));
-    const [tools, ofKind] = [this.#tools, () => this.#of('model')];
+    const [tools, ofKind] = [this.#tools, () => this.#partsOf('model')];
     this.side = {
       tools,
       decide: (call, context) => this.#decide(call, context),
@@ -88,20 +88,20 @@ export class SessionPages {
   }
 
   /** Tools of the pages of this worker. */
-  get offered(): readonly TabPage[] {
-    const own = [...this.#pages].flatMap(([page, tab]) => (tab === undefined ? page : []));
-    return own.map((page) => {
-      const parts = [...this.#parts].filter((part) => part.page === page);
+  get tabPages(): readonly TabPage[] {
+    const own = [...this.#pages].flatMap(([pageId, tabId]) => (tabId === undefined ? pageId : []));
+    return own.map((pageId) => {
+      const parts = [...this.#parts].filter((part) => part.pageId === pageId);
       const tools = parts.flatMap(({ id, offer, link }) =>
-        offer.kind === 'tools' ? { part: id, tools: offer.tools, visible: link.visible } : [],
+        offer.kind === 'tools' ? { partId: id, tools: offer.tools, visible: link.visible } : [],
       );
-      return { page, tools };
+      return { pageId, tools };
     });
   }
 
   /** Returns whether the page is connected. */
-  has(page: string): boolean {
-    return this.#pages.has(page);
+  has(pageId: string): boolean {
+    return this.#pages.has(pageId);
   }
 
   /** Returns the link to a part of a page of this worker. */
@@ -113,37 +113,37 @@ export class SessionPages {
    * Notes which page asked for a run. Returns a function to call at the end of the run. Runs that
    * this worker continues for an unknown page have no asker.
    */
-  begin(runId: string, asker: Asker | undefined): () => void {
+  setAsker(runId: string, asker: Asker | undefined): () => void {
     this.#askers.set(runId, asker);
     return () => void this.#askers.delete(runId);
   }
 
   /** Adds a page with its parts. Returns a function that removes them. */
-  enter(
+  add(
     offers: readonly PageOffer[],
     ports: readonly MessagePort[],
-    { page, tab }: { readonly page: string; readonly tab?: string },
+    { pageId, tabId }: { readonly pageId: string; readonly tabId?: string },
   ): () => void {
-    const onChange = (): void => this.#changed(tab);
-    this.#pages.set(page, tab);
+    const onChange = (): void => this.#reportChange(tabId);
+    this.#pages.set(pageId, tabId);
     const parts = offers.map((offer, index): Part => {
       const part: Part = {
-        id: `${page}/${index}`,
-        page,
-        tab,
+        id: `${pageId}/${index}`,
+        pageId,
+        tabId,
         offer,
-        link: new PageLink(ports[index]!, () => this.#leave(part), onChange),
-        off: [],
+        link: new PageLink(ports[index]!, () => this.#removePart(part), onChange),
+        removeHooks: [],
       };
       this.#parts.add(part);
       this.#hook(part);
       return part;
     });
-    this.#changed(tab);
+    this.#reportChange(tabId);
     return () => {
-      this.#pages.delete(page);
+      this.#pages.delete(pageId);
       for (const { link } of parts) link.close();
-      this.#changed(tab);
+      this.#reportChange(tabId);
     };
   }
 
@@ -162,13 +162,13 @@ export class SessionPages {
     };
   }
 
-  #leave(part: Part): void {
+  #removePart(part: Part): void {
     this.#parts.delete(part);
-    for (const off of part.off) off();
-    this.#changed(part.tab);
+    for (const remove of part.removeHooks) remove();
+    this.#reportChange(part.tabId);
   }
 
-  #changed(tab: string | undefined): void {
+  #reportChange(tab: string | undefined): void {
     this.#tools.update();
     if (tab === undefined) this.onChange?.();
   }
@@ -177,10 +177,10 @@ export class SessionPages {
     const { offer, link } = part;
     if (!this.#agent || offer.kind !== 'hooks') return;
     const agent = this.#agent;
-    part.off = remoteHooks(offer, link).map((hook) => agent.addHook(hook));
+    part.removeHooks = remoteHooks(offer, link).map((hook) => agent.addHook(hook));
   }
 
-  #of<K extends PageOffer['kind']>(
+  #partsOf<K extends PageOffer['kind']>(
     kind: K,
   ): readonly (Page & {
     readonly link: PageLink;
@@ -194,7 +194,7 @@ export class SessionPages {
     ...[call, { sessionId, messages, signal }]: Parameters<PageSide['decide']>
   ): Promise<ApprovalDecision | undefined> {
     const question: ApprovalQuestion = { call, context: { sessionId, messages } };
-    for (const { link } of this.#of('approvals')) {
+    for (const { link } of this.#partsOf('approvals')) {
       try {
         return await link.ask(question, { signal });
       } catch (error) {

@@ -4,9 +4,9 @@ import type { PageLink } from './page-link.ts';
 /** Tools that one connected page offers. */
 export interface ToolPage {
   /** Id of the page's connection. */
-  readonly page: string;
+  readonly pageId: string;
   /** Id of the page's tab. `undefined`: a page of this worker. */
-  readonly tab: string | undefined;
+  readonly tabId: string | undefined;
   readonly link: PageLink;
   readonly offer: { readonly tools: readonly ToolOffer[] };
 }
@@ -29,9 +29,9 @@ export interface ToolPages {
 export function pagesFor(name: string, { offers, asker, tabs }: ToolPages): readonly ToolPage[] {
   const all = offers.filter(({ offer }) => offer.tools.some((tool) => tool.schema.name === name));
   if (!asker) return all;
-  const own = all.filter(({ page }) => page === asker.page);
-  const isHere = tabs.has(asker.page);
-  const near = isHere ? all.filter(({ tab }) => tab === tabs.get(asker.page)) : [];
+  const own = all.filter(({ pageId }) => pageId === asker.pageId);
+  const isHere = tabs.has(asker.pageId);
+  const near = isHere ? all.filter(({ tabId }) => tabId === tabs.get(asker.pageId)) : [];
   const visible = [...own, ...near, ...all].filter(
     ({ link, offer }) =>
       link.visible && offer.tools.some((tool) => tool.anyVisibleTab && tool.schema.name === name),

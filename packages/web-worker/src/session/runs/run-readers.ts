@@ -1,8 +1,8 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentErrorData, AgentResult, EventBatch } from '@isoloop/core';
 import type { MessageStart } from '../../wire/protocol.ts';
-import { RunMirror } from './run-mirror.ts';
-import type { RunSoFar } from '../../wire/tab-protocol.ts';
+import { ActiveRun } from './active-run.ts';
+import type { ActiveRunState } from '../../wire/tab-protocol.ts';
 
 /** Reader of a run's events. `serveSession` creates one for the port of a page. */
 export interface RunReader {
@@ -37,29 +37,29 @@ interface JoinedReader {
  * the events of the active run to them.
  */
 export class RunReaders {
-  readonly mirror: RunMirror = new RunMirror();
+  readonly activeRun: ActiveRun = new ActiveRun();
   readonly #watchers: Set<(events: EventBatch) => void> = new Set();
   /** Readers of requested runs, by request id. */
   readonly #requesters: Map<string, Requester> = new Map();
   /** Further readers, which joined during the active run. */
-  readonly #joined: Set<JoinedReader> = new Set();
+  readonly #joinedReaders: Set<JoinedReader> = new Set();
   /**
    * Id of the request whose run another tab reads too. The reading speed of that tab is unknown.
    */
   #foreignRequestId: string | undefined;
   /** Callbacks to call when a reader joins or leaves. */
-  readonly #waiting: Set<() => void> = new Set();
+  readonly #changeListeners: Set<() => void> = new Set();
 
   /** Whether a reader in this worker has received the start of a run, but not its end. */
   get isWaiting(): boolean {
     return (
-      this.mirror.requestId !== undefined ||
+      this.activeRun.requestId !== undefined ||
       [...this.#requesters.values()].some(({ hasBegun }) => hasBegun)
     );
   }
 
   get hasJoined(): boolean {
-    return this.#joined.size > 0;
+    return this.#joinedReaders.size > 0;
   }
 
   /**
@@ -67,7 +67,7 @@ export class RunReaders {
    * function that removes the listener.
    */
   watch(listener: (events: EventBatch) => void): () => void {
-    if (this.mirror.last) listener(this.mirror.events);
+    if (this.activeRun.lastEvent) listener(this.activeRun.events);
     this.#watchers.add(listener);
     return () => void this.#watchers.delete(listener);
   }
@@ -82,7 +82,7 @@ export class RunReaders {
   leave(requestId: string): void {
     const requester = this.#requesters.get(requestId);
     if (requester) requester.reader = undefined;
-    this.#changed();
+    this.#reportChange();
   }
 
   /** Returns whether the reader of a request has left and no other reader has joined. */
@@ -90,7 +90,7 @@ export class RunReaders {
     const requester = this.#requesters.get(requestId);
     const isRead =
       this.#foreignRequestId === requestId ||
-      (this.mirror.requestId === requestId && this.#joined.size > 0);
+      (this.activeRun.requestId === requestId && this.#joinedReaders.size > 0);
     return requester !== undefined && !requester.reader && !isRead;
   }
 
@@ -104,47 +104,48 @@ export class RunReaders {
     try {
       return await new Promise((resolve, reject) => {
         joined = { reader, resolve, reject, failure: undefined };
-        this.#joined.add(joined);
+        this.#joinedReaders.add(joined);
         const leave = (): void => resolve(undefined);
         leaveSignal.addEventListener('abort', leave);
         reader.onFailure = leave;
-        reader.begin(this.mirror.start);
-        if (this.mirror.last) reader.add(this.mirror.events);
-        this.#changed();
+        reader.begin(this.activeRun.start);
+        if (this.activeRun.lastEvent) reader.add(this.activeRun.events);
+        this.#reportChange();
       });
     } finally {
-      this.#joined.delete(joined!);
-      this.#changed();
+      this.#joinedReaders.delete(joined!);
+      this.#reportChange();
     }
   }
 
   /** Passes events of a request to the readers. */
   show(batch: EventBatch, requestId: string, start?: MessageStart): void {
-    const isMirrored = this.mirror.requestId === undefined || this.mirror.requestId === requestId;
-    const newEvents = this.mirror.add(batch, requestId, start);
-    this.#show(newEvents, requestId, start ?? this.mirror.start);
+    const isMirrored =
+      this.activeRun.requestId === undefined || this.activeRun.requestId === requestId;
+    const newEvents = this.activeRun.add(batch, requestId, start);
+    this.#show(newEvents, requestId, start ?? this.activeRun.start);
     // If the agent refuses a request during another run, only the reader of that request gets the
     // events.
     if (!isMirrored || !newEvents.length) this.#give(batch, requestId, {});
   }
 
   /** Adds the events of the active run that another tab sent. `undefined`: no run is active. */
-  catchUp(run: RunSoFar | undefined): void {
-    if (run?.requestId !== this.mirror.requestId) this.forget();
-    if (run) this.#show(this.mirror.catchUp(run), run.requestId, run.start);
+  catchUp(run: ActiveRunState | undefined): void {
+    if (run?.requestId !== this.activeRun.requestId) this.endActiveRun();
+    if (run) this.#show(this.activeRun.catchUp(run), run.requestId, run.start);
   }
 
   /** Removes the active run, which no tab continues. Readers that joined the run get an error. */
-  forget(): void {
-    this.mirror.forget();
-    for (const { reject } of this.#joined)
+  endActiveRun(): void {
+    this.activeRun.clear();
+    for (const { reject } of this.#joinedReaders)
       reject(new AgentError('WORKER_TERMINATED', 'The run ended because its tab has closed.'));
   }
 
   /** Records that another tab reads the run too, so that no reader delays the run. */
   addForeignReader(requestId: string): void {
     this.#foreignRequestId = requestId;
-    this.#changed();
+    this.#reportChange();
   }
 
   /**
@@ -165,9 +166,9 @@ export class RunReaders {
     for (let waits = true; waits && this.#foreignRequestId !== requestId && !signal.aborted;) {
       let change = (): void => {};
       const changed = new Promise<true>((resolve) => (change = () => resolve(true)));
-      this.#waiting.add(change);
+      this.#changeListeners.add(change);
       signal.addEventListener('abort', change);
-      const others = this.mirror.requestId === requestId ? [...this.#joined] : [];
+      const others = this.activeRun.requestId === requestId ? [...this.#joinedReaders] : [];
       const ready = others.map(({ reader }) =>
         reader.ready().then(
           () => false,
@@ -181,7 +182,7 @@ export class RunReaders {
           changed,
         ]);
       } finally {
-        this.#waiting.delete(change);
+        this.#changeListeners.delete(change);
         signal.removeEventListener('abort', change);
       }
     }
@@ -193,15 +194,15 @@ export class RunReaders {
     if (requester?.reader) requester.reader.onFailure = fail;
   }
 
-  #changed(): void {
-    for (const change of this.#waiting) change();
+  #reportChange(): void {
+    for (const change of this.#changeListeners) change();
   }
 
   #show(events: EventBatch, requestId: string, start: MessageStart): void {
     if (!events.length) return;
     for (const watcher of this.#watchers) watcher(events);
     this.#give(events, requestId, start);
-    for (const joined of this.#joined) {
+    for (const joined of this.#joinedReaders) {
       joined.reader.add(events);
       for (const event of events) {
         if (event.agentPath.length > 1) continue;

@@ -36,18 +36,20 @@ test('the second of two concurrent requests to resume a run joins the run of the
     options: {},
     pages: new SessionPages(),
     previousClosed: undefined,
-    shared: true,
+    isShared: true,
     takesOver: false,
     readers: new RunReaders(),
     outputs: {},
   });
   runs.onEvents = (events) => void told.push(...events.map(({ type }) => type));
-  const resume = async (id: string): Promise<readonly [AgentResult | undefined, boolean]> => {
+  const resume = async (
+    requestId: string,
+  ): Promise<readonly [AgentResult | undefined, boolean]> => {
     const { signal } = new AbortController();
     const result = await runs.perform({
-      id,
+      requestId,
       tabId: 'tab',
-      task: { type: 'resume', asker: { page: 'p' } },
+      task: { type: 'resume', asker: { pageId: 'p' } },
       signal,
     });
     return [result, told.includes('run-start')];
@@ -82,20 +84,20 @@ test('a message is not refused while another page asks for a run to resume', asy
     options: {},
     pages: new SessionPages(),
     previousClosed: undefined,
-    shared: false,
+    isShared: false,
     takesOver: false,
     readers: new RunReaders(),
     outputs: {},
   });
   const { signal } = new AbortController();
   const request = { tabId: 'tab', signal };
-  const asker = { page: 'p' };
-  const resumed = runs.perform({ ...request, id: 'one', task: { type: 'resume', asker } });
+  const asker = { pageId: 'p' };
+  const resumed = runs.perform({ ...request, requestId: 'one', task: { type: 'resume', asker } });
   await read;
   const message = { id: 'q', role: 'user', parts: [{ type: 'text', text: 'go' }] };
   const answer = runs.perform({
     ...request,
-    id: 'two',
+    requestId: 'two',
     task: { type: 'chat', trigger: 'submit-message', message, answer: message, asker },
   });
   answer.catch(() => {});
@@ -126,7 +128,7 @@ test('without tabs, a call fails with SESSION_CONFLICT if another writer has cla
     options: {},
     pages: new SessionPages(),
     previousClosed: undefined,
-    shared: false,
+    isShared: false,
     takesOver: false,
     readers: new RunReaders(),
     outputs: {},
@@ -134,10 +136,10 @@ test('without tabs, a call fails with SESSION_CONFLICT if another writer has cla
   const { signal } = new AbortController();
   const body = {
     type: 'task',
-    task: { type: 'run', input: 'go', options: {}, asker: { page: 'p' } },
+    task: { type: 'run', input: 'go', options: {}, asker: { pageId: 'p' } },
   } as const;
   const settled = new Promise<TabOutcome>((resolve) => {
-    void runs.settle(runs.serve({ id: 'one', tabId: 'tab', body, signal }), resolve);
+    void runs.reportOutcome(runs.serve({ requestId: 'one', tabId: 'tab', body, signal }), resolve);
   });
   expect(await settled).toMatchObject({ ok: false, error: { code: 'SESSION_CONFLICT' } });
   await runs.close();

@@ -4,14 +4,14 @@ import { isCutOff } from '@isoloop/core/adapter';
 import { EndedRuns } from '../log/ended-runs.ts';
 import { claimableMemory, claimMemory, type ClaimableMemory } from '../log/claimable-memory.ts';
 import { notedRun, noteRun, type NotedRun } from '../log/noted-run.ts';
-import { resultOf } from '../log/logged-result.ts';
+import { lastResult } from '../log/logged-result.ts';
 import { nextMacrotask } from '../../wire/macrotask.ts';
 import { toOutcome } from '../../wire/protocol.ts';
 import { AgentSession, type AgentSessionOptions } from '../agent-session.ts';
 import { runCommand, performTask } from '../session-tasks.ts';
 import { canLock } from '../session-lock.ts';
 import { onAbort } from './on-abort.ts';
-import type { RunMirror } from './run-mirror.ts';
+import type { ActiveRun } from './active-run.ts';
 import { RunQueue } from './run-queue.ts';
 import type { RunReaders } from './run-readers.ts';
 import { WaitGroup } from './wait-group.ts';
@@ -27,7 +27,7 @@ import type {
 
 /** Request of a tab, which the leader handles. */
 export interface TabRequest {
-  readonly id: string;
+  readonly requestId: string;
   readonly tabId: string;
   readonly body: TabRequestBody;
   /**
@@ -44,12 +44,12 @@ export interface TaskRequest extends Omit<TabRequest, 'body'> {
   readonly task: TabTask;
 }
 
-export interface SessionRunsOptions extends Omit<AgentSessionOptions, 'onBuilt' | 'alone'> {
+export interface SessionRunsOptions extends Omit<AgentSessionOptions, 'onCreated' | 'isAlone'> {
   /**
    * Whether tabs may share the session. If so, the log stores data about each run, and an earlier
    * leader can no longer write to the log.
    */
-  readonly shared: boolean;
+  readonly isShared: boolean;
   /**
    * Whether an earlier leader may have left an interrupted run, which this worker then continues.
    */
@@ -70,7 +70,7 @@ export interface RunForwarding {
   /** Gap between the sequence numbers (`seq`) of the run's earlier events and its new events. */
   readonly gap: number;
   /** Name of the output that the run returns, if any. */
-  readonly output: string | undefined;
+  readonly outputName: string | undefined;
   /** Page that asked for the run, if it is known. */
   readonly asker: Asker | undefined;
   /** Called when the run has started. */
@@ -117,22 +117,22 @@ export class SessionRuns {
   readonly #starting: WaitGroup = new WaitGroup();
   /** Requests whose readers have not received events yet. */
   readonly #unseen: WaitGroup = new WaitGroup();
-  #over = false;
+  #isOver = false;
   /** Number of runs that have started and not ended. */
-  #running = 0;
+  #runCount = 0;
 
   constructor(options: SessionRunsOptions) {
     this.#options = options;
     this.#session = new AgentSession({
       ...options,
-      alone: !options.shared,
-      onBuilt: (agent) => this.#claim(agent),
+      isAlone: !options.isShared,
+      onCreated: (agent) => this.#claimMemory(agent),
     });
   }
 
   /** Whether this worker has stopped leading. Later events are ignored. */
-  get over(): boolean {
-    return this.#over;
+  get isOver(): boolean {
+    return this.#isOver;
   }
 
   /** Id of the tab whose runs are active, or `noTab` for a run that this leader continues. */
@@ -149,24 +149,26 @@ export class SessionRuns {
    * Calls `settle` with the outcome of a request. When this worker no longer leads, does not call
    * it, because the next leader gets the request too.
    */
-  async settle(
+  async reportOutcome(
     result: Promise<AgentResult | CommandResult>,
     settle: (outcome: TabOutcome) => void,
   ): Promise<void> {
     const outcome = await toOutcome(result);
-    if (this.#options.shared && codeOf(outcome) === 'SESSION_CONFLICT') this.onConflict?.();
-    else if (!this.#over) settle(outcome);
+    if (this.#options.isShared && codeOf(outcome) === 'SESSION_CONFLICT') this.onConflict?.();
+    else if (!this.#isOver) settle(outcome);
   }
 
-  /** Performs a task or runs a command. */
-  serve({ body, ...request }: TabRequest): Promise<AgentResult | CommandResult> {
-    return body.type === 'command'
-      ? this.runCommand(body.command)
-      : this.perform({ ...request, task: body.task });
+  /** Performs a task or runs a command. `perform`: performs a task. */
+  serve(
+    { body, ...request }: TabRequest,
+    perform: SessionRuns['perform'] = (taskRequest) => this.perform(taskRequest),
+  ): Promise<AgentResult | CommandResult> {
+    if (body.type === 'command') return this.runCommand(body.command);
+    return perform({ ...request, task: body.task });
   }
 
   /** Runs a request. Resolves with `undefined` if there is nothing to resume. */
-  async perform({ id, tabId, task, signal }: TaskRequest): Promise<AgentResult | undefined> {
+  async perform({ requestId, tabId, task, signal }: TaskRequest): Promise<AgentResult | undefined> {
     if (task.type === 'resume') {
       // After a reload, several readers may ask to resume at the same time. The second request
       // waits until the first run has sent events, so that its reader can join that run. The loop
@@ -182,18 +184,18 @@ export class SessionRuns {
       onStart();
       onShown();
     };
-    const output = task.type === 'run' ? task.options.output : undefined;
+    const outputName = task.type === 'run' ? task.options.output : undefined;
     try {
-      return await this.#inTurn({ tabId, controller }, endWaits, async () => {
+      return await this.#runInTurn({ tabId, controller }, endWaits, async () => {
         const resumes = task.type === 'resume';
         if (!resumes) await this.#claimUnlocked();
         const { outputs } = this.#options;
         const forwarding = {
-          requestId: id,
+          requestId,
           controller,
           attempts: 0,
           gap: 0,
-          output,
+          outputName,
           onStart,
           onShown,
         };
@@ -229,13 +231,13 @@ export class SessionRuns {
     job: (agent: ReActAgent, onStart: () => void) => Promise<AgentResult>,
   ): Promise<AgentResult> {
     const onStart = this.#starting.add();
-    const result = this.#inTurn(
+    const result = this.#runInTurn(
       { tabId: noTab, controller },
       () => {},
       () => this.#session.run(controller, (agent) => job(agent, onStart)),
     );
     result.then(onStart, onStart);
-    // The requesting tab may be gone, so `settle` may never see this result.
+    // The requesting tab may be gone, so nobody may report this result.
     void toOutcome(result).then((outcome) => {
       if (codeOf(outcome) === 'SESSION_CONFLICT') this.onConflict?.();
     });
@@ -245,7 +247,7 @@ export class SessionRuns {
   /** Aborts all runs and stops leading. Resolves when the log is complete. */
   async close(): Promise<void> {
     await this.#session.close();
-    this.#over = true;
+    this.#isOver = true;
   }
 
   /**
@@ -253,14 +255,14 @@ export class SessionRuns {
    * runs.
    */
   async stepDown(): Promise<void> {
-    this.#over = true;
+    this.#isOver = true;
     await this.memory?.release();
     void this.#session.close();
   }
 
   /** Passes events to the readers of all tabs. */
-  tell(events: EventBatch, requestId: string, start?: MessageStart): void {
-    if (this.#over) return;
+  showEvents(events: EventBatch, requestId: string, start?: MessageStart): void {
+    if (this.#isOver) return;
     this.#options.readers.show(events, requestId, start);
     this.onEvents?.(events, requestId, start);
   }
@@ -270,14 +272,21 @@ export class SessionRuns {
    * tabs. Returns the run's result.
    */
   async forward(stream: AgentStream, forwarding: RunForwarding): Promise<AgentResult> {
-    const { requestId, start, attempts, gap, output, asker, controller, onStart, onShown } =
+    const { requestId, start, attempts, gap, outputName, asker, controller, onStart, onShown } =
       forwarding;
-    const { readers, shared, pages } = this.#options;
-    const earlier = this.ended.runs;
-    const note: NotedRun = { requestId, run: stream.runId, attempts, output, asker, earlier };
-    const end = pages.begin(stream.runId, asker);
+    const { readers, isShared, pages } = this.#options;
+    const earlierRuns = this.ended.runs;
+    const tabRun: NotedRun = {
+      requestId,
+      runId: stream.runId,
+      attempts,
+      outputName,
+      asker,
+      earlierRuns,
+    };
+    const removeAsker = pages.setAsker(stream.runId, asker);
     const batches = stream.batches()[Symbol.asyncIterator]();
-    const offset = offsetOf(readers.mirror, requestId, gap);
+    const offset = offsetOf(readers.activeRun, requestId, gap);
     readers.onFailure(requestId, () => void stream.cancel());
     let isCounted = false;
     try {
@@ -288,14 +297,14 @@ export class SessionRuns {
         if (done) break;
         // Another worker has become the writer of the log. The readers get the events of that
         // worker.
-        if (shared && value.some(isConflict)) this.#over = true;
-        if (this.#over) continue;
+        if (isShared && value.some(isConflict)) this.#isOver = true;
+        if (this.#isOver) continue;
         if (isFirst && this.#beginsAlone(value)) {
           isCounted = true;
-          this.#running += 1;
-          await this.#note(note);
+          this.#runCount += 1;
+          await this.#noteRun(tabRun);
         }
-        this.tell(later(value, offset), requestId, isFirst ? start : undefined);
+        this.showEvents(withOffset(value, offset), requestId, isFirst ? start : undefined);
         onShown?.();
         const pause = readers.whenReady(requestId, controller.signal);
         if (pause) await pause;
@@ -308,28 +317,29 @@ export class SessionRuns {
       await stream.cancel();
       throw error;
     } finally {
-      end();
-      if (isCounted) this.#running -= 1;
+      removeAsker();
+      if (isCounted) this.#runCount -= 1;
     }
   }
 
   /** Returns whether these events begin a run while no other one is active. */
   #beginsAlone([event]: EventBatch): boolean {
-    return event?.type === 'run-start' && this.#running === 0;
+    return event?.type === 'run-start' && this.#runCount === 0;
   }
 
   /** Notes in the log that a run has begun. The log then has no cut-off run any more. */
-  async #note(run: NotedRun): Promise<void> {
+  async #noteRun(run: NotedRun): Promise<void> {
     if (this.cutOffRequestId !== undefined) this.ended.add(this.cutOffRequestId);
     this.cutOffRequestId = undefined;
     if (this.memory) await noteRun(this.memory, run);
   }
 
-  async #claim({ memory }: ReActAgent): Promise<void> {
-    if (this.#options.shared && !this.#over)
+  async #claimMemory({ memory }: ReActAgent): Promise<void> {
+    if (this.#options.isShared && !this.#isOver)
       this.memory = await claimMemory(memory, this.#options.takesOver);
-    if (!this.#options.shared && !(await canLock())) this.#unlockedMemory = claimableMemory(memory);
-    if (!this.#over) return this.#lookBack();
+    if (!this.#options.isShared && !(await canLock()))
+      this.#unlockedMemory = claimableMemory(memory);
+    if (!this.#isOver) return this.#readEndedRuns();
     await this.memory?.release();
     throw new AgentError('ABORTED', 'Another tab leads the session.');
   }
@@ -344,17 +354,18 @@ export class SessionRuns {
   }
 
   /** Reads from the log how earlier runs ended, because a tab may request such a run again. */
-  async #lookBack(): Promise<void> {
+  async #readEndedRuns(): Promise<void> {
     if (this.#options.takesOver || !this.memory) return;
     const view = await this.memory.view();
     const lastRun = notedRun(view);
     if (!lastRun) return;
-    this.ended.runs = lastRun.earlier ?? [];
-    if (view.openRunId === lastRun.run && isCutOff(view)) this.cutOffRequestId = lastRun.requestId;
-    else this.ended.add(lastRun.requestId, resultOf(view).message.id);
+    this.ended.runs = lastRun.earlierRuns ?? [];
+    if (view.openRunId === lastRun.runId && isCutOff(view))
+      this.cutOffRequestId = lastRun.requestId;
+    else this.ended.add(lastRun.requestId, lastResult(view).message.id);
   }
 
-  async #inTurn<T>(
+  async #runInTurn<T>(
     { tabId, controller }: { readonly tabId: string; readonly controller: AbortController },
     onWait: () => void,
     job: () => Promise<T>,
@@ -370,11 +381,11 @@ export class SessionRuns {
 }
 
 /** Returns what to add to the `seq` of a run's events, so that they follow those already shown. */
-function offsetOf({ requestId, last }: RunMirror, own: string, gap: number): number {
-  return last && requestId === own ? last.seq + gap : 0;
+function offsetOf({ requestId, lastEvent }: ActiveRun, own: string, gap: number): number {
+  return lastEvent && requestId === own ? lastEvent.seq + gap : 0;
 }
 
-function later(events: EventBatch, offset: number): EventBatch {
+function withOffset(events: EventBatch, offset: number): EventBatch {
   return offset ? events.map((event) => ({ ...event, seq: event.seq + offset })) : events;
 }
 

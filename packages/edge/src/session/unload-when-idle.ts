@@ -19,7 +19,7 @@ export const keptMs = 5_000;
  * true. Hence a session at rest needs no more memory after more turns. The next turn reads the
  * messages from the store.
  */
-export function unloadLong(memory: Memory, isBusy: () => boolean): () => void {
+export function unloadWhenIdle(memory: Memory, isBusy: () => boolean): () => void {
   let timer: number | null = null;
   return () => {
     clearTimeout(timer);

@@ -1,15 +1,15 @@
 import type { AgentEvent, EventBatch } from '@isoloop/core';
 import { eventLogShortener, type EventLogEntry, type EventLog } from '@isoloop/core/adapter';
 import type { MessageStart } from '../../wire/protocol.ts';
-import { packEvents, unpackEvents } from '../../wire/delta-runs.ts';
-import type { RunSoFar } from '../../wire/tab-protocol.ts';
+import { packEvents, unpackEvents } from '../../wire/wire-events.ts';
+import type { ActiveRunState } from '../../wire/tab-protocol.ts';
 
 /**
  * Copy of the events of the active run, in this or another tab. Readers that join later get these
  * events, and a new leader continues after them. A long run keeps only what `eventLogShortener`
  * keeps.
  */
-export class RunMirror {
+export class ActiveRun {
   #log: EventLog = [];
   #shorten = eventLogShortener();
   #run: { readonly requestId: string; readonly start: MessageStart } | undefined;
@@ -29,11 +29,11 @@ export class RunMirror {
   }
 
   /** Newest event of the active run. */
-  get last(): AgentEvent | undefined {
+  get lastEvent(): AgentEvent | undefined {
     return this.#log.at(-1)?.event;
   }
 
-  get soFar(): RunSoFar | undefined {
+  get state(): ActiveRunState | undefined {
     return this.#run && { ...this.#run, items: packEvents(this.events) };
   }
 
@@ -42,11 +42,11 @@ export class RunMirror {
    * Returns the added events.
    */
   add(batch: EventBatch, requestId: string, start: MessageStart = {}): EventBatch {
-    return batch.filter((event) => this.#take(event, requestId, start));
+    return batch.filter((event) => this.#addEvent(event, requestId, start));
   }
 
   /** Replaces the events by those of another tab. Returns the events that were not known before. */
-  catchUp({ requestId, start, items }: RunSoFar): EventBatch {
+  catchUp({ requestId, start, items }: ActiveRunState): EventBatch {
     const events = unpackEvents<AgentEvent>(items);
     const knownEvents = this.requestId === requestId ? this.events : [];
     const bySeq = new Map(events.map((event, index) => [event.seq, index]));
@@ -55,31 +55,31 @@ export class RunMirror {
       return same !== undefined && isSameEvent(event, same);
     };
     // Compares from the end, because each tab may have shortened the older events.
-    const last = knownEvents.findLast(isShared);
+    const lastShared = knownEvents.findLast(isShared);
     this.#run = { requestId, start };
-    this.#keep(events.map(toEntry));
-    return last ? events.slice(bySeq.get(last.seq)! + 1) : events;
+    this.#setLog(events.map(toEntry));
+    return lastShared ? events.slice(bySeq.get(lastShared.seq)! + 1) : events;
   }
 
   /** Removes the active run. */
-  forget(): void {
-    this.#keep([]);
+  clear(): void {
+    this.#setLog([]);
     this.#run = undefined;
   }
 
-  #keep(log: EventLog): void {
+  #setLog(log: EventLog): void {
     this.#log = log;
     this.#shorten = eventLogShortener();
   }
 
-  #take(event: AgentEvent, requestId: string, start: MessageStart): boolean {
+  #addEvent(event: AgentEvent, requestId: string, start: MessageStart): boolean {
     const isOwn = event.agentPath.length < 2;
     const begins = isOwn && event.type === 'run-start';
     if (this.#run ? requestId !== this.#run.requestId || begins : !begins) return false;
     this.#run ??= { requestId, start };
     this.#log.push(toEntry(event));
     this.#log = this.#shorten(this.#log, event);
-    if (isOwn && event.type === 'run-end') this.forget();
+    if (isOwn && event.type === 'run-end') this.clear();
     return true;
   }
 }

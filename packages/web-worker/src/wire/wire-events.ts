@@ -6,27 +6,27 @@ type DeltaEvent = Extract<AgentEvent, { readonly delta: string }>;
  * Consecutive delta events in the form that is sent to a page or tab. It has the whole first event
  * and only the text of the others, because cloning every event takes longer than creating it.
  */
-interface DeltaRun {
+interface JoinedDeltas {
   readonly first: DeltaEvent;
   readonly deltas: string[];
 }
 
 /** Event in the form that is sent to a page or another tab. */
-export type WireEvent = Exclude<AgentEvent, DeltaEvent> | DeltaRun;
+export type WireEvent = Exclude<AgentEvent, DeltaEvent> | JoinedDeltas;
 
 /** Converts events for sending. Joins consecutive deltas that differ only in `seq` and text. */
 export function packEvents(events: EventBatch): readonly WireEvent[] {
   const packed: WireEvent[] = [];
-  let run: DeltaRun | undefined;
+  let joined: JoinedDeltas | undefined;
   for (const event of events) {
     if (!('delta' in event)) {
-      run = undefined;
+      joined = undefined;
       packed.push(event);
-    } else if (run && continues(run, event)) {
-      run.deltas.push(event.delta);
+    } else if (joined && continues(joined, event)) {
+      joined.deltas.push(event.delta);
     } else {
-      run = { first: event, deltas: [] };
-      packed.push(run);
+      joined = { first: event, deltas: [] };
+      packed.push(joined);
     }
   }
   return packed;
@@ -38,7 +38,7 @@ export function packEvents(events: EventBatch): readonly WireEvent[] {
  */
 export function unpackEvents<T = AgentEvent>(packed: readonly (WireEvent | T)[]): T[] {
   return packed.flatMap((item) => {
-    const { first, deltas } = item as DeltaRun;
+    const { first, deltas } = item as JoinedDeltas;
     if (!first) return item as T;
     const others = deltas.map((delta, index) => ({ ...first, seq: first.seq + index + 1, delta }));
     return [first, ...others] as T[];
@@ -49,16 +49,16 @@ export function unpackEvents<T = AgentEvent>(packed: readonly (WireEvent | T)[])
  * Returns whether the event differs from the first event only in `seq` and `delta`. The run, the
  * session and the agents are not compared, because they are the same for all events of a port.
  */
-function continues({ first, deltas }: DeltaRun, event: DeltaEvent): boolean {
+function continues({ first, deltas }: JoinedDeltas, event: DeltaEvent): boolean {
   return (
     event.seq === first.seq + deltas.length + 1 &&
     event.at === first.at &&
     event.iteration === first.iteration &&
     event.type === first.type &&
-    source(event) === source(first)
+    sourceIdOf(event) === sourceIdOf(first)
   );
 }
 
-function source(event: DeltaEvent): string {
+function sourceIdOf(event: DeltaEvent): string {
   return event.type === 'tool-input-chunk' ? event.toolUseId : event.blockId;
 }

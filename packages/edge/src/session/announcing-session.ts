@@ -6,7 +6,7 @@ import { newMessages } from './session-turn.ts';
 /** Request of the Worker that waits for a message of an operator. */
 export interface ChangesRequest extends Omit<SessionRequest, 'command'> {
   /** Position that the client has seen. The request ends at once if there is a later one. */
-  readonly after: string;
+  readonly seenPosition: string;
 }
 
 /** Address of these requests. Other requests have another one. */
@@ -16,13 +16,13 @@ export const changesAddress = 'https://session/changes';
 const waitMs = 25_000;
 
 /** Returns the class of sessions that tell waiting pages about messages of operators. */
-export function announcedSession(Session: AgentSessionClass): AgentSessionClass {
+export function announcingSession(Session: AgentSessionClass): AgentSessionClass {
   return class {
     readonly #session: InstanceType<AgentSessionClass>;
-    readonly #waiting: Set<() => void> = new Set();
+    readonly #listeners: Set<() => void> = new Set();
     /** Another isolate may have missed messages, so its positions are others. */
     readonly #isolate = crypto.randomUUID().slice(0, 8);
-    #messages = 0;
+    #messageCount = 0;
 
     constructor(ctx: DurableObjectState, env: object) {
       this.#session = new Session(ctx, env);
@@ -31,11 +31,11 @@ export function announcedSession(Session: AgentSessionClass): AgentSessionClass 
     async fetch(request: Request): Promise<Response> {
       const { url } = request;
       const body = await request.text();
-      if (url === changesAddress) return this.#changes(JSON.parse(body) as ChangesRequest);
+      if (url === changesAddress) return this.#answerChanges(JSON.parse(body) as ChangesRequest);
       const response = await this.#session.fetch!(new Request(url, { method: 'POST', body }));
-      if (hasOperator(body)) {
-        this.#messages += 1;
-        for (const tell of this.#waiting) tell();
+      if (hasOperatorMessage(body)) {
+        this.#messageCount += 1;
+        for (const tell of this.#listeners) tell();
       }
       return response;
     }
@@ -45,13 +45,13 @@ export function announcedSession(Session: AgentSessionClass): AgentSessionClass 
     }
 
     get #position(): string {
-      return `${this.#isolate}:${this.#messages}`;
+      return `${this.#isolate}:${this.#messageCount}`;
     }
 
     /** Answers with the present position, or with 204 if it stays the same. */
-    async #changes({ after }: ChangesRequest): Promise<Response> {
-      if (after === this.#position) await this.#nextMessage();
-      if (after === this.#position) return new Response(null, { status: 204 });
+    async #answerChanges({ seenPosition }: ChangesRequest): Promise<Response> {
+      if (seenPosition === this.#position) await this.#nextMessage();
+      if (seenPosition === this.#position) return new Response(null, { status: 204 });
       return Response.json({ position: this.#position });
     }
 
@@ -59,18 +59,18 @@ export function announcedSession(Session: AgentSessionClass): AgentSessionClass 
       return new Promise((resolve) => {
         const end = (): void => {
           clearTimeout(timer);
-          this.#waiting.delete(end);
+          this.#listeners.delete(end);
           resolve();
         };
         const timer = setTimeout(end, waitMs);
-        this.#waiting.add(end);
+        this.#listeners.add(end);
       });
     }
   };
 }
 
 /** Returns whether a request brings a message of an operator. */
-function hasOperator(body: string): boolean {
+function hasOperatorMessage(body: string): boolean {
   // Most requests bring none, and need not be parsed here.
   if (!body.includes('"operator"')) return false;
   const { command } = JSON.parse(body) as Partial<SessionRequest>;

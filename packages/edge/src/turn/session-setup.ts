@@ -16,7 +16,7 @@ import { missingOption } from '../http/missing-option.ts';
  * `_`, `-`, `.` and `:`. Throws `INVALID_INPUT` for any other id, and for `.` and `..`. `param`:
  * name of the field with the id.
  */
-export function checkSession(id: unknown, param = 'id'): string {
+export function checkSessionId(id: unknown, param = 'id'): string {
   // URLs treat `.` and `..` as folders, so nobody could read, stop or delete such a session.
   if (typeof id === 'string' && /^(?!\.\.?$)[\w.:-]{1,128}$/.test(id)) return id;
   throw new AgentError(
@@ -29,7 +29,7 @@ export function checkSession(id: unknown, param = 'id'): string {
 /** Returns the identity of a session of the request's user. Default: the session in the path. */
 export function setupOf(
   c: Context<EdgeEnv>,
-  sessionId: string = checkSession(c.req.param('id')),
+  sessionId: string = checkSessionId(c.req.param('id')),
 ): SessionSetup {
   return { env: c.env, user: c.get('caller').user, sessionId };
 }

@@ -1,26 +1,26 @@
 import { AgentError, toolResultsOf } from '@isoloop/core';
 import type { Memory, Msg } from '@isoloop/core';
 import { metadataOf, isQuestion } from '@isoloop/core/adapter';
-import { hasAnswer } from './reopened-calls.ts';
+import { hasAnswer } from './reopen-calls.ts';
 import type { ContinuePoint, SessionTurnRequest } from './session-turn.ts';
 import type { OpenAiFormat } from '../completions/completion-answer.ts';
 import { hasOutput } from '../turn/event-stream.ts';
-import { checkSession } from '../turn/session.ts';
+import { checkSessionId } from '../turn/session-setup.ts';
 import type { LiveTurn } from './live-turn.ts';
 
 /**
  * Returns the id that identifies a turn's input in the session's log. For messages, this is the id
  * of the last message. For decisions, it is the id of the first decided tool call.
  */
-export function inputOf(request: SessionTurnRequest): string {
+export function inputIdOf(request: SessionTurnRequest): string {
   if (request.kind === 'messages') return request.messages.at(-1)?.id ?? '';
   return request.kind === 'decide' ? (request.decisions[0]?.toolUseId ?? '') : '';
 }
 
 /** Returns whether a message is the input of a turn, or contains it. */
-export function isInput(message: Msg, input: string): boolean {
+export function isInput(message: Msg, inputId: string): boolean {
   return (
-    message.id === input || toolResultsOf(message).some(({ toolUseId }) => toolUseId === input)
+    message.id === inputId || toolResultsOf(message).some(({ toolUseId }) => toolUseId === inputId)
   );
 }
 
@@ -29,10 +29,10 @@ export function isInput(message: Msg, input: string): boolean {
  * them failed. Throws `NOT_FOUND` if the log does not have the input that the turn names.
  * Throws `SESSION_CONFLICT` if a later turn has an answer or is still running.
  */
-export async function goBackTo(memory: Memory, { after }: ContinuePoint): Promise<void> {
-  if (after === undefined) return;
+export async function goBackTo(memory: Memory, { afterInputId }: ContinuePoint): Promise<void> {
+  if (afterInputId === undefined) return;
   const storedMessages = await memory.read();
-  const index = storedMessages.findLastIndex((message) => isInput(message, after));
+  const index = storedMessages.findLastIndex((message) => isInput(message, afterInputId));
   if (index < 0) throw unknownResponseError();
   // A run adds its id to its input, and to messages that it received while it ran.
   const { runId } = metadataOf(storedMessages[index]!);
@@ -62,10 +62,10 @@ export function unknownResponseError(): AgentError {
 }
 
 /** What the id of a stored response names. */
-export interface ResponseRef {
+export interface ResponsePoint {
   readonly sessionId: string;
-  /** `inputOf` the turn of the response. */
-  readonly after: string;
+  /** `inputIdOf` the turn of the response. */
+  readonly afterInputId: string;
 }
 
 /**
@@ -73,22 +73,22 @@ export interface ResponseRef {
  * `previous_response_id`.
  */
 export function responseId(sessionId: string, request: SessionTurnRequest): string {
-  return idOf(sessionId, inputOf(request));
+  return idOf(sessionId, inputIdOf(request));
 }
 
 /** `rest`: texts that make the id unique. */
-function idOf(sessionId: string, messageId: string, ...rest: readonly string[]): string {
-  const text = btoa(JSON.stringify([sessionId, messageId, ...rest]));
+function idOf(sessionId: string, inputId: string, ...rest: readonly string[]): string {
+  const text = btoa(JSON.stringify([sessionId, inputId, ...rest]));
   return `resp_${text.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')}`;
 }
 
 /** Reads the id of a stored response. Throws `NOT_FOUND` for any other id. */
-export function readResponseId(id: string): ResponseRef {
-  const ref = /^resp_[\w-]+$/.test(id) ? decode(id.slice(5)) : undefined;
-  if (!Array.isArray(ref) || ref.length < 2) throw unknownResponseError();
-  const [sessionId, messageId] = ref as readonly unknown[];
-  if (typeof messageId !== 'string' || !messageId) throw unknownResponseError();
-  return { sessionId: checkSession(sessionId), after: messageId };
+export function readResponseId(id: string): ResponsePoint {
+  const point = /^resp_[\w-]+$/.test(id) ? decode(id.slice(5)) : undefined;
+  if (!Array.isArray(point) || point.length < 2) throw unknownResponseError();
+  const [sessionId, afterInputId] = point as readonly unknown[];
+  if (typeof afterInputId !== 'string' || !afterInputId) throw unknownResponseError();
+  return { sessionId: checkSessionId(sessionId), afterInputId };
 }
 
 /**
@@ -108,14 +108,14 @@ export async function formatOfTurn(
     // The answer reports the failure.
   }
   const { sessionId } = readResponseId(format.response.id);
-  const input = inputOf(request);
-  const previousInput = 'after' in request ? request.after : undefined;
+  const inputId = inputIdOf(request);
+  const previousInputId = 'afterInputId' in request ? request.afterInputId : undefined;
   const isStored =
-    previousInput === undefined ||
-    (await agent.memory.read()).some((message) => isInput(message, input));
+    previousInputId === undefined ||
+    (await agent.memory.read()).some((message) => isInput(message, inputId));
   const id = isStored
-    ? idOf(sessionId, input)
-    : idOf(sessionId, previousInput, crypto.randomUUID());
+    ? idOf(sessionId, inputId)
+    : idOf(sessionId, previousInputId, crypto.randomUUID());
   return { ...format, response: { ...format.response, id } };
 }
 

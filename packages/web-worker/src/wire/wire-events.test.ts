@@ -1,6 +1,6 @@
 import type { AgentEvent } from '@isoloop/core';
 import { expect, test } from 'vitest';
-import { packEvents, unpackEvents } from './delta-runs.ts';
+import { packEvents, unpackEvents } from './wire-events.ts';
 
 const about = { runId: 'r', sessionId: 's', agentPath: ['a'], iteration: 1, at: 1_000 };
 

@@ -1,6 +1,6 @@
 import type { AgentEvent } from '@isoloop/core';
 import { expect, test } from 'vitest';
-import { RunMirror } from './run-mirror.ts';
+import { ActiveRun } from './active-run.ts';
 
 const base = {
   runId: 'r',
@@ -30,14 +30,14 @@ const delta = (seq: number, text: string): AgentEvent => ({
 });
 
 /** Creates the copy of a run with these events after its start. */
-function mirrorOf(events: readonly AgentEvent[]): RunMirror {
-  const mirror = new RunMirror();
+function mirrorOf(events: readonly AgentEvent[]): ActiveRun {
+  const mirror = new ActiveRun();
   mirror.add([start], 'w');
   for (const event of events) mirror.add([event], 'w');
   return mirror;
 }
 
-const sizeOf = (mirror: RunMirror): number => JSON.stringify(mirror.events).length;
+const sizeOf = (mirror: ActiveRun): number => JSON.stringify(mirror.events).length;
 const tenThousand = 'x'.repeat(10_000);
 const report = (count: number): readonly AgentEvent[] =>
   Array.from({ length: count }, (_, index) => progress(index + 2, `${index} ${tenThousand}`));
@@ -46,7 +46,7 @@ test('the copy of a run keeps only the newest progress of a tool that reports en
   const mirror = mirrorOf(report(4_000));
   expect(sizeOf(mirror)).toBeLessThan(9_000_000);
   expect(mirror.events[0]).toEqual(start);
-  expect(mirror.last).toMatchObject({ seq: 4_001, chunk: expect.stringContaining('3999 ') });
+  expect(mirror.lastEvent).toMatchObject({ seq: 4_001, chunk: expect.stringContaining('3999 ') });
 });
 
 test('the copy of a run keeps only a part of the messages that many requests contained', () => {
@@ -76,25 +76,25 @@ test('a tab catches up with a leader that has dropped old progress, and shows no
   expect(follower.events).toHaveLength(301);
   const answer = [delta(1_002, 'and '), delta(1_003, 'so on')];
   leader.add(answer, 'w');
-  const shown = follower.catchUp(leader.soFar!);
+  const shown = follower.catchUp(leader.state!);
   expect(shown.every(({ seq }) => seq > 301)).toBe(true);
   expect(shown.slice(-2)).toEqual(answer);
   expect(follower.events).toEqual(leader.events);
-  expect(follower.catchUp(leader.soFar!)).toEqual([]);
+  expect(follower.catchUp(leader.state!)).toEqual([]);
 });
 
 test('a tab catches up with a leader that has all progress that the tab has dropped', () => {
   const events = report(1_000);
   const follower = mirrorOf(events);
-  const leader = new RunMirror();
+  const leader = new ActiveRun();
   leader.add([start, ...events.slice(-2), delta(1_002, 'done')], 'w');
-  expect(follower.catchUp(leader.soFar!)).toEqual([delta(1_002, 'done')]);
+  expect(follower.catchUp(leader.state!)).toEqual([delta(1_002, 'done')]);
 });
 
 test('a tab that knows another run takes all events of the leader’s run', () => {
   const follower = mirrorOf([delta(2, 'old')]);
-  const leader = new RunMirror();
+  const leader = new ActiveRun();
   leader.add([start, delta(2, 'new')], 'other');
-  expect(follower.catchUp(leader.soFar!)).toEqual([start, delta(2, 'new')]);
+  expect(follower.catchUp(leader.state!)).toEqual([start, delta(2, 'new')]);
   expect(follower.requestId).toBe('other');
 });

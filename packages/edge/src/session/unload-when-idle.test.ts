@@ -6,7 +6,7 @@ import { rowCounters } from '../../test-support/agent-session.ts';
 import { RowCounter } from '../../test-support/row-counter.ts';
 import { ask, given, open } from '../../test-support/session-client.ts';
 import { DurableStore } from '../store/durable-store.ts';
-import { keptMessages, keptMs } from './unload-long.ts';
+import { keptMessages, keptMs } from './unload-when-idle.ts';
 
 afterEach(() => void vi.useRealTimers());
 

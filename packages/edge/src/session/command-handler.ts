@@ -2,12 +2,12 @@ import type { Memory } from '@isoloop/core';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 import type { HandlerSettings, RequestVariables, SessionSetup } from '../handler-options.ts';
 import { errorResponse } from '../http/error-response.ts';
-import { makeAgent } from '../turn/session.ts';
+import { makeAgent } from '../turn/session-setup.ts';
 import type { Command, SessionCommand, SessionRequest } from './session-command.ts';
 import { isOpenAiFormat } from './turn-format.ts';
 
-/** A session in its Durable Object or in a process. */
-export interface HostedSession {
+/** Carries out the commands of one session, in its Durable Object or in a process. */
+export interface CommandHandler {
   messages(request: SessionRequest): Promise<readonly UiMessage[]>;
   stream(command: Command<'stream'>): Promise<Response>;
   /** Interrupts the running turn. Resolves with false if no turn is running. */
@@ -31,22 +31,22 @@ export async function answerRequest(
 
 /** Carries out a command about one session that starts no turn. */
 export async function answerCommand(
-  session: HostedSession,
+  handler: CommandHandler,
   request: SessionRequest,
 ): Promise<Response> {
   const { command } = request;
   switch (command.type) {
     case 'messages':
-      return Response.json({ messages: await session.messages(request) });
+      return Response.json({ messages: await handler.messages(request) });
     case 'stream':
-      return session.stream(command);
+      return handler.stream(command);
     case 'interrupt':
-      return Response.json({ interrupted: await session.interrupt(command) });
+      return Response.json({ interrupted: await handler.interrupt(command) });
     case 'rename':
-      await session.rename(command);
+      await handler.rename(command);
       break;
     case 'delete':
-      await session.delete();
+      await handler.delete();
       break;
     default:
       // The callers carry these out. The compiler names a command that nobody carries out.

@@ -4,11 +4,11 @@ import { DurableStore } from '../store/durable-store.ts';
 import { logError } from '../http/error-response.ts';
 import type { HandlerSettings, SessionSetup } from '../handler-options.ts';
 import { SessionListEntry } from './session-list-entry.ts';
-import { forgetSession, noContent, type HostedSession } from './hosted-session.ts';
+import { forgetSession, noContent, type CommandHandler } from './command-handler.ts';
 import { unknownSessionError, type Command, type SessionRequest } from './session-command.ts';
 import { SessionRecord, type Identity } from './session-record.ts';
 import { QueuedMemory } from './queue/queued-memory.ts';
-import { checkFirst, onlyAdds } from './session-turn.ts';
+import { checkFirstTurn, onlyAdds } from './session-turn.ts';
 import { TurnQueue } from './queue/turn-queue.ts';
 import { TurnRunner } from './queue/turn-runner.ts';
 
@@ -33,13 +33,13 @@ const retryMs = 10 * 60_000;
  * without clients. An alarm keeps the object awake while a turn runs, resumes a turn whose isolate
  * died, and deletes an expired session.
  */
-export class SessionHost implements HostedSession {
+export class DurableSession implements CommandHandler {
   readonly #storage: DurableObjectStorage;
   readonly #env: object;
   readonly #settings: HandlerSettings;
   readonly #record: SessionRecord;
   #session: OpenSession | undefined;
-  #deleting: Promise<void> | undefined;
+  #deletion: Promise<void> | undefined;
 
   constructor(storage: DurableObjectStorage, env: object, settings: HandlerSettings) {
     this.#storage = storage;
@@ -50,16 +50,16 @@ export class SessionHost implements HostedSession {
 
   async turn(request: SessionRequest, command: Command<'turn'>): Promise<Response> {
     const turnRequest = command.turn.request;
-    await this.#deleting?.catch(() => {});
+    await this.#deletion?.catch(() => {});
     const identity = this.#identify(request);
     // A first turn that has nothing to continue from creates no session.
-    if (await this.#isNew(identity)) checkFirst(turnRequest, this.#settings);
+    if (await this.#isNew(identity)) checkFirstTurn(turnRequest, this.#settings);
     const { turns, entry, memory } = await this.#open(identity);
-    const replacesNothing = await onlyAdds(turnRequest, memory);
+    const addsOnly = await onlyAdds(turnRequest, memory);
     // The session may have been deleted while it was opened.
-    if (this.#deleting) return this.turn(request, command);
+    if (this.#deletion) return this.turn(request, command);
     return turns.answer(command, {
-      replacesNothing,
+      addsOnly,
       onAdd: async (isWaiting) => {
         if (this.#record.begin(identity)) entry.update();
         // The turn before a waiting turn has set the alarm.
@@ -78,7 +78,7 @@ export class SessionHost implements HostedSession {
   }
 
   async messages(request: SessionRequest): Promise<readonly UiMessage[]> {
-    await this.#deleting?.catch(() => {});
+    await this.#deletion?.catch(() => {});
     await this.#wake();
     const identity = this.#identify(request);
     if (await this.#isNew(identity)) return [];
@@ -86,7 +86,7 @@ export class SessionHost implements HostedSession {
   }
 
   async rename({ title }: Command<'rename'>): Promise<void> {
-    await this.#deleting?.catch(() => {});
+    await this.#deletion?.catch(() => {});
     await this.#wake();
     const { identity } = this.#record;
     if (!identity) throw unknownSessionError();
@@ -100,8 +100,8 @@ export class SessionHost implements HostedSession {
   }
 
   delete(): Promise<void> {
-    return (this.#deleting ??= this.#delete().finally(() => {
-      this.#deleting = undefined;
+    return (this.#deletion ??= this.#delete().finally(() => {
+      this.#deletion = undefined;
       // Drops the session even if its deletion failed, because it is already closed.
       this.#session = undefined;
     }));
@@ -126,10 +126,10 @@ export class SessionHost implements HostedSession {
     const memory =
       (await this.#settings.memory?.({ ...setup, withoutEcho: 'latest' })) ??
       new QueuedMemory(new DurableStore(this.#storage), identity.sessionId);
-    return (this.#session ??= this.#join(identity, memory));
+    return (this.#session ??= this.#createSession(identity, memory));
   }
 
-  #join(identity: Identity, memory: Memory): OpenSession {
+  #createSession(identity: Identity, memory: Memory): OpenSession {
     const queue = new TurnQueue(this.#storage);
     const changedAt = (): number => Math.max(identity.createdAt, queue.changedAt);
     const entry = new SessionListEntry({
@@ -145,7 +145,7 @@ export class SessionHost implements HostedSession {
       queue,
       memory,
       onChange: () => entry.update(),
-      onRest: () => {
+      onEmpty: () => {
         entry.send();
         void this.#schedule().catch((error: unknown) => logError(error, 'alarm'));
       },
@@ -170,7 +170,7 @@ export class SessionHost implements HostedSession {
   /** Opens a stored session, and resumes the turns that an isolate left unfinished when it died. */
   async #wake(): Promise<OpenSession | undefined> {
     const { identity } = this.#record;
-    if (!identity || this.#deleting) return undefined;
+    if (!identity || this.#deletion) return undefined;
     const session = await this.#open(identity);
     session.turns.wake();
     return session;
@@ -195,8 +195,8 @@ export class SessionHost implements HostedSession {
    */
   async #schedule(): Promise<void> {
     await this.#session?.entry.sent;
-    this.#session?.turns.unloadLong();
-    if (!this.#record.identity || this.#deleting) return;
+    this.#session?.turns.unloadWhenIdle();
+    if (!this.#record.identity || this.#deletion) return;
     const at = this.#nextAlarm();
     await (Number.isFinite(at) ? this.#storage.setAlarm(at) : this.#storage.deleteAlarm());
   }

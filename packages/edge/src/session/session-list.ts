@@ -23,7 +23,7 @@ export interface SessionListOptions {
  * List of one user's conversations, in the database of its own Durable Object. The object of each
  * conversation sends its changes to this object.
  */
-export class SessionIndex {
+export class SessionList {
   readonly #storage: DurableObjectStorage;
   #hasTable = false;
 
