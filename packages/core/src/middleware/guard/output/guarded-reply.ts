@@ -118,8 +118,7 @@ export class GuardedReply {
       // Reviews the values of tool calls, then the text of the reply.
       for (const value of rule.review ? [...values, undefined] : []) {
         const text = value ? value.final : this.#text();
-        const replyFields = value ? aboutValue : this.#aboutText();
-        const review = await rule.review!(text, { ...replyFields, retries, run });
+        const review = await rule.review!(text, { ...this.#about(value), retries, run });
         if ('retry' in review) {
           onAction({ rule: rule.name, action: 'retried' });
           return { deltas: [], text, question: review.retry };
@@ -137,15 +136,16 @@ export class GuardedReply {
     return { deltas: this.#rest(), text: this.#text() };
   }
 
+  /** Returns facts about the value of a tool call, or about the text of the reply. */
+  #about(value: GuardedValue | undefined): Pick<ReviewContext, 'callsTools' | 'isForProgram'> {
+    const callsTools = !value && this.#callsTools;
+    return { callsTools, isForProgram: value ? true : this.#options.isForProgram && !callsTools };
+  }
+
   #addWarning(warning: JsonObject): void {
     this.#warnings.push(warning);
     const metadata = { ...this.finish?.metadata, warnings: this.#warnings };
     if (this.finish) this.finish = { ...this.finish, metadata };
-  }
-
-  #aboutText(): Pick<ReviewContext, 'callsTools' | 'isForProgram'> {
-    const callsTools = this.#callsTools;
-    return { callsTools, isForProgram: this.#options.isForProgram && !callsTools };
   }
 
   /**
@@ -241,8 +241,6 @@ export class GuardedReply {
     return [guardReset, ...keptValues, ...values];
   }
 }
-
-const aboutValue = { callsTools: false, isForProgram: true } as const;
 
 /**
  * Replaces what a rule finds in a text, also behind `\u` escapes. Searches each string and number

@@ -43,8 +43,8 @@ export function piiGuard(options: PiiGuardOptions = {}): Middleware {
   const report = reporter(options);
   const check = (messages: readonly Msg[]): readonly Msg[] | Rejection => {
     if (strategy !== 'block')
-      return mapTexts(messages, (text) => replaceFindings(text, [...rule.find(text)]));
-    const isFound = textsOf(messages).some((text) => [...rule.find(text)].length > 0);
+      return mapTexts(messages, (text) => replaceFindings(text, rule.find(text)));
+    const isFound = textsOf(messages).some((text) => rule.find(text).length > 0);
     return isFound ? { category: 'INVALID_INPUT' } : messages;
   };
   const review = (event: EventOf<'post-acting'>): EventOf<'post-acting'> | undefined => {

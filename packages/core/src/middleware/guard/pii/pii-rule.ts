@@ -43,7 +43,10 @@ export function piiRule(options: PiiRuleOptions = {}): PiiRule {
 export const piiFields = 'kinds:array|? strategy:block|redact|mask|hash|? salt:string|?';
 
 /** A rule of `piiRule()`. */
-export type PiiRule = OutputRule & Required<Pick<OutputRule, 'find' | 'withheldFrom'>>;
+export interface PiiRule extends OutputRule {
+  find(text: string): readonly Finding[];
+  withheldFrom(text: string, lookahead: number): number;
+}
 
 /** Works as `piiRule`, without a check of the options. Errors name the function `where`. */
 export function piiRuleOf(where: string, options: PiiRuleOptions): PiiRule {
