@@ -4,14 +4,17 @@
 export { perRun } from './agent/per-run.ts';
 export { isEnding, isNewAnswer, isNext } from './agent/next.ts';
 export type {
-  Answer,
+  AnswerEnd,
+  CustomEnd,
   CustomReason,
   EndBase,
   Ending,
-  LimitReason,
+  LimitEnd,
   Next,
-  StoredAnswer,
+  StoredEnd,
+  UnansweredEnd,
 } from './agent/next.ts';
+export type { LimitReason } from './agent/request-draft.ts';
 export type { Steps } from './agent/steps.ts';
 export type { LogNote } from './memory/log/log-record.ts';
 export type { CallState } from './event/agent-status.ts';
@@ -44,8 +47,6 @@ export { boundedModel, type ModelBounds } from './model/bounded-model.ts';
 export type { ReplyPiece } from './model/reply-assembler.ts';
 export { runInfo, type RunInfo } from './model/chat-model.ts';
 export { allowTools } from './tool/set/tool-set.ts';
-export { restrictTools } from './agent/run-context.ts';
-export { addToSystemPrompt } from './agent/run-context.ts';
 export { nestedHooks, nestedWraps, type NestedHooks } from './agent/nested.ts';
 export { definePreset } from './agent/use-list.ts';
 export type { AgentDefaults } from './agent/kernel-options.ts';

@@ -184,7 +184,7 @@ const entries: Readonly<Record<string, Entry>> = {
       toolRetry: (wrong) => middleware.toolRetry(wrong),
     },
     others:
-      'steering restrictTools addToSystemPrompt allowTools checkNewIds classifyError concurrencyLimit deniedResult directAnswers pauseNextCall ' +
+      'steering allowTools checkNewIds classifyError concurrencyLimit deniedResult directAnswers pauseNextCall ' +
       'errorHints errorResult ' +
       'isEnding isNewAnswer isNext hasResult classifyModelErrors nestedHooks ' +
       'nestedWraps operator ' +

@@ -3,7 +3,6 @@ import { ReActAgent } from '../preset/react-agent.ts';
 import { Agent } from './agent.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool, type Tool } from '../tool/tool.ts';
-import { restrictTools } from './run-context.ts';
 import { toolResultsOf } from '../message/msg.ts';
 import { allowTools } from '../tool/set/tool-set.ts';
 import type { Middleware } from './middleware.ts';
@@ -53,14 +52,17 @@ test('a run cannot get a tool with the name of another tool', async () => {
   expect(await agent.messages()).toEqual([]);
 });
 
-test('restrictTools() hides the other tools from this request, and a model that calls one gets an error', async () => {
+test('`setTools()` in `wrapRequest` hides the other tools from this request, and a model that calls one gets an error', async () => {
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'hidden' }, { name: 'shown' }] },
     'Done.',
     'Next.',
   ]);
   const part: Middleware = {
-    wrapRequest: (next) => (draft, context) => next(restrictTools(draft, context, ['shown'])),
+    wrapRequest: (next) => (draft, context) => {
+      context.setTools(allowTools(context.tools, ['shown']));
+      return next({ ...draft, tools: context.toolSchemas });
+    },
   };
   const tools = [named('shown'), named('hidden')];
   const agent = new Agent({ name: 'a', model, tools, use: [part] });

@@ -1,18 +1,19 @@
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
-import type { CallState } from '../event/agent-status.ts';
+import type { OpenCall } from '../event/agent-status.ts';
 import type { Hook } from '../event/hook.ts';
-import type { ToolResult, ToolUse, Msg } from '../message/msg.ts';
-import type { ChatModel, GenerateOptions, ModelRequest, ToolSchema } from '../model/chat-model.ts';
+import type { Msg } from '../message/msg.ts';
+import type { ChatModel, ModelRequest } from '../model/chat-model.ts';
 import type { ToolCall, ToolOutcome } from '../tool/tool-call.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { ParsedInput } from '../event/agent-input.ts';
 import type { AgentDefaults } from './kernel-options.ts';
-import type { LimitReason, Next, CustomReason } from './next.ts';
+import type { Next, CustomReason } from './next.ts';
+import type { RequestDraft } from './request-draft.ts';
 import type { RunContext } from './run-context.ts';
 import type { Steps } from './steps.ts';
 
-export type { RunContext, Steps };
+export type { OpenCall, RequestDraft, RunContext, Steps };
 
 /** The step inside a wrapper: its `next`. It rejects if the run fails. */
 export type InnerStep<In, Out> = (input: In) => Promise<Out>;
@@ -25,34 +26,6 @@ export type OuterStep<In, Out> = (input: In, context: RunContext, steps: Steps) 
  * own. A variable in it lasts for one step. `perRun()` keeps a value for the whole run.
  */
 export type Wrap<In, Out> = (next: InnerStep<In, Out>) => OuterStep<In, Out>;
-
-/** The next model request while `wrapRequest` of the middleware prepares it. */
-export interface RequestDraft {
-  /** System prompt, other messages outside the conversation, then the conversation. */
-  readonly messages: readonly Msg[];
-  /**
-   * Number of messages at the beginning that stay, such as the system prompt. A wrapper that adds
-   * messages there counts them, too.
-   */
-  readonly fixedCount: number;
-  readonly tools: readonly ToolSchema[];
-  readonly options: GenerateOptions;
-  /**
-   * Whether a hook or a wrapper asked for this request. Middleware that answers with the results of
-   * tools, without the model, then does not.
-   */
-  readonly mustAsk: boolean;
-  /**
-   * Messages that outer wrappers add to the request after `next`, such as the list of tasks. Inner
-   * wrappers count their tokens, so that the request still fits, but do not add them.
-   */
-  readonly addedLater: readonly Msg[];
-  /**
-   * Reason to end the agent call instead of asking the model. Inner wrappers still prepare the
-   * messages, for a last answer.
-   */
-  readonly limit?: LimitReason | undefined;
-}
 
 /** A reply of the model, or a message that takes its place, as `wrapReply` gets it. */
 export type Reply = ReplyOfModel | SubstituteReply;
@@ -77,21 +50,6 @@ interface SubstituteReply {
   readonly reason: CustomReason;
   readonly request?: undefined;
   readonly isFinal?: undefined;
-}
-
-/** A tool call without a result. */
-export interface OpenCall {
-  /** The tool call, with the changes of hooks in an earlier run. */
-  readonly toolUse: ToolUse;
-  /** What the log says about the tool call. */
-  readonly state: Readonly<CallState>;
-  /**
-   * Whether the log says something about it. If not, the memory keeps no notes, and the memory's
-   * `unnotedCalls` decides whether the tool counts as started.
-   */
-  readonly isNoted: boolean;
-  /** Result that the tool call gets. Its tool does not run. */
-  readonly result?: ToolResult;
 }
 
 /** The open tool calls that run now, as `wrapRound` gets them. */

@@ -294,13 +294,12 @@ test.each(['wrapRun', 'wrapInput', 'wrapSettle', 'wrapRequest', 'wrapReply'])(
   },
 );
 
-test.each<[key: string, made: object, problem: string]>([
-  ['wrapReply', { kind: 'answer', reason: 'stop' }, 'message must be an object; got nothing.'],
-  ['wrapSettle', { kind: 'custom', reason: 'stop' }, 'message must be an object; got nothing.'],
-  ['wrapRequest', { kind: 'limit', reason: 'limit' }, 'draft must be an object; got nothing.'],
-  ['wrapReply', { kind: 'unanswered' }, 'reason must be a string; got nothing.'],
-])('an ending of `%s` without a field is refused: %j', async (key, made, problem) => {
-  const part = { [key]: () => async () => made };
+test.each<[key: string, problem: string]>([
+  ['wrapRun', 'text must be a string; got nothing.'],
+  ['wrapRequest', 'tools must be an array; got nothing.'],
+  ['wrapReply', 'kind must be a string; got nothing.'],
+])('an outcome of `%s` of the wrong kind is refused', async (key, problem) => {
+  const part = { [key]: () => async () => ({ messages: [] }) };
   const agent = new Agent({ name: 'a', model: new ScriptedModel(['Hi.']), use: [part] });
   await expect(agent.call('Hi')).rejects.toThrow(
     expect.objectContaining({

@@ -2,7 +2,7 @@ import type { AgentErrorData } from '../error/agent-error.ts';
 import type { StopEvent, StopReason } from '../event/agent-result.ts';
 import type { JumpReason } from '../event/hook.ts';
 import type { Msg } from '../message/msg.ts';
-import type { RequestDraft } from './middleware.ts';
+import type { LimitReason, RequestDraft } from './request-draft.ts';
 
 /**
  * What a run does next: it asks the model, runs the open tool calls, or ends. This value is the
@@ -13,9 +13,6 @@ export type Next =
   | { readonly to: 'model'; readonly mustAsk?: boolean }
   | { readonly to: 'tools' }
   | Ending;
-
-/** Reason of a run that a limit ends. */
-export type LimitReason = 'limit' | 'max-iterations';
 
 /** Reason of a run that ends with a message that no model wrote. */
 export type CustomReason = JumpReason | 'interrupted' | 'rejected';
@@ -33,41 +30,42 @@ export interface EndBase<R extends StopReason = StopReason> {
   readonly keepsCalls?: boolean | undefined;
 }
 
-/** The end of a run with a reply of the model that the log does not have yet. */
-export interface Answer extends EndBase<'stop' | LimitReason> {
+/** The end of a run with a reply of the model. The log does not have it yet. */
+export interface AnswerEnd extends EndBase<'stop' | LimitReason> {
   readonly kind: 'answer';
   readonly message: Msg;
 }
 
 /** The end of a run with an answer that an earlier run stored, after its hooks. */
-export interface StoredAnswer extends EndBase<'stop'> {
+export interface StoredEnd extends EndBase<'stop'> {
   readonly kind: 'stored';
   readonly message: Msg;
+}
+
+/** The end of a run with a message that no model wrote. The loop sends its text to the readers. */
+export interface CustomEnd extends EndBase<CustomReason> {
+  readonly kind: 'custom';
+  readonly message: Msg;
+}
+
+/** The end of a run whose next request would exceed a limit. Wrappers may ask for a last answer. */
+export interface LimitEnd extends EndBase<LimitReason> {
+  readonly kind: 'limit';
+  readonly draft: RequestDraft;
+  readonly message?: undefined;
+}
+
+/** The end of a run that a pause, an abort or a hook ended. `message`: the last reply, or a part. */
+export interface UnansweredEnd extends EndBase<JumpReason | 'aborted' | 'suspended'> {
+  readonly kind: 'unanswered';
+  readonly message?: Msg | undefined;
 }
 
 /**
  * The end of a run. The loop stores its message if the log does not have it yet. Each kind has its
  * own reasons. The reason `error` has no ending: throw the error.
- * - `answer`: a reply of the model. Wrappers may still judge it.
- * - `stored`: an answer that an earlier run stored, after its hooks.
- * - `custom`: a message that no model wrote. The loop sends its text to the readers.
- * - `limit`: the request `draft` would exceed a limit. A wrapper may ask for a last answer.
- * - `unanswered`: a pause, an abort or a hook ended the run. `message` is the last reply, or a part
- *   of it.
  */
-export type Ending =
-  | Answer
-  | StoredAnswer
-  | (EndBase<CustomReason> & { readonly kind: 'custom'; readonly message: Msg })
-  | (EndBase<LimitReason> & {
-      readonly kind: 'limit';
-      readonly draft: RequestDraft;
-      readonly message?: undefined;
-    })
-  | (EndBase<JumpReason | 'aborted' | 'suspended'> & {
-      readonly kind: 'unanswered';
-      readonly message?: Msg | undefined;
-    });
+export type Ending = AnswerEnd | StoredEnd | CustomEnd | LimitEnd | UnansweredEnd;
 
 /** Returns whether a step of the loop ended the run, so that no other step follows. */
 export function isEnding(value: object): value is Ending {
@@ -80,6 +78,6 @@ export function isNext(value: object): value is Next {
 }
 
 /** Returns whether the run ends with a reply that wrappers may still judge. */
-export function isNewAnswer(next: Next): next is Answer {
+export function isNewAnswer(next: Next): next is AnswerEnd {
   return isEnding(next) && next.kind === 'answer';
 }

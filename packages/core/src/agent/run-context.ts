@@ -3,11 +3,11 @@ import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ChatModel, RunInfo, ToolSchema, Usage } from '../model/chat-model.ts';
-import { allowTools, type ToolSet } from '../tool/set/tool-set.ts';
+import type { ToolSet } from '../tool/set/tool-set.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { Stopped } from '../wait/halt.ts';
 import type { CompletedOptions } from './kernel-options.ts';
-import type { OpenCall, RequestDraft } from './middleware.ts';
+import type { OpenCall } from '../event/agent-status.ts';
 
 /**
  * What middleware and hooks know about the running agent call: its messages, tools, usage, options
@@ -53,10 +53,13 @@ export interface RunContext extends RunInfo {
    * Schemas of the tools that the model may call now. Empty if the model does not support tools.
    */
   readonly toolSchemas: readonly ToolSchema[];
-  /** System prompt of the next model request. Without a prompt, an empty text. */
+  /**
+   * System prompt of the next model request: the base prompt, then the texts of
+   * `addToSystemPrompt()`. Without them, an empty text.
+   */
   readonly systemPrompt: string;
-  /** The agent's own system prompt, before middleware changed it. */
-  readonly agentPrompt: string;
+  /** The agent's own system prompt, or that of `setSystemPrompt()`. */
+  readonly basePrompt: string;
   /** Values that the agent call and the agent provide for tools, by `ContextToken`. */
   readonly toolContext: ReadonlyMap<object, unknown>;
   /**
@@ -90,13 +93,24 @@ export interface RunContext extends RunInfo {
    * them. Throws `CONFIGURATION` if the run has another tool of the same name.
    */
   addTools(tools: readonly Tool[]): void;
-  /** Replaces the tools from the next model request on. */
+  /**
+   * Replaces the tools of this run. In `wrapRequest`, pass the new `toolSchemas` to `next`: the
+   * draft has the schemas of before.
+   *
+   * @example
+   * wrapRequest: (next) => (draft, context) => {
+   *   context.setTools(allowTools(context.tools, ['search']));
+   *   return next({ ...draft, tools: context.toolSchemas });
+   * },
+   */
   setTools(tools: ToolSet): void;
   /**
-   * Replaces the system prompt from the next model request on. A blank text removes the system
-   * prompt.
+   * Replaces the base of the system prompt from the next model request on. The texts of
+   * `addToSystemPrompt()` stay after it.
    */
   setSystemPrompt(text: string): void;
+  /** Appends a text to the system prompt from the next model request on, after a blank line. */
+  addToSystemPrompt(text: string): void;
   /** Adds the usage of a middleware's own model request to the usage of the agent call. */
   addUsage(usage: Usage | undefined): void;
   /**
@@ -106,27 +120,4 @@ export interface RunContext extends RunInfo {
   fail(error: AgentError): void;
   /** Interrupts this run, as `agent.interrupt()` does. Returns false if the run is about to end. */
   interrupt(request?: string | Msg | InterruptRequest): boolean;
-}
-
-/** Appends a text to the system prompt, or sets it if there is none. */
-export function addToSystemPrompt(context: RunContext, text: string): void {
-  if (!text.trim()) return;
-  const { systemPrompt } = context;
-  context.setSystemPrompt(systemPrompt ? `${systemPrompt}\n\n${text}` : text);
-}
-
-/**
- * Lets this request and the rest of the run use only the tools of these names. Returns the draft
- * with them. A change of `draft.tools` alone only hides tools: a model may still call them.
- *
- * @example
- * wrapRequest: (next) => (draft, context) => next(restrictTools(draft, context, ['search'])),
- */
-export function restrictTools(
-  draft: RequestDraft,
-  context: RunContext,
-  names: readonly string[],
-): RequestDraft {
-  context.setTools(allowTools(context.tools, names));
-  return { ...draft, tools: draft.tools.filter(({ name }) => names.includes(name)) };
 }

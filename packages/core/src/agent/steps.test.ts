@@ -6,7 +6,7 @@ import { MemoryStore } from '../memory/store/memory-store.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { Agent } from './agent.ts';
-import type { Middleware } from './middleware.ts';
+import type { Middleware, Steps } from './middleware.ts';
 import { isNewAnswer } from './next.ts';
 
 afterEach(() => {
@@ -54,6 +54,65 @@ test('steps.include() adds messages to requests, before or after the conversatio
   await agent.call('Hi');
   expect(model.requests[0]!.messages.map(textOf)).toEqual(['Before', 'First', 'Hi', 'Last']);
   expect((await agent.messages()).map(textOf)).toEqual(['Hi', 'One.']);
+});
+
+test('`setSystemPrompt()` replaces the base prompt, and keeps what `addToSystemPrompt()` added', async () => {
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'none' }] }, 'Done.']);
+  const seen: string[][] = [];
+  const part: Middleware = {
+    wrapSettle: (next) => (input, context) => {
+      context.addToSystemPrompt('Added.');
+      context.setSystemPrompt(`${context.basePrompt} Be brief.`);
+      context.addToSystemPrompt('   ');
+      return next(input);
+    },
+    wrapRound: (next) => (round, context) => {
+      seen.push([context.basePrompt, context.systemPrompt]);
+      context.setSystemPrompt('');
+      return next(round);
+    },
+  };
+  await new Agent({ name: 'a', model, systemPrompt: 'Be kind.', use: [part] }).call('Hi');
+  expect(seen).toEqual([['Be kind. Be brief.', 'Be kind. Be brief.\n\nAdded.']]);
+  const prompts = model.requests.map(({ messages }) => textOf(messages[0]!));
+  expect(prompts).toEqual(['Be kind. Be brief.\n\nAdded.', 'Added.']);
+});
+
+test('the functions of the context work alone, as controls and steps do', async () => {
+  const seen: unknown[] = [];
+  const { agent } = setUp({
+    wrapSettle: (next) => async (input, context) => {
+      const { addTools, setTools, setSystemPrompt, addToSystemPrompt, addUsage } = context;
+      const { loadState, storeState, interrupt, fail, now, tools } = context;
+      await loadState();
+      setSystemPrompt('Be kind.');
+      addToSystemPrompt('Be brief.');
+      setTools(tools);
+      addTools([]);
+      addUsage({ inputTokens: 7, outputTokens: 0 });
+      await storeState();
+      const isInterrupted = interrupt('Stop.');
+      seen.push(context.systemPrompt, context.usage.inputTokens, isInterrupted, typeof now());
+      fail(new AgentError('MODEL_AUTH', 'No key.'));
+      return next(input);
+    },
+  });
+  await expect(agent.call('Hi')).rejects.toMatchObject({ code: 'MODEL_AUTH' });
+  expect(seen).toEqual(['Be kind.\n\nBe brief.', 7, true, 'number']);
+});
+
+test('after the end of the run, each of the steps throws `ABORTED`', async () => {
+  let late!: Steps;
+  const { agent } = setUp({
+    wrapRun: (next) => (input, _context, steps) => {
+      late = steps;
+      return next(input);
+    },
+  });
+  await agent.call('Hi');
+  const ended = expect.objectContaining({ code: 'ABORTED', message: 'The run has ended.' });
+  for (const step of Object.values(late) as ((...args: unknown[]) => unknown)[])
+    await expect(async () => step({}, {})).rejects.toThrow(ended);
 });
 
 test('steps.suspend() suspends the run, and steps.addToResult() adds to its result', async () => {

@@ -23,7 +23,7 @@ type ObservedEvent = Exclude<EventType, ModifiableEvent | 'run-start' | 'run-end
 
 /**
  * What a wrapper may do to the run. What hooks may do, too, is in `RunContext`. After the end of
- * the run, everything here but `message` and `wait` throws `ABORTED`.
+ * the run, everything here throws `ABORTED`.
  */
 export interface Steps {
   /**
@@ -89,8 +89,8 @@ export interface Steps {
   /** Ends the run at its next interrupt point as suspended. Its open tool calls stay open. */
   suspend(): void;
   /**
-   * Closes the open tool calls of a run that was interrupted or aborted, and returns its end. A
-   * pause keeps them open. Stores `partial`, the part of a reply that readers have.
+   * Returns the end of a run that was interrupted, paused or aborted. Stores `partial`, the part of
+   * a reply that readers have.
    */
   endStopped(partial?: Msg): Promise<Ending>;
   /** Lets middleware handle what others ask of this run, until the run has its ending. */
@@ -119,7 +119,7 @@ export function stepsOf(run: Run): Steps {
       if (position === 'last') conversation.add(messages);
       else prepended.unshift(...messages);
     },
-    message: run.message,
+    message: (...args) => run.alive().message(...args),
     ask: (request, toEvent = () => {}) => step(() => readReply(run, request, toEvent)),
     reply: (message, reason) => step(() => afterReply(run, { message, reason })),
     admit: (input) => step(() => admitInput(run, input)),
@@ -132,7 +132,7 @@ export function stepsOf(run: Run): Steps {
           : run.outbox.emit(type, data),
       ),
     revise: (type, data) => step(() => revise(run, type, data)),
-    wait: (work) => run.waits.forCode(work),
+    wait: async (work) => run.alive().waits.forCode(work),
     untimed: async (work) => run.alive().timeout.untimed(work),
     suspend: () => run.alive().stopWith({ how: 'suspended' }),
     endStopped: (partial) => step(() => endStopped(run, partial)),

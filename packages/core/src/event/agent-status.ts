@@ -1,4 +1,4 @@
-import type { ToolUse } from '../message/msg.ts';
+import type { ToolResult, ToolUse } from '../message/msg.ts';
 import type { Decision, PendingCall } from './pending-call.ts';
 import type { JsonValue } from '../message/json.ts';
 
@@ -18,6 +18,21 @@ export interface CallState {
   pending?: PendingCall;
   /** What the tool call waited for before `decision`. */
   waitedFor?: PendingCall | undefined;
+}
+
+/** A tool call without a result. */
+export interface OpenCall {
+  /** The tool call, with the changes of hooks in an earlier run. */
+  readonly toolUse: ToolUse;
+  /** What the log says about the tool call. */
+  readonly state: Readonly<CallState>;
+  /**
+   * Whether the log says something about it. If not, the memory keeps no notes, and the memory's
+   * `unnotedCalls` decides whether the tool counts as started.
+   */
+  readonly isNoted: boolean;
+  /** Result that the tool call gets. Its tool does not run. */
+  readonly result?: ToolResult;
 }
 
 /** State that an agent keeps between its calls, in addition to its memory and its tools. */

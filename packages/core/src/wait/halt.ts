@@ -111,13 +111,13 @@ export class Haltable {
   }
 
   /** Stops everything at once, as an abort does, and makes the agent call fail. */
-  fail(error: unknown): void {
+  readonly fail = (error: unknown): void => {
     // An error after an abort is a consequence of the abort.
     if (this.#aborted) return;
     const failure = AgentError.from(error);
     this.#haltBy({ how: 'failed', error: failure });
     this.abort(failure);
-  }
+  };
 
   #haltBy(next: Halt): void {
     if (halts.indexOf(next.how) > halts.indexOf(this.#halt.how)) this.#halt = next;

@@ -1,10 +1,9 @@
-import type { CallState } from '../../event/agent-status.ts';
+import type { CallState, OpenCall } from '../../event/agent-status.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
 import { applyMessage, applyNote } from '../../memory/log/call-notes.ts';
 import type { LogNote } from '../../memory/log/log-record.ts';
 import { toolUsesOf, type ToolUse, type Msg } from '../../message/msg.ts';
 import type { Suspension } from '../../tool/tool-call.ts';
-import type { OpenCall } from '../middleware.ts';
 import type { Run } from './run.ts';
 
 // The messages of a run say which tool calls are open. `AgentStatus.calls` has the state of each.

@@ -10,7 +10,8 @@ import type {
 import type { StopEvent } from '../../event/agent-result.ts';
 import type { Awaitable, HookControl, Jump } from '../../event/hook.ts';
 import type { HandlerControls } from '../../event/hook-controls.ts';
-import type { Msg } from '../../message/msg.ts';
+import { withMetadata } from '../../message/metadata.ts';
+import { textOf, type Msg } from '../../message/msg.ts';
 import type { Middleware } from '../middleware.ts';
 import type { Run } from './run.ts';
 import { memberName, partsWith } from './run-setup.ts';
@@ -18,20 +19,19 @@ import { memberName, partsWith } from './run-setup.ts';
 /** Sends events to the readers. Returns a promise if the run has to wait for its reader. */
 export type SendEvents = (events: EventBatch) => Promise<void> | undefined;
 
-/** Jump that hooks request: the first `stop`, or else the first jump. */
-type RequestedJump = { jump?: Jump };
+/** What hooks ask for at one or more events: the first `stop`, or else the first jump. */
+export interface JumpRequest {
+  jump?: Jump;
+}
 
-/**
- * Creates the events of one run, passes them to the hooks, and sends them to the readers. Keeps
- * what the hooks ask for.
- */
+/** Creates the events of one run, passes them to the hooks, and sends them to the readers. */
 export class Outbox {
   readonly #run: Run;
   #seq = 0;
   /** Sequence number of the last event that was sent to the readers. */
   #sentSeq = 0;
-  /** Jump that hooks request at events of the input and of a round, until a step takes it. */
-  readonly #requestedJump: RequestedJump = {};
+  /** The last message that readers have. The log may not have it yet. */
+  #shownReply: Msg | undefined;
 
   /** Passes events to the readers, from the begin of the run on. */
   deliver!: SendEvents;
@@ -58,12 +58,10 @@ export class Outbox {
     return event;
   }
 
-  /**
-   * Tells the hooks about an event, then the readers. What the hooks ask for waits for `takeJump`.
-   */
+  /** Tells the hooks about an event, then the readers. */
   async emit<K extends EventType>(type: K, data: EventData<K>): Promise<void> {
     const event: AgentEvent = this.event(type, data);
-    if (event.type === 'step-reset') this.#run.unstoredReply = event.replacement;
+    if (event.type === 'step-reset') this.#shownReply = event.replacement;
     const telling = this.tellHooks(event);
     if (telling instanceof Promise) await telling;
     await this.tellReaders([event]);
@@ -71,38 +69,27 @@ export class Outbox {
 
   /** Passes an event to the hooks, which cannot change it. */
   tellHooks<K extends EventType>(event: EventOf<K>): Awaitable<EventOf<K>> {
-    return this.#run.hooks.tell<K>(event, this.#controlsAt(event.type));
+    return this.#run.hooks.tell<K>(event, this.#controlsAt(event.type, {}));
   }
 
   /**
-   * Passes a modifiable event through the hooks and returns the event that they return. What they
-   * ask for waits for `takeJump`. `renew` completes each event that a hook returns. `own`: controls
-   * that do something else than usual.
+   * Passes a modifiable event through the hooks and returns the event that they return. `request`
+   * gets what they ask for. `renew` completes each event that a hook returns. `own`: controls that
+   * do something else than usual.
    */
   askHooks<K extends EventType>(
     type: K,
     data: EventData<K>,
+    request: JumpRequest,
     renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
     own?: Partial<HookControl>,
   ): Awaitable<EventOf<K>> {
-    const control = Object.assign(this.#controlsAt(type), own);
+    const control = Object.assign(this.#controlsAt(type, request), own);
     return this.#run.hooks.ask<K>(this.event(type, data), control, renew);
   }
 
-  /** Whether a hook has asked to stop the run here. */
-  get isStopAsked(): boolean {
-    return this.#requestedJump.jump?.to === 'stop';
-  }
-
-  /** Returns the jump that hooks requested, once. */
-  takeJump(): Jump | undefined {
-    const { jump } = this.#requestedJump;
-    delete this.#requestedJump.jump;
-    return jump;
-  }
-
   /** Returns all controls. The dispatcher refuses those that the event does not offer. */
-  #controlsAt(type: EventType, request: RequestedJump = this.#requestedJump): HandlerControls {
+  #controlsAt(type: EventType, request: JumpRequest): HandlerControls {
     // Without hooks, an event costs no closures.
     if (!this.#run.hooks.handlers(type).length) return {};
     const at = type as StopEvent;
@@ -129,12 +116,10 @@ export class Outbox {
   async askAndTell<K extends EventType>(
     type: K,
     data: EventData<K>,
-  ): Promise<RequestedJump & { readonly event: EventOf<K> }> {
+  ): Promise<JumpRequest & { readonly event: EventOf<K> }> {
     const { message: original } = data as { readonly message?: Msg };
-    // Hooks of tool calls that run at the same time may ask for something else.
-    const request: RequestedJump = {};
-    const control = this.#controlsAt(type, request);
-    let event = await this.#run.hooks.ask<K>(this.event(type, data), control);
+    const request: JumpRequest = {};
+    let event = await this.askHooks(type, data, request);
     const { message } = event as { readonly message?: Msg };
     if (message && message !== original) {
       const replacement = this.#run.asReply(message);
@@ -143,6 +128,27 @@ export class Outbox {
     }
     await this.tellReaders([event as AgentEvent]);
     return { event, ...request };
+  }
+
+  /** Sends the text of a message that no model streams to the readers. */
+  sendText(message: Msg): Promise<void> {
+    this.noteShown(message);
+    const blockId = `${message.id}:0`;
+    return this.emit('reasoning-chunk', { blockId, kind: 'text', delta: textOf(message) });
+  }
+
+  /** Notes that readers have a reply, so that an abort stores it. */
+  noteShown(reply: Msg): void {
+    this.#shownReply = reply;
+  }
+
+  /** Returns the reply that readers have and the log has not, without its tool calls. */
+  unstoredReply(): Msg | undefined {
+    const reply = this.#shownReply;
+    if (!reply || this.#run.conversation.has(reply.id)) return undefined;
+    const content = reply.content.filter(({ type }) => type !== 'tool_use');
+    if (!content.length) return undefined;
+    return withMetadata({ ...reply, content }, { partial: 'aborted' });
   }
 
   /**

@@ -1,7 +1,7 @@
 import { markAsProgram } from '../../message/metadata.ts';
 import { AgentError, type AgentErrorData } from '../../error/agent-error.ts';
 import { HookDispatcher } from '../../event/hook-dispatcher.ts';
-import type { AgentStatus } from '../../event/agent-status.ts';
+import type { AgentStatus, OpenCall } from '../../event/agent-status.ts';
 import { checkInterrupt, modesPart } from '../../event/interrupt-request.ts';
 import type { InterruptRequest } from '../../event/interrupt-request.ts';
 import { createMessage, type Msg } from '../../message/msg.ts';
@@ -16,18 +16,19 @@ import type { Tool } from '../../tool/tool.ts';
 import { Haltable } from '../../wait/halt.ts';
 import { Inbox, type InboxHandler } from './inbox.ts';
 import type { AgentSettings, KernelCallOptions } from '../kernel-options.ts';
-import type { AgentHook, OpenCall } from '../middleware.ts';
+import type { AgentHook } from '../middleware.ts';
 import { requirePart, runOptions } from '../check-options.ts';
 import { Conversation, keepConversation } from '../../message/conversation.ts';
 import { openCallsOf } from './open-calls.ts';
-import { Outbox, type SendEvents } from './outbox.ts';
+import { Outbox, type JumpRequest, type SendEvents } from './outbox.ts';
 import type { RunContext } from '../run-context.ts';
 import type { RunSetup } from './run-setup.ts';
 import { restore, type LogProgress } from './run-log.ts';
 import type { Steps } from '../steps.ts';
 
 /**
- * State of one agent call. The loop reads and changes it. Middleware gets it as `RunContext`.
+ * State of one agent call. The loop reads and changes it. Middleware gets it as `RunContext`, whose
+ * functions are fields here, because hooks destructure them as they destructure their controls.
  */
 export class Run extends Haltable implements RunContext {
   // What the run is made of.
@@ -66,13 +67,12 @@ export class Run extends Haltable implements RunContext {
   conversation: Conversation = new Conversation();
   /** Messages between system prompt and conversation in each model request. Never stored. */
   readonly prepended: Msg[] = [];
-  /** System prompt of the next model request. Without a prompt, an empty text. */
-  systemPrompt = '';
-  readonly agentPrompt: string;
+  basePrompt: string;
+  readonly #addedPrompts: string[] = [];
   tools: ToolSet;
   readonly #addedTools: Tool[] = [];
-  /** The last message that readers have and the log may not have yet. An abort stores it. */
-  unstoredReply: Msg | undefined;
+  /** What hooks ask for at the tool calls of a reply, until their round ends. */
+  roundJump: JumpRequest = {};
   /** Id of the run that this run continues. */
   resumes: string | undefined;
   /** Id of the question: the newest user message when the agent call began. */
@@ -125,8 +125,7 @@ export class Run extends Haltable implements RunContext {
       misuse: {},
     });
     this.steps = stepsOf(this);
-    this.agentPrompt = options.systemPrompt ?? '';
-    this.setSystemPrompt(this.agentPrompt);
+    this.basePrompt = options.systemPrompt ?? '';
     this.tools = tools;
     this.toolContext = new Map([
       ...(tools.toolContext ?? []),
@@ -159,7 +158,6 @@ export class Run extends Haltable implements RunContext {
 
   readonly #onAbort = (): void => this.abort(this.callOptions.signal?.reason);
 
-  /** A field, because hooks may destructure it as they destructure their controls. */
   readonly interrupt = (input: string | Msg | InterruptRequest = {}): boolean => {
     const request = checkInterrupt(input, this.options);
     if (this.stage !== 'running') return false;
@@ -207,44 +205,52 @@ export class Run extends Haltable implements RunContext {
     return [...this.#addedTools, ...this.setup.use.flatMap(({ tools }) => tools ?? [])];
   }
 
-  addTools(tools: readonly Tool[]): void {
+  readonly addTools = (tools: readonly Tool[]): void => {
     this.tools = toolsBefore(this.tools, tools);
     this.#addedTools.push(...tools);
-  }
+  };
 
-  setTools(tools: ToolSet): void {
+  readonly setTools = (tools: ToolSet): void => {
     this.tools = tools;
-  }
+  };
 
   get toolSchemas(): readonly ToolSchema[] {
     return this.model.features.tools ? this.tools.schemas() : [];
   }
 
-  setSystemPrompt(text: string): void {
-    this.systemPrompt = text.trim() && text;
+  get systemPrompt(): string {
+    return [this.basePrompt, ...this.#addedPrompts].filter((text) => text.trim()).join('\n\n');
   }
 
-  addUsage(usage: Usage | undefined): void {
+  readonly setSystemPrompt = (text: string): void => {
+    this.basePrompt = text;
+  };
+
+  readonly addToSystemPrompt = (text: string): void => {
+    this.#addedPrompts.push(text);
+  };
+
+  readonly addUsage = (usage: Usage | undefined): void => {
     if (usage) this.usage = addUsage(this.usage, usage);
-  }
+  };
 
-  readonly message: Steps['message'] = (role, content, options) => {
+  message(...[role, content, options]: Parameters<Steps['message']>): Msg {
     const { generateId, now, name } = this.options;
     const speaker = role === 'assistant' && { name };
     const message = createMessage(role, content, { ...options, ...speaker, generateId, now });
     return role === 'user' ? markAsProgram(message) : message;
-  };
+  }
 
-  async loadState(): Promise<void> {
+  readonly loadState = async (): Promise<void> => {
     const { aborted, failure } = this.alive();
     // If the agent refuses this call because another call runs, the state of the running call must
     // not change.
     if (!aborted && !failure) await restore(this);
-  }
+  };
 
-  async storeState(): Promise<void> {
+  readonly storeState = async (): Promise<void> => {
     await this.alive().setup.memory.flush?.();
-  }
+  };
 
   /**
    * Returns the message with role `assistant`. Sets the agent's name, but keeps the name of an

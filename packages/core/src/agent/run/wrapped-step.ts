@@ -120,28 +120,17 @@ async function boundedTool(
 
 /** Fields of what wrappers return, for `checkFields`. The other wrappers return a `Next`. */
 const outcomeFields: { readonly [K in StepKey]?: string } = {
-  wrapRun: 'reason,text:string message:object',
+  wrapRun: 'text:string message:object',
   wrapInput: 'messages,decisions:array',
   wrapRequest: 'messages,tools:array',
-};
-
-const endingFields = 'kind:answer|stored|custom|limit|unanswered reason:string';
-
-/** Fields of endings without an answer, by their kind. The others have a message. */
-const ownFields: Readonly<Record<string, string>> = {
-  limit: 'draft:object',
-  unanswered: 'message:object|?',
 };
 
 /** Throws `CONFIGURATION` unless a wrapper returned what its step returns. */
 function checkOutcome(run: Run, key: StepKey, part: Middleware, outcome: unknown): void {
   // After an abort, nothing is stored.
   if (key === 'wrapInput') run.signal.throwIfAborted();
-  const fields = Object(outcome) as object & { readonly kind?: string };
-  const ending = `${endingFields} ${ownFields[fields.kind!] ?? 'message:object'}`;
-  const next = 'to' in fields ? 'to:model|tools' : ending;
-  // `wrapRequest` may make a `Next` in place of a request.
-  const isInstead = key === 'wrapRequest' && isNext(fields);
-  const fieldsOfStep = isInstead ? next : (outcomeFields[key] ?? next);
-  checkFields(`The result of ${memberName(key, part)}`, outcome, fieldsOfStep);
+  const ownFields = outcomeFields[key];
+  const mayBeNext = !ownFields || key === 'wrapRequest';
+  if (mayBeNext && isNext(Object(outcome) as object)) return;
+  checkFields(`The result of ${memberName(key, part)}`, outcome, ownFields ?? 'kind,reason:string');
 }

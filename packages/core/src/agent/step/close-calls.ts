@@ -59,7 +59,7 @@ async function askAboutResult(
   fields: { readonly toolUse: ToolUse; readonly result: ToolResult },
 ): Promise<EventOf<'post-acting'>> {
   try {
-    return await run.outbox.askHooks('post-acting', fields);
+    return await run.outbox.askHooks('post-acting', fields, run.roundJump);
   } catch (error) {
     if (!run.failure && run.waits.isAbort(error)) throw error;
     const { toolUse, result: toolsResult } = fields;
@@ -91,8 +91,8 @@ export function failCall(run: Run, toolUse: ToolUse, error: unknown, message: st
  * closes them, too. Drops what hooks ask for meanwhile, because that counts for tool calls that
  * run. Rejects with the first failure, after it has tried to close all tool calls.
  *
- * Three places call this function: each model request, what stops a run at once, and the end of a
- * run. An ending with `keepsCalls` leaves the calls open.
+ * Each model request calls this function, and the end of a run, also by a failure. An ending with
+ * `keepsCalls` leaves the calls open.
  */
 export async function interruptOpenCalls(run: Run): Promise<void> {
   const keepsPending = run.failure && run.failure.code !== 'CALL_TIMEOUT';
@@ -108,7 +108,7 @@ export async function interruptOpenCalls(run: Run): Promise<void> {
     });
   }
   run.conversation.sort();
-  run.outbox.takeJump();
+  run.roundJump = {};
   failure = run.failure ?? failure;
   if (failure) throw failure;
 }

@@ -6,31 +6,22 @@ import type { EndBase, Ending } from '../next.ts';
 import { pendingCallsOf } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
 import { append } from '../run/run-log.ts';
-import { releasedReply } from './read-reply.ts';
 
-// If something stops a run, `endStopped` and `endingOfHalt` say how it ends. `finish` carries out
-// each ending.
+// If something stops a run, `endStopped` says how it ends. `finish` carries out each ending.
 
 /**
- * Ends an agent call that was interrupted, paused, aborted or refused. Stores the part of the reply
- * that readers have, marked with `metadata.partial`. Closes the open tool calls, except for a
- * pause. Rejects with the failure of the agent call, if a failure stopped it.
+ * Returns the ending of an agent call that was interrupted, paused, aborted or refused. Stores
+ * `partial`, the part of the reply that readers have. The answer to an interrupt is its message or
+ * the recovery message (AgentScope: `handleInterrupt`). If a failure stopped the agent call, closes
+ * the open tool calls and rejects with the failure.
  */
 export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
   if (run.aborted) run.enterStage('aborting');
   if (partial) await append(run, [partial]);
-  if (run.stopped !== 'suspended') await interruptOpenCalls(run);
-  return endingOfHalt(run, partial);
-}
-
-/**
- * Returns the ending for what stopped the run. Throws its failure. The answer to an interrupt is
- * its message or the recovery message (AgentScope: `handleInterrupt`). `partial`: part of a reply.
- */
-export function endingOfHalt(run: Run, partial?: Msg): Ending {
   const { halt } = run;
   switch (halt.how) {
     case 'failed':
+      await interruptOpenCalls(run);
       throw halt.error;
     case 'rejected': {
       const { error } = halt;
@@ -65,7 +56,7 @@ export async function finish(run: Run, ending: Ending): Promise<RunOutcome> {
     return await carryOut(run, ending);
   } catch (thrown) {
     if (!run.waits.isAbort(thrown)) throw thrown;
-    const reply = ending.reason === 'rejected' ? undefined : releasedReply(run);
+    const reply = ending.reason === 'rejected' ? undefined : run.outbox.unstoredReply();
     return carryOut(run, await endStopped(run, reply));
   }
 }
@@ -94,23 +85,16 @@ async function answerAfterHooks(run: Run, ending: Ending): Promise<Msg> {
   const isCustom = kind === 'custom';
   const message = isCustom ? withMetadata(run.asReply(endingMessage), { reason }) : endingMessage;
   const { outbox } = run;
-  const readersText = textOf(releasedReply(run) ?? message);
+  const readersText = textOf(outbox.unstoredReply() ?? message);
   const isReplaced = readersText && readersText !== textOf(message);
   // Only now, because an abort in a wrapper must not drop a text that readers have.
   if (isReplaced && (isCustom || kind === 'answer'))
     await outbox.emit('step-reset', { reason: kind, replacement: message });
-  else if (isCustom) await sendText(run, message);
+  else if (isCustom) await outbox.sendText(message);
   if (reason === 'suspended') await outbox.emit('suspended', { pending: pendingCallsOf(run) });
   // An earlier run passed a stored answer through the hooks.
   if (kind === 'stored') await outbox.emit('post-call', { message });
   if (kind === 'stored' || withoutAnswer.includes(reason)) return message;
   const { event } = await outbox.askAndTell('post-call', { message });
   return event.message;
-}
-
-/** Sends the text of a message that no model streams to the readers. */
-export function sendText(run: Run, message: Msg): Promise<void> {
-  run.unstoredReply = message;
-  const blockId = `${message.id}:0`;
-  return run.outbox.emit('reasoning-chunk', { blockId, kind: 'text', delta: textOf(message) });
 }

@@ -6,8 +6,8 @@ import type { EndBase, Next } from '../next.ts';
 import type { Run } from '../run/run.ts';
 import { append } from '../run/run-log.ts';
 
-// What hooks ask for: `stop`, `jumpTo` and `gotoReasoning`. The outbox keeps it until a step takes
-// it.
+// What hooks ask for: `stop`, `jumpTo` and `gotoReasoning`. At tool calls, it waits in
+// `run.roundJump` until the round ends.
 
 /** An event after its hooks, and what they asked for. */
 export interface RevisedEvent<K extends ModifiableEvent> {
@@ -25,8 +25,8 @@ export async function revise<K extends ModifiableEvent>(
 ): Promise<RevisedEvent<K>> {
   const { event, jump: requestedJump } = await run.outbox.askAndTell(type, data);
   if (!requestedJump) return { event };
-  const fields = event as { readonly message?: Msg };
-  return { event, next: await jump(run, requestedJump, fields.message) };
+  const { message } = event as { readonly message?: Msg };
+  return { event, next: await jump(run, requestedJump, message) };
 }
 
 /** Carries out a hook's jump. `reply`: the model's last one, which the log may not have yet. */

@@ -1,4 +1,3 @@
-import { withMetadata } from '../../message/metadata.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent, EventData } from '../../event/agent-event.ts';
 import { omitUndefined } from '../../message/json.ts';
@@ -71,7 +70,7 @@ export async function readReply(
     run.addUsage(reply.usage);
   }
   const message = complete(run, reply, messageId);
-  if (isShown) run.unstoredReply = message;
+  if (isShown) run.outbox.noteShown(message);
   return { type: 'complete', message };
 }
 
@@ -92,15 +91,4 @@ function incompleteReply(run: Run, reply: ReplyAssembler, id: string): Msg | und
   const content = reply.content({ partial: true });
   const metadata = { partial: run.stopped! };
   return content.length ? run.message('assistant', content, { id, metadata }) : undefined;
-}
-
-/**
- * Returns what an abort has to store: the message that readers have and the log has not, without
- * its tool calls.
- */
-export function releasedReply({ unstoredReply, conversation }: Run): Msg | undefined {
-  if (!unstoredReply || conversation.has(unstoredReply.id)) return undefined;
-  const content = unstoredReply.content.filter(({ type }) => type !== 'tool_use');
-  if (!content.length) return undefined;
-  return withMetadata({ ...unstoredReply, content }, { partial: 'aborted' });
 }

@@ -3,19 +3,44 @@ import { toolUsesOf, type Msg } from '../../message/msg.ts';
 import { shortenResults } from '../../message/shorten-results.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import { errorResult } from '../../tool/tool-call.ts';
-import type { Reply, RequestDraft } from '../middleware.ts';
-import type { Next } from '../next.ts';
+import { isRejection } from '../../wait/halt.ts';
+import type { Reply } from '../middleware.ts';
+import { isNext, type Next } from '../next.ts';
+import type { RequestDraft } from '../request-draft.ts';
 import type { Run } from '../run/run.ts';
 import { append } from '../run/run-log.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
 import { closeCall, interruptOpenCalls } from './close-calls.ts';
+import { endStopped } from './finish.ts';
 import { revise } from './jump.ts';
+import { readReply } from './read-reply.ts';
+
+/** Asks the model once and returns what follows its reply. */
+export async function reason(run: Run, mustAsk = false): Promise<Next> {
+  if (run.stopped) return endStopped(run);
+  try {
+    const request = await nextRequest(run, mustAsk);
+    if (isNext(request)) return request;
+    const { type, message } = await readReply(run, request);
+    if (type === 'incomplete') return await endStopped(run, message);
+    return await afterReply(run, { message, request });
+  } catch (thrown) {
+    if (run.waits.isAbort(thrown)) throw thrown;
+    if (isRejection(thrown)) {
+      run.haltWith(thrown);
+      return endStopped(run);
+    }
+    // A wrapper may fail after the log has got the reply with its tool calls.
+    await interruptOpenCalls(run).catch(() => {});
+    throw thrown;
+  }
+}
 
 /**
  * Makes the next model request from the log, and passes it through `wrapRequest`. Closes open tool
  * calls first. `mustAsk`: no middleware may answer in the model's place.
  */
-export async function nextRequest(run: Run, mustAsk: boolean): Promise<ModelRequest | Next> {
+async function nextRequest(run: Run, mustAsk: boolean): Promise<ModelRequest | Next> {
   // Messages from callers and hooks may contain tool calls without results, and results without
   // tool calls.
   await interruptOpenCalls(run);

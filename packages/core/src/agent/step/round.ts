@@ -1,5 +1,6 @@
 import { errorText } from '../../error/agent-error.ts';
 import type { EventData, EventOf } from '../../event/agent-event.ts';
+import type { OpenCall } from '../../event/agent-status.ts';
 import type { ToolResult, ToolUse } from '../../message/msg.ts';
 import {
   isPreparedCall,
@@ -14,7 +15,7 @@ import type { PreparedCall, ReadyCall, ToolCall, ToolOutcome } from '../../tool/
 import { executeTool, type ExecuteOptions } from '../../tool/execute-tool.ts';
 import { toolQueue, type ToolQueueItem, type ToolSink } from '../../tool/tool-queue.ts';
 import { requireParts } from '../check-options.ts';
-import type { OpenCall, Round } from '../middleware.ts';
+import type { Round } from '../middleware.ts';
 import type { Next } from '../next.ts';
 import { callState, markReady, pendingCallsOf, applyNotes } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
@@ -24,8 +25,15 @@ import { endStopped } from './finish.ts';
 import { jump } from './jump.ts';
 
 /** Runs the open tool calls inside `wrapRound`, and says what follows. */
-export function runRound(run: Run): Promise<Next> {
-  return runWrapped(run, 'wrapRound', { calls: run.openCalls }, (round) => innerRound(run, round));
+export async function act(run: Run): Promise<Next> {
+  const round: Round = { calls: run.openCalls };
+  try {
+    return await runWrapped(run, 'wrapRound', round, (changed) => innerRound(run, changed));
+  } catch (thrown) {
+    // After a failure, the other tools must stop. While tools run, a rejection is a failure, too.
+    run.fail(thrown);
+    throw run.signal.reason;
+  }
 }
 
 /**
@@ -48,7 +56,8 @@ async function innerRound(run: Run, { calls, parallelTools }: Round): Promise<Ne
   run.signal.throwIfAborted();
   // The message is read here, because a person may have edited its tool calls meanwhile.
   const message = run.messages.findLast(({ role }) => role === 'assistant');
-  const requestedJump = run.outbox.takeJump();
+  const requestedJump = run.roundJump.jump;
+  run.roundJump = {};
   if (requestedJump) return jump(run, requestedJump, message);
   if (run.stopped) return endStopped(run);
   if (!pendingCallsOf(run).length) return { to: 'model' };
@@ -69,7 +78,7 @@ interface ReviewedCall {
 async function reviewCalls(run: Run, calls: readonly OpenCall[]): Promise<readonly ReviewedCall[]> {
   const passed: ReviewedCall[] = [];
   for (const call of calls) {
-    if (run.outbox.isStopAsked) break;
+    if (isStopAsked(run)) break;
     const outcome = await reviewCall(run, call);
     if (isPreparedCall(outcome)) passed.push({ open: call, prepared: outcome });
     // Results that calls have before they start enter the log with the next write.
@@ -100,7 +109,11 @@ async function reviewCall(run: Run, call: OpenCall): Promise<PreparedCall | Tool
 
 /** Returns whether tools may start. A `stop` of a hook, an interrupt or an abort prevents it. */
 function mayStart(run: Run): boolean {
-  return !run.outbox.isStopAsked && !isCutShort(run);
+  return !isStopAsked(run) && !isCutShort(run);
+}
+
+function isStopAsked({ roundJump }: Run): boolean {
+  return roundJump.jump?.to === 'stop';
 }
 
 /**
@@ -154,13 +167,15 @@ async function askAboutCall(run: Run, first: PreparedCall): Promise<PreparedCall
   };
   let event: EventOf<'pre-acting'>;
   try {
-    event = await run.outbox.askHooks('pre-acting', shownAs(first), renew, { reject });
+    event = await run.outbox.askHooks('pre-acting', shownAs(first), run.roundJump, renew, {
+      reject,
+    });
   } catch (error) {
     if (run.aborted) throw error;
     return failCall(run, first.toolUse, error, 'A hook failed before this call began.');
   }
   await run.outbox.tellReaders([event]);
-  return run.outbox.isStopAsked ? notStarted : (rejection ?? prepared);
+  return isStopAsked(run) ? notStarted : (rejection ?? prepared);
 }
 
 function shownAs({ toolUse, ...prepared }: PreparedCall): EventData<'pre-acting'> {

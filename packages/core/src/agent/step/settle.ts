@@ -1,14 +1,16 @@
 import { isQuestion } from '../../message/turns.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { checkNewIds, type ParsedInput } from '../../event/agent-input.ts';
+import type { OpenCall } from '../../event/agent-status.ts';
 import type { Jump } from '../../event/hook.ts';
 import type { Decision } from '../../event/pending-call.ts';
+import { isRejection } from '../../wait/halt.ts';
 import { resumptionOf, type Resumption } from '../../memory/log/resumption.ts';
 import type { Msg } from '../../message/msg.ts';
-import { endStopped, sendText } from './finish.ts';
+import { endStopped } from './finish.ts';
 import { jump } from './jump.ts';
-import type { OpenCall } from '../middleware.ts';
 import type { Ending, Next } from '../next.ts';
+import type { JumpRequest } from '../run/outbox.ts';
 import type { Run } from '../run/run.ts';
 import { append, edit, note, openLog } from '../run/run-log.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
@@ -23,12 +25,22 @@ export interface RunInput {
 }
 
 /** Admits the input, adds it to the log and says what comes first. */
-export async function settle(run: Run, { sent, admitted }: RunInput): Promise<Next> {
+export async function settle(run: Run, input: RunInput): Promise<Next> {
   if (run.failure) return endStopped(run);
+  try {
+    return await settleInput(run, input);
+  } catch (thrown) {
+    if (!isRejection(thrown)) throw thrown;
+    run.haltWith(thrown);
+    // A rejection of the input changes nothing.
+    return { ...(await endStopped(run)), keepsCalls: true };
+  }
+}
+
+async function settleInput(run: Run, { sent, admitted }: RunInput): Promise<Next> {
   const input = await (admitted ?? admitInput(run, sent));
   await openLog(run);
-  const messages = await preCall(run, input.messages);
-  const requestedJump = run.outbox.takeJump();
+  const { messages, requestedJump } = await preCall(run, input.messages);
   return runWrapped(run, 'wrapSettle', { ...input, messages }, (value) =>
     innerSettle(run, value, requestedJump),
   );
@@ -64,14 +76,18 @@ async function innerSettle(run: Run, input: ParsedInput, requestedJump?: Jump): 
   return { to: isActing ? 'tools' : 'model' };
 }
 
-/** Passes the input through the `pre-call` hooks, then to the readers. */
-async function preCall(run: Run, input: readonly Msg[]): Promise<readonly Msg[]> {
-  const event = await run.outbox.askHooks('pre-call', { input });
+/**
+ * Passes the input through the `pre-call` hooks, then to the readers. Returns the input, and what
+ * the hooks asked for.
+ */
+async function preCall(run: Run, input: readonly Msg[]) {
+  const request: JumpRequest = {};
+  const event = await run.outbox.askHooks('pre-call', { input }, request);
   // After an abort, a hook that still runs has not judged the input.
   if (run.waits.abandoned) run.signal.throwIfAborted();
   if (run.halt.how === 'rejected') throw run.halt.error;
   await run.outbox.tellReaders([event]);
-  return event.input;
+  return { messages: event.input, requestedJump: request.jump };
 }
 
 /**
@@ -119,6 +135,6 @@ async function removeLeftovers(run: Run, { removed }: Resumption): Promise<void>
 /** Ends with an answer that an earlier run stored. Readers get it again. */
 async function storedAnswer(run: Run, message: Msg): Promise<Ending> {
   await run.outbox.emit('step-reset', { reason: 'resume' });
-  await sendText(run, message);
+  await run.outbox.sendText(message);
   return { kind: 'stored', reason: 'stop', message };
 }

@@ -68,6 +68,19 @@ const namesOf = (messages: readonly Msg[]) =>
 const resultsOf = (messages: readonly Msg[]) =>
   messages.flatMap(toolResultsOf).map(({ state, output }) => `${state}: ${outputText(output)}`);
 
+test('a text that middleware adds while another agent is active stays when the first one is active again', async () => {
+  const adding: Middleware = {
+    wrapRound: (next) => (round, context) => {
+      if (context.basePrompt === 'You are billing.') context.addToSystemPrompt('Added.');
+      return next(round);
+    },
+  };
+  const replies = [toBilling, calls('look'), calls('transfer_to_reception'), 'Hello.'];
+  const { agent, model } = setUp(replies, {}, { use: [adding] });
+  await agent.call('My invoice?');
+  expect(promptsOf(model).at(-1)).toBe('You are the reception.\n\nAdded.\n\nAdded.');
+});
+
 test('the model passes the conversation to an agent, which answers with its own prompt and tools', async () => {
   const { agent, model } = setUp([calls('look'), toBilling, calls('look'), 'Invoice 7.', 'Sure.']);
   const { text, message } = await agent.call('My invoice?');

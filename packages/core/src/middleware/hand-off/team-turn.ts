@@ -22,7 +22,7 @@ export class TeamTurn {
   /** Names of the tools that serve all members, such as those of middleware. */
   readonly #shared: ReadonlySet<string>;
   #active: Member;
-  /** The system prompt of the agent that has `handOff()`, while another one is active. */
+  /** The base prompt of the agent that has `handOff()`, while another one is active. */
   #ownPrompt = '';
   /** What the newest `inputFilter` returned. */
   #filtered: { readonly toolUseId: string; readonly history: readonly Msg[] } | undefined;
@@ -139,20 +139,10 @@ export class TeamTurn {
     const active = this.#team.newestIn(messages)?.to ?? own;
     if (active === previousAgent) return false;
     const context = this.#context;
-    if (previousAgent === own) this.#ownPrompt = context.systemPrompt;
+    if (previousAgent === own) this.#ownPrompt = context.basePrompt;
     this.#active = active;
-    context.setSystemPrompt(
-      active.systemPrompt === undefined ? this.#ownPrompt : this.#promptOf(active.systemPrompt),
-    );
+    context.setSystemPrompt(active.systemPrompt ?? this.#ownPrompt);
     return true;
-  }
-
-  /** Returns a prompt with the text that middleware added to the agent's own prompt. */
-  #promptOf(prompt: string): string {
-    const { agentPrompt } = this.#context;
-    const isKnown = this.#ownPrompt.startsWith(agentPrompt);
-    const added = isKnown ? this.#ownPrompt.slice(agentPrompt.length).trim() : '';
-    return added ? `${prompt}\n\n${added}` : prompt;
   }
 
   /**

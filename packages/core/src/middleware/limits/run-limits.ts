@@ -3,7 +3,7 @@ import { isNewAnswer, type Next } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { checkOptions } from '../../error/agent-error.ts';
 import { outputToolName } from '../../schema/output-format.ts';
-import { restrictTools } from '../../agent/run-context.ts';
+import { allowTools } from '../../tool/set/tool-set.ts';
 import { errorResult } from '../../tool/tool-call.ts';
 
 /** Fields of `RunLimits` for `checkOptions`. */
@@ -62,7 +62,8 @@ export function runLimits(defaults: RunLimits = {}): Middleware {
       const isOver = usage.inputTokens + usage.outputTokens >= tokens;
       const limitedDraft = isOver ? { ...draft, limit: draft.limit ?? 'limit' } : draft;
       if (hasCallsLeft(context)) return next(limitedDraft);
-      return next(restrictTools(limitedDraft, context, [outputToolName]));
+      context.setTools(allowTools(context.tools, [outputToolName]));
+      return next({ ...limitedDraft, tools: context.toolSchemas });
     },
     wrapReply: (next) => (reply, context) =>
       hasCallsLeft(context) ? next(reply) : next(reply).then(atLimit),

@@ -7,10 +7,10 @@ import type {
   Steps,
 } from '../../agent/middleware.ts';
 import {
-  type Answer,
+  type AnswerEnd,
   type Ending,
   type Next,
-  type StoredAnswer,
+  type StoredEnd,
   isEnding,
   isNewAnswer,
   isNext,
@@ -160,7 +160,7 @@ class OutputRun {
    * Reads the output from an answer. Returns the end of the run with its output, or asks the model
    * again. Throws `OUTPUT_INVALID` after the last attempt.
    */
-  async check(ending: Answer | StoredAnswer): Promise<Next> {
+  async check(ending: AnswerEnd | StoredEnd): Promise<Next> {
     const { message } = ending;
     const reading = await this.#form.read(message);
     if (reading.ok) return this.#ending(ending, reading.value, message);
@@ -173,7 +173,7 @@ class OutputRun {
    * Returns the end of the run for an answer that an earlier run stored. The JSON that the model
    * wrote is validated again, because the schema may change values.
    */
-  async checkStored(ending: StoredAnswer): Promise<Next> {
+  async checkStored(ending: StoredEnd): Promise<Next> {
     const { message } = ending;
     const { output, outputJson = output } = metadataOf(message);
     if (outputJson !== undefined) {
@@ -202,7 +202,7 @@ class OutputRun {
   }
 
   async #ending(
-    ending: Pick<Answer, 'kind' | 'reason'> | StoredAnswer,
+    ending: Pick<AnswerEnd, 'kind' | 'reason'> | StoredEnd,
     parsedOutput: ParsedOutput,
     reply: Msg,
   ): Promise<Ending> {

@@ -156,17 +156,13 @@ function promptRenderer(options: PromptVariablesOptions) {
     context: RunContext,
     input: readonly Msg[],
   ): Promise<Rendered | undefined> => {
-    const { systemPrompt: whole, agentPrompt, toolContext, options: run, toolSchemas } = context;
-    if (!whole || context.stopped) return undefined;
+    const { basePrompt: template, toolContext, options: run, toolSchemas } = context;
+    if (!template.trim() || context.stopped) return undefined;
     const pending = typeof variables === 'function' ? variables(callOf(context, input)) : variables;
     const values = await abortable(Promise.resolve(pending), context.stopSignal);
-    // Text that other middleware added after the agent's own prompt is not a template. An example
-    // is the tools of a text protocol.
-    const template = whole.startsWith(agentPrompt) ? agentPrompt : whole;
     const all = { ...values, ...(toolContext.get(token) as TemplateVariables | undefined) };
     const prompt = fill(template, all, { ...run.generate, tools: toolSchemas });
-    const rest = whole.slice(template.length);
-    context.setSystemPrompt(prompt.trim() ? prompt + rest : rest.trim());
+    context.setSystemPrompt(prompt);
     return toolsVariable && prompt.trim() ? { template, variables: all, prompt } : undefined;
   };
   /** Returns the request with a system prompt that describes its tools. */
@@ -178,8 +174,8 @@ function promptRenderer(options: PromptVariablesOptions) {
     const { systemPrompt } = context;
     const prompt = fill(rendered.template, rendered.variables, request);
     // Other middleware may have set its own system prompt.
-    if (prompt === rendered.prompt || !systemPrompt.startsWith(rendered.prompt)) return request;
-    context.setSystemPrompt(prompt + systemPrompt.slice(rendered.prompt.length));
+    if (prompt === rendered.prompt || context.basePrompt !== rendered.prompt) return request;
+    context.setSystemPrompt(prompt);
     rendered.prompt = prompt;
     const [first, ...messages] = request.messages;
     const [system] = context.requestMessages;

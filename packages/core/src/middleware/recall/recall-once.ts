@@ -1,6 +1,5 @@
 import type { Middleware, RunContext } from '../../agent/middleware.ts';
 import { isEnding } from '../../agent/next.ts';
-import { addToSystemPrompt } from '../../agent/run-context.ts';
 import { createMessage, textOf, type MessageContext, type Msg } from '../../message/msg.ts';
 import { markAsProgram } from '../../message/metadata.ts';
 
@@ -42,7 +41,7 @@ export function recallOnce(recall: Recall): Required<Pick<Middleware, 'wrapSettl
         if (!context.stopSignal.aborted) report(error);
       });
       if (!text) return first;
-      if (recall.role(context) === 'system') addToSystemPrompt(context, text);
+      if (recall.role(context) === 'system') context.addToSystemPrompt(text);
       else steps.include([markAsProgram(createMessage('user', text, { ...ids, name }))]);
       return first;
     },

@@ -2,8 +2,8 @@ import { checkOptions } from '../../error/agent-error.ts';
 import type { ToolResult } from '../../message/msg.ts';
 import { outputToolName } from '../../schema/output-format.ts';
 import type { Middleware } from '../../agent/middleware.ts';
-import { restrictTools } from '../../agent/run-context.ts';
 import { perRun } from '../../agent/per-run.ts';
+import { allowTools } from '../../tool/set/tool-set.ts';
 import { hasResult } from '../../tool/tool-call.ts';
 
 /** Which tool calls `reuseResults()` answers again. */
@@ -31,7 +31,8 @@ export function reuseResults(options: ReuseResultsOptions = {}): Middleware {
       if (draft.limit || !reuseOf(context).hasRepeated) return next(draft);
       const messages = [...draft.messages, steps.message('user', hint)];
       // The value of an `output` is no repeated call.
-      return next(restrictTools({ ...draft, messages }, context, [outputToolName]));
+      context.setTools(allowTools(context.tools, [outputToolName]));
+      return next({ ...draft, messages, tools: context.toolSchemas });
     },
     wrapTool: (next) => async (call, context) => {
       const { toolUse } = call;

@@ -14,7 +14,6 @@ import { markAsProgram } from '../../message/metadata.ts';
 import { memoize } from '../../model/formatter.ts';
 import { objectInput } from '../../schema/schema.ts';
 import { tool } from '../../tool/tool.ts';
-import { addToSystemPrompt } from '../../agent/run-context.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { isNext } from '../../agent/next.ts';
 
@@ -67,7 +66,7 @@ export function todoList(options: TodoListOptions = {}): Middleware {
       }),
     ],
     wrapRun: (next) => (input, context) => {
-      addToSystemPrompt(context, prompt);
+      context.addToSystemPrompt(prompt);
       return next(input);
     },
     wrapRequest: (next) => async (draft, context) => {

@@ -7,7 +7,6 @@ import { objectInput, textIn } from '../../schema/schema.ts';
 import { similaritySearch, type Embed } from './by-similarity.ts';
 import { schemasNamed, type ToolSelector } from './select-tools.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
-import { addToSystemPrompt } from '../../agent/run-context.ts';
 import { nameMatcher } from '../../tool/name-pattern.ts';
 import type { Middleware, RunContext } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
@@ -97,7 +96,7 @@ export function toolSearch(options: ToolSearchOptions = {}): Middleware {
         context.fail(misconfigured(`The agent has a tool named "${searchName}" already.`));
       } else if (sourcedTools) {
         context.setTools(toolsBefore(sourcedTools.view(), [searchIn(context, sourcedTools)]));
-        addToSystemPrompt(context, prompt);
+        context.addToSystemPrompt(prompt);
       }
       return next(input);
     },

@@ -1,5 +1,5 @@
 import type { Middleware, RunContext, Steps } from '../../agent/middleware.ts';
-import { type Answer, type Next, isEnding, isNewAnswer } from '../../agent/next.ts';
+import { type AnswerEnd, type Next, isEnding, isNewAnswer } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 import type { JoiningCall } from '../../agent/run/inbox.ts';
 import { checkNewIds, type ParsedInput } from '../../event/agent-input.ts';
@@ -95,7 +95,7 @@ function beforeModel(run: SteeredRun, next: Next): Next | Promise<Next> {
 }
 
 /** Lets the run go on after an answer if messages have come in. */
-async function afterAnswer(run: SteeredRun, answer: Answer): Promise<Next> {
+async function afterAnswer(run: SteeredRun, answer: AnswerEnd): Promise<Next> {
   const { context, steps } = run;
   if (!run.hasMessages) return answer;
   await run.waitForGuards(context.stopSignal);
