@@ -130,9 +130,9 @@ export class BranchLog implements Log {
     await this.load();
     // A turn that begins a session does not read the head, unless its client has left. After a read
     // that finds no head, a location of the store may report the head as missing for a minute.
-    const begins =
+    const beginsSession =
       this.#branch === undefined && this.#clientEcho === undefined && !this.#clientHasLeft;
-    const readsHead = !begins || this.#options.withoutEcho === 'latest';
+    const readsHead = !beginsSession || this.#options.withoutEcho === 'latest';
     if (readsHead && (await this.#catchUp())) context.onReread(await this.load());
     if (this.#unsureWrites.length > 0) await this.#options.sleep(rewriteDelayMs);
     if (this.#pending.length === 0) return;
@@ -179,13 +179,13 @@ export class BranchLog implements Log {
       ([id]) => !yours?.batchIds.has(id) && !theirs?.batchIds.has(id),
     );
     for (const branch of [yours, theirs]) this.#reportDamage(branch);
-    const choose = async (branch?: Branch, other?: Branch) => {
+    const withEcho = async (branch?: Branch, other?: Branch) => {
       if (!branch) return undefined;
       const tips = [...(other ? [other.tip] : []), ...this.#overruledTips].slice(0, maxListed);
       const echo = await this.#sign({ issuedAt: this.#options.now(), base: branch.tip }, tips);
       return { ...branch, echo };
     };
-    return { yours: await choose(yours, theirs), theirs: await choose(theirs, yours) };
+    return { yours: await withEcho(yours, theirs), theirs: await withEcho(theirs, yours) };
   }
 
   async #begin(): Promise<void> {
@@ -194,7 +194,7 @@ export class BranchLog implements Log {
       const { text, branch } = await this.#reader.readHead();
       return branch?.hasMissing
         ? { type: 'stale' }
-        : { type: 'go', branch, headText: text, isFromEcho: false };
+        : { type: 'continue', branch, headText: text, isFromEcho: false };
     }, this.#options.now());
   }
 
@@ -224,7 +224,7 @@ export class BranchLog implements Log {
     const end = now() + waitMs;
     for (let delay = firstDelayMs; ; delay *= 2) {
       const result = await compare();
-      const isFinal = result.type === 'go' || (result.type === 'fork' && !result.mayBeStale);
+      const isFinal = result.type === 'continue' || (result.type === 'fork' && !result.mayBeStale);
       if (isFinal || now() + delay > end) return result;
       await sleep(delay);
     }
@@ -233,7 +233,7 @@ export class BranchLog implements Log {
   /** Continues as a comparison of the echo with the store says. `issuedAt`: time of the echo. */
   async #continueAs(compare: () => Promise<Comparison>, issuedAt: number): Promise<void> {
     const comparison = await this.#retryStale(compare);
-    if (comparison.type === 'go') {
+    if (comparison.type === 'continue') {
       this.#reportDamage(comparison.branch);
       const { branch, headText, isFromEcho } = comparison;
       return this.#continue(branch, headText, isFromEcho ? issuedAt : undefined);

@@ -24,7 +24,7 @@ export type Comparison =
    * comes from the client's echo and not from the stored head.
    */
   | {
-      readonly type: 'go';
+      readonly type: 'continue';
       readonly branch?: Branch | undefined;
       readonly headText?: string | undefined;
       readonly isFromEcho: boolean;
@@ -50,8 +50,8 @@ export async function compareEcho(reader: BranchReader, facts: EchoFacts): Promi
 
   const { text: headText, branch: theirs } = await reader.readHead();
   if (theirs?.hasMissing) return { type: 'stale' };
-  const proceed = (branch: Branch, isFromEcho: boolean): Comparison => ({
-    type: 'go',
+  const continueFrom = (branch: Branch, isFromEcho: boolean): Comparison => ({
+    type: 'continue',
     branch,
     headText,
     isFromEcho,
@@ -63,17 +63,17 @@ export async function compareEcho(reader: BranchReader, facts: EchoFacts): Promi
   const turnsAhead = turns.branches.filter(({ tip }) => !containsTip(theirs, tip));
   const damages = [...turns.damages].filter(([id]) => !isInHead(id));
   for (const [, error] of damages) reader.report(error);
-  if (theirs && mayHide(theirs, base, turnsAhead)) return proceed(theirs, false);
+  if (theirs && mayHide(theirs, base, turnsAhead)) return continueFrom(theirs, false);
 
   /** Decides between the client's branch and the branch of the stored head. */
   const compare = async (yours: Branch | undefined): Promise<Comparison> => {
     if (!yours) return base ? withoutClientBranch(base, theirs, isOld) : emptyStart;
-    if (theirs && containsTip(theirs, yours.tip)) return proceed(theirs, false);
+    if (theirs && containsTip(theirs, yours.tip)) return continueFrom(theirs, false);
     // A turn that the client left may never have written its head. Every other head was written, so
     // the store will show it later.
     if (!theirs || containsTip(yours, theirs.tip))
-      return isOld || turnsAhead.includes(yours) ? proceed(yours, true) : { type: 'stale' };
-    if (await isOverruled(reader, theirs, overruledTips)) return proceed(yours, true);
+      return isOld || turnsAhead.includes(yours) ? continueFrom(yours, true) : { type: 'stale' };
+    if (await isOverruled(reader, theirs, overruledTips)) return continueFrom(yours, true);
     const mayBeStale = !isOld && theirs.head.updatedAt < issuedAt;
     return { type: 'fork', fork: { yours, theirs }, mayBeStale };
   };
@@ -83,7 +83,7 @@ export async function compareEcho(reader: BranchReader, facts: EchoFacts): Promi
   return yours && 'type' in yours ? yours : compare(yours);
 }
 
-const emptyStart: Comparison = { type: 'go', isFromEcho: false };
+const emptyStart: Comparison = { type: 'continue', isFromEcho: false };
 
 /** Returns whether a branch has the state from which the client continued. */
 function hasStart(theirs: Branch | undefined, base: Tip | undefined, turns: Turns): boolean {

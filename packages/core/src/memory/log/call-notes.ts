@@ -67,10 +67,10 @@ export function callsOf(record: LogRecord): readonly string[] {
 
 /** Returns a note about the pending tool calls. Returns an empty list if there are none. */
 export function suspendedNote(calls: ReadonlyMap<string, CallState>): readonly LogNote[] {
-  const waiting = [...calls.values()].flatMap(({ pending, toolUse }) =>
+  const pendingCalls = [...calls.values()].flatMap(({ pending, toolUse }) =>
     pending ? [{ pending, ...(toolUse && { toolUse }) }] : [],
   );
-  return waiting.length > 0 ? [{ kind: 'suspended', calls: waiting }] : [];
+  return pendingCalls.length > 0 ? [{ kind: 'suspended', calls: pendingCalls }] : [];
 }
 
 /**
@@ -82,13 +82,13 @@ export function notesOf(
   { started, toolUse, approved, decision, waitedFor, pending = waitedFor }: CallState,
 ): readonly LogNote[] {
   const notes: LogNote[] = [];
-  const yes: Decision = { toolUseId, type: 'approve' };
+  const approval: Decision = { toolUseId, type: 'approve' };
   const use = toolUse && { toolUse };
-  if (approved) notes.push({ kind: 'decision', decision: yes });
+  if (approved) notes.push({ kind: 'decision', decision: approval });
   if (approved || started) notes.push({ kind: 'call-started', toolUseId, ...use });
   if (pending) notes.push({ kind: 'suspended', calls: [{ pending, ...use }] });
   // The tool call was approved, but its tool did not run.
-  const standingDecision = decision ?? (approved && !started && !pending ? yes : undefined);
+  const standingDecision = decision ?? (approved && !started && !pending ? approval : undefined);
   if (standingDecision) notes.push({ kind: 'decision', decision: standingDecision });
   return notes;
 }

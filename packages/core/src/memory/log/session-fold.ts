@@ -37,9 +37,10 @@ export class SessionFold implements SessionView {
   get messages(): readonly Msg[] {
     const orderedCount = this.#ordered.length;
     if (orderedCount < this.#appended.length) {
-      const all = [...this.#ordered, ...this.#appended.slice(orderedCount)];
-      this.#ordered = orderFrom(all, this.#settled, inRequestOrder);
-      if (!openToolUses(all.slice(this.#settled)).length) this.#settled = all.length;
+      const allMessages = [...this.#ordered, ...this.#appended.slice(orderedCount)];
+      this.#ordered = orderFrom(allMessages, this.#settled, inRequestOrder);
+      if (!openToolUses(allMessages.slice(this.#settled)).length)
+        this.#settled = allMessages.length;
     }
     return this.#ordered;
   }

@@ -200,13 +200,13 @@ export class SessionStore {
   ): Promise<boolean> {
     const { kv } = this;
     const key = this.keys.head;
-    const all = [...entries, [key, head] as const];
+    const allEntries = [...entries, [key, head] as const];
     if (!kv.compareAndSet) {
-      await kv.setMany(all);
+      await kv.setMany(allEntries);
       return true;
     }
     if (kv.setManyIf) {
-      if (!(await kv.setManyIf(key, expected, all))) return false;
+      if (!(await kv.setManyIf(key, expected, allEntries))) return false;
     } else {
       await kv.setMany(entries);
       if (!(await kv.compareAndSet(key, expected, head))) return false;

@@ -59,10 +59,10 @@ export abstract class AnswerSource {
     this.readFrom(`text ${messageIdOf(blockId)}`);
     if (this.#hasBegun) return this.push(delta);
     const text = this.#textSoFar + delta;
-    const at = text.search(startOfJson);
-    this.#hasBegun = at >= 0;
+    const jsonStart = text.search(startOfJson);
+    this.#hasBegun = jsonStart >= 0;
     this.#textSoFar = text.slice(-maxBeginning);
-    if (this.#hasBegun) this.push(text.slice(at));
+    if (this.#hasBegun) this.push(text.slice(jsonStart));
   }
 
   /** Reads the next piece of the arguments of a call of the output tool. */

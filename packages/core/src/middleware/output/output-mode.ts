@@ -271,10 +271,10 @@ class OutputRun {
   async #removeAttempts(): Promise<readonly Msg[]> {
     const { messages, questionId } = this.#context;
     const { withoutAttempt = (message) => message } = this.#form;
-    const from = messages.findIndex(({ id }) => id === questionId) + 1;
+    const start = messages.findIndex(({ id }) => id === questionId) + 1;
     const removed: Msg[] = [];
     const appendedMessages: Msg[] = [];
-    for (const message of messages.slice(from)) {
+    for (const message of messages.slice(start)) {
       const rest = this.#attemptIds.has(message.id) ? undefined : withoutAttempt(message);
       if (!rest) removed.push(message);
       // A changed message is appended at the end of the log, so the messages after it must be

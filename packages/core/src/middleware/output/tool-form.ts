@@ -46,10 +46,10 @@ export function toolForm(
       return call ? (call.raw ?? JSON.stringify(call.input)) : textOf(reply);
     },
     async readResults(messages) {
-      const from = messages.findLastIndex(({ role }) => role !== 'tool');
-      const reply = messages[from];
+      const replyIndex = messages.findLastIndex(({ role }) => role !== 'tool');
+      const reply = messages[replyIndex];
       const call = reply && outputCallIn(reply);
-      const results = messages.slice(from + 1).flatMap(toolResultsOf);
+      const results = messages.slice(replyIndex + 1).flatMap(toolResultsOf);
       const result = results.find(({ toolUseId }) => toolUseId === call?.id);
       if (!reply || !result) return undefined;
       const reading = await read(reply);

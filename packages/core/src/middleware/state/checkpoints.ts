@@ -107,15 +107,15 @@ function recordsTo(target: SessionView, current: SessionView): readonly LogRecor
   const isChanged = (message: Msg, index: number): boolean =>
     !isSameJson(message, current.messages[index]) ||
     toolUsesOf(message).some(({ id }) => calls.has(id));
-  const first = messages.findIndex(isChanged);
-  const from = first < 0 ? messages.length : first;
+  const firstChanged = messages.findIndex(isChanged);
+  const start = firstChanged < 0 ? messages.length : firstChanged;
   const { values = {}, groups = null } = state;
   return [
-    { kind: 'truncate', ids: current.messages.slice(from).map(({ id }) => id) },
+    { kind: 'truncate', ids: current.messages.slice(start).map(({ id }) => id) },
     // These notes close all earlier runs.
     { kind: 'run-begin', runId: '' },
     { kind: 'run-end', runId: '', reason: 'stop' },
-    ...messages.slice(from).map((message): LogRecord => ({ kind: 'message', message })),
+    ...messages.slice(start).map((message): LogRecord => ({ kind: 'message', message })),
     ...standingNotes(target),
     { kind: 'state', state: { values, groups } },
   ];

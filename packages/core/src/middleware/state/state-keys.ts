@@ -205,12 +205,12 @@ function sessionState<K extends StateKeys>(keys: K, values: () => Values): Sessi
     reset(keyName, value) {
       const name = keyName as string;
       const key = keyOf(keys, name);
-      const next = value === undefined ? undefined : toJson(name, value);
-      if (next !== undefined && !key.is(next))
+      const newValue = value === undefined ? undefined : toJson(name, value);
+      if (newValue !== undefined && !key.is(newValue))
         throw invalidInput(`The value does not fit the state key "${name}".`);
       const apply = (own: Values): void => {
-        if (next === undefined) delete own[name];
-        else own[name] = next;
+        if (newValue === undefined) delete own[name];
+        else own[name] = newValue;
       };
       updateValues(values(), apply, [name]);
     },
