@@ -180,7 +180,7 @@ export class RunTakeover {
     const seenEvents = activeRun.events;
     const attempts = lastRun.attempts + 1;
     const controller = new AbortController();
-    const result = runs.continueRun(controller, async (agent, onStart) => {
+    const result = runs.continueRun(controller, async (agent, onStart, onShown) => {
       const earlierStart = seenEvents.length ? activeRun.start : await shownSoFar(agent);
       const start = { ...earlierStart, continues: true };
       const options = callOptions({ output: outputName }, controller, outputs);
@@ -200,6 +200,7 @@ export class RunTakeover {
         outputName,
         asker,
         onStart,
+        onShown,
       });
     });
     this.#previousRun = { requestId, result, controller, messages: lastRun.messages };

@@ -60,6 +60,63 @@ test('the second of two concurrent requests to resume a run joins the run of the
   await runs.close();
 });
 
+test('a request to resume during a takeover joins the continued run', async () => {
+  const database = `runs-${crypto.randomUUID()}`;
+  const memoryOf = () => new IndexedDbMemory('s', { store: new IndexedDbStore({ database }) });
+  const lost = memoryOf();
+  await lost.note([{ kind: 'run-begin', runId: 'lost' }]);
+  await lost.append([userMessage('go')]);
+  await lost.flush();
+
+  const readers = new RunReaders();
+  const runs = new SessionRuns({
+    factory: () =>
+      new ReActAgent({
+        name: 'a',
+        sessionId: 's',
+        model: new ScriptedModel(['once']),
+        memory: memoryOf(),
+      }),
+    agentName: undefined,
+    sessionId: 's',
+    options: {},
+    pages: new SessionPages(),
+    previousClosed: undefined,
+    isShared: true,
+    takesOver: true,
+    readers,
+    outputs: {},
+  });
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  const controller = new AbortController();
+  const continued = runs.continueRun(controller, async (agent, onStart, onShown) => {
+    await opened;
+    return runs.forward(agent.stream(), {
+      requestId: 'lost',
+      controller,
+      start: {},
+      attempts: 1,
+      gap: 0,
+      outputName: undefined,
+      asker: undefined,
+      onStart,
+      onShown,
+    });
+  });
+  const { signal } = new AbortController();
+  const task = { type: 'resume', asker: { pageId: 'p' } } as const;
+  const resumed = runs
+    .perform({ requestId: 'two', tabId: 'tab', task, signal })
+    .then(() => readers.activeRun.requestId);
+  await runs.agent();
+  open();
+  // The session then joins the run that its readers have.
+  expect(await resumed).toBe('lost');
+  expect(await continued).toMatchObject({ text: 'once' });
+  await runs.close();
+});
+
 test('a message is not refused while another page asks for a run to resume', async () => {
   let [onRead, open] = [(): void => {}, (): void => {}];
   const read = new Promise<void>((resolve) => (onRead = resolve));

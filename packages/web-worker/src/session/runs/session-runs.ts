@@ -223,20 +223,24 @@ export class SessionRuns {
   }
 
   /**
-   * Continues the interrupted run of an earlier leader. All other runs wait for its end, and
-   * commands wait for its start.
+   * Continues the interrupted run of an earlier leader. All other runs wait for its end, commands
+   * wait for its start, and requests to resume wait for its first events.
    */
   continueRun(
     controller: AbortController,
-    job: (agent: ReActAgent, onStart: () => void) => Promise<AgentResult>,
+    job: (agent: ReActAgent, onStart: () => void, onShown: () => void) => Promise<AgentResult>,
   ): Promise<AgentResult> {
-    const onStart = this.#starting.add();
+    const [onStart, onShown] = [this.#starting.add(), this.#unseen.add()];
     const result = this.#runInTurn(
       { tabId: noTab, controller },
       () => {},
-      () => this.#session.run(controller, (agent) => job(agent, onStart)),
+      () => this.#session.run(controller, (agent) => job(agent, onStart, onShown)),
     );
-    result.then(onStart, onStart);
+    const endWaits = (): void => {
+      onStart();
+      onShown();
+    };
+    result.then(endWaits, endWaits);
     // The requesting tab may be gone, so nobody may report this result.
     void toOutcome(result).then((outcome) => {
       if (codeOf(outcome) === 'SESSION_CONFLICT') this.onConflict?.();
