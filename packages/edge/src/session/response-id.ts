@@ -61,11 +61,9 @@ export function unknownResponseError(): AgentError {
   );
 }
 
-/** What the id of a stored response names. */
-export interface ResponsePoint {
+/** Session that a request names, and the point from which its turn continues. */
+export interface SessionPoint extends ContinuePoint {
   readonly sessionId: string;
-  /** `inputIdOf` the turn of the response. */
-  readonly afterInputId: string;
 }
 
 /**
@@ -83,8 +81,8 @@ function idOf(sessionId: string, inputId: string, ...rest: readonly string[]): s
 }
 
 /** Reads the id of a stored response. Throws `NOT_FOUND` for any other id. */
-export function readResponseId(id: string): ResponsePoint {
-  const point = /^resp_[\w-]+$/.test(id) ? decode(id.slice(5)) : undefined;
+export function readResponseId(id: string): SessionPoint {
+  const point = /^resp_[\w-]+$/.test(id) ? decodeId(id.slice(5)) : undefined;
   if (!Array.isArray(point) || point.length < 2) throw unknownResponseError();
   const [sessionId, afterInputId] = point as readonly unknown[];
   if (typeof afterInputId !== 'string' || !afterInputId) throw unknownResponseError();
@@ -119,7 +117,7 @@ export async function formatOfTurn(
   return { ...format, response: { ...format.response, id } };
 }
 
-function decode(text: string): unknown {
+function decodeId(text: string): unknown {
   try {
     return JSON.parse(atob(text.replaceAll('-', '+').replaceAll('_', '/')));
   } catch {

@@ -7,8 +7,7 @@ import { checkResponseFields, repeatedFields } from '../../completions/request-f
 import type { EdgeEnv, EdgeLimits, HandlerSettings } from '../../handler-options.ts';
 import { fieldError } from '../../http/request-body.ts';
 import type { RequestBody } from '../../http/request-body.ts';
-import { readResponseId, responseId } from '../../session/response-id.ts';
-import type { ContinuePoint } from '../../session/session-turn.ts';
+import { readResponseId, responseId, type SessionPoint } from '../../session/response-id.ts';
 import { checkSessionId } from '../../turn/session-setup.ts';
 import { answerInSession, answerOnce, sessionHeader } from './openai-answer.ts';
 import type { OpenAiSettings } from '../../completions/openai-options.ts';
@@ -75,12 +74,8 @@ export function noStoredResponse(c: Context<EdgeEnv>): never {
   );
 }
 
-interface RequestSession extends ContinuePoint {
-  readonly sessionId: string;
-}
-
 /** Returns the session of a request, or `undefined` for a request without one. */
-function readSession(body: RequestBody, header: string | undefined): RequestSession | undefined {
+function readSession(body: RequestBody, header: string | undefined): SessionPoint | undefined {
   const { previous_response_id: previous, store } = body;
   const headerSession = header === undefined ? undefined : { sessionId: checkSessionId(header) };
   const session = typeof previous === 'string' ? readResponseId(previous) : headerSession;
