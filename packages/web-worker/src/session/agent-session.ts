@@ -112,7 +112,7 @@ export class AgentSession {
 
   /**
    * Runs the job with what `look` finds, but only if no other run of the session is active. A tab
-   * that is `alone` uses a lock to check the other tabs. Resolves with `undefined` if another run
+   * that is `isAlone` uses a lock to check the other tabs. Resolves with `undefined` if another run
    * is active or `look` finds nothing. Another run may begin during `look`.
    */
   async runAlone<S, T>(
