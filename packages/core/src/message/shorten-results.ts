@@ -2,7 +2,7 @@ import { textOf, type ContentBlock, type Msg } from './msg.ts';
 import { startOf } from './text.ts';
 
 /**
- * Messages as models see them, by their originals: token counts and wire forms are cached on a
+ * Messages with shortened results, by their originals: token counts and wire forms are cached on a
  * message.
  */
 const shortMessages = new WeakMap<Msg, { readonly length: number; readonly message: Msg }>();
@@ -16,8 +16,8 @@ function shortenedMessage(message: Msg, length: number): Msg {
   const earlier = shortMessages.get(message);
   if (earlier?.length === length) return earlier.message;
   const content = message.content.map((block) => shortenedBlock(block, length));
-  const isSame = content.every((block, index) => block === message.content[index]);
-  const shortMessage = isSame ? message : { ...message, content };
+  if (content.every((block, index) => block === message.content[index])) return message;
+  const shortMessage = { ...message, content };
   shortMessages.set(message, { length, message: shortMessage });
   return shortMessage;
 }
