@@ -5,7 +5,7 @@
 import { AgentStream } from '../../packages/core/dist/event/readers/agent-stream.js';
 import { RunDriver } from '../../packages/core/dist/event/readers/run-driver.js';
 import { InMemoryMemory } from '../../packages/core/dist/memory/in-memory-memory.js';
-import { createMessage } from '../../packages/core/dist/message/create-message.js';
+import { createMessage } from '../../packages/core/dist/message/msg.js';
 import { boundedModel } from '../../packages/core/dist/model/bounded-model.js';
 import { ReplyAssembler } from '../../packages/core/dist/model/reply-assembler.js';
 import { openai } from '../../packages/core/dist/openai.js';
