@@ -53,7 +53,7 @@ test('ScriptedModel replays replies, pauses and errors', async () => {
 
   expect((await asked).text).toBe('It is 18 °C.');
   expect(() => new ScriptedModel(['One.']).assertDone()).toThrow(
-    'The script has 1 reply: 1 not asked for.',
+    'Replies in the script: 1. Requests: 0.',
   );
 });
 

@@ -43,7 +43,7 @@ test('with `auth`, a person allows the access once, and the tokens stay with the
   const client = oauthClient();
   await expect(server.open({ auth: client.provider })).rejects.toMatchObject({
     code: 'MCP_AUTH',
-    message: 'A person has to allow the access to the MCP server "test".',
+    message: 'The MCP server "test" needs a person who allows the access.',
   });
   expect(client.kept['page']).toContain('/oauth/authorize?');
   await allow(server.url, client);
@@ -61,7 +61,7 @@ test('a tool call whose token was revoked is an error, and works after a person 
   const tools = await server.open({ auth: client.provider, reconnect: { attempts: 0 } });
   await server.ask('revoke');
   expect(await add(tools)).toBe(
-    'Error: A person has to allow the access to the MCP server "test".',
+    'Error: The MCP server "test" needs a person who allows the access.',
   );
   await allow(server.url, client);
   expect(await add(tools)).toBe('3');

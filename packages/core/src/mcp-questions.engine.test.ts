@@ -36,7 +36,7 @@ async function outputsOf(agent: ReActAgent): Promise<readonly string[]> {
   return (await agent.messages()).flatMap(toolResultsOf).map(({ output }) => outputText(output));
 }
 
-const size = { size: 'M', count: 2 };
+const size = { count: 2, size: 'M' };
 test('a question suspends the tool call, and the answer continues it', async () => {
   const server = newServer('current');
   const agent = await newSession(server)([call('order')]);
@@ -112,10 +112,10 @@ test.each<[decision: object, output: string]>([
   [{ type: 'reject', reason: 'not now' }, 'decline'],
   [{ type: 'result', output: '', state: 'error' }, 'cancel'],
   [{ type: 'result', output: '', state: 'interrupted' }, 'cancel'],
-  [{ type: 'result', output: '{"size":"S"}' }, 'ordered {"size":"S","count":1}'],
+  [{ type: 'result', output: '{"size":"S"}' }, 'ordered {"count":1,"size":"S"}'],
   [
     { type: 'result', output: [{ type: 'text', text: '{"size":"S","count":3}' }] },
-    'ordered {"size":"S","count":3}',
+    'ordered {"count":3,"size":"S"}',
   ],
 ])('the server gets the decision as its answer: %j', async (decision, output) => {
   const agent = await newSession(newServer('current'))([call('order')]);
@@ -205,10 +205,10 @@ test('questions of simultaneous tool calls go to their own calls', async () => {
   expect(next.pending).toMatchObject([{ toolUseId: 'two', reason: 'Your name?' }]);
   await agent.call([answer('Ann', 'two')]);
   expect(await outputsOf(agent)).toEqual([
-    'ordered {"size":"M","count":1}',
-    'ordered [{"size":"M","count":2},{"name":"Ann"}]',
+    'ordered {"count":1,"size":"M"}',
+    'ordered [{"count":2,"size":"M"},{"name":"Ann"}]',
     '3',
-    'ordered {"size":"M","count":4}',
+    'ordered {"count":4,"size":"M"}',
   ]);
 });
 

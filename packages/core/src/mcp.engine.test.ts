@@ -334,7 +334,7 @@ test('a broken stream is resumed if the server stores its events; otherwise the 
   const forgetful = await newServer().open();
   expect(await resultOf(forgetful, 'cut')).toMatchObject({
     state: 'error',
-    output: expect.stringContaining('There is no connection to the MCP server "test"'),
+    output: expect.stringContaining('The MCP server "test" cannot be reached'),
   });
 });
 
@@ -384,7 +384,7 @@ test.each([
     await server.ask(how);
     const lost = {
       state: 'error',
-      output: expect.stringContaining('There is no connection to the MCP server "test"'),
+      output: expect.stringContaining('The MCP server "test" cannot be reached'),
     };
     expect(await call).toMatchObject([lost, lost]);
     // The tool calls may have run, so mcpTools() does not repeat them.
@@ -449,7 +449,7 @@ test.each([
     expect(errors).toMatchObject([
       {
         code: 'MCP_BAD_RESPONSE',
-        message: expect.stringContaining('1 invalid tools, which are ignored: '),
+        message: expect.stringContaining('lists 1 invalid tools: '),
       },
     ]);
     await tools.refresh();
@@ -569,7 +569,7 @@ test('a tool call to a server that is down is an error result, and works again a
   await server.ask('down');
   expect(await resultOf(tools, 'echo')).toMatchObject({
     state: 'error',
-    output: expect.stringContaining('There is no connection to the MCP server "test"'),
+    output: expect.stringContaining('The MCP server "test" cannot be reached'),
   });
   await server.ask('up');
   expect(await resultOf(tools, 'echo')).toMatchObject({ output: '{}' });
@@ -636,7 +636,7 @@ test('`headers` are sent with each request, and a `headers` function is called f
     server.open({ headers: () => Promise.reject(new Error('no token')) }),
   ).rejects.toMatchObject({
     code: 'MCP_AUTH',
-    message: 'The headers for the MCP server could not be computed: no token',
+    message: 'mcpTools(): headers() failed: no token',
   });
   for (const headers of [
     () => undefined,
@@ -728,18 +728,18 @@ test.each<[fault: string, code: string, retryable: boolean, words: string]>([
     'html',
     'MCP_BAD_RESPONSE',
     false,
-    'does not answer as an MCP server over Streamable HTTP: Unexpected content type: text/html',
+    'does not answer as MCP over Streamable HTTP: Unexpected content type: text/html',
   ],
-  ['json', 'MCP_BAD_RESPONSE', false, 'does not answer as an MCP server'],
-  ['text', 'MCP_BAD_RESPONSE', false, 'does not answer as an MCP server'],
-  ['other-result', 'MCP_BAD_RESPONSE', false, 'does not answer as an MCP server'],
+  ['json', 'MCP_BAD_RESPONSE', false, 'does not answer as MCP'],
+  ['text', 'MCP_BAD_RESPONSE', false, 'does not answer as MCP'],
+  ['other-result', 'MCP_BAD_RESPONSE', false, 'does not answer as MCP'],
   ['other-protocol', 'MCP_BAD_RESPONSE', false, "Server's protocol version is not supported"],
-  ['not-found', 'MCP_BAD_RESPONSE', false, 'does not answer as an MCP server'],
+  ['not-found', 'MCP_BAD_RESPONSE', false, 'does not answer as MCP'],
   ['unauthorized', 'MCP_AUTH', false, 'refused the credentials (401)'],
   ['forbidden', 'MCP_AUTH', false, 'refused the credentials (403)'],
   ['broken', 'MCP_UNREACHABLE', true, 'failed (500)'],
   ['busy', 'MCP_UNREACHABLE', true, 'failed (429)'],
-  ['reset', 'MCP_UNREACHABLE', true, 'There is no connection'],
+  ['reset', 'MCP_UNREACHABLE', true, 'cannot be reached'],
   ['empty-stream', 'MCP_UNREACHABLE', true, 'the connection ended before the answer'],
 ])('mcpTools() rejects if the server is faulty: %s', async (fault, code, retryable, words) => {
   const opening = mcpTools({

@@ -2,7 +2,7 @@ import type * as sdk from '@modelcontextprotocol/client';
 import { AgentError, errorText } from '../error/agent-error.ts';
 import type { JsonObject } from '../message/json.ts';
 import { lostAnswer } from './mcp-error.ts';
-import { toHeaders, type McpHeaders, type McpToolsOptions } from './mcp-options.ts';
+import { toHeaders, type McpToolsOptions } from './mcp-options.ts';
 
 type RequestId = string | number;
 type Send = sdk.StreamableHTTPClientTransport['send'];
@@ -89,20 +89,11 @@ async function send(
   // The authorization flow has requests to other addresses, which must not get these headers.
   if (!isForServer || !ownHeaders) return original(url, init);
   const headers = new Headers(init.headers);
-  toHeaders(await headersFrom(ownHeaders)).forEach((value, name) => headers.set(name, value));
+  const added = await (typeof ownHeaders === 'function'
+    ? withAuthCode('headers()', ownHeaders)
+    : ownHeaders);
+  toHeaders(added).forEach((value, name) => headers.set(name, value));
   return original(url, { ...init, headers });
-}
-
-async function headersFrom(
-  headers: McpHeaders | (() => McpHeaders | Promise<McpHeaders>),
-): Promise<McpHeaders> {
-  if (typeof headers !== 'function') return headers;
-  try {
-    return await headers();
-  } catch (cause) {
-    const message = `The headers for the MCP server could not be computed: ${errorText(cause)}`;
-    throw new AgentError('MCP_AUTH', message, { cause });
-  }
 }
 
 /** Returns the provider with errors that say that they come from the authorization. */
@@ -111,14 +102,17 @@ function guardedAuth(provider: sdk.OAuthClientProvider): sdk.OAuthClientProvider
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== 'function') return value;
-      return async (...args: unknown[]): Promise<unknown> => {
-        try {
-          return await Reflect.apply(value, target, args);
-        } catch (cause) {
-          const message = `mcpTools(): auth.${String(name)}() failed: ${errorText(cause)}`;
-          throw new AgentError('MCP_AUTH', message, { cause });
-        }
-      };
+      return (...args: unknown[]) =>
+        withAuthCode(`auth.${String(name)}()`, () => Reflect.apply(value, target, args) as unknown);
     },
   });
+}
+
+/** Calls a function of the user. Rejects with `MCP_AUTH` if it fails. */
+async function withAuthCode<T>(what: string, run: () => T | Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (cause) {
+    throw new AgentError('MCP_AUTH', `mcpTools(): ${what} failed: ${errorText(cause)}`, { cause });
+  }
 }

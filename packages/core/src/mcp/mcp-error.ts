@@ -1,13 +1,5 @@
 import { AgentError, errorText, type AgentErrorCode } from '../error/agent-error.ts';
-import { omitUndefined } from '../message/json.ts';
-
-/** The fields of the SDK's errors that are used. */
-interface SdkErrorFields {
-  readonly name?: unknown;
-  readonly code?: unknown;
-  readonly data?: { readonly status?: unknown };
-  readonly cause?: unknown;
-}
+import { fieldsOf, omitUndefined } from '../message/json.ts';
 
 /**
  * Converts an error of an MCP server or of its connection to an `AgentError`. `where` is the name
@@ -22,41 +14,32 @@ interface SdkErrorFields {
  */
 export function toMcpError(error: unknown, where: string): AgentError {
   if (AgentError.is(error)) return error;
-  const { name, code, cause } = fieldsOf(error);
+  const { code, cause } = fieldsOf(error);
   if (code === 'ERA_NEGOTIATION_FAILED' && cause) return toMcpError(cause, where);
+  const [mcpCode, problem, retryable = false] = meaningOf(error);
+  const details = omitUndefined({ server: where, status: statusOf(error) });
+  const options = { retryable, cause: error, details };
+  return new AgentError(mcpCode, `The MCP server "${where}" ${problem}`, options);
+}
+
+type Meaning = readonly [code: AgentErrorCode, problem: string, retryable?: boolean];
+
+/** Returns what an error means. The name of the server stands before the problem. */
+function meaningOf(error: unknown): Meaning {
+  const { name, code } = fieldsOf(error);
   const status = statusOf(error);
   const text = errorText(error)
     .replace(/^(?:MCP error -?\d+: |Error POSTing to endpoint: )+/, '')
     .slice(0, 300);
-  const createError = (of: AgentErrorCode, message: string, retryable = false): AgentError => {
-    const details = omitUndefined({ server: where, status });
-    return new AgentError(of, message, { retryable, cause: error, details });
-  };
-  const server = `The MCP server "${where}"`;
   if (isSaid(error) && errorText(error) !== lostAnswer.message)
-    return createError('MCP_BAD_RESPONSE', `${server} says: ${text}`);
-  if (/^40[13]$/.test(`${status}`))
-    return createError('MCP_AUTH', `${server} refused the credentials (${status}).`);
-  if (name === 'UnauthorizedError')
-    return createError(
-      'MCP_AUTH',
-      `A person has to allow the access to the MCP server "${where}".`,
-    );
-  if (authErrors.includes(String(name)))
-    return createError(
-      'MCP_AUTH',
-      `The authorization for the MCP server "${where}" failed: ${text}`,
-    );
-  if (/^(408|429|5..)$/.test(`${status}`))
-    return createError('MCP_UNREACHABLE', `${server} failed (${status}).`, true);
-  if (code === 'REQUEST_TIMEOUT')
-    return createError('MCP_TIMEOUT', `${server} did not answer in time.`, true);
-  if (isBroken(error)) {
-    const message = `There is no connection to the MCP server "${where}": ${text}`;
-    return createError('MCP_UNREACHABLE', message, true);
-  }
-  const message = `"${where}" does not answer as an MCP server over Streamable HTTP: ${text}`;
-  return createError('MCP_BAD_RESPONSE', message);
+    return ['MCP_BAD_RESPONSE', `says: ${text}`];
+  if (status === 401 || status === 403) return ['MCP_AUTH', `refused the credentials (${status}).`];
+  if (name === 'UnauthorizedError') return ['MCP_AUTH', 'needs a person who allows the access.'];
+  if (authErrors.test(String(name))) return ['MCP_AUTH', `could not authorize: ${text}`];
+  if (/^(408|429|5..)$/.test(`${status}`)) return ['MCP_UNREACHABLE', `failed (${status}).`, true];
+  if (code === 'REQUEST_TIMEOUT') return ['MCP_TIMEOUT', 'did not answer in time.', true];
+  if (isBroken(error)) return ['MCP_UNREACHABLE', `cannot be reached: ${text}`, true];
+  return ['MCP_BAD_RESPONSE', `does not answer as MCP over Streamable HTTP: ${text}`];
 }
 
 /** Returns whether the connection ended before the answer. */
@@ -72,14 +55,8 @@ function isBroken(error: unknown): boolean {
 export const lostAnswer = { code: -32_000, message: 'the connection ended before the answer' };
 
 /** Errors of the SDK's authorization flow. */
-const authErrors = [
-  'AuthorizationServerMismatchError',
-  'InsecureTokenEndpointError',
-  'InsufficientScopeError',
-  'IssuerMismatchError',
-  'OAuthError',
-  'RegistrationRejectedError',
-];
+const authErrors =
+  /^(AuthorizationServerMismatch|InsecureTokenEndpoint|InsufficientScope|IssuerMismatch|OAuth|RegistrationRejected)Error$/;
 
 /**
  * Returns whether the server reports an unknown session. In that case, the request did not run.
@@ -99,12 +76,8 @@ function isSaid(error: unknown): boolean {
 
 function statusOf(error: unknown): number | undefined {
   const { data, name } = fieldsOf(error);
-  const status = name === 'SdkHttpError' ? data?.status : undefined;
-  return typeof status === 'number' ? status : undefined;
-}
-
-function fieldsOf(error: unknown): SdkErrorFields {
-  return Object(error) as SdkErrorFields;
+  const { status } = fieldsOf(data);
+  return name === 'SdkHttpError' && typeof status === 'number' ? status : undefined;
 }
 
 /**
@@ -114,7 +87,7 @@ function fieldsOf(error: unknown): SdkErrorFields {
 function isMisread(error: unknown): boolean {
   return (
     error instanceof SyntaxError ||
-    Array.isArray(Object(error).issues) ||
+    Array.isArray(fieldsOf(error)['issues']) ||
     /protocol version/i.test(errorText(error))
   );
 }

@@ -1,7 +1,7 @@
 import type { CallToolResult, ElicitResult } from '@modelcontextprotocol/client';
 import { AgentError } from '../error/agent-error.ts';
 import type { Decision, PendingCall } from '../event/pending-call.ts';
-import { isObjectOrArray, parseJson, omitUndefined, type JsonObject } from '../message/json.ts';
+import { fieldsOf, isObjectOrArray, parseJson, type JsonObject } from '../message/json.ts';
 import { outputText } from '../message/msg.ts';
 
 /** Questions of an MCP server by their keys. Each is a form to fill in or a page to visit. */
@@ -44,10 +44,8 @@ export function questionText(questions: McpQuestions): string {
 }
 
 export function questionDetails(pending: PendingCall | undefined): McpQuestionDetails | undefined {
-  const details: unknown = pending?.details;
-  return pending?.kind === 'suspended' &&
-    isObjectOrArray(details) &&
-    isObjectOrArray(details['questions'])
+  const { kind, details } = pending ?? {};
+  return kind === 'suspended' && isObjectOrArray(details?.['questions'])
     ? (details as unknown as McpQuestionDetails)
     : undefined;
 }
@@ -80,17 +78,16 @@ export async function toAnswers(questions: McpQuestions, decision: Decision): Pr
 function readAnswer(question: McpQuestion, text: string): unknown {
   const value = readJson(text);
   if (isObjectOrArray(value) || 'url' in question) return value;
-  const fields = Object.entries(Object(question.requestedSchema['properties']) as JsonObject);
-  if (fields.length !== 1) return value;
-  const [name, schema] = fields[0]!;
-  return { [name]: Object(schema)['type'] === 'string' ? text : value };
+  const [field, ...others] = Object.entries(fieldsOf(question.requestedSchema['properties']));
+  if (!field || others.length) return value;
+  const [name, schema] = field;
+  return { [name]: fieldsOf(schema)['type'] === 'string' ? text : value };
 }
 
 async function toAnswer(question: McpQuestion, answer: unknown): Promise<ElicitResult> {
   if ('url' in question) return { action: 'accept' };
   if (!isObjectOrArray(answer)) throw answerError('The answer must be an object.');
-  // The fields of the answer come first.
-  const content = { ...answer, ...defaultsOf(question.requestedSchema), ...answer };
+  const content = { ...defaultsOf(question.requestedSchema), ...answer };
   const problem = await problemOf(question.requestedSchema, content);
   if (problem !== undefined) throw answerError(`The answer does not fit: ${problem}.`);
   return { action: 'accept', content: content as NonNullable<ElicitResult['content']> };
@@ -112,10 +109,10 @@ async function problemOf(schema: JsonObject, content: object): Promise<string | 
 
 /** Returns the defaults of a form's fields. */
 function defaultsOf({ properties }: JsonObject): object {
-  const fields = Object.entries(Object(properties) as JsonObject);
-  return omitUndefined(
-    Object.fromEntries(fields.map(([name, schema]) => [name, Object(schema).default as unknown])),
+  const fields = Object.entries(fieldsOf(properties)).map(
+    ([name, schema]) => [name, fieldsOf(schema)['default']] as const,
   );
+  return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
 }
 
 /** Returns the value of the JSON text, an empty object for no text, or other text unchanged. */
@@ -133,7 +130,7 @@ function answerError(message: string): AgentError {
  * they are not valid. The SDK's schema does not fit all revisions.
  */
 function toQuestion(params: unknown): McpQuestion | undefined {
-  const { message, url, requestedSchema } = isObjectOrArray(params) ? params : {};
+  const { message, url, requestedSchema } = fieldsOf(params);
   if (typeof message !== 'string') return undefined;
   if (typeof url === 'string') return { mode: 'url', message, url };
   return isObjectOrArray(requestedSchema)
@@ -147,12 +144,11 @@ function toQuestion(params: unknown): McpQuestion | undefined {
  */
 export function toQuestions(requests: object): McpQuestions {
   const entries = Object.entries(requests).map(([key, request]) => {
-    const { method, params } = Object(request) as JsonObject;
+    const { method, params } = fieldsOf(request);
     const question = method === 'elicitation/create' ? toQuestion(params) : undefined;
     if (question) return [key, question] as const;
-    const what = 'The MCP server sent a request that this client does not answer';
     const text = String(JSON.stringify(request)).slice(0, 200);
-    throw new AgentError('MCP_BAD_RESPONSE', `${what}: ${text}`);
+    throw new AgentError('MCP_BAD_RESPONSE', `The MCP server asks for something unknown: ${text}`);
   });
   return Object.fromEntries(entries);
 }
@@ -162,8 +158,8 @@ export function toQuestions(requests: object): McpQuestions {
  * person to visit pages before the client repeats the tool call.
  */
 export function questionsInError(error: unknown): McpReply | undefined {
-  const { code, data } = Object(error) as { readonly code?: unknown; readonly data?: unknown };
-  const questions: unknown = Object(data).elicitations;
+  const { code, data } = fieldsOf(error);
+  const { elicitations: questions } = fieldsOf(data);
   if (code !== -32_042 || !Array.isArray(questions) || !questions.length) return undefined;
   const entries = questions.map((each, index) => [String(index), toQuestion(each)] as const);
   if (entries.some(([, question]) => !question)) return undefined;

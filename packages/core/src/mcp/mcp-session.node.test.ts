@@ -8,7 +8,6 @@ vi.mock('@modelcontextprotocol/client', () => {
 test('mcpTools() names the install command in its error if the SDK is missing, even for an optional server', async () => {
   await expect(mcpTools({ url: 'http://localhost:1', optional: true })).rejects.toMatchObject({
     code: 'CONFIGURATION',
-    message:
-      'mcpTools() needs the package @modelcontextprotocol/client, which could not be loaded: npm install @modelcontextprotocol/client.',
+    message: 'mcpTools() needs a package: npm install @modelcontextprotocol/client.',
   });
 });

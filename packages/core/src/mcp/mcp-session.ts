@@ -3,7 +3,7 @@ import { AgentError, misconfigured } from '../error/agent-error.ts';
 import { abortable } from '../wait/abort.ts';
 import { longestTimeout, sleepFor } from '../wait/timer.ts';
 import { Deadline } from '../wait/deadline.ts';
-import { isObjectOrArray, type JsonObject } from '../message/json.ts';
+import { fieldsOf, isObjectOrArray, type JsonObject } from '../message/json.ts';
 import { toQuestions, type McpAnswers, type McpReply } from './mcp-question.ts';
 import { McpConnection } from './mcp-connection.ts';
 import { toMcpError } from './mcp-error.ts';
@@ -207,7 +207,7 @@ async function callTool(
     // The SDK's type does not have the answers and the state.
     const sent = params as unknown as Parameters<sdk.Client['callTool']>[0];
     const result: unknown = await client.callTool(sent, options);
-    const { resultType, inputRequests, requestState } = Object(result) as JsonObject;
+    const { resultType, inputRequests, requestState } = fieldsOf(result);
     if (resultType !== 'input_required') return { result: result as sdk.CallToolResult };
     const state = typeof requestState === 'string' && { requestState };
     if (isObjectOrArray(inputRequests) && Object.keys(inputRequests).length > 0)
@@ -226,8 +226,7 @@ export async function loadSdk(): Promise<Sdk> {
     return { Client, StreamableHTTPClientTransport, specTypeSchemas };
   } catch (cause) {
     const name = '@modelcontextprotocol/client';
-    const what = `mcpTools() needs the package ${name}, which could not be loaded`;
-    throw misconfigured(`${what}: npm install ${name}.`, { cause });
+    throw misconfigured(`mcpTools() needs a package: npm install ${name}.`, { cause });
   }
 }
 
@@ -250,7 +249,7 @@ const unchecked: NonNullable<sdk.ClientOptions['jsonSchemaValidator']> = {
  * allow its new headers (CORS). The SDK knows pages, but not workers.
  */
 function isRefusedByBrowser(error: unknown): boolean {
-  const { code, cause } = Object(error) as { readonly code?: unknown; readonly cause?: unknown };
-  const isRefused = code === 'ERA_NEGOTIATION_FAILED' && Object(cause).name === 'TypeError';
+  const { code, cause } = fieldsOf(error);
+  const isRefused = code === 'ERA_NEGOTIATION_FAILED' && fieldsOf(cause)['name'] === 'TypeError';
   return isRefused && 'location' in globalThis;
 }

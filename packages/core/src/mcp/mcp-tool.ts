@@ -1,6 +1,6 @@
 import type * as sdk from '@modelcontextprotocol/client';
 import { AgentError, checkFields } from '../error/agent-error.ts';
-import { isRecord, isObjectOrArray, omitUndefined, type JsonObject } from '../message/json.ts';
+import { fieldsOf, isRecord, omitUndefined, type JsonObject } from '../message/json.ts';
 import type { StandardSchema } from '../schema/schema.ts';
 import type { McpToolsOptions } from './mcp-options.ts';
 import { tool, type Tool } from '../tool/tool.ts';
@@ -35,10 +35,9 @@ export class ToolLister {
    * whole list because of one of them.
    */
   withoutInvalidTools<T extends sdk.JSONRPCMessage>(message: T): T {
-    const result: unknown = 'result' in message ? message.result : undefined;
-    if (!isObjectOrArray(result) || !Array.isArray(result['tools'])) return message;
-    const { nextCursor, ...rest } = result;
-    const tools = result['tools'].flatMap((item) => this.#read(item) ?? []);
+    const { tools: items, nextCursor, ...rest } = fieldsOf('result' in message && message.result);
+    if (!Array.isArray(items)) return message;
+    const tools = items.flatMap((item) => this.#read(item) ?? []);
     const cursor = typeof nextCursor === 'string' && { nextCursor };
     return { ...message, result: { ...rest, ...cursor, tools } };
   }
@@ -54,11 +53,10 @@ export class ToolLister {
 
 /** Returns the fields of a tool that are used. Some servers send `null` for a missing field. */
 function partsOf(item: unknown): Readonly<Record<string, unknown>> {
-  const fields = Object(item) as Readonly<Record<string, unknown>>;
-  const { name, title, description, inputSchema, annotations } = fields;
+  const { name, title, description, inputSchema, annotations } = fieldsOf(item);
   return {
     name,
-    title: title ?? Object(annotations).title ?? undefined,
+    title: title ?? fieldsOf(annotations)['title'] ?? undefined,
     description: description ?? undefined,
     inputSchema: isRecord(inputSchema) ? { type: 'object', ...inputSchema } : inputSchema,
   };
@@ -123,9 +121,8 @@ function inputOf(
       return ownSchema;
     }
   } catch (error) {
-    const what = `The arguments of the tool "${name}" are not checked before they are sent`;
-    const why = `\`schema\` rejects its JSON Schema (MCP server "${server}").`;
-    report(new AgentError('MCP_BAD_RESPONSE', `${what}: ${why}`, { cause: error }));
+    const what = `The MCP server "${server}": \`schema\` rejects the JSON Schema of "${name}".`;
+    report(new AgentError('MCP_BAD_RESPONSE', what, { cause: error }));
   }
   return {
     '~standard': {

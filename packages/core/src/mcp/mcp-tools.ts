@@ -9,7 +9,7 @@ import { callServerTool, type McpServer } from './mcp-call.ts';
 import { loadSdk, McpSession } from './mcp-session.ts';
 import { nameTools, toTool, type McpToolList } from './mcp-tool.ts';
 import { reportFailure } from '../error/report-failure.ts';
-import type { Tool, ToolContext } from '../tool/tool.ts';
+import type { Tool } from '../tool/tool.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
 
 /**
@@ -270,18 +270,19 @@ export class McpTools implements ToolSet {
     this.#listed = text;
     const { tools: serverTools, refused } = toolList;
     if (refused.length) {
-      const server = `The MCP server "${this.name}"`;
-      const some = refused.slice(0, 3).join(', ');
-      const what = `lists ${refused.length} invalid tools, which are ignored: ${some}`;
-      this.#report(new AgentError('MCP_BAD_RESPONSE', `${server} ${what}.`));
+      const what = `lists ${refused.length} invalid tools: ${refused.slice(0, 3).join(', ')}`;
+      this.#report(new AgentError('MCP_BAD_RESPONSE', `The MCP server "${this.name}" ${what}.`));
     }
-    const call = (name: string) => (input: unknown, context: ToolContext) =>
-      callServerTool(this.#server, { name, arguments: input as JsonObject }, context);
     const tools = nameTools(serverTools, this.#options).map(([name, tool]) =>
       toTool(name, tool, {
         ...this.#options,
         server: this.name,
-        execute: call(tool.name),
+        execute: (input, context) =>
+          callServerTool(
+            this.#server,
+            { name: tool.name, arguments: input as JsonObject },
+            context,
+          ),
         report: (error) => this.#report(error),
       }),
     );

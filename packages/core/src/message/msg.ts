@@ -103,7 +103,7 @@ export function createMessage(
     id: options.id ?? generateId(),
     role,
     ...(name !== undefined && { name }),
-    content: typeof content === 'string' ? [{ type: 'text', text: content }] : content,
+    content: blocksOf(content),
     ...(metadata && { metadata }),
     createdAt: new Date(now()).toISOString(),
   };
@@ -138,6 +138,11 @@ export function toolMessage(
   options?: MessageOptions,
 ): Msg {
   return createMessage('tool', [results].flat(), options);
+}
+
+/** Returns content as blocks. A text becomes one text block. */
+export function blocksOf(content: MessageContent): readonly ContentBlock[] {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : content;
 }
 
 /** Returns the text blocks of a message, joined by a line break (AgentScope: `getTextContent`). */

@@ -1,5 +1,5 @@
 import type { ContentBlock, ToolResult } from './msg.ts';
-import { isObjectOrArray, type JsonValue } from './json.ts';
+import { fieldsOf, isObjectOrArray, type JsonValue } from './json.ts';
 
 /**
  * Call of a tool that the provider itself runs, such as the provider's web search. A call without
@@ -63,7 +63,7 @@ export type DataPart<Name extends string = string, Data = JsonValue> = {
 
 /** Returns whether a tool's progress is a data part. */
 export function isDataPart(value: unknown): value is DataPart {
-  const { type, data, id = '', transient = false } = isObjectOrArray(value) ? value : {};
+  const { type, data, id = '', transient = false } = fieldsOf(value);
   return (
     typeof type === 'string' &&
     /^data-./.test(type) &&

@@ -1,4 +1,4 @@
-import { textOf, type ContentBlock, type Msg } from './msg.ts';
+import { blocksOf, textOf, type ContentBlock, type Msg } from './msg.ts';
 import { startOf } from './text.ts';
 
 /**
@@ -25,7 +25,7 @@ function shortenedMessage(message: Msg, length: number): Msg {
 function shortenedBlock(block: ContentBlock, length: number): ContentBlock {
   if (block.type !== 'tool_result') return block;
   const { output } = block;
-  const blocks = typeof output === 'string' ? [{ type: 'text', text: output } as const] : output;
+  const blocks = blocksOf(output);
   const total = lengthOfTexts(blocks);
   if (total <= length) return block;
   const note = `[This result is shortened. It has ${total} characters; these are the first ${length}.]`;

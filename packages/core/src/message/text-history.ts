@@ -1,6 +1,6 @@
-import { textOf, toolResultsOf, toolUsesOf, hasToolResults } from './msg.ts';
+import { blocksOf, textOf, toolResultsOf, toolUsesOf, hasToolResults } from './msg.ts';
 import type { ContentBlock, MediaBlock, ToolUse, Msg } from './msg.ts';
-import { contentText } from './media/media.ts';
+import { contentText, isMedia } from './media/media.ts';
 import { markAsProgram, metadataOf } from './metadata.ts';
 import { oncePerGroup, resultGroups } from './tool-pairs.ts';
 import type { JsonObject } from './json.ts';
@@ -34,9 +34,7 @@ export function textHistory(
 function observation(group: readonly Msg[], media: readonly MediaBlock['type'][]): Msg {
   const results = group.flatMap(toolResultsOf);
   const isRead = ({ type }: ContentBlock): boolean => media.some((each) => each === type);
-  const files = results.flatMap(({ output }) =>
-    typeof output === 'string' ? [] : output.filter(isRead),
-  );
+  const files = results.flatMap(({ output }) => blocksOf(output).filter(isRead));
   const text = results
     .map(({ name, output }) => `Tool [${name}] execution result: ${contentText(output)}`)
     .join('\n\n');
@@ -66,7 +64,7 @@ function withCallsAsText(message: Msg): Msg {
 }
 
 function isVisible(block: ContentBlock): boolean {
-  return 'source' in block || (block.type === 'text' && block.text.trim() !== '');
+  return isMedia(block) || (block.type === 'text' && block.text.trim() !== '');
 }
 
 /**

@@ -1,6 +1,6 @@
-import { toolResultsOf, hasToolResults } from '../message/msg.ts';
+import { blocksOf, toolResultsOf, hasToolResults } from '../message/msg.ts';
 import type { ContentBlock, MediaBlock, ToolResult, Msg } from '../message/msg.ts';
-import { mediaPlaceholder } from '../message/media/media.ts';
+import { isMedia, mediaPlaceholder } from '../message/media/media.ts';
 import { markAsProgram } from '../message/metadata.ts';
 import { oncePerGroup, resultGroups } from '../message/tool-pairs.ts';
 import type { ModelFeatures } from './chat-model.ts';
@@ -32,11 +32,11 @@ export function showToolMedia(): ModelMiddleware {
 
 function withMedia(group: readonly Msg[], media: ModelFeatures['media']): readonly Msg[] {
   const isMoved = (block: ContentBlock): block is MediaBlock =>
-    'source' in block && media.includes(block.type);
+    isMedia(block) && media.includes(block.type);
   const movedBlocks = group
     .flatMap(toolResultsOf)
     .flatMap(({ name, toolUseId, output }): readonly ContentBlock[] => {
-      const blocks = typeof output === 'string' ? [] : output.filter(isMoved);
+      const blocks = blocksOf(output).filter(isMoved);
       return blocks.length
         ? [{ type: 'text', text: `From the result of ${name} (call ${toolUseId}):` }, ...blocks]
         : [];

@@ -298,12 +298,12 @@ test('the oldest records are deleted if there are more than `maxRecords`', async
 
 test.for([
   ['not JSON', '{"v":1', 'cannot be read'],
-  ['not an object', '7', 'damaged'],
-  ['not a record', '{"v":1,"sessionId":"s"}', 'damaged'],
+  ['not an object', '7', 'format undefined'],
+  ['not a record', '{"v":1,"sessionId":"s"}', 'cannot be read'],
   [
     'a record with invalid parts',
     '{"v":1,"sessionId":"s","createdAt":"2026","parts":[null]}',
-    'damaged',
+    'cannot be read',
   ],
   ['of a later format', '{"v":2}', 'format 2'],
 ] as const)(

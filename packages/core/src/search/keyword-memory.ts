@@ -2,11 +2,10 @@ import { type AgentError, checkFields, checkOptions } from '../error/agent-error
 import { reportFailure } from '../error/report-failure.ts';
 import type { KeyValueStore } from '../memory/store/key-value-store.ts';
 import { keyPrefix } from '../memory/store/storage-keys.ts';
-import { isObjectOrArray } from '../message/json.ts';
 import { textOf } from '../message/msg.ts';
 import type { LongTermMemory, LongTermRecord } from './long-term-memory.ts';
 import { searchTerms } from './search-terms.ts';
-import { StoredEntries, type StoredFields } from './stored-entries.ts';
+import { StoredEntries } from './stored-entries.ts';
 import { termIndex } from './term-index.ts';
 
 /** Where a keyword memory keeps its records, and how many. */
@@ -79,7 +78,6 @@ export function keywordMemory(options: KeywordMemoryOptions): LongTermMemory {
     namespace,
     words: { entry: 'long-term record', group: 'session id' },
     isUnique: false,
-    parse: parseRecord,
     add: (key, record) => search.add({ id: key, text: searchedText(record) }),
     remove: (key, record) => search.remove({ id: key, text: searchedText(record) }),
     onError: (error) => reportFailure('KeywordMemory ignores a failure:', onError, error),
@@ -131,20 +129,6 @@ interface StoredRecord {
   /** ISO 8601, UTC. */
   readonly createdAt: string;
   readonly parts: readonly { readonly speaker: string; readonly text: string }[];
-}
-
-function parseRecord({ sessionId, createdAt, parts }: StoredFields): StoredRecord | undefined {
-  if (typeof sessionId !== 'string' || typeof createdAt !== 'string') return undefined;
-  const isDamaged = Number.isNaN(Date.parse(createdAt)) || !Array.isArray(parts);
-  return isDamaged || !parts.every(isPart) ? undefined : { sessionId, createdAt, parts };
-}
-
-function isPart(value: unknown): boolean {
-  return (
-    isObjectOrArray(value) &&
-    typeof value['speaker'] === 'string' &&
-    typeof value['text'] === 'string'
-  );
 }
 
 /**

@@ -138,10 +138,6 @@ function storedRetriever(
     namespace,
     words: { entry: 'document', group: 'document id' },
     isUnique: true,
-    parse: ({ v: _v, ...document }, id) =>
-      typeof document['content'] === 'string'
-        ? { ...(document as unknown as SearchDocument), id }
-        : undefined,
     add: (_id, document) => index.set(document),
     remove: (id) => index.remove(id),
     onError: (error) => reportFailure('keywordRetriever() ignores a failure:', onError, error),

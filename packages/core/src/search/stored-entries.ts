@@ -1,5 +1,4 @@
 import { AgentError, invalidInput, errorText } from '../error/agent-error.ts';
-import { isObjectOrArray } from '../message/json.ts';
 import type { Entry, KeyValueStore } from '../memory/store/key-value-store.ts';
 import { joinValue, splitValue } from '../memory/store/split-value.ts';
 import { encodeForKey, valueKeys } from '../memory/store/storage-keys.ts';
@@ -33,9 +32,6 @@ export interface EntryAddress {
   readonly values: number;
 }
 
-/** The JSON object in a stored value. */
-export type StoredFields = Readonly<Record<string, unknown>>;
-
 /**
  * Where the entries are, and the functions that keep an index in step with them. `slot`: the group
  * of an entry if each group has one entry, otherwise its key.
@@ -49,9 +45,10 @@ interface StoredEntriesOptions<T> {
   readonly words: { readonly entry: string; readonly group: string };
   /** Whether a group has one entry, so that a later one replaces it. */
   readonly isUnique: boolean;
-  /** Returns the entry in a value from the store, or `undefined` if it is damaged. */
-  parse(fields: StoredFields, slot: string): T | undefined;
-  /** Adds an entry to the index, in place of an earlier entry of the same slot. */
+  /**
+   * Adds an entry to the index, in place of an earlier entry of the same slot. Throws if the entry
+   * is damaged.
+   */
   add(slot: string, entry: T): void;
   remove(slot: string, entry: T): void;
   /** Receives an error for each damaged entry, and for old entries that cannot be deleted. */
@@ -220,21 +217,17 @@ export class StoredEntries<T extends object> {
   }
 
   #readEntry(address: EntryAddress, values: ReadonlyMap<string, string>): void {
-    const { words, parse, onError } = this.#options;
+    const { words, onError } = this.#options;
     const parts = keysOf(address).flatMap((key) => values.get(key) ?? []);
     // The entry was deleted after the list was read, or its values cannot be read yet. The next
     // refresh tries again.
     if (parts.length < address.values || this.#ignored.has(address.key)) return;
     const { key } = address;
     try {
-      const value: unknown = JSON.parse(joinValue(parts));
-      const fields = isObjectOrArray(value) ? value : {};
-      const { v: format = formatVersion } = fields;
+      const { v: format, ...entry } = JSON.parse(joinValue(parts)) as T & { readonly v?: unknown };
       if (format !== formatVersion)
         throw new Error(`it has format ${String(format)}, and the library reads ${formatVersion}`);
-      const entry = parse(fields, this.#slotOf(address));
-      if (!entry) throw new Error('it is damaged');
-      if (this.#isNew(address)) this.#addEntry(address, entry);
+      if (this.#isNew(address)) this.#addEntry(address, entry as unknown as T);
     } catch (cause) {
       this.#ignored.add(key);
       const message = `The ${words.entry} ${key} in the store cannot be read: ${errorText(cause)}.`;
@@ -244,8 +237,8 @@ export class StoredEntries<T extends object> {
 
   #addEntry(address: EntryAddress, entry: T): void {
     const slot = this.#slotOf(address);
-    this.#entries.set(slot, { address, entry });
     this.#options.add(slot, entry);
+    this.#entries.set(slot, { address, entry });
   }
 
   #removeEntry(address: EntryAddress): void {

@@ -1,6 +1,7 @@
 import { AgentError, checkFields, checkOptions } from '../error/agent-error.ts';
 import type { AgentErrorData } from '../error/agent-error.ts';
 import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
+import { onDemand } from '../event/readers/on-demand.ts';
 import { messageIdOf, textOf } from '../message/msg.ts';
 
 /** What a `textStream()` does if the agent call fails. */
@@ -46,7 +47,7 @@ export function textStream(stream: TextSource, options: TextStreamOptions = {}):
   checkOptions('textStream()', options, fields, 'INVALID_INPUT');
   return {
     [Symbol.asyncIterator]: () => texts(stream, options),
-    readable: () => toBytes(texts(stream, options), () => stream.cancel()),
+    readable: () => onDemand(toBytes(texts(stream, options)), () => stream.cancel()),
   };
 }
 
@@ -141,21 +142,7 @@ class TextWriter {
   }
 }
 
-function toBytes(
-  source: AsyncGenerator<string, void>,
-  cancel: () => Promise<void>,
-): ReadableStream<Uint8Array> {
+async function* toBytes(source: AsyncIterable<string>): AsyncGenerator<Uint8Array, undefined> {
   const encoder = new TextEncoder();
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await source.next();
-        if (done) controller.close();
-        else controller.enqueue(encoder.encode(value));
-      },
-      // `source.return()` would wait for the read that is still pending.
-      cancel,
-    },
-    { highWaterMark: 0 },
-  );
+  for await (const text of source) yield encoder.encode(text);
 }

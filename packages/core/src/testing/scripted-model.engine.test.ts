@@ -102,13 +102,13 @@ test('an error comes after the content of its step', async () => {
 test('assertDone() requires each reply to be used once', async () => {
   const model = new ScriptedModel(['one', 'two', 'three']);
   await ask(model);
-  expect(() => model.assertDone()).toThrow('The script has 3 replies: 2 not asked for.');
+  expect(() => model.assertDone()).toThrow('Replies in the script: 3. Requests: 1.');
   await ask(model);
   await ask(model);
   model.assertDone();
   await expect(ask(model)).rejects.toMatchObject({
     code: 'MODEL_SERVER',
-    message: 'The script has 3 replies; this was one request more.',
+    message: 'The script has no reply for request 4.',
   });
-  expect(() => model.assertDone()).toThrow('The script has 3 replies: 4 asked for.');
+  expect(() => model.assertDone()).toThrow('Replies in the script: 3. Requests: 4.');
 });

@@ -97,9 +97,7 @@ export class ScriptedModel implements ChatModel {
     const replies = this.#replies.length;
     const requests = this.requests.length;
     if (requests === replies) return;
-    const difference =
-      requests < replies ? `${replies - requests} not asked for` : `${requests} asked for`;
-    throw new Error(`The script has ${repliesText(replies)}: ${difference}.`);
+    throw new Error(`Replies in the script: ${replies}. Requests: ${requests}.`);
   }
 
   async *stream(
@@ -109,8 +107,8 @@ export class ScriptedModel implements ChatModel {
     const reply = this.#replies[this.requests.length];
     this.requests.push(request);
     if (reply === undefined) {
-      const replies = repliesText(this.#replies.length);
-      throw new AgentError('MODEL_SERVER', `The script has ${replies}; this was one request more.`);
+      const message = `The script has no reply for request ${this.requests.length}.`;
+      throw new AgentError('MODEL_SERVER', message);
     }
     const steps = toSteps(typeof reply === 'function' ? reply(request) : reply);
     const calls = { said: 0 };
@@ -158,8 +156,4 @@ async function unlessAborted(work: PromiseLike<unknown>, signal: AbortSignal): P
 
 function words(text = ''): readonly string[] {
   return text.match(/\S+\s*|\s+/g) ?? [];
-}
-
-function repliesText(count: number): string {
-  return count === 1 ? '1 reply' : `${count} replies`;
 }

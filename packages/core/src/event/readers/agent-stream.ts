@@ -1,5 +1,6 @@
 import type { AgentEvent, EventBatch } from '../agent-event.ts';
 import type { AgentResult } from '../agent-result.ts';
+import { onDemand } from './on-demand.ts';
 import type { RunDriver } from './run-driver.ts';
 
 /**
@@ -77,18 +78,7 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
    * calls `cancel()`.
    */
   readable(): ReadableStream<EventBatch> {
-    const batches = this.batches();
-    return new ReadableStream<EventBatch>(
-      {
-        async pull(controller) {
-          const { value } = await batches.next();
-          if (value) controller.enqueue(value);
-          else controller.close();
-        },
-        cancel: () => this.cancel(),
-      },
-      { highWaterMark: 0 },
-    );
+    return onDemand(this.batches(), () => this.cancel());
   }
 
   /**

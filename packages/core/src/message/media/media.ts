@@ -1,3 +1,4 @@
+import { blocksOf } from '../msg.ts';
 import type { ContentBlock, MediaBlock, MediaSource, MessageContent } from '../msg.ts';
 
 /** Returns inline data if the source is a base64 `data:` URL; otherwise the source itself. */
@@ -21,8 +22,7 @@ export function mediaPlaceholder({ type, source, name }: MediaBlock): string {
 
 /** Returns content as text, with a placeholder for each media block. */
 export function contentText(content: MessageContent): string {
-  if (typeof content === 'string') return content;
-  const texts = content.flatMap((block) => {
+  const texts = blocksOf(content).flatMap((block) => {
     if (block.type === 'text') return block.text;
     return isMedia(block) ? mediaPlaceholder(block) : [];
   });
@@ -44,6 +44,11 @@ export function isMedia(block: ContentBlock): block is MediaBlock {
 export function mediaKind(mediaType: string): MediaBlock['type'] {
   const kind = mediaType.split('/', 1)[0];
   return kind === 'image' || kind === 'audio' || kind === 'video' ? kind : 'file';
+}
+
+/** Returns the media type of a block: its own, or a general one for the kind of medium. */
+export function mediaTypeOf({ type, source }: MediaBlock): string {
+  return source.mediaType ?? (type === 'file' ? 'application/octet-stream' : `${type}/*`);
 }
 
 /** Encodes bytes in parts, because a function call accepts a limited number of arguments. */

@@ -1,6 +1,7 @@
 import { isQuestion, currentTurn } from '../../message/turns.ts';
 import { checkOptions } from '../../error/agent-error.ts';
 import {
+  blocksOf,
   outputText,
   toolResultsOf,
   type ContentBlock,
@@ -68,7 +69,7 @@ function questionWith(turn: readonly Msg[]): readonly ContentBlock[] {
 function observation({ name, state, output }: ToolResult, index: number): readonly ContentBlock[] {
   const problem = state === 'success' ? '' : ` (${state})`;
   const text = `${index + 1}. ${name}${problem}: ${outputText(output)}`;
-  const media = typeof output === 'string' ? [] : output.filter(isMedia);
+  const media = blocksOf(output).filter(isMedia);
   return [{ type: 'text', text }, ...media];
 }
 

@@ -1,5 +1,5 @@
 import { isSameJson, isObjectOrArray, type JsonValue } from '../../message/json.ts';
-import type { ContentBlock, ToolUse, Msg } from '../../message/msg.ts';
+import { blocksOf, type ContentBlock, type ToolUse, type Msg } from '../../message/msg.ts';
 
 /**
  * Returns every text of the messages that a model may read. This includes names and arguments of
@@ -64,8 +64,7 @@ function mapField(key: string, value: JsonValue, change: Change): unknown {
 }
 
 function urlsIn(block: ContentBlock): readonly string[] {
-  if (block.type === 'tool_result')
-    return typeof block.output === 'string' ? [] : block.output.flatMap(urlsIn);
+  if (block.type === 'tool_result') return blocksOf(block.output).flatMap(urlsIn);
   if (!('source' in block) || block.source.type !== 'url') return [];
   return block.source.url.startsWith('data:') ? [] : [block.source.url];
 }

@@ -1,9 +1,9 @@
 import { outputText, textOf, toolResultsOf } from '../../message/msg.ts';
 import type { ContentBlock, MediaBlock, MediaSource, ToolResult, Msg } from '../../message/msg.ts';
 import { isEdited, isNewestReplyEdited } from '../../message/metadata.ts';
-import { jsonCopy, type JsonObject } from '../../message/json.ts';
+import { isRecord, jsonCopy, pickFields, type JsonObject } from '../../message/json.ts';
 import { hostedToolOf } from '../../message/provider-metadata.ts';
-import { inlineSource, mediaPlaceholder } from '../../message/media/media.ts';
+import { inlineSource, mediaPlaceholder, mediaTypeOf } from '../../message/media/media.ts';
 import { groupMessages } from '../../message/tool-pairs.ts';
 import { hostedToolParts } from './ai-sdk-hosted-tool.ts';
 import type { AiSdkLanguageModel, SupportedUrls } from './ai-sdk-contract.ts';
@@ -145,8 +145,7 @@ function toFile(
   { media, version, supportedUrls }: AiSdkTarget,
 ): Part | undefined {
   const source = inlineSource(block.source);
-  const mediaType =
-    source.mediaType ?? (block.type === 'file' ? 'application/octet-stream' : `${block.type}/*`);
+  const mediaType = mediaTypeOf({ ...block, source });
   const data = toFileData(source, version);
   if (!media.includes(block.type) || data === undefined) return undefined;
   if (source.type === 'url' && !isFetched(source.url, mediaType, supportedUrls)) return undefined;
@@ -199,10 +198,8 @@ function toResult({ toolUseId, name, output, state, providerMetadata }: ToolResu
  * under the provider's name. Other fields are not for AI SDK, such as the sources of a text.
  */
 function toProviderOptions(metadata: JsonObject | undefined): Part | undefined {
-  const entries = Object.entries(metadata ?? {}).filter(
-    ([, value]) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  );
-  return entries.length > 0 ? Object.fromEntries(entries) : undefined;
+  const fields = pickFields(metadata ?? {}, (_key, value) => isRecord(value)) as Part;
+  return Object.keys(fields).length ? fields : undefined;
 }
 
 function toTool({ name, description, parameters, strict }: ToolSchema): Part {

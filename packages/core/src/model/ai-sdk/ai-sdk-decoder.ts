@@ -22,7 +22,7 @@ interface Block {
   readonly id: string;
 }
 
-interface StreamedCall {
+interface DecodedCall {
   readonly index: number;
   input: string;
 }
@@ -32,7 +32,7 @@ interface StreamedCall {
  * becomes a thinking block without text. The sources go to the last text.
  */
 export class AiSdkDecoder {
-  readonly #calls = new Map<string, StreamedCall>();
+  readonly #calls = new Map<string, DecodedCall>();
   readonly #metadata: { id?: string; model?: string } = {};
   readonly #provider: string;
   readonly #openCalls: ReadonlyMap<string, HostedTool>;

@@ -1,7 +1,7 @@
 import { invalidInput } from '../../error/agent-error.ts';
 import type { JsonObject } from '../../message/json.ts';
-import { toolResultsOf, toolUsesOf } from '../../message/msg.ts';
-import type { ContentBlock, Msg, ToolResult } from '../../message/msg.ts';
+import { blocksOf, toolResultsOf, toolUsesOf } from '../../message/msg.ts';
+import type { ContentBlock, Msg } from '../../message/msg.ts';
 import type { ModelFeatures, ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
 import { DashScopeDecoder } from './dashscope-decoder.ts';
 import { joinTexts, jsonWithLists, memoize } from '../formatter.ts';
@@ -140,7 +140,7 @@ export function toDashScopeMessages(message: Msg, media: Media | undefined): rea
     role: 'tool',
     tool_call_id: toolUseId,
     name,
-    content: toContent(toBlocks(output)),
+    content: toContent(blocksOf(output)),
   }));
   const rest = content.filter((block) => block.type !== 'tool_result');
   if (!rest.length && (results.length || role === 'tool')) return results;
@@ -150,7 +150,7 @@ export function toDashScopeMessages(message: Msg, media: Media | undefined): rea
 /** Returns whether a message has a medium of these kinds. */
 export function hasMedia({ content }: Msg, media: Media): boolean {
   const blocks = content.flatMap((block) =>
-    block.type === 'tool_result' ? toBlocks(block.output) : block,
+    block.type === 'tool_result' ? blocksOf(block.output) : block,
   );
   return blocks.some((block) => media.some((kind) => kind === block.type));
 }
@@ -164,8 +164,4 @@ function toParts(blocks: readonly ContentBlock[], media: Media): readonly WireOb
   });
   // Some models of the service reject a message without parts.
   return parts.length > 0 ? parts : [{ text: '' }];
-}
-
-function toBlocks(output: ToolResult['output']): readonly ContentBlock[] {
-  return typeof output === 'string' ? [{ type: 'text', text: output }] : output;
 }

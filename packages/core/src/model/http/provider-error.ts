@@ -1,7 +1,7 @@
 import { shortenText } from '../../message/text.ts';
 import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
 import { addressOf } from './base-url.ts';
-import { isObjectOrArray, parseJson, omitUndefined } from '../../message/json.ts';
+import { fieldsOf, isObjectOrArray, parseJson, omitUndefined } from '../../message/json.ts';
 
 const contextLength =
   /context.?(length|window|size)|(prompt|input) (is )?(too l|length)|(input|many) token|reduce the length/i;
@@ -41,7 +41,7 @@ export function errorOfResponse(
  * 'error' }`, `{ code: 'text' }`, or the data of an `error` event.
  */
 export function errorOfChunk(chunk: unknown, isErrorEvent = false): AgentError | undefined {
-  const { error, object, code } = Object(chunk) as Record<string, unknown>;
+  const { error, object, code } = fieldsOf(chunk);
   if (!isErrorEvent && !error && !isText(code) && object !== 'error') return undefined;
   return providerError('The model server reported an error', chunk, JSON.stringify(chunk));
 }
@@ -71,7 +71,7 @@ function providerError(
   text: string,
   details: HttpDetails = {},
 ): AgentError {
-  const outer = Object(Array.isArray(body) ? body[0] : body) as Record<string, unknown>;
+  const outer = fieldsOf(Array.isArray(body) ? body[0] : body);
   const inner = isObjectOrArray(outer['error']) ? outer['error'] : outer;
   const words = [inner['message'], outer['error'], inner['detail']].find(isText);
   const providerCode = [inner['code'], inner['type']].find(isText) ?? '';

@@ -4,7 +4,7 @@ import type { Loose, ReplyDecoder } from '../formatter.ts';
 import {
   decodeToolCall,
   isComplete,
-  type StreamedCall,
+  type DecodedCall,
   type WireToolCall,
 } from './openai-tool-calls.ts';
 
@@ -64,7 +64,7 @@ type Kind = 'text' | 'thinking';
  * from the specification.
  */
 export class OpenAiDecoder implements ReplyDecoder {
-  readonly #calls: StreamedCall[] = [];
+  readonly #calls: DecodedCall[] = [];
   #blocks = 0;
   /** Kind and id of the current block. */
   #kind: Kind | undefined;

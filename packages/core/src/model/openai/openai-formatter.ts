@@ -1,5 +1,5 @@
 import { isObjectOrArray, type JsonObject, type JsonValue } from '../../message/json.ts';
-import { toolResultsOf, toolUsesOf } from '../../message/msg.ts';
+import { thinkingOf, toolResultsOf, toolUsesOf } from '../../message/msg.ts';
 import type { ContentBlock, MediaBlock, Msg, ToolResult, ToolUse } from '../../message/msg.ts';
 import type { ModelFeatures, ToolChoice, ToolSchema } from '../chat-model.ts';
 import { argumentsOf, jsonWithLists, memoize } from '../formatter.ts';
@@ -127,11 +127,10 @@ export function toWireMessages(message: Msg, format: MessageFormat): readonly Wi
 function toWireAssistant(message: Msg, { sendThinking }: MessageFormat): WireObject {
   const { content } = message;
   const calls = toolUsesOf(message).map(toWireCall);
-  const thinking = content.flatMap((block) => (block.type === 'thinking' ? block.thinking : []));
   return {
     role: 'assistant',
     content: contentText(content) || (calls.length ? null : ''),
-    reasoning_content: (sendThinking && thinking.join('\n')) || undefined,
+    reasoning_content: (sendThinking && thinkingOf(message).join('\n')) || undefined,
     tool_calls: calls.length ? calls : undefined,
   };
 }
@@ -147,11 +146,7 @@ export function toWireCall(call: ToolUse): WireObject {
 }
 
 function toWireResult({ toolUseId, output }: ToolResult): WireObject {
-  return {
-    role: 'tool',
-    tool_call_id: toolUseId,
-    content: contentText(output),
-  };
+  return { role: 'tool', tool_call_id: toolUseId, content: contentText(output) };
 }
 
 /**

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import type { ModelDelta } from '../chat-model.ts';
-import { decodeToolCall, type StreamedCall, type WireToolCall } from './openai-tool-calls.ts';
+import { decodeToolCall, type DecodedCall, type WireToolCall } from './openai-tool-calls.ts';
 
 function decode(fragments: readonly unknown[]): {
-  readonly calls: readonly StreamedCall[];
+  readonly calls: readonly DecodedCall[];
   readonly deltas: readonly ModelDelta[];
 } {
-  const calls: StreamedCall[] = [];
+  const calls: DecodedCall[] = [];
   const deltas: ModelDelta[] = [];
   for (const fragment of fragments) decodeToolCall(fragment as WireToolCall, calls, deltas);
   return { calls, deltas };

@@ -11,7 +11,7 @@ export type WireToolCall = Loose<{
   extra_content: JsonObject;
 }>;
 
-export interface StreamedCall {
+export interface DecodedCall {
   /**
    * Index from the provider. It may start at 1, be missing, or be the same for all tool calls.
    * Deltas use the position in the list of tool calls instead.
@@ -30,7 +30,7 @@ const maxNewest = 256;
 /** Adds a fragment of `tool_calls` to its tool call, or starts a new tool call. */
 export function decodeToolCall(
   fragment: WireToolCall,
-  calls: StreamedCall[],
+  calls: DecodedCall[],
   deltas: ModelDelta[],
 ): void {
   const { id, function: called, extra_content } = fragment;
@@ -57,9 +57,9 @@ export function decodeToolCall(
 
 /** Returns the id and the name in a fragment, if its tool call does not have them yet. */
 function missingFields(
-  call: StreamedCall,
+  call: DecodedCall,
   { id, function: wireFunction }: WireToolCall,
-): Pick<StreamedCall, 'id' | 'name'> {
+): Pick<DecodedCall, 'id' | 'name'> {
   // `trim` throws if the value is not a string. A session log would reject such a value.
   return {
     ...(!call.id && id && { id: id.trim() }),
@@ -73,7 +73,7 @@ function missingFields(
  * call. In later fragments, Qwen sends `id: ''` and GLM sends `name: ''`.
  */
 function continues(
-  call: StreamedCall,
+  call: DecodedCall,
   { id, index, function: wireFunction }: WireToolCall,
 ): boolean {
   if (index != null && index !== call.wireIndex) return false;
@@ -83,7 +83,7 @@ function continues(
 }
 
 /** Returns whether the arguments of a tool call are a whole JSON object. */
-export function isComplete(call: StreamedCall): boolean {
+export function isComplete(call: DecodedCall): boolean {
   const { input } = call;
   if (call.completeAt === input.length) return true;
   const isWhole = isWholeObject(input);

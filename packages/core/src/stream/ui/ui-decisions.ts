@@ -1,5 +1,5 @@
 import type { Decision } from '../../event/pending-call.ts';
-import { isObjectOrArray, jsonForm, type JsonValue } from '../../message/json.ts';
+import { fieldsOf, isObjectOrArray, jsonForm, type JsonValue } from '../../message/json.ts';
 
 type Part = Readonly<Record<string, unknown>>;
 
@@ -13,7 +13,7 @@ type Part = Readonly<Record<string, unknown>>;
  * Progress of a tool (`preliminary`) is not a result.
  */
 export function fromUiDecisions(message: unknown): readonly Decision[] {
-  const { role, parts } = isObjectOrArray(message) ? message : {};
+  const { role, parts } = fieldsOf(message);
   if (role !== 'assistant' || !Array.isArray(parts)) return [];
   return parts.flatMap((part: unknown) => (isObjectOrArray(part) ? (toDecision(part) ?? []) : []));
 }
@@ -23,8 +23,7 @@ function toDecision(part: Part): Decision | undefined {
   const name = toolNameOf(part);
   if (typeof name !== 'string' || typeof toolCallId !== 'string') return undefined;
   const call = { toolUseId: toolCallId, name };
-  if (state === 'approval-responded')
-    return answerTo(call, isObjectOrArray(approval) ? approval : {});
+  if (state === 'approval-responded') return answerTo(call, fieldsOf(approval));
   if (state === 'output-available' && preliminary !== true) {
     const resultText = typeof output === 'string' ? output : textOf(name, output);
     return { ...call, type: 'result', output: resultText };

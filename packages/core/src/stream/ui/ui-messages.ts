@@ -17,7 +17,7 @@ import {
   hostedToolOf,
   type HostedTool,
 } from '../../message/provider-metadata.ts';
-import { isObjectOrArray, type JsonObject, type JsonValue } from '../../message/json.ts';
+import { fieldsOf, isObjectOrArray, type JsonObject, type JsonValue } from '../../message/json.ts';
 import { inlineSource, mediaKind } from '../../message/media/media.ts';
 import { addUsage, noUsage, type Usage } from '../../model/chat-model.ts';
 import {
@@ -159,7 +159,7 @@ function addReplyMetadata(answer: UiMessage, message: Msg): void {
  * because a client must not write them.
  */
 export function fromUiMessage(message: unknown, context: MessageContext = {}): Msg {
-  const { id, role, parts } = isObjectOrArray(message) ? message : {};
+  const { id, role, parts } = fieldsOf(message);
   if (role !== 'user') throw invalidMessageError('The message is not a user message');
   if (!Array.isArray(parts)) throw invalidMessageError('The message has no parts');
   const content = parts.map((part, index) => fromPart(part, index));
@@ -172,7 +172,7 @@ export function fromUiMessage(message: unknown, context: MessageContext = {}): M
 }
 
 function fromPart(part: unknown, index: number): ContentBlock {
-  const { type, text, url, mediaType, filename } = isObjectOrArray(part) ? part : {};
+  const { type, text, url, mediaType, filename } = fieldsOf(part);
   if (type === 'text' && typeof text === 'string') return { type: 'text', text };
   if (type === 'file' && typeof url === 'string' && typeof mediaType === 'string') {
     return {

@@ -1,9 +1,9 @@
 import { waitsForApproval, type PendingCall } from '../../event/pending-call.ts';
-import { outputText } from '../../message/msg.ts';
+import { blocksOf, outputText } from '../../message/msg.ts';
 import type { MediaBlock, ToolResult, Msg, MessageContent } from '../../message/msg.ts';
 import { hasEnded, sourcesOf, type HostedTool } from '../../message/provider-metadata.ts';
 import type { JsonValue } from '../../message/json.ts';
-import { isMedia, toUrl } from '../../message/media/media.ts';
+import { isMedia, mediaTypeOf, toUrl } from '../../message/media/media.ts';
 import type { UiChunk, UiSource } from './ui-chunk.ts';
 
 /** AI SDK's part for a file. A chunk of the same shape adds it to a message. */
@@ -14,16 +14,15 @@ export type UiFile = {
   readonly filename?: string;
 };
 
-export function toFilePart({ type, source, name }: MediaBlock): UiFile {
-  const mediaType =
-    source.mediaType ?? (type === 'file' ? 'application/octet-stream' : `${type}/*`);
+export function toFilePart(block: MediaBlock): UiFile {
+  const { source, name } = block;
   const nameField = name !== undefined && { filename: name };
-  return { type: 'file', mediaType, url: toUrl(source), ...nameField };
+  return { type: 'file', mediaType: mediaTypeOf(block), url: toUrl(source), ...nameField };
 }
 
 /** Returns a file for each medium in a reply or in the output of a tool. */
 export function filesIn(content: MessageContent): readonly UiFile[] {
-  return typeof content === 'string' ? [] : content.filter(isMedia).map(toFilePart);
+  return blocksOf(content).filter(isMedia).map(toFilePart);
 }
 
 /** How a tool call ended, as AI SDK's parts and chunks say it. */

@@ -1,5 +1,5 @@
 import { misconfigured, checkOptions } from '../../error/agent-error.ts';
-import { isObjectOrArray, type JsonObject } from '../../message/json.ts';
+import { fieldsOf, type JsonObject } from '../../message/json.ts';
 import { objectInput, type Validation } from '../../schema/schema.ts';
 import { tool, type Tool } from '../tool.ts';
 import type { ToolSet } from './tool-set.ts';
@@ -88,7 +88,7 @@ function parametersFor(groups: readonly ToolGroup[]): JsonObject {
 }
 
 function validate(value: unknown, toolGroups: readonly ToolGroup[]): Validation<MetaInput> {
-  const { groups, exactly } = isObjectOrArray(value) ? value : {};
+  const { groups, exactly } = fieldsOf(value);
   if (!Array.isArray(groups)) return { ok: false, issues: ['groups: an array of group names'] };
   if (exactly !== undefined && exactly !== null && typeof exactly !== 'boolean')
     return { ok: false, issues: ['exactly: true or false'] };
