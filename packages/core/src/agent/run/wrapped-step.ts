@@ -129,8 +129,10 @@ const outcomeFields: { readonly [K in StepKey]?: string } = {
 function checkOutcome(run: Run, key: StepKey, part: Middleware, outcome: unknown): void {
   // After an abort, nothing is stored.
   if (key === 'wrapInput') run.signal.throwIfAborted();
-  const ownFields = outcomeFields[key];
-  const mayBeNext = !ownFields || key === 'wrapRequest';
-  if (mayBeNext && isNext(Object(outcome) as object)) return;
-  checkFields(`The result of ${memberName(key, part)}`, outcome, ownFields ?? 'kind,reason:string');
+  const fields = Object(outcome) as object;
+  const nextFields = 'to' in fields ? 'to:model|tools' : 'kind,reason:string';
+  // `wrapRequest` may make a `Next` in place of a request.
+  const isInstead = key === 'wrapRequest' && isNext(fields);
+  const ownFields = isInstead ? undefined : outcomeFields[key];
+  checkFields(`The result of ${memberName(key, part)}`, outcome, ownFields ?? nextFields);
 }
