@@ -120,8 +120,8 @@ async function boundedTool(
 
 /** Fields of what wrappers return, for `checkFields`. The other wrappers return a `Next`. */
 const outcomeFields: { readonly [K in StepKey]?: string } = {
-  wrapRun: 'text:string message:object',
-  wrapInput: 'messages,decisions:array',
+  wrapRun: 'text:string',
+  wrapInput: 'messages:array',
   wrapRequest: 'messages,tools:array',
 };
 
@@ -130,7 +130,7 @@ function checkOutcome(run: Run, key: StepKey, part: Middleware, outcome: unknown
   // After an abort, nothing is stored.
   if (key === 'wrapInput') run.signal.throwIfAborted();
   const fields = Object(outcome) as object;
-  const nextFields = 'to' in fields ? 'to:model|tools' : 'kind,reason:string';
+  const nextFields = 'to' in fields ? 'to:model|tools' : 'kind:string';
   // `wrapRequest` may make a `Next` in place of a request.
   const isInstead = key === 'wrapRequest' && isNext(fields);
   const ownFields = isInstead ? undefined : outcomeFields[key];
