@@ -108,7 +108,7 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
       try {
         await memory.flush();
         const { base } = payloadOf(memory.echo!);
-        const key = `s:${encodeURIComponent(sessionId)}:t:${base!.ref.replace(/^\d{8}\.|[=~].*$/g, '')}`;
+        const key = `s:${encodeURIComponent(sessionId)}:t:${base!.replace(/^\d{8}\.|[=~].*$/g, '')}`;
         const value = kv.value(key) ?? fail(`the acknowledged turn is not stored under ${key}`);
         if (value.includes('"replaces"')) tally.snapshots++;
         acknowledged.set(key, value);
@@ -334,8 +334,8 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
     if (kv.value(key) !== value) fail(`the acknowledged turn under ${key} was overwritten`);
 }
 
-function payloadOf(echo: string): { readonly base?: { readonly ref: string } } {
+function payloadOf(echo: string): { readonly base?: string } {
   return JSON.parse(atob(echo.split('.')[0]!.replaceAll('-', '+').replaceAll('_', '/'))) as {
-    readonly base?: { readonly ref: string };
+    readonly base?: string;
   };
 }

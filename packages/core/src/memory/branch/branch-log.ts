@@ -6,7 +6,7 @@ import { compareEcho, isOverruled, type Comparison, type Fork } from './compare-
 import type { EchoMemoryOptions } from './echo-memory.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 import type { Flushes, LogRecord } from '../log/log-record.ts';
-import { EchoSigner, type Echo, type Tip } from './session-echo.ts';
+import { EchoSigner, type Echo } from './session-echo.ts';
 import { SessionStore } from '../log/session-store.ts';
 import { flushesOf } from '../log/stored-batch.ts';
 import { checkNotMoved, type Ownership } from '../log/stored-head.ts';
@@ -75,7 +75,7 @@ export class BranchLog implements Log {
   /** Writes of this turn with unknown outcome, each with its number of records. */
   #unsureWrites: readonly { readonly ref: string; readonly count: number }[] = [];
   #unseenTurns: NonNullable<Echo['unseenTurns']> = [];
-  #overruledTips: readonly Tip[] = [];
+  #overruledTips: readonly string[] = [];
   #echo: string | undefined;
 
   /** Throws `CONFIGURATION` for invalid secrets. */
@@ -181,8 +181,14 @@ export class BranchLog implements Log {
     for (const branch of [yours, theirs]) this.#reportDamage(branch);
     const withEcho = async (branch?: Branch, other?: Branch) => {
       if (!branch) return undefined;
-      const tips = [...(other ? [other.tip] : []), ...this.#overruledTips].slice(0, maxListed);
-      const echo = await this.#sign({ issuedAt: this.#options.now(), base: branch.tip }, tips);
+      const tips = [...(other ? [other.head.last] : []), ...this.#overruledTips].slice(
+        0,
+        maxListed,
+      );
+      const echo = await this.#sign(
+        { issuedAt: this.#options.now(), base: branch.head.last },
+        tips,
+      );
       return { ...branch, echo };
     };
     return { yours: await withEcho(yours, theirs), theirs: await withEcho(theirs, yours) };
@@ -267,10 +273,10 @@ export class BranchLog implements Log {
     this.#branch = branch;
     this.#seenHead = headText;
     this.#unseenTurns = this.#unseenTurns.filter(([id]) => !branch?.batchIds.has(id));
-    this.#echo = await this.#sign({ issuedAt, base: branch?.tip, turnId: this.#turnId });
+    this.#echo = await this.#sign({ issuedAt, base: branch?.head.last, turnId: this.#turnId });
   }
 
-  #sign(echo: Echo, overruledTips: readonly Tip[] = this.#overruledTips): Promise<string> {
+  #sign(echo: Echo, overruledTips: readonly string[] = this.#overruledTips): Promise<string> {
     const unseenTurns = this.#unseenTurns;
     return this.#signer.sign({
       ...echo,
@@ -297,9 +303,9 @@ export class BranchLog implements Log {
     const storedWrite = this.#unsureWrites.findLast(({ ref }) =>
       theirs.batchIds.has(batchIdOf(ref)),
     );
-    if (!storedWrite && base && !containsTip(theirs, base.tip)) {
+    if (!storedWrite && base && !containsTip(theirs, base.head.last)) {
       this.#isOnOtherBranch = !(
-        containsTip(base, theirs.tip) ||
+        containsTip(base, theirs.head.last) ||
         (await isOverruled(this.#reader, theirs, this.#overruledTips))
       );
       return false;
@@ -334,7 +340,7 @@ export class BranchLog implements Log {
     const pending = [...this.#pending];
     const fold = context.fold();
     const mergedTurns = mergeTurns(previousBranch, pending, compactAfter, fold);
-    const turn = await makeTurn(this.#store, previousBranch, mergedTurns, {
+    const turn = makeTurn(this.#store, previousBranch, mergedTurns, {
       ...this.#options,
       id: attemptId(this.#turnId, this.#unsureWrites.length),
       writerId: this.#writerId,
@@ -355,6 +361,6 @@ export class BranchLog implements Log {
     this.#unsureWrites = [];
     this.#turnId = this.#options.generateId();
     this.#unseenTurns = this.#unseenTurns.filter(([id]) => !branch.batchIds.has(id));
-    this.#echo = await this.#sign({ issuedAt: this.#options.now(), base: branch.tip });
+    this.#echo = await this.#sign({ issuedAt: this.#options.now(), base: branch.head.last });
   }
 }

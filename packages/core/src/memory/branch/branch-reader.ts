@@ -1,12 +1,9 @@
 import type { AgentError } from '../../error/agent-error.ts';
 import type { BranchLogOptions } from './branch-log.ts';
 import { makeBranch, type Branch } from './branch.ts';
-import { digest } from './digest.ts';
-import type { Tip } from './session-echo.ts';
-import { joinValue } from '../store/split-value.ts';
 import { makeRef, suffixOf, turnIdOf } from '../log/session-keys.ts';
 import type { CachedBatches, SessionStore } from '../log/session-store.ts';
-import { damageError, isDamage, parseBatch, parseSealed, type Batch } from '../log/stored-batch.ts';
+import { isDamage, parseBatch, parseSealed, type Batch } from '../log/stored-batch.ts';
 import { addToLevels, type Head } from '../log/stored-head.ts';
 
 export type BranchReaderOptions = Pick<BranchLogOptions, 'now' | 'staleMs' | 'onDamage' | 'cache'>;
@@ -59,15 +56,12 @@ export class BranchReader {
    * Reads the branch that ends with this batch, without the stored head. Returns `undefined` if the
    * batch is missing, damaged or contains no head. Reports a damaged batch.
    */
-  async readTip({ ref, hash }: Tip): Promise<Branch | undefined> {
+  async readTip(ref: string): Promise<Branch | undefined> {
     if (turnIdOf(ref) === undefined) return undefined;
     const values = (await this.#store.readValues([ref])).get(ref);
     if (!values) return undefined;
     try {
-      const batch = parseBatch(this.#store.keys, ref, values);
-      if ((await digest(joinValue(values))) !== hash)
-        throw damageError(this.#store.keys.batch(ref)[0]!);
-      return await this.#endingWith(ref, batch, hash);
+      return await this.#endingWith(ref, parseBatch(this.#store.keys, ref, values));
     } catch (error) {
       if (!isDamage(error)) throw error;
       this.report(error);
@@ -109,7 +103,7 @@ export class BranchReader {
     const batch = parseSealed<Batch>(this.#store.keys.turn(id), values);
     const name = makeRef(batch.head?.version ?? 0, id, '.');
     const ref = name + suffixOf(batch.sum, values.length);
-    return this.#endingWith(ref, batch, await digest(joinValue(values)));
+    return this.#endingWith(ref, batch);
   }
 
   /**
@@ -120,10 +114,10 @@ export class BranchReader {
     this.#cached().add?.(ref, JSON.parse(text) as Batch, text.length);
   }
 
-  async #endingWith(ref: string, batch: Batch, hash: string): Promise<Branch | undefined> {
+  async #endingWith(ref: string, batch: Batch): Promise<Branch | undefined> {
     if (!batch.head) return undefined;
     const covered = [...(batch.index ?? []), ...(batch.replaces ?? [])];
-    const head = { ...batch.head, hash, refs: addToLevels(batch.head.refs, covered, ref) };
+    const head = { ...batch.head, last: ref, refs: addToLevels(batch.head.refs, covered, ref) };
     const branch = await this.readBranch(head, new Map([[ref, batch]]));
     return branch.hasMissing ? undefined : branch;
   }

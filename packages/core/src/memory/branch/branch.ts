@@ -1,4 +1,3 @@
-import type { Tip } from './session-echo.ts';
 import { turnIdOf } from '../log/session-keys.ts';
 import { replacedBy, type ReadBatches } from '../log/stored-batch.ts';
 import type { Head } from '../log/stored-head.ts';
@@ -6,7 +5,6 @@ import type { Head } from '../log/stored-head.ts';
 /** A session's log as one head describes it. */
 export interface Branch extends ReadBatches {
   readonly head: Head;
-  readonly tip: Tip;
   /** Ids of the batches, and of all batches that snapshots replaced. See `batchIdOf`. */
   readonly batchIds: ReadonlySet<string>;
   /** Whether the store does not have some of the batches, or not yet. */
@@ -21,17 +19,15 @@ export function batchIdOf(ref: string): string {
   return turnIdOf(ref) ?? ref;
 }
 
-/** Returns whether a branch contains the state of this tip. */
-export function containsTip(branch: Branch | undefined, { ref }: Tip): boolean {
-  return branch?.batchIds.has(batchIdOf(ref)) === true;
+/** Returns whether a branch contains the state whose last batch is `tip`. */
+export function containsTip(branch: Branch | undefined, tip: string): boolean {
+  return branch?.batchIds.has(batchIdOf(tip)) === true;
 }
 
 /** Returns the branch that a head describes. */
 export function makeBranch(head: Head, { batches, unread }: ReadBatches): Branch {
-  const ref = head.refs.flat().toSorted().at(-1) ?? '';
   return {
     head,
-    tip: { ref, hash: head.hash, logId: head.logId },
     batches,
     batchIds: new Set(coveredRefs({ batches, unread }).map(batchIdOf)),
     unread,

@@ -1,7 +1,7 @@
 import type { AgentError } from '../../error/agent-error.ts';
 import { containsTip, batchIdOf, type Branch } from './branch.ts';
 import type { BranchReader } from './branch-reader.ts';
-import type { Echo, Tip } from './session-echo.ts';
+import type { Echo } from './session-echo.ts';
 import { turnIdOf } from '../log/session-keys.ts';
 import { isDamage } from '../log/stored-batch.ts';
 
@@ -36,7 +36,7 @@ export type Comparison =
 export interface EchoFacts extends Pick<Echo, 'issuedAt' | 'base' | 'turnId'> {
   /** Turns whose outcome the client has not seen, the last one first. */
   readonly unseenTurns: NonNullable<Echo['unseenTurns']>;
-  readonly overruledTips: readonly Tip[];
+  readonly overruledTips: readonly string[];
   /** Whether the echo is so old that the store no longer shows older states. */
   readonly isOld: boolean;
 }
@@ -60,7 +60,7 @@ export async function compareEcho(reader: BranchReader, facts: EchoFacts): Promi
   const turnsOutsideHead = unseenTurns.filter(([id]) => !isInHead(id));
   let turns = firstTurns;
   if (base) turns = await readTurns(reader, turnsOutsideHead);
-  const turnsAhead = turns.branches.filter(({ tip }) => !containsTip(theirs, tip));
+  const turnsAhead = turns.branches.filter(({ head }) => !containsTip(theirs, head.last));
   const damages = [...turns.damages].filter(([id]) => !isInHead(id));
   for (const [, error] of damages) reader.report(error);
   if (theirs && mayHide(theirs, base, turnsAhead)) return continueFrom(theirs, false);
@@ -68,28 +68,33 @@ export async function compareEcho(reader: BranchReader, facts: EchoFacts): Promi
   /** Decides between the client's branch and the branch of the stored head. */
   const compare = async (yours: Branch | undefined): Promise<Comparison> => {
     if (!yours) return base ? withoutClientBranch(base, theirs, isOld) : emptyStart;
-    if (theirs && containsTip(theirs, yours.tip)) return continueFrom(theirs, false);
+    if (theirs && containsTip(theirs, yours.head.last)) return continueFrom(theirs, false);
     // A turn that the client left may never have written its head. Every other head was written, so
     // the store will show it later.
-    if (!theirs || containsTip(yours, theirs.tip))
+    if (!theirs || containsTip(yours, theirs.head.last))
       return isOld || turnsAhead.includes(yours) ? continueFrom(yours, true) : { type: 'stale' };
     if (await isOverruled(reader, theirs, overruledTips)) return continueFrom(yours, true);
     const mayBeStale = !isOld && theirs.head.updatedAt < issuedAt;
     return { type: 'fork', fork: { yours, theirs }, mayBeStale };
   };
-  let start = theirs;
-  if (!hasStart(theirs, base, turns)) start = base && (await reader.readTip(base));
+  const start = await readStart(reader, theirs, base, turns);
   const yours = await follow(reader, start, turnsAhead, facts);
   return yours && 'type' in yours ? yours : compare(yours);
 }
 
 const emptyStart: Comparison = { type: 'continue', isFromEcho: false };
 
-/** Returns whether a branch has the state from which the client continued. */
-function hasStart(theirs: Branch | undefined, base: Tip | undefined, turns: Turns): boolean {
-  if (base) return containsTip(theirs, base);
+/** Returns the branch with the state from which the client continued. */
+async function readStart(
+  reader: BranchReader,
+  theirs: Branch | undefined,
+  base: string | undefined,
+  turns: Turns,
+): Promise<Branch | undefined> {
+  if (base) return containsTip(theirs, base) ? theirs : reader.readTip(base);
   const isDamaged = [...turns.damages.keys()].some((id) => theirs?.batchIds.has(id));
-  return isDamaged || turns.branches.some(({ tip }) => containsTip(theirs, tip));
+  const hasTurn = turns.branches.some(({ head }) => containsTip(theirs, head.last));
+  return isDamaged || hasTurn ? theirs : undefined;
 }
 
 /**
@@ -104,14 +109,14 @@ async function follow(
 ): Promise<Branch | Comparison | undefined> {
   let yours = start;
   for (const turn of turns) {
-    if (containsTip(yours, turn.tip)) continue;
-    if (yours ? containsTip(turn, yours.tip) : !base || containsTip(turn, base)) {
+    if (containsTip(yours, turn.head.last)) continue;
+    if (yours ? containsTip(turn, yours.head.last) : !base || containsTip(turn, base)) {
       yours = turn;
       continue;
     }
     if (!yours) break;
     if (await isOverruled(reader, turn, overruledTips)) continue;
-    const isLast = batchIdOf(turn.tip.ref) === turnId;
+    const isLast = batchIdOf(turn.head.last) === turnId;
     const fork = isLast ? { yours: turn, theirs: yours } : { yours, theirs: turn };
     return { type: 'fork', fork, mayBeStale: false };
   }
@@ -123,8 +128,9 @@ async function follow(
  * readable batches lack. If the session continues from the branch, the unreadable batches are
  * reported.
  */
-function mayHide(theirs: Branch, base: Tip | undefined, turns: readonly Branch[]): boolean {
-  const tips = turns.filter((turn) => !containsTip(turn, theirs.tip)).map(({ tip }) => tip);
+function mayHide(theirs: Branch, base: string | undefined, turns: readonly Branch[]): boolean {
+  const others = turns.filter((turn) => !containsTip(turn, theirs.head.last));
+  const tips = others.map(({ head }) => head.last);
   return (
     theirs.unread.length > 0 &&
     [...(base ? [base] : []), ...tips].some((tip) => !containsTip(theirs, tip))
@@ -136,15 +142,12 @@ function mayHide(theirs: Branch, base: Tip | undefined, turns: readonly Branch[]
  */
 export async function isOverruled(
   reader: BranchReader,
-  { tip }: Branch,
-  overruledTips: readonly Tip[],
+  { head: { last } }: Branch,
+  overruledTips: readonly string[],
 ): Promise<boolean> {
-  for (const other of overruledTips) {
-    if (
-      batchIdOf(other.ref) === batchIdOf(tip.ref) ||
-      containsTip(await reader.readTip(other), tip)
-    )
-      return true;
+  for (const tip of overruledTips) {
+    if (batchIdOf(tip) === batchIdOf(last)) return true;
+    if (containsTip(await reader.readTip(tip), last)) return true;
   }
   return false;
 }
@@ -153,8 +156,8 @@ export async function isOverruled(
  * Decides how to continue if the client's own branch can't be read. The branch was cleared, has
  * expired, is not in the store yet, or comes from a log without echoes.
  */
-function withoutClientBranch(base: Tip, theirs: Branch | undefined, isOld: boolean): Comparison {
-  const mayCome = turnIdOf(base.ref) !== undefined || !theirs || theirs.tip.ref <= base.ref;
+function withoutClientBranch(base: string, theirs: Branch | undefined, isOld: boolean): Comparison {
+  const mayCome = turnIdOf(base) !== undefined || !theirs || theirs.head.last <= base;
   if (mayCome && !isOld) return { type: 'stale' };
   return { type: 'fork', fork: { theirs }, mayBeStale: !isOld };
 }

@@ -1,22 +1,15 @@
 import { misconfigured, invalidInput, type AgentError } from '../../error/agent-error.ts';
 import { toUtf8 } from './digest.ts';
 
-/**
- * A state of a session, given by its last batch of records. The last batch and all batches that it
- * names are the whole log.
- */
-export interface Tip {
-  readonly ref: string;
-  readonly hash: string;
-  readonly logId: string;
-}
-
 /** Content of the signed session token that a client receives and sends with its next request. */
 export interface Echo {
   /** Time at which the client learned this state, in milliseconds since 1970. */
   readonly issuedAt: number;
-  /** State that the client continues from. Absent if the client's turn began the session. */
-  readonly base?: Tip | undefined;
+  /**
+   * State that the client continues from: the name of its last batch. That batch and all batches
+   * that it names are the whole log. Absent if the client's turn began the session.
+   */
+  readonly base?: string | undefined;
   /** Id of the client's turn, if the client has not seen its outcome. */
   readonly turnId?: string;
   /**
@@ -24,12 +17,12 @@ export interface Echo {
    * milliseconds since 1970.
    */
   readonly unseenTurns?: readonly (readonly [turnId: string, issuedAt: number])[] | undefined;
-  /** Branches that the client has decided against. */
-  readonly overruledTips?: readonly Tip[] | undefined;
+  /** Last batches of the branches that the client has decided against. */
+  readonly overruledTips?: readonly string[] | undefined;
 }
 
 /** Version of the payload of echoes. Others are refused. */
-const echoVersion = 3;
+const echoVersion = 4;
 /** Maximum length of an echo, in characters. Longer echoes are refused. */
 const maxLength = 4096;
 const minSecret = 32;
@@ -107,7 +100,7 @@ function echoError(): AgentError {
   return invalidInput('The echo was not issued for this session', { details: { param: 'echo' } });
 }
 
-/** Encodes text of characters below 256. JSON of ids and hashes has only such characters. */
+/** Encodes text of characters below 256. JSON of ids has only such characters. */
 function toBase64Url(bytes: string): string {
   return btoa(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }

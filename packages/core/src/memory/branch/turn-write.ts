@@ -14,7 +14,6 @@ import {
 } from '../log/stored-head.ts';
 import type { Entry } from '../store/key-value-store.ts';
 import { coveredRefs, makeBranch, type Branch } from './branch.ts';
-import { digest } from './digest.ts';
 
 /** The write of one turn, and the branch after it. */
 interface TurnWrite {
@@ -31,16 +30,16 @@ interface TurnWrite {
 }
 
 /** Makes the write of the turn `id`. */
-export async function makeTurn(
+export function makeTurn(
   store: SessionStore,
   previousBranch: Branch | undefined,
   { records, index, replaces }: MergedTurns,
   { id, ...headWriter }: HeadWriter & { readonly id: string },
-): Promise<TurnWrite> {
+): TurnWrite {
   const batchHead = nextHead(previousBranch?.head, headWriter);
   const batch: Batch = {
     v: formatVersion,
-    prev: previousBranch?.head.hash ?? '',
+    prev: previousBranch?.head.last ?? '',
     records,
     ...(index.length > 0 && { index }),
     ...(replaces.length > 0 && { replaces }),
@@ -48,7 +47,7 @@ export async function makeTurn(
   };
   const { ref, text, entries } = store.seal(makeRef(batchHead.version, id, '.'), batch);
   const refs = addToLevels(batchHead.refs, replaces.length > 0 ? replaces : index, ref);
-  const head: Head = { ...batchHead, refs, hash: await digest(text) };
+  const head: Head = { ...batchHead, refs, last: ref };
   const key = store.keys.head;
   const batches = new Map([...(previousBranch?.batches ?? []), [ref, batch]]);
   for (const replaced of replaces) batches.delete(replaced);

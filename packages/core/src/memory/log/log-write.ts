@@ -37,7 +37,7 @@ export function makeWrite(
   const index = fullLevels(refs, levelWidth);
   const batch: Batch = {
     v: formatVersion,
-    prev: previousHead?.hash ?? '',
+    prev: previousHead?.last ?? '',
     records,
     ...(index.length > 0 && { index }),
     replaces,
@@ -45,7 +45,7 @@ export function makeWrite(
   };
   const sealedBatch = store.seal(makeRef(next.version, headWriter.generateId()), batch);
   const { ref } = sealedBatch;
-  const head: Head = { ...next, hash: ref, refs: addToLevels(refs, index, ref) };
+  const head: Head = { ...next, last: ref, refs: addToLevels(refs, index, ref) };
   return { ...sealedBatch, batch, head, headText: seal(head, store.keys.head).text };
 }
 

@@ -128,7 +128,7 @@ export class SessionStore {
     const { unread } = reading;
     if (unread.length === 0) return reading;
     const batches = new Map(reading.batches);
-    const unnamedUnread = await this.#findBatches([head?.hash ?? ''], batches, unread);
+    const unnamedUnread = await this.#findBatches([head?.last ?? ''], batches, unread);
     return { batches, unread: [...unread, ...unnamedUnread] };
   }
 
@@ -277,8 +277,8 @@ export class SessionStore {
     const unread = await this.#findBatches(tips, batches, []);
     const listedRefs = new Set([...batches.keys(), ...unread.map(({ ref }) => ref)]);
     for (const { prev, replaces } of batches.values()) {
-      // A snapshot replaces all earlier batches. The hash of a turn is no name.
-      if (!replaces && prev.includes('=')) listedRefs.add(prev);
+      // A snapshot replaces all earlier batches.
+      if (!replaces && prev) listedRefs.add(prev);
     }
     return {
       v: formatVersion,
@@ -286,7 +286,7 @@ export class SessionStore {
       writerId: '',
       // The same batches always give the same id of the log.
       logId: last,
-      hash: last,
+      last,
       refs: [[...listedRefs].toSorted()],
       createdAt: 0,
       updatedAt: 0,

@@ -9,7 +9,7 @@ import type { Head, Ownership } from './stored-head.ts';
 /** The records of one flush (one write), as they are stored. */
 export interface Batch {
   readonly v: typeof formatVersion;
-  /** The `hash` of the previous head. Empty in the first batch. */
+  /** Name of the previous batch. Empty in the first batch. */
   readonly prev: string;
   readonly records: readonly LogRecord[];
   /** Names of earlier batches, which the head no longer contains. See `fullLevels`. */
@@ -17,10 +17,10 @@ export interface Batch {
   /** In a snapshot: the names of the batches that the snapshot replaces. */
   readonly replaces?: readonly string[] | undefined;
   /**
-   * The head after this batch, without its hash and with the refs of the previous head. Only in a
+   * The head after this batch, without `last` and with the refs of the previous head. Only in a
    * log with echoes (signed session tokens of clients).
    */
-  readonly head?: Omit<Head, 'hash'>;
+  readonly head?: Omit<Head, 'last'>;
   /** Ownership of the session, for a head that has to be rebuilt. See `Head`. */
   readonly ownership?: Ownership | undefined;
 }
@@ -45,7 +45,7 @@ export interface ReadBatches {
  * Version of the stored format. Other formats are refused. Another format must keep the checksum as
  * its last field, or have no checksum.
  */
-export const formatVersion = 9;
+export const formatVersion = 10;
 
 /** Parses a named batch from its values. Throws the errors of `parseSealed`. */
 export function parseBatch(keys: SessionKeys, ref: string, values: readonly string[]): Batch {

@@ -25,9 +25,9 @@ export interface Head {
   readonly logId: string;
   /**
    * Name of the last batch, which contains its checksum. The `prev` of each batch links all batches
-   * to a chain. In logs with echoes: the SHA-256 of the last batch's text.
+   * to a chain.
    */
-  readonly hash: string;
+  readonly last: string;
   /** Names of batches by level. See `fullLevels`. */
   readonly refs: readonly (readonly string[])[];
   /** Milliseconds since 1970. */
@@ -66,7 +66,7 @@ export interface HeadWriter {
 export function nextHead(
   previousHead: Head | undefined,
   { writerId, title, ownership = previousHead?.ownership, generateId, now }: HeadWriter,
-): Omit<Head, 'hash'> {
+): Omit<Head, 'last'> {
   const time = now();
   return {
     v: formatVersion,

@@ -55,7 +55,7 @@ export async function changeOwner(
   if (unread[0]) throw unread[0].error;
   const fold = new SessionFold().load(flushesOf(reading));
   const records = fold.records();
-  const change = await choose({ view: fold, records, ownership: head?.ownership, tip: head?.hash });
+  const change = await choose({ view: fold, records, ownership: head?.ownership, tip: head?.last });
   if (!change) return;
   await replaceLog(session, { text, head, batches }, { records, ...change });
 }
@@ -91,7 +91,7 @@ export async function changeBranchOwner(
   fold.checkWhole();
   const { ownership } = yours?.head ?? {};
   const records = fold.records();
-  const change = await choose({ view: fold, records, ownership, tip: yours?.tip.hash });
+  const change = await choose({ view: fold, records, ownership, tip: yours?.head.last });
   if (!change) return log.echo;
   options.ownership = change.ownership;
   const newRecords = change.records ? replacementRecords(fold, change.records) : emptyChange;

@@ -37,24 +37,18 @@ export class CopySigner {
   async sign({ messages, calls }: Signable): Promise<string | undefined> {
     if (!this.#signer || !messages.length) return undefined;
     const digests = await Promise.all([...calls].slice(0, maxCalls).map(digestOfCall));
-    const hash = [messages.length, ...digests].join(' ');
-    return this.#signer.sign({
-      issuedAt: Date.now(),
-      base: { ref: await digestOf(messages), hash, logId: copyId },
-    });
+    const base = [messages.length, await digestOf(messages), ...digests].join(' ');
+    return this.#signer.sign({ issuedAt: Date.now(), turnId: copyId, base });
   }
 
   /** Returns the parts of a copy that this endpoint has signed. */
   async check(copy: Signable, signature: string | undefined): Promise<SignedParts> {
     if (!this.#signer || signature === undefined) return noParts;
-    const base = await this.#signer.verify(signature).then(
-      (signed) => signed.base,
-      () => undefined,
-    );
-    if (base?.logId !== copyId) return noParts;
-    const [count, ...digests] = base.hash.split(' ');
+    const signed = await this.#signer.verify(signature).catch(() => undefined);
+    if (signed?.turnId !== copyId || !signed.base) return noParts;
+    const [count, messagesDigest, ...digests] = signed.base.split(' ');
     const messages = Number(count);
-    if ((await digestOf(copy.messages.slice(0, messages))) !== base.ref) return noParts;
+    if ((await digestOf(copy.messages.slice(0, messages))) !== messagesDigest) return noParts;
     const calls = new Set<string>();
     for (const call of copy.calls)
       if (digests.includes(await digestOfCall(call))) calls.add(call[0]);
