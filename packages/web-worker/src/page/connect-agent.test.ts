@@ -564,13 +564,13 @@ test('a worker with another version of the protocol is refused with a code, and 
   const received: unknown[] = [];
   port2.addEventListener('message', ({ data }) => {
     received.push(data);
-    port2.postMessage({ protocol: 'isoloop/3', type: 'hello' });
+    port2.postMessage({ protocol: 'isoloop/4', type: 'hello' });
   });
   port2.start();
   port1.start();
   const agent = connectAgent(port1 as unknown as Worker, { sessionId: 's', timeoutMs: 40 });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'WORKER_FAILED' });
-  expect(received).toEqual([{ protocol: 'isoloop/2', type: 'ping' }]);
+  expect(received).toEqual([{ protocol: 'isoloop/3', type: 'ping' }]);
   port2.close();
 });
 

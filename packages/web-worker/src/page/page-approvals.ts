@@ -3,7 +3,7 @@ import type { ApprovalContext, ApprovalDecision } from '@isoloop/core/middleware
 import { pagePart, type PagePart } from './page-part.ts';
 
 /** Message from worker to page: a pending tool call to decide about. */
-export interface ApprovalQuestion {
+export interface ApprovalPageCall {
   readonly call: PendingCall;
   readonly context: Omit<ApprovalContext, 'signal'>;
 }
@@ -16,7 +16,7 @@ export interface ApprovalQuestion {
 export function pageApprovals(
   decide: (call: PendingCall, context: ApprovalContext) => Awaitable<ApprovalDecision | undefined>,
 ): PagePart {
-  return pagePart<ApprovalQuestion>({ kind: 'approvals' }, ({ call, context }, { signal }) =>
+  return pagePart<ApprovalPageCall>({ kind: 'approvals' }, ({ call, context }, { signal }) =>
     decide(call, { ...context, signal }),
   );
 }

@@ -16,7 +16,7 @@ export interface PageHooksOptions {
 }
 
 /** Message from worker to page: an event for the hook at this index of the offer. */
-export interface HookQuestion {
+export interface HookPageCall {
   readonly index: number;
   readonly event: AgentEvent;
 }
@@ -34,7 +34,7 @@ interface ControlCall {
  * Message from page to worker: the event that the hook returned, and the control functions that the
  * hook called.
  */
-export interface HookAnswer {
+export interface HookPageResult {
   readonly event?: AgentEvent;
   readonly controlCalls: readonly ControlCall[];
 }
@@ -53,7 +53,7 @@ export function pageHooks(
 ): PagePart {
   checkOptions('pageHooks()', options, 'timeoutMs:nonNegative|?');
   const { timeoutMs = 30_000 } = options;
-  return pagePart<HookQuestion>(
+  return pagePart<HookPageCall>(
     { kind: 'hooks', hooks: hooks.map(toOffer), timeoutMs },
     async ({ index, event }) => {
       const hook = hooks[index]!;
@@ -100,7 +100,7 @@ export function pageHooks(
         );
       }
       hasEnded = true;
-      return { controlCalls, ...(current && { event: current }) } satisfies HookAnswer;
+      return { controlCalls, ...(current && { event: current }) } satisfies HookPageResult;
     },
   );
 }

@@ -5,21 +5,21 @@ import { pagePart, type PagePart } from './page-part.ts';
 
 /**
  * Message from worker to page: start a model reply, read its next batch of deltas, or close it.
- * `reply`: number of the reply.
+ * `replyId`: number of the reply.
  */
-export type ModelQuestion =
+export type ModelPageCall =
   | {
       readonly type: 'open';
-      readonly reply: number;
+      readonly replyId: number;
       readonly request: ModelRequest;
       readonly run: RunInfo | undefined;
     }
-  | { readonly type: 'next' | 'close'; readonly reply: number };
+  | { readonly type: 'next' | 'close'; readonly replyId: number };
 
 /**
  * Message from page to worker: the next batch of deltas, or `undefined` at the end of the reply.
  */
-export type ModelAnswer = readonly ModelDelta[] | undefined;
+export type ModelPageResult = readonly ModelDelta[] | undefined;
 
 interface Reply {
   readonly batches: AsyncIterator<readonly ModelDelta[]>;
@@ -34,13 +34,13 @@ interface Reply {
 export function pageModel(model: ChatModel): PagePart {
   const { provider, modelId, features } = model;
   const replies = new Map<number, Reply>();
-  return pagePart<ModelQuestion>(
+  return pagePart<ModelPageCall>(
     { kind: 'model', provider, modelId, features: { ...features } },
-    async (question): Promise<ModelAnswer> => {
-      const { type, reply: id } = question;
+    async (pageCall): Promise<ModelPageResult> => {
+      const { type, replyId: id } = pageCall;
       if (type === 'open') {
         const controller = new AbortController();
-        const { request, run } = question;
+        const { request, run } = pageCall;
         const stream = model.stream(request, { signal: controller.signal, run });
         const batches = stream[Symbol.asyncIterator]();
         replies.set(id, { batches, controller });

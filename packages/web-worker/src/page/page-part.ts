@@ -1,9 +1,9 @@
 import { AgentError } from '@isoloop/core';
 import {
   boundaryError,
-  type PageAnswer,
+  type PageCallUpdate,
   type PageOffer,
-  type PageQuestion,
+  type PageCall,
   type PageVisibility,
 } from '../wire/protocol.ts';
 
@@ -15,27 +15,27 @@ export interface PagePart {
   /** Description of the part for the worker. */
   readonly offer: PageOffer;
   /**
-   * Creates a message channel and returns the port for the worker. The page answers questions on
+   * Creates a message channel and returns the port for the worker. The page answers calls on
    * the other port until the signal aborts.
    */
   serve(signal: AbortSignal): MessagePort;
 }
 
-export interface AnswerContext {
-  /** Signal that aborts when the worker no longer needs the answer. */
+export interface PageCallContext {
+  /** Signal that aborts when the worker no longer needs the result. */
   readonly signal: AbortSignal;
   /** Sends progress to the worker. Throws if the value cannot be cloned. */
   tell(progress: unknown): void;
 }
 
 /**
- * Creates a part that calls `answer` for each question of the worker. An error of `answer` reaches
+ * Creates a part that calls `handle` for each call of the worker. An error of `handle` reaches
  * the worker as an `AgentError`. With `tellsVisibility`, the worker also gets to know whether the
  * user sees the page.
  */
-export function pagePart<Q>(
+export function pagePart<Body>(
   offer: PageOffer,
-  answer: (question: Q, context: AnswerContext) => unknown,
+  handle: (body: Body, context: PageCallContext) => unknown,
   tellsVisibility = false,
 ): PagePart {
   return {
@@ -43,9 +43,9 @@ export function pagePart<Q>(
     serve(ended) {
       const { port1, port2 } = new MessageChannel();
       const controllers = new Map<number, AbortController>();
-      const post = (message: PageAnswer): void => port1.postMessage(message);
+      const post = (message: PageCallUpdate): void => port1.postMessage(message);
 
-      const reply = async (id: number, question: Q): Promise<void> => {
+      const handleCall = async (id: number, body: Body): Promise<void> => {
         const controller = new AbortController();
         controllers.set(id, controller);
         try {
@@ -53,7 +53,7 @@ export function pagePart<Q>(
             id,
             outcome: {
               ok: true,
-              value: await answer(question, {
+              value: await handle(body, {
                 signal: controller.signal,
                 tell: (progress) => post({ id, progress }),
               }),
@@ -75,9 +75,9 @@ export function pagePart<Q>(
         }
       };
 
-      port1.addEventListener('message', ({ data }: MessageEvent<PageQuestion<Q>>) => {
+      port1.addEventListener('message', ({ data }: MessageEvent<PageCall<Body>>) => {
         if (data.type === 'abort') controllers.get(data.id)?.abort();
-        else void reply(data.id, data.question);
+        else void handleCall(data.id, data.body);
       });
       port1.start();
       if (tellsVisibility) {

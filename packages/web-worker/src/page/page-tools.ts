@@ -36,7 +36,7 @@ export type SentContext = Pick<
  * Message from worker to page: a request about one tool. `check` validates the input, `approval`
  * returns whether the tool call needs approval, and `run` runs the tool.
  */
-export type ToolQuestion = { readonly name: string; readonly input: unknown } & (
+export type ToolPageCall = { readonly name: string; readonly input: unknown } & (
   | { readonly type: 'check' }
   | { readonly type: 'approval'; readonly call: ToolUse }
   | { readonly type: 'run'; readonly context: SentContext }
@@ -45,7 +45,7 @@ export type ToolQuestion = { readonly name: string; readonly input: unknown } & 
 /**
  * Message from page to worker: the output of a tool, or the reason why the tool call is suspended.
  */
-export type ToolAnswer = { readonly output: unknown } | Suspended;
+export type ToolPageResult = { readonly output: unknown } | Suspended;
 
 interface Suspended {
   readonly suspended: true;
@@ -90,25 +90,25 @@ export function pageTools(tools: readonly Tool[], options: PageToolsOptions = {}
     );
   const provided = new Map<unknown, unknown>([...values].map(([token, value]) => [token, value]));
 
-  return pagePart<ToolQuestion>(
+  return pagePart<ToolPageCall>(
     { kind: 'tools', tools: offers },
-    async (question, { signal, tell }) => {
-      const { name, input } = question;
+    async (pageCall, { signal, tell }) => {
+      const { name, input } = pageCall;
       const tool = byName.get(name)!;
-      if (question.type === 'approval')
-        return needsApproval(tool, await checked(tool, input), question.call);
-      if (question.type === 'check') {
+      if (pageCall.type === 'approval')
+        return needsApproval(tool, await checked(tool, input), pageCall.call);
+      if (pageCall.type === 'check') {
         const { ok, ...rest } = await tool.input.validate(input);
         return { ok, issues: 'issues' in rest ? rest.issues : [] };
       }
       const own = contextOf(name, provided, tell);
-      const toolContext: ToolContext = { ...question.context, ...own, signal };
+      const toolContext: ToolContext = { ...pageCall.context, ...own, signal };
       try {
         const output = await tool.execute!(await checked(tool, input), toolContext);
-        return { output: outputOf(name, output) } satisfies ToolAnswer;
+        return { output: outputOf(name, output) } satisfies ToolPageResult;
       } catch (error) {
         const { suspended, reason } = Object(error) as Partial<Suspended>;
-        if (suspended === true) return { suspended, reason } satisfies ToolAnswer;
+        if (suspended === true) return { suspended, reason } satisfies ToolPageResult;
         throw error;
       }
     },

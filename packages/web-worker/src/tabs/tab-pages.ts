@@ -1,10 +1,10 @@
 import { toOutcome } from '../wire/protocol.ts';
-import type { Asker, PageAnswer, PageVisibility } from '../wire/protocol.ts';
+import type { Asker, PageCallUpdate, PageVisibility } from '../wire/protocol.ts';
 import type { TabMessage, TabPage, TabPost, TabTools } from '../wire/tab-protocol.ts';
 import type { SessionPages } from '../session/page/session-pages.ts';
 
 type PagesMessage = Extract<TabMessage, { readonly type: 'pages' }>;
-type QuestionMessage = Extract<TabMessage, { readonly type: 'question' }>;
+type PageCallMessage = Extract<TabMessage, { readonly type: 'page-call' }>;
 
 /** Another tab, whose pages the leader can ask. */
 interface OtherTab {
@@ -25,14 +25,14 @@ export interface TabPagesOptions {
 }
 
 /**
- * Page tools across tabs. A follower tells the leader which pages it has, and answers the leader's
- * questions to these pages. In the leader, the pages of other tabs count as connected.
+ * Page tools across tabs. A follower tells the leader which pages it has, and carries out the
+ * leader's calls of these pages. In the leader, the pages of other tabs count as connected.
  */
 export class TabPages {
   readonly #options: TabPagesOptions;
   readonly #tabs: Map<string, OtherTab> = new Map();
-  /** Running questions of the leader to pages of this worker, by part and question. */
-  readonly #questionControllers: Map<string, AbortController> = new Map();
+  /** Controllers of the leader's calls of pages of this worker, by part and call. */
+  readonly #callControllers: Map<string, AbortController> = new Map();
   /** Called after a tab has told its pages or has ended. */
   readonly #changeListeners: Set<() => void> = new Set();
   /** Id of the leader that this tab follows. */
@@ -45,7 +45,7 @@ export class TabPages {
 
   /** Tells a leader about the pages of this worker, and from now on about each change. */
   follow(leaderId: string): void {
-    this.#abortQuestions();
+    this.#abortCalls();
     this.#leaderId = leaderId;
     this.#sendPages();
   }
@@ -54,7 +54,7 @@ export class TabPages {
   leave(): void {
     this.#sendPages([]);
     this.#leaderId = undefined;
-    this.#abortQuestions();
+    this.#abortCalls();
   }
 
   /** Removes the pages of other tabs, because this worker is no longer the leader. */
@@ -65,29 +65,29 @@ export class TabPages {
   /** Handles a message for the leader about the pages of another tab. */
   receiveFromTab(message: TabMessage): void {
     if (message.type === 'pages') this.#updateTab(message);
-    if (message.type === 'answer')
-      this.#tabs.get(message.senderId)?.ports.get(message.partId)?.postMessage(message.answer);
+    if (message.type === 'page-update')
+      this.#tabs.get(message.senderId)?.ports.get(message.partId)?.postMessage(message.update);
   }
 
-  /** Asks a page of this worker for the leader. */
-  async receiveQuestion({ leaderId, partId, question }: QuestionMessage): Promise<void> {
+  /** Calls a page of this worker for the leader. */
+  async receiveCall({ leaderId, partId, call }: PageCallMessage): Promise<void> {
     const { pages, post } = this.#options;
-    const key = `${partId}/${question.id}`;
-    if (question.type === 'abort') return this.#questionControllers.get(key)?.abort();
+    const key = `${partId}/${call.id}`;
+    if (call.type === 'abort') return this.#callControllers.get(key)?.abort();
     const controller = new AbortController();
-    this.#questionControllers.set(key, controller);
-    const { id } = question;
-    const postAnswer = (pageAnswer: PageAnswer): void =>
-      post({ type: 'answer', leaderId, partId, answer: pageAnswer });
+    this.#callControllers.set(key, controller);
+    const { id } = call;
+    const postUpdate = (update: PageCallUpdate): void =>
+      post({ type: 'page-update', leaderId, partId, update });
     const outcome = await toOutcome(
-      pages.linkOf(partId)?.ask(question.question, {
+      pages.linkOf(partId)?.call(call.body, {
         signal: controller.signal,
-        onProgress: (progress) => postAnswer({ id, progress }),
+        onProgress: (progress) => postUpdate({ id, progress }),
       }) ?? Promise.resolve(),
     );
-    this.#questionControllers.delete(key);
+    this.#callControllers.delete(key);
     // If the page has gone, `pages` tells the leader so.
-    if (pages.linkOf(partId)) postAnswer({ id, outcome });
+    if (pages.linkOf(partId)) postUpdate({ id, outcome });
   }
 
   #sendPages(tabPages: readonly TabPage[] = this.#options.pages.tabPages): void {
@@ -96,8 +96,8 @@ export class TabPages {
       post({ type: 'pages', leaderId: this.#leaderId, lock: pages.lock, pages: tabPages });
   }
 
-  #abortQuestions(): void {
-    for (const controller of this.#questionControllers.values()) controller.abort();
+  #abortCalls(): void {
+    for (const controller of this.#callControllers.values()) controller.abort();
   }
 
   #updateTab({ senderId, leaderId, lock, pages }: PagesMessage): void {
@@ -138,8 +138,8 @@ export class TabPages {
     const { pages, post } = this.#options;
     const connect = ({ partId }: TabTools): MessagePort => {
       const { port1, port2 } = new MessageChannel();
-      port1.addEventListener('message', ({ data: question }) =>
-        post({ type: 'question', leaderId, receiverId: tabId, partId, question }),
+      port1.addEventListener('message', ({ data: call }) =>
+        post({ type: 'page-call', leaderId, receiverId: tabId, partId, call }),
       );
       port1.start();
       tab.ports.set(partId, port1);

@@ -249,7 +249,7 @@ export class TabSession implements SharedHost {
     // again.
     else if (message.type === 'done') this.#settle(message);
     else if (message.type === 'abort') this.abort(message.requestId);
-    else if (message.type === 'pages' || message.type === 'answer') {
+    else if (message.type === 'pages' || message.type === 'page-update') {
       if (message.leaderId === this.#role.leader.runs.id) this.#pages.receiveFromTab(message);
     } else {
       if (message.type === 'task' && message.task.type !== 'resume')
@@ -264,8 +264,8 @@ export class TabSession implements SharedHost {
     if (this.#role.type !== 'following' || !('leaderId' in message)) return;
     if (message.leaderId !== this.#role.leaderId) return this.#doubt(message);
     if (message.type === 'done' || message.type === 'events') this.#stallWatch.reset();
-    if (message.type === 'question') {
-      if (message.receiverId === this.#options.id) void this.#pages.receiveQuestion(message);
+    if (message.type === 'page-call') {
+      if (message.receiverId === this.#options.id) void this.#pages.receiveCall(message);
     } else if (message.type === 'events') {
       this.#options.readers.show(
         unpackEvents<AgentEvent>(message.items),

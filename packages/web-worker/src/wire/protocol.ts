@@ -16,10 +16,10 @@ import { AgentError } from '@isoloop/core';
 
 /**
  * Marker of this library's messages, because an app may send its own messages over the same worker.
- * The number is the version of the whole protocol: of this file, and of the questions and answers of
- * page parts.
+ * The number is the version of the whole protocol: of this file, and of the calls of page parts
+ * and their results.
  */
-export const protocol = 'isoloop/2';
+export const protocol = 'isoloop/3';
 
 /**
  * Message from page to worker, on the worker's global scope or the SharedWorker's port. `ping` asks
@@ -92,16 +92,19 @@ export type PageOffer =
       readonly features: ModelFeatures;
     };
 
-/** Message from worker to page, on the port of a part. `id` is unique on that port. */
-export type PageQuestion<Q> =
-  | { readonly type: 'ask'; readonly id: number; readonly question: Q }
+/**
+ * Message from worker to page, on the port of a part: a call of the part, or its abort. `id` is
+ * unique on that port.
+ */
+export type PageCall<Body> =
+  | { readonly type: 'call'; readonly id: number; readonly body: Body }
   | { readonly type: 'abort'; readonly id: number };
 
 /**
- * Message from page to worker, on the port of a part. Each question gets any number of messages
+ * Message from page to worker, on the port of a part. Each call gets any number of messages
  * with `progress` and then one with the outcome.
  */
-export type PageAnswer =
+export type PageCallUpdate =
   | { readonly id: number; readonly progress: unknown }
   | { readonly id: number; readonly outcome: Outcome<unknown> };
 

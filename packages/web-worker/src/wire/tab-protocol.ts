@@ -5,8 +5,8 @@ import type {
   Asker,
   ChatMessage,
   Outcome,
-  PageAnswer,
-  PageQuestion,
+  PageCallUpdate,
+  PageCall,
   RunRequest,
   ToolOffer,
 } from './protocol.ts';
@@ -72,7 +72,7 @@ export interface ActiveRunState {
 }
 
 /** Version of `TabMessage`. Tabs refuse messages of another version. */
-export const tabVersion = 6;
+export const tabVersion = 7;
 
 /**
  * Message between the tabs of one session, over a BroadcastChannel. `leaderId`: id of the leader,
@@ -126,19 +126,19 @@ export type TabMessage = { readonly version: typeof tabVersion; readonly senderI
       readonly lock: string | undefined;
       readonly pages: readonly TabPage[];
     }
-  /** Question of the leader to a page of another tab, and the answer. */
+  /** Call of the leader to a page of another tab, and its progress or outcome. */
   | {
-      readonly type: 'question';
+      readonly type: 'page-call';
       readonly leaderId: string;
       readonly receiverId: string;
       readonly partId: string;
-      readonly question: PageQuestion<unknown>;
+      readonly call: PageCall<unknown>;
     }
   | {
-      readonly type: 'answer';
+      readonly type: 'page-update';
       readonly leaderId: string;
       readonly partId: string;
-      readonly answer: PageAnswer;
+      readonly update: PageCallUpdate;
     }
 );
 

@@ -1,11 +1,11 @@
 import { AgentError } from '@isoloop/core';
 import { timerMs } from '@isoloop/core/adapter';
 import { fromOutcome } from '../../wire/protocol.ts';
-import type { PageAnswer, PageQuestion, PageVisibility } from '../../wire/protocol.ts';
+import type { PageCallUpdate, PageCall, PageVisibility } from '../../wire/protocol.ts';
 
-export interface AskOptions {
+export interface PageCallOptions {
   /**
-   * Signal that aborts the question. The page then gets a message, and the question rejects with
+   * Signal that aborts the call. The page then gets a message, and the call rejects with
    * the signal's reason.
    */
   readonly signal?: AbortSignal;
@@ -14,20 +14,20 @@ export interface AskOptions {
   readonly timeoutMs?: number;
 }
 
-/** Question that the page has not answered yet. */
-interface PendingQuestion {
+/** Call of the page without an outcome. */
+interface ActivePageCall {
   readonly onProgress: ((progress: unknown) => void) | undefined;
   resolve(value: unknown): void;
   reject(reason: unknown): void;
 }
 
 /**
- * Worker's end of the port of a page part (`PagePart`). If the page disconnects, pending questions
+ * Worker's end of the port of a page part (`PagePart`). If the page disconnects, active calls
  * reject at once with an error that `isPageGone` detects.
  */
 export class PageLink {
   readonly #port: MessagePort;
-  readonly #questions: Map<number, PendingQuestion> = new Map();
+  readonly #calls: Map<number, ActivePageCall> = new Map();
   readonly #onGone: () => void;
   readonly #onVisible: () => void;
   /** Whether the user sees the page. A page that does not say so counts as visible. */
@@ -40,7 +40,7 @@ export class PageLink {
     this.#port = port;
     this.#onGone = onGone;
     this.#onVisible = onVisible;
-    port.addEventListener('message', ({ data }: MessageEvent<PageAnswer | PageVisibility>) =>
+    port.addEventListener('message', ({ data }: MessageEvent<PageCallUpdate | PageVisibility>) =>
       this.#receive(data),
     );
     // Some browsers fire `close` when the page has ended, even without a message from the page.
@@ -48,21 +48,20 @@ export class PageLink {
     port.start();
   }
 
-  /** Sends a question to the page. Resolves with the answer. */
-  ask<T>(question: unknown, { signal, onProgress, timeoutMs }: AskOptions = {}): Promise<T> {
+  /** Calls the part on the page. Resolves with its result. */
+  call<T>(body: unknown, { signal, onProgress, timeoutMs }: PageCallOptions = {}): Promise<T> {
     const id = ++this.#lastId;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const cancel = (reason: unknown): void => {
-      if (!this.#isGone)
-        this.#port.postMessage({ type: 'abort', id } satisfies PageQuestion<unknown>);
-      this.#questions.get(id)?.reject(reason);
+      if (!this.#isGone) this.#port.postMessage({ type: 'abort', id } satisfies PageCall<unknown>);
+      this.#calls.get(id)?.reject(reason);
     };
     const onAbort = (): void => cancel(signal?.reason);
     return new Promise<T>((resolve, reject) => {
       if (this.#isGone) return reject(pageGoneError());
       if (signal?.aborted) return reject(signal.reason);
-      this.#port.postMessage({ type: 'ask', id, question } satisfies PageQuestion<unknown>);
-      this.#questions.set(id, { onProgress, resolve: resolve as (value: unknown) => void, reject });
+      this.#port.postMessage({ type: 'call', id, body } satisfies PageCall<unknown>);
+      this.#calls.set(id, { onProgress, resolve: resolve as (value: unknown) => void, reject });
       signal?.addEventListener('abort', onAbort);
       if (timeoutMs !== undefined)
         timer = setTimeout(
@@ -73,7 +72,7 @@ export class PageLink {
     }).finally(() => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
-      this.#questions.delete(id);
+      this.#calls.delete(id);
     });
   }
 
@@ -81,22 +80,22 @@ export class PageLink {
     if (this.#isGone) return;
     this.#isGone = true;
     this.#port.close();
-    for (const { reject } of this.#questions.values()) reject(pageGoneError());
+    for (const { reject } of this.#calls.values()) reject(pageGoneError());
     this.#onGone();
   }
 
-  #receive(answer: PageAnswer | PageVisibility): void {
-    if ('visible' in answer) {
-      this.visible = answer.visible;
+  #receive(message: PageCallUpdate | PageVisibility): void {
+    if ('visible' in message) {
+      this.visible = message.visible;
       return this.#onVisible();
     }
-    const question = this.#questions.get(answer.id);
-    if (!question) return;
-    if (!('outcome' in answer)) return question.onProgress?.(answer.progress);
+    const call = this.#calls.get(message.id);
+    if (!call) return;
+    if (!('outcome' in message)) return call.onProgress?.(message.progress);
     try {
-      question.resolve(fromOutcome(answer.outcome));
+      call.resolve(fromOutcome(message.outcome));
     } catch (error) {
-      question.reject(error);
+      call.reject(error);
     }
   }
 }
@@ -109,7 +108,7 @@ function pageGoneError(): AgentError {
   return error;
 }
 
-/** Returns whether a question was rejected because its page disconnected before it answered. */
+/** Returns whether a call was rejected because its page disconnected before it answered. */
 export function isPageGone(error: unknown): boolean {
   return error instanceof AgentError && goneErrors.has(error);
 }

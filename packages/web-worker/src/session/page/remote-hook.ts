@@ -1,6 +1,6 @@
 import { AgentError, type AgentEvent, type HookControl } from '@isoloop/core';
 import type { Hook } from '@isoloop/core/middleware';
-import type { HookAnswer, HookQuestion } from '../../page/page-hooks.ts';
+import type { HookPageResult, HookPageCall } from '../../page/page-hooks.ts';
 import { isPageGone, type PageLink } from './page-link.ts';
 import type { HookOffer, PageOffer } from '../../wire/protocol.ts';
 
@@ -13,20 +13,20 @@ type HooksOffer = Extract<PageOffer, { readonly kind: 'hooks' }>;
 export function remoteHooks({ hooks, timeoutMs }: HooksOffer, link: PageLink): readonly Hook[] {
   return hooks.map((hook, index) =>
     remoteHook(hook, (event) =>
-      link.ask<HookAnswer>({ index, event } satisfies HookQuestion, { timeoutMs }),
+      link.call<HookPageResult>({ index, event } satisfies HookPageCall, { timeoutMs }),
     ),
   );
 }
 
 function remoteHook(
   { events, priorities, ...hook }: HookOffer,
-  ask: (event: AgentEvent) => Promise<HookAnswer>,
+  callHook: (event: AgentEvent) => Promise<HookPageResult>,
 ): Hook {
   let failure: { readonly error: unknown; readonly runId: string } | undefined;
 
-  const askAboutChunk = (event: AgentEvent, control: Partial<HookControl>): void => {
+  const callForChunk = (event: AgentEvent, control: Partial<HookControl>): void => {
     const { runId } = event;
-    ask(event)
+    callHook(event)
       .then(({ controlCalls }) => applyAll(controlCalls, control))
       .catch((error: unknown) => {
         const isIgnored = hook.onError === 'ignore' && !isMisuse(error);
@@ -37,12 +37,12 @@ function remoteHook(
     event: AgentEvent,
     control: Partial<HookControl>,
   ): Promise<AgentEvent | void> => {
-    if (event.type.endsWith('-chunk')) return askAboutChunk(event, control);
+    if (event.type.endsWith('-chunk')) return callForChunk(event, control);
     try {
-      const answer = await ask(event);
+      const result = await callHook(event);
       if (failure?.runId === event.runId) throw failure.error;
-      applyAll(answer.controlCalls, control);
-      return answer.event;
+      applyAll(result.controlCalls, control);
+      return result.event;
     } catch (error) {
       failure = undefined;
       if (!isPageGone(error)) throw error;
@@ -57,7 +57,10 @@ function remoteHook(
   };
 }
 
-function applyAll(controlCalls: HookAnswer['controlCalls'], control: Partial<HookControl>): void {
+function applyAll(
+  controlCalls: HookPageResult['controlCalls'],
+  control: Partial<HookControl>,
+): void {
   for (const { name, args } of controlCalls)
     (control[name] as (...args: readonly unknown[]) => void)(...args);
 }

@@ -2,7 +2,7 @@ import { AgentError } from '@isoloop/core';
 import type { ChatModel } from '@isoloop/core';
 import { runInfo } from '@isoloop/core/middleware';
 import { isPageGone, type PageLink } from './page-link.ts';
-import type { ModelAnswer, ModelQuestion } from '../../page/page-model.ts';
+import type { ModelPageResult, ModelPageCall } from '../../page/page-model.ts';
 import type { PageOffer } from '../../wire/protocol.ts';
 
 type ModelOffer = Extract<PageOffer, { readonly kind: 'model' }>;
@@ -20,7 +20,7 @@ export function remoteModel(pages: ModelPages): ChatModel {
       'No connected page offers a model: `connectAgent(worker, { page: [pageModel(model)] })`.',
     );
   const { provider, modelId, features } = first.offer;
-  let lastReply = 0;
+  let lastReplyId = 0;
 
   return {
     provider,
@@ -29,14 +29,14 @@ export function remoteModel(pages: ModelPages): ChatModel {
     async *stream(request, { signal, run }) {
       const page = pages()[0];
       if (!page) throw unreachableError();
-      const reply = ++lastReply;
-      const ask = (question: ModelQuestion): Promise<ModelAnswer> =>
-        page.link.ask(question, { signal });
+      const replyId = ++lastReplyId;
+      const callPage = (pageCall: ModelPageCall): Promise<ModelPageResult> =>
+        page.link.call(pageCall, { signal });
       let isOpen = true;
       try {
-        await ask({ type: 'open', reply, request, run: run && runInfo(run) });
+        await callPage({ type: 'open', replyId, request, run: run && runInfo(run) });
         for (;;) {
-          const batch = await ask({ type: 'next', reply });
+          const batch = await callPage({ type: 'next', replyId });
           if (!batch) {
             isOpen = false;
             return;
@@ -47,7 +47,8 @@ export function remoteModel(pages: ModelPages): ChatModel {
         throw isPageGone(error) ? unreachableError(error) : error;
       } finally {
         // Passes no signal, because the signal may be aborted already.
-        if (isOpen) page.link.ask({ type: 'close', reply } satisfies ModelQuestion).catch(() => {});
+        if (isOpen)
+          page.link.call({ type: 'close', replyId } satisfies ModelPageCall).catch(() => {});
       }
     },
   };

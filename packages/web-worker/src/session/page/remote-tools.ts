@@ -1,7 +1,7 @@
 import type { AgentEvent, JsonValue, Tool, ToolContext, ToolSchema, ToolSet } from '@isoloop/core';
-import { isPageGone, type AskOptions } from './page-link.ts';
+import { isPageGone, type PageCallOptions } from './page-link.ts';
 import { pagesFor, type ToolPages } from './tool-page.ts';
-import type { ToolAnswer, ToolProgress, ToolQuestion } from '../../page/page-tools.ts';
+import type { ToolPageResult, ToolProgress, ToolPageCall } from '../../page/page-tools.ts';
 import type { ToolOffer } from '../../wire/protocol.ts';
 
 /**
@@ -86,16 +86,16 @@ export class RemoteTools implements ToolSet {
 
   #tool({ schema, needsApproval, ...offer }: ToolOffer): Tool {
     const { name } = schema;
-    const ask = async <T>(
-      question: ToolQuestion,
+    const callPage = async <T>(
+      pageCall: ToolPageCall,
       fallback: T,
-      options: AskOptions = {},
+      options: PageCallOptions = {},
       runId?: string,
     ): Promise<T> => {
       const [page] = pagesFor(name, this.#pages(runId));
       if (!page) return fallback;
       try {
-        return await page.link.ask<T>(question, options);
+        return await page.link.call<T>(pageCall, options);
       } catch (error) {
         if (isPageGone(error)) return fallback;
         throw error;
@@ -110,7 +110,7 @@ export class RemoteTools implements ToolSet {
       input: {
         jsonSchema: schema.parameters,
         async validate(value) {
-          const { ok, issues } = await ask<{ ok: boolean; issues: readonly string[] }>(
+          const { ok, issues } = await callPage<{ ok: boolean; issues: readonly string[] }>(
             { type: 'check', name, input: value },
             { ok: true, issues: [] },
           );
@@ -120,7 +120,8 @@ export class RemoteTools implements ToolSet {
       // If the page is not connected, the tool call needs approval, because only the page could say
       // otherwise.
       ...(needsApproval && {
-        needsApproval: (input, call) => ask<boolean>({ type: 'approval', name, input, call }, true),
+        needsApproval: (input, call) =>
+          callPage<boolean>({ type: 'approval', name, input, call }, true),
       }),
       execute: async (input, context) => {
         const { signal, runId } = context;
@@ -130,15 +131,15 @@ export class RemoteTools implements ToolSet {
           else if ('interrupt' in progress) context.interrupt(progress.interrupt);
           else context.forward(progress.forwarded as readonly AgentEvent[]);
         };
-        const answer = await ask<ToolAnswer | undefined>(
+        const result = await callPage<ToolPageResult | undefined>(
           { type: 'run', name, input, context: sentContext(context) },
           undefined,
           { signal, onProgress },
           runId,
         );
-        if (!answer) return context.suspend(pageGoneReason);
-        if ('suspended' in answer) return context.suspend(answer.reason);
-        return answer.output as JsonValue;
+        if (!result) return context.suspend(pageGoneReason);
+        if ('suspended' in result) return context.suspend(result.reason);
+        return result.output as JsonValue;
       },
     };
   }

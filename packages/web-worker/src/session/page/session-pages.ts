@@ -1,7 +1,7 @@
 import type { ChatModel, ReActAgent, ToolSet } from '@isoloop/core';
 import type { DecideForMessageOptions } from '@isoloop/core/adapter';
 import type { ApprovalsOptions, ApprovalDecision } from '@isoloop/core/middleware';
-import type { ApprovalQuestion } from '../../page/page-approvals.ts';
+import type { ApprovalPageCall } from '../../page/page-approvals.ts';
 import { isPageGone, PageLink } from './page-link.ts';
 import type { Asker, PageOffer } from '../../wire/protocol.ts';
 import type { TabPage } from '../../wire/tab-protocol.ts';
@@ -193,10 +193,10 @@ export class SessionPages {
   async #decide(
     ...[call, { sessionId, messages, signal }]: Parameters<PageSide['decide']>
   ): Promise<ApprovalDecision | undefined> {
-    const question: ApprovalQuestion = { call, context: { sessionId, messages } };
+    const pageCall: ApprovalPageCall = { call, context: { sessionId, messages } };
     for (const { link } of this.#partsOf('approvals')) {
       try {
-        return await link.ask(question, { signal });
+        return await link.call(pageCall, { signal });
       } catch (error) {
         if (!isPageGone(error)) throw error;
       }
