@@ -4,7 +4,7 @@ import { toolResultsOf } from '../message/msg.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { look } from '../../test-support/plain-tools.ts';
 import { Agent } from './agent.ts';
-import type { Middleware } from './middleware.ts';
+import type { Middleware, RunContext } from './middleware.ts';
 
 const failure = new AgentError('LIMIT_EXCEEDED', 'Too much.');
 
@@ -36,6 +36,35 @@ test.for<[when: string, part: Middleware]>([
   const agent = new Agent({ name: 'a', model: new ScriptedModel(['One.', 'Two.']), use: [part] });
   await expect(agent.call('Hi')).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
   expect(agent.busy).toBe(false);
+});
+
+test('context.fail() takes any error, and the agent call fails with code INTERNAL', async () => {
+  const cause = new Error('No price.');
+  const part: Middleware = {
+    wrapReply: (next) => (reply, context) => {
+      context.fail(cause);
+      return next(reply);
+    },
+  };
+  const agent = new Agent({ name: 'a', model: new ScriptedModel(['One.']), use: [part] });
+  await expect(agent.call('Hi')).rejects.toMatchObject({
+    code: 'INTERNAL',
+    message: 'No price.',
+    cause,
+  });
+});
+
+test('context.fail() in a `run-end` hook has no effect, but its exception makes the call fail', async () => {
+  const atEnd = (act: (context: RunContext) => void): Promise<unknown> => {
+    const part: Middleware = { on: { 'run-end': (_event, _control, context) => act(context) } };
+    const model = new ScriptedModel(['One.']);
+    return new Agent({ name: 'a', model, use: [part] }).call('Hi');
+  };
+  await expect(atEnd((context) => context.fail(failure))).resolves.toMatchObject({ text: 'One.' });
+  const throws = (): void => {
+    throw failure;
+  };
+  await expect(atEnd(throws)).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
 });
 
 test('a second `next` of `wrapRun` makes the agent call fail, even if the wrapper catches its error', async () => {

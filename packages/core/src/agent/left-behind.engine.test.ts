@@ -75,7 +75,7 @@ test('using the run context after the run has ended changes nothing', async () =
       context.state['more'] = 'late';
       context.addUsage({ inputTokens: 1e6, outputTokens: 1e6 });
       context.setSystemPrompt('late');
-      context.fail(new Error('late') as never);
+      context.fail(new Error('late'));
       late.push(
         String(context.interrupt()),
         String(context.interrupt({ mode: 'inject', messages: 'late' })),

@@ -63,6 +63,18 @@ test('wrappers of the model and of tools get the value of the run, and `begin` g
   expect(() => seenIn({ runId, sessionId, agentPath: ['a'] })).toThrow('not a copy');
 });
 
+test('the control of a hook is not the context, and the error says which argument is', async () => {
+  const seenIn = perRun(() => ({}));
+  const part: Middleware = {
+    on: { 'run-end': (_event, control) => void seenIn(control as never) },
+  };
+  const agent = new Agent({ name: 'a', model: new ScriptedModel(['One.']), use: [part] });
+  await expect(agent.call('Hi')).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+    message: 'Pass the context of the run, not a copy. In a hook, it is the third argument.',
+  });
+});
+
 test('`wrapModel` is called once per agent, and once more for each agent call with `use`', async () => {
   let wrapped = 0;
   const statuses = new Set<object>();

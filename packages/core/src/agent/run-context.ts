@@ -1,4 +1,3 @@
-import type { AgentError } from '../error/agent-error.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
@@ -114,10 +113,10 @@ export interface RunContext extends RunInfo {
   /** Adds the usage of a middleware's own model request to the usage of the agent call. */
   addUsage(usage: Usage | undefined): void;
   /**
-   * Stops everything at once, as an abort does. The agent call fails with this error. Has no effect
-   * from `run-end` on.
+   * Stops everything at once, as an abort does. The agent call fails with this error, or with
+   * `INTERNAL` if it is not an `AgentError`. Has no effect from `run-end` on.
    */
-  fail(error: AgentError): void;
+  fail(error: unknown): void;
   /** Interrupts this run, as `agent.interrupt()` does. Returns false if the run is about to end. */
   interrupt(request?: string | Msg | InterruptRequest): boolean;
 }

@@ -1,6 +1,7 @@
 import { Agent } from '@isoloop/core/kernel';
 import { tool, toolResultsOf, type Middleware } from '@isoloop/core';
 import { allowTools, deniedResult, errorResult, notStarted } from '@isoloop/core/middleware';
+import type { ToolOutcome } from '@isoloop/core/middleware';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 
@@ -68,4 +69,36 @@ test('a tool call that a `wrapRound` closes does not run', async () => {
   expect(ran).toEqual([]);
   const states = (await agent.messages()).flatMap(toolResultsOf).map(({ state }) => state);
   expect(states).toEqual(['denied', 'denied']);
+});
+
+test('a `wrapTool` may return the result of an earlier call, and hooks and readers get it with the id of this call', async () => {
+  let stored: ToolOutcome | undefined;
+  const cache: Middleware = {
+    wrapTool: (next) => async (call) => {
+      stored ??= await next(call);
+      return stored;
+    },
+  };
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
+  const calls = ['one', 'two'].map((id) => ({ toolCalls: [{ name: 'look', id }] }));
+  const model = new ScriptedModel([...calls, 'done']);
+  const agent = new Agent({ name: 'a', model, tools: [look], use: [cache] });
+  const hooked: string[] = [];
+  agent.addHook({ on: { 'post-acting': ({ result }) => void hooked.push(result.toolUseId) } });
+  const read: string[] = [];
+  for await (const event of agent.stream('go'))
+    if (event.type === 'post-acting') read.push(event.result.toolUseId);
+  expect({ hooked, read }).toEqual({ hooked: ['one', 'two'], read: ['one', 'two'] });
+});
+
+test('a `wrapTool` that returns no tool result gives the call an error that names the type', async () => {
+  const part: Middleware = { wrapTool: () => async () => 'seen' as never };
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
+  const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
+  await agent.call('go');
+  const [result] = (await agent.messages()).flatMap(toolResultsOf);
+  expect(result?.output).toBe(
+    'Error: The result of a `wrapTool` for "look" must be a `ToolResult`, such as that of `next`.',
+  );
 });

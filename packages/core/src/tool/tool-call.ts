@@ -224,15 +224,16 @@ export function outputResult(toolUse: ToolUse, output: ToolOutput = ''): ToolRes
 }
 
 /**
- * Returns a copy of the tool result that a `wrapTool` returned, in JSON form for the log. If it
+ * Returns a copy of the tool result that a `wrapTool` returned, in JSON form for the log. The copy
+ * has the id of this call, because the result may be that of an earlier one. If the `wrapTool`
  * returned anything else, returns an error result that says so.
  */
 export function wrappedResult(toolUse: ToolUse, result: unknown): ToolResult {
   const wrapper = `The result of a \`wrapTool\` for "${toolUse.name}"`;
   return inJsonForm(toolUse, result, wrapper, (form: unknown, what) =>
     isToolResult(form)
-      ? form
-      : errorResult(toolUse, `${what} is not a tool result. Return the result of \`next\`.`),
+      ? { ...form, toolUseId: toolUse.id }
+      : errorResult(toolUse, `${what} must be a \`ToolResult\`, such as that of \`next\`.`),
   );
 }
 

@@ -42,7 +42,7 @@ export function reuseResults(options: ReuseResultsOptions = {}): Middleware {
       const result = reuse.results.get(key);
       if (result) {
         reuse.hasRepeated = true;
-        return { ...result, toolUseId: toolUse.id };
+        return result;
       }
       const outcome = await next(call);
       if (hasResult(outcome) && outcome.state === 'success') reuse.results.set(key, outcome);
