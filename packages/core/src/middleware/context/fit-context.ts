@@ -110,8 +110,7 @@ interface Trim {
 /**
  * Finds the messages to leave out, in the two phases of Arc Reactor: first those before the current
  * question, oldest first. If that is not enough, then those after the question, oldest first. All
- * messages of a group stay, or none. The search is binary, so a long history costs little more than
- * a short one.
+ * messages of a group stay, or none.
  */
 export function findTrim(messages: readonly Msg[], options: TrimOptions): Trim {
   const { sums, budget, roundTo, start, rules = defaultRules } = options;
@@ -169,15 +168,10 @@ function skip(
   sums: readonly number[],
   { from, to, tokens }: { from: number; to: number; tokens: number },
 ): number {
-  let low = from;
-  let high = to;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (sums[middle]! - sums[from]! >= tokens) high = middle;
-    else low = middle + 1;
-  }
-  const start = groupStart(messages, low, from);
-  if (start === low) return low;
+  let index = from;
+  while (index < to && sums[index]! - sums[from]! < tokens) index++;
+  const start = groupStart(messages, index, from);
+  if (start === index) return index;
   const end = groupEnd(messages, start);
   return end > to ? start : end;
 }

@@ -243,16 +243,6 @@ test('yamlMode() rejects a small text that expands to a huge value, and values w
   expect((await agent.call('?', { output })).output).toEqual({ at: '1970-01-01T00:00:00.000Z' });
 });
 
-test('a parser that returns a promise is a CONFIGURATION error, and the model is not asked again', async () => {
-  const { agent, model } = setUp(['a: 1']);
-  const output = yamlMode(undefined, { parse: async () => ({ a: 1 }) });
-  await expect(agent.call('?', { output })).rejects.toMatchObject({
-    code: 'CONFIGURATION',
-    message: expect.stringContaining('promise'),
-  });
-  expect(model.requests).toHaveLength(1);
-});
-
 test('at the limit of iterations, the value is requested in one more request', async () => {
   const { agent, model } = setUp(['nothing', `\`\`\`yaml\n${yaml}\`\`\``], {
     limits: { iterations: 1 },

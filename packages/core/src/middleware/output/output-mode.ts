@@ -92,9 +92,10 @@ export function outputMode(
   attempts: number,
   formOf: (context: RunContext, steps: Steps) => OutputForm,
 ): OutputMode {
-  const runOf = perRun(
-    (context, steps) => new OutputRun(formOf(context, steps), context, steps, attempts),
-  );
+  const runOf = perRun((context, steps): OutputRun => {
+    const form = formOf(context, steps);
+    return { form, context, steps, attemptIds: new Set(), attemptsLeft: attempts, isAsked: false };
+  });
   return [
     {
       name: outputPart,
@@ -102,189 +103,192 @@ export function outputMode(
         const run = runOf(context);
         const outcome = await next(input);
         const isStored = isEnding(outcome) && outcome.kind === 'stored';
-        return isStored ? run.checkStored(outcome) : outcome;
+        return isStored ? checkStored(run, outcome) : outcome;
       },
-      wrapRequest: (next) => (draft, context) => runOf(context).request(draft, next),
+      wrapRequest: (next) => (draft, context) => askOrEnd(runOf(context), draft, next),
       wrapReply: (next) => async (reply, context) => {
         // The result of a tool is not the output.
         if (!reply.request) return { to: 'model' };
         const outcome = await next(reply);
-        return isNewAnswer(outcome) ? runOf(context).check(outcome) : outcome;
+        return isNewAnswer(outcome) ? checkAnswer(runOf(context), outcome) : outcome;
       },
     },
-    answerAtLimit({ answer: (context, steps) => runOf(context).askAtLimit(steps) }),
+    answerAtLimit({ answer: (context, steps) => askAtLimit(runOf(context), steps) }),
   ];
 }
 
-/**
- * One run that has to end with an output. Counts the attempts of the model, removes their messages
- * from the session log, and creates the answer or the error.
- */
-class OutputRun {
-  readonly #context: RunContext;
-  readonly #steps: Steps;
-  readonly #form: OutputForm;
+/** One run that has to end with an output. */
+interface OutputRun {
+  readonly form: OutputForm;
+  readonly context: RunContext;
+  readonly steps: Steps;
   /** Ids of the replies without an output, and of the questions after them. */
-  readonly #attemptIds: Set<string> = new Set();
-  #attemptsLeft: number;
+  readonly attemptIds: Set<string>;
+  attemptsLeft: number;
   /** Whether the model was asked for the output. */
-  #isAsked = false;
+  isAsked: boolean;
+}
 
-  constructor(form: OutputForm, context: RunContext, steps: Steps, attempts: number) {
-    this.#form = form;
-    this.#context = context;
-    this.#steps = steps;
-    this.#attemptsLeft = attempts;
+/** Ends the run if a tool call has given the output. Otherwise asks the model for it. */
+async function askOrEnd(
+  run: OutputRun,
+  draft: RequestDraft,
+  next: InnerStep<RequestDraft, ModelRequest | Next>,
+): Promise<ModelRequest | Next> {
+  const { form, context } = run;
+  const result = await (draft.mustAsk ? undefined : form.readResults?.(context.messages));
+  if (result) {
+    const { reading, reply } = result;
+    if (reading.ok) return endWith(run, { kind: 'answer', reason: 'stop' }, reading.value, reply);
+    await countFailure(run, reading.issues, reply);
   }
+  const addedLater = [...draft.addedLater, ...(form.addedLater ? [form.addedLater] : [])];
+  const request = await next({ ...draft, addedLater });
+  return isNext(request) ? request : form.adaptRequest(request, run.isAsked);
+}
 
-  /** Ends the run if a tool call has given the output. Otherwise asks the model for it. */
-  async request(
-    draft: RequestDraft,
-    next: InnerStep<RequestDraft, ModelRequest | Next>,
-  ): Promise<ModelRequest | Next> {
-    const form = this.#form;
-    const read = draft.mustAsk ? undefined : form.readResults?.(this.#context.messages);
-    const result = await read;
-    if (result) {
-      const { reading, reply } = result;
-      if (reading.ok) return this.#ending({ kind: 'answer', reason: 'stop' }, reading.value, reply);
-      await this.#countFailure(reading.issues, reply);
-    }
-    const { addedLater: ownMessage } = form;
-    const addedLater = ownMessage ? [...draft.addedLater, ownMessage] : draft.addedLater;
-    const request = await next({ ...draft, addedLater });
-    return isNext(request) ? request : form.adaptRequest(request, this.#isAsked);
-  }
+/**
+ * Reads the output from an answer. Returns the end of the run with its output, or asks the model
+ * again. Throws `OUTPUT_INVALID` after the last attempt.
+ */
+async function checkAnswer(run: OutputRun, ending: AnswerEnd | StoredEnd): Promise<Next> {
+  const { form } = run;
+  const { message } = ending;
+  const reading = await form.read(message);
+  if (reading.ok) return endWith(run, ending, reading.value, message);
+  if (run.isAsked || !form.isReminded) await countFailure(run, reading.issues, message);
+  run.isAsked = true;
+  return askAgain(run, message, form.correctionText(reading.issues));
+}
 
-  /**
-   * Reads the output from an answer. Returns the end of the run with its output, or asks the model
-   * again. Throws `OUTPUT_INVALID` after the last attempt.
-   */
-  async check(ending: AnswerEnd | StoredEnd): Promise<Next> {
-    const { message } = ending;
-    const reading = await this.#form.read(message);
-    if (reading.ok) return this.#ending(ending, reading.value, message);
-    if (this.#isAsked || !this.#form.isReminded) await this.#countFailure(reading.issues, message);
-    this.#isAsked = true;
-    return this.#askAgain(message, this.#form.correctionText(reading.issues));
+/**
+ * Returns the end of the run for an answer that an earlier run stored. The JSON that the model
+ * wrote is validated again, because the schema may change values.
+ */
+async function checkStored(run: OutputRun, ending: StoredEnd): Promise<Next> {
+  const { message } = ending;
+  const { output, outputJson = output } = metadataOf(message);
+  if (outputJson !== undefined) {
+    const validation = await run.form.schema.validate(outputJson);
+    if (validation.ok) return { ...ending, output: validation.value };
   }
+  const outcome = await checkAnswer(run, ending);
+  if (isEnding(outcome) && outcome.message && outcome.message !== message)
+    await run.steps.edit({ remove: [message.id], append: [outcome.message] });
+  return outcome;
+}
 
-  /**
-   * Returns the end of the run for an answer that an earlier run stored. The JSON that the model
-   * wrote is validated again, because the schema may change values.
-   */
-  async checkStored(ending: StoredEnd): Promise<Next> {
-    const { message } = ending;
-    const { output, outputJson = output } = metadataOf(message);
-    if (outputJson !== undefined) {
-      const validation = await this.#form.schema.validate(outputJson);
-      if (validation.ok) return { ...ending, output: validation.value };
-    }
-    const outcome = await this.check(ending);
-    if (isEnding(outcome) && outcome.message && outcome.message !== message)
-      await this.#steps.edit({ remove: [message.id], append: [outcome.message] });
-    return outcome;
-  }
+/** Asks for the output at a limit. Only one attempt is made. */
+async function askAtLimit(run: OutputRun, steps: LimitSteps): Promise<LimitReply> {
+  const { form } = run;
+  const question = steps.message('user', form.limitPrompt);
+  const messages = [...steps.refused.messages, question];
+  const reply = await steps.ask(messages, (request) => form.adaptRequest(request, true));
+  if (reply.type === 'incomplete') return reply;
+  const reading = await form.read(reply.message);
+  if (!reading.ok) throw await endFailed(run, reading.issues, reply.message);
+  const answer = await createAnswer(run, reading.value, reply.message, 'summary-chunk');
+  const { event } = await steps.revise('post-summary', { message: answer });
+  return { type: 'complete', message: event.message, output: reading.value.value };
+}
 
-  /** Asks for the output at a limit. Only one attempt is made. */
-  async askAtLimit(steps: LimitSteps): Promise<LimitReply> {
-    const form = this.#form;
-    const question = steps.message('user', form.limitPrompt);
-    const messages = [...steps.refused.messages, question];
-    const reply = await steps.ask(messages, (request) => form.adaptRequest(request, true));
-    if (reply.type === 'incomplete') return reply;
-    const reading = await form.read(reply.message);
-    if (!reading.ok) throw await this.#endFailed(reading.issues, reply.message);
-    const parsedOutput = reading.value;
-    const answer = await this.#answer(parsedOutput, reply.message, 'summary-chunk');
-    const { event } = await steps.revise('post-summary', { message: answer });
-    return { type: 'complete', message: event.message, output: parsedOutput.value };
-  }
+async function endWith(
+  run: OutputRun,
+  ending: Pick<AnswerEnd, 'kind' | 'reason'> | StoredEnd,
+  parsedOutput: ParsedOutput,
+  reply: Msg,
+): Promise<Ending> {
+  const message = await createAnswer(run, parsedOutput, reply, 'reasoning-chunk');
+  return { ...ending, message, output: parsedOutput.value };
+}
 
-  async #ending(
-    ending: Pick<AnswerEnd, 'kind' | 'reason'> | StoredEnd,
-    parsedOutput: ParsedOutput,
-    reply: Msg,
-  ): Promise<Ending> {
-    const message = await this.#answer(parsedOutput, reply, 'reasoning-chunk');
-    return { ...ending, message, output: parsedOutput.value };
-  }
+/**
+ * Starts another attempt. The session log keeps the reply until there is an output, so that nothing
+ * is lost if the agent call ends without an output. The question is never stored.
+ */
+async function askAgain(
+  { context, steps, attemptIds }: OutputRun,
+  reply: Msg,
+  question: string,
+): Promise<Next> {
+  const correction = steps.message('user', question);
+  const isStored = context.messages.some(({ id }) => id === reply.id);
+  if (reply.content.length && !isStored)
+    await steps.edit({ append: [withMetadata(reply, { correction: 'reply' })] });
+  steps.include([correction], 'last');
+  attemptIds.add(reply.id).add(correction.id);
+  await steps.emit('step-reset', { reason: 'output' });
+  return { to: 'model' };
+}
 
-  /**
-   * Starts another attempt. The session log keeps the reply until there is an output, so that
-   * nothing is lost if the agent call ends without an output. The question is never stored.
-   */
-  async #askAgain(reply: Msg, question: string): Promise<Next> {
-    const steps = this.#steps;
-    const correction = steps.message('user', question);
-    const isStored = this.#context.messages.some(({ id }) => id === reply.id);
-    if (reply.content.length && !isStored)
-      await steps.edit({ append: [withMetadata(reply, { correction: 'reply' })] });
-    steps.include([correction], 'last');
-    this.#attemptIds.add(reply.id).add(correction.id);
-    await steps.emit('step-reset', { reason: 'output' });
-    return { to: 'model' };
-  }
+/** Counts a failed attempt. Throws `OUTPUT_INVALID` after the last attempt. */
+async function countFailure(run: OutputRun, issues: readonly string[], reply: Msg): Promise<void> {
+  run.attemptsLeft -= 1;
+  if (run.attemptsLeft < 1) throw await endFailed(run, issues, reply);
+}
 
-  /** Counts a failed attempt. Throws `OUTPUT_INVALID` after the last attempt. */
-  async #countFailure(issues: readonly string[], reply: Msg): Promise<void> {
-    this.#attemptsLeft -= 1;
-    if (this.#attemptsLeft < 1) throw await this.#endFailed(issues, reply);
+/**
+ * Creates the error of an agent call without an output. Stores the raw text of the last attempt as
+ * the answer, with `metadata.reason` set to `error`.
+ */
+async function endFailed(
+  run: OutputRun,
+  issues: readonly string[],
+  reply: Msg,
+): Promise<AgentError> {
+  const { form, steps } = run;
+  const text = form.writtenText(reply);
+  await removeAttempts(run);
+  if (text) {
+    const last = steps.message('assistant', text, { metadata: { reason: 'error' } });
+    steps.addToResult({ failureMessage: last });
+    await steps.edit({ append: [last] });
   }
+  const why = `The model returned no value that fits the schema: ${issues.join('; ')}`;
+  return new AgentError('OUTPUT_INVALID', why, { details: { issues, text } });
+}
 
-  /**
-   * Creates the error of an agent call without an output. Stores the raw text of the last attempt
-   * as the answer, with `metadata.reason` set to `error`.
-   */
-  async #endFailed(issues: readonly string[], reply: Msg): Promise<AgentError> {
-    const steps = this.#steps;
-    const text = this.#form.writtenText(reply);
-    await this.#removeAttempts();
-    if (text) {
-      const last = steps.message('assistant', text, { metadata: { reason: 'error' } });
-      steps.addToResult({ failureMessage: last });
-      await steps.edit({ append: [last] });
-    }
-    const why = `The model returned no value that fits the schema: ${issues.join('; ')}`;
-    return new AgentError('OUTPUT_INVALID', why, { details: { issues, text } });
-  }
+/**
+ * Creates the answer with an output. It replaces all messages of the attempts. `reply`: the message
+ * that contains the output.
+ */
+async function createAnswer(
+  run: OutputRun,
+  { value, json, text: ownText }: ParsedOutput,
+  reply: Msg,
+  chunk: AnswerParts['chunk'],
+): Promise<Msg> {
+  const removed = await removeAttempts(run);
+  // A value without a JSON form becomes the JSON that the model wrote.
+  const copy = jsonCopy(value);
+  const output = copy === undefined ? json : copy;
+  const metadata = isSameJson(json, output) ? { output } : { output, outputJson: json };
+  const text = ownText ?? JSON.stringify(output);
+  return run.form.answer({ reply, removed, text, metadata, chunk });
+}
 
-  /**
-   * Creates the answer with an output. It replaces all messages of the attempts. `reply`: the
-   * message that contains the output.
-   */
-  async #answer(
-    { value, json, text: ownText }: ParsedOutput,
-    reply: Msg,
-    chunk: 'reasoning-chunk' | 'summary-chunk',
-  ): Promise<Msg> {
-    const removed = await this.#removeAttempts();
-    // A value without a JSON form becomes the JSON that the model wrote.
-    const copy = jsonCopy(value);
-    const output = copy === undefined ? json : copy;
-    const metadata = isSameJson(json, output) ? { output } : { output, outputJson: json };
-    const text = ownText ?? JSON.stringify(output);
-    return this.#form.answer({ reply, removed, text, metadata, chunk });
+/** Removes the messages of the attempts from the session log. Returns the removed messages. */
+async function removeAttempts({
+  form,
+  context,
+  steps,
+  attemptIds,
+}: OutputRun): Promise<readonly Msg[]> {
+  const { messages, questionId } = context;
+  const { withoutAttempt = (message) => message } = form;
+  const start = messages.findIndex(({ id }) => id === questionId) + 1;
+  const removed: Msg[] = [];
+  const appendedMessages: Msg[] = [];
+  for (const message of messages.slice(start)) {
+    const rest = attemptIds.has(message.id) ? undefined : withoutAttempt(message);
+    if (!rest) removed.push(message);
+    // A changed message is appended at the end of the log, so the messages after it must be
+    // appended again.
+    else if (rest !== message || appendedMessages.length) appendedMessages.push(rest);
   }
-
-  /** Removes the messages of the attempts from the session log. Returns the removed messages. */
-  async #removeAttempts(): Promise<readonly Msg[]> {
-    const { messages, questionId } = this.#context;
-    const { withoutAttempt = (message) => message } = this.#form;
-    const start = messages.findIndex(({ id }) => id === questionId) + 1;
-    const removed: Msg[] = [];
-    const appendedMessages: Msg[] = [];
-    for (const message of messages.slice(start)) {
-      const rest = this.#attemptIds.has(message.id) ? undefined : withoutAttempt(message);
-      if (!rest) removed.push(message);
-      // A changed message is appended at the end of the log, so the messages after it must be
-      // appended again.
-      else if (rest !== message || appendedMessages.length) appendedMessages.push(rest);
-    }
-    const ids = [...removed, ...appendedMessages].map(({ id }) => id);
-    if (ids.length) await this.#steps.edit({ remove: ids, append: appendedMessages });
-    return removed;
-  }
+  const ids = [...removed, ...appendedMessages].map(({ id }) => id);
+  if (ids.length) await steps.edit({ remove: ids, append: appendedMessages });
+  return removed;
 }
 
 /**

@@ -1,5 +1,4 @@
 import type { Steps } from '../../agent/middleware.ts';
-import { misconfigured } from '../../error/agent-error.ts';
 import { isPlain, isObjectOrArray, parseJson, type JsonValue } from '../../message/json.ts';
 import { textOf, type Msg } from '../../message/msg.ts';
 import { systemTextAdder } from '../../message/system-message.ts';
@@ -174,16 +173,8 @@ function tryParse(parse: (text: string) => unknown, text: string): JsonValue | u
     const entries = Object.entries(value).map(([key, inner]) => [key, toJson(inner)] as const);
     return Object.fromEntries(entries);
   };
-  let value: unknown;
   try {
-    value = parse(text);
-  } catch {
-    return undefined;
-  }
-  if (typeof Object(value).then === 'function')
-    throw misconfigured('yamlMode(): parse must not return a promise.');
-  try {
-    return toJson(value);
+    return toJson(parse(text));
   } catch {
     return undefined;
   }
