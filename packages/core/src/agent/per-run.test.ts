@@ -71,7 +71,7 @@ test('the control of a hook is not the context, and the error says which argumen
   const agent = new Agent({ name: 'a', model: new ScriptedModel(['One.']), use: [part] });
   await expect(agent.call('Hi')).rejects.toMatchObject({
     code: 'CONFIGURATION',
-    message: 'Pass the context of the run, not a copy. In a hook, it is the third argument.',
+    message: "Pass the run's context, not a copy. It is a hook's third argument.",
   });
 });
 

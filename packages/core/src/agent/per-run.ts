@@ -29,6 +29,5 @@ export function runOf(context: RunInfo): Run {
   // A copy has the fields of the run, but not its methods.
   if ('alive' in Object(context)) return context as Run;
   // The second argument of a hook, its control, is a common mistake.
-  const message = 'Pass the context of the run, not a copy. In a hook, it is the third argument.';
-  throw misconfigured(message);
+  throw misconfigured("Pass the run's context, not a copy. It is a hook's third argument.");
 }

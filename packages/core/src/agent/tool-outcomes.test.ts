@@ -99,6 +99,6 @@ test('a `wrapTool` that returns no tool result gives the call an error that name
   await agent.call('go');
   const [result] = (await agent.messages()).flatMap(toolResultsOf);
   expect(result?.output).toBe(
-    'Error: The result of a `wrapTool` for "look" must be a `ToolResult`, such as that of `next`.',
+    'Error: The result of a `wrapTool` for "look" must be a `ToolResult`.',
   );
 });

@@ -233,7 +233,7 @@ export function wrappedResult(toolUse: ToolUse, result: unknown): ToolResult {
   return inJsonForm(toolUse, result, wrapper, (form: unknown, what) =>
     isToolResult(form)
       ? { ...form, toolUseId: toolUse.id }
-      : errorResult(toolUse, `${what} must be a \`ToolResult\`, such as that of \`next\`.`),
+      : errorResult(toolUse, `${what} must be a \`ToolResult\`.`),
   );
 }
 
