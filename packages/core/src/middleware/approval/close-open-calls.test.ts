@@ -109,6 +109,23 @@ test('decisions and results continue the tool calls normally', async () => {
   expect(await answered.results()).toEqual([['success', 'by hand']]);
 });
 
+test('outside approvals(), closeOpenCalls() closes no tool call whose result is in a message', async () => {
+  const output = 'by hand';
+  const result = (id: string) =>
+    toolMessage({ type: 'tool_result', toolUseId: id, name: 'pay', output, state: 'success' });
+  const use = [closeOpenCalls()];
+  const alone = scriptedAgent([{ toolCalls: [{ name: 'pay' }, { name: 'pay' }] }, 'fine'], {
+    tools: [pay],
+  }).agent;
+  await alone.call('Go');
+  // The middleware of one call is the outermost.
+  expect(await alone.call(result('call_1'), { use })).toMatchObject({
+    pending: [{ toolUseId: 'call_2' }],
+  });
+  await alone.call(result('call_2'), { use });
+  expect((await alone.messages()).flatMap(toolResultsOf)).toMatchObject([{ output }, { output }]);
+});
+
 test('a call without input leaves a pending tool call pending', async () => {
   const { agent } = setUp(['pay'], []);
   await agent.call('Go');

@@ -1,6 +1,6 @@
 import type { Middleware, OpenCall } from '../../agent/middleware.ts';
 import { checkOptions } from '../../error/agent-error.ts';
-import type { ToolResult, ToolUse } from '../../message/msg.ts';
+import { toolResultsOf, type ToolResult, type ToolUse } from '../../message/msg.ts';
 import { decidedResult, interruptedResult, mayHaveStarted } from '../../tool/tool-call.ts';
 
 /** The text that the model reads as the result of a closed tool call. */
@@ -25,8 +25,11 @@ export function closeOpenCalls(options: CloseOpenCallsOptions = {}): Middleware 
   return {
     name: 'closeOpenCalls',
     wrapSettle: (next) => async (input, context, steps) => {
-      const decidedIds = new Set(input.decisions.map(({ toolUseId }) => toolUseId));
-      for (const call of input.messages.length ? context.openCalls : []) {
+      // `approvals()` inside this middleware makes decisions of results in messages.
+      const decisions = [...input.decisions, ...input.messages.flatMap(toolResultsOf)];
+      const decidedIds = new Set(decisions.map(({ toolUseId }) => toolUseId));
+      const hasNewMessage = input.messages.some(({ role }) => role !== 'tool');
+      for (const call of hasNewMessage ? context.openCalls : []) {
         const { toolUse } = call;
         if (decidedIds.has(toolUse.id)) continue;
         const ownResult = decidedResult(toolUse, call.state, context.tools);

@@ -17,8 +17,10 @@ export function keepDataParts(): Middleware {
   return {
     name: 'keepDataParts',
     wrapTool: (next) => async (call) => {
-      const parts = new Map<string, DataPart>();
+      let parts = new Map<string, DataPart>();
       const keeping = withExecute(call, (execute, input, context) => {
+        // The parts of a new try replace those of the failed one.
+        parts = new Map();
         const emit = (progress: JsonValue): void => {
           if (!isDataPart(progress) || progress.transient) return context.emit(progress);
           const part = { ...progress, id: progress.id ?? `${call.toolUse.id}:${parts.size}` };

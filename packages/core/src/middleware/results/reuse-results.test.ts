@@ -50,6 +50,22 @@ test('reuseResults() does not reuse failed calls, calls of an earlier run, or ca
   expect(other.execute).toHaveBeenCalledTimes(2);
 });
 
+test('reuseResults() leaves out tools of middleware, unless `tools` names them', async () => {
+  const execute = vi.fn(() => 'handed off');
+  const addedTool = tool({ name: 'look', description: '', input: { type: 'object' }, execute });
+  for (const [tools, count] of [
+    [undefined, 2],
+    [['look'], 1],
+  ] as const) {
+    execute.mockClear();
+    const replies = [{ toolCalls: [{ name: 'look' }] }, { toolCalls: [{ name: 'look' }] }, 'done'];
+    const model = new ScriptedModel(replies);
+    const use = [reuseResults(tools && { tools }), { tools: [addedTool] }];
+    await new ReActAgent({ name: 'a', model, use }).call('go');
+    expect(execute).toHaveBeenCalledTimes(count);
+  }
+});
+
 test('reuseResults() rejects invalid options', () => {
   expect(() => reuseResults({ tools: 'look' as never })).toThrow('reuseResults(): tools must be');
   expect(() => reuseResults({ tools: [1 as never] })).toThrow(

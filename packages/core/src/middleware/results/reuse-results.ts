@@ -1,14 +1,14 @@
 import { checkOptions } from '../../error/agent-error.ts';
 import type { ToolResult } from '../../message/msg.ts';
 import { outputToolName } from '../../schema/output-format.ts';
-import type { Middleware } from '../../agent/middleware.ts';
+import type { Middleware, RunContext } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { allowTools } from '../../tool/set/tool-set.ts';
 import { hasResult } from '../../tool/tool-call.ts';
 
 /** Which tool calls `reuseResults()` answers again. */
 export interface ReuseResultsOptions {
-  /** Names of the tools whose results are reused. Default: all tools. */
+  /** Names of the tools whose results are reused. Default: all tools but those of middleware. */
   readonly tools?: readonly string[];
 }
 
@@ -21,8 +21,8 @@ export interface ReuseResultsOptions {
 export function reuseResults(options: ReuseResultsOptions = {}): Middleware {
   checkOptions('reuseResults()', options, 'tools:names|?');
   const { tools } = options;
-  const applies = (name: string): boolean =>
-    name !== outputToolName && (tools?.includes(name) ?? true);
+  const applies = (name: string, { addedTools }: RunContext): boolean =>
+    tools ? tools.includes(name) : !addedTools.some((added) => added.name === name);
   /** The successful results of a run, by tool name and arguments. */
   const reuseOf = perRun(() => ({ results: new Map<string, ToolResult>(), hasRepeated: false }));
   return {
@@ -36,7 +36,7 @@ export function reuseResults(options: ReuseResultsOptions = {}): Middleware {
     },
     wrapTool: (next) => async (call, context) => {
       const { toolUse } = call;
-      if (!applies(toolUse.name)) return next(call);
+      if (!applies(toolUse.name, context)) return next(call);
       const reuse = reuseOf(context);
       const key = `${toolUse.name}::${JSON.stringify(toolUse.input)}`;
       const result = reuse.results.get(key);

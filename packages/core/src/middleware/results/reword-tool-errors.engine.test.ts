@@ -56,6 +56,11 @@ test('rewordToolErrors() does not change successful results', async () => {
   ]);
 });
 
+test('a text of `format` that is missing does not end the agent call', async () => {
+  const format = (error: unknown): string => (error as Error).message;
+  expect(await setUp(throwing('a text'), { format }).outcome()).toEqual([['error', 'undefined']]);
+});
+
 test('`format` can write the text from the error and the tool call', async () => {
   const error = new TypeError('fetch failed');
   const format = vi.fn<NonNullable<RewordToolErrorsOptions['format']>>(

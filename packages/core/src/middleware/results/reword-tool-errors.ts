@@ -69,16 +69,18 @@ export function rewordToolErrors(options: RewordToolErrorsOptions = {}): Middlew
       const cause = execution.signal?.aborted ? execution.signal.reason : execution.thrown;
       const error: unknown = cause ?? new AgentError('TOOL_ERROR', text);
       const failedTool: FailedTool = { name, toolUseId: call.toolUse.id, input: call.input };
-      let output: string | undefined;
+      let endsRun: boolean | undefined;
+      let output: string;
       try {
-        if (!endsCall?.(error, failedTool)) output = format(error, failedTool);
+        endsRun = endsCall?.(error, failedTool);
+        output = String(format(error, failedTool));
       } catch (failure) {
         const message = 'The text for a tool’s error could not be made:';
         reportFailure(message, onError, AgentError.from(failure));
         return outcome;
       }
-      if (output !== undefined) return { ...outcome, output };
-      throw new AgentError('TOOL_ERROR', errorText(error), { cause: error });
+      if (endsRun) throw new AgentError('TOOL_ERROR', errorText(error), { cause: error });
+      return { ...outcome, output };
     },
   };
 }

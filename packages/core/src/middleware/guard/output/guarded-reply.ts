@@ -45,6 +45,13 @@ interface GuardedText {
   readonly attached: Attached;
 }
 
+/** A text that rules review: the arguments of a tool call, or the text of the reply. */
+interface ReviewedText extends Pick<ReviewContext, 'callsTools' | 'isForProgram'> {
+  readonly text: string;
+  /** Puts a changed text in its place. */
+  readonly replace: (text: string) => void;
+}
+
 export interface ReplyEnding {
   /** Deltas that have not been released yet. */
   readonly deltas: readonly ModelDelta[];
@@ -115,10 +122,9 @@ export class GuardedReply {
         const isJson = isForProgram || part instanceof GuardedValue;
         part.final = noteChange(part.final, maskedBy(rule, part.final, isJson));
       }
-      // Reviews the values of tool calls, then the text of the reply.
-      for (const value of rule.review ? [...values, undefined] : []) {
-        const text = value ? value.final : this.#text();
-        const review = await rule.review!(text, { ...this.#about(value), retries, run });
+      const reviewedTexts = [...values.map((value) => value.reviewed()), this.#reviewed()];
+      for (const { text, replace, ...facts } of rule.review ? reviewedTexts : []) {
+        const review = await rule.review!(text, { ...facts, retries, run });
         if ('retry' in review) {
           onAction({ rule: rule.name, action: 'retried' });
           return { deltas: [], text, question: review.retry };
@@ -127,19 +133,19 @@ export class GuardedReply {
           this.#addWarning(review.warning);
           actions.add('warned');
         }
-        if (noteChange(text, review.text) === text) continue;
-        if (value) value.final = review.text;
-        else this.#replace(review.text);
+        if (noteChange(text, review.text) !== text) replace(review.text);
       }
       for (const action of actions) onAction({ rule: rule.name, action });
     }
     return { deltas: this.#rest(), text: this.#text() };
   }
 
-  /** Returns facts about the value of a tool call, or about the text of the reply. */
-  #about(value: GuardedValue | undefined): Pick<ReviewContext, 'callsTools' | 'isForProgram'> {
-    const callsTools = !value && this.#callsTools;
-    return { callsTools, isForProgram: value ? true : this.#options.isForProgram && !callsTools };
+  /** Returns the text of the whole reply, for a review. */
+  #reviewed(): ReviewedText {
+    const callsTools = this.#callsTools;
+    const isForProgram = this.#options.isForProgram && !callsTools;
+    const replace = (text: string): void => this.#replace(text);
+    return { text: this.#text(), callsTools, isForProgram, replace };
   }
 
   #addWarning(warning: JsonObject): void {
@@ -301,6 +307,12 @@ class GuardedValue {
    */
   get isAnswer(): boolean {
     return this.name === outputToolName;
+  }
+
+  /** Returns the arguments, for a review. */
+  reviewed(): ReviewedText {
+    const replace = (text: string): void => void (this.final = text);
+    return { text: this.final, callsTools: false, isForProgram: true, replace };
   }
 
   /**
