@@ -114,12 +114,12 @@ export function approvalRules(rules: ApprovalRules): ApprovalRuleBook {
       return holds ? description || true : ownNeed;
     },
     check(tools) {
+      const names = toolsIn(tools).map(({ name }) => name);
       const unknown = exactRules
         .map(({ key }) => key)
-        .filter((name) => tools.find(name) === undefined);
+        .filter((name) => !names.includes(name) && tools.find(name) === undefined);
       if (!unknown.length) return;
       const list = unknown.map((name) => `"${name}"`).join(', ');
-      const names = tools.schemas().map(({ name }) => name);
       throw misconfigured(
         `${where} names tools that the agent does not have: ${list}. It has: ${names.join(', ') || 'none'}. For tools that come later, use a pattern such as "mail_*".`,
         { details: { tools: unknown } },

@@ -88,7 +88,7 @@ export interface ApprovalsOptions {
  * A tool call that waits for `decide` counts toward `limits.parallelTools`. Throws `CONFIGURATION`
  * for an option of the wrong kind. If a rule names a tool that the agent does not have, agent calls
  * fail with `CONFIGURATION` before anything is stored. A tool that is switched off counts as a tool
- * of the agent. A pattern may match no tool.
+ * of the agent, as does a tool of an agent in `handOff()`. A pattern may match no tool.
  */
 export function approvals(options: ApprovalsOptions = {}): Middleware {
   checkOptions('approvals()', options, optionFields);

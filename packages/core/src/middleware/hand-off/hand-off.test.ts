@@ -14,6 +14,7 @@ import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.
 import { tool } from '../../tool/tool.ts';
 import { metaTool } from '../../tool/set/meta-tool.ts';
 import { Toolkit } from '../../tool/set/toolkit.ts';
+import { approvals } from '../approval/approvals.ts';
 import { operator, operatorMessage } from './operator.ts';
 import { piiRule } from '../guard/pii/pii-rule.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
@@ -436,6 +437,21 @@ test('agents that share the middleware do not share the active agent', async () 
   const two = new ReActAgent({ name: 'b', model: new ScriptedModel(['y']), use: [part] });
   expect((await one.call('Hi')).message.name).toBe('billing');
   expect((await two.call('Hi')).message.name).toBe('b');
+});
+
+test('an approval rule names a tool of any agent of the team, whichever agent is active', async () => {
+  const replies = [toBilling, calls('refund'), 'Refunded.', 'Bye.'];
+  const rules = approvals({ needsApproval: { look: true, refund: 'Pays money back.' } });
+  const only = { to: [{ ...billing, tools: [own('refund')] }] };
+  const { agent } = setUp(replies, only, { use: [rules] });
+  const { pending } = await agent.call('Hi');
+  expect(pending).toMatchObject([{ name: 'refund', reason: 'Pays money back.' }]);
+  const decision = { toolUseId: pending[0]!.toolUseId, type: 'approve' } as const;
+  expect((await agent.call([decision])).text).toBe('Refunded.');
+  // The rule about the tool of the first agent holds also while another agent is active.
+  expect((await agent.call('Thanks')).text).toBe('Bye.');
+  const unknown = { use: [approvals({ needsApproval: { pay: true } })] };
+  await expect(setUp([], {}, unknown).agent.call('Hi')).rejects.toThrow('"pay"');
 });
 
 test('wrong options, repeated names and unknown names are refused', async () => {

@@ -6,7 +6,7 @@ import { resumptionOf } from '../../memory/log/resumption.ts';
 import { toolResultsOf, toolUseIn, toolUsesOf, type Msg } from '../../message/msg.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
 import { objectInput } from '../../schema/schema.ts';
-import { filteredTools, groupsOf, type ToolSet } from '../../tool/set/tool-set.ts';
+import { filteredTools, groupsOf, toolsIn, type ToolSet } from '../../tool/set/tool-set.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import type { HandOffOptions } from './hand-off.ts';
 import type { LoggedHandOff, Member, Team } from './team.ts';
@@ -162,6 +162,7 @@ export class TeamTurn {
           set.schemas().filter(({ name }) => this.#setOf(name) === set),
         );
       },
+      allTools: () => [...sets, ownTools].flatMap(toolsIn),
       fork: () => all,
     };
     return filteredTools(all, {

@@ -95,6 +95,7 @@ export function filteredTools(set: ToolSet, filter: ToolFilter): ToolSet {
       return typeof tool === 'object' ? (filter.refusal(tool) ?? tool) : tool;
     },
     schemas: () => stable(filter.offered(set.schemas())),
+    allTools: () => toolsIn(set),
     fork: (options) => filteredTools(set.fork(options), filter),
   };
 }
