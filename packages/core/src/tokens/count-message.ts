@@ -2,17 +2,19 @@ import { metadataOf } from '../message/metadata.ts';
 import type { ContentBlock, MediaBlock, Msg } from '../message/msg.ts';
 import { writtenText } from '../message/text-history.ts';
 import type { ModelRequest, ToolSchema } from '../model/chat-model.ts';
+import { memoize } from '../model/formatter.ts';
 import { arc } from './arc-profile.ts';
 import { imageSize } from '../message/media/image-size.ts';
 import type { TokenProfile } from './token-profile.ts';
 
-type Counts = WeakMap<object, number>;
-
 /**
- * Cached counts by profile and object. Messages and tool schemas never change, so each is counted
+ * Returns the counters of a profile. Messages and tool schemas never change, so each is counted
  * once per profile.
  */
-const countsOf: WeakMap<TokenProfile, Counts> = new WeakMap();
+const countersOf = /* @__PURE__ */ memoize((profile: TokenProfile) => ({
+  message: memoize((message: Msg) => profile.perMessage + countContent(message, profile)),
+  tool: memoize((tool: ToolSchema) => profile.countText(JSON.stringify(tool))),
+}));
 
 /**
  * Estimates the tokens of a message: text, thinking, tool calls with their arguments, and tool
@@ -20,7 +22,7 @@ const countsOf: WeakMap<TokenProfile, Counts> = new WeakMap();
  * in the profile, an inline image counts by its size in pixels. Other media count as `perMedia`.
  */
 export function countMessage(message: Msg, profile: TokenProfile = arc): number {
-  return Math.round(tokensOf(message, profile));
+  return Math.round(countersOf(profile).message(message));
 }
 
 /** Estimates the tokens of several messages. Rounds only the sum. */
@@ -35,9 +37,8 @@ export function countMessages(messages: readonly Msg[], profile: TokenProfile = 
 export function countTools(tools: readonly ToolSchema[], profile: TokenProfile = arc): number {
   if (tools.length === 0) return 0;
   const { once, each, factor } = profile.tools ?? { once: 0, each: 0, factor: 1 };
-  const definition = (tool: ToolSchema): number =>
-    each + factor * profile.countText(JSON.stringify(tool));
-  return Math.round(tools.reduce((sum, tool) => sum + cached(tool, profile, definition), once));
+  const { tool: count } = countersOf(profile);
+  return Math.round(tools.reduce((sum, tool) => sum + each + factor * count(tool), once));
 }
 
 /** Estimates the tokens of a whole request, including the fixed cost of a request. */
@@ -51,26 +52,8 @@ export function countRequest(
 }
 
 function sumOf(messages: readonly Msg[], profile: TokenProfile): number {
-  return messages.reduce((sum, message) => sum + tokensOf(message, profile), 0);
-}
-
-function tokensOf(message: Msg, profile: TokenProfile): number {
-  return cached(message, profile, (one) => profile.perMessage + countContent(one, profile));
-}
-
-/** Returns the cached count of a key. If there is none, calls `count` and stores its result. */
-function cached<T extends object>(
-  key: T,
-  profile: TokenProfile,
-  count: (key: T) => number,
-): number {
-  const counts = countsOf.get(profile) ?? new WeakMap<object, number>();
-  countsOf.set(profile, counts);
-  const cachedCount = counts.get(key);
-  if (cachedCount !== undefined) return cachedCount;
-  const tokens = count(key);
-  counts.set(key, tokens);
-  return tokens;
+  const { message: count } = countersOf(profile);
+  return messages.reduce((sum, message) => sum + count(message), 0);
 }
 
 /**

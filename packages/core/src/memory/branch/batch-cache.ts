@@ -1,4 +1,3 @@
-import { checkFields } from '../../error/agent-error.ts';
 import type { Batch } from '../log/stored-batch.ts';
 
 /**
@@ -11,9 +10,7 @@ export class BatchCache {
   readonly #maxCharacters: number;
   #characters = 0;
 
-  /** Throws `CONFIGURATION` unless `maxCharacters` is a number of 0 or more. */
   constructor(maxCharacters: number) {
-    checkFields('BatchCache', { maxCharacters }, 'maxCharacters:nonNegative');
     this.#maxCharacters = maxCharacters;
   }
 

@@ -90,11 +90,9 @@ export function contextPolicy<P extends ContextPolicy & Pick<Middleware, 'name'>
   return {
     ...policy,
     wrapRequest: (next) => async (draft, context, steps) => {
-      const { tools, addedLater } = draft;
       const { sessionId, questionId, model, stopSignal: signal } = context;
-      const sessionFields = { sessionId, questionId, model, signal, run: context };
-      const request = { messages: draft.messages, fixedCount: draft.fixedCount, tools, addedLater };
-      const result = await policy.fit({ ...request, ...sessionFields }, context);
+      const request = { ...draft, sessionId, questionId, model, signal, run: context };
+      const result = await policy.fit(request, context);
       checkFields('The result of a context policy', result, resultFields);
       const { removed, before, after, messages, fixedCount = draft.fixedCount } = result;
       const error = result.error?.toJSON();

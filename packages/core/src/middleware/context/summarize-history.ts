@@ -175,8 +175,7 @@ class Summarizer {
     if (conversation <= budget) return { messages, removed: 0, before: tokens, after: tokens };
     const work: Work = { request, measured, model, signal };
     await this.#summarize(work);
-    const { usage, error } = work;
-    return { ...this.#view(work, tokens), ...(usage && { usage }), ...(error && { error }) };
+    return { ...this.#view(work, tokens), usage: work.usage, error: work.error };
   }
 
   /** Finds or writes the summary of a request, within the time limit. Reports a failure. */
