@@ -9,7 +9,7 @@ import { ReActAgent } from '@isoloop/core';
 import { fitContext } from '@isoloop/core/context';
 // #endregion
 // #region tokens-calibration
-import { calibrated, TokenCalibration } from '@isoloop/core/tokens';
+import { TokenCalibration, withCalibration } from '@isoloop/core/tokens';
 // #endregion
 // #region tokens-media
 import type { MediaBlock } from '@isoloop/core';
@@ -76,7 +76,7 @@ test('TokenCalibration learns from the reported usage', async () => {
   const calibration = new TokenCalibration({ profile });
   const learning = new ReActAgent({
     name: 'assistant',
-    model: calibrated(model, calibration),
+    model: withCalibration(model, calibration),
     use: [fitContext({ window: 128_000, profile, calibration })],
   });
   await learning.call(longText);

@@ -1,5 +1,4 @@
 export { arc } from './tokens/arc-profile.ts';
-export { calibrated } from './tokens/token-calibration.ts';
 export { countMessage, countMessages, countRequest, countTools } from './tokens/count-message.ts';
 export { estimateTokens } from './tokens/estimate-tokens.ts';
 export { profileFor } from './tokens/profile-for.ts';
@@ -15,6 +14,6 @@ export {
   o200k,
   qwen3,
 } from './tokens/profiles.ts';
-export { TokenCalibration } from './tokens/token-calibration.ts';
+export { TokenCalibration, withCalibration } from './tokens/token-calibration.ts';
 export type { ObservedRequest, TokenCalibrationOptions } from './tokens/token-calibration.ts';
 export type { TokenProfile, ToolCosts } from './tokens/token-profile.ts';

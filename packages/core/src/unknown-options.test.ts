@@ -275,7 +275,7 @@ const entries: Readonly<Record<string, Entry>> = {
     exports: tokens,
     calls: { TokenCalibration: (wrong) => new tokens.TokenCalibration(wrong) },
     others:
-      'calibrated countMessage countMessages countRequest countTools estimateTokens profileFor',
+      'withCalibration countMessage countMessages countRequest countTools estimateTokens profileFor',
   },
   './tools': {
     exports: tools,

@@ -24,5 +24,5 @@ export type NestedHooks = Pick<HookDispatcher, 'ask' | 'tell'>;
  * `CONFIGURATION` if `context` is a copy.
  */
 export function nestedHooks(context: RunContext, hooks: readonly AgentHook[]): NestedHooks {
-  return runOf(context).hooks.nested(hooks);
+  return runOf(context).hooks.with(hooks);
 }

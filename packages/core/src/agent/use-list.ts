@@ -49,12 +49,12 @@ export function partsOf(use: UseList): Middleware[] {
  */
 export function withDefaults(options: KernelOptions, parts: readonly Middleware[]): AgentSettings {
   const sources: readonly OptionSource[] = [...parts.map(({ defaults = {} }) => defaults), options];
-  return sources.reduce(merged, kernelDefaults as AgentSettings);
+  return sources.reduce(mergeOptions, kernelDefaults as AgentSettings);
 }
 
 type OptionSource = Partial<Pick<AgentDefaults, 'limits' | 'generate'>>;
 
-function merged<D extends AgentSettings>(defaults: D, options: OptionSource): D {
+function mergeOptions<D extends AgentSettings>(defaults: D, options: OptionSource): D {
   const limits = { ...defaults.limits, ...omitUndefined(options.limits) };
   const generate = { ...defaults.generate, ...omitUndefined(options.generate) };
   return { ...defaults, ...omitUndefined(options), limits, generate };

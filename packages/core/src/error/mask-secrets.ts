@@ -123,7 +123,7 @@ function formsOf(value: string): readonly string[] {
   const bytes = new TextEncoder().encode(value);
   // A binding with half a character cannot be encoded as it is.
   const inUrl = encodeURIComponent(new TextDecoder().decode(bytes));
-  const inJson = escaped(value);
+  const inJson = escapeForJson(value);
   // Without padding, because some encoders leave it out.
   const base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')).replace(
     /=+$/,
@@ -134,13 +134,13 @@ function formsOf(value: string): readonly string[] {
     inUrl,
     inUrl.replaceAll('%20', '+'),
     inJson,
-    escaped(inJson),
+    escapeForJson(inJson),
     base64,
     base64.replaceAll('+', '-').replaceAll('/', '_'),
   ];
 }
 
 /** Returns a text as it stands between the quotes of a JSON string. */
-function escaped(text: string): string {
+function escapeForJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }

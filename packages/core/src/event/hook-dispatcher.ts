@@ -41,7 +41,7 @@ export class HookDispatcher {
   }
 
   /** Returns a dispatcher for other hooks with the same options. */
-  nested(hooks: readonly Hook<never>[]): HookDispatcher {
+  with(hooks: readonly Hook<never>[]): HookDispatcher {
     return new HookDispatcher(() => hooks, this.#options);
   }
 

@@ -91,7 +91,7 @@ export function toSchema(source: SchemaLike, where = 'The schema'): Schema<unkno
     jsonSchema: readJsonSchema(jsonSchema, where),
     async validate(value) {
       const result = await validate(value);
-      return result.issues ? failed(result.issues) : { ok: true, value: result.value };
+      return result.issues ? toFailure(result.issues) : { ok: true, value: result.value };
     },
   };
 }
@@ -124,7 +124,7 @@ function readJsonSchema(
   }
 }
 
-function failed(issues: readonly Issue[]): Validation<never> {
+function toFailure(issues: readonly Issue[]): Validation<never> {
   const lines = issues.map((issue) =>
     [pathOf(issue).join('.'), issue.message].filter(Boolean).join(': '),
   );

@@ -101,7 +101,7 @@ export function keywordRetriever(
   const index = new DocumentIndex(searchTerms({ stopWords }), chunks);
   if (!Array.isArray(source)) return storedRetriever(source as StoredDocuments, index, options);
   const add = (documents: readonly SearchDocument[]): void => {
-    for (const document of checked(documents)) index.set(document);
+    for (const document of checkDocuments(documents)) index.set(document);
   };
   add(source);
   return {
@@ -151,7 +151,7 @@ function storedRetriever(
     },
     add: (documents) =>
       entries.inTurn(async () => {
-        const [first, ...others] = checked(documents);
+        const [first, ...others] = checkDocuments(documents);
         if (!first) return;
         const prefix = others.length ? entries.prefix : entries.groupPrefix(first.id);
         const addresses = await entries.list(prefix);
@@ -171,7 +171,7 @@ function storedRetriever(
 }
 
 /** Throws `INVALID_INPUT` if a value is not a document. */
-function checked(documents: readonly SearchDocument[]): readonly SearchDocument[] {
+function checkDocuments(documents: readonly SearchDocument[]): readonly SearchDocument[] {
   if (!Array.isArray(documents)) throw invalidInput('documents must be an array');
   for (const [index, document] of documents.entries()) {
     const where = `documents[${index}]`;

@@ -94,7 +94,7 @@ function termsOf(
   termsOfUnspaced: (chars: readonly string[], whole: string) => readonly string[],
 ): string[] {
   const terms: string[] = [];
-  for (const [word, whole] of normalized(text).matchAll(run)) {
+  for (const [word, whole] of normalizeText(text).matchAll(run)) {
     if (whole === undefined) terms.push(stem(word));
     else terms.push(...termsOfUnspaced([...whole], whole));
   }
@@ -102,7 +102,7 @@ function termsOf(
 }
 
 /** Normalizes width and case. Converts to upper case first, because this turns `ß` into `SS`. */
-function normalized(text: string): string {
+function normalizeText(text: string): string {
   return text.normalize('NFKC').toUpperCase().toLowerCase();
 }
 

@@ -29,8 +29,8 @@ export function answeringFetch(
   { end = 'close', init = {} }: AnsweringOptions = {},
 ): AnsweringFetch {
   const bodies: string[] = [];
-  const [drained, noteDrained] = signalled();
-  const [ended, noteEnded] = signalled();
+  const [drained, noteDrained] = createDeferred();
+  const [ended, noteEnded] = createDeferred();
   const encoder = new TextEncoder();
   const unread = pieces.map((piece) => (typeof piece === 'string' ? encoder.encode(piece) : piece));
   const source = (next = 0): UnderlyingDefaultSource<Bytes> => ({
@@ -58,7 +58,7 @@ export function answeringFetch(
   };
 }
 
-function signalled(): readonly [happened: Promise<void>, note: () => void] {
+function createDeferred(): readonly [happened: Promise<void>, note: () => void] {
   let note!: () => void;
   const happened = new Promise<void>((resolve) => (note = resolve));
   return [happened, () => note()];

@@ -61,7 +61,7 @@ export function modelConformance(
     ? 'model,wire:function wireError:function|? maxSplits:nonNegative|?'
     : 'modelWith:function';
   checkOptions('modelConformance()', target, fields);
-  const modelWith = isHttp ? answering(target) : target.modelWith;
+  const modelWith = isHttp ? modelFactory(target) : target.modelWith;
   framework.describe(`${name} is a ChatModel`, () => {
     replyTests(framework, modelWith);
     abortTests(framework, modelWith);
@@ -77,7 +77,7 @@ export function modelConformance(
 
 type ModelWith = OtherModelUnderTest['modelWith'];
 
-function answering({ model, wire }: HttpModelUnderTest): ModelWith {
+function modelFactory({ model, wire }: HttpModelUnderTest): ModelWith {
   return (reply) => {
     const pieces = wire(reply);
     return pieces && model(answeringFetch(pieces).fetch);

@@ -6,7 +6,7 @@ import { ScriptedModel } from '../testing/scripted-model.ts';
 import { fallback } from '../middleware/resilience/fallback.ts';
 import { retry } from '../middleware/resilience/retry.ts';
 import { wrapModel } from '../model/wrap-model.ts';
-import { calibrated, TokenCalibration } from './token-calibration.ts';
+import { TokenCalibration, withCalibration } from './token-calibration.ts';
 
 const signal = AbortSignal.abort();
 const request: ModelRequest = { messages: [userMessage('x'.repeat(8000))], tools: [] };
@@ -27,7 +27,7 @@ function scripted(inputTokens: number): ScriptedModel {
 
 test('a calibrated model has the properties of its model, and gives the same reply', async () => {
   const [model, same] = [scripted(3000), scripted(3000)];
-  const wrapped = calibrated(model, new TokenCalibration());
+  const wrapped = withCalibration(model, new TokenCalibration());
   expect([wrapped.provider, wrapped.modelId, wrapped.features]).toEqual([
     model.provider,
     model.modelId,
@@ -40,13 +40,13 @@ test('a calibrated model has the properties of its model, and gives the same rep
 test('each reply updates the ratio of its model', async () => {
   const calibration = new TokenCalibration();
   const model = scripted(3000);
-  await read(calibrated(model, calibration));
+  await read(withCalibration(model, calibration));
   expect(calibration.ratios()).toEqual({ [model.modelId]: 1.5 });
 });
 
 test('ignores a request with a response schema', async () => {
   const calibration = new TokenCalibration();
-  await read(calibrated(scripted(3000), calibration), {
+  await read(withCalibration(scripted(3000), calibration), {
     ...request,
     responseSchema: { type: 'object' },
   });
@@ -62,10 +62,10 @@ test('inside of retries and fallbacks, it learns from each request, for the mode
   const other = new ScriptedModel([{ text: 'Fine.', usage: { ...usage, inputTokens: 2400 } }], {
     modelId: 'other',
   });
-  const first = calibrated(flaky, calibration);
+  const first = withCalibration(flaky, calibration);
   const whole = wrapModel(
     first,
-    fallback([calibrated(other, calibration)]),
+    fallback([withCalibration(other, calibration)]),
     retry({ attempts: 2, afterFirstDelta: true, sleep: async () => {} }),
   );
   await read(whole);
@@ -78,7 +78,7 @@ test('ignores a reply without usage, or with zero tokens', async () => {
   for (const usage of [undefined, { inputTokens: 0, outputTokens: 0 }]) {
     const finish: ModelDelta = { type: 'finish', reason: 'stop', ...(usage && { usage }) };
     await read(
-      calibrated(
+      withCalibration(
         new ScriptedModel([{ deltas: [[{ type: 'text', id: '0', delta: 'a' }, finish]] }]),
         calibration,
       ),
@@ -103,7 +103,7 @@ test('leaving the stream ends the model’s stream and updates no ratio', async 
       }
     },
   };
-  for await (const deltas of calibrated(model, calibration).stream(request, { signal })) {
+  for await (const deltas of withCalibration(model, calibration).stream(request, { signal })) {
     expect(deltas).toHaveLength(1);
     break;
   }

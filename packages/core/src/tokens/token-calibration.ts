@@ -62,7 +62,7 @@ export class TokenCalibration {
     for (const [modelId, ratio] of Object.entries(ratios)) {
       if (!(ratio > 0))
         throw misconfigured(`The ratio of ${modelId} must be above 0, not ${ratio}.`);
-      this.#models.set(modelId, { ratio: clamped(ratio), requests: Infinity });
+      this.#models.set(modelId, { ratio: clampRatio(ratio), requests: Infinity });
     }
   }
 
@@ -83,7 +83,7 @@ export class TokenCalibration {
     if (estimated === 0 || messages.some(({ content }) => content.some(holdsMedia))) return false;
     const { ratio, requests } = this.#models.get(modelId) ?? { ratio: 1, requests: 0 };
     const share = Math.max(this.#weight, 1 / (requests + 1)) * Math.min(1, estimated / fullSize);
-    const sample = clamped(reported / estimated);
+    const sample = clampRatio(reported / estimated);
     this.#models.set(modelId, { ratio: ratio + share * (sample - ratio), requests: requests + 1 });
     return true;
   }
@@ -117,7 +117,7 @@ export class TokenCalibration {
  * attempts, and a cached reply has the usage of an earlier request. With `fallback()`, wrap each
  * model separately.
  */
-export function calibrated(model: ChatModel, calibration: TokenCalibration): ChatModel {
+export function withCalibration(model: ChatModel, calibration: TokenCalibration): ChatModel {
   return withStream(model, async function* (request, context) {
     for await (const deltas of model.stream(request, context)) {
       const last = deltas.at(-1);
@@ -128,7 +128,7 @@ export function calibrated(model: ChatModel, calibration: TokenCalibration): Cha
   });
 }
 
-function clamped(ratio: number): number {
+function clampRatio(ratio: number): number {
   return Math.min(highest, Math.max(lowest, ratio));
 }
 

@@ -86,12 +86,12 @@ export async function prepareCall(tools: ToolSet, toolUse: ToolUse): Promise<Pre
  */
 function dropNulls(value: JsonValue, paths: readonly Path[]): JsonValue {
   if (!isObjectOrArray(value) || !paths.length) return value;
-  const within = (key: string): readonly Path[] =>
+  const pathsBelow = (key: string): readonly Path[] =>
     paths.flatMap(([first, ...rest]) => (first === key ? [rest] : []));
   if (Array.isArray(value))
-    return value.map((item: JsonValue, index) => dropNulls(item, within(String(index))));
+    return value.map((item: JsonValue, index) => dropNulls(item, pathsBelow(String(index))));
   const entries = Object.entries(value).flatMap(([key, item]) => {
-    const own = within(key);
+    const own = pathsBelow(key);
     return item === null && own.length ? [] : [[key, dropNulls(item, own)] as const];
   });
   return Object.fromEntries(entries);

@@ -61,7 +61,7 @@ export class BoundedWaits {
 
   /** Returns the value of `work`. Rejects with the signal's reason if the run is aborted first. */
   forCode<T>(work: T | PromiseLike<T>): Promise<T> {
-    return this.#bounded(work) as Promise<T>;
+    return this.#bound(work) as Promise<T>;
   }
 
   /**
@@ -79,7 +79,7 @@ export class BoundedWaits {
     // A wrapper that returns the promise of its `next` has ended, and the run waits for that
     // already.
     if (work === this.#newest) this.#running.delete(begin);
-    else this.#newest = this.#bounded(work, { check, wrapper: begin });
+    else this.#newest = this.#bound(work, { check, wrapper: begin });
     return this.#newest as Promise<T>;
   }
 
@@ -111,12 +111,12 @@ export class BoundedWaits {
    */
   forHook<T>(work: PromiseLike<T>, isNotice: boolean): Promise<T | undefined> {
     const resolves = isNotice || this.#run.stage === 'aborting';
-    return this.#bounded(work, { resolves }) as Promise<T | undefined>;
+    return this.#bound(work, { resolves }) as Promise<T | undefined>;
   }
 
   /** Same as `forCode`, for a read from a store. The store gets some time after an abort. */
   forRead<T>(work: PromiseLike<T>): Promise<T> {
-    return this.#bounded(work, { isStore: true }) as Promise<T>;
+    return this.#bound(work, { isStore: true }) as Promise<T>;
   }
 
   /**
@@ -125,7 +125,7 @@ export class BoundedWaits {
    */
   async forWrite(work: Promise<unknown> | undefined, done?: () => void): Promise<void> {
     if (!work) return;
-    const value = await this.#bounded(work, { isStore: true, resolves: true });
+    const value = await this.#bound(work, { isStore: true, resolves: true });
     const { setup, signal } = this.#run;
     if (value === lostWrite) {
       this.#hasLostWrite = true;
@@ -143,7 +143,7 @@ export class BoundedWaits {
     return signal.aborted && thrown === signal.reason;
   }
 
-  #bounded<T>(
+  #bound<T>(
     work: T | PromiseLike<T>,
     { isStore, resolves, check, wrapper }: WaitOptions<T> = {},
   ): Promise<unknown> {

@@ -199,12 +199,12 @@ export class Outbox {
     const readersEvents: AgentEvent[] = [];
     // No call per delta, because there are thousands of them.
     for (const event of events)
-      readersEvents.push('delta' in event ? event : mapped(run, parts, event));
+      readersEvents.push('delta' in event ? event : mapEvent(run, parts, event));
     return readersEvents;
   }
 }
 
-function mapped(run: Run, parts: readonly Middleware[], original: AgentEvent): AgentEvent {
+function mapEvent(run: Run, parts: readonly Middleware[], original: AgentEvent): AgentEvent {
   // A child agent has mapped its own events already.
   if (original.runId !== run.runId) return original;
   return parts.reduceRight((event, part) => {

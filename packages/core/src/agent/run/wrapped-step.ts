@@ -41,9 +41,9 @@ export function runWrapped<K extends StepKey>(
   recover?: (thrown: unknown) => Promise<Wrapped[K]['out']>,
 ): Promise<Wrapped[K]['out']> {
   const parts = partsWith(run.setup, key);
-  const recovered = (outcome: Promise<Wrapped[K]['out']>): Promise<Wrapped[K]['out']> =>
+  const withRecovery = (outcome: Promise<Wrapped[K]['out']>): Promise<Wrapped[K]['out']> =>
     recover ? outcome.catch(recover) : outcome;
-  if (!parts.length) return recovered(inner(input));
+  if (!parts.length) return withRecovery(inner(input));
   const innermost: Step<K> = (value) => run.waits.duringStep(() => inner(value));
   const wrap = (next: Step<K>, part: Middleware): Step<K> => {
     return (value) => {
@@ -52,7 +52,7 @@ export function runWrapped<K extends StepKey>(
         () => callWrapper(run, part, key, once(run, next, memberName(key, part)), value),
         (result) => checkOutcome(run, key, part, result),
       );
-      return recovered(outcome);
+      return withRecovery(outcome);
     };
   };
   return parts.reduceRight(wrap, innermost)(input);

@@ -77,7 +77,7 @@ export function eventLogShortener(): ShortenEventLog {
     growth += costOf(event);
     if (growth <= maxGrowth) return log;
     growth = 0;
-    return shortened(log);
+    return shortenLog(log);
   };
 }
 
@@ -92,7 +92,7 @@ function costOf(event: EventLogEntry['event']): number {
  * `step-reset` that contains the whole reply. Removes messages and tools from the model requests of
  * finished replies. Drops the older half of the progress of tools.
  */
-function shortened(log: EventLog): EventLog {
+function shortenLog(log: EventLog): EventLog {
   const entries: EventLog = [];
   /** The event with each finished reply, by the run and the iteration. */
   const replies = new Map<string, ReplyEvent>();

@@ -111,7 +111,7 @@ export class BranchReader {
    * the text, because the run can still change its own objects.
    */
   keep(ref: string, text: string): void {
-    this.#cached().add?.(ref, JSON.parse(text) as Batch, text.length);
+    this.#cachedBatches().add?.(ref, JSON.parse(text) as Batch, text.length);
   }
 
   async #endingWith(ref: string, batch: Batch): Promise<Branch | undefined> {
@@ -124,10 +124,10 @@ export class BranchReader {
 
   /** Reads the branch that this head describes. */
   async readBranch(head: Head, cached?: ReadonlyMap<string, Batch>): Promise<Branch> {
-    return makeBranch(head, await this.#store.readBatches(head, this.#cached(cached)));
+    return makeBranch(head, await this.#store.readBatches(head, this.#cachedBatches(cached)));
   }
 
-  #cached(batches: ReadonlyMap<string, Batch> = new Map()): CachedBatches {
+  #cachedBatches(batches: ReadonlyMap<string, Batch> = new Map()): CachedBatches {
     const { cache } = this.#options;
     // The cache must not return batches that have expired in the store.
     if (!cache || this.#store.kv.features.expires) return batches;

@@ -49,7 +49,7 @@ export class EchoSigner {
   async sign(echo: Echo): Promise<string> {
     const payload = toBase64Url(JSON.stringify({ v: echoVersion, ...echo }));
     const key = await keyOf(this.#secrets[0]!);
-    const mac = await crypto.subtle.sign('HMAC', key, this.#signed(payload));
+    const mac = await crypto.subtle.sign('HMAC', key, this.#bytesToSign(payload));
     return `${payload}.${toBase64Url(String.fromCharCode(...new Uint8Array(mac)))}`;
   }
 
@@ -59,7 +59,7 @@ export class EchoSigner {
       (typeof text === 'string' && text.length <= maxLength && shape.exec(text)) || [];
     if (payload === undefined || mac === undefined) throw echoError();
     const signature = Uint8Array.from(fromBase64Url(mac), (byte) => byte.charCodeAt(0));
-    const signedBytes = this.#signed(payload);
+    const signedBytes = this.#bytesToSign(payload);
     let isSigned = false;
     for (const secret of this.#secrets) {
       const key = await keyOf(secret);
@@ -72,7 +72,7 @@ export class EchoSigner {
   }
 
   /** Returns the bytes to sign, bound to this session and to this use of the secret. */
-  #signed(payload: string): Uint8Array<ArrayBuffer> {
+  #bytesToSign(payload: string): Uint8Array<ArrayBuffer> {
     return toUtf8(JSON.stringify(['isoloop-echo', this.#sessionId, payload]));
   }
 }

@@ -18,7 +18,7 @@ export class RestartableReads {
   }
 
   /** Starts the current read again. Does nothing without a current read. */
-  again(): void {
+  restart(): void {
     this.#begin?.();
   }
 }

@@ -295,7 +295,7 @@ export class SessionLog {
 
   /** Starts the current read again, because the store may never answer it. */
   readAgain(): void {
-    this.#reads.again();
+    this.#reads.restart();
   }
 
   /**

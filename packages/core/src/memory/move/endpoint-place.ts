@@ -60,11 +60,14 @@ export function endpointPlace(api: string, options: EndpointPlaceOptions = {}): 
       const response = await ask(pathOf(sessionId), { method: 'GET' });
       if (response.status === 204) return undefined;
       const copy = (await response.json()) as SessionCopy;
-      return { ...copy, ownership: renamed(copy.ownership, endpointHere, name) };
+      return { ...copy, ownership: withOwnerName(copy.ownership, endpointHere, name) };
     },
     put: (copy) =>
-      put(copy.sessionId, { ...copy, ownership: renamed(copy.ownership, name, endpointHere) }),
-    setOwner: (sessionId, change) => put(sessionId, renamed(change, name, endpointHere)!),
+      put(copy.sessionId, {
+        ...copy,
+        ownership: withOwnerName(copy.ownership, name, endpointHere),
+      }),
+    setOwner: (sessionId, change) => put(sessionId, withOwnerName(change, name, endpointHere)!),
     async stop(sessionId) {
       const body = JSON.stringify({ mode: 'abort' });
       await ask(`${pathOf(sessionId)}/interrupt`, { method: 'POST', body });
@@ -72,7 +75,7 @@ export function endpointPlace(api: string, options: EndpointPlaceOptions = {}): 
   };
 }
 
-function renamed<O extends { readonly owner: string }>(
+function withOwnerName<O extends { readonly owner: string }>(
   ownership: O | undefined,
   from: string,
   to: string,

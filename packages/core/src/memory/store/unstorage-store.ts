@@ -48,7 +48,7 @@ class UnstorageStore implements KeyValueStore {
     this.features = { atomic: false, compareAndSet: singleProcess, maxValueBytes };
     if (!singleProcess) return;
     this.compareAndSet = (key, expected, value) =>
-      this.#queued(key, async () => {
+      this.#runInOrder(key, async () => {
         if ((await this.#read(key)) !== expected) return false;
         await this.#write(key, value);
         return true;
@@ -56,7 +56,7 @@ class UnstorageStore implements KeyValueStore {
   }
 
   get(key: string): Promise<string | undefined> {
-    return this.#queued(key, () => this.#read(key));
+    return this.#runInOrder(key, () => this.#read(key));
   }
 
   async getMany(keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
@@ -65,7 +65,7 @@ class UnstorageStore implements KeyValueStore {
   }
 
   set(key: string, value: string): Promise<void> {
-    return this.#queued(key, () => this.#write(key, value));
+    return this.#runInOrder(key, () => this.#write(key, value));
   }
 
   async setMany(entries: readonly Entry[]): Promise<void> {
@@ -74,7 +74,7 @@ class UnstorageStore implements KeyValueStore {
 
   async delete(keys: readonly string[]): Promise<void> {
     for (const key of keys)
-      await this.#queued(key, async () => {
+      await this.#runInOrder(key, async () => {
         // The copy first: alone, it would be read as the value.
         await this.#driver.removeItem!(copyOf(key), {});
         await this.#driver.removeItem!(toDriverKey(key), {});
@@ -110,7 +110,7 @@ class UnstorageStore implements KeyValueStore {
   }
 
   /** Runs the operations on a key one after the other. */
-  #queued<T>(key: string, operation: () => Promise<T>): Promise<T> {
+  #runInOrder<T>(key: string, operation: () => Promise<T>): Promise<T> {
     const previous = this.#lastOperations.get(key) ?? Promise.resolve();
     const result = previous.then(() => this.#withStoreErrors(operation));
     const end = (): void => {

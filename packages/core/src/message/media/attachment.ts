@@ -63,7 +63,7 @@ function addressBlock(address: string, options: AttachmentOptions): MediaBlock {
   if (!scheme || scheme === 'file' || !URL.canParse(address)) {
     throw invalidInput('attachment(): a model’s server cannot fetch this URL. Pass the bytes.');
   }
-  const last = decoded(new URL(address).pathname.split('/').at(-1)!);
+  const last = decodeOrKeep(new URL(address).pathname.split('/').at(-1)!);
   const { name = /\.\w+$/.test(last) ? last : undefined } = options;
   const mediaType = options.mediaType ?? typeOf(name);
   return blockOf({ type: 'url', url: address, ...(mediaType && { mediaType }) }, name);
@@ -116,7 +116,7 @@ function checkSize(block: MediaBlock, data: string, options: AttachmentOptions):
   throw new AgentError('PAYLOAD_TOO_LARGE', `${what}; the limit is ${limit}.`, { details });
 }
 
-function decoded(text: string): string {
+function decodeOrKeep(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

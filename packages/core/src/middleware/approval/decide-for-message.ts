@@ -39,8 +39,8 @@ export async function decideForMessage(
     if (own) return own;
     // The tool call may only wait until the other tool calls of its reply have decisions.
     const isDeferred = isRoundDeferred && !state.started && !state.pending;
-    if (isWaiting(state) || isDeferred) return rejected(toolUse);
-    return isToolGone(toolUse, state) ? interrupted(toolUse, state) : [];
+    if (isWaiting(state) || isDeferred) return rejection(toolUse);
+    return isToolGone(toolUse, state) ? interruption(toolUse, state) : [];
   });
   return decisions.length === open.length ? decisions : [];
 }
@@ -50,12 +50,12 @@ function isWaiting({ pending }: CallState): boolean {
   return pending !== undefined && waitsForApproval(pending);
 }
 
-function rejected({ id: toolUseId }: ToolUse): Decision {
+function rejection({ id: toolUseId }: ToolUse): Decision {
   const reason = 'the user wrote a new message instead of deciding';
   return { toolUseId, type: 'reject', reason };
 }
 
-function interrupted(toolUse: ToolUse, state: CallState): Decision {
+function interruption(toolUse: ToolUse, state: CallState): Decision {
   const { toolUseId, output: effect } = interruptedResult(toolUse, state);
   const output = `${String(effect)} The page or process that ran it has ended.`;
   return { toolUseId, type: 'result', output, state: 'interrupted' };

@@ -71,19 +71,19 @@ export function trimRequest(
 ): FittedContext {
   const { messages } = request;
   const measurement = meter(request);
-  const { window, start, sums, fixed, corrected } = measurement;
+  const { window, start, sums, fixed, correct } = measurement;
   const tokensIn = (from: number, end: number): number => sums[end]! - sums[from]!;
   const total = fixed + tokensIn(start, messages.length);
   const { roundTo = Math.floor(window / 10), rules } = options;
   const trim = findTrim(messages, { ...measurement, roundTo, rules });
   const { historyStart, questionEnd, turnStart } = trim;
   const removed = historyStart - start + (turnStart - questionEnd);
-  const tokens = corrected(total);
+  const tokens = correct(total);
   if (!removed) return { messages, removed, before: tokens, after: tokens };
   const history = messages.slice(historyStart, questionEnd);
   const fitted = [...messages.slice(0, start), ...history, ...messages.slice(turnStart)];
   const removedTokens = tokensIn(start, historyStart) + tokensIn(questionEnd, turnStart);
-  return { messages: fitted, removed, before: tokens, after: corrected(total - removedTokens) };
+  return { messages: fitted, removed, before: tokens, after: correct(total - removedTokens) };
 }
 
 /** Where to trim, and how much. */

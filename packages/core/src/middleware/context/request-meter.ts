@@ -52,7 +52,7 @@ export interface Measured {
   /** Factor from uncorrected to corrected tokens. */
   readonly factor: number;
   /** Converts uncorrected tokens to corrected ones. */
-  corrected(tokens: number): number;
+  correct(tokens: number): number;
 }
 
 /** Fields of `WindowOptions` for `checkOptions`. */
@@ -98,7 +98,7 @@ export function requestMeter(where: string, options: WindowOptions): RequestMete
       fixed,
       budget: Math.floor((window - reserveOutput) / factor) - fixed,
       factor,
-      corrected: (tokens) => Math.round(tokens * factor),
+      correct: (tokens) => Math.round(tokens * factor),
     };
   };
 }

@@ -169,9 +169,9 @@ class Summarizer {
     const measurement = this.#measure(request, summaryTokens);
     // Copies `sums`: the meter reuses the array if it measures another session during a wait below.
     const measured = { ...measurement, sums: [...measurement.sums] };
-    const { start, sums, fixed, budget, corrected } = measured;
+    const { start, sums, fixed, budget, correct } = measured;
     const conversation = sums[messages.length]! - sums[start]!;
-    const tokens = corrected(fixed + conversation);
+    const tokens = correct(fixed + conversation);
     if (conversation <= budget) return { messages, removed: 0, before: tokens, after: tokens };
     const work: Work = { request, measured, model, signal };
     await this.#summarize(work);

@@ -166,7 +166,7 @@ export class TeamTurn {
       fork: () => all,
     };
     return filteredTools(all, {
-      offered: (schemas) => schemas.filter(({ name }) => this.#refusal(name) === undefined),
+      offeredTools: (schemas) => schemas.filter(({ name }) => this.#refusal(name) === undefined),
       refusal: ({ name }) => this.#refusal(name),
     });
   }

@@ -134,7 +134,7 @@ export async function* tracedReply(
   let lastModel: Pick<ChatModel, 'provider' | 'modelId'> = model;
   const tracedStream: ChatModel['stream'] = (...args) => {
     const deltas = api.context.with(inside, () => model.stream(...args));
-    return within(api.context, inside, deltas);
+    return iterateIn(api.context, inside, deltas);
   };
   yield* watchReply({ stream: tracedStream }, request, context, {
     asks: (next) => void (lastModel = next),
@@ -221,7 +221,7 @@ function failSpan(
 }
 
 /** Iterates in the given context, because a generator runs in the context of its `next()` call. */
-function within<T>(
+function iterateIn<T>(
   context: ContextAPI,
   inside: Context,
   iterable: AsyncIterable<T>,

@@ -70,7 +70,7 @@ export function traceChanges(use: UseList): readonly Middleware[] {
   };
   const parts = partsOf(use).map((part, index) => {
     const middleware = part.name ?? `part ${index + 1} of use`;
-    return watched(part, (context, at, oldValue, newValue, toolUseId) => {
+    return watchPart(part, (context, at, oldValue, newValue, toolUseId) => {
       const fields = changedFields(oldValue, newValue);
       const change = fields && { middleware, at, fields, ...(toolUseId && { toolUseId }) };
       if (change) changesOf(context).push(change);
@@ -85,7 +85,7 @@ function isAbout(event: AgentEvent, toolUseId: string | undefined): boolean {
   return 'toolUse' in event && event.toolUse.id === toolUseId;
 }
 
-function watched(part: Middleware, compare: Compare): Middleware {
+function watchPart(part: Middleware, compare: Compare): Middleware {
   /** Compares the event that a handler gets with the one that it returns. */
   const watchedHandler = (own: Handle): Handle => {
     return async (event, control, context) => {

@@ -118,7 +118,7 @@ function shapeIssue(type: JsonValue | undefined, json: JsonValue): string | unde
 export const jsonText: TextFormat = {
   name: 'JSON',
   *read(text) {
-    for (const part of [text, ...fenced(text), bracketed(text)]) {
+    for (const part of [text, ...fenceContents(text), bracketedText(text)]) {
       const json = parseJson(part);
       if (json !== undefined) yield { json };
     }
@@ -133,7 +133,7 @@ export function yamlText(parse: (text: string) => unknown): TextFormat {
   return {
     name: 'YAML',
     *read(text) {
-      for (const part of [text, ...fenced(text)]) {
+      for (const part of [text, ...fenceContents(text)]) {
         const json = tryParse(parse, part);
         if (json !== undefined) yield { json, text: part };
       }
@@ -145,12 +145,12 @@ export function yamlText(parse: (text: string) => unknown): TextFormat {
  * Returns the contents of code fences. The text is split: a regular expression would search from
  * each character if a fence is not closed.
  */
-function fenced(text: string): readonly string[] {
+function fenceContents(text: string): readonly string[] {
   const insides = text.split('```').filter((_, index) => index % 2 === 1);
   return insides.map((inside) => inside.replace(/^(?:\w*[^\S\n]*\n|\w+\s)/, '').trimEnd());
 }
 
-function bracketed(text: string): string {
+function bracketedText(text: string): string {
   return text.slice(
     Math.max(text.search(/[[{]/), 0),
     Math.max(text.lastIndexOf(']'), text.lastIndexOf('}')) + 1,

@@ -174,7 +174,7 @@ interface Selection {
 /** Returns the tools of the run, without those that are not chosen at the time. */
 function viewOf(selection: Selection): ToolSet {
   return filteredTools(selection.set, {
-    offered: (all) => (selection.chosen ? schemasNamed(selection.chosen, all) : all),
+    offeredTools: (all) => (selection.chosen ? schemasNamed(selection.chosen, all) : all),
     refusal: ({ name }) => {
       if (selection.chosen?.includes(name) !== false) return undefined;
       return `Tool not available: ${name}. It is not among the tools of this request.`;

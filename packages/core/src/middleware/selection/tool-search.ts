@@ -76,12 +76,12 @@ export function toolSearch(options: ToolSearchOptions = {}): Middleware {
   const sourcedIn = perRun((context): SourcedTools | undefined => {
     if (!context.model.features.tools) return undefined;
     const sourcedTools = new SourcedTools(context, isIncluded, childAgents);
-    return evenWhenFew || sourcedTools.hidden().length > limit ? sourcedTools : undefined;
+    return evenWhenFew || sourcedTools.hiddenTools().length > limit ? sourcedTools : undefined;
   });
   const searchIn = (context: RunContext, sourcedTools: SourcedTools): Tool =>
     searchTool(async (query, signal) => {
       const onUsage: RunContext['addUsage'] = (usage) => context.addUsage(usage);
-      const hiddenTools = sourcedTools.hidden();
+      const hiddenTools = sourcedTools.hiddenTools();
       const names = await search(query, hiddenTools, { signal, run: context, onUsage });
       const foundTools = schemasNamed(names, hiddenTools).slice(0, limit);
       const foundNames = foundTools.map(({ name }) => name);
@@ -186,7 +186,7 @@ class SourcedTools {
   }
 
   /** Returns the tools that a search can find: all except the fixed tools. */
-  hidden(): readonly ToolSchema[] {
+  hiddenTools(): readonly ToolSchema[] {
     return this.#set.schemas().filter((schema) => !this.#isFixed(schema));
   }
 
@@ -203,7 +203,7 @@ class SourcedTools {
   /** Returns a view that offers the fixed tools and the found ones. */
   view(): ToolSet {
     return filteredTools(this.#set, {
-      offered: (all) => {
+      offeredTools: (all) => {
         const hidden = all.filter((schema) => !this.#isFixed(schema));
         return [...all.filter(this.#isFixed), ...schemasNamed([...this.#found.keys()], hidden)];
       },

@@ -282,7 +282,7 @@ function toCall(item: JsonValue): TextCall | string {
  * often write them.
  */
 function readJson(text: string): JsonValue | undefined {
-  const escaped = (string: string): string =>
+  const escapeWhitespace = (string: string): string =>
     string.replace(/[\n\r\t]/g, (c) => JSON.stringify(c).slice(1, -1));
-  return parseJson(text) ?? parseJson(text.replace(/"(?:[^"\\]|\\[^])*"/g, escaped));
+  return parseJson(text) ?? parseJson(text.replace(/"(?:[^"\\]|\\[^])*"/g, escapeWhitespace));
 }

@@ -102,7 +102,7 @@ async function parsedReply(
   context: ReplyContext,
   parse: ReplyParser,
 ): Promise<ParsedReply> {
-  if (parse === parseToolCalls) return reply.reader.parsed(context);
+  if (parse === parseToolCalls) return reply.reader.parsedReply(context);
   const { text } = reply;
   const meaning = await parse(text, context, (part) => parseToolCalls(part, context));
   checkFields('The result of parse', meaning, 'type:answer|calls|invalid');

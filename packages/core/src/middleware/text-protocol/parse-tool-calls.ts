@@ -19,7 +19,7 @@ export function parseToolCalls(reply: string, context?: ParseContext): ParsedRep
   const reader = new ReplyReader(true);
   reader.push(reply);
   reader.end();
-  return reader.parsed(context);
+  return reader.parsedReply(context);
 }
 
 /** The beginning of a tool call whose keys have no double quotes. */
@@ -82,7 +82,7 @@ export class ReplyReader {
       else this.#add('<');
       index += tag ? tag.length : 1;
     }
-    return this.#released();
+    return this.#takeDeltas();
   }
 
   /** Ends the reply, and returns its last deltas. */
@@ -105,11 +105,11 @@ export class ReplyReader {
     const isBare = this.#scanner && !this.#calls.length && bareCall.test(this.text);
     this.#problem =
       scan?.problem ?? (isBare ? 'All keys and strings of JSON need double quotes.' : undefined);
-    return this.#released();
+    return this.#takeDeltas();
   }
 
   /** Returns the meaning of the reply, after its end. */
-  parsed(context?: ParseContext): ParsedReply {
+  parsedReply(context?: ParseContext): ParsedReply {
     if (this.#problem !== undefined) {
       const isCut = context?.finishReason === 'length';
       const why = isCut ? ' Your reply reached its length limit: be shorter.' : '';
@@ -120,7 +120,7 @@ export class ReplyReader {
     return { type: 'calls', calls: this.#calls, ...(this.proseText && { text: this.proseText }) };
   }
 
-  #released(): readonly ModelDelta[] {
+  #takeDeltas(): readonly ModelDelta[] {
     const deltas = joinDeltas(this.#out);
     this.#out = [];
     return deltas;

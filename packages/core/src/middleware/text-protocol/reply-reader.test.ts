@@ -77,7 +77,7 @@ test('without tools, a call is text', () => {
   const reader = new ReplyReader(false);
   expect(reader.push(call)).toEqual([{ type: 'text', id: 'text', delta: call }]);
   expect(reader.end()).toEqual([]);
-  expect(reader.parsed()).toEqual({ type: 'answer', text: call });
+  expect(reader.parsedReply()).toEqual({ type: 'answer', text: call });
 });
 
 test.each(['word ', '{"a":', '{"tool_name":"', '`', '<', "{'", '[{"a":1},', '</think>a', call])(
@@ -132,7 +132,7 @@ function readAll(pieces: readonly string[]) {
   const said = deltas.slice(start).map((delta) => (delta.type === 'text' ? delta.delta : ''));
   const { text, thinking, proseText } = reader;
   expect(said.join('')).toBe(proseText);
-  return { proseText, text, thinking, parsed: reader.parsed() };
+  return { proseText, text, thinking, parsed: reader.parsedReply() };
 }
 
 test('the result does not depend on how a reply is split, and an answer loses no text', () => {

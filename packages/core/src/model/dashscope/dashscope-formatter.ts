@@ -57,7 +57,7 @@ export function dashScopeFormatter(format: DashScopeFormat): DashScopeFormatter 
     format(request) {
       const { providerOptions = {}, messages, tools } = request;
       const input = `{"messages":[${joinTexts(messages.map(messageText[endpointOf(request)]))}]}`;
-      const own = { ...toParameters(request, format), ...checked(providerOptions) };
+      const own = { ...toParameters(request, format), ...checkFixedParameters(providerOptions) };
       const parameters = jsonWithLists(own, { tools: tools.map(toolText) });
       return `{"model":${JSON.stringify(model)},"input":${input},"parameters":${parameters}}`;
     },
@@ -97,7 +97,7 @@ function toChoice(choice: ToolChoice | undefined, thinks: boolean): unknown {
     : toWireChoice(choice);
 }
 
-function checked(providerOptions: JsonObject): JsonObject {
+function checkFixedParameters(providerOptions: JsonObject): JsonObject {
   for (const [name, value] of Object.entries(fixedParameters)) {
     if (!(name in providerOptions) || providerOptions[name] === value) continue;
     const what = `providerOptions.${name} must be ${JSON.stringify(value)}`;

@@ -95,7 +95,7 @@ function history(group: readonly Msg[], header: readonly string[], withNames: bo
   for (const message of group) {
     const speaker = withNames ? `${nameOf(message)}: ` : '';
     for (const block of message.content) {
-      if (block.type === 'text' && block.text) lines.push(speaker + indented(block.text));
+      if (block.type === 'text' && block.text) lines.push(speaker + indentText(block.text));
       if (!isMedia(block)) continue;
       if (speaker) lines.push(`${speaker}[${block.type}]`);
       endBlock([]);
@@ -110,7 +110,7 @@ function history(group: readonly Msg[], header: readonly string[], withNames: bo
 /**
  * Returns the text with its further lines indented, so that no line of it looks like a speaker's.
  */
-function indented(text: string): string {
+function indentText(text: string): string {
   return cleanText(text).replaceAll('\n', '\n  ');
 }
 

@@ -106,15 +106,15 @@ export class ResponsesDecoder implements ReplyDecoder {
     switch (event.type) {
       case 'response.created':
         if (this.finished || this.#items.all.length) this.#restart();
-        return this.#about(event.response);
+        return this.#noteResponse(event.response);
       case 'response.in_progress':
       case 'response.queued':
-        return this.#about(event.response);
+        return this.#noteResponse(event.response);
       case 'response.output_item.added':
-        if (item) this.#items.announced(item, outputIndex).open(item);
+        if (item) this.#items.itemToOpen(item, outputIndex).open(item);
         return;
       case 'response.output_item.done':
-        if (item) this.#close(this.#items.finished(item, outputIndex), item);
+        if (item) this.#close(this.#items.itemToClose(item, outputIndex), item);
         return;
       case 'response.output_text.annotation.added':
         if (!annotation) return;
@@ -167,22 +167,22 @@ export class ResponsesDecoder implements ReplyDecoder {
     type: string,
     { item_id: id, output_index: outputIndex }: WireEvent,
   ): StreamedItem | undefined {
-    const open = this.#items.mentioned(type, id, outputIndex);
+    const open = this.#items.itemToExtend(type, id, outputIndex);
     return open.closed ? undefined : open;
   }
 
-  #about(response: WireResponse | null | undefined): void {
+  #noteResponse(response: WireResponse | null | undefined): void {
     this.id = response?.id || this.id;
     this.#model = response?.model || this.#model;
   }
 
   #finish(response: WireResponse): void {
-    this.#about(response);
+    this.#noteResponse(response);
     const { status } = response;
     if (status === 'queued' || status === 'in_progress')
       throw new Error(`The response is ${status}.`);
     const output = (response.output ?? []).filter((item) => item !== null);
-    const items = this.#items.listed(output);
+    const items = this.#items.itemsAtEnd(output);
     output.forEach((item, index) => {
       const open = items[index];
       if (open) this.#close(open, item);

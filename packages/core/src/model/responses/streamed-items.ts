@@ -32,12 +32,12 @@ export class StreamedItems {
   }
 
   /** Returns the item that an event announces. It is a new one, unless the event repeats it. */
-  announced(item: WireItem, outputIndex: OutputIndex): StreamedItem {
+  itemToOpen(item: WireItem, outputIndex: OutputIndex): StreamedItem {
     const isSame = (candidate: StreamedItem): boolean =>
       !candidate.closed &&
       candidate.fits(item) &&
       !(item.id && candidate.id && candidate.id !== item.id);
-    const namedItem = this.#named(item);
+    const namedItem = this.#findById(item);
     // The next events of a repeated item may have only its new position.
     if (namedItem && outputIndex != null) this.#putAt(outputIndex, namedItem);
     const match = namedItem ?? (outputIndex == null ? undefined : this.#at(outputIndex, isSame));
@@ -45,9 +45,9 @@ export class StreamedItems {
   }
 
   /** Returns the item that an event reports as finished. */
-  finished(item: WireItem, outputIndex: OutputIndex): StreamedItem {
+  itemToClose(item: WireItem, outputIndex: OutputIndex): StreamedItem {
     const match =
-      this.#named(item) ??
+      this.#findById(item) ??
       this.#at(outputIndex, (candidate) => !candidate.closed && candidate.fits(item)) ??
       this.#at(outputIndex, (candidate) => candidate.hasSameContent(item)) ??
       (outputIndex == null
@@ -57,10 +57,10 @@ export class StreamedItems {
   }
 
   /** Returns the item of an event that adds to it. Creates it if the server did not announce it. */
-  mentioned(type: string, id: string | null = null, outputIndex: OutputIndex): StreamedItem {
+  itemToExtend(type: string, id: string | null = null, outputIndex: OutputIndex): StreamedItem {
     const item = { type, id };
     const match =
-      this.#named(item) ??
+      this.#findById(item) ??
       this.#at(outputIndex, (candidate) => !candidate.closed && candidate.fits(item)) ??
       this.#at(outputIndex, (candidate) => candidate.fits(item));
     return this.#noteIds(match ?? this.#create(item, outputIndex), item);
@@ -77,17 +77,17 @@ export class StreamedItems {
    * change their ids. Hence an item that is unknown by id and position is a new one only if the
    * list has more items than the events.
    */
-  listed(output: readonly WireItem[]): readonly (StreamedItem | undefined)[] {
+  itemsAtEnd(output: readonly WireItem[]): readonly (StreamedItem | undefined)[] {
     const isLonger = output.length > this.all.length;
     return output.map((item, index) => {
-      const match = this.#named(item) ?? this.#at(index, (candidate) => candidate.canBe(item));
+      const match = this.#findById(item) ?? this.#at(index, (candidate) => candidate.canBe(item));
       const streamed = match ?? (isLonger ? this.#create(item, index) : undefined);
       return streamed && this.#noteIds(streamed, item);
     });
   }
 
   /** Returns the item with this call id or id. */
-  #named(item: WireItem): StreamedItem | undefined {
+  #findById(item: WireItem): StreamedItem | undefined {
     const { type, id, call_id: callId } = item;
     const call = callId ? this.#byCall.get(`${type} ${callId}`) : undefined;
     const candidate = call ?? (id ? this.#byId.get(`${type} ${id}`) : undefined);

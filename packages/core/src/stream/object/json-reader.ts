@@ -81,7 +81,7 @@ export class JsonReader {
   #read(text: string, at: number): number {
     if (this.#token !== undefined)
       return this.#isString ? this.#readString(text, at) : this.#readScalar(text, at);
-    const gap = matched(space, text, at);
+    const gap = matchAt(space, text, at);
     if (gap) return at + gap.length;
     this.#take(text[at]!);
     // A number or a word begins with this character.
@@ -89,13 +89,13 @@ export class JsonReader {
   }
 
   #readString(text: string, at: number): number {
-    const run = matched(plain, text, at) || matched(escape, text, at);
+    const run = matchAt(plain, text, at) || matchAt(escape, text, at);
     if (run) {
       this.#token += run.startsWith('\\') ? (JSON.parse(`"${run}"`) as string) : run;
       this.#isChanged ||= !this.#next.startsWith('name');
       return at + run.length;
     }
-    this.#rest = matched(startOfEscape, text, at);
+    this.#rest = matchAt(startOfEscape, text, at);
     if (this.#rest) return text.length;
     if (text[at] === '"') this.#endString();
     else this.state = 'broken';
@@ -111,7 +111,7 @@ export class JsonReader {
   }
 
   #readScalar(text: string, at: number): number {
-    const run = matched(scalar, text, at);
+    const run = matchAt(scalar, text, at);
     this.#token += run;
     const token = this.#token!;
     // Only the character after a number shows its end.
@@ -179,7 +179,7 @@ export class JsonReader {
 const field = { configurable: true, enumerable: true, writable: true };
 
 /** Returns what a sticky pattern matches at a position of the text, or an empty text. */
-function matched(pattern: RegExp, text: string, at: number): string {
+function matchAt(pattern: RegExp, text: string, at: number): string {
   pattern.lastIndex = at;
   return pattern.exec(text)?.[0] ?? '';
 }

@@ -140,7 +140,7 @@ class Encoder implements UiMessageEncoder {
       case 'tool-input-chunk':
         return this.#toolInput(event.toolUseId, event.name, event.delta);
       case 'hosted-tool-chunk':
-        return this.#hosted(event.hostedTool);
+        return this.#showHosted(event.hostedTool);
       case 'post-reasoning':
         this.#allHosted(event.message);
         this.#endBlock();
@@ -255,7 +255,7 @@ class Encoder implements UiMessageEncoder {
   }
 
   /** Shows a tool of the provider. Its place is before the text that follows it in the reply. */
-  #hosted(hostedTool: HostedTool): void {
+  #showHosted(hostedTool: HostedTool): void {
     const { id } = hostedTool;
     const json = JSON.stringify(hostedTool);
     if (this.#hostedTools.get(id) === json) return;
@@ -274,7 +274,8 @@ class Encoder implements UiMessageEncoder {
 
   /** Shows the provider's tools that no event of the reply has shown. */
   #allHosted({ content }: Msg): void {
-    for (const hostedTool of content.map(hostedToolOf)) if (hostedTool) this.#hosted(hostedTool);
+    for (const hostedTool of content.map(hostedToolOf))
+      if (hostedTool) this.#showHosted(hostedTool);
     this.#runningHosted.clear();
   }
 
@@ -300,7 +301,7 @@ class Encoder implements UiMessageEncoder {
     this.#runningHosted.clear();
     for (const [index, block] of (replacement?.content ?? []).entries()) {
       const hostedTool = hostedToolOf(block);
-      if (hostedTool) this.#hosted(hostedTool);
+      if (hostedTool) this.#showHosted(hostedTool);
       if (block.type === 'text' && block.text) this.#text('text', `${seq}:${index}`, block.text);
     }
     this.#endBlock();

@@ -74,11 +74,11 @@ export function toTypedChunk(chunk: Fields): object {
 function withValue(fields: Fields): Fields {
   const { output, toolMetadata } = fields;
   const isJson = isObjectOrArray(toolMetadata) && 'json' in toolMetadata;
-  return isJson && typeof output === 'string' ? { ...fields, output: parsed(output) } : fields;
+  return isJson && typeof output === 'string' ? { ...fields, output: parseOrKeep(output) } : fields;
 }
 
 /** Returns the text itself if a hook has replaced the JSON by another text. */
-function parsed(text: string): JsonValue {
+function parseOrKeep(text: string): JsonValue {
   const value = parseJson(text);
   return value === undefined ? text : value;
 }

@@ -76,7 +76,7 @@ export function groupsOf(set: ToolSet): Pick<ToolSet, 'activeGroups' | 'setActiv
 /** What a view of a tool set shows. */
 export interface ToolFilter {
   /** Returns the tools that the model may call, in their order. `all`: those of the whole set. */
-  offered(all: readonly ToolSchema[]): readonly ToolSchema[];
+  offeredTools(all: readonly ToolSchema[]): readonly ToolSchema[];
   /** Returns why a tool of the set cannot be called, or nothing if it can. */
   refusal(tool: Tool): string | undefined;
 }
@@ -94,7 +94,7 @@ export function filteredTools(set: ToolSet, filter: ToolFilter): ToolSet {
       const tool = set.find(name);
       return typeof tool === 'object' ? (filter.refusal(tool) ?? tool) : tool;
     },
-    schemas: () => stable(filter.offered(set.schemas())),
+    schemas: () => stable(filter.offeredTools(set.schemas())),
     allTools: () => toolsIn(set),
     fork: (options) => filteredTools(set.fork(options), filter),
   };
@@ -114,7 +114,7 @@ function stableList(): (schemas: readonly ToolSchema[]) => readonly ToolSchema[]
 /** Returns a view of a tool set in which only the named tools can be called. */
 export function allowTools(set: ToolSet, names: readonly string[]): ToolSet {
   return filteredTools(set, {
-    offered: (all) => all.filter(({ name }) => names.includes(name)),
+    offeredTools: (all) => all.filter(({ name }) => names.includes(name)),
     refusal: ({ name }) => (names.includes(name) ? undefined : `Tool not allowed: ${name}.`),
   });
 }

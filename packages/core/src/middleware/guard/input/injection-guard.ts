@@ -50,7 +50,9 @@ export function injectionGuard(options: InjectionGuardOptions = {}): InputGuard 
   const check = (input: readonly Msg[]): readonly Msg[] | Rejection => {
     const raw = textWithUrls(input);
     const readings = hasTags(raw) ? [raw, withReadTags(raw), tagsOnly(raw)] : [raw];
-    return readings.some((text) => isFound(text, patterns) || isFound(decoded(text), patterns))
+    return readings.some(
+      (text) => isFound(text, patterns) || isFound(decodeAllBase64(text), patterns),
+    )
       ? { category: 'PROMPT_INJECTION' }
       : input;
   };
@@ -74,7 +76,7 @@ function isFound(raw: string, patterns: readonly InjectionPattern[]): boolean {
  * Decodes base64 in the text, if the result is text. Decodes long base64 in pieces of whole
  * four-character groups, because the base64 may be as long as the text.
  */
-function decoded(raw: string): string {
+function decodeAllBase64(raw: string): string {
   const singleLine = withoutInvisible(raw).replace(
     /\r?\n(?<=[A-Za-z0-9+/]{20}\r?\n)(?=[A-Za-z0-9+/])/g,
     '',

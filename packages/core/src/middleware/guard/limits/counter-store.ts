@@ -48,7 +48,7 @@ export function inMemoryCounters(options: { readonly maxKeys?: number } = {}): C
   return {
     add(key, amount, window) {
       const previousTotal = counts.get(key);
-      const count = added(previousTotal, amount, window);
+      const count = addTo(previousTotal, amount, window);
       if (count.total === 0) return count;
       // A counter with a new window moves to the end, so the first counter has the oldest window.
       if (previousTotal?.endsAt !== count.endsAt) counts.delete(key);
@@ -87,7 +87,7 @@ export function storedCounters(
       if (attempt > 0) await backOff(attempt, options);
       const storedText = await store.get(key);
       const stored: unknown = storedText === undefined ? undefined : JSON.parse(storedText);
-      const count = added(stored as WindowTotal | undefined, amount, window);
+      const count = addTo(stored as WindowTotal | undefined, amount, window);
       if (amount === 0) return count;
       const value = JSON.stringify(count);
       if (!store.compareAndSet) return store.set(key, value).then(() => count);
@@ -112,7 +112,7 @@ export function storedCounters(
   };
 }
 
-function added(
+function addTo(
   previous: WindowTotal | undefined,
   amount: number,
   { durationMs, now }: CounterWindow,

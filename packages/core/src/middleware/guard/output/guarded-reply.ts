@@ -122,7 +122,7 @@ export class GuardedReply {
         const isJson = isForProgram || part instanceof GuardedValue;
         part.final = noteChange(part.final, maskedBy(rule, part.final, isJson));
       }
-      const reviewedTexts = [...values.map((value) => value.reviewed()), this.#reviewed()];
+      const reviewedTexts = [...values.map((value) => value.reviewedText()), this.#reviewedText()];
       for (const { text, replace, ...facts } of rule.review ? reviewedTexts : []) {
         const review = await rule.review!(text, { ...facts, retries, run });
         if ('retry' in review) {
@@ -141,7 +141,7 @@ export class GuardedReply {
   }
 
   /** Returns the text of the whole reply, for a review. */
-  #reviewed(): ReviewedText {
+  #reviewedText(): ReviewedText {
     const callsTools = this.#callsTools;
     const isForProgram = this.#options.isForProgram && !callsTools;
     const replace = (text: string): void => this.#replace(text);
@@ -258,7 +258,7 @@ function maskedBy(rule: CheckedRule, original: string, isJson: boolean): string 
   const findingsIn = (text: string): readonly Finding[] =>
     rule.find!(text).map((finding) => ({ ...finding, replacement: replacementOf(rule, finding) }));
   const text = replaceFindings(original, findingsIn(original));
-  const reading = unescaped(text);
+  const reading = decodeEscapes(text);
   if (reading.text === text) return text;
   const findings = findingsIn(reading.text).map((finding) => ({
     ...finding,
@@ -310,7 +310,7 @@ class GuardedValue {
   }
 
   /** Returns the arguments, for a review. */
-  reviewed(): ReviewedText {
+  reviewedText(): ReviewedText {
     const replace = (text: string): void => void (this.final = text);
     return { text: this.final, callsTools: false, isForProgram: true, replace };
   }
@@ -347,7 +347,7 @@ function mapJson(json: string, change: (text: string) => string): string {
 const stringOrNumber = /"[^"\\]*(?:\\[^][^"\\]*)*"|-?\d[\d.eE+-]*/g;
 
 /** Decodes the `\uXXXX` escapes of a text, as a JSON or YAML parser reads it. */
-function unescaped(raw: string): RewrittenText {
+function decodeEscapes(raw: string): RewrittenText {
   return rewriteText(raw, /\\u[\da-f]{4}/gi, (escape) =>
     String.fromCharCode(Number.parseInt(escape.slice(2), 16)),
   );

@@ -161,7 +161,7 @@ function replacementOf(
   const label = kind.toUpperCase();
   if (strategy === 'redact') return `[${label}]`;
   if (strategy === 'hash')
-    return `[${label}:${hash(kind + value.toLowerCase().replace(ungrouped(kind), ''))}]`;
+    return `[${label}:${hash(kind + value.toLowerCase().replace(groupingCharacters(kind), ''))}]`;
   if (kind === 'email') return `${[...value][0]}***${value.slice(value.indexOf('@'))}`;
   if (kind === 'ip') return value.replace(/[\da-f]+/gi, (group, at: number) => (at ? '*' : group));
   const visibleFrom = value.search(/(?:[a-z\d][^a-z\d]*){4}$/i);
@@ -169,7 +169,7 @@ function replacementOf(
 }
 
 /** Returns the characters that only group a value, so that equal values have equal hashes. */
-function ungrouped(kind: PiiKind): RegExp {
+function groupingCharacters(kind: PiiKind): RegExp {
   return kind === 'card' || kind === 'ssn' ? /\D/g : /[ ().-]/g;
 }
 

@@ -10,7 +10,7 @@ export function sha256(): (text: string) => string {
     const words = paddedWords(text);
     let hash: readonly number[] = begin;
     for (let at = 0; at < words.length; at += 16)
-      hash = mixed(hash, expanded(words.slice(at, at + 16)), constants);
+      hash = mixBlock(hash, expandBlock(words.slice(at, at + 16)), constants);
     return hash.map((word) => (word >>> 0).toString(16).padStart(8, '0')).join('');
   };
 }
@@ -27,7 +27,7 @@ function paddedWords(text: string): readonly number[] {
 }
 
 /** Expands a block of 16 words to 64. */
-function expanded(block: readonly number[]): readonly number[] {
+function expandBlock(block: readonly number[]): readonly number[] {
   const words = [...block];
   for (let at = 16; at < 64; at++) {
     const a = words[at - 15]!;
@@ -40,7 +40,7 @@ function expanded(block: readonly number[]): readonly number[] {
 }
 
 /** Mixes a block into the hash. The names are those of FIPS 180-4. */
-function mixed(
+function mixBlock(
   hash: readonly number[],
   words: readonly number[],
   constants: readonly number[],
