@@ -3,7 +3,7 @@ import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region own-middleware
 import { ReActAgent, type Middleware } from '@isoloop/core';
-import { withStream } from '@isoloop/core/middleware';
+import { hasResult, withStream } from '@isoloop/core/middleware';
 // #endregion
 // #region kernel
 import { Agent } from '@isoloop/core/kernel';
@@ -46,8 +46,8 @@ test('custom middleware wraps the run, the model and the tools', async () => {
       return result;
     },
     wrapTool: (next) => async (call) => {
-      const outcome = await next(call); // a result, or a suspended call
-      console.log(call.tool.name, 'output' in outcome ? outcome.output : 'waits');
+      const outcome = await next(call); // without a result, it waits, or has not started
+      console.log(call.tool.name, hasResult(outcome) ? outcome.output : 'open');
       return outcome;
     },
   };
