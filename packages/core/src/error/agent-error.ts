@@ -177,6 +177,11 @@ export function isError(value: unknown): value is Error {
   return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]';
 }
 
+/** Returns an object with the fields of any value, also of `null` or `undefined`. */
+export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return Object(value) as Readonly<Record<string, unknown>>;
+}
+
 /** Returns a field of any value. Returns `undefined` if the field cannot be read. */
 export function fieldOf(value: unknown, name: string): unknown {
   try {

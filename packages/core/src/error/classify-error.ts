@@ -1,4 +1,4 @@
-import { AgentError, errorText, type AgentErrorCode } from './agent-error.ts';
+import { AgentError, errorText, fieldsOf, type AgentErrorCode } from './agent-error.ts';
 
 /** What `classifyError()` says about an error: its code, and whether another try may help. */
 export interface ErrorClass {
@@ -140,8 +140,4 @@ function byStatus(status: number): ErrorClass {
 function byMessage(words: string): ErrorClass {
   const match = messages.find(([pattern]) => pattern.test(words));
   return match ? { code: match[1], transient: match[2] } : { code: 'INTERNAL', transient: false };
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return Object(value) as Record<string, unknown>;
 }

@@ -1,20 +1,14 @@
-import { misconfigured, type AgentError } from '../error/agent-error.ts';
+import { AgentError, misconfigured } from '../error/agent-error.ts';
 import type { EventType } from './agent-event.ts';
 import type { EventControls, HookControl } from './hook.ts';
 
 /** What hooks can ask for at an event. `isOver`: whether to skip the remaining handlers. */
 export type HandlerControls = Partial<HookControl> & { isOver?: boolean };
 
-/** The first wrong use of a control in a run. */
-export interface Misuse {
-  error?: AgentError;
-}
-
 /** One handler of a hook while it handles an event. */
 interface Handling {
   /** Name of the hook, for errors. */
   readonly hook: string;
-  readonly misuse: Misuse;
   hasEnded: boolean;
 }
 
@@ -36,15 +30,14 @@ const controlsOf: Readonly<Record<string, string>> = {
 
 /**
  * Returns the controls that a hook handler gets for one event. A control throws if the event does
- * not offer it, or if the handler has ended. `misuse` stores the error, because the handler may
- * catch the exception.
+ * not offer it, or if the handler has ended.
  */
 export function controlsAt(
   type: EventType,
   control: Partial<HookControl>,
   handling: Handling,
 ): HookControl {
-  const { hook, misuse } = handling;
+  const { hook } = handling;
   const guardedControls = names.map((name) => [
     name,
     (...args: never[]) => {
@@ -55,11 +48,15 @@ export function controlsAt(
         ? `\`${name}\` was called after the hook at ${type} had ended.`
         : `There is no control \`${name}\` at ${type}.`;
       const details = { hook, control: name, event: type };
-      misuse.error ??= misconfigured(`Hook "${hook}": ${problem}`, { details });
-      throw misuse.error;
+      throw misconfigured(`Hook "${hook}": ${problem}`, { details });
     },
   ]);
   return Object.fromEntries(guardedControls) as unknown as HookControl;
+}
+
+/** Returns whether a hook used a control wrongly. */
+export function isMisuse(error: unknown): boolean {
+  return AgentError.is(error) && error.details?.['control'] !== undefined;
 }
 
 /** Returns the same controls, but the use of one also skips the remaining handlers of the event. */

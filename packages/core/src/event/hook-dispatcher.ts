@@ -3,7 +3,7 @@ import { isObjectOrArray } from '../message/json.ts';
 import type { AgentEvent, EventOf, EventType } from './agent-event.ts';
 import type { BoundedWaits } from '../wait/bounded-waits.ts';
 import { checkEvent } from './check-event.ts';
-import { controlsAt, type HandlerControls, type Misuse } from './hook-controls.ts';
+import { controlsAt, isMisuse, type HandlerControls } from './hook-controls.ts';
 import type { Awaitable, Hook } from './hook.ts';
 
 type Raw = (event: AgentEvent, control: object, context: unknown) => Awaitable<AgentEvent | void>;
@@ -22,8 +22,6 @@ export interface HookDispatcherOptions {
   /** Effect of an exception in a hook without its own `onError`. */
   readonly onError: 'fail' | 'ignore';
   readonly waits: BoundedWaits;
-  /** The first wrong use of a control. A use after the end of the hook also counts. */
-  readonly misuse: Misuse;
 }
 
 /** Completes an event that a hook returned. */
@@ -75,9 +73,7 @@ export class HookDispatcher {
   }
 
   #isHandled({ type }: AgentEvent): boolean {
-    if (this.handlers(type).length) return true;
-    this.#throwMisuse();
-    return false;
+    return this.handlers(type).length > 0;
   }
 
   /** Calls the handlers one after the other. Without `renew`, they cannot change the event. */
@@ -103,17 +99,7 @@ export class HookDispatcher {
       }
     }
     if (failure) throw failure;
-    this.#throwMisuse();
     return current;
-  }
-
-  /**
-   * Throws the first wrong use of a control. The hook may have caught the control's exception, or
-   * may have ended before it used the control.
-   */
-  #throwMisuse(): void {
-    const { error } = this.#options.misuse;
-    if (error) throw error;
   }
 
   /**
@@ -136,15 +122,15 @@ export class HookDispatcher {
     event: AgentEvent,
     control: HandlerControls,
   ): Promise<AgentEvent | void> {
-    const { context, misuse } = this.#options;
-    const { onError = this.#options.onError } = hook;
-    const handling = { hook: name, misuse, hasEnded: false };
+    const { context, onError: onAnyError } = this.#options;
+    const { onError = onAnyError } = hook;
+    const handling = { hook: name, hasEnded: false };
     const controls = controlsAt(event.type, control, handling);
     try {
       return await handle.call(hook, freeze(event), controls, context);
     } catch (error) {
       // The wrong use of a control is a bug in the program, so `ignore` does not apply.
-      if (onError === 'ignore' && error !== misuse.error) return undefined;
+      if (onError === 'ignore' && !isMisuse(error)) return undefined;
       if (AgentError.is(error)) throw error;
       const { type } = event;
       const message = `Hook "${name}" failed at ${type}: ${errorText(error)}`;

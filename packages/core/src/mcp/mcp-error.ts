@@ -1,5 +1,5 @@
-import { AgentError, errorText, type AgentErrorCode } from '../error/agent-error.ts';
-import { fieldsOf, omitUndefined } from '../message/json.ts';
+import { AgentError, errorText, type AgentErrorCode, fieldsOf } from '../error/agent-error.ts';
+import { omitUndefined } from '../message/json.ts';
 
 /**
  * Converts an error of an MCP server or of its connection to an `AgentError`. `where` is the name

@@ -1,7 +1,7 @@
 import type { CallToolResult, ElicitResult } from '@modelcontextprotocol/client';
-import { AgentError } from '../error/agent-error.ts';
+import { AgentError, fieldsOf } from '../error/agent-error.ts';
 import type { Decision, PendingCall } from '../event/pending-call.ts';
-import { fieldsOf, isObjectOrArray, parseJson, type JsonObject } from '../message/json.ts';
+import { isObjectOrArray, parseJson, type JsonObject } from '../message/json.ts';
 import { outputText } from '../message/msg.ts';
 
 /** Questions of an MCP server by their keys. Each is a form to fill in or a page to visit. */

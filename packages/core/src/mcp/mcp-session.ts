@@ -1,9 +1,9 @@
 import type * as sdk from '@modelcontextprotocol/client';
-import { AgentError, misconfigured } from '../error/agent-error.ts';
+import { AgentError, misconfigured, fieldsOf } from '../error/agent-error.ts';
 import { abortable } from '../wait/abort.ts';
 import { longestTimeout, sleepFor } from '../wait/timer.ts';
 import { Deadline } from '../wait/deadline.ts';
-import { fieldsOf, isObjectOrArray, type JsonObject } from '../message/json.ts';
+import { isObjectOrArray, type JsonObject } from '../message/json.ts';
 import { toQuestions, type McpAnswers, type McpReply } from './mcp-question.ts';
 import { McpConnection } from './mcp-connection.ts';
 import { toMcpError } from './mcp-error.ts';

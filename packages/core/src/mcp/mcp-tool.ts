@@ -1,6 +1,6 @@
 import type * as sdk from '@modelcontextprotocol/client';
-import { AgentError, checkFields } from '../error/agent-error.ts';
-import { fieldsOf, isRecord, omitUndefined, type JsonObject } from '../message/json.ts';
+import { AgentError, checkFields, fieldsOf } from '../error/agent-error.ts';
+import { isRecord, omitUndefined, type JsonObject } from '../message/json.ts';
 import type { StandardSchema } from '../schema/schema.ts';
 import type { McpToolsOptions } from './mcp-options.ts';
 import { tool, type Tool } from '../tool/tool.ts';

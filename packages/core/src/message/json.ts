@@ -48,11 +48,6 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return isObjectOrArray(value) && !Array.isArray(value);
 }
 
-/** Returns an object with the fields of any value, also of `null` or `undefined`. */
-export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return Object(value) as Readonly<Record<string, unknown>>;
-}
-
 /**
  * Returns whether an object is plain, so not an instance such as a `Date` or `Map`. Works across
  * realms.

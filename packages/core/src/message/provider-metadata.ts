@@ -1,5 +1,6 @@
+import { fieldsOf } from '../error/agent-error.ts';
 import type { ContentBlock, ToolResult } from './msg.ts';
-import { fieldsOf, isObjectOrArray, type JsonValue } from './json.ts';
+import { isObjectOrArray, type JsonValue } from './json.ts';
 
 /**
  * Call of a tool that the provider itself runs, such as the provider's web search. A call without

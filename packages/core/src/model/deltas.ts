@@ -14,7 +14,10 @@ export interface Attached {
 }
 
 /** Adds what came with a delta to what came with the earlier deltas of its block. */
-export function addAttached(block: Attached, { signature, providerMetadata }: ModelDelta): void {
+export function addAttached(
+  block: Attached,
+  { signature, providerMetadata }: Readonly<Attached>,
+): void {
   if (signature) block.signature = (block.signature ?? '') + signature;
   if (providerMetadata) block.providerMetadata = { ...block.providerMetadata, ...providerMetadata };
 }

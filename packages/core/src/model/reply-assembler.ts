@@ -3,14 +3,13 @@ import { hostedToolOf, type HostedTool } from '../message/provider-metadata.ts';
 import { isWholeObject, parseJson, type JsonObject } from '../message/json.ts';
 import { mediaKind } from '../message/media/media.ts';
 import type { ModelDelta, Usage } from './chat-model.ts';
+import { addAttached, type Attached, type TextDelta } from './deltas.ts';
 
 /** An incomplete text or thinking block. Only the field with the name of `type` is set. */
-interface StreamedBlock {
+interface StreamedBlock extends Attached {
   readonly type: 'text' | 'thinking';
   text: string;
   thinking: string;
-  signature?: string;
-  providerMetadata?: JsonObject;
 }
 
 interface StreamedText {
@@ -21,11 +20,10 @@ interface StreamedText {
   readonly block: StreamedBlock;
 }
 
-interface AssembledCall {
+interface AssembledCall extends Attached {
   readonly id: string;
   name: string;
   raw: string;
-  providerMetadata?: JsonObject;
 }
 
 /** New content of a model's reply, as events show it. */
@@ -124,7 +122,7 @@ export class ReplyAssembler {
     return [...texts, ...this.#media, ...calls];
   }
 
-  #addText(delta: Extract<ModelDelta, { type: 'text' | 'thinking' }>): ReplyPiece | undefined {
+  #addText(delta: TextDelta): ReplyPiece | undefined {
     const { type, id } = delta;
     let open = this.#last;
     if (open?.id !== id || open.block.type !== type) {
@@ -139,9 +137,7 @@ export class ReplyAssembler {
     }
     const { block, blockId } = open;
     block[type] += delta.delta;
-    if (type === 'thinking' && delta.signature)
-      block.signature = (block.signature ?? '') + delta.signature;
-    addMetadata(block, delta.providerMetadata);
+    addAttached(block, delta);
     if (delta.delta) return { type: 'reasoning-chunk', blockId, kind: type, delta: delta.delta };
     const hostedTool = hostedToolOf(delta);
     return hostedTool && { type: 'hosted-tool-chunk', blockId, hostedTool };
@@ -156,8 +152,8 @@ export class ReplyAssembler {
     const { id, name } = call;
     call.name ||= delta.name ?? '';
     call.raw += delta.delta;
-    addMetadata(call, delta.providerMetadata);
-    if (delta.id && delta.id !== id) addMetadata(call, { id: delta.id });
+    addAttached(call, delta);
+    if (delta.id && delta.id !== id) addAttached(call, { providerMetadata: { id: delta.id } });
     // If the name comes after some arguments, its chunk contains all arguments so far. A name
     // without arguments also makes a chunk, so that readers see the tool call.
     return call.name && (!name || delta.delta)
@@ -169,13 +165,6 @@ export class ReplyAssembler {
         }
       : undefined;
   }
-}
-
-function addMetadata(
-  target: { providerMetadata?: JsonObject },
-  metadata: JsonObject | undefined,
-): void {
-  if (metadata) target.providerMetadata = { ...target.providerMetadata, ...metadata };
 }
 
 function toolUseBlock({ raw, ...call }: AssembledCall): ContentBlock {

@@ -122,7 +122,6 @@ export class Run extends Haltable implements RunContext {
       context: this,
       onError: options.onHookError,
       waits: this.waits,
-      misuse: {},
     });
     this.steps = stepsOf(this);
     this.basePrompt = options.systemPrompt ?? '';

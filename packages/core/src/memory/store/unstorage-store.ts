@@ -1,5 +1,11 @@
 import type { Driver } from 'unstorage';
-import { AgentError, errorText, checkFields, checkOptions } from '../../error/agent-error.ts';
+import {
+  AgentError,
+  errorText,
+  checkFields,
+  checkOptions,
+  fieldsOf,
+} from '../../error/agent-error.ts';
 import type { Entry, KeyValueStore, StoreFeatures } from './key-value-store.ts';
 import { textChecksum } from '../../message/text.ts';
 
@@ -139,7 +145,7 @@ function copyOf(key: string): string {
 }
 
 function isFull(error: unknown): boolean {
-  const { code, name } = Object(error) as { readonly code?: unknown; readonly name?: unknown };
+  const { code, name } = fieldsOf(error);
   return code === 'ENOSPC' || code === 'EDQUOT' || name === 'QuotaExceededError';
 }
 

@@ -1,7 +1,7 @@
 import { shortenText } from '../../message/text.ts';
-import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
+import { AgentError, type AgentErrorCode, fieldsOf } from '../../error/agent-error.ts';
 import { addressOf } from './base-url.ts';
-import { fieldsOf, isObjectOrArray, parseJson, omitUndefined } from '../../message/json.ts';
+import { isObjectOrArray, parseJson, omitUndefined } from '../../message/json.ts';
 
 const contextLength =
   /context.?(length|window|size)|(prompt|input) (is )?(too l|length)|(input|many) token|reduce the length/i;

@@ -1,5 +1,6 @@
+import { fieldsOf } from '../../error/agent-error.ts';
 import type { Decision } from '../../event/pending-call.ts';
-import { fieldsOf, isObjectOrArray, jsonForm, type JsonValue } from '../../message/json.ts';
+import { isObjectOrArray, jsonForm, type JsonValue } from '../../message/json.ts';
 
 type Part = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
 import { isCorrection, metadataOf, type OperatorMark } from '../../message/metadata.ts';
-import { checkOptions, AgentError } from '../../error/agent-error.ts';
+import { checkOptions, AgentError, fieldsOf } from '../../error/agent-error.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
 import { createMessage, toolResultsOf, toolUsesOf } from '../../message/msg.ts';
 import type {
@@ -17,7 +17,7 @@ import {
   hostedToolOf,
   type HostedTool,
 } from '../../message/provider-metadata.ts';
-import { fieldsOf, isObjectOrArray, type JsonObject, type JsonValue } from '../../message/json.ts';
+import { isObjectOrArray, type JsonObject, type JsonValue } from '../../message/json.ts';
 import { inlineSource, mediaKind } from '../../message/media/media.ts';
 import { addUsage, noUsage, type Usage } from '../../model/chat-model.ts';
 import {
@@ -167,7 +167,7 @@ export function fromUiMessage(message: unknown, context: MessageContext = {}): M
     throw invalidMessageError('The message is empty');
   return createMessage('user', content, {
     ...context,
-    ...(typeof id === 'string' && id ? { id } : {}),
+    ...(typeof id === 'string' && id && { id }),
   });
 }
 
@@ -178,7 +178,7 @@ function fromPart(part: unknown, index: number): ContentBlock {
     return {
       type: mediaKind(mediaType),
       source: inlineSource({ type: 'url', url, mediaType }),
-      ...(typeof filename === 'string' ? { name: filename } : {}),
+      ...(typeof filename === 'string' && { name: filename }),
     };
   }
   throw invalidMessageError(`Part ${index} is neither text nor a file with a URL and a media type`);

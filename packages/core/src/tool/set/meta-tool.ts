@@ -1,5 +1,5 @@
-import { misconfigured, checkOptions } from '../../error/agent-error.ts';
-import { fieldsOf, type JsonObject } from '../../message/json.ts';
+import { misconfigured, checkOptions, fieldsOf } from '../../error/agent-error.ts';
+import type { JsonObject } from '../../message/json.ts';
 import { objectInput, type Validation } from '../../schema/schema.ts';
 import { tool, type Tool } from '../tool.ts';
 import type { ToolSet } from './tool-set.ts';
