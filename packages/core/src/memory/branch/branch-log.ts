@@ -137,10 +137,7 @@ export class BranchLog implements Log {
     if (this.#unsureWrites.length > 0) await this.#options.sleep(rewriteDelayMs);
     if (this.#pending.length === 0) return;
     if (this.#unsureWrites.length === maxTurnWrites)
-      throw new AgentError(
-        'STORAGE_FAILED',
-        `The turn was not written in ${maxTurnWrites} attempts`,
-      );
+      throw new AgentError('STORAGE_FAILED', `${maxTurnWrites} writes of the turn failed.`);
     await this.#write(context);
   }
 
@@ -175,20 +172,16 @@ export class BranchLog implements Log {
       if (!AgentError.is(error) || error.code !== 'SESSION_CONFLICT') throw error;
     });
     const { yours, theirs }: Fork = this.#refusal?.fork ?? { yours: this.#branch };
-    this.#unseenTurns = this.#unseenTurns.filter(
-      ([id]) => !yours?.batchIds.has(id) && !theirs?.batchIds.has(id),
-    );
-    for (const branch of [yours, theirs]) this.#reportDamage(branch);
+    for (const branch of [yours, theirs]) {
+      this.#forgetTurns(branch);
+      this.#reportDamage(branch);
+    }
     const withEcho = async (branch?: Branch, other?: Branch) => {
       if (!branch) return undefined;
-      const tips = [...(other ? [other.head.last] : []), ...this.#overruledTips].slice(
-        0,
-        maxListed,
-      );
-      const echo = await this.#sign(
-        { issuedAt: this.#options.now(), base: branch.head.last },
-        tips,
-      );
+      const otherTips = other ? [other.head.last] : [];
+      const tips = [...otherTips, ...this.#overruledTips].slice(0, maxListed);
+      const base = branch.head.last;
+      const echo = await this.#sign({ issuedAt: this.#options.now(), base }, tips);
       return { ...branch, echo };
     };
     return { yours: await withEcho(yours, theirs), theirs: await withEcho(theirs, yours) };
@@ -211,11 +204,7 @@ export class BranchLog implements Log {
     this.#unseenTurns = [...turn, ...(echo.unseenTurns ?? [])]
       .filter(([, issuedAt]) => now() - issuedAt < endedAfterTimes * staleMs)
       .slice(0, maxListed);
-    const facts = {
-      ...echo,
-      unseenTurns: this.#unseenTurns,
-      overruledTips: this.#overruledTips,
-    };
+    const facts = { ...echo, unseenTurns: this.#unseenTurns, overruledTips: this.#overruledTips };
     const compare = (): Promise<Comparison> =>
       compareEcho(this.#reader, { ...facts, isOld: now() - echo.issuedAt > staleMs });
     return this.#continueAs(compare, echo.issuedAt);
@@ -264,6 +253,11 @@ export class BranchLog implements Log {
     for (const { error } of branch?.unread ?? []) this.#reader.report(error);
   }
 
+  /** Forgets the turns with an unseen outcome that a branch contains. */
+  #forgetTurns(branch: Branch | undefined): void {
+    this.#unseenTurns = this.#unseenTurns.filter(([id]) => !branch?.batchIds.has(id));
+  }
+
   /** Continues from `branch`. `issuedAt`: time of the echo to sign. Default: now. */
   async #continue(
     branch: Branch | undefined,
@@ -272,7 +266,7 @@ export class BranchLog implements Log {
   ): Promise<void> {
     this.#branch = branch;
     this.#seenHead = headText;
-    this.#unseenTurns = this.#unseenTurns.filter(([id]) => !branch?.batchIds.has(id));
+    this.#forgetTurns(branch);
     this.#echo = await this.#sign({ issuedAt, base: branch?.head.last, turnId: this.#turnId });
   }
 
@@ -360,7 +354,7 @@ export class BranchLog implements Log {
     this.#branch = branch;
     this.#unsureWrites = [];
     this.#turnId = this.#options.generateId();
-    this.#unseenTurns = this.#unseenTurns.filter(([id]) => !branch.batchIds.has(id));
+    this.#forgetTurns(branch);
     this.#echo = await this.#sign({ issuedAt: this.#options.now(), base: branch.head.last });
   }
 }

@@ -135,8 +135,7 @@ export class SessionLog {
    */
   async load(): Promise<Flushes> {
     const reading = await this.#reads.take(() => this.#read());
-    const { text, head, knownBatches, batches, wantsSnapshot } = reading;
-    this.#wantsSnapshot = wantsSnapshot;
+    const { text, head, knownBatches, batches } = reading;
     const { detectsWriters } = this.#store;
     const replacedRefs = replacedBy(batches);
     const snapshot = newestSnapshot(batches);
@@ -148,10 +147,11 @@ export class SessionLog {
 
     // With `compareAndSet`, no other writer can have hidden these batches, so the store may not
     // have them. The next flush writes their records again instead of their names.
-    const isNew = detectsWriters && lostRefs.length > 0 && !this.#hasLostWrite;
-    if (detectsWriters) this.#hasLostWrite = lostRefs.length > 0;
-    if (this.#hasLostWrite) this.#wantsSnapshot = true;
-    this.#head = head && withLostRefs(head, detectsWriters ? [] : lostRefs, this.version);
+    const hasLostWrite = detectsWriters && lostRefs.length > 0;
+    const isNew = hasLostWrite && !this.#hasLostWrite;
+    this.#hasLostWrite = hasLostWrite;
+    this.#wantsSnapshot = reading.wantsSnapshot || hasLostWrite;
+    this.#head = head && withLostRefs(head, hasLostWrite ? [] : lostRefs, this.version);
     this.#seenHead = text;
     this.#batches = batches;
     if (isNew) this.#report(this.#store.lostWriteError());
@@ -182,8 +182,8 @@ export class SessionLog {
    */
   async flush(context: FlushContext, claims = false): Promise<void> {
     this.#checkOwner();
+    if (this.#isIdle && !claims) return;
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      if (this.#isIdle && !claims) return;
       if (attempt > 0) await backOff(attempt, this.#options);
       if (attempt > 0 || (await this.#isOutdated())) {
         context.onReread(await this.load());

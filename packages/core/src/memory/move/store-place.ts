@@ -117,17 +117,14 @@ export function copyOfSession(
   name: string,
   { view, records, ownership, tip = '' }: StoredSession,
 ): SessionCopy & { readonly ownership: OwnerChange } {
-  const isOwn = !ownership?.owner.includes(':');
-  const epoch = ownership?.epoch ?? 0;
+  const { owner = '', epoch = 0, copyOf = '' } = ownership ?? {};
   const signature = view.state[signatureKey];
   return {
     format: copyFormat,
     version: copyVersion,
     sessionId,
     records,
-    ownership: isOwn
-      ? { owner: name, epoch, copyOf: tip }
-      : { owner: ownership!.owner, epoch, copyOf: ownership!.copyOf ?? '' },
+    ownership: owner.includes(':') ? { owner, epoch, copyOf } : { owner: name, epoch, copyOf: tip },
     isRunning: isRunning(view) || isOperated(view.messages),
     ...(typeof signature === 'string' && { signature }),
   };
