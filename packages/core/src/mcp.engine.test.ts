@@ -638,12 +638,7 @@ test('`headers` are sent with each request, and a `headers` function is called f
     code: 'MCP_AUTH',
     message: 'mcpTools(): headers() failed: no token',
   });
-  for (const headers of [
-    () => undefined,
-    () => null,
-    () => 'Bearer secret',
-    () => ({ authorization: 7 }),
-  ]) {
+  for (const headers of [() => undefined, () => null, () => 'Bearer secret']) {
     const error = await server
       .open({ headers: headers as never })
       .catch((thrown: unknown) => thrown);
@@ -773,12 +768,9 @@ test.each<[options: object, words: string]>([
   [{ url: 'not a url' }, 'mcpTools(): url must be the URL of an HTTP server, not "not a url".'],
   [{ url: 'file:///etc/passwd' }, 'mcpTools(): url must be the URL of an HTTP server'],
   [{ prefix: 'a b' }, '"a b" is not a prefix'],
-  [{ name: '' }, 'mcpTools(): name must not be blank.'],
-  [{ name: ' ' }, 'mcpTools(): name must not be blank.'],
   [{ include: 'add' }, 'mcpTools(): include must be an array'],
   [{ group: 5 }, 'mcpTools(): group must be a string or an array'],
   [{ maxOutputChars: 2.5 }, 'mcpTools(): maxOutputChars must be a whole number'],
-  [{ headers: { a: { b: 'secret' } } }, 'mcpTools(): HTTP cannot send these headers: a.'],
   [{ maxOutputChars: -1 }, 'mcpTools(): maxOutputChars must be a whole number of 0 or more'],
   [
     { reconnect: { attempts: 'many' } },

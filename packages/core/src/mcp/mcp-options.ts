@@ -134,7 +134,6 @@ export function checkMcpOptions(options: McpToolsOptions): void {
   if (!/^[\w-]{0,32}$/.test(prefix))
     throw optionError(`"${prefix}" is not a prefix. Use at most 32 letters, digits, _ and -.`);
   const name = serverName(options);
-  if (!name.trim()) throw optionError('name must not be blank.');
   if (options.allowedServers?.includes(name) === false)
     throw optionError(`the server "${name}" is not in allowedServers.`);
   if (typeof headers === 'object') toHeaders(headers);
@@ -155,8 +154,6 @@ export function serverName({ name, url }: McpToolsOptions): string {
 export function toHeaders(headers: McpHeaders): Headers {
   checkFields('mcpTools(): headers', headers, '');
   try {
-    for (const value of Object.values(headers))
-      if (typeof value !== 'string') throw new TypeError('no text');
     return new Headers(headers);
   } catch {
     throw optionError(`HTTP cannot send these headers: ${Object.keys(headers).join(', ')}.`);

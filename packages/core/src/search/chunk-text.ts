@@ -34,9 +34,8 @@ const sentenceEnd =
  * `CONFIGURATION` for an invalid option.
  */
 export function chunkText(text: string, options: ChunkOptions = {}): readonly string[] {
-  checkOptions('chunkText()', options, 'maxTokens,overlap:nonNegative|?');
+  checkOptions('chunkText()', options, 'maxTokens:natural|? overlap:nonNegative|?');
   const { maxTokens = 400, overlap = 50 } = options;
-  if (maxTokens < 1) throw misconfigured('chunkText(): maxTokens must be 1 or more');
   if (overlap >= maxTokens / 2)
     throw misconfigured('chunkText(): overlap must be less than half of maxTokens');
   if (estimateTokens(text) <= maxTokens) return text.trim() ? [text.trim()] : [];
