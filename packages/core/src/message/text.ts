@@ -8,6 +8,15 @@ export function shortenText(text: string, length: number): string {
   return text.length > length ? `${startOf(text, length)}…` : text;
 }
 
+/** Decodes a percent-encoded text. Returns `undefined` if it is not valid. */
+export function percentDecode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Returns a checksum of a text (FNV-1a, 32 bits). */
 export function textChecksum(text: string): number {
   let sum = 0x811c9dc5;

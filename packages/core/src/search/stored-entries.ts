@@ -2,6 +2,7 @@ import { AgentError, invalidInput, errorText } from '../error/agent-error.ts';
 import type { Entry, KeyValueStore } from '../memory/store/key-value-store.ts';
 import { joinValue, splitValue } from '../memory/store/split-value.ts';
 import { encodeForKey, valueKeys } from '../memory/store/storage-keys.ts';
+import { percentDecode } from '../message/text.ts';
 import { abortable } from '../wait/abort.ts';
 
 const formatVersion = 1;
@@ -108,7 +109,7 @@ export class StoredEntries<T extends object> {
   addressOf(key: string): EntryAddress | undefined {
     const [, encoded, revision, values = '1'] =
       /^([^:]+):([0-9a-z]{9}-[\w-]+)(?:~(\d+))?$/.exec(key.slice(this.prefix.length)) ?? [];
-    const group = encoded && decode(encoded);
+    const group = encoded && percentDecode(encoded);
     return group && revision ? { key, group, revision, values: Number(values) } : undefined;
   }
 
@@ -265,12 +266,4 @@ function byRevision(a: EntryAddress, b: EntryAddress): number {
 
 function keysOf({ key, values }: EntryAddress): readonly string[] {
   return valueKeys(key, values);
-}
-
-function decode(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,6 @@
 import { AgentError, invalidInput, checkOptions } from '../../error/agent-error.ts';
 import type { MediaBlock, MediaSource } from '../msg.ts';
+import { percentDecode } from '../text.ts';
 import { inlineSource, mediaKind, toBase64 } from './media.ts';
 import { imageSize } from './image-size.ts';
 
@@ -63,7 +64,8 @@ function addressBlock(address: string, options: AttachmentOptions): MediaBlock {
   if (!scheme || scheme === 'file' || !URL.canParse(address)) {
     throw invalidInput('attachment(): a model’s server cannot fetch this URL. Pass the bytes.');
   }
-  const last = decodeOrKeep(new URL(address).pathname.split('/').at(-1)!);
+  const encoded = new URL(address).pathname.split('/').at(-1)!;
+  const last = percentDecode(encoded) ?? encoded;
   const { name = /\.\w+$/.test(last) ? last : undefined } = options;
   const mediaType = options.mediaType ?? typeOf(name);
   return blockOf({ type: 'url', url: address, ...(mediaType && { mediaType }) }, name);
@@ -114,14 +116,6 @@ function checkSize(block: MediaBlock, data: string, options: AttachmentOptions):
   const what = `${name} has ${size} ${type === 'image' ? 'pixels' : 'bytes'}`;
   const details = { size, limit };
   throw new AgentError('PAYLOAD_TOO_LARGE', `${what}; the limit is ${limit}.`, { details });
-}
-
-function decodeOrKeep(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** File extensions of each media type, for names and URLs. */

@@ -5,8 +5,7 @@ import { errorOfChunk, errorOfResponse, quote } from '../http/provider-error.ts'
  * AI SDK's `APICallError`. It is recognized by its name, because its class cannot be imported here
  * and several copies of the class may exist.
  */
-interface ApiCallError {
-  readonly message: string;
+interface ApiCallError extends Error {
   readonly statusCode?: number;
   readonly responseHeaders?: Readonly<Record<string, string>>;
   readonly responseBody?: string;
@@ -27,7 +26,7 @@ export function toAgentError(error: unknown): AgentError {
   if (AgentError.is(error)) return error;
   if (!(error instanceof Error))
     return errorOfChunk({ error: error ?? 'unknown' }) ?? AgentError.from(error);
-  if (error.name === 'AI_APICallError') return apiCallError(error as ApiCallError, error);
+  if (error.name === 'AI_APICallError') return apiCallError(error);
   const code =
     codes[error.name] ??
     (error.name.startsWith('AI_') ? 'MODEL_BAD_RESPONSE' : 'MODEL_UNREACHABLE');
@@ -37,10 +36,8 @@ export function toAgentError(error: unknown): AgentError {
   });
 }
 
-function apiCallError(
-  { message, statusCode, responseHeaders, responseBody, isRetryable }: ApiCallError,
-  error: Error,
-): AgentError {
+function apiCallError(error: ApiCallError): AgentError {
+  const { message, statusCode, responseHeaders, responseBody, isRetryable } = error;
   if (statusCode === undefined)
     return new AgentError('MODEL_UNREACHABLE', quote(message), {
       cause: error,

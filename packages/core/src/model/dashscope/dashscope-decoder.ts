@@ -58,16 +58,14 @@ function toWireUsage(usage: DashScopeUsage): WireUsage {
 
 type Meaning = readonly [pattern: RegExp, code: AgentErrorCode, retryable: boolean];
 
-/**
- * Codes for DashScope's error codes, by their first characters. Any other DashScope code means a
- * rejected request.
- */
+/** Codes for DashScope's error codes, by their first characters. The last one is for any other. */
 const meanings: readonly Meaning[] = [
   [/^(throttling|limit_requests)/i, 'MODEL_RATE_LIMITED', true],
   [/^(invalid_?api_?key|(\w+\.)?accessdenied)/i, 'MODEL_AUTH', false],
   [/^(requesttimeout|responsetimeout)/i, 'MODEL_TIMEOUT', true],
   [/^(internal(error|_)|systemerror|badgateway)/i, 'MODEL_SERVER', true],
   [/^(serviceunavailable|model(unavailable|servingerror))/i, 'MODEL_SERVER', true],
+  [/^/, 'MODEL_REQUEST', false],
 ];
 
 /**
@@ -78,7 +76,6 @@ const meanings: readonly Meaning[] = [
 function withOwnCode(error: AgentError): AgentError {
   const providerCode = error.details?.['providerCode'];
   if (error.code !== 'MODEL_SERVER' || typeof providerCode !== 'string') return error;
-  const meaning = meanings.find(([pattern]) => pattern.test(providerCode));
-  const [, code, retryable] = meaning ?? [null, 'MODEL_REQUEST' as const, false];
+  const [, code, retryable] = meanings.find(([pattern]) => pattern.test(providerCode))!;
   return new AgentError(code, error.message, { retryable, details: error.details });
 }
