@@ -239,9 +239,9 @@ export class Agent<const S extends ToolSource = ToolSource> {
     const callParts = checkedParts(use);
     // A part with the name of a part of the agent takes its place. The others come first.
     const parts = partsOf([this.use, ...callParts]);
-    const own = parts.splice(0, this.use.length);
+    const ownParts = parts.splice(0, this.use.length);
     // The defaults of the call's middleware override those of the agent's.
-    const options = agentSettings(this.#ownOptions, [...own, ...callParts], this.#fields);
-    return runSetup({ ...this.#setup, options }, [...parts, ...own]);
+    const options = agentSettings(this.#ownOptions, [...ownParts, ...callParts], this.#fields);
+    return runSetup({ ...this.#setup, options }, [...parts, ...ownParts]);
   }
 }

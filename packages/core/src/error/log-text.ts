@@ -20,11 +20,11 @@ const margin = 1_000;
  */
 export function logText(thrown: unknown): string {
   const texts: string[] = [];
-  const open: unknown[] = [thrown];
-  while (open.length && texts.length < mostErrors) {
-    const error = open.shift();
+  const remainingErrors: unknown[] = [thrown];
+  while (remainingErrors.length && texts.length < mostErrors) {
+    const error = remainingErrors.shift();
     texts.push(ownText(error));
-    open.push(...causesOf(error));
+    remainingErrors.push(...causesOf(error));
   }
   const whole = texts.join('\nCaused by: ');
   const clean = maskSecrets(whole.slice(0, 2 * longest));

@@ -47,8 +47,8 @@ export function userErrorText(error: unknown, options: UserErrorTextOptions = {}
     : userErrorTexts.en;
   for (const key of keysOf(error)) {
     if (!Object.hasOwn(ours, key)) continue;
-    const own: unknown = Object.hasOwn(messages, key) ? messages[key] : undefined;
-    return typeof own === 'string' ? own : ours[key];
+    const ownText: unknown = Object.hasOwn(messages, key) ? messages[key] : undefined;
+    return typeof ownText === 'string' ? ownText : ours[key];
   }
   return messages.INTERNAL ?? ours.INTERNAL;
 }

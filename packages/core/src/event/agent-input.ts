@@ -118,9 +118,9 @@ function isPlainMessage(item: unknown): item is PlainMessage {
 
 /** Throws `INVALID_INPUT` unless each tool call in the messages has a result after it. */
 export function checkNoOpenCalls(messages: readonly Msg[]): void {
-  const [open] = openToolUses(messages);
-  if (!open) return;
-  const { id } = open;
+  const [openCall] = openToolUses(messages);
+  if (!openCall) return;
+  const { id } = openCall;
   const message = `The tool call "${id}" of the input needs a result after it.`;
   throw invalidInput(message, { details: { id } });
 }

@@ -146,8 +146,10 @@ export class HookDispatcher {
 
 function handlersOf(hook: Hook<never>, type: EventType): readonly Handler[] {
   const entry = hook.on?.[type];
-  const own = typeof entry === 'function' ? { handle: entry } : entry;
-  const handlers = [own, { handle: hook.onEvent }] as readonly (Partial<Handler> | undefined)[];
+  const handlers = [
+    typeof entry === 'function' ? { handle: entry } : entry,
+    { handle: hook.onEvent },
+  ] as readonly (Partial<Handler> | undefined)[];
   const { name = 'unnamed' } = hook;
   return handlers.flatMap(({ handle, priority = 100 } = {}) =>
     handle ? [{ hook, name, handle, priority }] : [],

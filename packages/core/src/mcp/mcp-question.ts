@@ -57,13 +57,13 @@ export function questionDetails(pending: PendingCall | undefined): McpQuestionDe
  */
 export async function toAnswers(questions: McpQuestions, decision: Decision): Promise<McpAnswers> {
   const keys = Object.keys(questions);
-  const all = (action: 'decline' | 'cancel'): McpAnswers =>
+  const answerAll = (action: 'decline' | 'cancel'): McpAnswers =>
     Object.fromEntries(keys.map((key) => [key, { action }]));
-  if (decision.type === 'reject') return all('decline');
+  if (decision.type === 'reject') return answerAll('decline');
   if (decision.type === 'edit')
     throw answerError('The tool call cannot be edited now. Answer with a result, or reject it.');
   const { output = '', state = 'success' } = decision.type === 'result' ? decision : {};
-  if (state !== 'success') return all('cancel');
+  if (state !== 'success') return answerAll('cancel');
   const text = outputText(output).trim();
   const [only] = Object.values(questions);
   const answer =

@@ -17,14 +17,14 @@ export function orderFrom(
 
 /** Returns the tool calls that have no result anywhere in the conversation. */
 export function openToolUses(messages: readonly Msg[]): readonly ToolUse[] {
-  const open = new Map<string, ToolUse>();
+  const openCalls = new Map<string, ToolUse>();
   for (const { content } of messages) {
     for (const block of content) {
-      if (block.type === 'tool_use') open.set(block.id, block);
-      else if (block.type === 'tool_result') open.delete(block.toolUseId);
+      if (block.type === 'tool_use') openCalls.set(block.id, block);
+      else if (block.type === 'tool_result') openCalls.delete(block.toolUseId);
     }
   }
-  return [...open.values()];
+  return [...openCalls.values()];
 }
 
 /**
@@ -68,15 +68,15 @@ interface Pairs {
  * Finds the first result after each tool call. A later tool call may have the id of an earlier one.
  */
 function pairsIn(messages: readonly Msg[]): Pairs {
-  const open = new Map<string, { readonly index: number; readonly slot: number }>();
+  const openCalls = new Map<string, { readonly index: number; readonly slot: number }>();
   const resultsOf = new Map<number, number[]>();
   const answers = new Set<number>();
   for (const [index, { content }] of messages.entries()) {
     for (const [slot, block] of content.entries()) {
-      if (block.type === 'tool_use') open.set(block.id, { index, slot });
+      if (block.type === 'tool_use') openCalls.set(block.id, { index, slot });
       if (block.type !== 'tool_result') continue;
-      const call = open.get(block.toolUseId);
-      open.delete(block.toolUseId);
+      const call = openCalls.get(block.toolUseId);
+      openCalls.delete(block.toolUseId);
       if (!call || call.index === index || answers.has(index)) continue;
       answers.add(index);
       const results = resultsOf.get(call.index) ?? [];

@@ -46,10 +46,10 @@ export function isAnswered(turn: readonly Msg[]): boolean {
  * but its correction is. A correction may therefore be that first message.
  */
 export function stepsStart(turn: readonly Msg[]): number {
-  const first = turn.findIndex(
+  const stepIndex = turn.findIndex(
     (message) => message.role === 'assistant' || message.role === 'tool' || isCorrection(message),
   );
-  return first < 0 ? turn.length : first;
+  return stepIndex < 0 ? turn.length : stepIndex;
 }
 
 /**
@@ -90,9 +90,9 @@ export function isQuestion(message: Msg): boolean {
 export function titleOf(messages: readonly Msg[]): string {
   const questions = messages.filter(isQuestion);
   // The library's messages and a client's system messages have an origin.
-  const first =
+  const titleMessage =
     questions.find((message) => metadataOf(message).origin === undefined) ?? questions[0];
-  const characters = [...(first ? textOf(first) : '').replace(/\s+/g, ' ').trim()];
+  const characters = [...(titleMessage ? textOf(titleMessage) : '').replace(/\s+/g, ' ').trim()];
   return characters.length > maxTitle
     ? `${characters.slice(0, maxTitle - 1).join('')}…`
     : characters.join('');

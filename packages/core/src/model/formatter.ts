@@ -72,7 +72,7 @@ export function jsonWithLists(
  * not get. `join` would copy a long history once more.
  */
 export function joinTexts(texts: readonly string[]): string {
-  return texts.reduce((all, text) => (all && text ? `${all},${text}` : all + text), '');
+  return texts.reduce((list, text) => (list && text ? `${list},${text}` : list + text), '');
 }
 
 /** Returns a call's arguments as text. Servers refuse arguments that are not JSON. */

@@ -116,7 +116,7 @@ export class ReplyAssembler {
    */
   content(options: { readonly partial: boolean }): readonly ContentBlock[] {
     const texts = [...this.#texts.values()]
-      .map((open) => open.block)
+      .map((openBlock) => openBlock.block)
       .filter((block) => block[block.type] || block.signature || block.providerMetadata);
     const calls = options.partial ? [] : [...this.#calls.values()].map(toolUseBlock);
     return [...texts, ...this.#media, ...calls];
@@ -124,18 +124,18 @@ export class ReplyAssembler {
 
   #addText(delta: TextDelta): ReplyPiece | undefined {
     const { type, id } = delta;
-    let open = this.#last;
-    if (open?.id !== id || open.block.type !== type) {
+    let openBlock = this.#last;
+    if (openBlock?.id !== id || openBlock.block.type !== type) {
       const key = type + id;
-      open = this.#texts.get(key) ?? {
+      openBlock = this.#texts.get(key) ?? {
         id,
         block: { type, [type]: '' } as unknown as StreamedBlock,
         blockId: `${this.#options.messageId}:${this.#blocks++}`,
       };
-      this.#texts.set(key, open);
-      this.#last = open;
+      this.#texts.set(key, openBlock);
+      this.#last = openBlock;
     }
-    const { block, blockId } = open;
+    const { block, blockId } = openBlock;
     block[type] += delta.delta;
     addAttached(block, delta);
     if (delta.delta) return { type: 'reasoning-chunk', blockId, kind: type, delta: delta.delta };

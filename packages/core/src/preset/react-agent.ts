@@ -150,8 +150,8 @@ export class ReActAgent<const S extends ToolSource = ToolSource> extends Agent<S
   /** Throws `CONFIGURATION` for an option of the wrong type. */
   constructor(options: AgentOptions<S>) {
     const { use = [] } = options ?? {};
-    const all = Array.isArray(use) ? [standard(), ...use] : use;
-    super((options && { ...options, use: all }) as KernelOptions<S>);
+    const parts = Array.isArray(use) ? [standard(), ...use] : use;
+    super((options && { ...options, use: parts }) as KernelOptions<S>);
     checkServed(this.use, 'agent', options);
     checkServed(this.use, 'limits', options.limits);
     if (options.whenBusy === 'inject') requirePart(this.use, 'steering', "whenBusy: 'inject'");

@@ -83,11 +83,11 @@ function nextStart(pieces: readonly Piece[], start: number, end: number, overlap
 function piecesOf(text: string, maxTokens: number): readonly Piece[] {
   return sentencesOf(text).flatMap((part) => {
     const endsParagraph = /\n[^\S\n]*\n/.test(part.slice(part.trimEnd().length));
-    return splitLong(part, maxTokens).map((piece, index, all) => ({
+    return splitLong(part, maxTokens).map((piece, index, pieces) => ({
       text: piece,
       // Adds 1 token, because the rounding errors of many pieces could add up.
       tokens: estimateTokens(piece) + 1,
-      endsParagraph: endsParagraph && index === all.length - 1,
+      endsParagraph: endsParagraph && index === pieces.length - 1,
     }));
   });
 }

@@ -236,13 +236,13 @@ class DocumentIndex {
     const results = this.#search.search(query, {
       filter: ({ id }) => passes(this.#chunks.get(id as string)!, filters),
     });
-    const [best] = results;
-    if (!best) return [];
+    const [bestResult] = results;
+    if (!bestResult) return [];
     const termCount = this.#terms.ofQuery(shortQuery(query)).length;
-    const share = Math.min(1, new Set(best.queryTerms).size / termCount);
+    const share = Math.min(1, new Set(bestResult.queryTerms).size / termCount);
     return results.slice(0, topK).map(({ id, score }) => ({
       ...this.#chunks.get(id as string)!,
-      score: (score / best.score) * share,
+      score: (score / bestResult.score) * share,
     }));
   }
 }

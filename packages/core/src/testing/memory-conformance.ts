@@ -21,7 +21,7 @@ export interface MemoryConformanceOptions {
 export function memoryConformance(
   { describe, expect, test: define }: TestFramework,
   name: string,
-  open: (sessionId: string) => Awaitable<Memory>,
+  openMemory: (sessionId: string) => Awaitable<Memory>,
   options: MemoryConformanceOptions = {},
 ): void {
   checkOptions('memoryConformance()', options, 'persistent:boolean|?');
@@ -32,7 +32,7 @@ export function memoryConformance(
   ): unknown =>
     define(title, async () => {
       const sessionId = `conformance-${crypto.randomUUID()}`;
-      await run(await open(sessionId), sessionId);
+      await run(await openMemory(sessionId), sessionId);
     });
 
   describe(`${name} is a Memory`, () => {
@@ -84,7 +84,7 @@ export function memoryConformance(
 
     test('sessions do not share messages', async (memory, sessionId) => {
       const ids = [':', '/2', ' %2F', ':head', '会話 😀'].map((end) => sessionId + end);
-      const others = await Promise.all(ids.map((id) => open(id)));
+      const others = await Promise.all(ids.map((id) => openMemory(id)));
       for (const [n, other] of others.entries())
         await other.append([userMessage('other', { id: String(n) })]);
       expect(await memory.read()).toEqual([]);
@@ -108,7 +108,7 @@ export function memoryConformance(
       await memory.flush?.();
       const expected = turns.flat().filter(({ id }) => id !== '7-question' && id !== '39-answer');
 
-      const second = await open(sessionId);
+      const second = await openMemory(sessionId);
       expect(await second.read()).toEqual(expected);
       expect(await memory.read()).toEqual(expected);
       expect(second.sessionVersion).toBe(memory.sessionVersion);
@@ -118,18 +118,18 @@ export function memoryConformance(
       await memory.append(aTurn());
       await memory.flush?.();
       await memory.clear();
-      expect(await (await open(sessionId)).read()).toEqual([]);
+      expect(await (await openMemory(sessionId)).read()).toEqual([]);
     });
 
     test('an object can clear a session without reading it', async (memory, sessionId) => {
       await memory.append(aTurn());
       await memory.flush?.();
-      await (await open(sessionId)).clear();
-      expect(await (await open(sessionId)).read()).toEqual([]);
+      await (await openMemory(sessionId)).clear();
+      expect(await (await openMemory(sessionId)).read()).toEqual([]);
     });
 
     test('two writers that take turns lose no message', async (memory, sessionId) => {
-      const other = await open(sessionId);
+      const other = await openMemory(sessionId);
       for (let n = 0; n < 5; n++) {
         for (const [writer, prefix] of [[memory, 'a'] as const, [other, 'b'] as const]) {
           await writer.append([userMessage('', { id: prefix + n })]);
@@ -137,7 +137,7 @@ export function memoryConformance(
         }
       }
       const expected = ['a0', 'b0', 'a1', 'b1', 'a2', 'b2', 'a3', 'b3', 'a4', 'b4'];
-      expect(idsOf(await (await open(sessionId)).read())).toEqual(expected);
+      expect(idsOf(await (await openMemory(sessionId)).read())).toEqual(expected);
       expect(idsOf(await other.read())).toEqual(expected);
     });
   });

@@ -91,8 +91,8 @@ function dropNulls(value: JsonValue, paths: readonly Path[]): JsonValue {
   if (Array.isArray(value))
     return value.map((item: JsonValue, index) => dropNulls(item, pathsBelow(String(index))));
   const entries = Object.entries(value).flatMap(([key, item]) => {
-    const own = pathsBelow(key);
-    return item === null && own.length ? [] : [[key, dropNulls(item, own)] as const];
+    const itemPaths = pathsBelow(key);
+    return item === null && itemPaths.length ? [] : [[key, dropNulls(item, itemPaths)] as const];
   });
   return Object.fromEntries(entries);
 }

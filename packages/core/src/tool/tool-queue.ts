@@ -60,8 +60,11 @@ export function toolQueue(concurrency: number = Infinity): ToolQueue {
         emit(chunk) {
           const form = jsonForm(chunk, `The progress of "${toolUse.name}"`) ?? null;
           put({ type: 'progress', toolUse, chunk: form });
-          const all = items.filter((item) => item.type === 'progress' && item.toolUse === toolUse);
-          if (all.length > maxWaitingProgress) items.splice(items.indexOf(all[0]!), 1);
+          const waitingProgress = items.filter(
+            (item) => item.type === 'progress' && item.toolUse === toolUse,
+          );
+          if (waitingProgress.length > maxWaitingProgress)
+            items.splice(items.indexOf(waitingProgress[0]!), 1);
         },
         forward: (events) => put({ type: 'events', toolUse, events }),
       };

@@ -82,9 +82,9 @@ export class Outbox {
     data: EventData<K>,
     request: JumpRequest,
     renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
-    own?: Partial<HookControl>,
+    eventControls?: Partial<HookControl>,
   ): Awaitable<EventOf<K>> {
-    const control = Object.assign(this.#controlsAt(type, request), own);
+    const control = Object.assign(this.#controlsAt(type, request), eventControls);
     return this.#run.hooks.ask<K>(this.event(type, data), control, renew);
   }
 

@@ -256,7 +256,7 @@ export class Run extends Haltable implements RunContext {
    * assistant message.
    */
   asReply(message: Msg): Msg {
-    const own = message.role === 'assistant' ? message.name : undefined;
-    return { ...message, role: 'assistant', name: own ?? this.options.name };
+    const assistantName = message.role === 'assistant' ? message.name : undefined;
+    return { ...message, role: 'assistant', name: assistantName ?? this.options.name };
   }
 }

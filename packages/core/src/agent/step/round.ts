@@ -153,26 +153,30 @@ function outcomeOfStarted(call: OpenCall, prepared: PreparedCall): ToolOutcome |
  * call cannot run, the event names the problem. After a hook changes the tool call, the next hook
  * gets the problem of the changed one.
  */
-async function askAboutCall(run: Run, first: PreparedCall): Promise<PreparedCall | ToolOutcome> {
+async function askAboutCall(
+  run: Run,
+  originalCall: PreparedCall,
+): Promise<PreparedCall | ToolOutcome> {
   let rejection: ToolResult | undefined;
-  let prepared = first;
-  const reject = (reason: string) => void (rejection ??= deniedResult(first.toolUse, reason));
+  let prepared = originalCall;
+  const reject = (reason: string) =>
+    void (rejection ??= deniedResult(originalCall.toolUse, reason));
   const renew = async (returned: EventOf<'pre-acting'>): Promise<EventOf<'pre-acting'>> => {
     if (returned.toolUse === prepared.toolUse) return returned;
     // The tool call keeps its id, because the result must name the id that the model chose.
-    const toolUse = { ...returned.toolUse, id: first.toolUse.id };
+    const toolUse = { ...returned.toolUse, id: originalCall.toolUse.id };
     prepared = await prepare(run, toolUse);
     const { problem: _before, ...event } = returned;
     return { ...event, ...shownAs(prepared) };
   };
   let event: EventOf<'pre-acting'>;
   try {
-    event = await run.outbox.askHooks('pre-acting', shownAs(first), run.roundJump, renew, {
+    event = await run.outbox.askHooks('pre-acting', shownAs(originalCall), run.roundJump, renew, {
       reject,
     });
   } catch (error) {
     if (run.aborted) throw error;
-    return failCall(run, first.toolUse, error, 'A hook failed before this call began.');
+    return failCall(run, originalCall.toolUse, error, 'A hook failed before this call began.');
   }
   await run.outbox.tellReaders([event]);
   return isStopAsked(run) ? notStarted : (rejection ?? prepared);

@@ -95,17 +95,17 @@ async function preCall(run: Run, input: readonly Msg[]) {
  * decisions, the run first runs these calls. One that has not started then needs no decision,
  * unless it waits for one.
  */
-function checkOpenCalls(open: readonly OpenCall[], decisions: readonly Decision[]): void {
+function checkOpenCalls(openCalls: readonly OpenCall[], decisions: readonly Decision[]): void {
   const isInTheWay = ({ toolUse, state: { started, pending } }: OpenCall): boolean => {
     const runsFirst = decisions.length > 0 && !started && !pending;
     return !runsFirst && decisions.every(({ toolUseId }) => toolUseId !== toolUse.id);
   };
-  if (!open.some(isInTheWay)) return;
-  const names = open.map(
+  if (!openCalls.some(isInTheWay)) return;
+  const names = openCalls.map(
     ({ toolUse: { id, name }, state }) => `"${name}" (${id}, ${state.pending?.kind ?? 'open'})`,
   );
   const message = `Tool calls wait for results: ${names.join(', ')}. Send decisions or results, or continue the run.`;
-  const details = { ids: open.map(({ toolUse }) => toolUse.id) };
+  const details = { ids: openCalls.map(({ toolUse }) => toolUse.id) };
   throw new AgentError('PENDING_TOOL_CALLS', message, { details });
 }
 

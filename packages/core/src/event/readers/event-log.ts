@@ -45,8 +45,8 @@ export function addEvent(log: EventLog, event: EventLogEntry['event']): void {
 
 /** Returns the events after the sequence number `seq`. */
 export function eventsSince(log: EventLog, seq: number): readonly AgentEvent[] {
-  const first = log.findLastIndex(({ event }) => event.seq <= seq) + 1;
-  return log.slice(first).map(({ event, ends }) => {
+  const start = log.findLastIndex(({ event }) => event.seq <= seq) + 1;
+  return log.slice(start).map(({ event, ends }) => {
     const readLength = ends.at(seq - event.seq - 1);
     return readLength ? { ...event, delta: event.delta!.slice(readLength) } : event;
   });

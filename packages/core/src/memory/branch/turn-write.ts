@@ -95,15 +95,15 @@ export function mergeTurns(
     return { records: fold.records(), replaces: coveredRefs(previousBranch), index: [] };
   // Includes every batch from the first one on, because writers without echoes may have added
   // batches in between.
-  const [first = ''] = index.toSorted();
-  const part = new Map([...previousBranch.batches].filter(([ref]) => ref >= first));
-  const flushes = inOrder(part).map((ref) => part.get(ref)?.records ?? []);
+  const [firstRef = ''] = index.toSorted();
+  const mergedBatches = new Map([...previousBranch.batches].filter(([ref]) => ref >= firstRef));
+  const flushes = inOrder(mergedBatches).map((ref) => mergedBatches.get(ref)?.records ?? []);
   if (isLongerThan(flushes, maxMerged)) return plain;
-  const indexRefs = [...part.values()].flatMap((batch) => batch.index ?? []);
+  const indexRefs = [...mergedBatches.values()].flatMap((batch) => batch.index ?? []);
   return {
     records: [...flushes.flat(), ...pending],
-    replaces: coveredRefs({ batches: part, unread: [] }),
-    index: indexRefs.filter((ref) => !part.has(ref)),
+    replaces: coveredRefs({ batches: mergedBatches, unread: [] }),
+    index: indexRefs.filter((ref) => !mergedBatches.has(ref)),
   };
 }
 

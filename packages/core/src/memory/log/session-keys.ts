@@ -26,8 +26,8 @@ export class SessionKeys {
   /** Returns the keys of a batch's values, the first one first. */
   batch(ref: string): readonly string[] {
     const turnId = turnIdOf(ref);
-    const first = turnId === undefined ? `${this.batches}${ref}` : this.turn(turnId);
-    return valueKeys(first, Number(ref.split('~')[1] ?? 1));
+    const firstKey = turnId === undefined ? `${this.batches}${ref}` : this.turn(turnId);
+    return valueKeys(firstKey, Number(ref.split('~')[1] ?? 1));
   }
 
   /**

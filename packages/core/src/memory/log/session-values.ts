@@ -67,7 +67,7 @@ export class SessionValues {
   /** Replaces the log's values with other values, and repeats the updates on them. */
   put(values: JsonObject): void {
     this.#takeAssignments();
-    const apply = (own: Values): void => replaceAll(own, structuredClone(values));
+    const apply = (target: Values): void => replaceAll(target, structuredClone(values));
     this.#updates.unshift({ apply, note: values });
     this.#repeatOn({});
   }
@@ -163,7 +163,7 @@ export function trackValues(values: Values): SessionValues {
 function updatesOf(values: Values): readonly ValueUpdate[] {
   const tracker = trackers.get(values);
   const assigned = structuredClone(values);
-  return tracker?.updates ?? [(own) => void Object.assign(own, assigned)];
+  return tracker?.updates ?? [(target) => void Object.assign(target, assigned)];
 }
 
 /**

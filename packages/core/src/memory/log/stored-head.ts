@@ -90,8 +90,8 @@ export function nextHead(
  * batches, a reader needs one read per level.
  */
 export function fullLevels(levels: Head['refs'], width: number): readonly string[] {
-  const open = levels.findIndex((names) => names.length < width);
-  return levels.slice(0, open === -1 ? levels.length : open).flat();
+  const openLevel = levels.findIndex((names) => names.length < width);
+  return levels.slice(0, openLevel === -1 ? levels.length : openLevel).flat();
 }
 
 /**

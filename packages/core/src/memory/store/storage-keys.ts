@@ -18,8 +18,8 @@ export const groupsKey = 'groups';
 export const signatureKey = 'signature';
 
 /** Returns the keys of `count` values that belong together: `first`, `first:1`, `first:2`, … */
-export function valueKeys(first: string, count: number): readonly string[] {
-  return Array.from({ length: count }, (_, index) => (index ? `${first}:${index}` : first));
+export function valueKeys(firstKey: string, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => (index ? `${firstKey}:${index}` : firstKey));
 }
 
 /**

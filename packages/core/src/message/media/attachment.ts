@@ -77,8 +77,8 @@ function dataBlock(url: string, { name, mediaType }: AttachmentOptions): MediaBl
     throw invalidInput('attachment(): a data: URL must have data, in base64.');
   // By its standard, a `data:` URL without a type contains text. The name of the file is more
   // precise.
-  const own = /^data:[;,]/.test(url) ? typeOf(name) : undefined;
-  return blockOf({ ...inline, mediaType: mediaType ?? own ?? inline.mediaType }, name);
+  const typeOfName = /^data:[;,]/.test(url) ? typeOf(name) : undefined;
+  return blockOf({ ...inline, mediaType: mediaType ?? typeOfName ?? inline.mediaType }, name);
 }
 
 function bytesBlock(

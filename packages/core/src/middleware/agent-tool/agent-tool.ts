@@ -118,9 +118,9 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
     ...(isLocal(agent) && { mayNeedApproval: () => mayNeedApproval(agent) }),
     // A fork opens its own children.
     fork() {
-      const own = agentTool(agent, options);
+      const copy = agentTool(agent, options);
       const isOwn = this.execute === execute;
-      return { ...own, ...this, ...(isOwn && { execute: own.execute! }), fork: own.fork! };
+      return { ...copy, ...this, ...(isOwn && { execute: copy.execute! }), fork: copy.fork! };
     },
   };
 }
@@ -202,13 +202,13 @@ function decisionsIn(
   log: readonly Msg[],
   { decision, suspend }: ToolContext,
 ): AgentInput | undefined {
-  const open = openToolUses(log);
-  if (!decision || !open.length) return undefined;
+  const openCalls = openToolUses(log);
+  if (!decision || !openCalls.length) return undefined;
   if (decision.type === 'edit')
     suspend('A call of an agent tool cannot be edited. Approve it, reject it, or send its result.');
-  if (decision.type === 'result' && open.length > 1)
-    suspend(`One result does not answer ${open.length} calls. Approve or reject.`);
-  return open.map(({ id: toolUseId, name }) => ({ ...decision, toolUseId, name }));
+  if (decision.type === 'result' && openCalls.length > 1)
+    suspend(`One result does not answer ${openCalls.length} calls. Approve or reject.`);
+  return openCalls.map(({ id: toolUseId, name }) => ({ ...decision, toolUseId, name }));
 }
 
 async function runChild(

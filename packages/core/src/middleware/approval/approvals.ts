@@ -161,8 +161,8 @@ async function decisionAbout(
 ): Promise<Decision | undefined> {
   const { name, toolUseId } = pending;
   const tooLate = `Nobody decided about "${name}" within ${timeoutMs} ms`;
-  const late = new AgentError('TOOL_TIMEOUT', tooLate);
-  const deadline = new Deadline(signal, timeoutMs, () => late);
+  const timeoutError = new AgentError('TOOL_TIMEOUT', tooLate);
+  const deadline = new Deadline(signal, timeoutMs, () => timeoutError);
   try {
     const approverContext = { sessionId, messages, signal: deadline.signal };
     const answer: unknown = await deadline.wait(async () => decide(pending, approverContext));
@@ -173,7 +173,7 @@ async function decisionAbout(
     return decisions[0];
   } catch (error) {
     if (signal.aborted) return undefined;
-    if (error === late)
+    if (error === timeoutError)
       return { toolUseId, name, type: 'reject', reason: 'nobody decided in time' };
     reportFailure(`Nobody could decide about "${name}".`, onError, error);
     return undefined;

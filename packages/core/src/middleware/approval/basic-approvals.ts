@@ -112,15 +112,17 @@ export function addDecisions(decisions: readonly Decision[]): Middleware {
  * `INVALID_DECISION` if a decision does not match an open tool call, or if two decisions are for
  * the same one. Also throws if tool results come with other messages.
  */
-function decidedInput(input: ParsedInput, open: readonly OpenCall[]): ParsedInput {
+function decidedInput(input: ParsedInput, openCalls: readonly OpenCall[]): ParsedInput {
   const { messages } = input;
-  const own = new Set(messages.flatMap(toolUsesOf).map(({ id }) => id));
-  const results = messages.flatMap(toolResultsOf).filter(({ toolUseId }) => !own.has(toolUseId));
+  const callIds = new Set(messages.flatMap(toolUsesOf).map(({ id }) => id));
+  const results = messages
+    .flatMap(toolResultsOf)
+    .filter(({ toolUseId }) => !callIds.has(toolUseId));
   const resultDecisions = results.map(
     (result) => ({ ...result, name: result.name || undefined, type: 'result' }) as Decision,
   );
   const decisions = [...input.decisions, ...resultDecisions];
-  checkDecisions(decisions, open);
+  checkDecisions(decisions, openCalls);
   if (!resultDecisions.length) return input;
   const isResult = ({ type }: { readonly type: string }): boolean => type === 'tool_result';
   if (!messages.every(({ content }) => content.every(isResult)))
@@ -128,8 +130,8 @@ function decidedInput(input: ParsedInput, open: readonly OpenCall[]): ParsedInpu
   return { ...input, messages: [], decisions };
 }
 
-function checkDecisions(decisions: readonly Decision[], open: readonly OpenCall[]): void {
-  const undecidedCalls = new Map(open.map(({ toolUse }) => [toolUse.id, toolUse.name]));
+function checkDecisions(decisions: readonly Decision[], openCalls: readonly OpenCall[]): void {
+  const undecidedCalls = new Map(openCalls.map(({ toolUse }) => [toolUse.id, toolUse.name]));
   for (const { toolUseId: id, name } of decisions) {
     const isOfAnotherTool = name !== undefined && undecidedCalls.get(id) !== name;
     if (!isOfAnotherTool && undecidedCalls.delete(id)) continue;

@@ -28,21 +28,24 @@ export async function decideForMessage(
   options: DecideForMessageOptions = {},
 ): Promise<readonly Decision[]> {
   const { clientDecisions = [], isToolGone = () => false } = options;
-  const open = openToolUses(await memory.read());
-  if (!open.length) return [];
+  const openCalls = openToolUses(await memory.read());
+  if (!openCalls.length) return [];
   await memory.restore?.(status, tools);
-  const calls = open.map((toolUse) => ({ toolUse, state: status.calls.get(toolUse.id) ?? {} }));
+  const calls = openCalls.map((toolUse) => ({
+    toolUse,
+    state: status.calls.get(toolUse.id) ?? {},
+  }));
   const isRoundDeferred = calls.some(({ state }) => isWaiting(state));
   const decisions = calls.flatMap(({ toolUse, state }): Decision | readonly Decision[] => {
     const sent = clientDecisions.find(({ toolUseId }) => toolUseId === toolUse.id);
-    const own = sent ?? state.decision;
-    if (own) return own;
+    const decision = sent ?? state.decision;
+    if (decision) return decision;
     // The tool call may only wait until the other tool calls of its reply have decisions.
     const isDeferred = isRoundDeferred && !state.started && !state.pending;
     if (isWaiting(state) || isDeferred) return rejection(toolUse);
     return isToolGone(toolUse, state) ? interruption(toolUse, state) : [];
   });
-  return decisions.length === open.length ? decisions : [];
+  return decisions.length === openCalls.length ? decisions : [];
 }
 
 /** Returns whether a tool call waits for an approval. */

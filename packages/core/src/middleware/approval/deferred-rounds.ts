@@ -44,8 +44,8 @@ export function deferredRounds(
   ): Promise<Next> => {
     const deferral = deferralOf(context);
     const undecided = await Promise.all(round.calls.map((one) => isUndecided(one, context, needs)));
-    const all = notStartedCalls(round.calls, undecided, context);
-    const { pass, calls } = passOf(all, undecided);
+    const unstartedCalls = notStartedCalls(round.calls, undecided, context);
+    const { pass, calls } = passOf(unstartedCalls, undecided);
     deferral.pass = pass;
     if (pass === 'start') {
       // No tool call waits for another question, so that all start in their order.

@@ -150,13 +150,13 @@ function trimHistory(
   tokens: number,
 ): number {
   if (questionIndex <= start) return start;
-  let first = skip(messages, sums, { from: start, to: questionIndex, tokens });
-  while (rules.beginsWithUser && first < questionIndex && messages[first]!.role !== 'user') {
-    const next = groupEnd(messages, first);
+  let newStart = skip(messages, sums, { from: start, to: questionIndex, tokens });
+  while (rules.beginsWithUser && newStart < questionIndex && messages[newStart]!.role !== 'user') {
+    const next = groupEnd(messages, newStart);
     if (next > questionIndex) break;
-    first = next;
+    newStart = next;
   }
-  return first;
+  return newStart;
 }
 
 /**

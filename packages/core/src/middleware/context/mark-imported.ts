@@ -33,14 +33,14 @@ export function markImported(options: MarkImportedOptions = {}): Middleware {
 
 /** Returns the content of a message with a text before it, or before each of its results. */
 function withText({ role, content }: Msg, text: string): readonly ContentBlock[] {
-  const first = { type: 'text', text } as const;
-  if (role !== 'tool') return [first, ...content];
+  const textBlock = { type: 'text', text } as const;
+  if (role !== 'tool') return [textBlock, ...content];
   return content.map((block) => {
     if (block.type !== 'tool_result') return block;
     const { output } = block;
     return {
       ...block,
-      output: typeof output === 'string' ? `${text}\n${output}` : [first, ...output],
+      output: typeof output === 'string' ? `${text}\n${output}` : [textBlock, ...output],
     };
   });
 }

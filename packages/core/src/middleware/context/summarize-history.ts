@@ -163,8 +163,8 @@ class Summarizer {
 
   async fit(request: ContextRequest): Promise<FittedContext> {
     const { messages, signal = new AbortController().signal } = request;
-    const { model: own, summaryTokens } = this.#settings;
-    const model = own ? boundedModel(own) : request.model;
+    const { model: summaryModel, summaryTokens } = this.#settings;
+    const model = summaryModel ? boundedModel(summaryModel) : request.model;
     if (!model) throw misconfigured(`${where}: set model when no agent makes the request.`);
     const measurement = this.#measure(request, summaryTokens);
     // Copies `sums`: the meter reuses the array if it measures another session during a wait below.
@@ -294,9 +294,9 @@ function firstUncovered({ measured, summary }: Work): number {
 
 /** Counts the user's first message as part of the head: the messages that always stay. */
 function withFirst(request: ContextRequest): ContextRequest {
-  const first = headEnd(request);
-  const beginsWithUser = request.messages[first]?.role === 'user';
-  return beginsWithUser ? { ...request, fixedCount: first + 1 } : request;
+  const headLength = headEnd(request);
+  const beginsWithUser = request.messages[headLength]?.role === 'user';
+  return beginsWithUser ? { ...request, fixedCount: headLength + 1 } : request;
 }
 
 /**

@@ -90,7 +90,7 @@ export function checkClientTexts(clientTexts: readonly ClientText[]): Middleware
   return {
     wrapInput: (next) => (input) =>
       input.arrivedDuringRun === undefined
-        ? checkWithClientTexts(clientTexts, input, (all) => next(all))
+        ? checkWithClientTexts(clientTexts, input, (fullInput) => next(fullInput))
         : next(input),
   };
 }
@@ -102,7 +102,7 @@ export function checkClientTexts(clientTexts: readonly ClientText[]): Middleware
 export async function checkWithClientTexts(
   clientTexts: readonly ClientText[],
   input: ParsedInput,
-  check: (all: ParsedInput) => Promise<ParsedInput>,
+  check: (fullInput: ParsedInput) => Promise<ParsedInput>,
 ): Promise<ParsedInput> {
   const clientMessages = clientTexts.map(({ message }) => message);
   const checkedInput = await check({ ...input, messages: [...clientMessages, ...input.messages] });

@@ -21,9 +21,9 @@ export function instructions(messages: readonly Msg[]): Middleware {
   return {
     ...checkClientTexts(messages.map((message) => ({ message, take }))),
     wrapSettle: (next) => async (input, context, steps) => {
-      const first = await next(input);
+      const outcome = await next(input);
       steps.include(checkedMessages);
-      return first;
+      return outcome;
     },
   };
 }

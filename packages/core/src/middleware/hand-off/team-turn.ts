@@ -152,7 +152,7 @@ export class TeamTurn {
   #teamTools(): ToolSet {
     const ownTools = this.#ownTools;
     const sets = this.#team.members.flatMap(({ tools }) => tools ?? []);
-    const all: ToolSet = {
+    const teamTools: ToolSet = {
       toolContext: [...sets, ownTools].flatMap(({ toolContext = [] }) => [...toolContext]),
       ...groupsOf(ownTools),
       find: (name) => this.#setOf(name).find(name),
@@ -163,9 +163,9 @@ export class TeamTurn {
         );
       },
       allTools: () => [...sets, ownTools].flatMap(toolsIn),
-      fork: () => all,
+      fork: () => teamTools,
     };
-    return filteredTools(all, {
+    return filteredTools(teamTools, {
       offeredTools: (schemas) => schemas.filter(({ name }) => this.#refusal(name) === undefined),
       refusal: ({ name }) => this.#refusal(name),
     });

@@ -177,8 +177,8 @@ function hasRun(outcome: ToolOutcome): boolean {
  */
 function allCalls({ calls }: Round, { openCalls, tools }: RunContext): readonly OpenCall[] {
   const inRound = new Map(calls.map((call) => [call.toolUse.id, call]));
-  return openCalls.map((open) => {
-    const call = inRound.get(open.toolUse.id) ?? open;
+  return openCalls.map((openCall) => {
+    const call = inRound.get(openCall.toolUse.id) ?? openCall;
     const result = call.result ?? decidedResult(call.toolUse, call.state, tools);
     return result ? { ...call, result } : call;
   });

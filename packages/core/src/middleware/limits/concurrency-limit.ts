@@ -108,22 +108,22 @@ export function concurrencyLimit(semaphore: Semaphore): Middleware {
   return {
     name: 'concurrencyLimit',
     wrapRun: (next) => async (input, context, steps) => {
-      const inside = runsWithSlot(semaphore);
-      const above = (context.toolContext.get(parentRuns) ?? []) as readonly string[];
-      if (above.some((runId) => inside.has(runId))) return next(input);
+      const holders = runsWithSlot(semaphore);
+      const callerIds = (context.toolContext.get(parentRuns) ?? []) as readonly string[];
+      if (callerIds.some((runId) => holders.has(runId))) return next(input);
       let release: Release | undefined;
       try {
         release = await steps.untimed(() => semaphore.acquire(context.stopSignal));
       } catch (error) {
         if (!context.stopped) throw error;
       }
-      inside.add(context.runId);
+      holders.add(context.runId);
       try {
         // After an abort during the wait, nothing of the agent call is stored.
         context.signal.throwIfAborted();
         return await next(input);
       } finally {
-        inside.delete(context.runId);
+        holders.delete(context.runId);
         release?.();
       }
     },

@@ -71,13 +71,13 @@ export function openTelemetry(options: OpenTelemetryOptions): Middleware & Model
       const toolSpan = spansOf(context)?.ofTool(call.toolUse);
       if (!toolSpan) return next(call);
       toolSpan.span.setAttribute('gen_ai.tool.description', call.tool.schema.description);
-      return api.context.with(toolSpan.inside, () => next(call));
+      return api.context.with(toolSpan.spanContext, () => next(call));
     },
     wrapRun: (next) => async (input, context) => {
       const spans = new RunSpans(tracing, context, input.messages);
       stateOf(context).spans = spans;
       try {
-        const result = await api.context.with(spans.inside, () => next(input));
+        const result = await api.context.with(spans.spanContext, () => next(input));
         spans.result(result);
         return result;
       } catch (thrown) {

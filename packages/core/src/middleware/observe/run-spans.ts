@@ -22,7 +22,7 @@ import type { OpenTelemetryOptions } from './open-telemetry.ts';
 /** The span of an agent call, and the open spans inside it. */
 export class RunSpans implements OpenSpan {
   readonly span: Span;
-  readonly inside: Context;
+  readonly spanContext: Context;
   readonly run: RunContext;
   /** Spans of the open model requests. The innermost span is last. */
   readonly chats: Set<OpenSpan> = new Set();
@@ -37,7 +37,7 @@ export class RunSpans implements OpenSpan {
     const { model, agentPath } = run;
     const name = agentPath.at(-1) ?? '';
     const parent = tracing.api.context.active();
-    const { span, inside } = openSpan(tracing, parent, 'invoke_agent', name, {
+    const { span, spanContext } = openSpan(tracing, parent, 'invoke_agent', name, {
       attributes: {
         ...modelAttributes(model, input, tracing),
         'gen_ai.agent.name': name,
@@ -46,7 +46,7 @@ export class RunSpans implements OpenSpan {
       startTime: run.now(),
     });
     this.span = span;
-    this.inside = inside;
+    this.spanContext = spanContext;
   }
 
   /** The span of the innermost open model request, else of the agent call. */
@@ -58,7 +58,13 @@ export class RunSpans implements OpenSpan {
     const tool = toolAttributes(toolUse, this.#tracing.content);
     const attributes = { ...tool, ...runAttributes(this.run) };
     const options = { attributes, startTime };
-    const toolSpan = openSpan(this.#tracing, this.inside, 'execute_tool', toolUse.name, options);
+    const toolSpan = openSpan(
+      this.#tracing,
+      this.spanContext,
+      'execute_tool',
+      toolUse.name,
+      options,
+    );
     this.#tools.set(toolUse.id, toolSpan);
     return toolSpan;
   }
@@ -117,7 +123,7 @@ export async function* tracedReply(
   { model, request, context, spans }: Chat,
 ): AsyncGenerator<readonly ModelDelta[], void> {
   const { content, api } = tracing;
-  const parent = spans?.innermost.inside ?? api.context.active();
+  const parent = spans?.innermost.spanContext ?? api.context.active();
   const chatSpan = openSpan(tracing, parent, 'chat', model.modelId, {
     kind: clientKind,
     attributes: {
@@ -127,14 +133,14 @@ export async function* tracedReply(
     },
     ...(spans && { startTime: spans.run.now() }),
   });
-  const { span, inside } = chatSpan;
+  const { span, spanContext } = chatSpan;
   spans?.chats.add(chatSpan);
   const reply = new ReplyAssembler({ messageId: '', toolUseId: (id) => id || 'call_' });
   /** Model that was asked last. */
   let lastModel: Pick<ChatModel, 'provider' | 'modelId'> = model;
   const tracedStream: ChatModel['stream'] = (...args) => {
-    const deltas = api.context.with(inside, () => model.stream(...args));
-    return iterateIn(api.context, inside, deltas);
+    const deltas = api.context.with(spanContext, () => model.stream(...args));
+    return iterateIn(api.context, spanContext, deltas);
   };
   yield* watchReply({ stream: tracedStream }, request, context, {
     asks: (next) => void (lastModel = next),
@@ -178,7 +184,7 @@ type Tracing = Required<OpenTelemetryOptions>;
 interface OpenSpan {
   readonly span: Span;
   /** Context in which the span is active. */
-  readonly inside: Context;
+  readonly spanContext: Context;
 }
 
 // Values of enums of `@opentelemetry/api`. A type import does not load them at run time.
@@ -195,7 +201,7 @@ function openSpan(
 ): OpenSpan {
   const attributes = { 'gen_ai.operation.name': operation, ...options.attributes };
   const span = tracer.startSpan(`${operation} ${target}`, { ...options, attributes }, parent);
-  return { span, inside: api.trace.setSpan(parent, span) };
+  return { span, spanContext: api.trace.setSpan(parent, span) };
 }
 
 function modelAttributes(
@@ -223,13 +229,13 @@ function failSpan(
 /** Iterates in the given context, because a generator runs in the context of its `next()` call. */
 function iterateIn<T>(
   context: ContextAPI,
-  inside: Context,
+  spanContext: Context,
   iterable: AsyncIterable<T>,
 ): AsyncIterable<T> {
   const steps = iterable[Symbol.asyncIterator]();
-  const end = (): Promise<IteratorResult<T>> => context.with(inside, () => steps.return!());
+  const end = (): Promise<IteratorResult<T>> => context.with(spanContext, () => steps.return!());
   const iterator = {
-    next: () => context.with(inside, () => steps.next()),
+    next: () => context.with(spanContext, () => steps.next()),
     ...(steps.return && { return: end }),
   };
   return { [Symbol.asyncIterator]: () => iterator };

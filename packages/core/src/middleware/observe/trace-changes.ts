@@ -87,9 +87,9 @@ function isAbout(event: AgentEvent, toolUseId: string | undefined): boolean {
 
 function watchPart(part: Middleware, compare: Compare): Middleware {
   /** Compares the event that a handler gets with the one that it returns. */
-  const watchedHandler = (own: Handle): Handle => {
+  const watchedHandler = (handler: Handle): Handle => {
     return async (event, control, context) => {
-      const result = await own.call(part, event, control, context);
+      const result = await handler.call(part, event, control, context);
       compare(context as RunInfo, (event as AgentEvent).type, event, result ?? event);
       return result;
     };
@@ -116,7 +116,7 @@ function watchPart(part: Middleware, compare: Compare): Middleware {
 
 function watchedHooks(
   hooks: NonNullable<Middleware['on']>,
-  watchedHandler: (own: Handle) => Handle,
+  watchedHandler: (handler: Handle) => Handle,
 ): unknown {
   return Object.fromEntries(
     Object.entries(hooks).map(([type, entry]) => {

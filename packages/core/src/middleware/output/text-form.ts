@@ -80,17 +80,17 @@ async function readText(
   format: TextFormat,
   text: string,
 ): Promise<Validation<ParsedOutput>> {
-  let first: Validation<ParsedOutput> | undefined;
+  let firstFailure: Validation<ParsedOutput> | undefined;
   for (const candidate of format.read(text)) {
     const validation = await checkCandidate(schema, candidate);
     if (validation.ok) return validation;
-    first ??= validation;
+    firstFailure ??= validation;
   }
   const json = text.trim();
   // If the schema asks for a string, the model may answer without quotes.
-  if (!first && json && schema.jsonSchema['type'] === 'string')
+  if (!firstFailure && json && schema.jsonSchema['type'] === 'string')
     return checkCandidate(schema, { json });
-  return first ?? { ok: false, issues: [`it is not valid ${format.name}`] };
+  return firstFailure ?? { ok: false, issues: [`it is not valid ${format.name}`] };
 }
 
 async function checkCandidate(
@@ -146,8 +146,8 @@ export function yamlText(parse: (text: string) => unknown): TextFormat {
  * each character if a fence is not closed.
  */
 function fenceContents(text: string): readonly string[] {
-  const insides = text.split('```').filter((_, index) => index % 2 === 1);
-  return insides.map((inside) => inside.replace(/^(?:\w*[^\S\n]*\n|\w+\s)/, '').trimEnd());
+  const contents = text.split('```').filter((_, index) => index % 2 === 1);
+  return contents.map((content) => content.replace(/^(?:\w*[^\S\n]*\n|\w+\s)/, '').trimEnd());
 }
 
 function bracketedText(text: string): string {

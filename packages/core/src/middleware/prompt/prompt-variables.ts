@@ -160,10 +160,10 @@ function promptRenderer(options: PromptVariablesOptions) {
     if (!template.trim() || context.stopped) return undefined;
     const pending = typeof variables === 'function' ? variables(callOf(context, input)) : variables;
     const values = await abortable(Promise.resolve(pending), context.stopSignal);
-    const all = { ...values, ...(toolContext.get(token) as TemplateVariables | undefined) };
-    const prompt = fill(template, all, { ...run.generate, tools: toolSchemas });
+    const allValues = { ...values, ...(toolContext.get(token) as TemplateVariables | undefined) };
+    const prompt = fill(template, allValues, { ...run.generate, tools: toolSchemas });
     context.setSystemPrompt(prompt);
-    return toolsVariable && prompt.trim() ? { template, variables: all, prompt } : undefined;
+    return toolsVariable && prompt.trim() ? { template, variables: allValues, prompt } : undefined;
   };
   /** Returns the request with a system prompt that describes its tools. */
   const renderAgain = (

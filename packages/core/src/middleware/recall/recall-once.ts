@@ -31,8 +31,8 @@ export interface Recall {
 export function recallOnce(recall: Recall): Required<Pick<Middleware, 'wrapSettle'>> {
   return {
     wrapSettle: (next) => async (input, context, steps) => {
-      const first = await next(input);
-      if (isEnding(first) || context.stopped) return first;
+      const outcome = await next(input);
+      if (isEnding(outcome) || context.stopped) return outcome;
       const { messages, questionId } = context;
       const question = messages.filter(({ id }) => id === questionId);
       const { name, ids, report } = recall;
@@ -40,10 +40,10 @@ export function recallOnce(recall: Recall): Required<Pick<Middleware, 'wrapSettl
       const text = await recall.find(recallInput, context).catch((error: unknown) => {
         if (!context.stopSignal.aborted) report(error);
       });
-      if (!text) return first;
+      if (!text) return outcome;
       if (recall.role(context) === 'system') context.addToSystemPrompt(text);
       else steps.include([markAsProgram(createMessage('user', text, { ...ids, name }))]);
-      return first;
+      return outcome;
     },
   };
 }

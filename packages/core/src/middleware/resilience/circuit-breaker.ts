@@ -95,8 +95,8 @@ export function circuitBreaker(options: CircuitBreakerOptions = {}): CircuitBrea
     period.running += 1;
     return period;
   };
-  const leave = (own: typeof period, end: ReplyEnd): void => {
-    if (own !== period) return;
+  const leave = (requestPeriod: typeof period, end: ReplyEnd): void => {
+    if (requestPeriod !== period) return;
     period.running -= 1;
     if (end.type === 'ok') {
       failures = 0;
@@ -112,8 +112,8 @@ export function circuitBreaker(options: CircuitBreakerOptions = {}): CircuitBrea
     name: 'circuitBreaker',
     wrapModel: (model) =>
       withStream(model, async function* (request, context) {
-        const own = enter();
-        yield* watchReply(model, request, context, { end: (end) => leave(own, end) });
+        const requestPeriod = enter();
+        yield* watchReply(model, request, context, { end: (end) => leave(requestPeriod, end) });
       }),
     get state() {
       return stateNow();

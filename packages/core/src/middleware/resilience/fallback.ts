@@ -71,8 +71,8 @@ export function fallback(
       return withStream({ ...model, features }, (request, context) => {
         const { run, onModel } = context;
         onModel?.(model);
-        const first = { model, request };
-        return tryEach(first, context, 'fallback', async ({ error: thrown, attempt, hasBegun }) => {
+        return tryEach({ model, request }, context, 'fallback', async (failed) => {
+          const { error: thrown, attempt, hasBegun } = failed;
           const from = models[attempt - 2] ?? model;
           const to = models[attempt - 1];
           if (!to || (hasBegun && !afterFirstDelta)) return undefined;

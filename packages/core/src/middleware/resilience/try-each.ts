@@ -28,12 +28,12 @@ export interface Attempt {
  * added to the usage of the reply.
  */
 export async function* tryEach(
-  first: Attempt,
+  firstAttempt: Attempt,
   context: ModelContext,
   reason: string,
   next: (failed: FailedRequest) => Promise<Attempt | undefined>,
 ): AsyncGenerator<readonly ModelDelta[], void> {
-  let current = first;
+  let current = firstAttempt;
   let earlierUsage: Usage | undefined;
   let hasBegun = false;
   for (let attempt = 1; ; attempt += 1) {

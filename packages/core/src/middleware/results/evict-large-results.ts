@@ -78,8 +78,8 @@ export function evictLargeResults(options: EvictLargeResultsOptions): LargeResul
       return undefined;
     }
     const lines = linesOf(text);
-    const first = lines.slice(0, headLines);
-    const head = first.slice(0, countFitting(first, maxTokens, profile));
+    const firstLines = lines.slice(0, headLines);
+    const head = firstLines.slice(0, countFitting(firstLines, maxTokens, profile));
     const size = `It has ${lines.length} lines; these are the first ${head.length}.`;
     const more = `Read more with ${readToolName}, id "${toolUse.id}".`;
     head.push(`[This result is too long to show. ${size} ${more}]`);
@@ -131,8 +131,8 @@ function readResultTool(
       if (text === undefined) throw new AgentError('NOT_FOUND', `There is no result "${id}".`);
       const lines = linesOf(text);
       const matchingLines = query ? findLines(lines, query) : undefined;
-      const all = matchingLines ?? [...lines.keys()];
-      const numbers = all.filter((index) => index + 1 >= from);
+      const lineIndexes = matchingLines ?? [...lines.keys()];
+      const numbers = lineIndexes.filter((index) => index + 1 >= from);
       const shownLines = numbers.slice(0, most).map((index) => `${index + 1}: ${lines[index]}`);
       const size = Math.max(1, countFitting(shownLines, maxTokens, profile));
       const page = shownLines.slice(0, size);

@@ -127,8 +127,8 @@ async function chooseTools(
 ): Promise<void> {
   if (context.stopped || !context.model.features.tools) return;
   const question = questionMessage ? textOf(questionMessage).trim() : '';
-  const all = selection.set.schemas();
-  const offered = all.map(({ name, description }) => [name, description]);
+  const schemas = selection.set.schemas();
+  const offered = schemas.map(({ name, description }) => [name, description]);
   const key = JSON.stringify([question, ...offered]);
   if (selection.key === key) return;
   const isAlways = ({ name }: ToolSchema): boolean => {
@@ -137,8 +137,8 @@ async function chooseTools(
     const isAdded = context.addedTools.some((added) => added.name === name);
     return !server && (!by || alwaysOffered || isAdded);
   };
-  const always = all.filter(isAlways);
-  const others = all.filter((schema) => !isAlways(schema));
+  const always = schemas.filter(isAlways);
+  const others = schemas.filter((schema) => !isAlways(schema));
   let chosenNames: readonly string[] = others.map(({ name }) => name);
   if (by && question && others.length) {
     const { stopSignal: signal } = context;
@@ -155,8 +155,8 @@ async function chooseTools(
   }
   const { toolChoice } = context.options.generate;
   const requiredNames = typeof toolChoice === 'object' ? [toolChoice.name] : [];
-  const best = new Set([...requiredNames, ...always.map(({ name }) => name), ...chosenNames]);
-  const names = [...best].slice(0, maxTools);
+  const ranking = new Set([...requiredNames, ...always.map(({ name }) => name), ...chosenNames]);
+  const names = [...ranking].slice(0, maxTools);
   selection.key = key;
   const inOrder = [...always, ...others].map(({ name }) => name);
   selection.chosen = inOrder.filter((name) => names.includes(name));
@@ -174,7 +174,8 @@ interface Selection {
 /** Returns the tools of the run, without those that are not chosen at the time. */
 function viewOf(selection: Selection): ToolSet {
   return filteredTools(selection.set, {
-    offeredTools: (all) => (selection.chosen ? schemasNamed(selection.chosen, all) : all),
+    offeredTools: (schemas) =>
+      selection.chosen ? schemasNamed(selection.chosen, schemas) : schemas,
     refusal: ({ name }) => {
       if (selection.chosen?.includes(name) !== false) return undefined;
       return `Tool not available: ${name}. It is not among the tools of this request.`;

@@ -203,9 +203,9 @@ class SourcedTools {
   /** Returns a view that offers the fixed tools and the found ones. */
   view(): ToolSet {
     return filteredTools(this.#set, {
-      offeredTools: (all) => {
-        const hidden = all.filter((schema) => !this.#isFixed(schema));
-        return [...all.filter(this.#isFixed), ...schemasNamed([...this.#found.keys()], hidden)];
+      offeredTools: (schemas) => {
+        const hidden = schemas.filter((schema) => !this.#isFixed(schema));
+        return [...schemas.filter(this.#isFixed), ...schemasNamed([...this.#found.keys()], hidden)];
       },
       refusal: ({ name, schema }) => {
         const isKnown = this.#found.has(name) || this.open.includes(name);

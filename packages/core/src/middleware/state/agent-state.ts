@@ -167,9 +167,9 @@ function parseState(value: unknown): AgentState {
 
 /** Throws `INVALID_STATE` if a call state is damaged or belongs to no open tool call. */
 function checkCalls(calls: AgentState['calls'], messages: readonly Msg[]): void {
-  const open = new Set(openToolUses(messages).map(({ id }) => id));
+  const openIds = new Set(openToolUses(messages).map(({ id }) => id));
   for (const [id, call] of Object.entries(calls)) {
-    if (!open.has(id)) throw stateError(`calls names "${id}", which is not an open tool call`);
+    if (!openIds.has(id)) throw stateError(`calls names "${id}", which is not an open tool call`);
     if (!isCallState(call, id)) throw stateError(`calls["${id}"] is not a call state`);
   }
 }

@@ -198,8 +198,8 @@ function sessionState<K extends StateKeys>(keys: K, values: () => Values): Sessi
       const changes = Object.entries(updates).map(([name, update]) =>
         changeOf(keyOf(keys, name), name, toJson(name, update)),
       );
-      const apply = (own: Values): void =>
-        void Object.assign(own, ...changes.map((change) => change(own)));
+      const apply = (target: Values): void =>
+        void Object.assign(target, ...changes.map((change) => change(target)));
       updateValues(values(), apply, Object.keys(updates));
     },
     reset(keyName, value) {
@@ -208,9 +208,9 @@ function sessionState<K extends StateKeys>(keys: K, values: () => Values): Sessi
       const newValue = value === undefined ? undefined : toJson(name, value);
       if (newValue !== undefined && !key.is(newValue))
         throw invalidInput(`The value does not fit the state key "${name}".`);
-      const apply = (own: Values): void => {
-        if (newValue === undefined) delete own[name];
-        else own[name] = newValue;
+      const apply = (target: Values): void => {
+        if (newValue === undefined) delete target[name];
+        else target[name] = newValue;
       };
       updateValues(values(), apply, [name]);
     },

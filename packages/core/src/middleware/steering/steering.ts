@@ -51,13 +51,13 @@ export function steering(): Middleware {
     },
     // Guards get the messages of others only after the run has accepted its own input.
     wrapSettle: (next) => async (input, context, steps) => {
-      const first = await next(input);
+      const outcome = await next(input);
       const run = steeredRun(context);
       steps.handleInbox({
         interrupt: (request) => inject(request, run),
         join: (call) => (mayJoin(call, context) ? joinCall(run, call) : undefined),
       });
-      return beforeModel(run, first);
+      return beforeModel(run, outcome);
     },
     wrapReply: (next) => async (reply, context) => {
       const outcome = await next(reply);
@@ -193,8 +193,8 @@ class SteeredRun {
   async take(): Promise<void> {
     const oneTurn = new Promise((resolve) => setTimeout(resolve));
     await Promise.race([this.waitForGuards(this.context.stopSignal), oneTurn]);
-    const open = this.#injections.findIndex(({ messages }) => !messages);
-    const injections = this.#injections.splice(0, open < 0 ? Infinity : open);
+    const openIndex = this.#injections.findIndex(({ messages }) => !messages);
+    const injections = this.#injections.splice(0, openIndex < 0 ? Infinity : openIndex);
     await this.steps.edit({ append: injections.flatMap(({ messages = [] }) => messages) });
   }
 

@@ -25,8 +25,8 @@ export function parseToolCalls(reply: string, context?: ParseContext): ParsedRep
 /** The beginning of a tool call whose keys have no double quotes. */
 const bareCall = /^(?:```(?:json)?\s*)?\[?\s*\{\s*['‘“`]?(?:tool_name|arguments|think)['’”`]?\s*:/m;
 
-const open = '<think>';
-const close = '</think>';
+const openingTag = '<think>';
+const closingTag = '</think>';
 
 /**
  * Separates a reply's thinking from its text, and prose in the text from possible tool calls. Reads
@@ -69,15 +69,15 @@ export class ReplyReader {
       this.#add(text.slice(index, end));
       index = end;
       if (tagStart < 0) break;
-      const rest = text.slice(end, end + close.length);
+      const rest = text.slice(end, end + closingTag.length);
       const tag =
         !this.#scanner?.inString &&
-        [open, close].find((one) => one.startsWith(rest) || rest.startsWith(one));
+        [openingTag, closingTag].find((one) => one.startsWith(rest) || rest.startsWith(one));
       if (tag && rest.length < tag.length) {
         this.#tag = rest;
         break;
       }
-      if (tag === open) this.#begin();
+      if (tag === openingTag) this.#begin();
       else if (tag) this.#end();
       else this.#add('<');
       index += tag ? tag.length : 1;
@@ -92,9 +92,9 @@ export class ReplyReader {
     let scan = this.#scanner?.end();
     // A thought may contain an incomplete tool call. The end tag of the thought then looks like a
     // part of the tool call's string.
-    const thought = scan?.problem === undefined ? -1 : this.text.lastIndexOf(close);
+    const thought = scan?.problem === undefined ? -1 : this.text.lastIndexOf(closingTag);
     if (thought >= 0) {
-      const answer = this.text.slice(thought + close.length);
+      const answer = this.text.slice(thought + closingTag.length);
       this.text = this.text.slice(0, thought);
       this.#end();
       this.#add(answer);

@@ -14,7 +14,7 @@ type ResultPart = AiSdkPartOf<'tool-result'>;
 type Metadata = CallPart['providerMetadata'];
 
 /** What the next request needs to send the parts of a hosted tool back. */
-interface SentBack {
+interface ReplayFields {
   /** Provider that ran the tool. No other provider understands the parts. */
   readonly provider: string;
   readonly call?: Metadata;
@@ -26,7 +26,7 @@ interface SentBack {
 /** Metadata of a block that represents a tool call which the provider ran itself. */
 export interface HostedToolMetadata {
   readonly hostedTool: HostedTool;
-  readonly aiSdkTool: SentBack;
+  readonly aiSdkTool: ReplayFields;
 }
 
 type Parts = readonly Readonly<Record<string, unknown>>[];
@@ -61,7 +61,7 @@ export function openHostedCalls(
   const calls = new Map<string, HostedTool>();
   for (const block of messages.flatMap(({ content }) => content)) {
     const hosted = hostedToolOf(block);
-    if (hosted && !hasEnded(hosted) && sentBackOf(block)?.provider === provider)
+    if (hosted && !hasEnded(hosted) && replayFieldsOf(block)?.provider === provider)
       calls.set(hosted.id, hosted);
   }
   return calls;
@@ -82,14 +82,16 @@ export function hostedToolParts(
   const reply = messages[last]?.role === 'assistant' ? messages[last].content : [];
   const isIncomplete = last < messages.length - 1;
   const blocks = messages.flatMap(({ content }) => content);
-  const late = blocks.filter((block) => sentBackOf(block)?.isLate);
-  const sentIds = new Set([...late, ...(isIncomplete ? reply : [])].map((block) => idOf(block)));
+  const lateResults = blocks.filter((block) => replayFieldsOf(block)?.isLate);
+  const sentIds = new Set(
+    [...lateResults, ...(isIncomplete ? reply : [])].map((block) => idOf(block)),
+  );
 
   return (block) => {
     const hostedTool = hostedToolOf(block);
     if (!hostedTool) return undefined;
-    const sentBack = sentBackOf(block);
-    if (sentBack?.provider !== provider) return [];
+    const replayFields = replayFieldsOf(block);
+    if (replayFields?.provider !== provider) return [];
     const { id: toolCallId, name: toolName, input, output = null, error } = hostedTool;
     const call = {
       type: 'tool-call',
@@ -97,7 +99,7 @@ export function hostedToolParts(
       toolName,
       input,
       providerExecuted: true,
-      providerOptions: sentBack.call,
+      providerOptions: replayFields.call,
     };
     if (!hasEnded(hostedTool)) return sentIds.has(toolCallId) ? [call] : [];
     const result = {
@@ -105,9 +107,9 @@ export function hostedToolParts(
       toolCallId,
       toolName,
       output: { type: error === undefined ? 'json' : 'error-json', value: output },
-      providerOptions: sentBack.result,
+      providerOptions: replayFields.result,
     };
-    if (!sentBack.isLate) return [call, result];
+    if (!replayFields.isLate) return [call, result];
     return calls.has(toolCallId) ? [result] : [];
   };
 }
@@ -116,7 +118,7 @@ function idOf(block: ContentBlock): string | undefined {
   return hostedToolOf(block)?.id;
 }
 
-function sentBackOf({ providerMetadata }: ContentBlock): SentBack | undefined {
-  const sentBack = providerMetadata?.['aiSdkTool'];
-  return isObjectOrArray(sentBack) ? (sentBack as unknown as SentBack) : undefined;
+function replayFieldsOf({ providerMetadata }: ContentBlock): ReplayFields | undefined {
+  const replayFields = providerMetadata?.['aiSdkTool'];
+  return isObjectOrArray(replayFields) ? (replayFields as unknown as ReplayFields) : undefined;
 }

@@ -57,8 +57,11 @@ export function dashScopeFormatter(format: DashScopeFormat): DashScopeFormatter 
     format(request) {
       const { providerOptions = {}, messages, tools } = request;
       const input = `{"messages":[${joinTexts(messages.map(messageText[endpointOf(request)]))}]}`;
-      const own = { ...toParameters(request, format), ...checkFixedParameters(providerOptions) };
-      const parameters = jsonWithLists(own, { tools: tools.map(toolText) });
+      const plainParameters = {
+        ...toParameters(request, format),
+        ...checkFixedParameters(providerOptions),
+      };
+      const parameters = jsonWithLists(plainParameters, { tools: tools.map(toolText) });
       return `{"model":${JSON.stringify(model)},"input":${input},"parameters":${parameters}}`;
     },
     decoder: () => new DashScopeDecoder(),

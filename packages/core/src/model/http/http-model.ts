@@ -58,8 +58,8 @@ export async function httpRequest(
     const isOwnServer = baseURL === undefined && !fetch;
     if (!key && isOwnServer && !new Headers(headers).has('authorization'))
       throw new Error('The API key is missing. Set apiKey or baseURL.');
-    const own = key && { authorization: `Bearer ${key}` };
-    return { ...options, ...context, headers: { ...own, ...headers } };
+    const keyHeaders = key && { authorization: `Bearer ${key}` };
+    return { ...options, ...context, headers: { ...keyHeaders, ...headers } };
   } catch (error) {
     throw AgentError.from(error, 'MODEL_AUTH');
   }

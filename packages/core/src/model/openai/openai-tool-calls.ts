@@ -37,7 +37,7 @@ export function decodeToolCall(
   const delta = argumentText(called?.arguments);
   if (!id && !called?.name && !delta && !extra_content) return;
   const newest = calls.slice(-maxNewest);
-  const found = newest.findLastIndex((open) => continues(open, fragment));
+  const found = newest.findLastIndex((openCall) => continues(openCall, fragment));
   let index = found + calls.length - newest.length;
   if (found < 0) index = calls.push({ wireIndex: fragment.index, input: '' }) - 1;
   const call = calls[index]!;

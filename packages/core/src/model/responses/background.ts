@@ -124,9 +124,9 @@ class BackgroundReply {
   }
 
   /** Yields the deltas. Continues the reply after a broken connection. */
-  async *#follow(first: ReplyStream): ReplyStream {
+  async *#follow(firstStream: ReplyStream): ReplyStream {
     const { signal } = this.#exchange.http;
-    let stream = first;
+    let stream = firstStream;
     for (let attempt = 1; ; attempt++) {
       const startSequence = this.#decoder.sequence;
       try {

@@ -157,8 +157,8 @@ export class ResponsesDecoder implements ReplyDecoder {
     if (whole) this.#item(itemType, event)?.completeText(kind, index, whole);
   }
 
-  #close(open: StreamedItem, item: WireItem): void {
-    open.close(item);
+  #close(openItem: StreamedItem, item: WireItem): void {
+    openItem.close(item);
     this.#items.callOf(item)?.addOutput(item);
   }
 
@@ -167,8 +167,8 @@ export class ResponsesDecoder implements ReplyDecoder {
     type: string,
     { item_id: id, output_index: outputIndex }: WireEvent,
   ): StreamedItem | undefined {
-    const open = this.#items.itemToExtend(type, id, outputIndex);
-    return open.closed ? undefined : open;
+    const openItem = this.#items.itemToExtend(type, id, outputIndex);
+    return openItem.closed ? undefined : openItem;
   }
 
   #noteResponse(response: WireResponse | null | undefined): void {
@@ -184,10 +184,10 @@ export class ResponsesDecoder implements ReplyDecoder {
     const output = (response.output ?? []).filter((item) => item !== null);
     const items = this.#items.itemsAtEnd(output);
     output.forEach((item, index) => {
-      const open = items[index];
-      if (open) this.#close(open, item);
+      const openItem = items[index];
+      if (openItem) this.#close(openItem, item);
     });
-    for (const open of this.#items.all) open.end();
+    for (const openItem of this.#items.all) openItem.end();
     this.#response = response;
   }
 

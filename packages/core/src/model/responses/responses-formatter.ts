@@ -70,8 +70,8 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
 
   return {
     format(request, { whole, background } = {}) {
-      const first = request.messages.findIndex(({ role }) => role !== 'system');
-      const system = request.messages.slice(0, first < 0 ? undefined : first);
+      const systemEnd = request.messages.findIndex(({ role }) => role !== 'system');
+      const system = request.messages.slice(0, systemEnd < 0 ? undefined : systemEnd);
       const messages = request.messages.slice(system.length);
       const sums = format.previousResponse ? sumsOf(messages) : [];
       const storedResponse = previousResponse(messages, sums);

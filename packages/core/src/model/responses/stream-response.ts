@@ -31,15 +31,15 @@ export async function* sendRequest(
   background: boolean,
   send: (request: ResponsesRequest) => ReplyStream,
 ): ReplyStream {
-  const first = formatter.format(request, { background });
+  const firstRequest = formatter.format(request, { background });
   try {
-    yield* send(first);
+    yield* send(firstRequest);
   } catch (error) {
     // The provider refuses the id before the reply begins, so no delta is repeated.
-    if (!first.continues || !isPreviousGone(error)) throw error;
+    if (!firstRequest.continues || !isPreviousGone(error)) throw error;
     yield* send(formatter.format(request, { whole: true, background }));
   }
-  first.complete();
+  firstRequest.complete();
 }
 
 function isPreviousGone(error: unknown): boolean {

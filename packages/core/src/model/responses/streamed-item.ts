@@ -73,8 +73,8 @@ export class StreamedItem {
 
   /** Returns whether an event with these fields can belong to this item. */
   fits({ type, call_id: callId, name }: WireItem): boolean {
-    const isEqual = (own: string | undefined, other: string | null | undefined): boolean =>
-      !own || !other || own === other;
+    const isEqual = (knownValue: string | undefined, other: string | null | undefined): boolean =>
+      !knownValue || !other || knownValue === other;
     return this.type === type && isEqual(this.callId, callId) && isEqual(this.#name, name?.trim());
   }
 

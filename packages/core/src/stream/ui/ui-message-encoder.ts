@@ -263,9 +263,9 @@ class Encoder implements UiMessageEncoder {
     // The result may be in a later reply than its call. A second call part would be a new call.
     const isLate = !this.#hostedTools.has(id) && this.#openHosted.has(id);
     this.#hostedTools.set(id, json);
-    for (const open of [this.#openHosted, this.#runningHosted])
-      if (hasEnded(hostedTool)) open.delete(id);
-      else open.add(id);
+    for (const openIds of [this.#openHosted, this.#runningHosted])
+      if (hasEnded(hostedTool)) openIds.delete(id);
+      else openIds.add(id);
     const outcome = hostedOutcome(hostedTool);
     const ended = outcome ? [outcomeChunk(id, outcome)] : [];
     for (const chunk of isLate ? ended : [callChunk(hostedTool), ...ended])

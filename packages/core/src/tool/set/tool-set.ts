@@ -75,8 +75,8 @@ export function groupsOf(set: ToolSet): Pick<ToolSet, 'activeGroups' | 'setActiv
 
 /** What a view of a tool set shows. */
 export interface ToolFilter {
-  /** Returns the tools that the model may call, in their order. `all`: those of the whole set. */
-  offeredTools(all: readonly ToolSchema[]): readonly ToolSchema[];
+  /** Returns the tools that the model may call, in their order, of those of the whole set. */
+  offeredTools(schemas: readonly ToolSchema[]): readonly ToolSchema[];
   /** Returns why a tool of the set cannot be called, or nothing if it can. */
   refusal(tool: Tool): string | undefined;
 }
@@ -114,7 +114,7 @@ function stableList(): (schemas: readonly ToolSchema[]) => readonly ToolSchema[]
 /** Returns a view of a tool set in which only the named tools can be called. */
 export function allowTools(set: ToolSet, names: readonly string[]): ToolSet {
   return filteredTools(set, {
-    offeredTools: (all) => all.filter(({ name }) => names.includes(name)),
+    offeredTools: (schemas) => schemas.filter(({ name }) => names.includes(name)),
     refusal: ({ name }) => (names.includes(name) ? undefined : `Tool not allowed: ${name}.`),
   });
 }

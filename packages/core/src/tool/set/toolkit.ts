@@ -161,8 +161,8 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
 
   fork(options: ForkOptions = {}): Toolkit {
     const { toolContext } = this;
-    const all = { ...this.#options, ...options, groups: this.groups(), toolContext };
-    return new Toolkit(this.#tools.values(), all);
+    const toolkitOptions = { ...this.#options, ...options, groups: this.groups(), toolContext };
+    return new Toolkit(this.#tools.values(), toolkitOptions);
   }
 
   #get(name: string): Tool {

@@ -96,9 +96,9 @@ export function inputGuardOf(
       // A decision during the run has nothing to check if it has no text.
       if (input.arrivedDuringRun && !clientTexts.length && !input.messages.length)
         return next(input);
-      const { messages } = await checkWithClientTexts(clientTexts, input, async (all) => ({
-        ...all,
-        messages: await checkedInput(all.messages, context),
+      const { messages } = await checkWithClientTexts(clientTexts, input, async (fullInput) => ({
+        ...fullInput,
+        messages: await checkedInput(fullInput.messages, context),
       }));
       return next({ ...input, messages, decisions });
     },

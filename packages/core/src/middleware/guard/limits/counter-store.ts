@@ -77,7 +77,7 @@ export function storedCounters(
 ): CounterStore {
   checkFields('The store of storedCounters()', store, 'get:function set:function');
   checkOptions('storedCounters()', options, 'sleep,random:function|?');
-  const busy = new Map<string, Promise<WindowTotal>>();
+  const pendingUpdates = new Map<string, Promise<WindowTotal>>();
   const update = async (
     key: string,
     amount: number,
@@ -99,14 +99,14 @@ export function storedCounters(
   return {
     async add(name, amount, window) {
       const key = `guard:${encodeURIComponent(name)}`;
-      const turn = Promise.resolve(busy.get(key))
+      const pendingUpdate = Promise.resolve(pendingUpdates.get(key))
         .catch(() => {})
         .then(() => update(key, amount, window));
-      busy.set(key, turn);
+      pendingUpdates.set(key, pendingUpdate);
       try {
-        return await turn;
+        return await pendingUpdate;
       } finally {
-        if (busy.get(key) === turn) busy.delete(key);
+        if (pendingUpdates.get(key) === pendingUpdate) pendingUpdates.delete(key);
       }
     },
   };

@@ -96,16 +96,16 @@ function matchesIn(reading: Undisguised, finders: readonly PiiFinder[]): Match[]
       const ahead = lengthBefore ? lengthBefore(text, index) : 0;
       const accepted = lengthBefore && !ahead ? 0 : (accept?.(match[0], text, index) ?? true);
       const length = accepted === true ? match[0].length : Number(accepted);
-      const first = index - ahead;
+      const matchStart = index - ahead;
       if (length)
         matches.push({
           kind,
-          start: reading.start(first),
+          start: reading.start(matchStart),
           end: reading.end(index + length - 1),
           value: (end) => {
             let last = index + length;
             while (last < text.length && reading.end(last) <= end) last += 1;
-            return written.slice(first, last);
+            return written.slice(matchStart, last);
           },
         });
       // The characters after the start of a rejected match may contain a valid match.
@@ -135,8 +135,8 @@ function withheldFrom(text: string, lookahead: number): number {
     from -= tag || char.length;
   }
   const plain = withoutDisguise(text);
-  const open = openAddressAt(plain.text);
-  return open < plain.text.length ? Math.min(from, plain.start(open)) : from;
+  const addressStart = openAddressAt(plain.text);
+  return addressStart < plain.text.length ? Math.min(from, plain.start(addressStart)) : from;
 }
 
 /**

@@ -32,9 +32,9 @@ function expandBlock(block: readonly number[]): readonly number[] {
   for (let at = 16; at < 64; at++) {
     const a = words[at - 15]!;
     const b = words[at - 2]!;
-    const first = rotate(a, 7) ^ rotate(a, 18) ^ (a >>> 3);
-    const second = rotate(b, 17) ^ rotate(b, 19) ^ (b >>> 10);
-    words.push((words[at - 16]! + first + words[at - 7]! + second) | 0);
+    const sigma0 = rotate(a, 7) ^ rotate(a, 18) ^ (a >>> 3);
+    const sigma1 = rotate(b, 17) ^ rotate(b, 19) ^ (b >>> 10);
+    words.push((words[at - 16]! + sigma0 + words[at - 7]! + sigma1) | 0);
   }
   return words;
 }
@@ -48,10 +48,10 @@ function mixBlock(
   let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = hash;
   for (const [at, word] of words.entries()) {
     const rotatedE = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25);
-    const first = h + rotatedE + ((e & f) ^ (~e & g)) + constants[at]! + word;
+    const t1 = h + rotatedE + ((e & f) ^ (~e & g)) + constants[at]! + word;
     const rotatedA = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22);
-    const second = rotatedA + ((a & b) ^ (a & c) ^ (b & c));
-    [a, b, c, d, e, f, g, h] = [(first + second) | 0, a, b, c, (d + first) | 0, e, f, g];
+    const t2 = rotatedA + ((a & b) ^ (a & c) ^ (b & c));
+    [a, b, c, d, e, f, g, h] = [(t1 + t2) | 0, a, b, c, (d + t1) | 0, e, f, g];
   }
   return [a, b, c, d, e, f, g, h].map((word, at) => (word + hash[at]!) | 0);
 }
