@@ -9,12 +9,7 @@ import { suspendedNote } from './log/call-notes.ts';
 import { SyncedGroups } from './synced-groups.ts';
 import { recordsOf, type Flushes, type LogRecord, type LogNote } from './log/log-record.ts';
 import { replyStore } from './reply-store.ts';
-import {
-  SessionLog,
-  type FlushContext,
-  type Log,
-  type SessionLogOptions,
-} from './log/session-log.ts';
+import { SessionLog, type FlushContext, type Log } from './log/session-log.ts';
 import { shortId } from './log/session-keys.ts';
 import { trackValues, valuesIn, type Values } from './log/session-values.ts';
 import { SessionFold } from './log/session-fold.ts';
@@ -65,7 +60,7 @@ export class SessionMemory implements Memory {
     store: KeyValueStore,
     sessionId: string,
     options: SessionMemoryOptions = {},
-    makeLog?: (options: SessionLogOptions) => Log | undefined,
+    makeLog?: () => Log | undefined,
   ) {
     const fields = `durability:step|turn|? ${memoryFields}`;
     // A subclass with a log of its own has checked its options.
@@ -83,7 +78,7 @@ export class SessionMemory implements Memory {
     this.sessionId = sessionId;
     this.features = store.features;
     const logOptions = { ...others, generateId, now, compactAfter };
-    this.#log = makeLog?.(logOptions) ?? new SessionLog(store, sessionId, logOptions);
+    this.#log = makeLog?.() ?? new SessionLog(store, sessionId, logOptions);
     this.#durability = durability;
   }
 

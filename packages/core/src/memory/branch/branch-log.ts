@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import type { BatchCache } from './batch-cache.ts';
+import { sleepFor } from '../../wait/timer.ts';
 import { containsTip, batchIdOf, coveredRefs, type Branch } from './branch.ts';
 import { attemptId, BranchReader, maxTurnWrites } from './branch-reader.ts';
 import { compareEcho, isOverruled, type Comparison, type Fork } from './compare-echo.ts';
@@ -7,24 +7,45 @@ import type { EchoMemoryOptions } from './echo-memory.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 import type { Flushes, LogRecord } from '../log/log-record.ts';
 import { EchoSigner, type Echo } from './session-echo.ts';
+import { shortId } from '../log/session-keys.ts';
 import { SessionStore } from '../log/session-store.ts';
 import { flushesOf } from '../log/stored-batch.ts';
 import { checkNotMoved, type Ownership } from '../log/stored-head.ts';
 import { makeTurn, mergeTurns } from './turn-write.ts';
-import type { Log, FlushContext, SessionLogOptions } from '../log/session-log.ts';
+import type { Log, FlushContext } from '../log/session-log.ts';
 
-/** Options of an `EchoMemory` with their defaults, except for those of a session without echoes. */
+type DefaultedOptions =
+  | 'generateId'
+  | 'now'
+  | 'sleep'
+  | 'compactAfter'
+  | 'withoutEcho'
+  | 'waitMs'
+  | 'staleMs';
+
+/** Options of an `EchoMemory` with their defaults. */
 export interface BranchLogOptions
   extends
-    SessionLogOptions,
-    Required<Pick<EchoMemoryOptions, 'secrets' | 'withoutEcho' | 'waitMs' | 'staleMs'>> {
-  readonly echo?: string | undefined;
-  readonly cache?: BatchCache | undefined;
-  readonly sleep: (ms: number) => Promise<void>;
+    Omit<EchoMemoryOptions, DefaultedOptions>,
+    Required<Pick<EchoMemoryOptions, DefaultedOptions>> {
+  readonly secrets: readonly string[];
   /** Whether the log serves a move, which also reads a session of another place. Default: false. */
   readonly isMoving?: boolean;
   /** Ownership to write, for a move. Default: the ownership in the head. */
   readonly ownership?: Ownership | undefined;
+}
+
+/** Returns the defaults of `EchoMemoryOptions`. */
+export function branchDefaults(): Pick<BranchLogOptions, DefaultedOptions> {
+  return {
+    generateId: shortId,
+    now: Date.now,
+    sleep: sleepFor,
+    compactAfter: 256,
+    withoutEcho: 'start',
+    waitMs: 3000,
+    staleMs: 120_000,
+  };
 }
 
 /**

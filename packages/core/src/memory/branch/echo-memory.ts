@@ -1,8 +1,8 @@
 import { checkOptions } from '../../error/agent-error.ts';
+import { omitUndefined } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { BatchCache } from './batch-cache.ts';
-import { sleepFor } from '../../wait/timer.ts';
-import { BranchLog } from './branch-log.ts';
+import { BranchLog, branchDefaults } from './branch-log.ts';
 import type { Branch } from './branch.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 import { SessionMemory } from '../session-memory.ts';
@@ -18,7 +18,7 @@ export interface EchoMemoryOptions extends Omit<SessionMemoryOptions, 'durabilit
    */
   readonly secrets?: readonly string[];
   /** The last echo (signed session token) that the client received, if any. */
-  readonly echo?: string;
+  readonly echo?: string | undefined;
   /**
    * What happens without an echo: `start` a new log (default), or continue from the `latest` state
    * that the store shows.
@@ -87,20 +87,10 @@ export class EchoMemory extends SessionMemory {
   /** Throws the same errors as `SessionMemory`, and `CONFIGURATION` for invalid secrets. */
   constructor(store: KeyValueStore, sessionId: string, options: EchoMemoryOptions = {}) {
     checkOptions('EchoMemory', options, echoFields);
-    const {
-      secrets,
-      withoutEcho = 'start',
-      sleep = sleepFor,
-      waitMs = 3000,
-      staleMs = 120_000,
-    } = options;
-    const completeOptions = { ...options, withoutEcho, sleep, waitMs, staleMs };
-    let log: BranchLog | undefined;
-    super(store, sessionId, { ...completeOptions, durability: 'turn' }, (logOptions) => {
-      if (!secrets) return undefined;
-      log = new BranchLog(store, sessionId, { ...completeOptions, ...logOptions, sleep, secrets });
-      return log;
-    });
+    const completeOptions = { ...branchDefaults(), ...omitUndefined(options) };
+    const { secrets } = options;
+    const log = secrets && new BranchLog(store, sessionId, { ...completeOptions, secrets });
+    super(store, sessionId, { ...completeOptions, durability: 'turn' }, () => log);
     this.#log = log;
   }
 

@@ -1,15 +1,13 @@
 import { misconfigured } from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';
-import { BranchLog, type BranchLogOptions } from '../branch/branch-log.ts';
+import { BranchLog, branchDefaults, type BranchLogOptions } from '../branch/branch-log.ts';
 import type { LogRecord } from '../log/log-record.ts';
 import { changedError, replaceLog } from '../log/log-write.ts';
-import { shortId } from '../log/session-keys.ts';
 import { SessionStore } from '../log/session-store.ts';
 import { SessionFold } from '../log/session-fold.ts';
 import type { SessionView } from '../log/session-view.ts';
 import { flushesOf } from '../log/stored-batch.ts';
 import type { Ownership } from '../log/stored-head.ts';
-import { sleepFor } from '../../wait/timer.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 
 /** A session as a store has it, for a program that moves it. */
@@ -72,17 +70,12 @@ export async function changeBranchOwner(
   choose: ChooseOwner,
 ): Promise<string | undefined> {
   const options = {
+    ...branchDefaults(),
     secrets,
     echo,
     withoutEcho: 'latest' as const,
     isMoving: true,
     ownership: undefined as Ownership | undefined,
-    generateId: shortId,
-    now: Date.now,
-    compactAfter: 256,
-    sleep: sleepFor,
-    waitMs: 3000,
-    staleMs: 120_000,
   };
   const log = new BranchLog(store, key, options);
   const { yours, theirs } = await log.branches();
