@@ -95,7 +95,7 @@ test('an optional MCP server may be down when the agent starts', async () => {
   // #endregion
 
   expect(warned).toEqual([
-    expect.stringContaining('There is no connection to the MCP server "calculator"'),
+    expect.stringContaining('The MCP server "calculator" cannot be reached'),
   ]);
   await fetch(`${server}/up`);
   await calculator.refresh();
@@ -121,7 +121,7 @@ test('a person answers the question of an MCP server', async () => {
 
   expect(answered.text).toBe('Ordered.');
   expect((await assistant.messages()).flatMap(toolResultsOf)).toMatchObject([
-    { output: 'ordered {"size":"M","count":1}' },
+    { output: 'ordered {"count":1,"size":"M"}' },
   ]);
   await shop.close();
 });

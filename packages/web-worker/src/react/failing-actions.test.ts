@@ -80,7 +80,7 @@ test.each(['sendMessage', 'regenerate', 'approve', 'deny', 'edit'])(
     await expect.poll(() => view.chat().approvals).toHaveLength(1);
     const settled = await Promise.allSettled([actions[name]!(view.chat())]);
     expect(settled[0]!.status).toBe('fulfilled');
-    await expect.poll(() => view.chat().error?.message).toContain('The script has 1 reply');
+    await expect.poll(() => view.chat().error?.message).toContain('The script has no reply');
     await new Promise((resolve) => setTimeout(resolve));
     expect(unhandled).toEqual([]);
   },
