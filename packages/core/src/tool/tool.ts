@@ -191,6 +191,11 @@ export interface Tool {
    */
   readonly alwaysOffered?: boolean;
   /**
+   * Whether the arguments of a tool call are the answer, as with the tool of `structured()`.
+   * `allowTools()` keeps such a tool, and limits do not count its calls.
+   */
+  readonly givesAnswer?: boolean;
+  /**
    * Returns the tool for `set`, with another preset or with its own state. Each tool set calls this
    * method for each of its tools, so that two sets never share a tool's state. Absent if the tool
    * has no state.

@@ -1,7 +1,6 @@
 import { misconfigured, checkOptions } from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { ToolUse } from '../../message/msg.ts';
-import { outputToolName } from '../../schema/output-format.ts';
 import { isNamePattern, nameMatcher } from '../../tool/name-pattern.ts';
 import { type ReadyCall, prepareCall } from '../../tool/tool-call.ts';
 import { type ToolSet, toolsIn } from '../../tool/set/tool-set.ts';
@@ -101,12 +100,11 @@ export function approvalRules(rules: ApprovalRules): ApprovalRuleBook {
   const patternRules = entries.filter(({ key }) => isNamePattern(key));
   const exactRules = entries.filter(({ key }) => !isNamePattern(key));
   return {
-    async needs(call, { addedTools }) {
+    async needs(call) {
       const { tool, input, toolUse } = call;
       const ownNeed = await toolNeedsApproval(call);
       // A structured value is an answer, although it comes as a tool call.
-      const isOutputTool = tool.name === outputToolName && addedTools.includes(tool);
-      const candidates = isOutputTool ? exactRules : [...exactRules, ...patternRules];
+      const candidates = tool.givesAnswer ? exactRules : [...exactRules, ...patternRules];
       const found = candidates.find(({ fits }) => fits(tool.name));
       if (!found) return ownNeed;
       const { when = () => true, description } = found.rule;

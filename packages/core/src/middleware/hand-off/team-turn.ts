@@ -165,10 +165,7 @@ export class TeamTurn {
       allTools: () => [...sets, ownTools].flatMap(toolsIn),
       fork: () => teamTools,
     };
-    return filteredTools(teamTools, {
-      offeredTools: (schemas) => schemas.filter(({ name }) => this.#refusal(name) === undefined),
-      refusal: ({ name }) => this.#refusal(name),
-    });
+    return filteredTools(teamTools, { refusal: ({ name }) => this.#refusal(name) });
   }
 
   /** Returns the set whose tool of this name counts. */

@@ -3,7 +3,6 @@ import type { Middleware, OpenCall, Round, RunContext, Steps } from '../../agent
 import { AgentError, misconfigured, checkOptions } from '../../error/agent-error.ts';
 import { ownPrefix } from '../../state/state-key.ts';
 import type { ToolUse } from '../../message/msg.ts';
-import { outputToolName } from '../../schema/output-format.ts';
 import {
   decidedResult,
   hasResult,
@@ -14,6 +13,7 @@ import {
   type ToolOutcome,
 } from '../../tool/tool-call.ts';
 import { perRun } from '../../agent/per-run.ts';
+import { toolOf } from '../../tool/set/tool-set.ts';
 
 /** How many calls a run and a session may have, and what happens after the last one. */
 export interface CallLimitOptions {
@@ -127,17 +127,18 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
   const what = tool === undefined ? 'tool calls' : `calls of "${tool}"`;
   const key = tool === undefined ? 'toolCalls' : `toolCalls:${tool}`;
   const limit = callLimit(key, what, options);
-  const counts = ({ name }: ToolUse): boolean =>
-    tool === undefined ? name !== outputToolName : name === tool;
+  const counts = ({ name }: ToolUse, { tools }: RunContext): boolean =>
+    tool === undefined ? !toolOf(tools, name)?.givesAnswer : name === tool;
   // Hooks have seen other calls, which this limit has then admitted.
-  const isNew = ({ toolUse, state, result }: OpenCall): boolean =>
-    counts(toolUse) && !state.toolUse && !result;
+  const isNew = ({ toolUse, state, result }: OpenCall, context: RunContext): boolean =>
+    counts(toolUse, context) && !state.toolUse && !result;
   const usedIn = perRun(() => new Set<string>());
   return {
     name: tool === undefined ? 'toolCallLimit' : `toolCallLimit:${tool}`,
     wrapRound: (next) => async (round, context, steps) => {
       const calls = allCalls(round, context);
-      const excess = limit.excess(calls.filter(isNew).length, context);
+      const newCalls = calls.filter((call) => isNew(call, context));
+      const excess = limit.excess(newCalls.length, context);
       if (!excess) return next(round);
       if (options.atLimit === 'fail') throw excess;
       for (const { toolUse, state, result } of calls) {
@@ -149,7 +150,7 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
       return endAt(excess.message, steps);
     },
     wrapTool: (next) => async (call, context) => {
-      if (!counts(call.toolUse) || mayHaveStarted(call.state)) return next(call);
+      if (!counts(call.toolUse, context) || mayHaveStarted(call.state)) return next(call);
       const usedIds = usedIn(context);
       // An outer wrapper may run the call again.
       usedIds.add(call.toolUse.id);

@@ -2,8 +2,7 @@ import type { Middleware, OpenCall, RunContext } from '../../agent/middleware.ts
 import { isNewAnswer, type Next } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { checkOptions } from '../../error/agent-error.ts';
-import { outputToolName } from '../../schema/output-format.ts';
-import { allowTools } from '../../tool/set/tool-set.ts';
+import { allowTools, toolOf } from '../../tool/set/tool-set.ts';
 import { errorResult } from '../../tool/tool-call.ts';
 
 /** Fields of `RunLimits` for `checkOptions`. */
@@ -46,7 +45,7 @@ export function runLimits(defaults: RunLimits = {}): Middleware {
     options.limits.toolCalls ?? defaults.toolCalls ?? Infinity;
   const hasCallsLeft = (context: RunContext): boolean => callsOf(context).count < maxCalls(context);
   const countCall = (call: OpenCall, context: RunContext): OpenCall => {
-    if (!isCounted(call)) return call;
+    if (!isCounted(call, context)) return call;
     const calls = callsOf(context);
     const isLeft = hasCallsLeft(context);
     if (isLeft) calls.count += 1;
@@ -62,7 +61,7 @@ export function runLimits(defaults: RunLimits = {}): Middleware {
       const isOver = usage.inputTokens + usage.outputTokens >= tokens;
       const limitedDraft = isOver ? { ...draft, limit: draft.limit ?? 'limit' } : draft;
       if (hasCallsLeft(context)) return next(limitedDraft);
-      context.setTools(allowTools(context.tools, [outputToolName]));
+      context.setTools(allowTools(context.tools, []));
       return next({ ...limitedDraft, tools: context.toolSchemas });
     },
     wrapReply: (next) => (reply, context) =>
@@ -81,6 +80,7 @@ function atLimit(next: Next): Next {
  * Returns whether a tool call counts. A call that gives the answer does not, and an earlier run has
  * counted a call that its hooks have seen.
  */
-function isCounted({ toolUse, state, result }: OpenCall): boolean {
-  return !state.toolUse && result?.state !== 'denied' && toolUse.name !== outputToolName;
+function isCounted({ toolUse, state, result }: OpenCall, { tools }: RunContext): boolean {
+  if (state.toolUse || result?.state === 'denied') return false;
+  return !toolOf(tools, toolUse.name)?.givesAnswer;
 }

@@ -12,9 +12,12 @@ import {
   type AgentEvent,
   type AgentOptions,
   type Memory,
+  type Middleware,
   type Msg,
+  type RunContext,
 } from '@isoloop/core';
 import { structured } from '@isoloop/core/output';
+import { allowTools } from '@isoloop/core/middleware';
 import { ScriptedModel, type ScriptedReply, type ScriptedStep } from '@isoloop/core/testing';
 import { eventsOf } from '../../../test-support/scripted-agent.ts';
 
@@ -81,6 +84,33 @@ async function expectAllValid(memory: Memory, model: ScriptedModel): Promise<voi
 }
 
 const stored = `assistant: ${JSON.stringify(rome)}`;
+
+const hidingParts: readonly [string, Middleware][] = [
+  [
+    'a request',
+    {
+      wrapRequest: (next) => (draft, context) => {
+        context.setTools(allowTools(context.tools, []));
+        return next({ ...draft, tools: context.toolSchemas });
+      },
+    },
+  ],
+  ['a hook', { on: { 'pre-reasoning': hideTools } }],
+];
+
+function hideTools(_event: unknown, _control: unknown, context: RunContext): void {
+  context.setTools(allowTools(context.tools, []));
+}
+
+test.each(hidingParts)(
+  'middleware that hides tools in %s leaves the tool for the value',
+  async (_where, part) => {
+    const { agent, model } = setUp([{ toolCalls: [give(rome)] }], { use: [part] });
+    const { output } = await agent.call('Rome?', { output: structured(city) });
+    expect(output).toEqual(rome);
+    expect(model.requests).toHaveLength(1);
+  },
+);
 
 test('in tool mode, a value in the first reply is accepted, and its request has no tool choice', async () => {
   const { agent, model, memory } = setUp([{ thinking: 'Easy.', toolCalls: [give(rome)] }]);

@@ -74,6 +74,7 @@ function outputTool(input: Schema<ParsedOutput>, take: (output: ParsedOutput) =>
       parameters: input.jsonSchema,
     },
     replay: 'safe',
+    givesAnswer: true,
     execute(value) {
       take(value as ParsedOutput);
       return 'Received.';

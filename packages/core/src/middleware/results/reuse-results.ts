@@ -1,6 +1,5 @@
 import { checkOptions } from '../../error/agent-error.ts';
 import type { ToolResult } from '../../message/msg.ts';
-import { outputToolName } from '../../schema/output-format.ts';
 import type { Middleware, RunContext } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { allowTools } from '../../tool/set/tool-set.ts';
@@ -30,8 +29,7 @@ export function reuseResults(options: ReuseResultsOptions = {}): Middleware {
     wrapRequest: (next) => (draft, context, steps) => {
       if (draft.limit || !reuseOf(context).hasRepeated) return next(draft);
       const messages = [...draft.messages, steps.message('user', hint)];
-      // The value of an `output` is no repeated call.
-      context.setTools(allowTools(context.tools, [outputToolName]));
+      context.setTools(allowTools(context.tools, []));
       return next({ ...draft, messages, tools: context.toolSchemas });
     },
     wrapTool: (next) => async (call, context) => {

@@ -1,7 +1,6 @@
 import { AgentError, errorText, checkOptions } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { outputText } from '../../message/msg.ts';
-import { outputToolName } from '../../schema/output-format.ts';
 import { withExecute, hasResult } from '../../tool/tool-call.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 
@@ -48,9 +47,9 @@ export function rewordToolErrors(options: RewordToolErrorsOptions = {}): Middlew
   return {
     name: 'rewordToolErrors',
     wrapTool: (next) => async (call) => {
-      const { name } = call.tool;
+      const { name, givesAnswer } = call.tool;
       const applies = tools?.includes(name) ?? true;
-      if (name === outputToolName || !applies) return next(call);
+      if (givesAnswer || !applies) return next(call);
       const execution: { signal?: AbortSignal; thrown?: unknown } = {};
       const watchedCall = withExecute(call, async (execute, input, context) => {
         execution.signal = context.signal;

@@ -75,8 +75,11 @@ export function groupsOf(set: ToolSet): Pick<ToolSet, 'activeGroups' | 'setActiv
 
 /** What a view of a tool set shows. */
 export interface ToolFilter {
-  /** Returns the tools that the model may call, in their order, of those of the whole set. */
-  offeredTools(schemas: readonly ToolSchema[]): readonly ToolSchema[];
+  /**
+   * Returns the tools that the model may call, in their order, of those of the whole set.
+   * Default: those without a refusal.
+   */
+  offeredTools?(schemas: readonly ToolSchema[]): readonly ToolSchema[];
   /** Returns why a tool of the set cannot be called, or nothing if it can. */
   refusal(tool: Tool): string | undefined;
 }
@@ -87,17 +90,23 @@ export interface ToolFilter {
  */
 export function filteredTools(set: ToolSet, filter: ToolFilter): ToolSet {
   const stable = stableList();
-  return {
+  const view: ToolSet = {
     ...groupsOf(set),
     toolContext: set.toolContext,
     find(name) {
       const tool = set.find(name);
       return typeof tool === 'object' ? (filter.refusal(tool) ?? tool) : tool;
     },
-    schemas: () => stable(filter.offeredTools(set.schemas())),
+    schemas() {
+      const schemas = set.schemas();
+      return stable(
+        filter.offeredTools?.(schemas) ?? schemas.filter(({ name }) => toolOf(view, name)),
+      );
+    },
     allTools: () => toolsIn(set),
     fork: (options) => filteredTools(set.fork(options), filter),
   };
+  return view;
 }
 
 /** Returns a function that returns the list before again, as long as the schemas are the same. */
@@ -111,11 +120,14 @@ function stableList(): (schemas: readonly ToolSchema[]) => readonly ToolSchema[]
   };
 }
 
-/** Returns a view of a tool set in which only the named tools can be called. */
+/**
+ * Returns a view of a tool set in which only the named tools can be called. Tools with
+ * `givesAnswer`, such as the one of `structured()`, stay.
+ */
 export function allowTools(set: ToolSet, names: readonly string[]): ToolSet {
   return filteredTools(set, {
-    offeredTools: (schemas) => schemas.filter(({ name }) => names.includes(name)),
-    refusal: ({ name }) => (names.includes(name) ? undefined : `Tool not allowed: ${name}.`),
+    refusal: ({ name, givesAnswer }) =>
+      givesAnswer || names.includes(name) ? undefined : `Tool not allowed: ${name}.`,
   });
 }
 
