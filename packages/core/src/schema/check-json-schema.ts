@@ -11,10 +11,10 @@ type Lookup = Readonly<Record<string, JsonSchemaNode | boolean>>;
 
 type Node = Readonly<Record<string, unknown>>;
 
-const types = /^(array|boolean|integer|null|number|object|string)$/;
-const arrays = /^(required|enum|prefixItems|allOf|anyOf|oneOf)$/;
-const numbers = /^((min|max)(Length|Items|Properties|Contains)|minimum|maximum|multipleOf)$/;
-const maps: Readonly<Record<string, boolean>> = { ...schemaMapKeyword, dependencies: true };
+const typeNames = /^(array|boolean|integer|null|number|object|string)$/;
+const arrayKeywords = /^(required|enum|prefixItems|allOf|anyOf|oneOf)$/;
+const numberKeywords = /^((min|max)(Length|Items|Properties|Contains)|minimum|maximum|multipleOf)$/;
+const mapKeywords: Readonly<Record<string, boolean>> = { ...schemaMapKeyword, dependencies: true };
 
 /**
  * Throws `CONFIGURATION` for a wrong type, pattern, limit or `$ref`. The message contains the
@@ -36,7 +36,7 @@ export function checkJsonSchema(root: JsonSchemaNode, lookup: Lookup): void {
     for (const [key, value] of Object.entries(node)) {
       if (Array.isArray(value) && schemaArrayKeyword[key])
         value.forEach((inner, index) => visit(inner, `${pointer}/${key}/${index}`));
-      else if (maps[key]) visitMap(value, `${pointer}/${key}`, toError);
+      else if (mapKeywords[key]) visitMap(value, `${pointer}/${key}`, toError);
       else if (schemaKeyword[key]) visit(value, `${pointer}/${key}`);
     }
   }
@@ -69,11 +69,13 @@ export function checkJsonSchema(root: JsonSchemaNode, lookup: Lookup): void {
 
 function valueIssue(node: Node): string | undefined {
   const { type = [] } = node;
-  const unknown = [type].flat().find((each) => typeof each !== 'string' || !types.test(each));
-  if (unknown !== undefined) return `${JSON.stringify(unknown)} is not a JSON Schema type.`;
+  const unknownType = [type]
+    .flat()
+    .find((each) => typeof each !== 'string' || !typeNames.test(each));
+  if (unknownType !== undefined) return `${JSON.stringify(unknownType)} is not a JSON Schema type.`;
   for (const [key, value] of Object.entries(node)) {
-    if (arrays.test(key) && !Array.isArray(value)) return `"${key}" must be an array.`;
-    if (numbers.test(key) && typeof value !== 'number') return `"${key}" must be a number.`;
+    if (arrayKeywords.test(key) && !Array.isArray(value)) return `"${key}" must be an array.`;
+    if (numberKeywords.test(key) && typeof value !== 'number') return `"${key}" must be a number.`;
   }
   return undefined;
 }
@@ -81,10 +83,10 @@ function valueIssue(node: Node): string | undefined {
 function patternIssue(node: Node): string | undefined {
   const { pattern, patternProperties } = node;
   const names = isObjectOrArray(patternProperties) ? Object.keys(patternProperties) : [];
-  const wrong = [pattern ?? '', ...names].find((each) => !isRegularExpression(each));
-  return wrong === undefined
+  const invalidPattern = [pattern ?? '', ...names].find((each) => !isRegularExpression(each));
+  return invalidPattern === undefined
     ? undefined
-    : `${JSON.stringify(wrong)} is not a regular expression (flag u).`;
+    : `${JSON.stringify(invalidPattern)} is not a regular expression (flag u).`;
 }
 
 function isRegularExpression(pattern: unknown): boolean {

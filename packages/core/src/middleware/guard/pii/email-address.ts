@@ -6,23 +6,23 @@ interface AddressFinder {
 
 /** Returns the finders of addresses. Each pattern begins with the `@` or a sign for it. */
 export function addressFinders(): readonly AddressFinder[] {
-  const find = (pattern: string, lengthBefore: AddressFinder['lengthBefore']): AddressFinder => ({
+  const finder = (pattern: string, lengthBefore: AddressFinder['lengthBefore']): AddressFinder => ({
     pattern: new RegExp(pattern, 'giu'),
     lengthBefore,
   });
   return [
-    find(`@(?!\\dx\\.)${domain()}`, localPartLength),
+    finder(`@(?!\\dx\\.)${domainPattern()}`, localPartLength),
     // At an IP address: `ann@[10.0.0.1]`.
-    find('@\\[(?:\\d{1,3}(?:\\.\\d{1,3}){3}|ipv6:[\\da-f:.]{2,45})\\]', localPartLength),
+    finder('@\\[(?:\\d{1,3}(?:\\.\\d{1,3}){3}|ipv6:[\\da-f:.]{2,45})\\]', localPartLength),
     // With a blank after the `@`, or on both sides.
-    find(` {0,2}@ {1,2}${commonDomain}`, otherLocalLength),
+    finder(` {0,2}@ {1,2}${commonDomain}`, unusualLocalLength),
     // With a blank before the `@`.
-    find(` {1,2}@${commonDomain}`, detachedLocalLength),
+    finder(` {1,2}@${commonDomain}`, localLengthBeforeBlank),
     // With a bracketed `at`. `look (at) main.rs` is no address, so only a bracketed `dot` may have
     // any top-level domain.
-    find(`${bracketedAt}(?:${hiddenDomain()}|${commonDomain})`, otherLocalLength),
+    finder(`${bracketedAt}(?:${hiddenDomainPattern()}|${commonDomain})`, unusualLocalLength),
     // With an `@` that is encoded for a URL or for HTML.
-    find(
+    finder(
       `${encodedAt}(?:[\\p{L}\\d-]{1,63}(?:\\.|${encodedDot})){1,6}\\p{L}{2,63}(?![\\p{L}\\d])`,
       localPartLength,
     ),
@@ -34,42 +34,44 @@ export function addressFinders(): readonly AddressFinder[] {
  * scripts without blanks, not both. A top-level domain in a script without blanks counts only where
  * no other can end the domain. Files for sharp screens have names such as `icon@2x.png`.
  */
-function domain(): string {
-  const label = `(?:${spaced}(?:(?:${spaced}|-){0,61}${spaced})?|[${unspaced}\\d](?:[${unspaced}\\d-]{0,61}[${unspaced}\\d])?)`;
-  const name = `(?:(?![${unspaced}])[\\p{L}\\p{M}]){2,63}`;
+function domainPattern(): string {
+  const spacedLabel = `${spacedLetter}(?:(?:${spacedLetter}|-){0,61}${spacedLetter})?`;
+  const unspacedLabel = `[${unspacedLetters}\\d](?:[${unspacedLetters}\\d-]{0,61}[${unspacedLetters}\\d])?`;
+  const label = `(?:${spacedLabel}|${unspacedLabel})`;
+  const name = `(?:(?![${unspacedLetters}])[\\p{L}\\p{M}]){2,63}`;
   const labels = `(?:${label}[.\\u3002]){1,126}`;
-  const top = `(?:xn--[a-z\\d-]{1,59}|${name})(?!${spaced})`;
-  return `(?:${labels}${top}|${labels}[${unspaced}]{2,5})`;
+  const topLevelDomain = `(?:xn--[a-z\\d-]{1,59}|${name})(?!${spacedLetter})`;
+  return `(?:${labels}${topLevelDomain}|${labels}[${unspacedLetters}]{2,5})`;
 }
 
 /** Returns the pattern of a domain with a bracketed `dot`, such as `example [dot] com`. */
-function hiddenDomain(): string {
+function hiddenDomainPattern(): string {
   const label = '[a-z\\d-]{1,63}';
   return `(?:${label}(?:${bracketedDot}|\\.)){0,5}${label}${bracketedDot}(?:${label}\\.){0,3}[a-z]{2,63}(?![\\p{L}\\d-])`;
 }
 
 /** Letters of scripts without blanks between words. Words before and after an address touch it. */
-const unspaced =
+const unspacedLetters =
   '\\u0e00-\\u0eff\\u1000-\\u109f\\u1780-\\u17ff\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Bopomofo}';
 /** A letter or digit of a script with blanks between words. */
-const spaced = `(?:(?![${unspaced}])[\\p{L}\\p{M}\\p{N}])`;
+const spacedLetter = `(?:(?![${unspacedLetters}])[\\p{L}\\p{M}\\p{N}])`;
 
-const spacedLocal = new RegExp(`^(?:${spaced}|[_.%+-])$`, 'u');
-const unspacedEnd = new RegExp(`[${unspaced}]$`, 'u');
-const inLocal = /^[\p{L}\p{M}\p{N}_.%+-]$/u;
+const spacedLocalCharacter = new RegExp(`^(?:${spacedLetter}|[_.%+-])$`, 'u');
+const unspacedEnd = new RegExp(`[${unspacedLetters}]$`, 'u');
+const localCharacter = /^[\p{L}\p{M}\p{N}_.%+-]$/u;
 
 /** Most characters before the `@` if the address touches a word of a script without blanks. */
-const maxUnspaced = 64;
+const maxUnspacedLength = 64;
 
 /** Returns the length of the part of an address before its `@`. */
 function localPartLength(text: string, at: number): number {
   const quoted = quotedLength(text, at);
   if (quoted) return quoted;
   // A long vowel mark at the end of a word has become a hyphen.
-  const word = text.slice(Math.max(0, at - maxUnspaced), at).replace(/-{1,64}$/, '');
+  const word = text.slice(Math.max(0, at - maxUnspacedLength), at).replace(/-{1,64}$/, '');
   return unspacedEnd.test(word)
-    ? runLength(text, at, inLocal, maxUnspaced)
-    : runLength(text, at, spacedLocal);
+    ? runLength(text, at, localCharacter, maxUnspacedLength)
+    : runLength(text, at, spacedLocalCharacter);
 }
 
 /** Returns the length of the characters before an index that all fit a pattern. */
@@ -115,39 +117,39 @@ const commonDomain =
  * Words before "at" in ordinary sentences, such as "Find us @ example.com". People also write `@`
  * for "at".
  */
-const ordinary =
+const ordinaryWords =
   /^(?:[a-z]|all|also|and|are|available|book|by|call|check|come|concert|dinner|enjoy|event|even|every|everybody|everyone|everything|find|follow|for|free|from|get|go|hello|here|him|her|home|in|is|it|job|join|just|live|look|lunch|me|meet|more|new|news|now|of|off|on|online|only|open|or|order|out|party|posted|price|prices|published|read|register|sale|see|seen|shop|show|sign|sold|start|thanks|that|the|them|this|tickets|time|today|tomorrow|tonight|up|us|via|view|visit|was|watch|we|with|work|works|you)$/i;
 
 /**
  * Returns the length of the part before an `@` that is not written as usual. Returns 0 for an
  * ordinary word, and for a word of a script without blanks.
  */
-function otherLocalLength(text: string, at: number): number {
+function unusualLocalLength(text: string, at: number): number {
   if (unspacedEnd.test(charBefore(text, at))) return 0;
   const length = localPartLength(text, at);
-  return ordinary.test(text.slice(at - length, at)) ? 0 : length;
+  return ordinaryWords.test(text.slice(at - length, at)) ? 0 : length;
 }
 
 /**
- * Works as `otherLocalLength` for `ann @example.com`. `thanks @example.com` names a user. So there
+ * Works as `unusualLocalLength` for `ann @example.com`. `thanks @example.com` names a user. So there
  * must be a word about mail, or a local part that is no word.
  */
-function detachedLocalLength(text: string, at: number): number {
-  const length = otherLocalLength(text, at);
+function localLengthBeforeBlank(text: string, at: number): number {
+  const length = unusualLocalLength(text, at);
   const local = text.slice(at - length, at);
   const precedingText = text.slice(Math.max(0, at - length - 24), at - length);
-  return /[\d._+]/.test(local) || aboutMail.test(precedingText) ? length : 0;
+  return /[\d._+]/.test(local) || mailWords.test(precedingText) ? length : 0;
 }
 
-const aboutMail = /mail|write to|contact|reach|address|邮|郵|メール|메일/i;
+const mailWords = /mail|write to|contact|reach|address|邮|郵|メール|메일/i;
 
 /** Most characters after an address's `@` that a stream waits for. */
-const maxDomain = 800;
+const maxDomainLength = 800;
 
-const inAddress = /^[\p{L}\p{M}\p{N}_.%+@\u3002-]$/u;
+const addressCharacter = /^[\p{L}\p{M}\p{N}_.%+@\u3002-]$/u;
 
 /** An `@` that is written in another way, or has blanks around it. */
-const otherAt = new RegExp(`${bracketedAt}|\\s{0,2}@\\s{0,2}|${encodedAt}`, 'giu');
+const unusualAt = new RegExp(`${bracketedAt}|\\s{0,2}@\\s{0,2}|${encodedAt}`, 'giu');
 
 /** The beginning of such a sign at the end of a text. */
 const incompleteAt =
@@ -169,21 +171,21 @@ export function openAddressAt(text: string): number {
 }
 
 function openPlainAddress(text: string): number {
-  const run = text.length - runLength(text, text.length, inAddress);
-  const hasAt = text.includes('@', run);
+  const addressStart = text.length - runLength(text, text.length, addressCharacter);
+  const hasAt = text.includes('@', addressStart);
   return hasAt
-    ? run - quotedLength(text, run)
-    : text.length - runLength(text, text.length, spacedLocal);
+    ? addressStart - quotedLength(text, addressStart)
+    : text.length - runLength(text, text.length, spacedLocalCharacter);
 }
 
 /** Works as `openAddressAt` for addresses such as `ann [at] example [dot] com`. */
 function openHiddenAddress(text: string): number {
-  const from = Math.max(0, text.length - maxDomain);
-  const tail = text.slice(from);
-  for (const { 0: sign, index } of tail.matchAll(otherAt)) {
+  const tailStart = Math.max(0, text.length - maxDomainLength);
+  const tail = text.slice(tailStart);
+  for (const { 0: sign, index } of tail.matchAll(unusualAt)) {
     if (incompleteDomain.test(tail.slice(index + sign.length)))
-      return from + index - localPartLength(text, from + index);
+      return tailStart + index - localPartLength(text, tailStart + index);
   }
   const start = text.length - incompleteAt.exec(tail)![0].length;
-  return start - runLength(text, start, spacedLocal);
+  return start - runLength(text, start, spacedLocalCharacter);
 }
