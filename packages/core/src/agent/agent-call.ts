@@ -120,9 +120,9 @@ async function sendEnd(run: Run, result: AgentResult, isFailure: boolean): Promi
 function keepEnd({ runId, status, conversation }: Run, { reason }: AgentResult): void {
   // A call that was refused or aborted before it began has not read the log.
   if (!conversation.messages[0]) return;
-  const isCutShort = reason === 'interrupted' || reason === 'aborted';
+  const isStopped = reason === 'interrupted' || reason === 'aborted';
   const isOpen = reason === 'suspended' || reason === 'error' || conversation.openToolUses().length;
   status.interrupted = reason === 'interrupted';
-  status.stoppedRunId = isCutShort ? runId : undefined;
+  status.stoppedRunId = isStopped ? runId : undefined;
   if (!isOpen) status.openRunId = undefined;
 }

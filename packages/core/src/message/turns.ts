@@ -11,19 +11,20 @@ import { hasToolResults, toolUsesOf, textOf, type Msg } from './msg.ts';
  */
 export function turnsOf(messages: readonly Msg[]): readonly (readonly Msg[])[] {
   const starts: number[] = messages.length ? [0] : [];
-  let run: unknown;
+  let turnRunId: unknown;
   let isOpening = true;
   for (const [index, message] of messages.entries()) {
     const { role } = message;
     const { runId } = metadataOf(message);
     if (hasToolResults(message)) {
-      run = runId ?? run;
+      turnRunId = runId ?? turnRunId;
       isOpening = false;
     } else if (role === 'user') {
       // A correction asks the model for a better reply, so it belongs to the turn before it.
-      const goesOn = isCorrection(message) || (run === undefined ? isOpening : runId === run);
+      const goesOn =
+        isCorrection(message) || (turnRunId === undefined ? isOpening : runId === turnRunId);
       if (!goesOn) starts.push(index);
-      run = runId;
+      turnRunId = runId;
       isOpening = true;
     } else if (role !== 'system') isOpening = false;
   }

@@ -58,7 +58,7 @@ export function positionHooks(hooks: readonly PositionHook[]): Middleware {
     onError: 'fail',
     on: {
       'pre-call'(event, control, context) {
-        if (!context.resumes) return askInTurn(inward, event, control, context);
+        if (!context.resumes) return askInOrder(inward, event, control, context);
         stateOf(context).lastId = context.messages.at(-1)?.id;
         return undefined;
       },
@@ -66,12 +66,12 @@ export function positionHooks(hooks: readonly PositionHook[]): Middleware {
         const jumpTo: HookControl['jumpTo'] = (to, messages, reason) => {
           if (to !== 'model' || messages !== undefined) control.jumpTo(to, messages, reason);
         };
-        return askInTurn(inward, event, { ...control, jumpTo }, context);
+        return askInOrder(inward, event, { ...control, jumpTo }, context);
       },
-      'post-reasoning': (...args) => askInTurn(outward, ...args),
+      'post-reasoning': (...args) => askInOrder(outward, ...args),
       'post-call'(event, control, context) {
         const isOver = endsCall(stateOf(context), context, event.message);
-        return isOver ? askInTurn(outward, event, control, context) : undefined;
+        return isOver ? askInOrder(outward, event, control, context) : undefined;
       },
       suspended(_event, _control, context) {
         stateOf(context).isSuspended = true;
@@ -133,7 +133,7 @@ function asAgentHook(hook: PositionHook): AgentHook {
 }
 
 /** Passes an event through the hooks until one of them uses a control. */
-function askInTurn<K extends EventType>(
+function askInOrder<K extends EventType>(
   hooks: readonly AgentHook[],
   ...[event, control, context]: HookArgs<K, RunContext>
 ): Awaitable<EventOf<K>> {

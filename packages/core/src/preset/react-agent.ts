@@ -106,11 +106,11 @@ const features: readonly Feature[] = [
   { name: 'runLimits', create: runLimits, limits: runLimitsFields },
 ];
 
-type Place = 'agent' | 'limits' | 'call';
+type OptionList = 'agent' | 'limits' | 'call';
 
-function fieldsOf(place: Place): string {
-  const ofFeatures = features.flatMap((feature) => feature[place] ?? []);
-  return [kernelFields[place], ...ofFeatures].join(' ');
+function fieldsOf(list: OptionList): string {
+  const ofFeatures = features.flatMap((feature) => feature[list] ?? []);
+  return [kernelFields[list], ...ofFeatures].join(' ');
 }
 
 const fields: OptionFields = {
@@ -200,10 +200,10 @@ export class ReActAgent<const S extends ToolSource = ToolSource> extends Agent<S
 }
 
 /** Throws `CONFIGURATION` for an option that no middleware of the agent reads. */
-function checkServed(use: readonly Middleware[], place: Place, options: object = {}): void {
+function checkServed(use: readonly Middleware[], list: OptionList, options: object = {}): void {
   const keys = Object.keys(omitUndefined(options));
-  for (const { name, isReadBy = () => true, [place]: list = '' } of features) {
-    const key = keys.find((one) => fieldsIn(list).has(one));
+  for (const { name, isReadBy = () => true, [list]: listFields = '' } of features) {
+    const key = keys.find((one) => fieldsIn(listFields).has(one));
     if (key) requirePart(use.filter(isReadBy), name, `The option \`${key}\``);
   }
 }

@@ -100,7 +100,7 @@ export function keywordMemory(options: KeywordMemoryOptions): LongTermMemory {
         .slice(0, limit);
     },
     record: (messages, { sessionId, signal }) =>
-      records.inTurn(async () => {
+      records.inOrder(async () => {
         const parts = messages.map((message) => ({
           speaker: message.name ?? message.role,
           text: textOf(message).trim(),
@@ -115,11 +115,11 @@ export function keywordMemory(options: KeywordMemoryOptions): LongTermMemory {
       }),
     async delete(ids) {
       const addresses = ids.flatMap((id) => records.addressOf(records.prefix + id) ?? []);
-      await records.inTurn(() => records.delete(addresses));
+      await records.inOrder(() => records.delete(addresses));
     },
     deleteSession: (sessionId) =>
-      records.inTurn(() => records.deleteAll(records.groupPrefix(sessionId))),
-    clear: () => records.inTurn(() => records.deleteAll(records.prefix)),
+      records.inOrder(() => records.deleteAll(records.groupPrefix(sessionId))),
+    clear: () => records.inOrder(() => records.deleteAll(records.prefix)),
   };
 }
 

@@ -150,7 +150,7 @@ function storedRetriever(
       return index.find(query, topK, filters);
     },
     add: (documents) =>
-      entries.inTurn(async () => {
+      entries.inOrder(async () => {
         const [first, ...others] = checkDocuments(documents);
         if (!first) return;
         const prefix = others.length ? entries.prefix : entries.groupPrefix(first.id);
@@ -163,10 +163,10 @@ function storedRetriever(
         }
       }),
     remove: (ids) =>
-      entries.inTurn(async () => {
+      entries.inOrder(async () => {
         for (const id of ids) await entries.deleteAll(entries.groupPrefix(id));
       }),
-    clear: () => entries.inTurn(() => entries.deleteAll(entries.prefix)),
+    clear: () => entries.inOrder(() => entries.deleteAll(entries.prefix)),
   };
 }
 

@@ -72,7 +72,7 @@ export class StoredEntries<T extends object> {
    * out of date, so these keys must be ignored.
    */
   readonly #ignored = new Set<string>();
-  #turn: Promise<unknown> = Promise.resolve();
+  #lastChange: Promise<unknown> = Promise.resolve();
   #refreshing: Promise<void> | undefined;
 
   /**
@@ -180,11 +180,11 @@ export class StoredEntries<T extends object> {
    * Runs changes one at a time, in the order of their calls. An entry that is written before a
    * delete therefore does not return after the delete.
    */
-  inTurn(change: () => Promise<void>): Promise<void> {
-    const result = this.#turn.then(change).catch((error: unknown) => {
+  inOrder(change: () => Promise<void>): Promise<void> {
+    const result = this.#lastChange.then(change).catch((error: unknown) => {
       throw AgentError.from(error, 'STORAGE_FAILED');
     });
-    this.#turn = result.catch(() => {});
+    this.#lastChange = result.catch(() => {});
     return result;
   }
 

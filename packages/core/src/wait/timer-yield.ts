@@ -12,7 +12,7 @@ const maxTicks = 4000;
 export class TimerYield {
   #ticks = 0;
   #yieldedAt: number;
-  #turn: Promise<void> | undefined;
+  #task: Promise<void> | undefined;
 
   constructor(now: number) {
     this.#yieldedAt = now;
@@ -27,32 +27,32 @@ export class TimerYield {
     if (this.#ticks < maxTicks && now - this.#yieldedAt < maxMs) return undefined;
     this.#ticks = 0;
     this.#yieldedAt = now;
-    if (this.#turn) return this.#turn;
-    this.#turn = nextTurn().then(() => {
-      this.#turn = undefined;
+    if (this.#task) return this.#task;
+    this.#task = nextTask().then(() => {
+      this.#task = undefined;
     });
     return undefined;
   }
 }
 
-/** The turn of the event loop that runs wait for. Many runs at once share it. */
-let sharedTurn: Promise<void> | undefined;
+/** The task of the event loop that runs wait for. Many runs at once share it. */
+let sharedTask: Promise<void> | undefined;
 
-/** Resolves in a new turn of the event loop. Browsers delay nested timers, but not messages. */
-function nextTurn(): Promise<void> {
+/** Resolves in a new task of the event loop. Browsers delay nested timers, but not messages. */
+function nextTask(): Promise<void> {
   // In Cloudflare Workers, messages would block timers, and requests must not share a promise.
   const isWorkerd = globalThis.navigator?.userAgent === 'Cloudflare-Workers';
   if (isWorkerd || !globalThis.MessageChannel) return new Promise((resolve) => setTimeout(resolve));
-  sharedTurn ??= turnByMessage();
-  return sharedTurn;
+  sharedTask ??= taskByMessage();
+  return sharedTask;
 }
 
-function turnByMessage(): Promise<void> {
+function taskByMessage(): Promise<void> {
   const { port1, port2 } = new MessageChannel();
   return new Promise((resolve) => {
     port1.addEventListener('message', () => {
       port1.close();
-      sharedTurn = undefined;
+      sharedTask = undefined;
       resolve();
     });
     port1.start();

@@ -109,7 +109,7 @@ async function reviewCall(run: Run, call: OpenCall): Promise<PreparedCall | Tool
 
 /** Returns whether tools may start. A `stop` of a hook, an interrupt or an abort prevents it. */
 function mayStart(run: Run): boolean {
-  return !isStopAsked(run) && !isCutShort(run);
+  return !isStopAsked(run) && !isEndingEarly(run);
 }
 
 function isStopAsked({ roundJump }: Run): boolean {
@@ -120,7 +120,7 @@ function isStopAsked({ roundJump }: Run): boolean {
  * Returns whether an interrupt or an abort ends the run. A run that is only suspended first runs
  * its open calls.
  */
-function isCutShort({ aborted, interruptSignal }: Run): boolean {
+function isEndingEarly({ aborted, interruptSignal }: Run): boolean {
   return aborted || interruptSignal.aborted;
 }
 
@@ -254,7 +254,7 @@ async function noteStart(run: Run, ready: ReadyCall, toolUse: ToolUse): Promise<
   if (state.started) return true;
   const note = { kind: 'call-started', toolUseId: toolUse.id, toolUse } as const;
   await run.waits.forWrite(run.setup.memory.note?.([note], { write: true }));
-  if (isCutShort(run)) return false;
+  if (isEndingEarly(run)) return false;
   applyNotes(run, [note]);
   run.toolsUsed.set(ready.toolUse.id, ready.tool.name);
   return true;

@@ -196,20 +196,20 @@ function withoutUsage(delta: ModelDelta): ModelDelta {
 
 /** Replaces the ids of tool calls with numbers, because each reply has new ids. */
 function conversation(messages: readonly Msg[]): unknown {
-  const places = new Map<string, number>();
-  const placeOf = (id: string): number => {
-    if (!places.has(id)) places.set(id, places.size);
-    return places.get(id)!;
+  const numbers = new Map<string, number>();
+  const numberOf = (id: string): number => {
+    if (!numbers.has(id)) numbers.set(id, numbers.size);
+    return numbers.get(id)!;
   };
-  const withPlaceIds = (block: ContentBlock): unknown => {
-    if (block.type === 'tool_use') return { ...block, id: placeOf(block.id) };
+  const withNumbers = (block: ContentBlock): unknown => {
+    if (block.type === 'tool_use') return { ...block, id: numberOf(block.id) };
     if (block.type !== 'tool_result') return block;
-    return { ...block, toolUseId: placeOf(block.toolUseId) };
+    return { ...block, toolUseId: numberOf(block.toolUseId) };
   };
   // The `multiAgent` formatter reads the name, and whether the message is the library's own.
   return messages.map((message) => {
     const { role, name, content } = message;
-    return [role, name, content.map(withPlaceIds), isFromProgram(message)];
+    return [role, name, content.map(withNumbers), isFromProgram(message)];
   });
 }
 

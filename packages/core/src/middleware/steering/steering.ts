@@ -188,11 +188,11 @@ class SteeredRun {
 
   /**
    * Appends the messages in order, up to the first one about which the guards have not decided.
-   * Waits one turn of the event loop, which is enough for guards without I/O.
+   * Waits for the next task of the event loop, which is enough for guards without I/O.
    */
   async take(): Promise<void> {
-    const oneTurn = new Promise((resolve) => setTimeout(resolve));
-    await Promise.race([this.waitForGuards(this.context.stopSignal), oneTurn]);
+    const nextTask = new Promise((resolve) => setTimeout(resolve));
+    await Promise.race([this.waitForGuards(this.context.stopSignal), nextTask]);
     const openIndex = this.#injections.findIndex(({ messages }) => !messages);
     const injections = this.#injections.splice(0, openIndex < 0 ? Infinity : openIndex);
     await this.steps.edit({ append: injections.flatMap(({ messages = [] }) => messages) });

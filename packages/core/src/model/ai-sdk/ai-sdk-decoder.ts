@@ -159,9 +159,9 @@ export class AiSdkDecoder {
       });
     // Providers of an older version report a reply without a finish reason as `other`.
     const isUnknown = raw === undefined && /^(other|unknown)$/.test(unified);
-    const isCut =
+    const isIncomplete =
       isUnknown && ![...this.#calls.values()].every(({ input }) => isWholeObject(input));
-    if (unified === 'interrupted' || isCut)
+    if (unified === 'interrupted' || isIncomplete)
       throw new AgentError('MODEL_BAD_RESPONSE', 'The reply ended early', { retryable: true });
     this.#finished = true;
     this.#showSources();

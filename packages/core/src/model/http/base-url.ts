@@ -26,7 +26,7 @@ type Address = Pick<HttpRequest, 'url' | 'baseURL' | 'api'>;
  * Returns a question for an error that suggests a wrong base URL. The error quotes the server's
  * reply after the question.
  */
-export function baseUrlQuestion({ url, baseURL, api = '/v1' }: Address): string {
+export function baseUrlHint({ url, baseURL, api = '/v1' }: Address): string {
   const base = addressOf(baseURL?.trim() ?? '').replace(/\/+$/, '');
   const guess = !baseURL || /\/v\d/.test(base) ? '' : ` Try ${base}${api}.`;
   return `. Is the base URL of ${addressOf(url)} right?${guess} The reply`;

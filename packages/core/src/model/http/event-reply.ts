@@ -1,5 +1,5 @@
 import type { AgentError } from '../../error/agent-error.ts';
-import { baseUrlQuestion } from './base-url.ts';
+import { baseUrlHint } from './base-url.ts';
 import type { ReplyDecoder } from '../formatter.ts';
 import type { HttpRequest } from './http-transport.ts';
 import type { ModelDelta } from '../chat-model.ts';
@@ -70,7 +70,7 @@ export class EventReply {
     if (this.done || this.error) return deltas;
     const whole = !rest && !this.#isEventStream;
     const problem = whole
-      ? badResponseError(`The reply is not an event stream${baseUrlQuestion(request)}`, this.#head)
+      ? badResponseError(`The reply is not an event stream${baseUrlHint(request)}`, this.#head)
       : badResponseError(
           'The reply ended early',
           rest?.data ?? 'no finish reason, no [DONE]',

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../message/json.ts';
 import type { ReplyStream } from '../chat-model.ts';
 import { Deadline } from '../../wait/deadline.ts';
 import { ReplyLength } from '../reply-length.ts';
-import { addressOf, baseUrlQuestion, pageAdvice } from './base-url.ts';
+import { addressOf, baseUrlHint, pageAdvice } from './base-url.ts';
 import { EventReply } from './event-reply.ts';
 import type { Fetch } from './http-model.ts';
 import { errorOfResponse } from './provider-error.ts';
@@ -57,7 +57,7 @@ export async function* streamReply(
     reader = body?.getReader();
     if (!ok) {
       const text = await readError(status, reader, deadline);
-      throw errorOfResponse(status, headers, text, baseUrlQuestion(request));
+      throw errorOfResponse(status, headers, text, baseUrlHint(request));
     }
     const reply = new EventReply(decoder);
     for (;;) {

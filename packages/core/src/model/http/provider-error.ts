@@ -7,14 +7,14 @@ const contextLength =
   /context.?(length|window|size)|(prompt|input) (is )?(too l|length)|(input|many) token|reduce the length/i;
 
 /**
- * Returns the error for an HTTP status that is not a success. `question`: text to add if the server
+ * Returns the error for an HTTP status that is not a success. `hint`: text to add if the server
  * does not know the address.
  */
 export function errorOfResponse(
   status: number,
   headers: Headers,
   text: string,
-  question = '',
+  hint = '',
 ): AgentError {
   // Browsers hide the target of a redirect, and its status is 0 there.
   if (status < 400) {
@@ -32,7 +32,7 @@ export function errorOfResponse(
   const details = omitUndefined({ status, retryAfterMs });
   // If the text names a model, the address is right and the model is missing.
   const isUnknown = status === 404 && !/model/i.test(text);
-  const title = `HTTP ${status} from the model server${isUnknown ? question : ''}`;
+  const title = `HTTP ${status} from the model server${isUnknown ? hint : ''}`;
   return providerError(title, parseJson(text), text, details);
 }
 

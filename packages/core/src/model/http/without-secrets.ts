@@ -28,6 +28,6 @@ export function withoutSecrets(text: string, { url, headers }: HttpRequest): str
 function withoutSecret(text: string, secret: string): string {
   const clean = text.replaceAll(secret, '***');
   const at = clean.lastIndexOf(secret.slice(0, shortest));
-  const isCut = at >= 0 && clean.endsWith('…') && secret.startsWith(clean.slice(at, -1));
-  return isCut ? `${clean.slice(0, at)}***…` : clean;
+  const endsInSecret = at >= 0 && clean.endsWith('…') && secret.startsWith(clean.slice(at, -1));
+  return endsInSecret ? `${clean.slice(0, at)}***…` : clean;
 }

@@ -129,8 +129,8 @@ function isAnswerOf(
 }
 
 /** Puts a part in the place of an earlier part, or at the end. */
-function put({ parts }: UiMessage, part: UiPart, isPlace: (one: UiPart) => boolean): void {
-  const index = parts.findIndex(isPlace);
+function put({ parts }: UiMessage, part: UiPart, isReplaced: (one: UiPart) => boolean): void {
+  const index = parts.findIndex(isReplaced);
   if (index < 0) parts.push(part);
   else parts[index] = part;
 }

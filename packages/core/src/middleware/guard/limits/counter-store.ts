@@ -119,8 +119,8 @@ function addTo(
 ): WindowTotal {
   // A window that ends more than `durationMs` from now is over: the clock was set back since the
   // window began.
-  const runs = previous && previous.endsAt > now && previous.endsAt <= now + durationMs;
-  return runs
+  const isOpen = previous && previous.endsAt > now && previous.endsAt <= now + durationMs;
+  return isOpen
     ? { ...previous, total: previous.total + amount }
     : { total: amount, endsAt: now + durationMs };
 }

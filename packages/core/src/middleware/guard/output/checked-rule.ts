@@ -81,12 +81,12 @@ function checkedFindings(findings: readonly Finding[], length: number): readonly
   let from = 0;
   for (const finding of findings) {
     const { start, end } = finding;
-    const isPlace = [start, end].every(Number.isInteger) && from <= start && start <= end;
-    const says =
+    const isInOrder = [start, end].every(Number.isInteger) && from <= start && start <= end;
+    const isValid =
       'reject' in finding
         ? isGuardRejection({ category: finding.reject })
         : typeof finding.replacement === 'string';
-    if (!isPlace || end > length || !says)
+    if (!isInOrder || end > length || !isValid)
       throw misconfigured('A rule returned an invalid finding, or findings out of order.');
     from = end;
   }
