@@ -50,7 +50,7 @@ export { allowTools } from './tool/set/tool-set.ts';
 export { nestedHooks, nestedWraps, type NestedHooks } from './agent/nested.ts';
 export { definePreset } from './agent/use-list.ts';
 export type { AgentDefaults } from './agent/kernel-options.ts';
-export type { Stopped } from './wait/halt.ts';
+export type { HaltReason as Stopped } from './wait/halt.ts';
 export type { ControlOf, EventControls, Hook, HookHandler } from './event/hook.ts';
 export type { Jump, JumpReason, ModifiableEvent } from './event/hook.ts';
 export type { EventData } from './event/agent-event.ts';

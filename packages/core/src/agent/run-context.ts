@@ -4,7 +4,7 @@ import type { Msg } from '../message/msg.ts';
 import type { ChatModel, RunInfo, ToolSchema, Usage } from '../model/chat-model.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
 import type { Tool } from '../tool/tool.ts';
-import type { Stopped } from '../wait/halt.ts';
+import type { HaltReason } from '../wait/halt.ts';
 import type { CompletedOptions } from './kernel-options.ts';
 import type { OpenCall } from '../event/agent-status.ts';
 
@@ -27,7 +27,7 @@ export interface RunContext extends RunInfo {
   /** Signal that aborts when the agent call is interrupted and has to answer. */
   readonly interruptSignal: AbortSignal;
   /** Reason why the run ends before its answer. `undefined` if nothing has stopped the run. */
-  readonly stopped: Stopped | undefined;
+  readonly stopped: HaltReason | undefined;
   /** Milliseconds since 1970, by the agent's clock. */
   now(): number;
   /**

@@ -134,7 +134,7 @@ export function stepsOf(run: Run): Steps {
     revise: (type, data) => step(() => revise(run, type, data)),
     wait: async (work) => run.alive().waits.forCode(work),
     untimed: async (work) => run.alive().timeout.untimed(work),
-    suspend: () => run.alive().stopWith({ how: 'suspended' }),
+    suspend: () => run.alive().stopWith({ kind: 'suspended' }),
     endStopped: (partial) => step(() => endStopped(run, partial)),
     handleInbox: (handler) => run.alive().inbox.add(handler),
     beforeEnd: (work) => void run.alive().progress.beforeEnd.push(work),

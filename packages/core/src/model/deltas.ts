@@ -8,15 +8,15 @@ export type TextDelta = Extract<ModelDelta, { type: 'text' | 'thinking' }>;
 export type FinishDelta = Extract<ModelDelta, { type: 'finish' }>;
 
 /** What a provider adds to a block of a reply. It gets the block back unchanged. */
-export interface Attached {
+export interface BlockExtras {
   signature?: string;
   providerMetadata?: JsonObject;
 }
 
 /** Adds what came with a delta to what came with the earlier deltas of its block. */
-export function addAttached(
-  block: Attached,
-  { signature, providerMetadata }: Readonly<Attached>,
+export function addExtras(
+  block: BlockExtras,
+  { signature, providerMetadata }: Readonly<BlockExtras>,
 ): void {
   if (signature) block.signature = (block.signature ?? '') + signature;
   if (providerMetadata) block.providerMetadata = { ...block.providerMetadata, ...providerMetadata };

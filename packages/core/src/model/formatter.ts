@@ -8,10 +8,10 @@ import type { ModelDelta, ModelRequest } from './chat-model.ts';
  * reply, so each request needs a new decoder.
  */
 export interface ReplyDecoder {
-  /** Whether the provider has sent the finish reason of the reply. */
-  readonly finished: boolean;
+  /** Finish reason of the reply; empty until it is known. Then only its usage may be missing. */
+  readonly finishReason: string;
   /** Whether the reply is complete. `undefined` if `[DONE]` decides. */
-  readonly ended?: boolean | undefined;
+  readonly isComplete?: boolean | undefined;
   /** Characters that the decoder keeps and that are no deltas yet. Default 0. */
   readonly bufferedLength?: number;
   /**

@@ -3,10 +3,10 @@ import { hostedToolOf, type HostedTool } from '../message/provider-metadata.ts';
 import { isWholeObject, parseJson, type JsonObject } from '../message/json.ts';
 import { mediaKind } from '../message/media/media.ts';
 import type { ModelDelta, Usage } from './chat-model.ts';
-import { addAttached, type Attached, type TextDelta } from './deltas.ts';
+import { addExtras, type BlockExtras, type TextDelta } from './deltas.ts';
 
 /** An incomplete text or thinking block. Only the field with the name of `type` is set. */
-interface StreamedBlock extends Attached {
+interface StreamedBlock extends BlockExtras {
   readonly type: 'text' | 'thinking';
   text: string;
   thinking: string;
@@ -20,7 +20,7 @@ interface StreamedText {
   readonly block: StreamedBlock;
 }
 
-interface AssembledCall extends Attached {
+interface AssembledCall extends BlockExtras {
   readonly id: string;
   name: string;
   raw: string;
@@ -137,7 +137,7 @@ export class ReplyAssembler {
     }
     const { block, blockId } = openBlock;
     block[type] += delta.delta;
-    addAttached(block, delta);
+    addExtras(block, delta);
     if (delta.delta) return { type: 'reasoning-chunk', blockId, kind: type, delta: delta.delta };
     const hostedTool = hostedToolOf(delta);
     return hostedTool && { type: 'hosted-tool-chunk', blockId, hostedTool };
@@ -152,8 +152,8 @@ export class ReplyAssembler {
     const { id, name } = call;
     call.name ||= delta.name ?? '';
     call.raw += delta.delta;
-    addAttached(call, delta);
-    if (delta.id && delta.id !== id) addAttached(call, { providerMetadata: { id: delta.id } });
+    addExtras(call, delta);
+    if (delta.id && delta.id !== id) addExtras(call, { providerMetadata: { id: delta.id } });
     // If the name comes after some arguments, its chunk contains all arguments so far. A name
     // without arguments also makes a chunk, so that readers see the tool call.
     return call.name && (!name || delta.delta)

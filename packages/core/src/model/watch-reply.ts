@@ -37,8 +37,8 @@ export async function* watchReply(
 ): ReplyStream {
   const { signal } = context;
   let isOpen = true;
-  const end = (how: ReplyEnd): void => {
-    if (isOpen) watcher.end?.(how);
+  const end = (replyEnd: ReplyEnd): void => {
+    if (isOpen) watcher.end?.(replyEnd);
     isOpen = false;
   };
   const stop = (): void => end({ type: 'stopped', reason: signal.reason });

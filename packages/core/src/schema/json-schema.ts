@@ -19,9 +19,9 @@ export interface JsonSchemaOptions {
 /** Version of JSON Schema. */
 export type JsonSchemaDraft = '4' | '7' | '2019-09' | '2020-12';
 
-type Compiled = StandardSchema<unknown, unknown>;
+type CompiledSchema = StandardSchema<unknown, unknown>;
 
-const compiledSchemas: WeakMap<object, Map<SchemaDraft, Compiled>> = new WeakMap();
+const compiledSchemas: WeakMap<object, Map<SchemaDraft, CompiledSchema>> = new WeakMap();
 
 /**
  * Checks values against plain JSON Schema, for `tool({ input })` and `structured()`.
@@ -51,13 +51,13 @@ export function jsonSchema<T = unknown>(
   if (!isRecord(schema)) throw misconfigured('A JSON Schema must be an object.');
   checkOptions('jsonSchema()', options, 'draft');
   const draft = draftOf(schema['$schema'], options.draft);
-  const byDraft = compiledSchemas.get(schema) ?? new Map<SchemaDraft, Compiled>();
+  const byDraft = compiledSchemas.get(schema) ?? new Map<SchemaDraft, CompiledSchema>();
   const found = byDraft.get(draft) ?? compile(schema, draft);
   compiledSchemas.set(schema, byDraft.set(draft, found));
   return found as StandardSchema<T, T>;
 }
 
-function compile(schema: JsonObject, draft: SchemaDraft): Compiled {
+function compile(schema: JsonObject, draft: SchemaDraft): CompiledSchema {
   // Uses a copy: the library writes into the schema, and the caller's object may be frozen or
   // change later.
   const root = copyOf(schema);

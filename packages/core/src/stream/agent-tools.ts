@@ -33,7 +33,7 @@ export type AgentTools<Source> = [NamedTool<ToolIn<Source>>] extends [never]
 export type AgentData<Source> = [DeclaredName<DataIn<Source>>] extends [never]
   ? Record<string, unknown>
   : { 'tool-progress': ToolProgress } & {
-      [Name in DeclaredName<DataIn<Source>>]: DataNamed<DataIn<Source>, Name>;
+      [Name in DeclaredName<DataIn<Source>>]: DataByName<DataIn<Source>, Name>;
     };
 
 /** Tool in an agent, or in anything that has or makes an agent. */
@@ -47,9 +47,7 @@ type ToolIn<Source> = Source extends (...args: never[]) => infer Made
         : ToolIn<Mark>
       : never;
 
-type NamedTool<T> = T extends Tool ? Named<T> : never;
-
-type Named<T extends Tool> = string extends T['name'] ? never : T;
+type NamedTool<T> = T extends Tool ? (string extends T['name'] ? never : T) : never;
 
 type TypesOf<T> =
   T extends TypedTool<string, infer Input, infer Output, infer Data>
@@ -75,7 +73,7 @@ type DeclaredData<Types> = Types extends { readonly data: infer Data }
 
 type DeclaredName<Data> = Data extends unknown ? keyof Data & string : never;
 
-type DataNamed<Data, Name> = Data extends unknown
+type DataByName<Data, Name> = Data extends unknown
   ? Name extends keyof Data
     ? Data[Name]
     : never

@@ -5,8 +5,8 @@ import { Haltable } from './halt.ts';
 const error = (message: string): AgentError => new AgentError('CONFIGURATION', message);
 
 const moves = {
-  interrupt: (halt) => halt.stopWith({ how: 'interrupted' }),
-  pause: (halt) => halt.stopWith({ how: 'suspended' }),
+  interrupt: (halt) => halt.stopWith({ kind: 'interrupted' }),
+  pause: (halt) => halt.stopWith({ kind: 'suspended' }),
   reject: (halt) => halt.haltWith(new AgentError('GUARD_REJECTED', 'rejected')),
   refuse: (halt) => halt.haltWith(error('refused')),
   abort: (halt) => halt.abort('gone'),

@@ -2,22 +2,22 @@ import { AgentError } from '../error/agent-error.ts';
 import type { Msg } from '../message/msg.ts';
 
 /** Why a run ends before its answer. */
-export type Stopped = 'aborted' | 'interrupted' | 'suspended';
+export type HaltReason = 'aborted' | 'interrupted' | 'suspended';
 
 /** What ends a run before its answer. */
 export type Halt =
-  | { readonly how: 'none' | 'aborted' }
+  | { readonly kind: 'none' | 'aborted' }
   /** At the next interrupt point, without an answer. The next agent call continues the run. */
-  | { readonly how: 'suspended' }
+  | { readonly kind: 'suspended' }
   /** At the next interrupt point. Default of `message`: the agent's recovery message. */
-  | { readonly how: 'interrupted'; readonly message?: Msg | undefined }
+  | { readonly kind: 'interrupted'; readonly message?: Msg | undefined }
   /** `rejected`: by a guard or a hook. */
-  | { readonly how: 'rejected' | 'failed'; readonly error: AgentError };
+  | { readonly kind: 'rejected' | 'failed'; readonly error: AgentError };
 
 /**
  * What wins over what: a halt replaces those before it. Of two equal ones, the first one counts.
  */
-const halts: readonly Halt['how'][] = [
+const halts: readonly Halt['kind'][] = [
   'none',
   'suspended',
   'interrupted',
@@ -42,7 +42,7 @@ const stages: readonly Stage[] = ['running', 'ending', 'aborting', 'over'];
  * only move forward.
  */
 export class Haltable {
-  #halt: Halt = { how: 'none' };
+  #halt: Halt = { kind: 'none' };
   #stage: Stage = 'running';
   #aborted = false;
   readonly #abort: AbortController = new AbortController();
@@ -71,15 +71,15 @@ export class Haltable {
     return this.#aborted;
   }
 
-  get stopped(): Stopped | undefined {
+  get stopped(): HaltReason | undefined {
     if (this.#aborted) return 'aborted';
-    const { how } = this.#halt;
-    return how === 'interrupted' || how === 'suspended' ? how : undefined;
+    const { kind } = this.#halt;
+    return kind === 'interrupted' || kind === 'suspended' ? kind : undefined;
   }
 
   /** The error to throw once the tool calls are closed. */
   get failure(): AgentError | undefined {
-    return this.#halt.how === 'failed' ? this.#halt.error : undefined;
+    return this.#halt.kind === 'failed' ? this.#halt.error : undefined;
   }
 
   /** Moves the end of the run forward to this stage. */
@@ -88,7 +88,7 @@ export class Haltable {
   }
 
   /** Ends the run in this way at its next interrupt point. */
-  stopWith(by: Extract<Halt, { readonly how: 'suspended' | 'interrupted' }>): void {
+  stopWith(by: Extract<Halt, { readonly kind: 'suspended' | 'interrupted' }>): void {
     this.#haltBy(by);
     this.#stop.abort();
     if (this.stopped === 'interrupted') this.#interrupt.abort();
@@ -99,12 +99,12 @@ export class Haltable {
    * whether it fails, for example because the agent is busy.
    */
   haltWith(error: AgentError): void {
-    this.#haltBy({ how: isRejection(error) ? 'rejected' : 'failed', error });
+    this.#haltBy({ kind: isRejection(error) ? 'rejected' : 'failed', error });
   }
 
   /** Stops everything at once. */
   abort(reason?: unknown): void {
-    this.#haltBy({ how: 'aborted' });
+    this.#haltBy({ kind: 'aborted' });
     this.#aborted = true;
     this.#abort.abort(reason);
     this.#stop.abort(reason);
@@ -115,12 +115,12 @@ export class Haltable {
     // An error after an abort is a consequence of the abort.
     if (this.#aborted) return;
     const failure = AgentError.from(error);
-    this.#haltBy({ how: 'failed', error: failure });
+    this.#haltBy({ kind: 'failed', error: failure });
     this.abort(failure);
   };
 
   #haltBy(next: Halt): void {
-    if (halts.indexOf(next.how) > halts.indexOf(this.#halt.how)) this.#halt = next;
+    if (halts.indexOf(next.kind) > halts.indexOf(this.#halt.kind)) this.#halt = next;
   }
 }
 

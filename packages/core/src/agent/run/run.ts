@@ -164,7 +164,7 @@ export class Run extends Haltable implements RunContext {
     const isTaken = this.inbox.offer(offer);
     if (isTaken !== undefined) return isTaken;
     if (request.mode === 'stop') {
-      this.stopWith({ how: 'interrupted', message: request.message });
+      this.stopWith({ kind: 'interrupted', message: request.message });
     } else {
       requirePart(this.setup.use, modesPart, `interrupt({ mode: '${request.mode}' })`);
       this.inbox.keep(offer);

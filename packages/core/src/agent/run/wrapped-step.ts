@@ -20,14 +20,16 @@ type WrapperKey = Exclude<keyof Middleware & `wrap${string}`, 'wrapModel'>;
 type StepKey = Exclude<WrapperKey, 'wrapTool'>;
 
 /** What each wrapper gets, and what it returns. */
-type Wrapped = {
+type StepTypes = {
   readonly [K in WrapperKey]: NonNullable<Middleware[K]> extends Wrap<infer In, infer Out>
     ? { readonly in: In; readonly out: Out }
     : never;
 };
-type Step<K extends WrapperKey> = InnerStep<Wrapped[K]['in'], Wrapped[K]['out']>;
+type Step<K extends WrapperKey> = InnerStep<StepTypes[K]['in'], StepTypes[K]['out']>;
 type ToolStep = Step<'wrapTool'>;
-type Wrappers = { readonly [K in WrapperKey]?: Wrap<Wrapped[K]['in'], Wrapped[K]['out']> };
+type Wrappers = {
+  readonly [K in WrapperKey]?: Wrap<StepTypes[K]['in'], StepTypes[K]['out']>;
+};
 
 /**
  * Runs the step `inner` inside the wrappers `key` of all middleware. The first one is the
@@ -36,12 +38,12 @@ type Wrappers = { readonly [K in WrapperKey]?: Wrap<Wrapped[K]['in'], Wrapped[K]
 export function runWrapped<K extends StepKey>(
   run: Run,
   key: K,
-  input: Wrapped[K]['in'],
+  input: StepTypes[K]['in'],
   inner: Step<K>,
-  recover?: (thrown: unknown) => Promise<Wrapped[K]['out']>,
-): Promise<Wrapped[K]['out']> {
+  recover?: (thrown: unknown) => Promise<StepTypes[K]['out']>,
+): Promise<StepTypes[K]['out']> {
   const parts = partsWith(run.setup, key);
-  const withRecovery = (outcome: Promise<Wrapped[K]['out']>): Promise<Wrapped[K]['out']> =>
+  const withRecovery = (outcome: Promise<StepTypes[K]['out']>): Promise<StepTypes[K]['out']> =>
     recover ? outcome.catch(recover) : outcome;
   if (!parts.length) return withRecovery(inner(input));
   const innermost: Step<K> = (value) => run.waits.duringStep(() => inner(value));
@@ -73,8 +75,8 @@ function callWrapper<K extends WrapperKey>(
   part: Middleware,
   key: K,
   next: Step<K>,
-  input: Wrapped[K]['in'],
-): Promise<Wrapped[K]['out']> {
+  input: StepTypes[K]['in'],
+): Promise<StepTypes[K]['out']> {
   const wrappers: Wrappers = part;
   const outer = wrappers[key]!(next);
   if (typeof outer !== 'function') {

@@ -19,7 +19,7 @@ export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
   if (run.aborted) run.enterStage('aborting');
   if (partial) await append(run, [partial]);
   const { halt } = run;
-  switch (halt.how) {
+  switch (halt.kind) {
     case 'failed':
       await interruptOpenCalls(run);
       throw halt.error;

@@ -85,7 +85,7 @@ async function preCall(run: Run, input: readonly Msg[]) {
   const event = await run.outbox.askHooks('pre-call', { input }, request);
   // After an abort, a hook that still runs has not judged the input.
   if (run.waits.abandoned) run.signal.throwIfAborted();
-  if (run.halt.how === 'rejected') throw run.halt.error;
+  if (run.halt.kind === 'rejected') throw run.halt.error;
   await run.outbox.tellReaders([event]);
   return { messages: event.input, requestedJump: request.jump };
 }

@@ -1,5 +1,5 @@
 /** A value as JSON text, with its checksum as the last field. */
-export interface Sealed {
+export interface SealedText {
   readonly text: string;
   readonly sum: number;
 }
@@ -12,7 +12,7 @@ const tailLength = ',"sum":9007199254740991}'.length;
  * Returns an object as JSON with a checksum. The checksum includes `sealKey`, the key under which
  * the text is stored.
  */
-export function seal(value: object, sealKey: string): Sealed {
+export function seal(value: object, sealKey: string): SealedText {
   const text = JSON.stringify(value).slice(0, -1);
   const sum = checksum(text, sealKey);
   return { text: `${text},"sum":${sum}}`, sum };

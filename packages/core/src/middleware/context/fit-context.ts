@@ -2,7 +2,7 @@ import { checkOptions } from '../../error/agent-error.ts';
 import { contextPolicy } from './context-policy.ts';
 import type { ContextMiddleware, ContextRequest, FittedContext } from './context-policy.ts';
 import { requestMeter, windowFields } from './request-meter.ts';
-import type { Measured, RequestMeter, WindowOptions } from './request-meter.ts';
+import type { RequestSize, RequestMeter, WindowOptions } from './request-meter.ts';
 import { hasToolResults, type Msg } from '../../message/msg.ts';
 import { isFromProgram } from '../../message/metadata.ts';
 
@@ -87,7 +87,7 @@ export function trimRequest(
 }
 
 /** Where to trim, and how much. */
-export interface TrimOptions extends Pick<Measured, 'questionIndex' | 'sums' | 'start'> {
+export interface TrimOptions extends Pick<RequestSize, 'questionIndex' | 'sums' | 'start'> {
   /** Maximum number of tokens of all messages together. */
   readonly budget: number;
   /** See `FitContextOptions`. 0: no rounding. */

@@ -30,7 +30,7 @@ export interface WindowOptions {
   readonly calibration?: TokenRatios;
 }
 
-export interface Measured {
+export interface RequestSize {
   readonly window: number;
   readonly reserveOutput: number;
   /** Index of the conversation's first message. */
@@ -60,7 +60,7 @@ export const windowFields =
   'window,reserveOutput:nonNegative|? profile:countText()|? calibration:ratioOf()|?';
 
 /** Measures a request. `extra`: number of tokens to keep free in addition to the answer. */
-export type RequestMeter = (request: ContextRequest, extra?: number) => Measured;
+export type RequestMeter = (request: ContextRequest, extra?: number) => RequestSize;
 
 /**
  * Makes a function that measures requests against a model's window. Throws `CONFIGURATION` for a

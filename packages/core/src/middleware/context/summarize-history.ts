@@ -11,7 +11,7 @@ import { headEnd, contextPolicy } from './context-policy.ts';
 import type { ContextMiddleware, ContextRequest, FittedContext } from './context-policy.ts';
 import { findTrim, groupOf, trimRequest } from './fit-context.ts';
 import { requestMeter, windowFields } from './request-meter.ts';
-import type { Measured, RequestMeter, WindowOptions } from './request-meter.ts';
+import type { RequestSize, RequestMeter, WindowOptions } from './request-meter.ts';
 import { requestSummary, summaryInstruction } from './summary-request.ts';
 import { makeSummary, SummaryState } from './summary-state.ts';
 import type { SessionSummary, Summary } from './summary-state.ts';
@@ -131,7 +131,7 @@ function settingsOf({ maxTokens, ...options }: SummarizeHistoryOptions): Setting
 /** A request that does not fit, and what its summary has brought and cost so far. */
 interface Work {
   readonly request: ContextRequest;
-  readonly measured: Measured;
+  readonly requestSize: RequestSize;
   /** Model that writes the summary. */
   readonly model: ChatModel;
   /** Signal of the agent call. */
@@ -168,12 +168,12 @@ class Summarizer {
     if (!model) throw misconfigured(`${where}: set model when no agent makes the request.`);
     const measurement = this.#measure(request, summaryTokens);
     // Copies `sums`: the meter reuses the array if it measures another session during a wait below.
-    const measured = { ...measurement, sums: [...measurement.sums] };
-    const { start, sums, fixed, budget, correct } = measured;
+    const requestSize = { ...measurement, sums: [...measurement.sums] };
+    const { start, sums, fixed, budget, correct } = requestSize;
     const conversation = sums[messages.length]! - sums[start]!;
     const tokens = correct(fixed + conversation);
     if (conversation <= budget) return { messages, removed: 0, before: tokens, after: tokens };
-    const work: Work = { request, measured, model, signal };
+    const work: Work = { request, requestSize, model, signal };
     await this.#summarize(work);
     return { ...this.#view(work, tokens), usage: work.usage, error: work.error };
   }
@@ -198,7 +198,7 @@ class Summarizer {
     const session = await this.#state.of(sessionId, fail);
     work.session = session;
     const { summary: earlierSummary, failedQuestionId } = session;
-    if (earlierSummary && covers(earlierSummary, messages, work.measured.start))
+    if (earlierSummary && covers(earlierSummary, messages, work.requestSize.start))
       work.summary = earlierSummary;
     if (questionId !== undefined && failedQuestionId === questionId) return;
     const end = this.#endOfSummary(work);
@@ -214,9 +214,9 @@ class Summarizer {
    * than `keep` messages would stay.
    */
   #endOfSummary(work: Work): number {
-    const { request, measured, summary } = work;
+    const { request, requestSize, summary } = work;
     const { messages } = request;
-    const { window, sums, budget } = measured;
+    const { window, sums, budget } = requestSize;
     const { summaryTokens, roundTo = Math.floor(window / 4), keep = Infinity } = this.#settings;
     const from = firstUncovered(work);
     const size = summary ? this.#count(summary.message) : 0;
@@ -224,7 +224,7 @@ class Summarizer {
     const room = shownQuestion(work).reduce(count, budget);
     if (sums[messages.length]! - sums[from]! <= room - size) return from;
     const remaining = room - Math.max(size, summaryTokens);
-    const questionIndex = Math.max(measured.questionIndex, from - 1);
+    const questionIndex = Math.max(requestSize.questionIndex, from - 1);
     const trim = { sums, start: from, questionIndex, budget: remaining, roundTo };
     const { historyStart, questionEnd, turnStart } = findTrim(messages, trim);
     const end = turnStart > questionEnd ? turnStart : historyStart;
@@ -236,9 +236,9 @@ class Summarizer {
 
   /** Writes a summary of all messages before the index `end`. */
   async #write(work: Work, end: number, signal: AbortSignal): Promise<Summary> {
-    const { request, measured, model, summary } = work;
+    const { request, requestSize, model, summary } = work;
     const { summaryTokens, prompt, generate, profile } = this.#settings;
-    const { start, window, reserveOutput, factor } = measured;
+    const { start, window, reserveOutput, factor } = requestSize;
     const { contextWindow = window } = model.features;
     const reservedTokens = reserveOutput + summaryTokens * 2 + 500;
     const text = await requestSummary({
@@ -275,9 +275,9 @@ class Summarizer {
 
   /** Returns the request with its summary, trimmed if it still does not fit. */
   #view(work: Work, tokens: number): FittedContext {
-    const { request, measured, summary } = work;
+    const { request, requestSize, summary } = work;
     if (!summary) return trimRequest(request, this.#measureView);
-    const head = request.messages.slice(0, measured.start);
+    const head = request.messages.slice(0, requestSize.start);
     const rest = request.messages.slice(firstUncovered(work));
     const messages = [...head, summary.message, ...shownQuestion(work), ...rest];
     const fixedCount = head.length + 1;
@@ -288,8 +288,8 @@ class Summarizer {
 }
 
 /** Returns the index of the first message of the conversation that the summary does not cover. */
-function firstUncovered({ measured, summary }: Work): number {
-  return measured.start + (summary?.count ?? 0);
+function firstUncovered({ requestSize, summary }: Work): number {
+  return requestSize.start + (summary?.count ?? 0);
 }
 
 /** Counts the user's first message as part of the head: the messages that always stay. */
@@ -305,7 +305,7 @@ function withFirst(request: ContextRequest): ContextRequest {
  */
 function shownQuestion(work: Work): readonly Msg[] {
   const { messages } = work.request;
-  const { start, questionIndex } = work.measured;
+  const { start, questionIndex } = work.requestSize;
   if (questionIndex < start || questionIndex >= firstUncovered(work)) return [];
   return messages.slice(...groupOf(messages, questionIndex, start));
 }

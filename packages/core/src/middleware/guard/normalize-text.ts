@@ -90,7 +90,7 @@ export function tagsOnly(text: string): string {
 }
 
 /** A text without its disguises, with the position of each character in the original text. */
-export interface Undisguised extends RewrittenText {
+export interface UndisguisedText extends RewrittenText {
   /** The same text with the letters as they were written, as long as `text`. */
   readonly written: string;
 }
@@ -101,7 +101,7 @@ export interface Undisguised extends RewrittenText {
  * ASCII digits, and dashes become hyphens. `readsTags` reads tag characters as ASCII instead of
  * removing them. In the new text, look-alike letters are Latin and have no marks.
  */
-export function withoutDisguise(raw: string, readsTags = false): Undisguised {
+export function withoutDisguise(raw: string, readsTags = false): UndisguisedText {
   const plainForms = new Map<string, string>();
   const rewritten = rewriteText(raw, unusual, (char) => {
     const plain = plainForms.get(char) ?? plainForm(readsTags ? withReadTags(char) : char);

@@ -98,7 +98,7 @@ export interface PromptVariablesOptions extends TemplateOptions {
 export const callVariables: ContextToken<TemplateVariables> = contextToken('call variables');
 
 /** The system prompt that was rendered for a run. */
-interface Rendered {
+interface RenderedPrompt {
   readonly template: string;
   readonly variables: TemplateVariables;
   prompt: string;
@@ -117,7 +117,7 @@ interface Rendered {
 export function promptVariables(options: PromptVariablesOptions): Middleware {
   checkOptions('promptVariables()', options, promptFields);
   const { render, renderAgain } = promptRenderer(options);
-  const stateOf = perRun((): { rendered?: Rendered | undefined } => ({}));
+  const stateOf = perRun((): { rendered?: RenderedPrompt | undefined } => ({}));
   return {
     name: 'promptVariables',
     wrapSettle: (next) => async (input, context) => {
@@ -155,7 +155,7 @@ function promptRenderer(options: PromptVariablesOptions) {
   const render = async (
     context: RunContext,
     input: readonly Msg[],
-  ): Promise<Rendered | undefined> => {
+  ): Promise<RenderedPrompt | undefined> => {
     const { basePrompt: template, toolContext, options: run, toolSchemas } = context;
     if (!template.trim() || context.stopped) return undefined;
     const pending = typeof variables === 'function' ? variables(callOf(context, input)) : variables;
@@ -167,7 +167,7 @@ function promptRenderer(options: PromptVariablesOptions) {
   };
   /** Returns the request with a system prompt that describes its tools. */
   const renderAgain = (
-    rendered: Rendered,
+    rendered: RenderedPrompt,
     request: ModelRequest,
     context: RunContext,
   ): ModelRequest => {

@@ -4,8 +4,8 @@ import { writtenReply } from '../../message/text-history.ts';
 import { abortable } from '../../wait/abort.ts';
 import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import {
-  addAttached,
-  type Attached,
+  addExtras,
+  type BlockExtras,
   type FinishDelta,
   type TextDelta,
 } from '../../model/deltas.ts';
@@ -150,7 +150,7 @@ class TextReply {
   #raw = '';
   #resets = 0;
   #lastId: string | undefined;
-  #attached: Attached = {};
+  #extras: BlockExtras = {};
   #thinking = '';
   /** Whether the provider itself returned tool calls. */
   callsNatively = false;
@@ -205,9 +205,9 @@ class TextReply {
     const text = reply.type === 'invalid' ? '' : (reply.text ?? '');
     if (!text.startsWith(this.#sent)) this.#takeBack(out);
     const delta = text.slice(this.#sent.length);
-    const attached = text && text === this.#raw ? this.#attached : {};
-    if (delta || Object.keys(attached).length)
-      out.push({ type: 'text', id: 'text', delta, ...attached });
+    const extras = text && text === this.#raw ? this.#extras : {};
+    if (delta || Object.keys(extras).length)
+      out.push({ type: 'text', id: 'text', delta, ...extras });
     for (const [index, { name, returnDirect, arguments: input }] of calls.entries()) {
       const json = JSON.stringify(input) ?? '';
       out.push({ type: 'tool-input', index, name, delta: json, ...(returnDirect && trustMark) });
@@ -221,7 +221,7 @@ class TextReply {
     const text = isNext ? `\n${delta.delta}` : delta.delta;
     this.#lastId = delta.id;
     this.#raw += text;
-    addAttached(this.#attached, delta);
+    addExtras(this.#extras, delta);
     this.#send(this.reader.push(text), out);
   }
 

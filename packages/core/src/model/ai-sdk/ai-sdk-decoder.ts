@@ -39,7 +39,7 @@ export class AiSdkDecoder {
   readonly #hosted = new Map<string, HostedToolMetadata>();
   readonly #sources: Source[] = [];
   #lastText: Block | undefined;
-  #finished = false;
+  hasFinishPart = false;
   /** Where the deltas of the current part go. */
   #sink: ModelDelta[] = [];
 
@@ -50,10 +50,6 @@ export class AiSdkDecoder {
   constructor(provider: string, openCalls: ReadonlyMap<string, HostedTool>) {
     this.#provider = provider;
     this.#openCalls = openCalls;
-  }
-
-  get finished(): boolean {
-    return this.#finished;
   }
 
   /** Converts one part and adds its deltas to `sink`. Throws the error of an `error` part. */
@@ -163,7 +159,7 @@ export class AiSdkDecoder {
       isUnknown && ![...this.#calls.values()].every(({ input }) => isWholeObject(input));
     if (unified === 'interrupted' || isIncomplete)
       throw new AgentError('MODEL_BAD_RESPONSE', 'The reply ended early', { retryable: true });
-    this.#finished = true;
+    this.hasFinishPart = true;
     this.#showSources();
     this.#sink.push({
       type: 'finish',

@@ -79,7 +79,7 @@ async function* stream(
     throw deadline.signal.reason ?? toAgentError(error);
   } finally {
     deadline.end();
-    reader?.cancel().catch(() => undefined);
+    reader?.cancel().catch(() => {});
   }
 }
 
@@ -109,7 +109,7 @@ async function* decodeAll(
     if (failure) throw failure;
     result = next ?? (await deadline.listen(() => pending));
   }
-  if (!decoder.finished)
+  if (!decoder.hasFinishPart)
     throw new AgentError('MODEL_BAD_RESPONSE', 'The reply ended without a finish part', {
       retryable: true,
     });

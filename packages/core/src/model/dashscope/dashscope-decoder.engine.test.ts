@@ -96,9 +96,9 @@ test('thinking, text and parallel tool calls are read correctly, however the str
 test('a finish reason that is the text "null" is ignored', () => {
   const decoder = new DashScopeDecoder();
   decoder.decode(chunk({ content: 'a' }), []);
-  expect(decoder.finished).toBe(false);
+  expect(decoder.finishReason).toBe('');
   decoder.decode(chunk({ content: '' }, 'stop'), []);
-  expect(decoder.finished).toBe(true);
+  expect(decoder.finishReason).toBe('stop');
   expect(decoder.end()).toEqual({ type: 'finish', reason: 'stop', metadata: { id: 'r1' } });
 });
 

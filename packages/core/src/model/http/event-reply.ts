@@ -16,7 +16,7 @@ const bytesPerBuffered = 64;
 export class EventReply {
   readonly #parser = new SseParser();
   readonly #textDecoder = new TextDecoder();
-  readonly #decoder: ReplyDecoder;
+  readonly decoder: ReplyDecoder;
   /** Text before the first event. If the reply has no event, this is the whole reply. */
   #head = '';
   #isEventStream = false;
@@ -27,17 +27,7 @@ export class EventReply {
   error: AgentError | undefined;
 
   constructor(decoder: ReplyDecoder) {
-    this.#decoder = decoder;
-  }
-
-  /** Whether the finish reason of the reply is known. Only its usage may still be missing. */
-  get finished(): boolean {
-    return this.#decoder.finished;
-  }
-
-  /** Whether nothing has to follow. The connection gets a moment to end by itself. */
-  get ended(): boolean {
-    return this.done || this.#decoder.ended === true;
+    this.decoder = decoder;
   }
 
   /**
@@ -46,7 +36,7 @@ export class EventReply {
    */
   get bufferedLength(): number {
     const waiting =
-      this.#parser.bufferedLength + this.#head.length + (this.#decoder.bufferedLength ?? 0);
+      this.#parser.bufferedLength + this.#head.length + (this.decoder.bufferedLength ?? 0);
     return waiting + this.#received / bytesPerBuffered;
   }
 
@@ -81,7 +71,7 @@ export class EventReply {
     // After the finish reason, an incomplete event does not matter. In a reply without events, an
     // error means that the reply is invalid.
     if (whole && this.error) return [];
-    if (this.finished || (whole && deltas.length)) this.#finish(deltas);
+    if (this.decoder.finishReason || (whole && deltas.length)) this.#finish(deltas);
     else this.error ??= problem;
     return deltas;
   }
@@ -93,9 +83,9 @@ export class EventReply {
     if (data.startsWith('[DONE]')) return this.#finish(deltas);
     try {
       const chunk: unknown = JSON.parse(data);
-      const { errorOf = errorOfChunk } = this.#decoder;
+      const { errorOf = errorOfChunk } = this.decoder;
       this.error = errorOf(chunk, event === 'error');
-      if (!this.error) this.#decoder.decode(chunk, deltas);
+      if (!this.error) this.decoder.decode(chunk, deltas);
     } catch {
       this.error =
         event === 'error'
@@ -106,8 +96,8 @@ export class EventReply {
 
   #finish(deltas: ModelDelta[]): void {
     // Gateways send `[DONE]` after every stream, also after one without its last event.
-    this.done = this.#decoder.ended !== false;
+    this.done = this.decoder.isComplete !== false;
     this.error = this.done ? undefined : badResponseError('The reply ended early', '[DONE]', true);
-    if (this.done) deltas.push(this.#decoder.end());
+    if (this.done) deltas.push(this.decoder.end());
   }
 }

@@ -74,7 +74,7 @@ export async function* streamReply(
     throw toSafeError(error, request, pageAdvice(!reader));
   } finally {
     deadline.end();
-    reader?.cancel().catch(() => undefined);
+    reader?.cancel().catch(() => {});
   }
 }
 
@@ -112,18 +112,19 @@ async function readError(
  */
 async function read(
   reader: Reader | undefined,
-  reply: EventReply,
+  { decoder, done }: EventReply,
   deadline: Deadline,
 ): Promise<Uint8Array | undefined> {
-  if (reply.ended) {
-    if (!reply.done) deadline.signal.throwIfAborted();
-    await deadline.wait(async () => reader?.read(), closingMs).catch(() => undefined);
+  if (done || decoder.isComplete) {
+    // Nothing has to follow. The connection gets a moment to end by itself.
+    if (!done) deadline.signal.throwIfAborted();
+    await deadline.wait(async () => reader?.read(), closingMs).catch(() => {});
     return undefined;
   }
   try {
     return reader && (await deadline.listen(() => reader.read())).value;
   } catch (error) {
-    if (reply.finished && !deadline.signal.aborted) return undefined;
+    if (decoder.finishReason && !deadline.signal.aborted) return undefined;
     throw error;
   }
 }

@@ -3,7 +3,7 @@ import { AgentError, type AgentErrorCode, fieldsOf } from '../../error/agent-err
 import { addressOf } from './base-url.ts';
 import { isObjectOrArray, parseJson, omitUndefined } from '../../message/json.ts';
 
-const contextLength =
+const contextLengthPattern =
   /context.?(length|window|size)|(prompt|input) (is )?(too l|length)|(input|many) token|reduce the length/i;
 
 /**
@@ -22,12 +22,12 @@ export function errorOfResponse(
     const message = `The model server redirects to ${target}. Set baseURL to it if you trust it.`;
     return new AgentError('MODEL_BAD_RESPONSE', message);
   }
-  const wait = headers.get('retry-after') || 'none';
+  const retryAfter = headers.get('retry-after') || 'none';
   // `retry-after-ms` is in milliseconds, `retry-after` in seconds or a date.
   const retryAfterMs = [
     Number(headers.get('retry-after-ms') || NaN),
-    Number(wait) * 1000,
-    Math.max(0, Date.parse(wait) - Date.now()),
+    Number(retryAfter) * 1000,
+    Math.max(0, Date.parse(retryAfter) - Date.now()),
   ].find((ms) => ms >= 0);
   const details = omitUndefined({ status, retryAfterMs });
   // If the text names a model, the address is right and the model is missing.
@@ -80,9 +80,9 @@ function providerError(
     [inner['code'], inner['status_code'], inner['status']].find(isErrorStatus) ??
     500;
   const code = classify(status, `${providerCode} ${words ?? text}`, details.status);
-  const isPassing = code === 'MODEL_SERVER' ? status >= 500 : /RATE|TIMEOUT/.test(code);
+  const isTransient = code === 'MODEL_SERVER' ? status >= 500 : /RATE|TIMEOUT/.test(code);
   return new AgentError(code, `${title}: ${words ? quote(words, 600) : quote(text)}`, {
-    retryable: isPassing && providerCode !== 'insufficient_quota',
+    retryable: isTransient && providerCode !== 'insufficient_quota',
     details: { ...details, ...(providerCode && { providerCode }) },
   });
 }
@@ -94,7 +94,7 @@ function providerError(
 function classify(status: number, words: string, httpStatus: number | undefined): AgentErrorCode {
   if (status === 401 || status === 403) return 'MODEL_AUTH';
   if (status === 429 || /^rate_?limit/i.test(words)) return 'MODEL_RATE_LIMITED';
-  if (contextLength.test(words)) return 'MODEL_CONTEXT_LENGTH';
+  if (contextLengthPattern.test(words)) return 'MODEL_CONTEXT_LENGTH';
   if (status === 408) return 'MODEL_TIMEOUT';
   return status >= 500 || !httpStatus ? 'MODEL_SERVER' : 'MODEL_REQUEST';
 }

@@ -70,20 +70,16 @@ export class OpenAiDecoder implements ReplyDecoder {
   #kind: Kind | undefined;
   #id = '';
   #choice: number | null | undefined;
-  #reason = '';
+  finishReason = '';
   #usage: WireUsage | undefined;
   readonly #metadata: { id?: string; model?: string } = {};
-
-  get finished(): boolean {
-    return this.#reason !== '';
-  }
 
   /**
    * Some servers send no finish reason. Without one, a tool call with empty or incomplete arguments
    * shows that the reply is incomplete.
    */
-  get ended(): false | undefined {
-    if (this.finished || this.#calls.every(isComplete)) return undefined;
+  get isComplete(): false | undefined {
+    if (this.finishReason || this.#calls.every(isComplete)) return undefined;
     return false;
   }
 
@@ -94,7 +90,7 @@ export class OpenAiDecoder implements ReplyDecoder {
     if (!choice) return;
     this.#choice ??= choice.index;
     if ((choice.index ?? this.#choice) !== this.#choice) return;
-    if (choice.finish_reason) this.#reason = choice.finish_reason;
+    if (choice.finish_reason) this.finishReason = choice.finish_reason;
     const { content, refusal, reasoning_content, reasoning, tool_calls } =
       choice.delta ?? choice.message ?? {};
     this.#push('thinking', reasoning_content || reasoning, deltas);
@@ -110,7 +106,7 @@ export class OpenAiDecoder implements ReplyDecoder {
   end(): ModelDelta {
     return {
       type: 'finish',
-      reason: this.#reason || (this.#calls.length ? 'tool_calls' : 'stop'),
+      reason: this.finishReason || (this.#calls.length ? 'tool_calls' : 'stop'),
       ...(this.#usage && { usage: toUsage(this.#usage) }),
       metadata: this.#metadata,
     };

@@ -31,7 +31,7 @@ export async function* streamInBackground(exchange: BackgroundExchange): ReplySt
     throw error;
   } finally {
     // Not awaited: neither an abort nor an error waits for the provider.
-    if (!reply.ended) void reply.cancel();
+    if (!reply.isComplete) void reply.cancel();
   }
 }
 
@@ -55,8 +55,8 @@ class BackgroundReply {
     this.#decoder = new ResponsesDecoder(origin, inputSum);
   }
 
-  get ended(): boolean {
-    return this.#decoder.ended;
+  get isComplete(): boolean {
+    return this.#decoder.isComplete;
   }
 
   /** Begins a reply, or reads the one that an earlier process began. */

@@ -37,12 +37,17 @@ export class ResponsesDecoder implements ReplyDecoder {
     this.#items = this.#noItems();
   }
 
-  get finished(): boolean {
-    return this.#response !== undefined;
+  get finishReason(): string {
+    if (!this.#response) return '';
+    const { status, incomplete_details: details } = this.#response;
+    const cause = details?.reason;
+    if (cause === 'max_output_tokens' || cause === 'max_tokens') return 'length';
+    if (status === 'incomplete') return cause || 'incomplete';
+    return this.#items.all.some(({ call }) => call) ? 'tool_calls' : 'stop';
   }
 
-  get ended(): boolean {
-    return this.finished;
+  get isComplete(): boolean {
+    return this.#response !== undefined;
   }
 
   get bufferedLength(): number {
@@ -85,10 +90,10 @@ export class ResponsesDecoder implements ReplyDecoder {
   }
 
   end(): ModelDelta {
-    const { usage, status, incomplete_details: details } = this.#response ?? {};
+    const { usage } = this.#response ?? {};
     return {
       type: 'finish',
-      reason: this.#reason(status, details?.reason),
+      reason: this.finishReason,
       ...(usage && { usage: toUsage(usage) }),
       metadata: {
         ...(this.id && { id: this.id }),
@@ -105,7 +110,7 @@ export class ResponsesDecoder implements ReplyDecoder {
     const { item, output_index: outputIndex, annotation } = event;
     switch (event.type) {
       case 'response.created':
-        if (this.finished || this.#items.all.length) this.#restart();
+        if (this.isComplete || this.#items.all.length) this.#restart();
         return this.#noteResponse(event.response);
       case 'response.in_progress':
       case 'response.queued':
@@ -189,12 +194,6 @@ export class ResponsesDecoder implements ReplyDecoder {
     });
     for (const openItem of this.#items.all) openItem.end();
     this.#response = response;
-  }
-
-  #reason(status: string | null | undefined, cause: string | null | undefined): string {
-    if (cause === 'max_output_tokens' || cause === 'max_tokens') return 'length';
-    if (status === 'incomplete') return cause || 'incomplete';
-    return this.#items.all.some(({ call }) => call) ? 'tool_calls' : 'stop';
   }
 
   #replySum(): number {

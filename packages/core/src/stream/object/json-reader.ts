@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../message/json.ts';
 
 /** Object or list that is not closed, with its finished values. */
-interface Open {
+interface OpenValue {
   readonly value: Record<string, JsonValue> | JsonValue[];
   /** Number of finished values. */
   size: number;
@@ -31,7 +31,7 @@ const words = ['true', 'false', 'null'];
 export class JsonReader {
   /** `broken`: the text is no JSON. The value stays as it was before. */
   state: 'open' | 'complete' | 'broken' = 'open';
-  readonly #open: Open[] = [];
+  readonly #open: OpenValue[] = [];
   #next: Next = 'value';
   /** Characters of the string, the number or the word that is being read. */
   #token: string | undefined;
@@ -153,7 +153,7 @@ export class JsonReader {
     this.#isChanged ||= isString && this.#next.startsWith('value');
   }
 
-  #enter(value: Open['value'], next: Next): void {
+  #enter(value: OpenValue['value'], next: Next): void {
     this.#open.push({ value, size: 0, name: '' });
     this.#next = next;
     this.#isChanged = true;

@@ -34,7 +34,7 @@ export interface SpendCapOptions extends CounterOptions {
 }
 
 /** A model request whose usage the provider has not reported. */
-interface Unreported {
+interface UnreportedRequest {
   readonly request: ModelRequest;
   /** Text that the model has written so far. */
   replyText: string;
@@ -56,7 +56,7 @@ export function spendCap(options: SpendCapOptions): Middleware {
   const { profile = arc, name = 'spendCap' } = options;
   const add = userCounter(options);
   const report = reporter(options);
-  const unreportedIn = perRun(() => new Set<Unreported>());
+  const unreportedIn = perRun(() => new Set<UnreportedRequest>());
   const check = async (input: readonly Msg[], context: RunContext) => {
     const count = await add(context, keyPrefix.spend, 0, windowMs);
     return count.total < limit ? input : limitReached(count);

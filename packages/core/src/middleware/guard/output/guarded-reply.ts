@@ -2,8 +2,8 @@ import { startOf } from '../../../message/text.ts';
 import { parseJson, type JsonObject } from '../../../message/json.ts';
 import type { ModelDelta, RunInfo } from '../../../model/chat-model.ts';
 import {
-  addAttached,
-  type Attached,
+  addExtras,
+  type BlockExtras,
   type FinishDelta,
   type TextDelta,
 } from '../../../model/deltas.ts';
@@ -42,7 +42,7 @@ interface GuardedText {
   /** The whole text after the rules changed it. */
   final: string;
   /** What the provider added to the text. It is released with the last piece of the text. */
-  readonly attached: Attached;
+  readonly extras: BlockExtras;
 }
 
 /** A text that rules review: the arguments of a tool call, or the text of the reply. */
@@ -180,7 +180,7 @@ export class GuardedReply {
     }
     text.raw += delta.delta;
     text.unchecked += delta.delta;
-    addAttached(text.attached, delta);
+    addExtras(text.extras, delta);
   }
 
   #open(type: GuardedText['type'], id: string): GuardedText {
@@ -188,7 +188,7 @@ export class GuardedReply {
     const finders = rules.filter(({ find }) => find && lookahead !== 'all');
     const windows = finders.map((rule) => new RuleWindow(rule, lookahead as number));
     const empty = { raw: '', unchecked: '', released: '', final: '' };
-    const text: GuardedText = { type, id, windows, ...empty, attached: {} };
+    const text: GuardedText = { type, id, windows, ...empty, extras: {} };
     this.#texts.push(text);
     this.#kept.push(text);
     return text;
@@ -273,11 +273,11 @@ function maskedBy(rule: CheckedRule, original: string, isJson: boolean): string 
  * the provider added: it is valid for the provider's own text only.
  */
 function restOf(
-  { type, id, raw, final, attached }: GuardedText,
+  { type, id, raw, final, extras }: GuardedText,
   start: number,
 ): readonly ModelDelta[] {
   const delta = final.slice(start);
-  const added = raw === final ? attached : {};
+  const added = raw === final ? extras : {};
   return delta || Object.keys(added).length ? [{ type, id, delta, ...added }] : [];
 }
 
@@ -325,7 +325,7 @@ class GuardedValue {
     const [first, ...others] = deltas;
     if (!first || this.final === this.raw) return deltas;
     const changed = { ...first, name: this.name!, delta: this.final };
-    for (const delta of others) addAttached(changed, delta);
+    for (const delta of others) addExtras(changed, delta);
     return [changed];
   }
 }

@@ -4,7 +4,7 @@ import { piiFinders, type PiiFinder, type PiiKind } from './pii-kinds.ts';
 import { sha256 } from './sha256.ts';
 import { charBefore, openAddressAt } from './email-address.ts';
 import { rewriteText } from '../rewritten-text.ts';
-import { hasTags, isUnseen, type Undisguised, withoutDisguise } from '../normalize-text.ts';
+import { hasTags, isUnseen, type UndisguisedText, withoutDisguise } from '../normalize-text.ts';
 
 /** Which personal data to look for, and what to write in its place. */
 export interface PiiRuleOptions {
@@ -86,7 +86,7 @@ interface Match {
   readonly value: (end: number) => string;
 }
 
-function matchesIn(reading: Undisguised, finders: readonly PiiFinder[]): Match[] {
+function matchesIn(reading: UndisguisedText, finders: readonly PiiFinder[]): Match[] {
   const { text, written } = reading;
   const matches: Match[] = [];
   for (const { kind, pattern, accept, lengthBefore } of finders) {
@@ -207,7 +207,7 @@ function lengthOf(pattern: RegExp, text: string, end: number): number {
 }
 
 /** Returns a text without its inline tags and without its disguises. */
-function withoutMarkup(raw: string): Undisguised {
+function withoutMarkup(raw: string): UndisguisedText {
   const withoutTags = rewriteText(raw, new RegExp(tag, 'gi'), () => '');
   const plain = withoutDisguise(withoutTags.text);
   return {
