@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
+import type { Middleware } from '../../agent/middleware.ts';
 import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
-import { textOf } from '../../message/msg.ts';
+import { textOf, toolResultsOf } from '../../message/msg.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { toUiMessages } from '../../stream/ui/ui-messages.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
@@ -99,14 +100,45 @@ test('a tool call that waits for approval stays open while the operator is there
   expect(historyFaults(model.requests.at(-1)!.messages)).toEqual([]);
 });
 
-test('an approval while the operator is there runs no tool until the operator leaves', async () => {
-  const { agent } = setUp([{ toolCalls: [{ name: 'pay' }] }, 'Paid.']);
-  const { pending } = await agent.call('Pay');
+test.each([
+  ['approve', { type: 'approve' }, 'paid'],
+  ['reject', { type: 'reject', reason: 'too much' }, 'too much'],
+  ['result', { type: 'result', output: 'by hand' }, 'by hand'],
+] as const)(
+  'a decision "%s" while the operator is there counts at once, and the agent stays silent',
+  async (_type, decision, result) => {
+    const { agent, model } = setUp([{ toolCalls: [{ name: 'pay' }] }, 'Bye.']);
+    const [call] = (await agent.call('Pay')).pending;
+    await agent.call(ann('I check this.', 'join'));
+    const decided = await agent.call([{ toolUseId: call!.toolUseId, ...decision }]);
+    expect(decided).toMatchObject({ reason: 'suspended', pending: [] });
+    const results = (await agent.messages()).flatMap(toolResultsOf);
+    expect(results).toMatchObject([{ output: expect.stringContaining(result) as string }]);
+    expect(model.requests).toHaveLength(1);
+    // The user can write, and gets the answer once the operator has left.
+    expect((await agent.call('Thanks')).reason).toBe('suspended');
+    expect((await agent.call(ann('Go on.', 'leave'))).text).toBe('Bye.');
+    expect(historyFaults(model.requests.at(-1)!.messages)).toEqual([]);
+  },
+);
+
+test('a decision of a process that died is carried out with the next message of the operator', async () => {
+  const { agent, model, store } = setUp([{ toolCalls: [{ name: 'pay' }] }]);
+  const [call] = (await agent.call('Pay')).pending;
   await agent.call(ann('I check this.', 'join'));
-  const decision = { toolUseId: pending[0]!.toolUseId, type: 'approve' } as const;
-  expect((await agent.call([decision])).reason).toBe('suspended');
-  await agent.call(ann('Go on.', 'leave'));
-  expect((await agent.call()).text).toBe('Paid.');
+  await new Promise<void>((resolve) => {
+    const dying: Middleware = {
+      wrapRound: () => async () => {
+        resolve();
+        return new Promise(() => {});
+      },
+    };
+    void agent.call([{ toolUseId: call!.toolUseId, type: 'approve' }], { use: [dying] });
+  });
+  const { agent: later } = setUp([], store);
+  expect(await later.call(ann('Done.'))).toMatchObject({ reason: 'suspended', pending: [] });
+  expect((await later.messages()).flatMap(toolResultsOf)).toMatchObject([{ output: 'paid' }]);
+  expect(model.requests).toHaveLength(1);
 });
 
 test('pages see each message of an operator on its own, with the name', async () => {

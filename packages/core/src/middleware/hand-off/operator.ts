@@ -34,7 +34,7 @@ export function operatorMessage(text: string, options: OperatorMessageOptions): 
 /**
  * Lets a person answer in the assistant's place, for an agent's `use` list. From an
  * `operatorMessage()` on, agent calls store their input and end as `suspended`, without a model
- * request. Open tool calls stay open. After a message with the action `leave`, the agent answers
+ * request. Open tool calls stay open until somebody decides about them. After a message with the action `leave`, the agent answers
  * again, at once if the user wrote something that nobody answered. The session log has the
  * messages, so this also holds in a new process.
  *
@@ -47,12 +47,15 @@ export function operator(): Middleware {
     name: 'operator',
     wrapSettle: (next) => async (input, context, steps) => {
       const hasOperatorMessage = input.messages.some((message) => metadataOf(message).operator);
-      if (hasOperatorMessage && context.openCalls.length && !input.decisions.length) {
+      const { openCalls } = context;
+      if (hasOperatorMessage && openCalls.length && !input.decisions.length) {
         // A message of the user would need decisions about these tool calls first.
         await steps.edit({ append: input.messages });
-        return suspended;
+        return openCalls.every(({ state }) => state.decision) ? { to: 'tools' } : suspended;
       }
       const outcome = await next(input);
+      // Decided tool calls run. `wrapRequest` keeps the agent silent afterwards.
+      if (!isEnding(outcome) && outcome.to === 'tools') return outcome;
       const { messages } = context;
       const isDone = hasOperatorMessage && !isEnding(outcome) && !isUnanswered(messages);
       return isDone || isOperated(messages) ? suspended : outcome;
