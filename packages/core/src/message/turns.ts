@@ -1,5 +1,12 @@
 import { isCorrection, metadataOf } from './metadata.ts';
-import { hasToolResults, toolUsesOf, textOf, type Msg } from './msg.ts';
+import {
+  hasToolResults,
+  textOf,
+  toolResultsOf,
+  toolUsesOf,
+  type Msg,
+  type ToolResult,
+} from './msg.ts';
 
 /**
  * Splits a conversation into turns. A turn is the input of an agent call and all messages that the
@@ -72,6 +79,22 @@ export function currentTurn(
 ): readonly Msg[] {
   const turns = turnsOf(messages);
   return turns.slice(turns.findIndex((turn) => turn.some(({ id }) => id === questionId))).flat();
+}
+
+/** The newest reply with tool calls, and what stands before and after it. */
+export interface NewestRound {
+  readonly before: readonly Msg[];
+  /** `undefined` if no reply has tool calls. */
+  readonly reply: Msg | undefined;
+  /** The results that its tool calls have so far. */
+  readonly results: readonly ToolResult[];
+}
+
+/** Finds the newest reply with tool calls, also if a person has written after it. */
+export function newestRound(messages: readonly Msg[]): NewestRound {
+  const index = messages.findLastIndex((message) => toolUsesOf(message).length);
+  const results = messages.slice(index + 1).flatMap(toolResultsOf);
+  return { before: messages.slice(0, Math.max(index, 0)), reply: messages[index], results };
 }
 
 const maxTitle = 80;

@@ -1,7 +1,7 @@
 import { isEnding, type Next } from '../../agent/next.ts';
 import type { InnerStep, Middleware, OpenCall, Round, RunContext } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
-import { toolResultsOf } from '../../message/msg.ts';
+import { newestRound } from '../../message/turns.ts';
 import { notStarted } from '../../tool/tool-call.ts';
 import { isUndecided, withoutStart, type NeedsApproval } from './approval-rules.ts';
 
@@ -99,7 +99,5 @@ function notStartedCalls(
 
 /** Returns whether a tool of the last reply has run: it has a result that is not a rejection. */
 function hasRun({ messages }: RunContext): boolean {
-  const reply = messages.findLastIndex(({ role }) => role === 'assistant');
-  const results = messages.slice(reply + 1).flatMap(toolResultsOf);
-  return results.some(({ state }) => state !== 'denied');
+  return newestRound(messages).results.some(({ state }) => state !== 'denied');
 }

@@ -416,6 +416,20 @@ test('a person who answers in the place of an agent keeps the own name', async (
   expect(namesOf(await agent.messages()).at(-1)).toBe('billing');
 });
 
+test('a tool call beside a hand-off belongs to the agent that made it, also after a person has written', async () => {
+  const { agent } = setUp(
+    [calls('transfer_to_billing', 'pay'), 'Paid.'],
+    {},
+    { tools: [own('pay', 'paid', { needsApproval: true })], use: [operator()] },
+  );
+  const [call] = (await agent.call('Hi')).pending;
+  for (const action of ['join', 'leave'] as const)
+    await agent.call(operatorMessage('I am Ann.', { name: 'Ann', action }));
+  const { text, message } = await agent.call([{ toolUseId: call!.toolUseId, type: 'approve' }]);
+  expect([message.name, text]).toEqual(['billing', 'Paid.']);
+  expect(resultsOf(await agent.messages()).at(-1)).toBe('success: paid');
+});
+
 test('chats of AI SDK get a data part that says which agent answers from now on', async () => {
   const { agent } = setUp([toBilling, 'Invoice 7.']);
   const encoder = createUiMessageEncoder();

@@ -4,6 +4,7 @@ import type { Steps } from '../../agent/steps.ts';
 import { errorResult } from '../../tool/tool-call.ts';
 import { resumptionOf } from '../../memory/log/resumption.ts';
 import { toolResultsOf, toolUseIn, toolUsesOf, type Msg } from '../../message/msg.ts';
+import { newestRound } from '../../message/turns.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
 import { objectInput } from '../../schema/schema.ts';
 import { filteredTools, groupsOf, toolsIn, type ToolSet } from '../../tool/set/tool-set.ts';
@@ -60,8 +61,7 @@ export class TeamTurn {
   /** Follows the log: the agent whose tool calls are open is active, or else the last target. */
   activateFromLog(): void {
     const { messages, openCalls } = this.#context;
-    const reply = openCalls.length ? messages.findLastIndex(isReply) : messages.length;
-    this.#activate(messages.slice(0, reply));
+    this.#activate(openCalls.length ? newestRound(messages).before : messages);
   }
 
   /** Makes the target of the newest hand-off active, before the model is asked. */
@@ -90,7 +90,7 @@ export class TeamTurn {
 
   /** Gives each hand-off of a reply except the first one an error result. */
   refuseFurtherHandOffs(calls: readonly OpenCall[]): readonly OpenCall[] {
-    const reply = this.#context.messages.findLast(isReply);
+    const { reply } = newestRound(this.#context.messages);
     const [first, ...furtherIds] = (reply ? toolUsesOf(reply) : [])
       .filter(({ name }) => this.#team.targetOf(name))
       .map(({ id }) => id);
@@ -216,10 +216,6 @@ export class TeamTurn {
       if (namedMessage !== message) await this.#steps.edit({ replace: [namedMessage] });
     }
   }
-}
-
-function isReply({ role }: Msg): boolean {
-  return role === 'assistant';
 }
 
 /** Returns the index after the results of the round that has this tool call. */

@@ -11,6 +11,7 @@ import {
 import { fence } from '../../message/text.ts';
 import { isObjectOrArray, parseJson, type JsonObject } from '../../message/json.ts';
 import { markAsProgram } from '../../message/metadata.ts';
+import { newestRound } from '../../message/turns.ts';
 import { memoize } from '../../model/formatter.ts';
 import { objectInput } from '../../schema/schema.ts';
 import { tool } from '../../tool/tool.ts';
@@ -56,7 +57,7 @@ export function todoList(options: TodoListOptions = {}): Middleware {
         input: objectInput({ todos: { type: 'array', items: objectInput(todoFields) } }),
         replay: 'safe',
         execute(input, { messages }) {
-          const reply = messages.findLast(({ role }) => role === 'assistant');
+          const { reply } = newestRound(messages);
           if (reply && toolUsesOf(reply).filter(({ name }) => name === toolName).length > 1)
             throw invalidInput(`${toolName} replaces the whole list: call it once at a time.`);
           const todos = readTodos(input);
