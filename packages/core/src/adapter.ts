@@ -43,7 +43,7 @@ export { showFailuresAs } from './error/report-failure.ts';
 export { isCorrection, metadataOf } from './message/metadata.ts';
 export { hostedToolOf, sourcesOf } from './message/provider-metadata.ts';
 export { jsonForm, isObjectOrArray, parseJson } from './message/json.ts';
-export { longestTimeout, sleepFor, timerMs } from './wait/timer.ts';
+export { maxTimeoutMs, sleepFor, timerMs } from './wait/timer.ts';
 export { isQuestion, titleOf } from './message/turns.ts';
 export { readSchema } from './schema/schema.ts';
 export { prepareCall } from './tool/tool-call.ts';

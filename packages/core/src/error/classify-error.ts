@@ -29,16 +29,16 @@ export function classifyError(error: unknown): ErrorClass {
 function wordsOf(link: unknown): string {
   const { message } = fieldsOf(link);
   const words = typeof message === 'string' && message ? message : errorText(link);
-  return words.slice(0, longestMessage);
+  return words.slice(0, maxMessageLength);
 }
 
-const longestChain = 10;
+const maxChainLength = 10;
 
 /**
  * Maximum number of characters of a message to search. The message of a server may quote a whole
  * request.
  */
-const longestMessage = 2_000;
+const maxMessageLength = 2_000;
 
 const contextLength = /context.?(length|window|size)|maximum context|(prompt|input) is too long/i;
 
@@ -80,7 +80,7 @@ function causesOf(error: unknown): readonly unknown[] {
   const chain: unknown[] = [];
   for (
     let link = error;
-    link !== undefined && link !== null && chain.length < longestChain;
+    link !== undefined && link !== null && chain.length < maxChainLength;
     link = fieldsOf(link)['cause']
   )
     chain.push(link);

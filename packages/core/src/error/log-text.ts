@@ -3,10 +3,10 @@ import { addSecretForms, maskSecrets } from './mask-secrets.ts';
 import { showFailuresAs } from './report-failure.ts';
 
 /** Maximum number of errors in one log entry, so that a cycle of causes ends. */
-const mostErrors = 10;
+const maxErrors = 10;
 
 /** Maximum length of a log entry, in characters. */
-const longest = 10_000;
+const maxLength = 10_000;
 
 /**
  * Characters at the end of a shortened text that are left out, because they may be the beginning of
@@ -21,16 +21,16 @@ const margin = 1_000;
 export function logText(thrown: unknown): string {
   const texts: string[] = [];
   const remainingErrors: unknown[] = [thrown];
-  while (remainingErrors.length && texts.length < mostErrors) {
+  while (remainingErrors.length && texts.length < maxErrors) {
     const error = remainingErrors.shift();
     texts.push(ownText(error));
     remainingErrors.push(...causesOf(error));
   }
   const whole = texts.join('\nCaused by: ');
-  const clean = maskSecrets(whole.slice(0, 2 * longest));
+  const clean = maskSecrets(whole.slice(0, 2 * maxLength));
   return clean.slice(
     0,
-    Math.min(longest, clean.length - (whole.length > 2 * longest ? margin : 0)),
+    Math.min(maxLength, clean.length - (whole.length > 2 * maxLength ? margin : 0)),
   );
 }
 

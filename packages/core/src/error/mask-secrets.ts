@@ -87,10 +87,10 @@ function withoutTokensNearNames(text: string): string {
   });
 }
 
-/** Most values that are kept. Secrets that change often do not use up the memory. */
-const mostForms = 1_000;
+/** Maximum number of values that are kept. Secrets that change often do not use up the memory. */
+const maxForms = 1_000;
 /** Shorter values are not masked: they are parts of many words. */
-const shortest = 4;
+const minSecretLength = 4;
 
 /** Values that no log may show, in all their forms. */
 const secretForms: Set<string> = new Set();
@@ -100,11 +100,11 @@ export function addSecretForms(values: readonly unknown[]): void {
   for (const secret of values) {
     // A binding often ends with a line break, which an error does not quote.
     const value = typeof secret === 'string' ? secret.trim() : '';
-    if (value.length < shortest || secretForms.has(value)) continue;
+    if (value.length < minSecretLength || secretForms.has(value)) continue;
     for (const form of formsOf(value)) secretForms.add(form);
   }
   for (const oldest of secretForms) {
-    if (secretForms.size <= mostForms) return;
+    if (secretForms.size <= maxForms) return;
     secretForms.delete(oldest);
   }
 }

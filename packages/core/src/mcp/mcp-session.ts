@@ -1,7 +1,7 @@
 import type * as sdk from '@modelcontextprotocol/client';
 import { AgentError, misconfigured, fieldsOf } from '../error/agent-error.ts';
 import { abortable } from '../wait/abort.ts';
-import { longestTimeout, sleepFor } from '../wait/timer.ts';
+import { maxTimeoutMs, sleepFor } from '../wait/timer.ts';
 import { Deadline } from '../wait/deadline.ts';
 import { isObjectOrArray, type JsonObject } from '../message/json.ts';
 import { toQuestions, type McpAnswers, type McpReply } from './mcp-question.ts';
@@ -124,7 +124,7 @@ export class McpSession {
     const { elicitation = true } = this.#options;
     const client = new this.#sdk.Client(clientInfo, {
       jsonSchemaValidator: unchecked,
-      listMaxPages: mostPages,
+      listMaxPages: maxPages,
       versionNegotiation: { mode: 'auto' },
       ...(elicitation && { capabilities: { elicitation: { form: {}, url: {} } } }),
     });
@@ -153,7 +153,7 @@ export class McpSession {
   async #connectOnce(options: Parameters<sdk.Client['connect']>[1] = {}): Promise<void> {
     const { transport } = this.#connection;
     // The SDK's types do not compile under `exactOptionalPropertyTypes`.
-    await this.#client.connect(transport as sdk.Transport, { timeout: longestTimeout, ...options });
+    await this.#client.connect(transport as sdk.Transport, { timeout: maxTimeoutMs, ...options });
     this.#connection.readWith((message) => this.#lister.withoutInvalidTools(message));
   }
 
@@ -184,7 +184,7 @@ export class McpSession {
 
 /** Milliseconds before a tool call is sent again to a server that only asks to come back later. */
 const laterMs = 250;
-const mostRounds = 10;
+const maxAttempts = 10;
 
 /**
  * Calls a tool. A server of revision 2026-07-28 may end the tool call with questions. The client
@@ -199,11 +199,11 @@ async function callTool(
   const options = {
     signal,
     onprogress,
-    timeout: longestTimeout,
+    timeout: maxTimeoutMs,
     allowInputRequired: true,
   } as const;
   let params = call;
-  for (let round = 1; round <= mostRounds; round += 1) {
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     // The SDK's type does not have the answers and the state.
     const sent = params as unknown as Parameters<sdk.Client['callTool']>[0];
     const result: unknown = await client.callTool(sent, options);
@@ -234,7 +234,7 @@ export async function loadSdk(): Promise<Sdk> {
 const clientInfo = { name: 'isoloop', version: '0' };
 
 /** Maximum number of pages of a tool list. */
-const mostPages = 1_000;
+const maxPages = 1_000;
 
 /**
  * Accepts any result of a tool. The SDK's default validator compiles schemas with `eval`, which

@@ -97,7 +97,7 @@ export function newestRound(messages: readonly Msg[]): NewestRound {
   return { before: messages.slice(0, Math.max(index, 0)), reply: messages[index], results };
 }
 
-const maxTitle = 80;
+const maxTitleLength = 80;
 
 /**
  * Returns whether the user wrote the message. Returns false for a correction, which the agent
@@ -117,7 +117,7 @@ export function titleOf(messages: readonly Msg[]): string {
   const titleMessage =
     questions.find((message) => metadataOf(message).origin === undefined) ?? questions[0];
   const characters = [...(titleMessage ? textOf(titleMessage) : '').replace(/\s+/g, ' ').trim()];
-  return characters.length > maxTitle
-    ? `${characters.slice(0, maxTitle - 1).join('')}…`
+  return characters.length > maxTitleLength
+    ? `${characters.slice(0, maxTitleLength - 1).join('')}…`
     : characters.join('');
 }

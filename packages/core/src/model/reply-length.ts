@@ -64,7 +64,7 @@ export class ReplyLength {
    * too large.
    */
   checkBuffered(characters: number): void {
-    if (characters > this.#limit * bufferedPerCharacter + minBuffered) throw this.#error();
+    if (characters > this.#limit * bufferedPerCharacter + minBufferedLength) throw this.#error();
   }
 
   #error(): AgentError {
@@ -78,4 +78,4 @@ export class ReplyLength {
  * media.
  */
 const bufferedPerCharacter = 8;
-const minBuffered = 65_536;
+const minBufferedLength = 65_536;

@@ -14,7 +14,7 @@ const wrappers =
   /^(?:\$ref|\$recursiveRef|allOf|if|properties|patternProperties|additionalProperties|unevaluatedProperties|prefixItems|items|additionalItems|unevaluatedItems|dependentSchemas)$/;
 
 /** Maximum number of forms of a union that a message lists. */
-const mostForms = 8;
+const maxForms = 8;
 
 /**
  * Converts the validator's errors to issues for the model, with their path in the value. In
@@ -80,12 +80,12 @@ function unionMessage(error: OutputUnit, inner: readonly OutputUnit[], valueAt: 
     forms.set(number, [...(forms.get(number) ?? []), unit]);
   }
   const depth = pathOf(instanceLocation).length;
-  const lines = [...forms.values()].slice(0, mostForms).map((units) => {
+  const lines = [...forms.values()].slice(0, maxForms).map((units) => {
     const issues = withinPath(toIssues(units, valueAt), depth);
     const words = issues.map(({ path, message }) => `${path.join('.')} ${message}`.trim());
     return words.join(', ');
   });
-  const more = forms.size > mostForms ? ` or ${forms.size - mostForms} more` : '';
+  const more = forms.size > maxForms ? ` or ${forms.size - maxForms} more` : '';
   return `fits none of the forms: ${[...new Set(lines)].join(' | ')}${more}`;
 }
 

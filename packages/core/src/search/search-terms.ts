@@ -77,16 +77,16 @@ what when where which who why will with would you your
 니다 습니 입니 합니 에서 에게 으로 세요 어요 아요 해요 이다 하는 나요 까요 내가 제가 나는 저는 무엇 뭐야
 `;
 
-const longest = 4_000;
+const maxQueryLength = 4_000;
 
 /**
  * Shortens a query of more than 4,000 characters to its first 2,000 and its last 2,000. A long
  * message usually has its question at the start or the end.
  */
 export function shortQuery(text: string): string {
-  return text.length <= longest
+  return text.length <= maxQueryLength
     ? text
-    : `${text.slice(0, longest / 2)}\n${text.slice(-longest / 2)}`;
+    : `${text.slice(0, maxQueryLength / 2)}\n${text.slice(-maxQueryLength / 2)}`;
 }
 
 function termsOf(

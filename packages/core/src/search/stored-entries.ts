@@ -8,14 +8,14 @@ import { abortable } from '../wait/abort.ts';
 const formatVersion = 1;
 
 /** Maximum length of a percent-encoded namespace. */
-const maxNamespace = 200;
+const maxNamespaceLength = 200;
 /**
  * Maximum length of namespace and group in a key, percent-encoded. Cloudflare KV limits keys to 512
  * bytes, and the rest of a key needs less than 70.
  */
-const maxEncoded = 440;
+const maxEncodedLength = 440;
 /** Maximum length of the id of a write. */
-const maxId = 40;
+const maxIdLength = 40;
 /** Number of digits, to base 36, of the time of a write. */
 const timeLength = 9;
 
@@ -81,7 +81,7 @@ export class StoredEntries<T extends object> {
    */
   constructor(options: StoredEntriesOptions<T>) {
     this.#options = options;
-    const namespace = encodeForKey(options.namespace, 'namespace', maxNamespace);
+    const namespace = encodeForKey(options.namespace, 'namespace', maxNamespaceLength);
     this.prefix = `${options.kind}${namespace}:`;
   }
 
@@ -91,7 +91,7 @@ export class StoredEntries<T extends object> {
    */
   groupPrefix(group: string): string {
     const { words } = this.#options;
-    return `${this.prefix}${encodeForKey(group, words.group, maxEncoded - this.prefix.length)}:`;
+    return `${this.prefix}${encodeForKey(group, words.group, maxEncodedLength - this.prefix.length)}:`;
   }
 
   /** Returns the entry in the index with this slot. */
@@ -132,7 +132,7 @@ export class StoredEntries<T extends object> {
     const revision = `${time.toString(36).padStart(timeLength, '0')}-${id}`;
     const size = values.length > 1 ? `~${values.length}` : '';
     const address = this.addressOf(`${this.groupPrefix(group)}${revision}${size}`);
-    if (!address || id.length > maxId) throw invalidInput(`"${id}" cannot be part of a key`);
+    if (!address || id.length > maxIdLength) throw invalidInput(`"${id}" cannot be part of a key`);
     const entries = keysOf(address).map((key, part): Entry => [key, values[part]!]);
     // The first value is written last: if it exists, the entry is complete.
     await store.setMany(entries.toReversed());

@@ -29,8 +29,8 @@ export interface ObservedRequest extends Pick<ModelRequest, 'messages' | 'respon
 }
 
 /** Limits of a ratio. A larger deviation has another cause than the tokenizer. */
-const lowest = 0.6;
-const highest = 2;
+const minRatio = 0.6;
+const maxRatio = 2;
 
 /**
  * Number of estimated tokens from which a request has its full weight. A shorter request has less
@@ -129,7 +129,7 @@ export function withCalibration(model: ChatModel, calibration: TokenCalibration)
 }
 
 function clampRatio(ratio: number): number {
-  return Math.min(highest, Math.max(lowest, ratio));
+  return Math.min(maxRatio, Math.max(minRatio, ratio));
 }
 
 function holdsMedia(block: ContentBlock): boolean {

@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import { longestTimeout } from '@isoloop/core/adapter';
+import { maxTimeoutMs } from '@isoloop/core/adapter';
 import { checkArguments } from './check-arguments.ts';
 import type { ConnectOptions } from './connect-agent.ts';
 import {
@@ -66,7 +66,7 @@ export function linkWorker(
     else if (++silent > 3) fail(`The worker did not answer in ${timeoutMs} ms.${advice}`);
     else if (connected) tell({ type: 'ping' });
   };
-  const timer = setInterval(countSilence, Math.min(timeoutMs / 4, longestTimeout));
+  const timer = setInterval(countSilence, Math.min(timeoutMs / 4, maxTimeoutMs));
   signal.addEventListener('abort', () => {
     clearInterval(timer);
     port1.close();

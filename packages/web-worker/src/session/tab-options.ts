@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import { checkOptions, longestTimeout } from '@isoloop/core/adapter';
+import { checkOptions, maxTimeoutMs } from '@isoloop/core/adapter';
 
 /** Options for tabs that share a session. */
 export interface TabsOptions {
@@ -34,10 +34,10 @@ export function tabSettings(options: TabsOptions | false = {}): TabSettings | un
   const fields = 'scope:string|? attempts:whole|? stalledAfterMs:positive|?';
   checkOptions('exposeAgent(): tabs', options, fields);
   const { scope = 'isoloop', attempts = 3, stalledAfterMs = 10_000 } = options;
-  if (stalledAfterMs > longestTimeout)
+  if (stalledAfterMs > maxTimeoutMs)
     throw new AgentError(
       'CONFIGURATION',
-      `exposeAgent(): tabs: stalledAfterMs must be at most ${longestTimeout}.`,
+      `exposeAgent(): tabs: stalledAfterMs must be at most ${maxTimeoutMs}.`,
     );
   return navigator.locks && hasChannels() ? { scope, attempts, stalledAfterMs } : undefined;
 }

@@ -29,12 +29,16 @@ type ReplyEvent = EventOf<'post-reasoning'> | EventOf<'post-summary'>;
  * Maximum length of a joined text, in characters. Late readers slice this text, and long texts take
  * longer.
  */
-const maxJoined = 1024;
+const maxJoinedLength = 1024;
 
 export function addEvent(log: EventLog, event: EventLogEntry['event']): void {
   const last = log.at(-1);
   const previous = last?.event.delta;
-  if (previous === undefined || previous.length >= maxJoined || !isNextDelta(last!.event, event)) {
+  if (
+    previous === undefined ||
+    previous.length >= maxJoinedLength ||
+    !isNextDelta(last!.event, event)
+  ) {
     log.push({ event, ends: [event.delta?.length ?? 0] });
   } else {
     const delta = previous + event.delta;
@@ -63,7 +67,7 @@ function isNextDelta(last: EventLogEntry['event'], event: EventLogEntry['event']
 }
 
 /** Growth after which the log is shortened, in characters. */
-const maxGrowth = 4_000_000;
+const maxGrowthLength = 4_000_000;
 /** Number of characters that one message of a model request counts. */
 const messageCost = 8;
 
@@ -75,7 +79,7 @@ export function eventLogShortener(): ShortenEventLog {
   let growth = 0;
   return (log, event) => {
     growth += costOf(event);
-    if (growth <= maxGrowth) return log;
+    if (growth <= maxGrowthLength) return log;
     growth = 0;
     return shortenLog(log);
   };

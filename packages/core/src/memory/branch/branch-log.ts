@@ -55,7 +55,7 @@ const rewriteDelayMs = 1100;
 /** Delay before the first repetition of a stale read, in milliseconds. */
 const firstDelayMs = 250;
 /** Maximum number of earlier turns, and of other branches, in an echo. */
-const maxListed = 4;
+const maxListedTips = 4;
 /** A turn with an unseen outcome counts as ended after this many times `staleMs`. */
 const endedAfterTimes = 5;
 
@@ -200,7 +200,7 @@ export class BranchLog implements Log {
     const withEcho = async (branch?: Branch, other?: Branch) => {
       if (!branch) return undefined;
       const otherTips = other ? [other.head.last] : [];
-      const tips = [...otherTips, ...this.#overruledTips].slice(0, maxListed);
+      const tips = [...otherTips, ...this.#overruledTips].slice(0, maxListedTips);
       const base = branch.head.last;
       const echo = await this.#sign({ issuedAt: this.#options.now(), base }, tips);
       return { ...branch, echo };
@@ -224,7 +224,7 @@ export class BranchLog implements Log {
     const turn = echo.turnId === undefined ? [] : [[echo.turnId, echo.issuedAt] as const];
     this.#unseenTurns = [...turn, ...(echo.unseenTurns ?? [])]
       .filter(([, issuedAt]) => now() - issuedAt < endedAfterTimes * staleMs)
-      .slice(0, maxListed);
+      .slice(0, maxListedTips);
     const facts = { ...echo, unseenTurns: this.#unseenTurns, overruledTips: this.#overruledTips };
     const compare = (): Promise<Comparison> =>
       compareEcho(this.#reader, { ...facts, isOld: now() - echo.issuedAt > staleMs });

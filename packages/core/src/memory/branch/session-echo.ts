@@ -24,8 +24,8 @@ export interface Echo {
 /** Version of the payload of echoes. Others are refused. */
 const echoVersion = 4;
 /** Maximum length of an echo, in characters. Longer echoes are refused. */
-const maxLength = 4096;
-const minSecret = 32;
+const maxEchoLength = 4096;
+const minSecretLength = 32;
 
 /**
  * Signs and verifies a session's echoes with HMAC-SHA-256. The first secret signs; each secret
@@ -37,9 +37,9 @@ export class EchoSigner {
 
   constructor(secrets: readonly string[], sessionId: string) {
     const isUsable = (secret: unknown): boolean =>
-      typeof secret === 'string' && secret.length >= minSecret;
+      typeof secret === 'string' && secret.length >= minSecretLength;
     if (![1, 2].includes(secrets.length) || !secrets.every(isUsable)) {
-      const rule = `one or two secrets of ${minSecret} characters or more`;
+      const rule = `one or two secrets of ${minSecretLength} characters or more`;
       throw misconfigured(`A session's echo needs ${rule}`);
     }
     this.#secrets = secrets;
@@ -56,7 +56,7 @@ export class EchoSigner {
   /** Verifies an echo. Rejects with `INVALID_INPUT` if no secret signed it for this session. */
   async verify(text: string): Promise<Echo> {
     const [, payload, mac] =
-      (typeof text === 'string' && text.length <= maxLength && shape.exec(text)) || [];
+      (typeof text === 'string' && text.length <= maxEchoLength && shape.exec(text)) || [];
     if (payload === undefined || mac === undefined) throw echoError();
     const signature = Uint8Array.from(fromBase64Url(mac), (byte) => byte.charCodeAt(0));
     const signedBytes = this.#bytesToSign(payload);

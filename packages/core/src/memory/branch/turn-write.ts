@@ -74,7 +74,7 @@ interface MergedTurns {
 }
 
 /** Maximum number of characters of earlier turns in one batch. Longer turns are not copied. */
-const maxMerged = 1_000_000;
+const maxMergedLength = 1_000_000;
 
 /**
  * Returns the records of the turn that is being written. If levels of the head are full (see
@@ -98,7 +98,7 @@ export function mergeTurns(
   const [firstRef = ''] = index.toSorted();
   const mergedBatches = new Map([...previousBranch.batches].filter(([ref]) => ref >= firstRef));
   const flushes = inOrder(mergedBatches).map((ref) => mergedBatches.get(ref)?.records ?? []);
-  if (isLongerThan(flushes, maxMerged)) return plain;
+  if (isLongerThan(flushes, maxMergedLength)) return plain;
   const indexRefs = [...mergedBatches.values()].flatMap((batch) => batch.index ?? []);
   return {
     records: [...flushes.flat(), ...pending],

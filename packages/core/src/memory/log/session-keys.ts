@@ -4,7 +4,7 @@ import { encodeForKey, keyPrefix, valueKeys } from '../store/storage-keys.ts';
  * Maximum length of a percent-encoded session id. Cloudflare KV limits keys to 512 bytes, and the
  * rest of a key needs less than 100.
  */
-const maxEncodedId = 400;
+const maxEncodedIdLength = 400;
 
 /**
  * The keys of a session's values: `s:<id>:head`, `s:<id>:r:<ref>` and, for turns, `s:<id>:t:<turn
@@ -17,7 +17,7 @@ export class SessionKeys {
   readonly batches: string;
 
   constructor(sessionId: string) {
-    const id = encodeForKey(sessionId, 'session id', maxEncodedId);
+    const id = encodeForKey(sessionId, 'session id', maxEncodedIdLength);
     this.prefix = `${keyPrefix.session}${id}:`;
     this.head = `${this.prefix}head`;
     this.batches = `${this.prefix}r:`;

@@ -22,7 +22,7 @@ export interface MoveOptions {
 }
 
 const pollMs = 250;
-const longestStopMs = 10_000;
+const maxStopMs = 10_000;
 
 /**
  * Moves a session to another place, where it continues with the same id. Also completes a move that
@@ -79,7 +79,7 @@ async function readIdleSession(
     if (!copy?.ownership)
       throw new AgentError('NOT_FOUND', `There is no session "${sessionId}" to move.`);
     const isElsewhere = copy.ownership.owner !== from.name;
-    const isCutOff = running === 'stop' && waitedMs >= longestStopMs;
+    const isCutOff = running === 'stop' && waitedMs >= maxStopMs;
     if (!copy.isRunning || isElsewhere || isCutOff) return copy as OwnedCopy;
     if (running === 'refuse')
       throw new AgentError('AGENT_BUSY', 'The session is running; wait for its end or stop it.', {

@@ -20,7 +20,7 @@ export interface ContentionOptions {
  */
 export const maxAttempts = 100;
 
-const longestPauseMs = 1000;
+const maxPauseMs = 1000;
 
 /**
  * Waits before the attempt of that number, the first again being 1. The waits grow and are random,
@@ -30,5 +30,5 @@ export function backOff(
   attempt: number,
   { sleep = sleepFor, random = Math.random }: ContentionOptions,
 ): Promise<void> {
-  return sleep(Math.min(longestPauseMs, 2 ** attempt) * random());
+  return sleep(Math.min(maxPauseMs, 2 ** attempt) * random());
 }

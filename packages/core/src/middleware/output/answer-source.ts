@@ -11,7 +11,7 @@ const startOfJson = /\{\s*["}]|\[\s*(?:["{[\]]|-?\d|true|false|null)/;
 /**
  * Longest beginning of JSON that is kept, in characters. JSON rarely begins with so many spaces.
  */
-const maxBeginning = 200;
+const maxBeginningLength = 200;
 
 /**
  * Finds the JSON of a structured answer while it arrives, in the text of a reply or in the
@@ -61,7 +61,7 @@ export abstract class AnswerSource {
     const text = this.#textSoFar + delta;
     const jsonStart = text.search(startOfJson);
     this.#hasBegun = jsonStart >= 0;
-    this.#textSoFar = text.slice(-maxBeginning);
+    this.#textSoFar = text.slice(-maxBeginningLength);
     if (this.#hasBegun) this.push(text.slice(jsonStart));
   }
 

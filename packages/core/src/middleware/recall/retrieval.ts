@@ -2,7 +2,7 @@ import { checkFields, checkOptions, AgentError } from '../../error/agent-error.t
 import { reportFailure } from '../../error/report-failure.ts';
 import { textOf } from '../../message/msg.ts';
 import { isFromProgram } from '../../message/metadata.ts';
-import { longestTimeout } from '../../wait/timer.ts';
+import { maxTimeoutMs } from '../../wait/timer.ts';
 import { objectInput, textIn } from '../../schema/schema.ts';
 import { valueFor } from '../../tool/context-token.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
@@ -89,7 +89,7 @@ function searchTool(options: RetrievalOptions, report: Report): Tool {
     description,
     input: objectInput({ query }),
     // The search has a time limit of its own.
-    timeoutMs: longestTimeout,
+    timeoutMs: maxTimeoutMs,
     replay: 'safe',
     async execute(input, { sessionId, signal, messages, get }) {
       const queryText = textIn(input, 'query');

@@ -66,8 +66,8 @@ export function fallback(
     wrapModel(model) {
       checkGuarded(where, model, models);
       const windows = [model, ...models].flatMap(({ features }) => features.contextWindow ?? []);
-      const smallest = windows.length ? { contextWindow: Math.min(...windows) } : {};
-      const features = { ...model.features, ...smallest };
+      const minWindow = windows.length ? { contextWindow: Math.min(...windows) } : {};
+      const features = { ...model.features, ...minWindow };
       return withStream({ ...model, features }, (request, context) => {
         const { run, onModel } = context;
         onModel?.(model);

@@ -34,7 +34,7 @@ export function errorHints(): Middleware {
         isNewAnswer(outcome) &&
         !toolUsesOf(reply.message).length &&
         context.toolSchemas.length > 0 &&
-        hinting.refused < mostRefused &&
+        hinting.refused < maxRefusedReplies &&
         newestResults(context.messages).some(isError);
       if (!hinting.isForced) return outcome;
       hinting.refused += 1;
@@ -44,7 +44,7 @@ export function errorHints(): Middleware {
   };
 }
 
-const mostRefused = 2;
+const maxRefusedReplies = 2;
 
 /**
  * Returns the tool results after the model's last message. Returns an empty list if a user's

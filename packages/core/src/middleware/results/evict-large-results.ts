@@ -126,14 +126,14 @@ function readResultTool(
     input: objectInput(inputFields, ['id']),
     replay: 'safe',
     async execute(input, { sessionId }) {
-      const { id, from = 1, lines: most = 100, query } = readInput(input);
+      const { id, from = 1, lines: maxLines = 100, query } = readInput(input);
       const text = await store.read(sessionId, id);
       if (text === undefined) throw new AgentError('NOT_FOUND', `There is no result "${id}".`);
       const lines = linesOf(text);
       const matchingLines = query ? findLines(lines, query) : undefined;
       const lineIndexes = matchingLines ?? [...lines.keys()];
       const numbers = lineIndexes.filter((index) => index + 1 >= from);
-      const shownLines = numbers.slice(0, most).map((index) => `${index + 1}: ${lines[index]}`);
+      const shownLines = numbers.slice(0, maxLines).map((index) => `${index + 1}: ${lines[index]}`);
       const size = Math.max(1, countFitting(shownLines, maxTokens, profile));
       const page = shownLines.slice(0, size);
       const next = numbers[page.length];

@@ -16,7 +16,7 @@ const keys: readonly string[] = ['tool_name', 'arguments', 'think'];
 const callFence = /^`{3,}\s*(?:(?:json|tool_calls?)\s*)?$/i;
 const fenceNames: readonly string[] = ['json', 'tool_calls'];
 /** Longest code fence before a tool call, in characters. */
-const maxFence = 100;
+const maxFenceLength = 100;
 const maxDepth = 200;
 
 /**
@@ -125,7 +125,7 @@ export class CallScanner {
   }
 
   #withholdFence(fence: string): boolean {
-    if (fence.length > maxFence) return this.#giveUp();
+    if (fence.length > maxFenceLength) return this.#giveUp();
     this.#fence = fence;
     return true;
   }

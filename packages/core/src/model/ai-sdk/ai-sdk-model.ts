@@ -96,7 +96,7 @@ async function* decodeAll(
     const deltas: ModelDelta[] = [];
     let failure: unknown;
     let next: Read | undefined = result;
-    for (let parts = 0; next && !next.done && !failure && parts < maxBatch; parts += 1) {
+    for (let parts = 0; next && !next.done && !failure && parts < maxPartsAtOnce; parts += 1) {
       receivedCount += 1;
       failure = decodePart(decoder, next.value as AiSdkPart, deltas);
       pending = reader.read();
@@ -115,8 +115,8 @@ async function* decodeAll(
     });
 }
 
-/** Most parts of one array of deltas: a stream may never wait. */
-const maxBatch = 256;
+/** Maximum number of parts in one array of deltas: a stream may never wait. */
+const maxPartsAtOnce = 256;
 
 /**
  * Decodes a part. Returns an error instead of throwing it, because the caller must yield the deltas

@@ -2,7 +2,7 @@ import { addressOf } from './base-url.ts';
 import type { HttpRequest } from './http-transport.ts';
 
 /** Shorter values are not secrets, and removing them would remove words. */
-const shortest = 8;
+const minSecretLength = 8;
 
 /**
  * Removes the request's header values, and the secrets of its address, from a text. Servers and
@@ -15,7 +15,7 @@ export function withoutSecrets(text: string, { url, headers }: HttpRequest): str
     .map((value) => value.trim().replace(/^(bearer|basic) +/i, ''))
     .concat(parts)
     .flatMap((secret) => [secret, encodeURIComponent(secret)])
-    .filter(({ length }) => length >= shortest)
+    .filter(({ length }) => length >= minSecretLength)
     // A longer secret may contain a shorter one.
     .toSorted((one, other) => other.length - one.length);
   return secrets.reduce(withoutSecret, text);
@@ -27,7 +27,7 @@ export function withoutSecrets(text: string, { url, headers }: HttpRequest): str
  */
 function withoutSecret(text: string, secret: string): string {
   const clean = text.replaceAll(secret, '***');
-  const at = clean.lastIndexOf(secret.slice(0, shortest));
+  const at = clean.lastIndexOf(secret.slice(0, minSecretLength));
   const endsInSecret = at >= 0 && clean.endsWith('…') && secret.startsWith(clean.slice(at, -1));
   return endsInSecret ? `${clean.slice(0, at)}***…` : clean;
 }

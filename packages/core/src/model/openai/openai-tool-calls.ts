@@ -25,7 +25,7 @@ export interface DecodedCall {
 }
 
 /** Number of the newest tool calls that a fragment may continue, so that many take linear time. */
-const maxNewest = 256;
+const maxSearchedCalls = 256;
 
 /** Adds a fragment of `tool_calls` to its tool call, or starts a new tool call. */
 export function decodeToolCall(
@@ -36,7 +36,7 @@ export function decodeToolCall(
   const { id, function: called, extra_content } = fragment;
   const delta = argumentText(called?.arguments);
   if (!id && !called?.name && !delta && !extra_content) return;
-  const newest = calls.slice(-maxNewest);
+  const newest = calls.slice(-maxSearchedCalls);
   const found = newest.findLastIndex((openCall) => continues(openCall, fragment));
   let index = found + calls.length - newest.length;
   if (found < 0) index = calls.push({ wireIndex: fragment.index, input: '' }) - 1;

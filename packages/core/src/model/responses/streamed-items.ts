@@ -7,7 +7,7 @@ import type { ModelDelta } from '../chat-model.ts';
 type OutputIndex = number | null | undefined;
 
 /** Number of the newest items that an event may belong to, so that many items take linear time. */
-const maxNewest = 256;
+const maxSearchedItems = 256;
 
 /**
  * The items of a reply. An event names its item by call id, id and position. Some servers repeat a
@@ -100,7 +100,7 @@ export class StreamedItems {
     test: (streamed: StreamedItem) => boolean,
   ): StreamedItem | undefined {
     const items = outputIndex == null ? this.all : (this.#byOutputIndex.get(outputIndex) ?? []);
-    return items.slice(-maxNewest).findLast(test);
+    return items.slice(-maxSearchedItems).findLast(test);
   }
 
   #create(item: WireItem, outputIndex: OutputIndex): StreamedItem {

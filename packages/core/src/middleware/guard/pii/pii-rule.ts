@@ -182,7 +182,7 @@ const openTag =
 const tag = `${openTag}/?>`;
 
 /** Length of the longest tag, in characters. */
-const maxTag = 212;
+const maxTagLength = 212;
 
 /** Finds a tag beside a digit. */
 const inlineTag = new RegExp(`\\d\\s?${tag}|${tag}\\s?\\d`, 'i');
@@ -201,7 +201,7 @@ function openTagLength(text: string): number {
 }
 
 function lengthOf(pattern: RegExp, text: string, end: number): number {
-  const tail = text.slice(Math.max(0, end - maxTag), end);
+  const tail = text.slice(Math.max(0, end - maxTagLength), end);
   const last = tail.slice(Math.max(0, tail.lastIndexOf('<')));
   return pattern.test(last) ? last.length : 0;
 }
