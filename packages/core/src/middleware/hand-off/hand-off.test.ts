@@ -19,6 +19,7 @@ import { operator, operatorMessage } from './operator.ts';
 import { piiRule } from '../guard/pii/pii-rule.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
 import { structured } from '../output/output-modes.ts';
+import { promptVariables } from '../prompt/prompt-variables.ts';
 import { retry } from '../resilience/retry.ts';
 import { todoList } from '../results/todo-list.ts';
 import { selectTools } from '../selection/select-tools.ts';
@@ -429,6 +430,38 @@ test('a tool call beside a hand-off belongs to the agent that made it, also afte
   expect([message.name, text]).toEqual(['billing', 'Paid.']);
   expect(resultsOf(await agent.messages()).at(-1)).toBe('success: paid');
 });
+
+test.each(['before', 'after'] as const)(
+  'with `promptVariables()` %s `handOff()`, the prompt of each agent is rendered once',
+  async (order) => {
+    const values = { name: 'Ann ${name}' };
+    const variables = promptVariables({ variables: () => values });
+    const passOn = handOff({ to: [{ ...billing, systemPrompt: 'Bill ${name}.' }] });
+    const model = new ScriptedModel([
+      toBilling,
+      calls('look'),
+      'Done.',
+      calls('transfer_to_reception'),
+      toBilling,
+      calls('transfer_to_reception'),
+      'Bye.',
+    ]);
+    const agent = new ReActAgent({
+      name: 'reception',
+      systemPrompt: 'Greet ${name}.',
+      model,
+      use: [
+        todoList({ prompt: 'Plan.' }),
+        ...(order === 'before' ? [variables, passOn] : [passOn, variables]),
+      ],
+    });
+    await agent.call('Hi');
+    await agent.call('Again');
+    const own = 'Greet Ann ${name}.\n\nPlan.';
+    const member = 'Bill Ann ${name}.\n\nPlan.';
+    expect(promptsOf(model)).toEqual([own, member, member, member, own, member, own]);
+  },
+);
 
 test('chats of AI SDK get a data part that says which agent answers from now on', async () => {
   const { agent } = setUp([toBilling, 'Invoice 7.']);

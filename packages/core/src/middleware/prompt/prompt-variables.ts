@@ -97,92 +97,128 @@ export interface PromptVariablesOptions extends TemplateOptions {
  */
 export const callVariables: ContextToken<TemplateVariables> = contextToken('call variables');
 
-/** The system prompt that was rendered for a run. */
-interface RenderedPrompt {
-  readonly template: string;
-  readonly variables: TemplateVariables;
-  prompt: string;
+/** What a run has rendered so far. */
+interface Rendering {
+  input: readonly Msg[];
+  /** Values of the variables, once a prompt has needed them. */
+  values?: Promise<TemplateVariables>;
+  /** Template of each rendered prompt. A rendered prompt is no template. */
+  readonly templates: Map<string, string>;
 }
+
+/** The tools that a system prompt describes. */
+type OfferedTools = Pick<ModelRequest, 'tools' | 'toolChoice'>;
+
+/** A model request or its draft. */
+type WithMessages = Pick<ModelRequest, 'messages'>;
 
 /**
  * Renders the agent's system prompt once per agent call. Each `${name}` is replaced with its value
  * (OxyGent: `_build_instruction`). With `form: '{}'`, each `{name}` is replaced (Spring AI
- * Alibaba). Inserted values, text that other middleware adds, and the input of the agent call are
- * not rendered.
+ * Alibaba). A prompt that `handOff()` or other middleware sets in its place is rendered, too.
+ * Inserted values, text that other middleware adds, and the input of the agent call are not
+ * rendered.
  *
  * Use this middleware once per agent: a second one would render the values that the first inserted.
- * If rendering fails, the agent call ends with that error and stores nothing. Throws
- * `CONFIGURATION` for an option of the wrong kind.
+ * If rendering fails, the agent call ends with that error. It then stores nothing, unless a later
+ * prompt is the cause. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function promptVariables(options: PromptVariablesOptions): Middleware {
   checkOptions('promptVariables()', options, promptFields);
-  const { render, renderAgain } = promptRenderer(options);
-  const stateOf = perRun((): { rendered?: RenderedPrompt | undefined } => ({}));
+  const render = promptRenderer(options);
+  const renderingOf = perRun((): Rendering => ({ input: [], templates: new Map() }));
+  const isRendered = (context: RunContext): boolean =>
+    renderingOf(context).templates.has(context.basePrompt);
+  const renderIn = async <T extends WithMessages>(
+    request: T,
+    tools: OfferedTools,
+    context: RunContext,
+  ): Promise<T> => {
+    const { systemPrompt } = context;
+    const isChanged = await render(renderingOf(context), tools, context);
+    return isChanged ? withNewPrompt(request, systemPrompt, context) : request;
+  };
   return {
     name: 'promptVariables',
     wrapSettle: (next) => async (input, context) => {
-      try {
-        stateOf(context).rendered = await render(context, input.messages);
-      } catch (error) {
-        if (!context.stopped) throw AgentError.from(error, 'INVALID_INPUT');
-      }
+      const rendering = renderingOf(context);
+      rendering.input = input.messages;
+      const { options: run, toolSchemas } = context;
+      await render(rendering, { ...run.generate, tools: toolSchemas }, context);
       return next(input);
     },
     wrapRequest: (next) => async (draft, context) => {
-      const request = await next(draft);
-      const { rendered } = stateOf(context);
-      if (!rendered || isNext(request)) return request;
+      let renderedDraft = draft;
+      // A hand-off may have set another prompt.
+      if (!isRendered(context)) {
+        const { tools, options: generate } = draft;
+        renderedDraft = await renderIn(draft, { ...generate, tools }, context);
+      }
+      const request = await next(renderedDraft);
+      if (isNext(request) || !options.toolsVariable || !isRendered(context)) return request;
       // Other middleware and hooks may have changed the tools.
-      return renderAgain(rendered, request, context);
+      return renderIn(request, request, context);
     },
   };
 }
 
-/** Makes the functions that render the system prompts of runs. */
+/**
+ * Returns the function that renders the system prompt of a run. It returns whether the prompt is
+ * another one than before.
+ */
 function promptRenderer(options: PromptVariablesOptions) {
   const { variables = {}, token = callVariables, toolsVariable, form, missing } = options;
 
   const fill = (
     template: string,
     values: TemplateVariables,
-    { tools, toolChoice }: Pick<ModelRequest, 'tools' | 'toolChoice'>,
+    { tools, toolChoice }: OfferedTools,
   ): string => {
     const offered = toolChoice === 'none' ? [] : tools;
     const text = toolsVariable && { [toolsVariable]: describeTools(offered) };
     return renderTemplate(template, { ...values, ...text }, omitUndefined({ form, missing }));
   };
-  /** Renders a run's system prompt. Returns what `renderAgain` needs if it describes the tools. */
-  const render = async (
+  const readValues = async (
     context: RunContext,
     input: readonly Msg[],
-  ): Promise<RenderedPrompt | undefined> => {
-    const { basePrompt: template, toolContext, options: run, toolSchemas } = context;
-    if (!template.trim() || context.stopped) return undefined;
+  ): Promise<TemplateVariables> => {
     const pending = typeof variables === 'function' ? variables(callOf(context, input)) : variables;
     const values = await abortable(Promise.resolve(pending), context.stopSignal);
-    const allValues = { ...values, ...(toolContext.get(token) as TemplateVariables | undefined) };
-    const prompt = fill(template, allValues, { ...run.generate, tools: toolSchemas });
-    context.setSystemPrompt(prompt);
-    return toolsVariable && prompt.trim() ? { template, variables: allValues, prompt } : undefined;
+    const callValues = context.toolContext.get(token) as TemplateVariables | undefined;
+    return { ...values, ...callValues };
   };
-  /** Returns the request with a system prompt that describes its tools. */
-  const renderAgain = (
-    rendered: RenderedPrompt,
-    request: ModelRequest,
+  return async (
+    rendering: Rendering,
+    tools: OfferedTools,
     context: RunContext,
-  ): ModelRequest => {
-    const { systemPrompt } = context;
-    const prompt = fill(rendered.template, rendered.variables, request);
-    // Other middleware may have set its own system prompt.
-    if (prompt === rendered.prompt || context.basePrompt !== rendered.prompt) return request;
-    context.setSystemPrompt(prompt);
-    rendered.prompt = prompt;
-    const [first, ...messages] = request.messages;
-    const [system] = context.requestMessages;
-    if (!first || !system || textOf(first) !== systemPrompt) return request;
-    return { ...request, messages: [system, ...messages] };
+  ): Promise<boolean> => {
+    const { basePrompt } = context;
+    const { templates, input } = rendering;
+    if (!basePrompt.trim() || context.stopped) return false;
+    const template = templates.get(basePrompt) ?? basePrompt;
+    try {
+      rendering.values ??= readValues(context, input);
+      const prompt = fill(template, await rendering.values, tools);
+      templates.set(prompt, template);
+      context.setSystemPrompt(prompt);
+      return prompt !== basePrompt;
+    } catch (error) {
+      if (context.stopped) return false;
+      throw AgentError.from(error, 'INVALID_INPUT');
+    }
   };
-  return { render, renderAgain };
+}
+
+/** Returns a request with the system prompt of now, unless another wrapper has changed it. */
+function withNewPrompt<T extends WithMessages>(
+  request: T,
+  oldPrompt: string,
+  context: RunContext,
+): T {
+  const [first, ...messages] = request.messages;
+  const [system] = context.requestMessages;
+  if (!first || system?.role !== 'system' || textOf(first) !== oldPrompt) return request;
+  return { ...request, messages: [system, ...messages] };
 }
 
 function callOf(context: RunContext, input: readonly Msg[]): PromptCall {
