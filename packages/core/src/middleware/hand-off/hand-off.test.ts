@@ -457,9 +457,9 @@ test.each(['before', 'after'] as const)(
     });
     await agent.call('Hi');
     await agent.call('Again');
-    const own = 'Greet Ann ${name}.\n\nPlan.';
+    const first = 'Greet Ann ${name}.\n\nPlan.';
     const member = 'Bill Ann ${name}.\n\nPlan.';
-    expect(promptsOf(model)).toEqual([own, member, member, member, own, member, own]);
+    expect(promptsOf(model)).toEqual([first, member, member, member, first, member, first]);
   },
 );
 
