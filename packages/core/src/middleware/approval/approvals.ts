@@ -1,5 +1,6 @@
 import type { Middleware, OpenCall, RunContext, Steps } from '../../agent/middleware.ts';
 import { nestedWraps } from '../../agent/nested.ts';
+import { perRun } from '../../agent/per-run.ts';
 import { AgentError, checkOptions } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import type { Awaitable } from '../../event/hook.ts';
@@ -8,7 +9,12 @@ import type { JsonValue } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import { deniedResult, errorResult, isSuspension } from '../../tool/tool-call.ts';
 import { Deadline } from '../../wait/deadline.ts';
-import { type ApprovalMiddleware, approvalRules, type ApprovalRules } from './approval-rules.ts';
+import {
+  approvalRules,
+  type ApprovalMiddleware,
+  type ApprovalRules,
+  type NeedsApproval,
+} from './approval-rules.ts';
 import { basicApprovals, editCall } from './basic-approvals.ts';
 import { deferredRounds } from './deferred-rounds.ts';
 
@@ -16,7 +22,8 @@ import { deferredRounds } from './deferred-rounds.ts';
 // 1. `askApprover()`, with `decide`: asks about a call that 2 suspends, and passes it on decided.
 // 2. `basicApprovals()`: carries out decisions, and suspends a call that needs an approval.
 // 3. `deferredRounds()`, with `deferRound`: lets calls run once all of their reply are decided.
-// `approvalRules()` says for 2 and 3 which calls need an approval.
+// `approvalRules()` says for 2 and 3 which calls need an approval. Those that 3 has cleared need none
+// any more.
 
 declare module '../../agent/kernel-options.ts' {
   interface FeatureOptions {
@@ -94,11 +101,13 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
   checkOptions('approvals()', options, optionFields);
   const { needsApproval, decide, deferRound } = options;
   const rules = approvalRules(needsApproval ?? {});
-  const rounds = deferredRounds(
-    rules.needs,
-    ({ options: ofAgent }) => deferRound ?? ofAgent.deferRound ?? false,
-  );
-  const basic = basicApprovals(rounds.needs);
+  const clearedOf = perRun(() => new Set<string>());
+  const needs: NeedsApproval = (call, context) =>
+    !clearedOf(context).has(call.toolUse.id) && rules.needs(call, context);
+  const defers = ({ options: ofAgent }: RunContext): boolean =>
+    deferRound ?? ofAgent.deferRound ?? false;
+  const basic = basicApprovals(needs);
+  const rounds = deferredRounds({ defers, needs, clearedOf });
   const parts = [...(decide ? [askApprover(decide, options)] : []), basic, rounds];
   const middleware: ApprovalMiddleware = {
     name: basic.name,

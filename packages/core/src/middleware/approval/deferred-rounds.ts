@@ -5,51 +5,46 @@ import { newestRound } from '../../message/turns.ts';
 import { notStarted } from '../../tool/tool-call.ts';
 import { isUndecided, withoutStart, type NeedsApproval } from './approval-rules.ts';
 
-/**
- * What happens to the tool calls of one pass of a deferred round. `decide`: somebody decides about
- * those that need an approval. `review`: the hooks get the others, and may change them so that they
- * need an approval. `start`: the tools of all calls start.
- */
+// A deferred round takes up to three passes. Each one gives the inner wrappers a part of its calls:
+// - `decide`: those that need an approval. Somebody decides about them, and no tool runs.
+// - `review`: those that no hook has seen. Hooks may change them so that they need an approval.
+// - `start`: all calls. Their tools start, in the order of the calls.
+// After each pass, the loop runs the open calls again, until `start` has come.
+
 type Pass = 'decide' | 'review' | 'start';
 
-interface Deferral {
-  pass: Pass;
-  /** Ids of the tool calls that need no decision. They are not asked about again. */
-  readonly cleared: Set<string>;
-}
-
-/**
- * `needs`: says no about a tool call that was cleared. The wrappers belong inside those that ask.
- */
-export interface DeferredRounds extends Required<Pick<Middleware, 'wrapRound' | 'wrapTool'>> {
+/** What a round needs to know about the approvals of its tool calls. */
+export interface Deferral {
+  /** Returns whether the rounds of a run are deferred. */
+  defers(context: RunContext): boolean;
+  /** Says no about a cleared tool call. */
   readonly needs: NeedsApproval;
+  /** Returns the ids of the tool calls of a run that are cleared: nobody is asked about them again. */
+  clearedOf(context: RunContext): Set<string>;
 }
 
 /**
  * Makes all tool calls of a reply wait until people have decided about those that need an approval.
- * `defers` says in which runs. A round then takes up to three passes. In each pass, the inner
- * wrappers get a part of its calls.
+ * The wrappers belong inside those that ask.
  */
-export function deferredRounds(
-  needsApproval: NeedsApproval,
-  defers: (context: RunContext) => boolean,
-): DeferredRounds {
-  const deferralOf = perRun((): Deferral => ({ pass: 'start', cleared: new Set() }));
-  const needs: NeedsApproval = (call, context) =>
-    !deferralOf(context).cleared.has(call.toolUse.id) && needsApproval(call, context);
+export function deferredRounds({
+  defers,
+  needs,
+  clearedOf,
+}: Deferral): Required<Pick<Middleware, 'wrapRound' | 'wrapTool'>> {
+  const passOfRun = perRun((): { current: Pass } => ({ current: 'start' }));
   const runPass = async (
     round: Round,
     next: InnerStep<Round, Next>,
     context: RunContext,
   ): Promise<Next> => {
-    const deferral = deferralOf(context);
     const undecided = await Promise.all(round.calls.map((one) => isUndecided(one, context, needs)));
     const unstartedCalls = notStartedCalls(round.calls, undecided, context);
     const { pass, calls } = passOf(unstartedCalls, undecided);
-    deferral.pass = pass;
+    passOfRun(context).current = pass;
     if (pass === 'start') {
       // No tool call waits for another question, so that all start in their order.
-      for (const { toolUse } of calls) deferral.cleared.add(toolUse.id);
+      for (const { toolUse } of calls) clearedOf(context).add(toolUse.id);
       return next({ ...round, calls });
     }
     const outcome = await next({ calls, parallelTools: Infinity });
@@ -61,13 +56,11 @@ export function deferredRounds(
     return isNextPass ? { to: 'tools' } : outcome;
   };
   return {
-    needs,
     wrapRound: (next) => (round, context) =>
       defers(context) ? runPass(round, next, context) : next(round),
     wrapTool: (next) => async (call, context) => {
-      const { pass, cleared } = deferralOf(context);
-      if (pass === 'start') return next(call);
-      cleared.add(call.toolUse.id);
+      if (passOfRun(context).current === 'start') return next(call);
+      clearedOf(context).add(call.toolUse.id);
       return notStarted;
     },
   };
