@@ -1,7 +1,7 @@
 import type { AgentError } from '../error/agent-error.ts';
 import { coveredRefs, type Branch } from './branch/branch.ts';
 import { BranchReader } from './branch/branch-reader.ts';
-import { makeTurn } from './branch/turn-write.ts';
+import { makeTurnWrite } from './branch/turn-write.ts';
 import { replaceLog } from './log/log-write.ts';
 import { shortId } from './log/session-keys.ts';
 import { SessionStore } from './log/session-store.ts';
@@ -90,6 +90,6 @@ async function writeTurn(store: SessionStore, branch: Branch | undefined): Promi
   const replaces = branch ? coveredRefs(branch) : [];
   const content = { records: fold.records(), replaces, index: [] };
   const headWriter = { writerId: shortId(), title: fold.title, generateId: shortId, now: Date.now };
-  const turn = await makeTurn(store, branch, content, { ...headWriter, id: shortId() });
+  const turn = await makeTurnWrite(store, branch, content, { ...headWriter, id: shortId() });
   await store.kv.setMany([...turn.values, turn.head]);
 }

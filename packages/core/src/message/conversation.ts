@@ -8,7 +8,7 @@ import { pairedForModel, openToolUses, orderFrom } from './tool-pairs.ts';
 export class Conversation {
   #messages: Msg[] = [];
   /** Number of messages at the start that are in order, and whose tool calls have results. */
-  #inOrder = 0;
+  #orderedCount = 0;
   #toolUseIds: Set<string> = new Set();
   /** Further ids of tool calls that the run has used, such as those of removed messages. */
   readonly #usedIds: Set<string> = new Set();
@@ -35,15 +35,15 @@ export class Conversation {
   replace(messages: readonly Msg[]): void {
     for (const id of this.#toolUseIds) this.#usedIds.add(id);
     this.#messages = [];
-    this.#inOrder = 0;
+    this.#orderedCount = 0;
     this.#toolUseIds = new Set();
     this.add(messages);
   }
 
   /** Sorts the messages as models require: each result follows its tool call. */
   sort(): void {
-    this.#messages = orderFrom(this.#messages, this.#inOrder, pairedForModel) as Msg[];
-    if (!this.openToolUses().length) this.#inOrder = this.#messages.length;
+    this.#messages = orderFrom(this.#messages, this.#orderedCount, pairedForModel) as Msg[];
+    if (!this.openToolUses().length) this.#orderedCount = this.#messages.length;
   }
 
   /** Returns whether the conversation has a message with this id. */
@@ -65,7 +65,7 @@ export class Conversation {
 
   /** Returns the tool calls without a result. */
   openToolUses(): readonly ToolUse[] {
-    return openToolUses(this.#messages.slice(this.#inOrder));
+    return openToolUses(this.#messages.slice(this.#orderedCount));
   }
 }
 

@@ -71,7 +71,7 @@ export class ReplyAssembler {
   #last: StreamedText | undefined;
   #media: MediaBlock[] = [];
   #calls: Map<number, AssembledCall> = new Map();
-  #blocks = 0;
+  #blockCount = 0;
   finishReason: string | undefined;
   usage: Usage | undefined;
   metadata: JsonObject | undefined;
@@ -130,7 +130,7 @@ export class ReplyAssembler {
       openBlock = this.#texts.get(key) ?? {
         id,
         block: { type, [type]: '' } as unknown as StreamedBlock,
-        blockId: `${this.#options.messageId}:${this.#blocks++}`,
+        blockId: `${this.#options.messageId}:${this.#blockCount++}`,
       };
       this.#texts.set(key, openBlock);
       this.#last = openBlock;

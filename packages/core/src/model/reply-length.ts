@@ -26,7 +26,7 @@ const maxResets = 16;
 export class ReplyLength {
   readonly #limit: number;
   #length = 0;
-  #resets = 0;
+  #resetCount = 0;
   readonly #blocks: Set<string | number> = new Set();
 
   /** `limit`: maximum length of a reply, in characters. Default: no limit. */
@@ -43,8 +43,8 @@ export class ReplyLength {
       if (type === 'finish') continue;
       if (type === 'file') this.#length += delta.data.length / mediaPerCharacter;
       else if (type === 'reset') {
-        this.#resets += 1;
-        this.#length = (this.#resets * this.#limit) / maxResets;
+        this.#resetCount += 1;
+        this.#length = (this.#resetCount * this.#limit) / maxResets;
         this.#blocks.clear();
       } else {
         // Even an empty delta uses memory.

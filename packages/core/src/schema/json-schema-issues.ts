@@ -69,8 +69,8 @@ function errorsWithin(errors: readonly OutputUnit[], index: number): readonly Ou
 
 function unionMessage(error: OutputUnit, inner: readonly OutputUnit[], valueAt: ValueAt): string {
   const { keywordLocation, instanceLocation } = error;
-  const matches = Number(/\((\d+) matches\)/.exec(error.error)?.[1] ?? 0);
-  if (matches) return `fits ${matches} of the forms, must fit exactly one`;
+  const matchCount = Number(/\((\d+) matches\)/.exec(error.error)?.[1] ?? 0);
+  if (matchCount) return `fits ${matchCount} of the forms, must fit exactly one`;
   /** The errors of each form, by its number. */
   const forms = new Map<string, OutputUnit[]>();
   let number = '';

@@ -109,8 +109,8 @@ function splitLong(part: string, maxTokens: number): readonly string[] {
   const parts: string[] = [];
   for (let start = 0; start < part.length;) {
     let end = start + length;
-    const blank = part.slice(start, end + 1).lastIndexOf(' ');
-    if (end < part.length && blank > length / 2) end = start + blank + 1;
+    const blankIndex = part.slice(start, end + 1).lastIndexOf(' ');
+    if (end < part.length && blankIndex > length / 2) end = start + blankIndex + 1;
     end = endOfCharacter(part, end);
     parts.push(part.slice(start, end));
     start = end;

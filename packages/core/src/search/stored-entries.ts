@@ -30,7 +30,7 @@ export interface EntryAddress {
   /** Time and id of the write. Later revisions sort after earlier revisions. */
   readonly revision: string;
   /** Number of stored values. */
-  readonly values: number;
+  readonly valueCount: number;
 }
 
 /**
@@ -110,7 +110,7 @@ export class StoredEntries<T extends object> {
     const [, encoded, revision, values = '1'] =
       /^([^:]+):([0-9a-z]{9}-[\w-]+)(?:~(\d+))?$/.exec(key.slice(this.prefix.length)) ?? [];
     const group = encoded && percentDecode(encoded);
-    return group && revision ? { key, group, revision, values: Number(values) } : undefined;
+    return group && revision ? { key, group, revision, valueCount: Number(values) } : undefined;
   }
 
   /**
@@ -222,7 +222,7 @@ export class StoredEntries<T extends object> {
     const parts = keysOf(address).flatMap((key) => values.get(key) ?? []);
     // The entry was deleted after the list was read, or its values cannot be read yet. The next
     // refresh tries again.
-    if (parts.length < address.values || this.#ignored.has(address.key)) return;
+    if (parts.length < address.valueCount || this.#ignored.has(address.key)) return;
     const { key } = address;
     try {
       const { v: format, ...entry } = JSON.parse(joinValue(parts)) as T & { readonly v?: unknown };
@@ -264,6 +264,6 @@ function byRevision(a: EntryAddress, b: EntryAddress): number {
   return a.revision < b.revision ? -1 : 1;
 }
 
-function keysOf({ key, values }: EntryAddress): readonly string[] {
-  return valueKeys(key, values);
+function keysOf({ key, valueCount }: EntryAddress): readonly string[] {
+  return valueKeys(key, valueCount);
 }

@@ -111,11 +111,11 @@ export class ScriptedModel implements ChatModel {
       throw new AgentError('MODEL_SERVER', message);
     }
     const steps = toSteps(typeof reply === 'function' ? reply(request) : reply);
-    const calls = { said: 0 };
+    const callCounter = { count: 0 };
     for (const step of steps) {
       const { wait } = step;
       if (wait) await unlessAborted(typeof wait === 'function' ? wait(signal) : wait, signal);
-      for (const deltas of step.deltas ?? this.#deltas(step, calls)) {
+      for (const deltas of step.deltas ?? this.#deltas(step, callCounter)) {
         throwIfAborted(signal);
         this.reads += 1;
         yield deltas;
@@ -126,15 +126,15 @@ export class ScriptedModel implements ChatModel {
     if (steps.at(-1)?.deltas) return;
     const { usage = { inputTokens: 10, outputTokens: 5 } } =
       steps.findLast((step) => step.usage) ?? {};
-    yield [{ type: 'finish', reason: calls.said ? 'tool_calls' : 'stop', usage }];
+    yield [{ type: 'finish', reason: callCounter.count ? 'tool_calls' : 'stop', usage }];
   }
 
-  *#deltas(step: ScriptedStep, calls: { said: number }): Generator<readonly ModelDelta[]> {
+  *#deltas(step: ScriptedStep, callCounter: { count: number }): Generator<readonly ModelDelta[]> {
     for (const delta of words(step.thinking)) yield [{ type: 'thinking', id: 'thinking', delta }];
     for (const delta of words(step.text)) yield [{ type: 'text', id: 'text', delta }];
     const deltas = (step.toolCalls ?? []).map(({ name, input = {}, id }): ModelDelta => {
       const delta = typeof input === 'string' ? input : JSON.stringify(input);
-      const index = calls.said++;
+      const index = callCounter.count++;
       return { type: 'tool-input', index, id: id ?? `call_${++this.#calls}`, name, delta };
     });
     if (deltas.length) yield deltas;

@@ -216,9 +216,9 @@ export function outputResult(toolUse: ToolUse, output: ToolOutput = ''): ToolRes
       const result = toolResult(toolUse, JSON.stringify(form) ?? '', 'success');
       return { ...result, providerMetadata: { json: true } };
     }
-    const wrong = form.content.findIndex((block) => !isCompleteBlock(block));
-    if (wrong < 0) return toolResult(toolUse, form.content, 'success');
-    const problem = `${what} has an incomplete block at content[${wrong}]`;
+    const invalidIndex = form.content.findIndex((block) => !isCompleteBlock(block));
+    if (invalidIndex < 0) return toolResult(toolUse, form.content, 'success');
+    const problem = `${what} has an incomplete block at content[${invalidIndex}]`;
     return errorResult(toolUse, `${problem}. Return blocks of text, image, audio, video or file.`);
   });
 }

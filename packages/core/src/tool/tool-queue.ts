@@ -46,7 +46,7 @@ export function toolQueue(concurrency: number = Infinity): ToolQueue {
   const waiting: (() => Promise<void>)[] = [];
   let items: ToolQueueItem[] = [];
   let handledItems: readonly ToolQueueItem[] = [];
-  let running = 0;
+  let runningCount = 0;
   let wake: (() => void) | undefined;
   return {
     start(toolUse, run) {
@@ -58,8 +58,8 @@ export function toolQueue(concurrency: number = Infinity): ToolQueue {
       };
       const sink: ToolSink = {
         emit(chunk) {
-          const form = jsonForm(chunk, `The progress of "${toolUse.name}"`) ?? null;
-          put({ type: 'progress', toolUse, chunk: form });
+          const json = jsonForm(chunk, `The progress of "${toolUse.name}"`) ?? null;
+          put({ type: 'progress', toolUse, chunk: json });
           const waitingProgress = items.filter(
             (item) => item.type === 'progress' && item.toolUse === toolUse,
           );
@@ -69,20 +69,20 @@ export function toolQueue(concurrency: number = Infinity): ToolQueue {
         forward: (events) => put({ type: 'events', toolUse, events }),
       };
       const begin = async (): Promise<void> => {
-        running += 1;
+        runningCount += 1;
         put({ type: 'outcome', toolUse, outcome: await run(sink) });
         hasEnded = true;
       };
-      if (running >= Math.max(1, concurrency)) waiting.push(begin);
+      if (runningCount >= Math.max(1, concurrency)) waiting.push(begin);
       else void begin();
     },
     async next() {
       for (const { type } of handledItems) {
         if (type !== 'outcome') continue;
-        running -= 1;
+        runningCount -= 1;
         void waiting.shift()?.();
       }
-      if (!running) return undefined;
+      if (!runningCount) return undefined;
       if (!items.length) await new Promise<void>((resolve) => (wake = resolve));
       handledItems = items;
       items = [];

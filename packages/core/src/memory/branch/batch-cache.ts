@@ -8,7 +8,7 @@ import type { Batch } from '../log/stored-batch.ts';
 export class BatchCache {
   readonly #batches: Map<string, Batch> = new Map();
   readonly #maxCharacters: number;
-  #characters = 0;
+  #characterCount = 0;
 
   constructor(maxCharacters: number) {
     this.#maxCharacters = maxCharacters;
@@ -19,11 +19,11 @@ export class BatchCache {
   }
 
   set(key: string, batch: Batch, characters: number): void {
-    this.#characters += characters;
-    if (this.#characters <= this.#maxCharacters) this.#batches.set(key, batch);
+    this.#characterCount += characters;
+    if (this.#characterCount <= this.#maxCharacters) this.#batches.set(key, batch);
     else {
       this.#batches.clear();
-      this.#characters = 0;
+      this.#characterCount = 0;
     }
   }
 

@@ -11,7 +11,7 @@ import { shortId } from '../log/session-keys.ts';
 import { SessionStore } from '../log/session-store.ts';
 import { flushesOf } from '../log/stored-batch.ts';
 import { checkNotMoved, type Ownership } from '../log/stored-head.ts';
-import { makeTurn, mergeTurns } from './turn-write.ts';
+import { makeTurnWrite, mergeTurns } from './turn-write.ts';
 import type { Log, FlushContext } from '../log/session-log.ts';
 
 type DefaultedOptions =
@@ -355,7 +355,7 @@ export class BranchLog implements Log {
     const pending = [...this.#pending];
     const fold = context.fold();
     const mergedTurns = mergeTurns(previousBranch, pending, compactAfter, fold);
-    const turn = makeTurn(this.#store, previousBranch, mergedTurns, {
+    const turn = makeTurnWrite(this.#store, previousBranch, mergedTurns, {
       ...this.#options,
       id: attemptId(this.#turnId, this.#unsureWrites.length),
       writerId: this.#writerId,

@@ -30,7 +30,7 @@ interface TurnWrite {
 }
 
 /** Makes the write of the turn `id`. */
-export function makeTurn(
+export function makeTurnWrite(
   store: SessionStore,
   previousBranch: Branch | undefined,
   { records, index, replaces }: MergedTurns,
@@ -120,9 +120,9 @@ function isLong({ batches, batchIds }: Branch, compactAfter: number): boolean {
 
 /** Measures one flush at a time, because the text of all flushes may not fit in memory. */
 function isLongerThan(flushes: readonly (readonly LogRecord[])[], limit: number): boolean {
-  let characters = 0;
+  let characterCount = 0;
   return flushes.some((records) => {
-    characters += JSON.stringify(records).length;
-    return characters > limit;
+    characterCount += JSON.stringify(records).length;
+    return characterCount > limit;
   });
 }

@@ -23,7 +23,7 @@ export class SessionFold implements SessionView {
   /** The last result of `messages`. Empty after a message was removed or replaced. */
   #ordered: readonly Msg[] = [];
   /** Number of messages at the start of `#ordered` that need no further look. */
-  #settled = 0;
+  #settledCount = 0;
   readonly calls: Map<string, CallState> = new Map();
   openRunId: string | undefined;
   endReason: string | undefined;
@@ -38,9 +38,9 @@ export class SessionFold implements SessionView {
     const orderedCount = this.#ordered.length;
     if (orderedCount < this.#appended.length) {
       const allMessages = [...this.#ordered, ...this.#appended.slice(orderedCount)];
-      this.#ordered = orderFrom(allMessages, this.#settled, inRequestOrder);
-      if (!openToolUses(allMessages.slice(this.#settled)).length)
-        this.#settled = allMessages.length;
+      this.#ordered = orderFrom(allMessages, this.#settledCount, inRequestOrder);
+      if (!openToolUses(allMessages.slice(this.#settledCount)).length)
+        this.#settledCount = allMessages.length;
     }
     return this.#ordered;
   }
@@ -115,7 +115,8 @@ export class SessionFold implements SessionView {
   /** Gives each tool call whose result may be lost an `interrupted` result. */
   #close(): void {
     for (const id of this.#uncertainIds ?? []) {
-      const message = this.calls.has(id) && closedCall(this.#appended, id, this.calls.get(id));
+      const message =
+        this.calls.has(id) && interruptedMessage(this.#appended, id, this.calls.get(id));
       if (message) this.#apply({ kind: 'message', message });
     }
     this.#uncertainIds?.clear();
@@ -192,7 +193,7 @@ export class SessionFold implements SessionView {
   #setMessages(messages: Msg[]): void {
     this.#appended = messages;
     this.#ordered = [];
-    this.#settled = 0;
+    this.#settledCount = 0;
   }
 }
 
@@ -212,7 +213,7 @@ function withoutStrayResults(message: Msg, calls: SessionView['calls']): Msg | u
  * Returns a message with an `interrupted` result for a tool call. Returns `undefined` if the
  * messages do not contain the tool call.
  */
-function closedCall(
+function interruptedMessage(
   messages: readonly Msg[],
   toolUseId: string,
   state: CallState | undefined,

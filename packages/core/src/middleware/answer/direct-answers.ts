@@ -45,12 +45,12 @@ export function directAnswers(): Middleware {
 
 /** Returns the newest results if all of them are the answer. */
 function directResults({ messages, tools, options }: RunContext): readonly ToolResult[] {
-  const last = messages.findLastIndex(({ role }) => role !== 'tool');
-  const results = messages.slice(last + 1).flatMap(toolResultsOf);
+  const lastIndex = messages.findLastIndex(({ role }) => role !== 'tool');
+  const results = messages.slice(lastIndex + 1).flatMap(toolResultsOf);
   const { returnDirect: rule } = options;
   const isAnswer = (result: ToolResult): boolean => {
     if (result.state !== 'success') return false;
-    const ruled = typeof rule === 'function' ? rule(result, messages[last]!) : rule;
+    const ruled = typeof rule === 'function' ? rule(result, messages[lastIndex]!) : rule;
     return ruled ?? Boolean(toolOf(tools, result.name)?.returnDirect);
   };
   return results.every(isAnswer) ? results : [];

@@ -55,28 +55,29 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
 
   /** Returns the indexes of the messages whose results may be cleared, the oldest first. */
   const oldResults = (messages: readonly Msg[], start: number): readonly number[] => {
-    const lastReply = messages.findLastIndex(({ role }) => role === 'assistant');
+    const lastReplyIndex = messages.findLastIndex(({ role }) => role === 'assistant');
     const results = [...messages.keys()].filter((at) => at >= start && idsAt(messages[at]!).length);
-    return results.slice(0, Math.max(0, results.length - keep)).filter((at) => at < lastReply);
+    return results.slice(0, Math.max(0, results.length - keep)).filter((at) => at < lastReplyIndex);
   };
 
   /** Yields the batches that clear old results. The newest are in none if they free too little. */
   function* batchesOf(messages: readonly Msg[], start: number): Generator<Batch> {
     const clearedMessages = [...messages];
     const ids = new Set<string>();
-    let batch: Batch = { changes: new Map(), freed: 0 };
+    let batch: Batch = { changes: new Map(), freedTokens: 0 };
     for (const index of oldResults(messages, start)) {
       for (const id of idsAt(messages[index]!)) ids.add(id);
-      const call = messages.slice(0, index).findLastIndex((one) => !toolResultsOf(one).length);
-      for (const at of clearToolInputs && call >= start ? [index, call] : [index]) {
+      const callIndex = messages.slice(0, index).findLastIndex((one) => !toolResultsOf(one).length);
+      for (const at of clearToolInputs && callIndex >= start ? [index, callIndex] : [index]) {
         const cleared = clear(messages[at]!, ids);
-        batch.freed += countMessage(clearedMessages[at]!, profile) - countMessage(cleared, profile);
+        batch.freedTokens +=
+          countMessage(clearedMessages[at]!, profile) - countMessage(cleared, profile);
         batch.changes.set(at, cleared);
         clearedMessages[at] = cleared;
       }
-      if (batch.freed < clearAtLeast) continue;
+      if (batch.freedTokens < clearAtLeast) continue;
       yield batch;
-      batch = { changes: new Map(), freed: 0 };
+      batch = { changes: new Map(), freedTokens: 0 };
     }
   }
 
@@ -88,9 +89,9 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
       const fittedMessages = [...messages];
       let fittedTokens = tokens;
       const batches = tokens > above ? batchesOf(messages, headEnd(request)) : [];
-      for (const { changes, freed } of batches) {
+      for (const { changes, freedTokens } of batches) {
         for (const [at, cleared] of changes) fittedMessages[at] = cleared;
-        fittedTokens -= freed;
+        fittedTokens -= freedTokens;
         if (clearAtLeast && fittedTokens <= above) break;
       }
       const isSame = fittedMessages.every((message, index) => message === messages[index]);
@@ -107,7 +108,7 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
 /** Messages that are cleared together, by their index, and how many tokens that frees. */
 interface Batch {
   readonly changes: Map<number, Msg>;
-  freed: number;
+  freedTokens: number;
 }
 
 const optionFields =

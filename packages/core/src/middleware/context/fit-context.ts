@@ -71,9 +71,9 @@ export function trimRequest(
 ): FittedContext {
   const { messages } = request;
   const measurement = meter(request);
-  const { window, start, sums, fixed, correct } = measurement;
+  const { window, start, sums, fixedTokens, correct } = measurement;
   const tokensIn = (from: number, end: number): number => sums[end]! - sums[from]!;
-  const total = fixed + tokensIn(start, messages.length);
+  const total = fixedTokens + tokensIn(start, messages.length);
   const { roundTo = Math.floor(window / 10), rules } = options;
   const trim = findTrim(messages, { ...measurement, roundTo, rules });
   const { historyStart, questionEnd, turnStart } = trim;

@@ -38,7 +38,7 @@ export interface RequestSize {
   /** Index of the current question, or `start - 1` without a question. */
   readonly questionIndex: number;
   /**
-   * Running totals: `sums[i]` is the number of tokens of the first `i` messages. `sums`, `fixed`
+   * Running totals: `sums[i]` is the number of tokens of the first `i` messages. `sums`, `fixedTokens`
    * and `budget` are uncorrected.
    */
   readonly sums: readonly number[];
@@ -46,7 +46,7 @@ export interface RequestSize {
    * Number of tokens of the parts that every request contains: the messages before the
    * conversation, the tools, and the additional messages `addedLater`.
    */
-  readonly fixed: number;
+  readonly fixedTokens: number;
   /** Maximum number of tokens of the conversation. */
   readonly budget: number;
   /** Factor from uncorrected to corrected tokens. */
@@ -87,7 +87,7 @@ export function requestMeter(where: string, options: WindowOptions): RequestMete
     const start = headEnd(request);
     const factor = model && calibration ? factorOf(where, model.modelId, calibration) : 1;
     const sums = sumsOf(messages);
-    const fixed = sums[start]! + countOverhead(request, profile);
+    const fixedTokens = sums[start]! + countOverhead(request, profile);
     const index = messages.findLastIndex(({ id }) => id === questionId);
     return {
       window,
@@ -95,8 +95,8 @@ export function requestMeter(where: string, options: WindowOptions): RequestMete
       start,
       questionIndex: Math.max(index, start - 1),
       sums,
-      fixed,
-      budget: Math.floor((window - reserveOutput) / factor) - fixed,
+      fixedTokens,
+      budget: Math.floor((window - reserveOutput) / factor) - fixedTokens,
       factor,
       correct: (tokens) => Math.round(tokens * factor),
     };
@@ -141,8 +141,8 @@ function messageSums(profile: TokenProfile): (messages: readonly Msg[]) => reado
   const previous: Msg[] = [];
   const sums = [0];
   return (messages) => {
-    const firstNew = messages.findIndex((message, index) => message !== previous[index]);
-    const sharedCount = firstNew < 0 ? messages.length : firstNew;
+    const firstNewIndex = messages.findIndex((message, index) => message !== previous[index]);
+    const sharedCount = firstNewIndex < 0 ? messages.length : firstNewIndex;
     previous.length = sharedCount;
     sums.length = sharedCount + 1;
     for (let i = sharedCount; i < messages.length; i++) {

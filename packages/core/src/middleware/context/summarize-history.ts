@@ -169,10 +169,11 @@ class Summarizer {
     const measurement = this.#measure(request, summaryTokens);
     // Copies `sums`: the meter reuses the array if it measures another session during a wait below.
     const requestSize = { ...measurement, sums: [...measurement.sums] };
-    const { start, sums, fixed, budget, correct } = requestSize;
-    const conversation = sums[messages.length]! - sums[start]!;
-    const tokens = correct(fixed + conversation);
-    if (conversation <= budget) return { messages, removed: 0, before: tokens, after: tokens };
+    const { start, sums, fixedTokens, budget, correct } = requestSize;
+    const conversationTokens = sums[messages.length]! - sums[start]!;
+    const tokens = correct(fixedTokens + conversationTokens);
+    if (conversationTokens <= budget)
+      return { messages, removed: 0, before: tokens, after: tokens };
     const work: Work = { request, requestSize, model, signal };
     await this.#summarize(work);
     return { ...this.#view(work, tokens), usage: work.usage, error: work.error };
@@ -230,8 +231,8 @@ class Summarizer {
     const end = turnStart > questionEnd ? turnStart : historyStart;
     if (messages.length - end <= keep) return end;
     // Messages of one group stay together, and the newest group always stays.
-    const newest = Math.min(messages.length - keep, messages.length - 1);
-    return Math.max(end, groupOf(messages, newest, from)[0]);
+    const newestIndex = Math.min(messages.length - keep, messages.length - 1);
+    return Math.max(end, groupOf(messages, newestIndex, from)[0]);
   }
 
   /** Writes a summary of all messages before the index `end`. */

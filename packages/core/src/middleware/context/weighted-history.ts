@@ -123,15 +123,15 @@ function piecesOf(
   sizeOf: (messages: Turn) => number,
   textIn: (message: Msg) => Turn,
 ): readonly Piece[] {
-  const begin = stepsStart(turn);
+  const stepsIndex = stepsStart(turn);
   const answer = answerOf(turn);
   const end = answer ? turn.lastIndexOf(answer) : turn.length;
-  const questions = turn.slice(0, begin);
+  const questions = turn.slice(0, stepsIndex);
   const closing = [...(answer ? textIn(answer) : []), ...turn.slice(end + 1)];
   const size = sizeOf([...questions, ...closing]);
   const question: Piece = { messages: questions, closing, size };
   const steps: Msg[][] = [];
-  for (const message of turn.slice(begin, end)) {
+  for (const message of turn.slice(stepsIndex, end)) {
     if (message.role === 'assistant' || !steps.length) steps.push([]);
     steps.at(-1)!.push(message);
   }

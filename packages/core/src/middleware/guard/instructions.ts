@@ -10,9 +10,9 @@ import { checkClientTexts } from './client-texts.ts';
  * them with the input. They are never stored. Throws `INVALID_INPUT` for an item that is no message.
  */
 export function instructions(messages: readonly Msg[]): Middleware {
-  const wrong = messages.findIndex((item) => !isMessage(item));
-  if (wrong >= 0) {
-    const where = `Item ${wrong} of \`instructions\``;
+  const invalidIndex = messages.findIndex((item) => !isMessage(item));
+  if (invalidIndex >= 0) {
+    const where = `Item ${invalidIndex} of \`instructions\``;
     throw invalidInput(`${where} is no message. Create messages with systemMessage('…').`);
   }
   const checkedMessages: Msg[] = [];

@@ -122,8 +122,8 @@ export class TeamTurn {
   }
 
   #activeBefore(messages: readonly Msg[], { toolUseId }: LoggedHandOff): Member {
-    const reply = messages.findLastIndex((message) => toolUseIn(message, toolUseId));
-    return this.#team.newestIn(messages.slice(0, reply))?.to ?? this.#team.own;
+    const replyIndex = messages.findLastIndex((message) => toolUseIn(message, toolUseId));
+    return this.#team.newestIn(messages.slice(0, replyIndex))?.to ?? this.#team.own;
   }
 
   #countInTurn(): number {
@@ -220,9 +220,9 @@ export class TeamTurn {
 
 /** Returns the index after the results of the round that has this tool call. */
 function roundEnd(messages: readonly Msg[], toolUseId: string): number {
-  const result = messages.findLastIndex((message) =>
+  const resultIndex = messages.findLastIndex((message) =>
     toolResultsOf(message).some((one) => one.toolUseId === toolUseId),
   );
-  const next = messages.findIndex(({ role }, index) => index > result && role !== 'tool');
-  return next < 0 ? messages.length : next;
+  const nextIndex = messages.findIndex(({ role }, index) => index > resultIndex && role !== 'tool');
+  return nextIndex < 0 ? messages.length : nextIndex;
 }

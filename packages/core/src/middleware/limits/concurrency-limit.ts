@@ -26,7 +26,7 @@ export class Semaphore {
   readonly #queue: number;
   /** Waiting callers, in the order of their requests. Each function gives its caller a slot. */
   readonly #waiting: Set<() => void> = new Set();
-  #taken = 0;
+  #takenCount = 0;
 
   /** Throws `CONFIGURATION` unless `size` is a whole number of 1 or more, or `Infinity`. */
   constructor(size: number, options: SemaphoreOptions = {}) {
@@ -36,7 +36,7 @@ export class Semaphore {
   }
 
   get free(): number {
-    return this.size - this.#taken;
+    return this.size - this.#takenCount;
   }
 
   get waiting(): number {
@@ -51,7 +51,7 @@ export class Semaphore {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
       if (this.free) {
-        this.#taken += 1;
+        this.#takenCount += 1;
         return resolve(this.#release());
       }
       if (this.waiting >= this.#queue) {
@@ -86,7 +86,7 @@ export class Semaphore {
       isHeld = false;
       const [enter] = this.#waiting;
       if (enter) enter();
-      else this.#taken -= 1;
+      else this.#takenCount -= 1;
     };
   }
 }

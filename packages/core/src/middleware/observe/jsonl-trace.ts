@@ -82,7 +82,7 @@ function lineWriter(
   { maxWaiting = 10_000, onError }: JsonlTraceOptions,
 ) {
   const encoder = new TextEncoder();
-  let waiting = 0;
+  let waitingCount = 0;
   let droppedCount = 0;
   let hasFailed = false;
   let closing: Promise<void> | undefined;
@@ -95,10 +95,10 @@ function lineWriter(
     reportFailure('jsonlTrace():', onError, error);
   };
   const write = (value: JsonValue): void => {
-    waiting += 1;
+    waitingCount += 1;
     last = writer
       .write(encoder.encode(`${JSON.stringify(value)}\n`))
-      .finally(() => (waiting -= 1))
+      .finally(() => (waitingCount -= 1))
       .catch(fail);
   };
   const writeDropped = (): void => {
@@ -114,7 +114,7 @@ function lineWriter(
     /** Writes the value that `make` returns. Drops and counts it if `make` throws. */
     add(make: () => JsonValue | undefined): void {
       if (hasFailed || closing) return;
-      if (waiting >= maxWaiting) {
+      if (waitingCount >= maxWaiting) {
         droppedCount += 1;
         return;
       }

@@ -126,7 +126,7 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
   const automatic: Partial<Middleware> = {
     ...recallOnce({
       name: 'long_term_memory',
-      ids: options,
+      messageContext: options,
       role: () => role,
       find(input, context) {
         inputOf(context).messages = input;

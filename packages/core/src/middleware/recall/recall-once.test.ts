@@ -18,7 +18,7 @@ function setUp(replies: readonly ScriptedReply[], use: readonly Middleware[]) {
 }
 
 const looking = (find: Recall['find'], role: 'user' | 'system' = 'user'): Middleware =>
-  recallOnce({ name: 'found', ids: {}, role: () => role, find, report: () => {} });
+  recallOnce({ name: 'found', messageContext: {}, role: () => role, find, report: () => {} });
 
 const textsOf = (messages: readonly Msg[]): readonly string[] => messages.map(textOf);
 

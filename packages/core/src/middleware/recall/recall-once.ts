@@ -10,7 +10,7 @@ export interface Recall {
   /** Name of the message with the text. */
   readonly name: string;
   /** Ids and times of the message. */
-  readonly ids: MessageContext;
+  readonly messageContext: MessageContext;
   /** Returns the place of the text: a user message, or the end of the system prompt. */
   role(context: RunContext): 'user' | 'system' | undefined;
   /**
@@ -35,14 +35,14 @@ export function recallOnce(recall: Recall): Required<Pick<Middleware, 'wrapSettl
       if (isEnding(outcome) || context.stopped) return outcome;
       const { messages, questionId } = context;
       const question = messages.filter(({ id }) => id === questionId);
-      const { name, ids, report } = recall;
+      const { name, messageContext, report } = recall;
       const recallInput = input.messages.length ? input.messages : question;
       const text = await recall.find(recallInput, context).catch((error: unknown) => {
         if (!context.stopSignal.aborted) report(error);
       });
       if (!text) return outcome;
       if (recall.role(context) === 'system') context.addToSystemPrompt(text);
-      else steps.include([markAsProgram(createMessage('user', text, { ...ids, name }))]);
+      else steps.include([markAsProgram(createMessage('user', text, { ...messageContext, name }))]);
       return outcome;
     },
   };

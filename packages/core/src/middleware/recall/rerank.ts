@@ -75,6 +75,6 @@ function sharedCount(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
 }
 
 function jaccard(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
-  const both = sharedCount(a, b);
-  return both && both / (a.size + b.size - both);
+  const bothCount = sharedCount(a, b);
+  return bothCount && bothCount / (a.size + b.size - bothCount);
 }

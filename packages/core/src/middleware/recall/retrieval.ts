@@ -48,7 +48,7 @@ export function retrieval(options: RetrievalOptions): Middleware {
   };
   const recall = recallOnce({
     name: 'retrieved_context',
-    ids: options,
+    messageContext: options,
     role: (context) => role ?? context.options.retrievalRole,
     find(input, { sessionId, stopSignal: signal, requestMessages: messages, toolContext }) {
       const get: RetrievalCall['get'] = (token) => valueFor(token, toolContext);

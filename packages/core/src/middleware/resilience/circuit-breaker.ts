@@ -63,7 +63,7 @@ export function circuitBreaker(options: CircuitBreakerOptions = {}): CircuitBrea
   const { failures: maxFailures = 5, openMs = 30_000 } = options;
   const { onStateChange, now = Date.now } = options;
   let state: CircuitState = 'closed';
-  let failures = 0;
+  let failureCount = 0;
   let openUntil = 0;
   /**
    * Requests since the last change of the state. The outcome of an earlier request does not count.
@@ -73,7 +73,7 @@ export function circuitBreaker(options: CircuitBreakerOptions = {}): CircuitBrea
   const move = (to: CircuitState, cause?: unknown): void => {
     const from = state;
     state = to;
-    failures = 0;
+    failureCount = 0;
     period = { running: 0 };
     if (from === to) return;
     const error = cause === undefined ? cause : AgentError.from(cause, classifyError(cause).code);
@@ -99,12 +99,12 @@ export function circuitBreaker(options: CircuitBreakerOptions = {}): CircuitBrea
     if (requestPeriod !== period) return;
     period.running -= 1;
     if (end.type === 'ok') {
-      failures = 0;
+      failureCount = 0;
       if (state === 'half-open') move('closed');
     }
     if (end.type !== 'failed' || clientErrors.includes(classifyError(end.error).code)) return;
-    failures += 1;
-    if (state === 'closed' && failures < maxFailures) return;
+    failureCount += 1;
+    if (state === 'closed' && failureCount < maxFailures) return;
     openUntil = now() + openMs;
     move('open', end.error);
   };

@@ -125,9 +125,9 @@ function cachedStream(
         isOther = provider !== answeringModel.provider || modelId !== answeringModel.modelId;
       },
       add(deltas) {
-        const reset = deltas.findLastIndex(({ type }) => type === 'reset');
-        if (reset >= 0) reply = [];
-        reply.push(...deltas.slice(reset + 1));
+        const resetIndex = deltas.findLastIndex(({ type }) => type === 'reset');
+        if (resetIndex >= 0) reply = [];
+        reply.push(...deltas.slice(resetIndex + 1));
       },
     });
     const isLeftOut = !toolCalls && reply.some(({ type }) => type === 'tool-input');

@@ -17,8 +17,8 @@ import { perRun } from '../../agent/per-run.ts';
  * never stored.
  */
 export function errorHints(): Middleware {
-  /** `refused`: number of replies that answered with text after a failed tool call. */
-  const hintingOf = perRun(() => ({ refused: 0, isForced: false }));
+  /** `refusedCount`: number of replies that answered with text after a failed tool call. */
+  const hintingOf = perRun(() => ({ refusedCount: 0, isForced: false }));
   return {
     name: 'errorHints',
     wrapRequest: (next) => (draft, context, steps) => {
@@ -34,10 +34,10 @@ export function errorHints(): Middleware {
         isNewAnswer(outcome) &&
         !toolUsesOf(reply.message).length &&
         context.toolSchemas.length > 0 &&
-        hinting.refused < maxRefusedReplies &&
+        hinting.refusedCount < maxRefusedReplies &&
         newestResults(context.messages).some(isError);
       if (!hinting.isForced) return outcome;
-      hinting.refused += 1;
+      hinting.refusedCount += 1;
       await steps.emit('step-reset', { reason: 'error-hints' });
       return { to: 'model', mustAsk: true };
     },
@@ -51,8 +51,8 @@ const maxRefusedReplies = 2;
  * message follows that message.
  */
 function newestResults(messages: readonly Msg[]): readonly ToolResult[] {
-  const last = messages.findLastIndex(({ role }) => role === 'assistant');
-  const rest = messages.slice(last + 1);
+  const lastReplyIndex = messages.findLastIndex(({ role }) => role === 'assistant');
+  const rest = messages.slice(lastReplyIndex + 1);
   return rest.some(({ role }) => role === 'user') ? [] : rest.flatMap(toolResultsOf);
 }
 

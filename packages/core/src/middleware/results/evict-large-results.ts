@@ -136,10 +136,11 @@ function readResultTool(
       const shownLines = numbers.slice(0, maxLines).map((index) => `${index + 1}: ${lines[index]}`);
       const size = Math.max(1, countFitting(shownLines, maxTokens, profile));
       const page = shownLines.slice(0, size);
-      const next = numbers[page.length];
+      const nextIndex = numbers[page.length];
       const count = `${lines.length} lines`;
       const of = matchingLines ? `${matchingLines.length} of ${count} contain it` : count;
-      const more = next === undefined ? 'No more after these.' : `Continue with from: ${next + 1}.`;
+      const more =
+        nextIndex === undefined ? 'No more after these.' : `Continue with from: ${nextIndex + 1}.`;
       return [...page, `[${of}. ${more}]`].join('\n');
     },
   });
@@ -197,10 +198,10 @@ function findLines(lines: readonly string[], query: string): readonly number[] {
 /** Returns the number of texts, from the first, that together have at most `maxTokens` tokens. */
 function countFitting(texts: readonly string[], maxTokens: number, profile: TokenProfile): number {
   let tokens = 0;
-  const over = texts.findIndex(
+  const largeIndex = texts.findIndex(
     (text) => (tokens += estimateTokens(`${text}\n`, profile)) > maxTokens,
   );
-  return over < 0 ? texts.length : over;
+  return largeIndex < 0 ? texts.length : largeIndex;
 }
 
 /** Normalizes case and character width, so that texts that look the same compare equal. */

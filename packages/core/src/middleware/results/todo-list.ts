@@ -77,8 +77,8 @@ export function todoList(options: TodoListOptions = {}): Middleware {
       const request = await next({ ...draft, addedLater: [...draft.addedLater, list.message] });
       if (isNext(request) || isShown(list.toolUseId, request.messages)) return request;
       const { messages } = request;
-      const head = messages.findIndex(({ role }) => role !== 'system');
-      const at = head < 0 ? messages.length : head;
+      const conversationStart = messages.findIndex(({ role }) => role !== 'system');
+      const at = conversationStart < 0 ? messages.length : conversationStart;
       return { ...request, messages: messages.toSpliced(at, 0, list.message) };
     },
   };

@@ -57,8 +57,8 @@ export function wordSearch(): (query: string, tools: readonly ToolSchema[]) => r
   return (query, tools) => {
     const docs = tools.map((tool) => ({ name: tool.name, counts: termsOf(tool) }));
     const weights = terms.ofQuery(separateWords(shortQuery(query))).map((term) => {
-      const having = docs.filter(({ counts }) => counts.has(term)).length;
-      return { term, weight: Math.log(1 + (docs.length - having + 0.5) / (having + 0.5)) };
+      const matchCount = docs.filter(({ counts }) => counts.has(term)).length;
+      return { term, weight: Math.log(1 + (docs.length - matchCount + 0.5) / (matchCount + 0.5)) };
     });
     const scoreOf = (counts: ReadonlyMap<string, number>): number =>
       weights.reduce((sum, { term, weight }) => sum + weight * saturatedCount(counts.get(term)), 0);

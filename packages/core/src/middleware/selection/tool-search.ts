@@ -169,7 +169,7 @@ class SourcedTools {
    * the order of their first hit, so that consecutive requests begin with the same text.
    */
   readonly #found = new Map<string, number>();
-  #hits = 0;
+  #hitCount = 0;
 
   constructor(
     { options, tools, addedTools }: RunContext,
@@ -195,7 +195,7 @@ class SourcedTools {
    * that were found longest ago.
    */
   add(names: readonly string[], maxTools: number): void {
-    for (const name of names) this.#found.set(name, (this.#hits += 1));
+    for (const name of names) this.#found.set(name, (this.#hitCount += 1));
     const newest = [...this.#found].toSorted((a, b) => b[1] - a[1]);
     for (const [name] of newest.slice(maxTools)) this.#found.delete(name);
   }

@@ -107,8 +107,8 @@ function recordsTo(target: SessionView, current: SessionView): readonly LogRecor
   const isChanged = (message: Msg, index: number): boolean =>
     !isSameJson(message, current.messages[index]) ||
     toolUsesOf(message).some(({ id }) => calls.has(id));
-  const firstChanged = messages.findIndex(isChanged);
-  const start = firstChanged < 0 ? messages.length : firstChanged;
+  const firstChangedIndex = messages.findIndex(isChanged);
+  const start = firstChangedIndex < 0 ? messages.length : firstChangedIndex;
   const { values = {}, groups = null } = state;
   return [
     { kind: 'truncate', ids: current.messages.slice(start).map(({ id }) => id) },

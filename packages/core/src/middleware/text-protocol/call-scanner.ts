@@ -251,10 +251,10 @@ function callsIn(value: JsonValue): readonly TextCall[] | string | undefined {
   const items: readonly JsonValue[] = Array.isArray(value) ? value : [value];
   if (!items.some(isCall)) return undefined;
   const calls = items.map(toCall);
-  const wrong = calls.findIndex((call) => typeof call === 'string');
-  if (wrong < 0) return calls as TextCall[];
-  const problem = String(calls[wrong]);
-  return items.length > 1 ? `Item ${wrong + 1} of the list: ${problem}` : problem;
+  const invalidIndex = calls.findIndex((call) => typeof call === 'string');
+  if (invalidIndex < 0) return calls as TextCall[];
+  const problem = String(calls[invalidIndex]);
+  return items.length > 1 ? `Item ${invalidIndex + 1} of the list: ${problem}` : problem;
 }
 
 function isCall(item: JsonValue): item is JsonObject {

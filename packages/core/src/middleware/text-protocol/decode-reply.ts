@@ -148,7 +148,7 @@ class TextReply {
   #sent = '';
   /** All text of the model, with thinking. */
   #raw = '';
-  #resets = 0;
+  #resetCount = 0;
   #lastId: string | undefined;
   #extras: BlockExtras = {};
   #thinking = '';
@@ -228,11 +228,11 @@ class TextReply {
   #send(deltas: readonly ModelDelta[], out: ModelDelta[]): void {
     for (const delta of deltas) {
       if (delta.type === 'reset') {
-        this.#resets += 1;
+        this.#resetCount += 1;
         if (this.#sent) this.#takeBack(out);
       } else if (delta.type !== 'text') this.#sendOther(delta, out);
       // Withholds text after the second reset, so that resets cannot repeat without end.
-      else if (!this.#withholdsAll && this.#resets < 2) {
+      else if (!this.#withholdsAll && this.#resetCount < 2) {
         this.#sent += delta.delta;
         out.push(delta);
       }

@@ -43,7 +43,7 @@ export class ReplyReader {
   /** Withheld text that may be the beginning of a tag. */
   #tag = '';
   #isThinking = false;
-  #thoughts = 0;
+  #thoughtCount = 0;
   /** All text so far, without thinking. */
   text = '';
   /** The part of the text that was returned, which is not a tool call. */
@@ -92,10 +92,10 @@ export class ReplyReader {
     let scan = this.#scanner?.end();
     // A thought may contain an incomplete tool call. The end tag of the thought then looks like a
     // part of the tool call's string.
-    const thought = scan?.problem === undefined ? -1 : this.text.lastIndexOf(closingTag);
-    if (thought >= 0) {
-      const answer = this.text.slice(thought + closingTag.length);
-      this.text = this.text.slice(0, thought);
+    const thoughtIndex = scan?.problem === undefined ? -1 : this.text.lastIndexOf(closingTag);
+    if (thoughtIndex >= 0) {
+      const answer = this.text.slice(thoughtIndex + closingTag.length);
+      this.text = this.text.slice(0, thoughtIndex);
       this.#end();
       this.#add(answer);
       scan = this.#scanner?.end();
@@ -129,7 +129,7 @@ export class ReplyReader {
   #add(chunk: string): void {
     if (this.#isThinking) return this.#think(chunk);
     // Drops white space between a thought and the answer.
-    const text = this.text || !this.#thoughts ? chunk : chunk.trimStart();
+    const text = this.text || !this.#thoughtCount ? chunk : chunk.trimStart();
     this.text += text;
     this.#say(this.#scanner ? this.#scanner.push(text) : text);
   }
@@ -143,20 +143,20 @@ export class ReplyReader {
   #think(thinking: string): void {
     if (!thinking) return;
     this.thinking += thinking;
-    this.#out.push({ type: 'thinking', id: `think:${this.#thoughts}`, delta: thinking });
+    this.#out.push({ type: 'thinking', id: `think:${this.#thoughtCount}`, delta: thinking });
   }
 
   #begin(): void {
     if (this.#isThinking) return;
     this.#isThinking = true;
-    this.#thoughts += 1;
+    this.#thoughtCount += 1;
   }
 
   #end(): void {
     if (!this.#isThinking) {
       const thought = this.text;
       this.text = this.proseText = '';
-      this.#thoughts += 1;
+      this.#thoughtCount += 1;
       if (this.#scans) this.#scanner = new CallScanner();
       this.#out.push({ type: 'reset', reason: 'protocol' });
       this.#think(thought);

@@ -78,9 +78,10 @@ export function hostedToolParts(
   provider: string,
 ): (block: ContentBlock) => Parts | undefined {
   const calls = openHostedCalls(messages, provider);
-  const last = messages.findLastIndex(({ role }) => role !== 'tool');
-  const reply = messages[last]?.role === 'assistant' ? messages[last].content : [];
-  const isIncomplete = last < messages.length - 1;
+  const lastReplyIndex = messages.findLastIndex(({ role }) => role !== 'tool');
+  const reply =
+    messages[lastReplyIndex]?.role === 'assistant' ? messages[lastReplyIndex].content : [];
+  const isIncomplete = lastReplyIndex < messages.length - 1;
   const blocks = messages.flatMap(({ content }) => content);
   const lateResults = blocks.filter((block) => replayFieldsOf(block)?.isLate);
   const sentIds = new Set(

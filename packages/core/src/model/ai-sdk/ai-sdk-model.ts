@@ -96,7 +96,7 @@ async function* decodeAll(
     const deltas: ModelDelta[] = [];
     let failure: unknown;
     let next: Read | undefined = result;
-    for (let parts = 0; next && !next.done && !failure && parts < maxPartsAtOnce; parts += 1) {
+    for (let index = 0; next && !next.done && !failure && index < maxPartsAtOnce; index += 1) {
       receivedCount += 1;
       failure = decodePart(decoder, next.value as AiSdkPart, deltas);
       pending = reader.read();
@@ -143,6 +143,6 @@ async function valueSoon<T>(work: Promise<T>): Promise<T | undefined> {
     (settled) => (value = settled),
     () => undefined,
   );
-  for (let turn = 0; turn < microtasksBetweenParts && value === undefined; turn++) await undefined;
+  for (let tick = 0; tick < microtasksBetweenParts && value === undefined; tick++) await undefined;
   return value;
 }

@@ -20,7 +20,7 @@ export class EventReply {
   /** Text before the first event. If the reply has no event, this is the whole reply. */
   #head = '';
   #isEventStream = false;
-  #received = 0;
+  #receivedBytes = 0;
   /** Whether the reply is complete. Later events are ignored. */
   done = false;
   /** Error of the reply. Deltas that were returned before the error are valid. */
@@ -35,14 +35,14 @@ export class EventReply {
    * without content reach the limit, too.
    */
   get bufferedLength(): number {
-    const waiting =
+    const waitingLength =
       this.#parser.bufferedLength + this.#head.length + (this.decoder.bufferedLength ?? 0);
-    return waiting + this.#received / bytesPerBuffered;
+    return waitingLength + this.#receivedBytes / bytesPerBuffered;
   }
 
   push(bytes: Uint8Array): readonly ModelDelta[] {
     const deltas: ModelDelta[] = [];
-    this.#received += bytes.length;
+    this.#receivedBytes += bytes.length;
     if (this.done) return deltas;
     for (const event of this.#parser.push(bytes)) this.#readEvent(event, deltas);
     if (!this.#isEventStream) this.#head += this.#textDecoder.decode(bytes, { stream: true });

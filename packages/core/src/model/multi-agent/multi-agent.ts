@@ -41,11 +41,11 @@ export function multiAgent(model: ChatModel, options: MultiAgentOptions = {}): C
   const withoutHeader = oncePerGroup(toHistory([]));
   const separate = oncePerGroup(([message]) => withoutHistoryTags(message!));
   return withStream(model, (request, context) => {
-    let histories = 0;
+    let historyCount = 0;
     const messages = groupMessages(request.messages, isSpeech).map((group) => {
       if (!isSpeech(group[0]!)) return separate(group);
-      histories += 1;
-      return headerOn === 'each' || histories === 1 ? withHeader(group) : withoutHeader(group);
+      historyCount += 1;
+      return headerOn === 'each' || historyCount === 1 ? withHeader(group) : withoutHeader(group);
     });
     return model.stream({ ...request, messages }, context);
   });

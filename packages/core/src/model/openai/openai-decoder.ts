@@ -65,11 +65,11 @@ type Kind = 'text' | 'thinking';
  */
 export class OpenAiDecoder implements ReplyDecoder {
   readonly #calls: DecodedCall[] = [];
-  #blocks = 0;
+  #blockCount = 0;
   /** Kind and id of the current block. */
   #kind: Kind | undefined;
   #id = '';
-  #choice: number | null | undefined;
+  #choiceIndex: number | null | undefined;
   finishReason = '';
   #usage: WireUsage | undefined;
   readonly #metadata: { id?: string; model?: string } = {};
@@ -88,8 +88,8 @@ export class OpenAiDecoder implements ReplyDecoder {
     const choice = (chunk as WireChunk).choices?.[0];
     this.#note(chunk as WireChunk, choice);
     if (!choice) return;
-    this.#choice ??= choice.index;
-    if ((choice.index ?? this.#choice) !== this.#choice) return;
+    this.#choiceIndex ??= choice.index;
+    if ((choice.index ?? this.#choiceIndex) !== this.#choiceIndex) return;
     if (choice.finish_reason) this.finishReason = choice.finish_reason;
     const { content, refusal, reasoning_content, reasoning, tool_calls } =
       choice.delta ?? choice.message ?? {};
@@ -121,7 +121,7 @@ export class OpenAiDecoder implements ReplyDecoder {
   #push(kind: Kind, content: WireDelta['content'], deltas: ModelDelta[]): void {
     if (!content) return;
     if (typeof content === 'string') {
-      if (this.#kind !== kind) this.#id = `${kind}-${this.#blocks++}`;
+      if (this.#kind !== kind) this.#id = `${kind}-${this.#blockCount++}`;
       this.#kind = kind;
       deltas.push({ type: kind, id: this.#id, delta: content });
       return;

@@ -37,9 +37,9 @@ export function decodeToolCall(
   const delta = argumentText(called?.arguments);
   if (!id && !called?.name && !delta && !extra_content) return;
   const newest = calls.slice(-maxSearchedCalls);
-  const found = newest.findLastIndex((openCall) => continues(openCall, fragment));
-  let index = found + calls.length - newest.length;
-  if (found < 0) index = calls.push({ wireIndex: fragment.index, input: '' }) - 1;
+  const callIndex = newest.findLastIndex((openCall) => continues(openCall, fragment));
+  let index = callIndex + calls.length - newest.length;
+  if (callIndex < 0) index = calls.push({ wireIndex: fragment.index, input: '' }) - 1;
   const call = calls[index]!;
   const missing = missingFields(call, fragment);
   // Some servers repeat the id and the name while they wait.

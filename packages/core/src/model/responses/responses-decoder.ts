@@ -14,9 +14,9 @@ export class ResponsesDecoder implements ReplyDecoder {
   readonly #origin: string;
   readonly #inputSum: number | undefined;
   #items: StreamedItems;
-  #unknownEvents = 0;
+  #unknownEventCount = 0;
   /** Number of the last event before the connection broke. */
-  #seen = 0;
+  #seenSequence = 0;
   #model: string | undefined;
   #response: WireResponse | undefined;
   #annotationsLength = 0;
@@ -61,7 +61,7 @@ export class ResponsesDecoder implements ReplyDecoder {
 
   /** Prepares for a connection that continues the reply. Some servers send earlier events again. */
   resume(): void {
-    this.#seen = this.sequence;
+    this.#seenSequence = this.sequence;
   }
 
   errorOf(chunk: unknown, isErrorEvent: boolean): AgentError | undefined {
@@ -80,7 +80,7 @@ export class ResponsesDecoder implements ReplyDecoder {
     if (!isObjectOrArray(chunk)) return;
     const event: WireEvent = chunk;
     const { sequence_number: sequence } = event;
-    if (this.#seen && sequence != null && sequence <= this.#seen) return;
+    if (this.#seenSequence && sequence != null && sequence <= this.#seenSequence) return;
     this.sequence = sequence ?? this.sequence;
     this.#sink = sink;
     const kind = textKind(event);
@@ -101,7 +101,7 @@ export class ResponsesDecoder implements ReplyDecoder {
         ...(this.#inputSum !== undefined && {
           responses: { input: this.#inputSum, reply: this.#replySum() },
         }),
-        ...(this.#unknownEvents && { unknownEvents: this.#unknownEvents }),
+        ...(this.#unknownEventCount && { unknownEvents: this.#unknownEventCount }),
       },
     };
   }
@@ -136,7 +136,7 @@ export class ResponsesDecoder implements ReplyDecoder {
       case 'response.incomplete':
         return this.#finish({ status: 'incomplete', ...event.response });
       default:
-        if (!isIgnored(event.type)) this.#unknownEvents++;
+        if (!isIgnored(event.type)) this.#unknownEventCount++;
     }
   }
 

@@ -24,7 +24,7 @@ export class StreamedItems {
   readonly #byOutputIndex: Map<number, StreamedItem[]> = new Map();
   readonly #indexes: Set<number> = new Set();
   #next = 0;
-  #calls = 0;
+  #callCount = 0;
 
   constructor(origin: string, emit: Emit) {
     this.#origin = origin;
@@ -107,7 +107,7 @@ export class StreamedItems {
     const isFree = outputIndex != null && !this.#indexes.has(outputIndex);
     const index = isFree ? outputIndex : this.#next;
     const call =
-      item.type === 'function_call' ? new StreamedCall(this.#calls++, this.#emit) : undefined;
+      item.type === 'function_call' ? new StreamedCall(this.#callCount++, this.#emit) : undefined;
     const fields = { index, origin: this.#origin, type: item.type, call };
     const streamed = new StreamedItem(fields, this.#emit);
     this.all.push(streamed);

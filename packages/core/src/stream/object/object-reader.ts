@@ -15,7 +15,7 @@ export class ObjectReader extends AnswerSource {
   value: JsonValue | undefined;
   #json: JsonReader | undefined;
   /** Number of characters since the last `update()`. */
-  #unseen = 0;
+  #unseenLength = 0;
 
   /** Whether the object in the reply has its end. */
   get isComplete(): boolean {
@@ -34,8 +34,8 @@ export class ObjectReader extends AnswerSource {
    */
   update(isLast = false): boolean {
     const width = this.#json?.width ?? 0;
-    if (!isLast && !this.isReset && this.#unseen * copiesPerCharacter < width) return false;
-    this.#unseen = 0;
+    if (!isLast && !this.isReset && this.#unseenLength * copiesPerCharacter < width) return false;
+    this.#unseenLength = 0;
     const next = this.#read() ?? (this.isReset ? undefined : this.value);
     this.isReset = false;
     const isSame = next === this.value || (this.isComplete && isSameJson(next, this.value));
@@ -50,7 +50,7 @@ export class ObjectReader extends AnswerSource {
   protected push(piece: string): void {
     this.#json ??= new JsonReader();
     this.#json.push(piece);
-    this.#unseen += piece.length;
+    this.#unseenLength += piece.length;
   }
 
   /** Returns the value in the source. The first name shows whether it is wrapped. */

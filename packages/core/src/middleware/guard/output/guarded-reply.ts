@@ -76,7 +76,7 @@ export class GuardedReply {
   #callsTools = false;
   readonly #warnings: JsonObject[] = [];
   /** Length of the released text. Infinite after `releaseAtMost`. */
-  #released = 0;
+  #releasedLength = 0;
   /** Whether any part of the reply was released. */
   isReleased = false;
   finish: FinishDelta | undefined;
@@ -205,7 +205,7 @@ export class GuardedReply {
       passed = this.#withinLimit(passed);
       if (passed) {
         text.released += passed;
-        this.#released += passed.length;
+        this.#releasedLength += passed.length;
         this.isReleased = true;
         out.push({ type: text.type, id: text.id, delta: passed });
       }
@@ -216,10 +216,10 @@ export class GuardedReply {
    * Shortens the text to `releaseAtMost`. Then no more text is released until the reply ends.
    */
   #withinLimit(passed: string): string {
-    const remaining = this.#releaseAtMost - this.#released;
+    const remaining = this.#releaseAtMost - this.#releasedLength;
     if (passed.length <= remaining) return passed;
     const some = startOf(passed, remaining);
-    this.#released = Infinity;
+    this.#releasedLength = Infinity;
     return some;
   }
 

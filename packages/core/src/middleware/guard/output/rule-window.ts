@@ -53,8 +53,8 @@ export class RuleWindow {
     const start = Math.max(0, releaseEnd - lookbehindLength);
     this.#buffer = buffer.slice(start);
     this.#withheldAt = releaseEnd - start;
-    const withheld = this.#buffer.length - this.#withheldAt;
-    const step = mayGrow ? this.#buffer.length : Math.max(1, withheld >> 2);
+    const withheldLength = this.#buffer.length - this.#withheldAt;
+    const step = mayGrow ? this.#buffer.length : Math.max(1, withheldLength >> 2);
     this.#searchAt = this.#buffer.length + step;
     return pieces.join('');
   }

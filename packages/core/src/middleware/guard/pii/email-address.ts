@@ -65,8 +65,8 @@ const maxUnspacedLength = 64;
 
 /** Returns the length of the part of an address before its `@`. */
 function localPartLength(text: string, at: number): number {
-  const quoted = quotedLength(text, at);
-  if (quoted) return quoted;
+  const quotedPartLength = quotedLength(text, at);
+  if (quotedPartLength) return quotedPartLength;
   // A long vowel mark at the end of a word has become a hyphen.
   const word = text.slice(Math.max(0, at - maxUnspacedLength), at).replace(/-{1,64}$/, '');
   return unspacedEnd.test(word)

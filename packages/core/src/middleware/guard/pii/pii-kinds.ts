@@ -148,10 +148,10 @@ const ibanLengths =
  * may look like one more group.
  */
 function ibanLength(match: string): number {
-  const country = ibanLengths.indexOf(match.slice(0, 2).toUpperCase());
-  if (country < 0) return 0;
+  const at = ibanLengths.indexOf(match.slice(0, 2).toUpperCase());
+  if (at < 0) return 0;
   let end = 0;
-  for (let remaining = Number(ibanLengths.slice(country + 2, country + 4)); remaining; end++) {
+  for (let remaining = Number(ibanLengths.slice(at + 2, at + 4)); remaining; end++) {
     if (end === match.length) return 0;
     if (!/[ -]/.test(match[end]!)) remaining -= 1;
   }

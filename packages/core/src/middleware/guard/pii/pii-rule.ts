@@ -126,11 +126,11 @@ const maxTags = 40;
  */
 function withheldFrom(text: string, lookahead: number): number {
   let from = text.length - openTagLength(text);
-  let tags = 0;
+  let tagCount = 0;
   for (let visibleChars = 0; from > 0 && visibleChars < lookahead;) {
-    const tag = tags < maxTags ? tagLength(text, from) : 0;
+    const tag = tagCount < maxTags ? tagLength(text, from) : 0;
     const char = charBefore(text, from);
-    if (tag > 0) tags += 1;
+    if (tag > 0) tagCount += 1;
     else if (!isUnseen(char)) visibleChars += 1;
     from -= tag || char.length;
   }
