@@ -25,7 +25,7 @@ const inferredTypes: readonly string[] = [
   'Execute',
   'InferInput',
   'InputWithout',
-  'OpenAiFormat',
+  'OpenAiFormatterOptions',
   'ToolsOf',
   'Transport',
 ];

@@ -17,7 +17,7 @@ import {
   text,
   tools,
   type ConformanceReply,
-  type Outcome,
+  type ModelOutcome,
 } from './model-outcome.ts';
 import type { TestFramework } from './test-framework.ts';
 
@@ -90,7 +90,7 @@ function replyTests({ expect, test }: TestFramework, modelWith: ModelWith): void
   const testReply = (
     title: string,
     reply: ConformanceReply,
-    check: (outcome: Outcome) => void,
+    check: (outcome: ModelOutcome) => void,
   ): void => {
     test(title, async () => {
       const model = modelWith(reply);

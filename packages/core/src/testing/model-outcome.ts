@@ -45,7 +45,7 @@ export const replies: Readonly<Record<string, ConformanceReply>> = {
 };
 
 /** What a reader got from a model. */
-export interface Outcome {
+export interface ModelOutcome {
   readonly deltas: readonly ModelDelta[];
   readonly reads: number;
   readonly error: AgentError | undefined;
@@ -60,7 +60,7 @@ interface Reading {
 }
 
 /** Reads a reply of the model, as far as it goes. */
-export async function outcomeOf(model: ChatModel, reading: Reading = {}): Promise<Outcome> {
+export async function outcomeOf(model: ChatModel, reading: Reading = {}): Promise<ModelOutcome> {
   const controller = new AbortController();
   const { signal = controller.signal, leaveAfter, abortAfter } = reading;
   const deltas: ModelDelta[] = [];
@@ -79,7 +79,9 @@ export async function outcomeOf(model: ChatModel, reading: Reading = {}): Promis
   return { deltas, reads, error };
 }
 
-export function finishOf({ deltas }: Outcome): Partial<Extract<ModelDelta, { type: 'finish' }>> {
+export function finishOf({
+  deltas,
+}: ModelOutcome): Partial<Extract<ModelDelta, { type: 'finish' }>> {
   return deltas.find((delta) => delta.type === 'finish') ?? {};
 }
 

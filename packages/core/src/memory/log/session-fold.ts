@@ -13,7 +13,7 @@ import {
   standingNotes,
   type OpenReply,
   type SessionView,
-  type Summary,
+  type SummaryNote,
 } from './session-view.ts';
 
 /** Computes the state of a session from the records of its log, in order. */
@@ -28,7 +28,7 @@ export class SessionFold implements SessionView {
   openRunId: string | undefined;
   endReason: string | undefined;
   stoppedRunId: string | undefined;
-  summary: Summary | undefined;
+  summary: SummaryNote | undefined;
   reply: OpenReply | undefined;
   readonly state: Record<string, JsonValue> = {};
   /** Ids of the tool calls whose results may be among lost records. `undefined` if no record is lost. */

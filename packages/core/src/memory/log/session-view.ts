@@ -4,7 +4,7 @@ import type { Msg } from '../../message/msg.ts';
 import { notesOf } from './call-notes.ts';
 import type { LogNote } from './log-record.ts';
 
-export type Summary = Extract<LogNote, { kind: 'summary' }>;
+export type SummaryNote = Extract<LogNote, { kind: 'summary' }>;
 export type OpenReply = Extract<LogNote, { kind: 'reply' }>;
 
 /**
@@ -28,7 +28,7 @@ export interface SessionView {
   readonly endReason: string | undefined;
   /** Id of the last run, if an interrupt or abort ended it. */
   readonly stoppedRunId?: string | undefined;
-  readonly summary: Summary | undefined;
+  readonly summary: SummaryNote | undefined;
   /** A reply that another process may continue to read, until the log has an answer. */
   readonly reply: OpenReply | undefined;
   readonly state: Readonly<Record<string, JsonValue>>;
@@ -39,7 +39,7 @@ export interface SessionView {
  * first one.
  */
 export function covers(
-  { firstId, lastId, count }: Omit<Summary, 'kind'>,
+  { firstId, lastId, count }: Omit<SummaryNote, 'kind'>,
   messages: readonly Msg[],
   start: number,
 ): boolean {

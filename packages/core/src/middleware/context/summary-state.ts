@@ -4,7 +4,7 @@ import { fence } from '../../message/text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { markAsProgram } from '../../message/metadata.ts';
 import { parseJson } from '../../message/json.ts';
-import type { Summary as LoggedSummary } from '../../memory/log/session-view.ts';
+import type { SummaryNote } from '../../memory/log/session-view.ts';
 import { summaryVersion } from '../../memory/session-summaries.ts';
 import type { SummaryStore } from '../../memory/store/key-value-store.ts';
 import { RecentMap } from '../../state/recent-map.ts';
@@ -12,7 +12,7 @@ import { RecentMap } from '../../state/recent-map.ts';
 /**
  * A summary of the first `count` messages of a history: from `firstId` to `lastId`.
  */
-export interface Summary extends Omit<LoggedSummary, 'kind'> {
+export interface Summary extends Omit<SummaryNote, 'kind'> {
   /**
    * Message that the model sees. It is built from the other fields only, so another process builds
    * the same message.

@@ -30,13 +30,13 @@ export interface GuardOptions extends UserErrorTextOptions {
 export const guardFields = 'locale:string|? messages:object|? onError:function|?';
 
 /** Function that gets exceptions, with the name of the guard or rule that threw. */
-export type Report = (error: unknown, name: string) => void;
+export type ReportGuardError = (error: unknown, name: string) => void;
 
 /**
  * Returns a function that passes exceptions to `onError`. If `onError` throws, the result of the
  * guard does not change.
  */
-export function reporter({ onError }: GuardOptions): Report {
+export function reporter({ onError }: GuardOptions): ReportGuardError {
   return (error, name) => reportFailure(`Guard "${name}" failed:`, onError, error, name);
 }
 

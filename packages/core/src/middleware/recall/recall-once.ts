@@ -4,7 +4,7 @@ import { createMessage, textOf, type MessageContext, type Msg } from '../../mess
 import { markAsProgram } from '../../message/metadata.ts';
 
 /** Function that gets a failure. */
-export type Report = (error: unknown) => void;
+export type ReportFailure = (error: unknown) => void;
 
 export interface Recall {
   /** Name of the message with the text. */
@@ -20,7 +20,7 @@ export interface Recall {
    */
   find(input: readonly Msg[], context: RunContext): Promise<string>;
   /** Receives the error of `find`. The agent call continues without the text. */
-  readonly report: Report;
+  readonly report: ReportFailure;
 }
 
 /**

@@ -7,7 +7,7 @@ import { objectInput, textIn } from '../../schema/schema.ts';
 import { valueFor } from '../../tool/context-token.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import type { Middleware } from '../../agent/middleware.ts';
-import { lastQuestion, recallOnce, type Report } from './recall-once.ts';
+import { lastQuestion, recallOnce, type ReportFailure } from './recall-once.ts';
 import {
   type RetrievalCall,
   type RetrievalOptions,
@@ -42,7 +42,7 @@ declare module '../../agent/kernel-options.ts' {
 export function retrieval(options: RetrievalOptions): Middleware {
   checkOptions('retrieval()', options, optionFields);
   const { mode = 'auto', query = lastQuestion, role, onError } = options;
-  const report: Report = (error) => {
+  const report: ReportFailure = (error) => {
     const failure = AgentError.from(error, 'STORAGE_FAILED');
     reportFailure('Retrieval failed. The call continues without it.', onError, failure);
   };
@@ -78,7 +78,7 @@ export function recentQuestions(turns = 2): NonNullable<RetrievalOptions['query'
       .join('\n');
 }
 
-function searchTool(options: RetrievalOptions, report: Report): Tool {
+function searchTool(options: RetrievalOptions, report: ReportFailure): Tool {
   const {
     name = 'search_documents',
     description = 'Searches the documents that your answers must be based on. Use it before you answer from memory. If nothing fits, search again with other words.',

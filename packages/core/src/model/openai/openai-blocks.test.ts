@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { createMessage, type ContentBlock, type MediaBlock, type Role } from '../../message/msg.ts';
 import type { ModelDelta, ModelRequest, ToolChoice } from '../chat-model.ts';
 import { OpenAiDecoder } from './openai-decoder.ts';
-import { openAiFormatter, type OpenAiFormat } from './openai-formatter.ts';
+import { openAiFormatter, type OpenAiFormatterOptions } from './openai-formatter.ts';
 
-const all: OpenAiFormat = {
+const all: OpenAiFormatterOptions = {
   model: 'm',
   features: { tools: true, media: ['image', 'audio', 'video', 'file'] },
   maxTokensField: 'max_tokens',

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { createMessage, type ContentBlock, type MediaBlock, type Role } from '../../message/msg.ts';
 import type { ModelRequest, ToolSchema } from '../chat-model.ts';
-import { openAiFormatter, type OpenAiFormat } from './openai-formatter.ts';
+import { openAiFormatter, type OpenAiFormatterOptions } from './openai-formatter.ts';
 import { readsInLaterRequests } from '../../../test-support/model-outcome.ts';
 
-const plain: OpenAiFormat = {
+const plain: OpenAiFormatterOptions = {
   model: 'm',
   features: { tools: true, media: ['image', 'audio', 'video', 'file'] },
   maxTokensField: 'max_tokens',
@@ -12,11 +12,11 @@ const plain: OpenAiFormat = {
   includeUsage: true,
 };
 
-const textOnly: Partial<OpenAiFormat> = { features: { tools: true, media: [] } };
+const textOnly: Partial<OpenAiFormatterOptions> = { features: { tools: true, media: [] } };
 
 const format = (
   request: Partial<ModelRequest>,
-  options: Partial<OpenAiFormat> = {},
+  options: Partial<OpenAiFormatterOptions> = {},
 ): Record<string, unknown> =>
   JSON.parse(
     openAiFormatter({ ...plain, ...options }).format({ messages: [], tools: [], ...request }),
@@ -25,7 +25,7 @@ const format = (
 const wire = (
   role: Role,
   content: string | readonly ContentBlock[],
-  options?: Partial<OpenAiFormat>,
+  options?: Partial<OpenAiFormatterOptions>,
   name?: string,
 ): unknown =>
   format({ messages: [createMessage(role, content, name === undefined ? {} : { name })] }, options)[

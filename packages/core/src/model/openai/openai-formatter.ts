@@ -13,7 +13,7 @@ import {
   toUrl,
 } from '../../message/media/media.ts';
 
-export interface OpenAiFormat {
+export interface OpenAiFormatterOptions {
   readonly model: string;
   readonly features: ModelFeatures;
   /**
@@ -34,7 +34,7 @@ export interface OpenAiFormat {
  * Creates a formatter for chat completions. The JSON text of a message or tool is cached as long as
  * its object exists. A long history is therefore not serialized again for each request.
  */
-export function openAiFormatter(format: OpenAiFormat): Formatter {
+export function openAiFormatter(format: OpenAiFormatterOptions): Formatter {
   // Text of the array's elements, without the brackets.
   const messageText = memoize((message: Msg) =>
     JSON.stringify(toWireMessages(message, format)).slice(1, -1),
@@ -100,7 +100,7 @@ export function isStrict(schema: JsonValue): boolean {
   return Object.values(schema).every(isStrict);
 }
 
-type MessageFormat = Pick<OpenAiFormat, 'features' | 'sendThinking'>;
+type MessageFormat = Pick<OpenAiFormatterOptions, 'features' | 'sendThinking'>;
 
 /**
  * Converts one message to the wire format. Each tool result becomes a separate message. The `name`

@@ -2,7 +2,7 @@ import { checkOptions } from '../../error/agent-error.ts';
 import type { ChatModel, ModelFeatures } from '../chat-model.ts';
 import { checkedBase } from '../http/base-url.ts';
 import { httpFields, httpModel, type HttpModelOptions } from '../http/http-model.ts';
-import { openAiFormatter, type OpenAiFormat } from './openai-formatter.ts';
+import { openAiFormatter, type OpenAiFormatterOptions } from './openai-formatter.ts';
 
 export const defaultBaseURL = 'https://api.openai.com/v1';
 
@@ -22,7 +22,7 @@ export interface OpenAiOptions extends HttpModelOptions {
    * Name of the request field for `maxTokens`. Default: `max_completion_tokens` for OpenAI and
    * Azure, `max_tokens` for other servers.
    */
-  readonly maxTokensField?: OpenAiFormat['maxTokensField'];
+  readonly maxTokensField?: OpenAiFormatterOptions['maxTokensField'];
   /**
    * Whether to send the model's thinking back as `reasoning_content`, which DeepSeek requires.
    * @default false
@@ -63,6 +63,6 @@ export function openai(options: OpenAiOptions): ChatModel {
 }
 
 /** Returns the field of a request for `maxTokens`. OpenAI and Azure refuse the older name. */
-export function maxTokensFieldOf(url: string): OpenAiFormat['maxTokensField'] {
+export function maxTokensFieldOf(url: string): OpenAiFormatterOptions['maxTokensField'] {
   return /\b(openai|azure)\.com\//.test(url) ? 'max_completion_tokens' : 'max_tokens';
 }

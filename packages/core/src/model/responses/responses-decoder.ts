@@ -7,7 +7,12 @@ import { isIgnored } from './responses-wire.ts';
 import type { StreamedItem, PartKind } from './streamed-item.ts';
 import { StreamedItems } from './streamed-items.ts';
 import { replySum } from './previous-response.ts';
-import type { WireEvent, WireItem, WireResponse, WireResponseUsage } from './responses-wire.ts';
+import type {
+  ResponsesEvent,
+  WireItem,
+  WireResponse,
+  WireResponseUsage,
+} from './responses-wire.ts';
 
 /** Decoder for the events of the Responses API. */
 export class ResponsesDecoder implements ReplyDecoder {
@@ -65,7 +70,7 @@ export class ResponsesDecoder implements ReplyDecoder {
   }
 
   errorOf(chunk: unknown, isErrorEvent: boolean): AgentError | undefined {
-    const event = Object(chunk) as WireEvent;
+    const event = Object(chunk) as ResponsesEvent;
     const { type } = event;
     if (isErrorEvent || type === 'error') return errorOfChunk(chunk, true);
     const response = event.object === 'response' ? (event as WireResponse) : event.response;
@@ -78,7 +83,7 @@ export class ResponsesDecoder implements ReplyDecoder {
 
   decode(chunk: unknown, sink: ModelDelta[]): void {
     if (!isObjectOrArray(chunk)) return;
-    const event: WireEvent = chunk;
+    const event: ResponsesEvent = chunk;
     const { sequence_number: sequence } = event;
     if (this.#seenSequence && sequence != null && sequence <= this.#seenSequence) return;
     this.sequence = sequence ?? this.sequence;
@@ -106,7 +111,7 @@ export class ResponsesDecoder implements ReplyDecoder {
     };
   }
 
-  #decodeEvent(event: WireEvent): void {
+  #decodeEvent(event: ResponsesEvent): void {
     const { item, output_index: outputIndex, annotation } = event;
     switch (event.type) {
       case 'response.created':
@@ -152,7 +157,7 @@ export class ResponsesDecoder implements ReplyDecoder {
   }
 
   /** Adds text, or what is missing of a whole text. A whole text may be in a part. */
-  #text(kind: PartKind, event: WireEvent): void {
+  #text(kind: PartKind, event: ResponsesEvent): void {
     const index = (kind === 'summary' ? event.summary_index : event.content_index) ?? 0;
     const itemType = kind === 'content' ? 'message' : 'reasoning';
     if (event.type?.endsWith('.delta'))
@@ -170,7 +175,7 @@ export class ResponsesDecoder implements ReplyDecoder {
   /** Returns the item to which an event adds. `undefined` if the item is finished. */
   #item(
     type: string,
-    { item_id: id, output_index: outputIndex }: WireEvent,
+    { item_id: id, output_index: outputIndex }: ResponsesEvent,
   ): StreamedItem | undefined {
     const openItem = this.#items.itemToExtend(type, id, outputIndex);
     return openItem.closed ? undefined : openItem;
@@ -213,7 +218,7 @@ const textKinds: ReadonlyMap<string, PartKind> = new Map([
 ]);
 
 /** Returns the kind of text that an event has, if any. */
-function textKind({ type, part }: WireEvent): PartKind | undefined {
+function textKind({ type, part }: ResponsesEvent): PartKind | undefined {
   if (type === 'response.content_part.done')
     return part?.type === 'reasoning_text' ? 'reasoning' : 'content';
   const name = /^response\.(\w+)\.(?:delta|done)$/.exec(type ?? '')?.[1] ?? '';
@@ -230,7 +235,7 @@ function canceledError(): AgentError {
   });
 }
 
-function deltaOf({ delta }: WireEvent): string {
+function deltaOf({ delta }: ResponsesEvent): string {
   if (delta != null && typeof delta !== 'string') throw new TypeError('The delta is not a text.');
   return delta ?? '';
 }

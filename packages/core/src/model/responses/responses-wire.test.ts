@@ -1,6 +1,11 @@
 import type OpenAI from 'openai';
 import { expect, expectTypeOf, test } from 'vitest';
-import { isIgnored, type WireEvent, type WireItem, type WireResponse } from './responses-wire.ts';
+import {
+  isIgnored,
+  type ResponsesEvent,
+  type WireItem,
+  type WireResponse,
+} from './responses-wire.ts';
 
 type EventType = OpenAI.Responses.ResponseStreamEvent['type'];
 
@@ -29,7 +34,7 @@ type Decoded =
   | 'response.failed';
 
 test("the types of events agree with the openai package's", () => {
-  expectTypeOf<OpenAI.Responses.ResponseStreamEvent>().toExtend<WireEvent>();
+  expectTypeOf<OpenAI.Responses.ResponseStreamEvent>().toExtend<ResponsesEvent>();
   expectTypeOf<OpenAI.Responses.ResponseOutputItem>().toExtend<WireItem>();
   expectTypeOf<OpenAI.Responses.Response>().toExtend<WireResponse>();
 });

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../message/json.ts';
  * Events of the Responses API as servers really send them. Any field may be missing or null,
  * regardless of the specification.
  */
-export type WireEvent = Loose<{
+export type ResponsesEvent = Loose<{
   type: string;
   /** `response` if a server that does not stream sent a whole reply. */
   object: string;

@@ -1,6 +1,6 @@
 import { misconfigured } from '../../../error/agent-error.ts';
 import { isObjectOrArray } from '../../../message/json.ts';
-import { isGuardRejection, type Rejection, type Report } from '../rejection.ts';
+import { isGuardRejection, type Rejection, type ReportGuardError } from '../rejection.ts';
 import type { Finding, OutputRule, Review, ReviewContext } from './output-rule.ts';
 
 /** Exception that ends the check of a reply and names the rule that rejected it. */
@@ -33,7 +33,7 @@ export interface CheckedRule {
 }
 
 /** Adds the checks to a rule. `report` gets exceptions, and errors about invalid results. */
-export function checkedRule(rule: OutputRule, report: Report): CheckedRule {
+export function checkedRule(rule: OutputRule, report: ReportGuardError): CheckedRule {
   const { name, releaseAtMost = Infinity } = rule;
   const failure = (error: unknown): RuleRejection => {
     report(error, name);

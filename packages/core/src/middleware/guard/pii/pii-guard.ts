@@ -4,7 +4,7 @@ import type { EventOf } from '../../../event/agent-event.ts';
 import { toolMessage, toolResultsOf, type ToolResult, type Msg } from '../../../message/msg.ts';
 import { inputGuardOf } from '../input/input-guard.ts';
 import { mapTexts, textsOf } from '../message-texts.ts';
-import { isGuardRejection, reporter, type Rejection, type Report } from '../rejection.ts';
+import { isGuardRejection, reporter, type Rejection, type ReportGuardError } from '../rejection.ts';
 import { replaceFindings } from '../output/output-rule.ts';
 import { piiFields, piiRuleOf, type PiiRuleOptions } from './pii-rule.ts';
 import { outputFields, outputGuardsOf, type OutputGuardOptions } from '../output/output-guards.ts';
@@ -65,7 +65,7 @@ export function piiGuard(options: PiiGuardOptions = {}): Middleware {
 function checkedResult(
   result: ToolResult,
   check: (messages: readonly Msg[]) => readonly Msg[] | Rejection,
-  report: Report,
+  report: ReportGuardError,
 ): ToolResult {
   const messages = [toolMessage(result)];
   try {
