@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import * as z from 'zod';
 import { seeds } from '../../../../test/test-extent.ts';
 import { clearToolResults } from './context/clear-tool-results.ts';
 import { summarizeHistory } from './context/summarize-history.ts';
@@ -25,7 +26,14 @@ import { evictLargeResults } from './results/evict-large-results.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { metrics } from './observe/metrics.ts';
 import { closeOpenCalls } from './approval/close-open-calls.ts';
-import { ReActAgent } from '../preset/react-agent.ts';
+import type { AgentInput } from '../event/agent-input.ts';
+import type { JsonObject } from '../message/json.ts';
+import { handOff } from './hand-off/hand-off.ts';
+import { operator, operatorMessage } from './hand-off/operator.ts';
+import { structured } from './output/output-modes.ts';
+import { promptVariables } from './prompt/prompt-variables.ts';
+import { ReActAgent, type AgentOptions } from '../preset/react-agent.ts';
+import { allowTools } from '../tool/set/tool-set.ts';
 import { todoList, todosOf } from './results/todo-list.ts';
 import { emulateTools } from './results/emulate-tools.ts';
 import { rewordToolErrors } from './results/reword-tool-errors.ts';
@@ -86,11 +94,22 @@ const work: readonly ScriptedReply[] = [
   },
 ];
 
+/** What differs in the agent of one test. */
+interface Variant extends Partial<AgentOptions> {
+  /** Returns the middleware of the agent. Default: one of each kind. */
+  readonly parts?: (each: readonly Middleware[]) => readonly Middleware[];
+}
+
 /** Creates an agent with one middleware of each kind, in an order that the seed determines. */
-function setUp(seed: number, replies: readonly ScriptedReply[], tools: readonly Tool[]) {
+function setUp(
+  seed: number,
+  replies: readonly ScriptedReply[],
+  tools: readonly Tool[],
+  { parts = (each) => each, ...options }: Variant = {},
+) {
   const small = new ScriptedModel(Array.from({ length: 99 }, () => helpful));
   const model = new ScriptedModel(replies);
-  const all: readonly Middleware[] = [
+  const all = parts([
     rewordToolErrors({
       format: (error) => `It failed: ${error instanceof Error ? error.message : ''}`,
     }),
@@ -117,7 +136,7 @@ function setUp(seed: number, replies: readonly ScriptedReply[], tools: readonly 
     metrics({}),
     jsonlTrace(new WritableStream<Uint8Array>()),
     concurrencyLimit(new Semaphore(1)),
-  ];
+  ]);
   const random = randomOf(seed);
   const order = new Map(all.map((extension) => [extension, random()]));
   const extensions = seed ? all.toSorted((a, b) => order.get(a)! - order.get(b)!) : all;
@@ -130,8 +149,8 @@ function setUp(seed: number, replies: readonly ScriptedReply[], tools: readonly 
     model,
     tools,
     use: [...policies, ...extensions],
-
     sessionId: 's',
+    ...options,
   });
   const run = async (words: string, signal?: AbortSignal): Promise<readonly AgentEvent[]> => {
     const events: AgentEvent[] = [];
@@ -202,6 +221,97 @@ test.each(orders)(
     });
     expect(todosOf(messages)).toEqual([{ content: 'work', status: 'in_progress' }]);
     expect(JSON.stringify([first, second, messages])).not.toContain(mail);
+  },
+);
+
+/** Middleware for a team of two agents, of which persons also take a part. */
+function teamParts(each: readonly Middleware[]): readonly Middleware[] {
+  // The first three choose tools. The others have their own test, or another order.
+  const others = ['toolSearch', 'selectTools', 'emulateTools', 'approvals', 'closeOpenCalls'];
+  const names = ['pay', 'refund', 'transfer_to_billing', 'write_todos', 'read_result'];
+  const billing = {
+    name: 'billing',
+    description: 'Refunds.',
+    systemPrompt: 'Bill ${name}.',
+    tools: [own('refund', () => `paid back to ${mail}`)],
+  };
+  return [
+    ...each.filter(({ name = '' }) => !others.includes(name)),
+    approvals({ needsApproval: { pay: 'Moves money.', refund: 'Moves money back.' } }),
+    promptVariables({ variables: { name: 'Ann ${name}' } }),
+    handOff({ to: [billing] }),
+    operator(),
+    {
+      name: 'hideTools',
+      wrapRequest: (next) => (draft, context) => {
+        context.setTools(allowTools(context.tools, names));
+        return next({ ...draft, tools: context.toolSchemas });
+      },
+    },
+  ];
+}
+
+test.each(orders)(
+  'a team with approvals, an operator, prompt variables and a typed answer works in any order (%i)',
+  async (seed) => {
+    const give = (value: JsonObject): ScriptedReply => ({
+      toolCalls: [{ name: 'generate_response', input: value }],
+    });
+    const replies = [
+      { text: 'Let me see', error: busy },
+      {
+        toolCalls: [
+          { name: 'transfer_to_billing', id: 'transfer' },
+          { name: 'pay', id: 'pay' },
+        ],
+      },
+      { toolCalls: [{ name: 'refund', id: 'refund' }] },
+      give({ total: 'five' }),
+      give({ total: 5, to: mail }),
+    ];
+    const { agent, model } = setUp(seed, replies, workTools(), {
+      name: 'reception',
+      systemPrompt: 'Greet ${name}.',
+      parts: teamParts,
+    });
+    const output = structured(z.object({ total: z.number(), to: z.string() }));
+    const send = async (content: AgentInput) => agent.call(content, { output });
+    const approve = async (toolUseId: string) => send([{ toolUseId, type: 'approve' }]);
+
+    expect(await send(`I am ${mail}`)).toMatchObject({ pending: [{ name: 'pay' }] });
+    const join = operatorMessage('I check this.', { name: 'Bo', action: 'join' });
+    expect(await send(join)).toMatchObject({ pending: [{ name: 'pay' }] });
+    expect(await approve('pay')).toMatchObject({ reason: 'suspended', pending: [] });
+    expect(await send('And the refund?')).toMatchObject({ reason: 'suspended', pending: [] });
+    expect(model.requests).toHaveLength(2);
+    const leave = operatorMessage('Bye.', { name: 'Bo', action: 'leave' });
+    expect(await send(leave)).toMatchObject({
+      pending: [{ name: 'refund', reason: 'Moves money back.' }],
+    });
+    expect(await approve('refund')).toMatchObject({
+      reason: 'stop',
+      output: { total: 5, to: '[EMAIL]' },
+      message: { name: 'billing' },
+    });
+    model.assertDone();
+
+    const messages = await agent.messages();
+    expect(historyFaults(messages)).toEqual([]);
+    for (const request of model.requests) expect(requestFaults(request.messages)).toEqual([]);
+    expect(model.requests.map((request) => textOf(request.messages[0]!).split('\n')[0])).toEqual([
+      'Greet Ann ${name}.',
+      'Greet Ann ${name}.',
+      'Bill Ann ${name}.',
+      'Bill Ann ${name}.',
+      'Bill Ann ${name}.',
+    ]);
+    const results = messages.flatMap(toolResultsOf);
+    expect(results.map(({ toolUseId, output: text }) => [toolUseId, text])).toEqual([
+      ['transfer', expect.stringContaining('billing')],
+      ['pay', 'paid'],
+      ['refund', 'paid back to [EMAIL]'],
+    ]);
+    expect(JSON.stringify(messages)).not.toContain(mail);
   },
 );
 
