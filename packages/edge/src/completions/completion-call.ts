@@ -20,7 +20,7 @@ export interface CompletionCall {
    * Whether the text of the answer is sent as one piece. Text of an invalid attempt is then never
    * sent.
    */
-  readonly wholeText: boolean;
+  readonly sendsWholeText: boolean;
   /** Returns whether a tool of that name belongs to the client. */
   readonly isExternal: (name: string) => boolean;
   /** Throws `INVALID_INPUT` if one of the agent's tools has the name of a client's tool. */
@@ -67,7 +67,7 @@ export function readCall(
       // The guards check the declarations before the output mode begins, and may change them.
       ...(output.length && { clientTexts: [jsonClientText(declaredFields(body), take)], output }),
     },
-    wholeText: format !== undefined,
+    sendsWholeText: format !== undefined,
     isExternal: (name) => names.includes(name),
     check: (agent) => refuseOwnNames(agent, names, 'tools'),
   };

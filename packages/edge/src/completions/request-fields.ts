@@ -67,13 +67,13 @@ const neutralFields: readonly string[] = [
  * with the field's name, for a field or value that the endpoint would have to ignore although it
  * changes the answer. Does not check the values of the fields that the endpoint reads.
  */
-export function checkFields(body: RequestBody, api: OpenAiApi): void {
+export function checkAllowedFields(body: RequestBody, api: OpenAiApi): void {
   const readFields = [...sharedFields, ...callFieldNames[api], ...otherFields[api]];
   for (const [field, value] of Object.entries(body)) {
     if (value == null || readFields.includes(field)) continue;
     if (neutralFields.includes(`${field} ${JSON.stringify(value)}`)) continue;
-    const allowed = neutralFields.filter((each) => each.startsWith(`${field} `));
-    const values = allowed.map((each) => each.slice(field.length + 1)).join(' or ');
+    const allowedFields = neutralFields.filter((each) => each.startsWith(`${field} `));
+    const values = allowedFields.map((each) => each.slice(field.length + 1)).join(' or ');
     throw fieldError(field, values ? `must be ${values}` : 'is not supported');
   }
 }

@@ -45,15 +45,15 @@ async function identify(
  * Maximum length of a percent-encoded user id, in characters. Store keys begin with the user id and
  * must have room for the session id.
  */
-const maxUser = 256;
+const maxUserLength = 256;
 
 function checkUser(user: string): string {
   // `encodeURIComponent` throws for a lone surrogate. Stores write every lone surrogate as the same
   // character, so the ids of two users could become the same.
-  if (encodeURIComponent(user).length <= maxUser) return user;
+  if (encodeURIComponent(user).length <= maxUserLength) return user;
   throw new AgentError(
     'CONFIGURATION',
-    `authorize() returned a user of more than ${maxUser} characters, percent-encoded. Return a digest of it.`,
+    `authorize() returned a user of more than ${maxUserLength} characters, percent-encoded. Return a digest of it.`,
   );
 }
 

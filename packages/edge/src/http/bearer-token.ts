@@ -36,9 +36,9 @@ export function bearerToken<Env extends object = object>(
     const digest = await digestOf(sentToken);
     let caller: Caller | null = null;
     for (const [user, list] of Object.entries(users)) {
-      const all = [list].flat();
-      const set = all.filter((token) => token !== undefined);
-      for (const token of set.length ? set : all) {
+      const listedTokens = [list].flat();
+      const set = listedTokens.filter((token) => token !== undefined);
+      for (const token of set.length ? set : listedTokens) {
         checkToken(user, token);
         if (isSame(digest, await digestOf(token))) caller ??= { user };
       }

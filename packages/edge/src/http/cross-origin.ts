@@ -5,7 +5,7 @@ import { errorResponse } from './error-response.ts';
 import type { EdgeEnv } from '../handler-options.ts';
 
 /** Maximum number of origins that the log names, because a sender can write any origin. */
-const maxLogged = 50;
+const maxLoggedOrigins = 50;
 
 /** Headers of answers that pages may read. */
 const exposedHeaders = ['x-request-id', 'x-vercel-ai-ui-message-stream', 'retry-after'];
@@ -46,7 +46,7 @@ export function crossOrigin(
     }
     if (!isPreflight && isOwn(origin, c.req.url)) return { headers: vary };
     const error = originError(origin);
-    if (!loggedOrigins.has(origin) && loggedOrigins.size < maxLogged) {
+    if (!loggedOrigins.has(origin) && loggedOrigins.size < maxLoggedOrigins) {
       loggedOrigins.add(origin);
       console.warn(error.message);
     }
@@ -71,10 +71,13 @@ function preflightAnswer(c: Context<EdgeEnv>): Response {
 
 function isOwn(origin: string, url: string): boolean {
   if (!URL.canParse(origin)) return false;
-  const page = new URL(origin);
-  const own = new URL(url);
+  const pageUrl = new URL(origin);
+  const endpointUrl = new URL(url);
   // Compares only the hosts, because the schemes differ behind a proxy that ends TLS.
-  return page.host === own.host || (isLocalHost(page.hostname) && isLocalHost(own.hostname));
+  return (
+    pageUrl.host === endpointUrl.host ||
+    (isLocalHost(pageUrl.hostname) && isLocalHost(endpointUrl.hostname))
+  );
 }
 
 /**

@@ -52,9 +52,11 @@ export function fieldsOf(value: unknown): RequestBody {
 
 /** Throws `INVALID_INPUT` for a field with another name. `path`: path of the object, with a dot. */
 export function checkNames(fields: RequestBody, names: readonly string[], path = ''): void {
-  const other = Object.keys(fields).find((name) => fields[name] != null && !names.includes(name));
-  if (other !== undefined)
-    throw fieldError(path + other, `is not supported. Use: ${names.join(', ')}`);
+  const unknownName = Object.keys(fields).find(
+    (name) => fields[name] != null && !names.includes(name),
+  );
+  if (unknownName !== undefined)
+    throw fieldError(path + unknownName, `is not supported. Use: ${names.join(', ')}`);
 }
 
 /**

@@ -4,9 +4,9 @@ import type { EdgeEnv, SessionAgent } from '../handler-options.ts';
 
 /** Keeps the Worker alive until `promise` has settled. Does nothing outside a Worker. */
 export function waitUntil(c: Context<EdgeEnv>, promise: Promise<unknown>): void {
-  const settled = promise.catch(() => {});
+  const whenDone = promise.catch(() => {});
   try {
-    c.executionCtx.waitUntil(settled);
+    c.executionCtx.waitUntil(whenDone);
   } catch {
     // Hono throws if the request has no ExecutionContext, as outside a Worker.
   }

@@ -76,17 +76,17 @@ function privateIpv4(octets: readonly number[]): string | undefined {
  * `2000::/3`, can be public.
  */
 function privateIpv6(text: string): string | undefined {
-  const all = wordsOf(text);
-  const [a = 0, b = 0] = all;
+  const words = wordsOf(text);
+  const [a = 0, b = 0] = words;
   const ipv4At = (index: number): readonly number[] =>
-    all.slice(index, index + 2).flatMap((word) => [word >> 8, word & 255]);
-  const zeros = all.slice(0, 5).every((word) => word === 0);
+    words.slice(index, index + 2).flatMap((word) => [word >> 8, word & 255]);
+  const zeros = words.slice(0, 5).every((word) => word === 0);
   // Checks the IPv4 address inside mapped, compatible, translated (RFC 6052) and 6to4 addresses.
-  if (zeros && (all[5] === 0xffff || all[5] === 0))
-    return privateIpv4(ipv4At(6)) ?? (all[5] === 0 ? 'an old form of IPv4' : undefined);
-  const isTranslated = a === 0x64 && b === 0xff9b && all.slice(2, 6).every((word) => word === 0);
+  if (zeros && (words[5] === 0xffff || words[5] === 0))
+    return privateIpv4(ipv4At(6)) ?? (words[5] === 0 ? 'an old form of IPv4' : undefined);
+  const isTranslated = a === 0x64 && b === 0xff9b && words.slice(2, 6).every((word) => word === 0);
   if (isTranslated) return privateIpv4(ipv4At(6));
-  return a === 0x2002 ? privateIpv4(ipv4At(1)) : reservedIpv6(all);
+  return a === 0x2002 ? privateIpv4(ipv4At(1)) : reservedIpv6(words);
 }
 
 /** Returns the eight words of an address. */

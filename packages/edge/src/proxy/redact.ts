@@ -5,17 +5,17 @@
 export function redactStream(secrets: readonly string[]): TransformStream<Uint8Array, Uint8Array> {
   const decoder = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true });
   const encoder = new TextEncoder();
-  let rest = '';
+  let unsentText = '';
   return new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
-      const text = redactText(rest + decoder.decode(chunk, { stream: true }), secrets);
+      const text = redactText(unsentText + decoder.decode(chunk, { stream: true }), secrets);
       const end = Math.min(...secrets.map((secret) => startOf(secret, text)), text.length);
-      rest = text.slice(end);
+      unsentText = text.slice(end);
       if (end > 0) controller.enqueue(encoder.encode(text.slice(0, end)));
     },
     flush(controller) {
-      rest += decoder.decode();
-      if (rest) controller.enqueue(encoder.encode(rest));
+      unsentText += decoder.decode();
+      if (unsentText) controller.enqueue(encoder.encode(unsentText));
     },
   });
 }

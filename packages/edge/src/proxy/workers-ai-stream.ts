@@ -6,7 +6,7 @@
 export function toChunks(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
-  const state: State = { calls: 0 };
+  const state: State = { callCount: 0 };
   let rest = '';
   let isStream = false;
   const take = (line: string): string => {
@@ -27,9 +27,11 @@ export function toChunks(body: ReadableStream<Uint8Array>): ReadableStream<Uint8
       },
       flush(controller) {
         rest += decoder.decode();
-        const whole = isStream ? undefined : toChunk(rest, state);
+        const completeReply = isStream ? undefined : toChunk(rest, state);
         const text =
-          whole === undefined ? take(rest) || rest.trim() : `data: ${whole}\n\ndata: [DONE]\n\n`;
+          completeReply === undefined
+            ? take(rest) || rest.trim()
+            : `data: ${completeReply}\n\ndata: [DONE]\n\n`;
         if (text) controller.enqueue(encoder.encode(text));
       },
     }),
@@ -41,7 +43,7 @@ interface State {
    * Number of tool calls so far. Tool calls in Workers AI's own format have no index, so this
    * number becomes the index.
    */
-  calls: number;
+  callCount: number;
 }
 
 interface NativeChunk {
@@ -94,9 +96,9 @@ function toCall(call: NativeCall, state: State): readonly object[] {
   const args = call.function?.arguments ?? call.arguments;
   // An empty fragment marks the end of a tool call.
   if (!name && !call.id && (args == null || args === '')) return [];
-  if (name) state.calls += 1;
+  if (name) state.callCount += 1;
   const text = args == null ? '' : textOf(args);
-  const index = call.index ?? Math.max(0, state.calls - 1);
+  const index = call.index ?? Math.max(0, state.callCount - 1);
   return [
     {
       index,

@@ -11,7 +11,7 @@ import { missingPlaceError, openMemory, setupOf } from '../turn/session-setup.ts
 const maxLimit = 1000;
 
 /** Maximum length of a title, in characters. */
-const maxTitle = 200;
+const maxTitleLength = 200;
 
 /**
  * Handles `GET /api/chats`: returns the user's conversations as `{ chats: [{ sessionId, title?,
@@ -91,6 +91,6 @@ function readNumber(c: Context<EdgeEnv>, name: string): number | undefined {
 
 function checkTitle(title: unknown): string {
   const text = typeof title === 'string' ? title.trim() : '';
-  if (text && text.length <= maxTitle) return text;
-  throw fieldError('title', `must be a text of 1 to ${maxTitle} characters`);
+  if (text && text.length <= maxTitleLength) return text;
+  throw fieldError('title', `must be a text of 1 to ${maxTitleLength} characters`);
 }

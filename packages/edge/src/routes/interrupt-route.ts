@@ -11,7 +11,7 @@ import { setupOf } from '../turn/session-setup.ts';
  */
 export type InterruptMode = 'stop' | 'abort';
 
-const maxReason = 10_000;
+const maxReasonLength = 10_000;
 
 /**
  * Handles `POST /api/chat/:id/interrupt` with `{ mode?, reason? }` or no body. Stops the running
@@ -34,7 +34,7 @@ export async function interruptRoute(
   if (reason !== undefined && (mode !== 'stop' || !isReason(reason))) {
     throw fieldError(
       'reason',
-      `must be a text of at most ${maxReason} characters, with the mode "stop"`,
+      `must be a text of at most ${maxReasonLength} characters, with the mode "stop"`,
     );
   }
   const ask = askerOf(c, sessionId);
@@ -47,5 +47,5 @@ export async function interruptRoute(
 }
 
 function isReason(reason: unknown): reason is string {
-  return typeof reason === 'string' && reason.trim() !== '' && reason.length <= maxReason;
+  return typeof reason === 'string' && reason.trim() !== '' && reason.length <= maxReasonLength;
 }

@@ -59,7 +59,7 @@ function toConversation(
 ): object {
   const { echo } = branch;
   const messages = toUiMessages(branch.messages, { pending });
-  const last = messages.at(-1);
-  if (last && echo !== undefined) last.metadata = { ...last.metadata, echo };
+  const lastMessage = messages.at(-1);
+  if (lastMessage && echo !== undefined) lastMessage.metadata = { ...lastMessage.metadata, echo };
   return { messages, echo };
 }

@@ -104,7 +104,7 @@ export function operatorDesk<Env extends object>(
 }
 
 /** Maximum length of an operator's message, in characters. */
-const maxText = 100_000;
+const maxTextLength = 100_000;
 
 /** The names of the operators of requests. */
 const operatorNames = new WeakMap<Context<EdgeEnv>, string>();
@@ -150,8 +150,8 @@ async function sayRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise
   const { action = 'say', text } = body;
   if (action !== 'join' && action !== 'say' && action !== 'leave')
     throw fieldError('action', 'must be "join", "say" or "leave"');
-  if (typeof text !== 'string' || !text.trim() || text.length > maxText)
-    throw fieldError('text', `must be a text of at most ${maxText} characters`);
+  if (typeof text !== 'string' || !text.trim() || text.length > maxTextLength)
+    throw fieldError('text', `must be a text of at most ${maxTextLength} characters`);
   const response = await messagesRoute(c, settings);
   if (!response.ok) return response;
   const { messages } = (await response.json()) as { readonly messages: readonly unknown[] };

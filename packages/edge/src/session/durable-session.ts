@@ -9,7 +9,7 @@ import { unknownSessionError, type Command, type SessionRequest } from './sessio
 import { SessionRecord, type Identity } from './session-record.ts';
 import { QueuedMemory } from './queue/queued-memory.ts';
 import { checkFirstTurn, onlyAdds } from './session-turn.ts';
-import { TurnQueue } from './queue/turn-queue.ts';
+import { DurableQueue } from './queue/durable-queue.ts';
 import { TurnRunner } from './queue/turn-runner.ts';
 
 /** Open session. The object keeps it in memory while it is awake. */
@@ -130,7 +130,7 @@ export class DurableSession implements CommandHandler {
   }
 
   #createSession(identity: Identity, memory: Memory): OpenSession {
-    const queue = new TurnQueue(this.#storage);
+    const queue = new DurableQueue(this.#storage);
     const changedAt = (): number => Math.max(identity.createdAt, queue.changedAt);
     const entry = new SessionListEntry({
       env: this.#env,

@@ -17,15 +17,20 @@ export async function reopenCalls(
   const callsAt = storedMessages.findLastIndex((message) =>
     toolUsesOf(message).some(({ id }) => ids.has(id)),
   );
-  const later = storedMessages.slice(callsAt + 1);
+  const laterMessages = storedMessages.slice(callsAt + 1);
   const isOfTurn = (message: Msg): boolean =>
     message.role !== 'tool' || toolResultsOf(message).some(({ toolUseId }) => ids.has(toolUseId));
-  const ofTurn = later.filter(isOfTurn);
-  if (callsAt < 0 || !ofTurn.length || later.some(isQuestion) || (await hasAnswer(memory, later)))
+  const turnMessages = laterMessages.filter(isOfTurn);
+  if (
+    callsAt < 0 ||
+    !turnMessages.length ||
+    laterMessages.some(isQuestion) ||
+    (await hasAnswer(memory, laterMessages))
+  )
     return;
   const calls = toolUsesOf(storedMessages[callsAt]!).filter(({ id }) => ids.has(id));
   if (calls.length < ids.size || calls.some(({ name }) => runsHere(tools.find(name)))) return;
-  await memory.delete(ofTurn.map(({ id }) => id));
+  await memory.delete(turnMessages.map(({ id }) => id));
   const pendingCalls = calls.map(({ id: toolUseId, name, input }) => ({
     pending: { toolUseId, name, input, kind: 'external' } as const,
   }));

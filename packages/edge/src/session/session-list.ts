@@ -86,7 +86,7 @@ export function pageOf<T extends Pick<ListedSession, 'updatedAt'>>(
   sessions: readonly T[],
   { limit, before = Infinity }: SessionListOptions,
 ): readonly T[] {
-  const rest = sessions.filter(({ updatedAt }) => updatedAt < before);
-  const last = rest[limit - 1]?.updatedAt ?? 0;
-  return rest.filter(({ updatedAt }) => updatedAt >= last);
+  const earlierSessions = sessions.filter(({ updatedAt }) => updatedAt < before);
+  const lastUpdatedAt = earlierSessions[limit - 1]?.updatedAt ?? 0;
+  return earlierSessions.filter(({ updatedAt }) => updatedAt >= lastUpdatedAt);
 }

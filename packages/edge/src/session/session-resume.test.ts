@@ -15,7 +15,7 @@ import {
 } from '../../test-support/session-client.ts';
 import { pay } from '../../test-support/plain-tools.ts';
 import type { SessionTurnRequest } from './session-turn.ts';
-import { TurnQueue } from './queue/turn-queue.ts';
+import { DurableQueue } from './queue/durable-queue.ts';
 
 // An isolate dies just before the run of a turn (one request to the session) begins, or just after
 // the run has ended. The turn is still in the queue, and the log has no open run.
@@ -39,7 +39,7 @@ async function die(
   await evictDurableObject(session.stub);
   await runInDurableObject(session.stub, async (_, { storage }) => {
     await change(new SessionMemory(new DurableStore(storage), session.id));
-    const queue = new TurnQueue(storage);
+    const queue = new DurableQueue(storage);
     const { id } = queue.add({ request, model: 'offline', messageId: 'm', requestId: 'r' });
     queue.attempt(id);
     queue.begin(id);
@@ -48,7 +48,7 @@ async function die(
   await evictDurableObject(session.stub);
   expect(await runDurableObjectAlarm(session.stub)).toBe(true);
   const waiting = (): Promise<number> =>
-    runInDurableObject(session.stub, (_, { storage }) => new TurnQueue(storage).size);
+    runInDurableObject(session.stub, (_, { storage }) => new DurableQueue(storage).size);
   await expect.poll(waiting).toBe(0);
 }
 
@@ -306,7 +306,7 @@ test('a turn whose agent kills the isolate each time is given up', async () => {
   await evictDurableObject(session.stub);
   await runInDurableObject(session.stub, (_, { storage }) => {
     const request = { kind: 'message', message: message('B') } as const;
-    const queue = new TurnQueue(storage);
+    const queue = new DurableQueue(storage);
     const state = { hasBegun: true, attempts: 5 };
     queue.add({ request, model: 'offline', messageId: 'm', requestId: 'r' }, state);
   });

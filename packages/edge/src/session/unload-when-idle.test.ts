@@ -6,7 +6,7 @@ import { rowCounters } from '../../test-support/agent-session.ts';
 import { RowCounter } from '../../test-support/row-counter.ts';
 import { ask, given, open } from '../../test-support/session-client.ts';
 import { DurableStore } from '../store/durable-store.ts';
-import { keptMessages, keptMs } from './unload-when-idle.ts';
+import { maxIdleMessages, unloadAfterMs } from './unload-when-idle.ts';
 
 afterEach(() => void vi.useRealTimers());
 
@@ -18,27 +18,27 @@ const message = (index: number): Msg => ({
 });
 
 test('a long session that is used again soon does not read its log again', async () => {
-  const { session, counter } = await openLong(keptMessages + 2);
+  const { session, counter } = await openLong(maxIdleMessages + 2);
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   await session.messages();
   for (let request = 0; request < 3; request++) {
-    await vi.advanceTimersByTimeAsync(keptMs - 1);
+    await vi.advanceTimersByTimeAsync(unloadAfterMs - 1);
     counter.takeRead();
-    expect((await session.messages()).length).toBe(keptMessages + 2);
+    expect((await session.messages()).length).toBe(maxIdleMessages + 2);
     expect(counter.takeRead()).toBe(0);
   }
 });
 
 test.each([
-  [keptMessages, 'all', 0],
+  [maxIdleMessages, 'all', 0],
   // The head, and three batches, for which SQLite reads the key in the statement and the row.
-  [keptMessages + 2, 'no', 1 + 2 * 3],
+  [maxIdleMessages + 2, 'no', 1 + 2 * 3],
 ])('a session at rest with %i messages keeps %s records in memory', async (count, _kept, read) => {
   const { session, counter } = await openLong(count);
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   for (let request = 0; request < 2; request++) {
     await session.messages();
-    await vi.advanceTimersByTimeAsync(keptMs);
+    await vi.advanceTimersByTimeAsync(unloadAfterMs);
     counter.takeRead();
     expect((await session.messages()).length).toBe(count);
     expect(counter.takeRead()).toBe(read);

@@ -139,13 +139,15 @@ export class DurableStore implements KeyValueStore {
   async #write<T>(pages: readonly unknown[], operation: () => T): Promise<T> {
     // A single statement takes effect as a whole, without the cost of a transaction.
     const isOne = pages.length < 2;
-    const done = this.#read(() => (isOne ? operation() : this.#storage.transactionSync(operation)));
+    const result = this.#read(() =>
+      isOne ? operation() : this.#storage.transactionSync(operation),
+    );
     try {
       await this.#storage.sync();
     } catch (cause) {
       throw storageError(cause);
     }
-    return done;
+    return result;
   }
 }
 

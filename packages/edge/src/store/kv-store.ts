@@ -43,7 +43,7 @@ const maxAttempts = 5;
 export class KvStore implements KeyValueStore {
   readonly features: StoreFeatures;
   readonly #kv: KVNamespace;
-  readonly #put: KVNamespacePutOptions;
+  readonly #putOptions: KVNamespacePutOptions;
   readonly #retryDelayMs: number;
   readonly #sleep: (ms: number) => Promise<void>;
   readonly #random: () => number;
@@ -66,7 +66,7 @@ export class KvStore implements KeyValueStore {
       expires: expirationTtl !== undefined,
     };
     this.#kv = kv;
-    this.#put = expirationTtl === undefined ? {} : { expirationTtl };
+    this.#putOptions = expirationTtl === undefined ? {} : { expirationTtl };
     this.#retryDelayMs = retryDelayMs;
     this.#sleep = options.sleep ?? sleepFor;
     this.#random = random;
@@ -78,15 +78,15 @@ export class KvStore implements KeyValueStore {
 
   async getMany(keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const pages = inPages(keys, pageSize).map((page) => this.#getPage(page));
-    const found = await Promise.all(pages);
-    return new Map(found.flat());
+    const values = await Promise.all(pages);
+    return new Map(values.flat());
   }
 
   async set(key: string, value: string): Promise<void> {
     checkKey(key);
     for (let attempt = 1; ; attempt++) {
       try {
-        return await request('write', () => this.#kv.put(key, value, this.#put));
+        return await request('write', () => this.#kv.put(key, value, this.#putOptions));
       } catch (error) {
         if (attempt === maxAttempts || statusOf(error) !== 429) throw error;
         await this.#sleep(this.#retryDelayMs * attempt * (1 + this.#random()));
@@ -125,10 +125,10 @@ export class KvStore implements KeyValueStore {
     } catch (error) {
       // KV refuses a read of too many bytes with this status.
       if (statusOf(error) !== 413) throw error;
-      const [only] = keys;
-      if (keys.length === 1 && only !== undefined) {
-        const value = await this.get(only);
-        return value === undefined ? [] : [[only, value]];
+      const [onlyKey] = keys;
+      if (keys.length === 1 && onlyKey !== undefined) {
+        const value = await this.get(onlyKey);
+        return value === undefined ? [] : [[onlyKey, value]];
       }
       const middle = Math.ceil(keys.length / 2);
       return [

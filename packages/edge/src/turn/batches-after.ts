@@ -20,23 +20,27 @@ export async function* batchesAfter(
   agent: ReActAgent,
   { runId, seenSeq, prime }: BatchesAfterOptions,
 ): AsyncGenerator<EventBatch> {
-  const rest = attach(agent, { runId, afterSeq: seenSeq })?.batches();
-  const all = attach(agent, { runId })?.batches();
-  if (!rest || !all) return;
+  const laterBatches = attach(agent, { runId, afterSeq: seenSeq })?.batches();
+  const allBatches = attach(agent, { runId })?.batches();
+  if (!laterBatches || !allBatches) return;
   // Both reads start in the same tick, so they return the same events.
-  const [firstRead, events] = [rest.next(), (await all.next()).value ?? []];
-  await all.return(undefined);
+  const [firstRead, events] = [laterBatches.next(), (await allBatches.next()).value ?? []];
+  await allBatches.return(undefined);
   prime(events.filter(({ seq }) => seq <= seenSeq));
   const newEvent = events.find(({ seq }) => seq > seenSeq);
-  const first = await firstRead;
-  if (first.done) return;
-  const [next] = first.value;
+  const firstBatch = await firstRead;
+  if (firstBatch.done) return;
+  const [firstEvent] = firstBatch.value;
   // `next` may be the rest of a delta whose beginning the reader has seen. The encoder then needs
   // to know that the block of this delta has begun.
-  if (next && newEvent?.seq === next.seq && deltaOf(newEvent).length > deltaOf(next).length)
-    prime([{ ...next, delta: '' } as AgentEvent]);
-  yield first.value;
-  yield* rest;
+  if (
+    firstEvent &&
+    newEvent?.seq === firstEvent.seq &&
+    deltaOf(newEvent).length > deltaOf(firstEvent).length
+  )
+    prime([{ ...firstEvent, delta: '' } as AgentEvent]);
+  yield firstBatch.value;
+  yield* laterBatches;
 }
 
 function deltaOf(event: AgentEvent): string {

@@ -50,9 +50,9 @@ export function readChatTurn(body: RequestBody, limits: EdgeLimits): ChatTurnReq
     throw fieldError('messageId', 'must be 1 to 128 visible characters');
   const messages = readMessages(body, limits.messages);
   if (trigger === 'regenerate-message') {
-    const last = messages.findLast((message) => Object(message).role === 'user');
-    if (typeof Object(last).id === 'string')
-      return { kind: 'regenerate', message: readUserMessage(last) };
+    const lastQuestion = messages.findLast((message) => Object(message).role === 'user');
+    if (typeof Object(lastQuestion).id === 'string')
+      return { kind: 'regenerate', message: readUserMessage(lastQuestion) };
     return { kind: 'regenerate', messageId };
   }
   // After the assistant message there may be a user message that was refused because tool calls

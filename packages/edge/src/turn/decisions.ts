@@ -111,9 +111,9 @@ async function decisionCheck({
     if (name !== undefined && name !== call.name) return 'is of another tool';
     const tool = tools.find(call.name);
     // A memory without a log does not know what its tool calls wait for.
-    const likely = { kind: runsHere(tool) ? 'approval' : 'external' } as const;
+    const assumedPending = { kind: runsHere(tool) ? 'approval' : 'external' } as const;
     const pending: PendingKind | undefined =
-      status.calls.get(toolUseId)?.pending ?? (memory.restore ? undefined : likely);
+      status.calls.get(toolUseId)?.pending ?? (memory.restore ? undefined : assumedPending);
     if (!pending) return 'waits for no decision';
     const problem = misfit(type, pending, tool);
     if (problem || type !== 'edit') return problem;

@@ -137,14 +137,14 @@ export async function awaitOpening(
   batches: AsyncIterator<EventBatch>,
   opens: (batch: EventBatch) => boolean,
 ): Promise<AsyncIterator<EventBatch>> {
-  const first: EventBatch[] = [];
+  const earlyBatches: EventBatch[] = [];
   for (let read = await batches.next(); !read.done; read = await batches.next()) {
-    first.push(read.value);
+    earlyBatches.push(read.value);
     if (opens(read.value)) break;
   }
   return {
     next: () => {
-      const value = first.shift();
+      const value = earlyBatches.shift();
       return value ? Promise.resolve({ done: false, value }) : batches.next();
     },
   };

@@ -13,13 +13,13 @@ export function argumentsText({ input }: Pick<PendingCall, 'input'>): string {
 
 /**
  * Returns whether each tool call that the client already has is still pending, with the same
- * arguments. `sent`: the arguments that the client has, as text, by the id of the tool call.
+ * arguments. `sentArguments`: the arguments that the client has, as text, by the id of the tool call.
  */
 export function arePending(
   calls: readonly PendingCall[],
-  sent: ReadonlyMap<string, string>,
+  sentArguments: ReadonlyMap<string, string>,
 ): boolean {
-  return [...sent].every(([id, text]) =>
+  return [...sentArguments].every(([id, text]) =>
     calls.some((call) => call.toolUseId === id && hasArguments(call, text)),
   );
 }

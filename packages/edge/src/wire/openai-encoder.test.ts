@@ -205,9 +205,9 @@ test('tool calls that wait for an approval are not sent to the client', async ()
   expect(choice!.message.tool_calls).toBeUndefined();
 });
 
-test('with `wholeText`, the answer is sent in one piece, without rejected attempts', async () => {
+test('with `sendsWholeText`, the answer is sent in one piece, without rejected attempts', async () => {
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['no', '{"n":1}']) });
-  const encoder = createOpenAiEncoder({ ...about, wholeText: true });
+  const encoder = createOpenAiEncoder({ ...about, sendsWholeText: true });
   const chunks: (ChatCompletionChunk | OpenAiError)[] = [];
   for await (const batch of agent.stream('go', { output: jsonMode() }).batches())
     chunks.push(...encoder.encode(batch));

@@ -21,7 +21,7 @@ export interface OpenAiEncoderOptions {
    * Whether the text is sent as one chunk at the end. Use it for answers such as JSON, where the
    * text of failed attempts must not be sent. Default false.
    */
-  readonly wholeText?: boolean;
+  readonly sendsWholeText?: boolean;
   /**
    * Returns whether a tool is external. The arguments of external tool calls are then sent while
    * the model writes them, and cannot be taken back. The stream ends with an error if a hook or a
@@ -121,8 +121,9 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
     encode: (batch) => {
       const chunks: (ChatCompletionChunk | OpenAiError)[] = [];
       // The output of an agent that runs as a tool is for the calling agent, not for the reader.
-      const own = batch.filter(({ agentPath }) => agentPath.length < 2);
-      for (const event of own) for (const one of encoder.encode(event)) pushJoined(chunks, one);
+      const agentEvents = batch.filter(({ agentPath }) => agentPath.length < 2);
+      for (const event of agentEvents)
+        for (const one of encoder.encode(event)) pushJoined(chunks, one);
       return chunks;
     },
   };
@@ -165,40 +166,43 @@ class Encoder {
   }
 
   #text(blockId: string, delta: string): readonly ChatCompletionChunk[] {
-    return this.#options.wholeText
+    return this.#options.sendsWholeText
       ? []
       : [this.#chunk({ content: this.#beforeText(messageIdOf(blockId)) + delta })];
   }
 
   #toolInput(toolUseId: string, name: string, delta: string): ChatCompletionChunk {
-    const sent = this.#sentArguments.get(toolUseId);
-    this.#sentArguments.set(toolUseId, (sent ?? '') + delta);
+    const sentText = this.#sentArguments.get(toolUseId);
+    this.#sentArguments.set(toolUseId, (sentText ?? '') + delta);
     const index = [...this.#sentArguments.keys()].indexOf(toolUseId);
-    const first = {
+    const firstChunk = {
       index,
       id: toolUseId,
       type: 'function',
       function: { name, arguments: delta },
     } as const;
     return this.#chunk({
-      tool_calls: [sent === undefined ? first : { index, function: { arguments: delta } }],
+      tool_calls: [sentText === undefined ? firstChunk : { index, function: { arguments: delta } }],
     });
   }
 
   #end(result: AgentResult): readonly (ChatCompletionChunk | OpenAiError)[] {
-    const { wholeText, includeUsage } = this.#options;
-    const sent = this.#sentArguments;
+    const { sendsWholeText, includeUsage } = this.#options;
+    const sentArguments = this.#sentArguments;
     const calls = externalCalls(result);
-    if (!arePending(calls, sent)) return [toOpenAiError(withdrawnCallError)];
-    const chunks = wholeText && result.text ? [this.#chunk({ content: result.text })] : [];
+    if (!arePending(calls, sentArguments)) return [toOpenAiError(withdrawnCallError)];
+    const chunks = sendsWholeText && result.text ? [this.#chunk({ content: result.text })] : [];
     // A model may write no arguments for a tool without parameters, but the client expects JSON.
-    for (const [toolUseId, text] of sent)
+    for (const [toolUseId, text] of sentArguments)
       if (!text.trim()) chunks.push(this.#toolInput(toolUseId, '', '{}'));
-    const rest = calls.filter((call) => !sent.has(call.toolUseId)).map(toToolCall);
-    if (rest.length)
+    const unsentCalls = calls.filter((call) => !sentArguments.has(call.toolUseId)).map(toToolCall);
+    if (unsentCalls.length)
       chunks.push(
         this.#chunk({
-          tool_calls: rest.map((call, index) => ({ index: sent.size + index, ...call })),
+          tool_calls: unsentCalls.map((call, index) => ({
+            index: sentArguments.size + index,
+            ...call,
+          })),
         }),
       );
     chunks.push(this.#chunk({}, endingWords(result).chat));
@@ -266,10 +270,10 @@ export function toOpenAiError(error: {
  * changed, and an empty string otherwise.
  */
 function separator(): (id: string) => string {
-  let last: string | undefined;
+  let lastId: string | undefined;
   return (id) => {
-    const blank = last !== undefined && last !== id ? '\n\n' : '';
-    last = id;
+    const blank = lastId !== undefined && lastId !== id ? '\n\n' : '';
+    lastId = id;
     return blank;
   };
 }
@@ -293,19 +297,20 @@ function pushJoined(
   else chunks.push(chunk);
 }
 
-function joinDeltas(last: Delta | undefined, next: Delta | undefined): Delta | undefined {
-  if (!last || !next || last.role !== undefined) return undefined;
-  if (last.content !== undefined && next.content !== undefined)
-    return { content: last.content + next.content };
-  const [call, more] = [last.tool_calls?.[0], next.tool_calls?.[0]];
-  if (!call || !more || call.index !== more.index || more.id !== undefined) return undefined;
+function joinDeltas(lastDelta: Delta | undefined, nextDelta: Delta | undefined): Delta | undefined {
+  if (!lastDelta || !nextDelta || lastDelta.role !== undefined) return undefined;
+  if (lastDelta.content !== undefined && nextDelta.content !== undefined)
+    return { content: lastDelta.content + nextDelta.content };
+  const [call, nextCall] = [lastDelta.tool_calls?.[0], nextDelta.tool_calls?.[0]];
+  if (!call || !nextCall || call.index !== nextCall.index || nextCall.id !== undefined)
+    return undefined;
   return {
     tool_calls: [
       {
         ...call,
         function: {
           ...call.function,
-          arguments: call.function.arguments + more.function.arguments,
+          arguments: call.function.arguments + nextCall.function.arguments,
         },
       },
     ],

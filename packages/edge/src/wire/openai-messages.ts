@@ -74,8 +74,8 @@ function fromToolCalls(calls: unknown, index: number): readonly ToolUse[] {
   if (calls == null) return [];
   if (!Array.isArray(calls)) throw messageError(index, 'has `tool_calls` that are not an array');
   return calls.map((call: unknown) => {
-    const { id, function: called } = isObjectOrArray(call) ? call : {};
-    const { name, arguments: text } = isObjectOrArray(called) ? called : {};
+    const { id, function: functionCall } = isObjectOrArray(call) ? call : {};
+    const { name, arguments: text } = isObjectOrArray(functionCall) ? functionCall : {};
     if (typeof id !== 'string' || typeof name !== 'string' || typeof text !== 'string')
       throw messageError(index, 'has a malformed tool call');
     const input = parseJson(text);

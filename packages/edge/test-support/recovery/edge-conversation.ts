@@ -6,7 +6,7 @@ import * as z from 'zod';
 import type { EdgeStore } from '../../../../test/recovery/edge-cells.ts';
 import { HeldProcess } from '../../../../test/recovery/held-process.ts';
 import { replyTo, textIn } from '../../../../test/recovery/recovery-talk.ts';
-import { TurnQueue } from '../../src/session/queue/turn-queue.ts';
+import { DurableQueue } from '../../src/session/queue/durable-queue.ts';
 import { echoHeader } from '../../src/turn/session-setup.ts';
 import { boundTo, factories } from '../agent-session.ts';
 import { testEndpoint, type TestEndpoint } from '../endpoint.ts';
@@ -91,7 +91,7 @@ export class EdgeConversation {
   async rest(): Promise<void> {
     if (this.#store === 'KV') return void (await this.#endpoint.settled());
     const hasEnded = (): Promise<boolean> =>
-      runInDurableObject(this.#stub, (_, { storage }) => new TurnQueue(storage).size === 0);
+      runInDurableObject(this.#stub, (_, { storage }) => new DurableQueue(storage).size === 0);
     await vi.waitUntil(hasEnded, patience);
   }
 

@@ -26,10 +26,10 @@ export async function completionsRoute(
 ): Promise<Response> {
   const { limits } = settings;
   const request = await readRequest(c, settings, openAi, 'completions');
-  const { body, stream, includeUsage, answer } = request;
+  const { body, stream, includeUsage, answerSettings } = request;
   const postedMessages = readPosted(readMessages(body, limits.messages), limits);
   const id = `chatcmpl-${crypto.randomUUID()}`;
-  const completion = { ...answer, id, includeUsage };
+  const completion = { ...answerSettings, id, includeUsage };
   const format = { kind: 'completion', stream, completion } as const;
   const header = c.req.header(sessionHeader);
   if (header === undefined)

@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { callFields, readCall, type CompletionCall } from '../../completions/completion-call.ts';
 import type { OpenAiSettings } from '../../completions/openai-options.ts';
-import { checkFields, readStreaming } from '../../completions/request-fields.ts';
+import { checkAllowedFields, readStreaming } from '../../completions/request-fields.ts';
 import type { EdgeEnv, HandlerSettings } from '../../handler-options.ts';
 import { checkModel, readJson } from '../../http/request-body.ts';
 import type { RequestBody } from '../../http/request-body.ts';
@@ -17,11 +17,11 @@ export interface CommonRequest {
   readonly stream: boolean;
   readonly includeUsage: boolean;
   /** Settings of the answer. */
-  readonly answer: {
+  readonly answerSettings: {
     readonly model: string;
     readonly created: number;
     readonly reasoning: boolean;
-    readonly wholeText: boolean;
+    readonly sendsWholeText: boolean;
   };
 }
 
@@ -37,14 +37,14 @@ export async function readRequest(
 ): Promise<CommonRequest> {
   const body = await readJson(c.req.raw, settings.limits.bodyBytes);
   const model = checkModel(body['model'], settings.models);
-  checkFields(body, api);
+  checkAllowedFields(body, api);
   const fields = callFields(body, api);
   const call = readCall(fields, settings, openAi);
-  const answer = {
+  const answerSettings = {
     model,
     created: Math.floor(Date.now() / 1000),
     reasoning: openAi.thinking,
-    wholeText: call.wholeText,
+    sendsWholeText: call.sendsWholeText,
   };
-  return { body, model, call, fields, ...readStreaming(body), answer };
+  return { body, model, call, fields, ...readStreaming(body), answerSettings };
 }

@@ -32,7 +32,7 @@ export async function responsesRoute(
 ): Promise<Response> {
   const { limits } = settings;
   const request = await readRequest(c, settings, openAi, 'responses');
-  const { body, stream, answer } = request;
+  const { body, stream, answerSettings } = request;
   checkResponseFields(body, openAi.thinking);
   const session = readSession(body, c.req.header(sessionHeader));
   const postedMessages = readInput(body, limits, session !== undefined);
@@ -41,7 +41,7 @@ export async function responsesRoute(
       kind: 'response',
       stream,
       response: {
-        ...answer,
+        ...answerSettings,
         id,
         request: { ...repeatedFields(body), store: session !== undefined },
       },

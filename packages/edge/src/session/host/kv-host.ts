@@ -65,13 +65,13 @@ function keepRun(c: Context<EdgeEnv>, { runEnd, memory, abort, settings }: KeptR
   const requestId = c.get('requestId');
   let timer: ReturnType<typeof setTimeout> | null = null;
   let isRunning = true;
-  const done = runEnd
+  const whenRunEnded = runEnd
     .catch((error: unknown) => logError(error, requestId))
     .finally(() => {
       isRunning = false;
       clearTimeout(timer);
     });
-  waitUntil(c, done);
+  waitUntil(c, whenRunEnded);
   const leave = (): void => {
     if (!isRunning) return;
     // A memory may write what it has when its client is gone.

@@ -7,12 +7,12 @@ import { answerCommand, answerRequest } from '../command-handler.ts';
 import type { SessionRequest } from '../session-command.ts';
 
 /** Number of idle sessions that stay in memory, for repeated requests with one key. */
-const keptIdle = 100;
+const maxIdleSessions = 100;
 
 interface Entry {
   readonly session: ProcessSession;
   /** Number of requests that use the session now. */
-  requests: number;
+  requestCount: number;
 }
 
 /** The part of a Durable Object namespace that the routes use. */
@@ -63,18 +63,18 @@ export class ProcessSessions {
         key,
         setup: { env, user, sessionId },
       }),
-      requests: 0,
+      requestCount: 0,
     };
     this.#openSessions.delete(key);
     this.#openSessions.set(key, entry);
-    entry.requests += 1;
-    const answering =
+    entry.requestCount += 1;
+    const response =
       command.type === 'turn' ? entry.session.turn(command) : answerCommand(entry.session, request);
-    if (command.type === 'delete') this.#deletions.set(key, answering);
+    if (command.type === 'delete') this.#deletions.set(key, response);
     try {
-      return (await answering) ?? (await this.#answer(key, request, env));
+      return (await response) ?? (await this.#answer(key, request, env));
     } finally {
-      entry.requests -= 1;
+      entry.requestCount -= 1;
       if (command.type === 'delete') {
         // A deleted session runs no further turns.
         this.#deletions.delete(key);
@@ -85,9 +85,9 @@ export class ProcessSessions {
   }
 
   #forgetIdle(): void {
-    for (const [key, { session, requests }] of this.#openSessions) {
-      if (this.#openSessions.size <= keptIdle) return;
-      if (requests === 0 && !session.isBusy) this.#openSessions.delete(key);
+    for (const [key, { session, requestCount }] of this.#openSessions) {
+      if (this.#openSessions.size <= maxIdleSessions) return;
+      if (requestCount === 0 && !session.isBusy) this.#openSessions.delete(key);
     }
   }
 }

@@ -6,7 +6,7 @@ import type { SessionView } from '@isoloop/core/adapter';
 const copyId = 'isoloop-copy';
 
 /** Maximum number of open tool calls whose state is signed, so that a signature stays short. */
-const maxCalls = 50;
+const maxSignedCalls = 50;
 
 /** What is signed of a copy. */
 type Signable = Pick<SessionView, 'messages' | 'calls'>;
@@ -14,12 +14,12 @@ type Signable = Pick<SessionView, 'messages' | 'calls'>;
 /** The parts of a copy that this endpoint has signed. */
 export interface SignedParts {
   /** Number of the first messages that are signed. */
-  readonly messages: number;
+  readonly messageCount: number;
   /** Ids of the open tool calls that still wait for what they waited for at the endpoint. */
-  readonly calls: ReadonlySet<string>;
+  readonly callIds: ReadonlySet<string>;
 }
 
-const noParts: SignedParts = { messages: 0, calls: new Set() };
+const noParts: SignedParts = { messageCount: 0, callIds: new Set() };
 
 /**
  * Signs copies that leave the endpoint, to trust them when they come back. One signature covers all
@@ -36,7 +36,7 @@ export class CopySigner {
 
   async sign({ messages, calls }: Signable): Promise<string | undefined> {
     if (!this.#signer || !messages.length) return undefined;
-    const digests = await Promise.all([...calls].slice(0, maxCalls).map(digestOfCall));
+    const digests = await Promise.all([...calls].slice(0, maxSignedCalls).map(digestOfCall));
     const base = [messages.length, await digestOf(messages), ...digests].join(' ');
     return this.#signer.sign({ issuedAt: Date.now(), turnId: copyId, base });
   }
@@ -44,15 +44,15 @@ export class CopySigner {
   /** Returns the parts of a copy that this endpoint has signed. */
   async check(copy: Signable, signature: string | undefined): Promise<SignedParts> {
     if (!this.#signer || signature === undefined) return noParts;
-    const signed = await this.#signer.verify(signature).catch(() => undefined);
-    if (signed?.turnId !== copyId || !signed.base) return noParts;
-    const [count, messagesDigest, ...digests] = signed.base.split(' ');
-    const messages = Number(count);
-    if ((await digestOf(copy.messages.slice(0, messages))) !== messagesDigest) return noParts;
-    const calls = new Set<string>();
+    const payload = await this.#signer.verify(signature).catch(() => undefined);
+    if (payload?.turnId !== copyId || !payload.base) return noParts;
+    const [count, messagesDigest, ...digests] = payload.base.split(' ');
+    const messageCount = Number(count);
+    if ((await digestOf(copy.messages.slice(0, messageCount))) !== messagesDigest) return noParts;
+    const callIds = new Set<string>();
     for (const call of copy.calls)
-      if (digests.includes(await digestOfCall(call))) calls.add(call[0]);
-    return { messages, calls };
+      if (digests.includes(await digestOfCall(call))) callIds.add(call[0]);
+    return { messageCount, callIds };
   }
 }
 

@@ -20,7 +20,7 @@ export interface ImportSetup extends GuardSetup {
 /** Names of a message's metadata that tell how a run ended. A client may set only these. */
 const clientMetadata = ['runId', 'partial', 'reason', 'finishReason', 'usage'] as const;
 
-const maxTitle = 200;
+const maxTitleLength = 200;
 
 /**
  * Returns the records to store for a session that a client sends. Messages that the endpoint has
@@ -37,7 +37,7 @@ export async function importedRecords(
   const { storedView, signedParts, settings } = setup;
   checkSizes(messages, settings.limits);
   const storedCount = sharedCount(storedView.messages, messages);
-  const trustedCount = Math.max(signedParts.messages, storedCount);
+  const trustedCount = Math.max(signedParts.messageCount, storedCount);
   const mayEdit = setup.setup.mayEdit !== false;
   const untrusted = messages.slice(trustedCount).map(asUntrusted);
   const acceptedMessages = await guardMessages(
@@ -129,13 +129,13 @@ interface CopiedCall {
  * Returns what an open tool call waits for. Returns `undefined` for a call that must not run any
  * more: it may have started, or only the client says what it waits for.
  */
-function suspensionOf(use: ToolUse, copied: CopiedCall): SuspendedCall | undefined {
-  const { state } = copied;
-  const storedState = knownState(use.id, copied);
+function suspensionOf(use: ToolUse, copiedCall: CopiedCall): SuspendedCall | undefined {
+  const { state } = copiedCall;
+  const storedState = knownState(use.id, copiedCall);
   if (storedState?.started || (state.started && !state.pending)) return undefined;
   const { toolUse, waitedFor, pending = waitedFor } = storedState ?? {};
   if (pending) return { pending, ...(toolUse && { toolUse }) };
-  return assumedWait(use, { ...copied, state: storedState ?? state });
+  return assumedWait(use, { ...copiedCall, state: storedState ?? state });
 }
 
 /** Returns what an open tool call waits for, if the endpoint itself does not know it. */
@@ -161,7 +161,7 @@ function knownState(
 ): CallState | undefined {
   // A call that is not open here has its result, which the copy left out.
   if (at < origin.storedCount) return origin.storedView.calls.get(id) ?? { started: true };
-  return at < origin.trustedCount && origin.signedParts.calls.has(id) ? state : undefined;
+  return at < origin.trustedCount && origin.signedParts.callIds.has(id) ? state : undefined;
 }
 
 /** Reason of the approval of a tool call that no model of the endpoint has made. */
@@ -184,7 +184,7 @@ function stateRecords(copy: SessionView, storedView: SessionView): readonly LogR
   const { title, values } = copy.state;
   const isKnown = JSON.stringify(values) === JSON.stringify(storedView.state['values']);
   const state = {
-    ...(typeof title === 'string' && { title: title.slice(0, maxTitle) }),
+    ...(typeof title === 'string' && { title: title.slice(0, maxTitleLength) }),
     ...(values !== undefined && { values }),
     ...(values !== undefined && (!isKnown || storedView.state['imported']) && { imported: true }),
   };

@@ -17,7 +17,7 @@ import {
   type SessionCommand,
   type SessionRequest,
 } from '../session-command.ts';
-import { TurnQueue } from '../queue/turn-queue.ts';
+import { DurableQueue } from '../queue/durable-queue.ts';
 import { SessionRecord } from '../session-record.ts';
 import { takeStep, type MoveStep } from './moving-place.ts';
 
@@ -119,7 +119,7 @@ class MovingSession {
   }
 
   async #answerMove(request: MoveRequest): Promise<Response> {
-    const isBusy = this.#changes > 0 || new TurnQueue(this.#options.storage).size > 0;
+    const isBusy = this.#changes > 0 || new DurableQueue(this.#options.storage).size > 0;
     if (request.step.type === 'read') return this.#answerRead(request, isBusy);
     // Begins before the first `await`, so that no turn can begin until the move has ended.
     if (isBusy) throw busyError('The session is running.');

@@ -1,14 +1,14 @@
-import type { NewTurn, QueuedTurn, UnfinishedTurns } from './turn-queue.ts';
+import type { NewTurn, QueuedTurn, TurnQueue } from './durable-queue.ts';
 
 /** Unfinished turns of a session, in the memory of the process. They end with the process. */
-export class InProcessQueue implements UnfinishedTurns {
+export class InProcessQueue implements TurnQueue {
   #turns: readonly QueuedTurn[] = [];
   #lastId = 0;
 
   add(turn: NewTurn): QueuedTurn {
-    const added = { ...turn, id: ++this.#lastId, hasBegun: false, attempts: 1 };
-    this.#turns = [...this.#turns, added];
-    return added;
+    const queuedTurn = { ...turn, id: ++this.#lastId, hasBegun: false, attempts: 1 };
+    this.#turns = [...this.#turns, queuedTurn];
+    return queuedTurn;
   }
 
   first(): QueuedTurn | undefined {

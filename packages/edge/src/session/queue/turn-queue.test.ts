@@ -1,7 +1,7 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import { given } from '../../../test-support/session-client.ts';
-import { TurnQueue, type NewTurn } from './turn-queue.ts';
+import { DurableQueue, type NewTurn } from './durable-queue.ts';
 
 const turn = (model: string): NewTurn => ({
   request: { kind: 'continue' },
@@ -20,7 +20,7 @@ test('TurnQueue reads waiting turns one by one, in their order', async () => {
         if (query.startsWith('SELECT bytes')) reads += 1;
         return storage.sql.exec(query, ...values);
       };
-      const queue = new TurnQueue({
+      const queue = new DurableQueue({
         sql: { exec },
         transactionSync: storage.transactionSync.bind(storage),
       } as never);
@@ -48,7 +48,7 @@ test('a turn that waits for no other turn is never read from the database', asyn
         statements.push(query.split(' ')[0]!);
         return storage.sql.exec(query, ...values);
       };
-      const queue = new TurnQueue({
+      const queue = new DurableQueue({
         sql: { exec },
         transactionSync: storage.transactionSync.bind(storage),
       } as never);
@@ -64,7 +64,7 @@ test('a turn that waits for no other turn is never read from the database', asyn
       }
       expect(statements).not.toContain('SELECT');
       // The database has the same.
-      const again = new TurnQueue(storage);
+      const again = new DurableQueue(storage);
       expect([again.first(), again.size, again.changedAt]).toEqual([undefined, 0, 5]);
     },
   );

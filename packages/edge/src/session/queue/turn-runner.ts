@@ -17,12 +17,12 @@ import { QueuedMemory } from './queued-memory.ts';
 import { beginTurn, newMessages, resumeTurn } from '../session-turn.ts';
 import { unloadWhenIdle } from '../unload-when-idle.ts';
 import { openAiOf } from '../turn-format.ts';
-import type { NewTurn, QueuedTurn, UnfinishedTurns } from './turn-queue.ts';
+import type { NewTurn, QueuedTurn, TurnQueue } from './durable-queue.ts';
 
 export interface TurnRunnerOptions {
   readonly settings: HandlerSettings;
   readonly setup: SessionSetup;
-  readonly queue: UnfinishedTurns;
+  readonly queue: TurnQueue;
   readonly memory: Memory;
   /**
    * Called when a turn ends, and when the session gets its title. Not called for a turn that is
@@ -103,10 +103,10 @@ export class TurnRunner {
     // One write adds the turn and counts its start.
     const { id } = queue.add(turn, isWaiting ? undefined : { hasBegun: addsOnly, attempts: 1 });
     if (!isWaiting) this.#countedTurnId = id;
-    const opening = this.#liveTurnOf(id);
+    const openingTurn = this.#liveTurnOf(id);
     await onAdd?.(isWaiting);
     this.#runQueue();
-    return liveResponse(isWaiting ? opening : await opening, { format, settings });
+    return liveResponse(isWaiting ? openingTurn : await openingTurn, { format, settings });
   }
 
   /** Returns the events of the running turn after the client's last one, or 204 without a turn. */
@@ -125,9 +125,9 @@ export class TurnRunner {
    * through the guards and comes after the agent's own words.
    */
   async interrupt({ mode, reason }: Command<'interrupt'>): Promise<boolean> {
-    const running = this.wake();
-    if (running && mode === 'abort') return this.#abortRun();
-    const live = await running?.catch(() => undefined);
+    const runningTurn = this.wake();
+    if (runningTurn && mode === 'abort') return this.#abortRun();
+    const live = await runningTurn?.catch(() => undefined);
     if (reason !== undefined) live?.agent.interrupt({ mode: 'inject', messages: reason });
     return live?.agent.interrupt() ?? false;
   }
@@ -141,21 +141,22 @@ export class TurnRunner {
     );
     const pending = await pendingCallsOf(memory);
     const pageMessages = toUiMessages([...storedMessages, ...unstoredQuestions], { pending });
-    const last = pageMessages.at(-1);
+    const lastMessage = pageMessages.at(-1);
     // The stream continues the message with this id, so a page that resumes the stream must have a
     // message with the id.
-    if (this.#liveTurn && last?.role === 'assistant') last.id = this.#liveTurn.turn.messageId;
+    if (this.#liveTurn && lastMessage?.role === 'assistant')
+      lastMessage.id = this.#liveTurn.turn.messageId;
     this.unloadWhenIdle();
     return pageMessages;
   }
 
   /** Resumes the queue. Returns its first turn, which is now running, when that has begun. */
   wake(): Promise<LiveTurn> | undefined {
-    const next = this.#isClosed ? undefined : this.#options.queue.first();
-    if (!next) return undefined;
+    const firstTurn = this.#isClosed ? undefined : this.#options.queue.first();
+    if (!firstTurn) return undefined;
     this.#runQueue();
     // Gets the promise synchronously, because the turn may have ended after an `await`.
-    return this.#liveTurnOf(next.id);
+    return this.#liveTurnOf(firstTurn.id);
   }
 
   /** Aborts the running turn, removes all turns from the queue, and runs no further turns. */
@@ -164,12 +165,12 @@ export class TurnRunner {
     this.#abortRun();
     await this.#queueRun;
     const { queue } = this.#options;
-    for (let next = queue.first(); next; next = queue.first()) {
+    for (let firstTurn = queue.first(); firstTurn; firstTurn = queue.first()) {
       this.#openingTurns
-        .get(next.id)
+        .get(firstTurn.id)
         ?.reject(new AgentError('ABORTED', 'The session was deleted.'));
-      this.#openingTurns.delete(next.id);
-      queue.end(next.id);
+      this.#openingTurns.delete(firstTurn.id);
+      queue.end(firstTurn.id);
     }
     await Promise.all(this.#settlingAgents);
   }
@@ -226,33 +227,35 @@ export class TurnRunner {
   async #runTurns(): Promise<void> {
     const { queue, onChange } = this.#options;
     while (!this.#isClosed) {
-      const next = queue.first();
-      if (!next) return;
+      const firstTurn = queue.first();
+      if (!firstTurn) return;
       this.#hasChanged = false;
       try {
-        await this.#runTurn(next);
+        await this.#runTurn(firstTurn);
       } catch (error) {
-        logError(error, next.requestId);
-        this.#openingTurns.get(next.id)?.reject(error);
+        logError(error, firstTurn.requestId);
+        this.#openingTurns.get(firstTurn.id)?.reject(error);
       }
       this.#liveTurn = undefined;
       this.#abortController = undefined;
-      this.#openingTurns.get(next.id)?.reject(new AgentError('ABORTED', 'The turn has ended.'));
-      this.#openingTurns.delete(next.id);
-      queue.end(next.id, this.#hasChanged ? Date.now() : undefined);
+      this.#openingTurns
+        .get(firstTurn.id)
+        ?.reject(new AgentError('ABORTED', 'The turn has ended.'));
+      this.#openingTurns.delete(firstTurn.id);
+      queue.end(firstTurn.id, this.#hasChanged ? Date.now() : undefined);
       if (this.#hasChanged) onChange();
     }
   }
 
-  async #runTurn(next: QueuedTurn): Promise<void> {
+  async #runTurn(queuedTurn: QueuedTurn): Promise<void> {
     const { queue, memory, settings, setup } = this.#options;
     const abort = new AbortController();
     this.#abortController = abort;
-    const isFirst = this.#countedTurnId === next.id;
+    const isFirst = this.#countedTurnId === queuedTurn.id;
     this.#countedTurnId = undefined;
     // Counts the attempt first, because any later operation may end the isolate.
-    if (!isFirst) queue.attempt(next.id);
-    const turn = isFirst ? { ...next, hasBegun: false, attempts: 0 } : next;
+    if (!isFirst) queue.attempt(queuedTurn.id);
+    const turn = isFirst ? { ...queuedTurn, hasBegun: false, attempts: 0 } : queuedTurn;
     this.#hasChanged = turn.hasBegun;
     // A turn that has begun gets one more attempt, which only stores its input.
     const maxAttempts = Math.max(1, settings.sessions.resumeAttempts) + Number(turn.hasBegun);
@@ -309,8 +312,8 @@ export class TurnRunner {
     this.#endedTurn = turn.idempotencyKey === undefined ? undefined : this.#liveTurn;
   }
 
-  #trackSettling(settled: Promise<void>): void {
-    const settling = settled
+  #trackSettling(whenSettled: Promise<void>): void {
+    const settling = whenSettled
       .catch((error: unknown) => logError(error, 'settled'))
       .finally(() => this.#settlingAgents.delete(settling));
     this.#settlingAgents.add(settling);
@@ -318,9 +321,9 @@ export class TurnRunner {
 
   #liveTurnOf(id: number): Promise<LiveTurn> {
     if (this.#liveTurn?.turn.id === id) return Promise.resolve(this.#liveTurn);
-    const opening = this.#openingTurns.get(id) ?? deferred<LiveTurn>();
-    this.#openingTurns.set(id, opening);
-    return opening.promise;
+    const openingTurn = this.#openingTurns.get(id) ?? createDeferred<LiveTurn>();
+    this.#openingTurns.set(id, openingTurn);
+    return openingTurn.promise;
   }
 }
 
@@ -333,7 +336,7 @@ function asksModel(input: TurnInput['input']): boolean {
  * Creates a promise with functions that settle it. The runtime does not report a rejection that
  * nobody handles.
  */
-function deferred<T>(): Deferred<T> {
+function createDeferred<T>(): Deferred<T> {
   let settle!: Omit<Deferred<T>, 'promise'>;
   const promise = new Promise<T>((resolve, reject) => (settle = { resolve, reject }));
   promise.catch(() => {});

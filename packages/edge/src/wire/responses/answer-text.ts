@@ -13,9 +13,9 @@ export const emptyText: AnswerText = { text: '', annotations: [] };
 /** Returns the texts of the answer that are not empty. */
 export function answerTexts(
   { message, text }: AgentResult,
-  { wholeText }: Pick<ResponseOptions, 'wholeText'>,
+  { sendsWholeText }: Pick<ResponseOptions, 'sendsWholeText'>,
 ): readonly AnswerText[] {
-  if (!wholeText) return textsOf(message);
+  if (!sendsWholeText) return textsOf(message);
   return text ? [{ text, annotations: citationsIn(message.content, text) }] : [];
 }
 
@@ -25,12 +25,12 @@ export function answerTexts(
  */
 export function textsOf({ content }: Msg): readonly AnswerText[] {
   const isText = (block: ContentBlock): boolean => block.type === 'text' && block.text !== '';
-  const last = content.findLast(isText);
-  const others = content.filter((block) => !isText(block));
+  const lastText = content.findLast(isText);
+  const otherBlocks = content.filter((block) => !isText(block));
   return content.flatMap((block) => {
     if (block.type !== 'text' || !block.text) return [];
     const { text } = block;
-    const citing = block === last ? [block, ...others] : [block];
+    const citing = block === lastText ? [block, ...otherBlocks] : [block];
     return [{ text, annotations: citationsIn(citing, text) }];
   });
 }

@@ -108,16 +108,21 @@ export type ResponseEvent = UnnumberedEvent & { readonly sequence_number: number
  * has one delta for each text.
  */
 export function pushJoined(events: UnnumberedEvent[], event: UnnumberedEvent): void {
-  const last = events.at(-1);
-  if (last && 'delta' in last && 'delta' in event && isSameText(last, event))
-    events[events.length - 1] = { ...last, delta: last.delta + event.delta };
+  const lastEvent = events.at(-1);
+  if (lastEvent && 'delta' in lastEvent && 'delta' in event && isSameText(lastEvent, event))
+    events[events.length - 1] = { ...lastEvent, delta: lastEvent.delta + event.delta };
   else events.push(event);
 }
 
-function isSameText(last: UnnumberedEvent & ItemRef, event: UnnumberedEvent & ItemRef): boolean {
+function isSameText(
+  lastEvent: UnnumberedEvent & ItemRef,
+  event: UnnumberedEvent & ItemRef,
+): boolean {
   const partOf = (each: object): unknown =>
     'content_index' in each ? each.content_index : Object(each).summary_index;
   return (
-    last.type === event.type && last.item_id === event.item_id && partOf(last) === partOf(event)
+    lastEvent.type === event.type &&
+    lastEvent.item_id === event.item_id &&
+    partOf(lastEvent) === partOf(event)
   );
 }

@@ -118,7 +118,7 @@ export interface ResponseOptions {
    * Whether the text of the answer is one part of a message, and is sent only at the end. Use it
    * for answers such as JSON, where the text of failed attempts must not be sent. Default false.
    */
-  readonly wholeText?: boolean;
+  readonly sendsWholeText?: boolean;
   /** Fields of the request to repeat. Default: the values of a request without them. */
   readonly request?: ResponseRequest;
 }

@@ -409,7 +409,7 @@ test('cited pages are annotations of the text, streamed or whole, and each page 
   ]);
 });
 
-test('with `wholeText`, the text of failed attempts is not sent', async () => {
+test('with `sendsWholeText`, the text of failed attempts is not sent', async () => {
   const schema = {
     type: 'object',
     properties: { n: { type: 'number' } },
@@ -417,7 +417,7 @@ test('with `wholeText`, the text of failed attempts is not sent', async () => {
   } as const;
   const { events, whole } = await answer(['Not JSON', '{"n":1}'], {
     call: { output: jsonMode(schema) },
-    encoder: { wholeText: true },
+    encoder: { sendsWholeText: true },
   });
   expect(messagesOf(whole)).toEqual(['{"n":1}']);
   expect(finalOf(events).output).toEqual(whole.output);

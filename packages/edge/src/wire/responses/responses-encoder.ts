@@ -101,11 +101,11 @@ class Encoder {
   }
 
   #text(blockId: string, delta: string): void {
-    if (this.#options.wholeText) return;
+    if (this.#options.sendsWholeText) return;
     this.#endThinking();
-    const open = this.#openText('message');
+    const openMessage = this.#openText('message');
     // The text of an interrupt, or of a guard, is not part of the reply that it ended.
-    if (open?.isOf(blockId) === false) open.close('incomplete');
+    if (openMessage?.isOf(blockId) === false) openMessage.close('incomplete');
     (this.#openText('message') ?? this.#addText('message')).add(blockId, delta);
   }
 
@@ -127,19 +127,19 @@ class Encoder {
   /** Ends the items of the reply, with the texts of its message. Hooks may have changed them. */
   #endReply(message: Msg): void {
     this.#endThinking();
-    const texts = this.#options.wholeText ? [] : textsOf(message);
+    const texts = this.#options.sendsWholeText ? [] : textsOf(message);
     if (texts.length || this.#openText('message')) this.#completeTexts(message, texts);
   }
 
   /** Ends the open message, or a new one, with the final texts. */
   #completeTexts(message: Msg, texts: readonly AnswerText[]): void {
     let item = this.#openText('message') ?? this.#addText('message');
-    if (!item.canSettle(texts)) {
+    if (!item.canComplete(texts)) {
       item.isDiscarded = true;
       item.close('incomplete');
       item = this.#addText('message');
     }
-    item.settle(texts);
+    item.complete(texts);
     item.close(itemStatus(message), phaseOf(message));
   }
 
@@ -159,8 +159,8 @@ class Encoder {
 
   #end(result: AgentResult): void {
     const calls = externalCalls(result);
-    const sent = new Map([...this.#calls].map(([id, { text }]) => [id, text]));
-    if (!arePending(calls, sent)) return this.#fail(withdrawnCallError);
+    const sentArguments = new Map([...this.#calls].map(([id, { text }]) => [id, text]));
+    if (!arePending(calls, sentArguments)) return this.#fail(withdrawnCallError);
     this.#endThinking();
     if (result.reason === 'rejected') this.#withhold();
     this.#endText(result);
@@ -183,12 +183,13 @@ class Encoder {
   /** Sends the text of the answer, if it is not the last reply that was sent. */
   #endText(result: AgentResult): void {
     const texts = answerTexts(result, this.#options);
-    const last = this.#items.findLast(
+    const lastMessage = this.#items.findLast(
       (item): item is TextItem =>
         item instanceof TextItem && item.type === 'message' && !item.isDiscarded,
     );
-    if (!last?.isOpen) {
-      const isSent = JSON.stringify(last?.texts) === JSON.stringify(texts.map(({ text }) => text));
+    if (!lastMessage?.isOpen) {
+      const isSent =
+        JSON.stringify(lastMessage?.texts) === JSON.stringify(texts.map(({ text }) => text));
       if (isSent || (!texts.length && this.#output().length)) return;
     }
     this.#completeTexts(result.message, texts.length ? texts : [emptyText]);

@@ -85,12 +85,12 @@ export class TextItem {
   }
 
   /** Returns whether each final text begins with the text that was sent. */
-  canSettle(texts: readonly AnswerText[]): boolean {
+  canComplete(texts: readonly AnswerText[]): boolean {
     return this.#parts.every((part, index) => texts[index]?.text.startsWith(part.text));
   }
 
   /** Sends the rest of each final text, and its citations. */
-  settle(texts: readonly AnswerText[]): void {
+  complete(texts: readonly AnswerText[]): void {
     for (const [index, { text, annotations }] of texts.entries()) {
       const part = this.#parts[index];
       if (!part) this.add(`final-${index}`, text);

@@ -57,8 +57,8 @@ interface Numbers extends Record<string, SqlStorageValue> {
 }
 
 /** Unfinished turns of a session, in order. */
-export type UnfinishedTurns = Pick<
-  TurnQueue,
+export type TurnQueue = Pick<
+  DurableQueue,
   'add' | 'first' | 'find' | 'size' | 'begin' | 'attempt' | 'end'
 >;
 
@@ -66,7 +66,7 @@ export type UnfinishedTurns = Pick<
 const pieceBytes = 1_000_000;
 
 /** Unfinished turns. The pieces after the first one have only a number and bytes. */
-const unfinished = 'FROM isoloop_queue WHERE piece = 0 AND bytes IS NOT NULL';
+const unfinishedTurns = 'FROM isoloop_queue WHERE piece = 0 AND bytes IS NOT NULL';
 
 /**
  * Unfinished turns of a session, in the database of its Durable Object. The turns remain when the
@@ -76,11 +76,11 @@ const unfinished = 'FROM isoloop_queue WHERE piece = 0 AND bytes IS NOT NULL';
  * Each written row costs money. So the row of an ended turn stays, without the turn's bytes. It
  * keeps the time of the session's last change, and the next turn overwrites it.
  */
-export class TurnQueue {
+export class DurableQueue {
   readonly #storage: DurableObjectStorage;
   #numbers: Numbers;
   /** First unfinished turn. `undefined` if there is none, or if it has not been read yet. */
-  #first: QueuedTurn | undefined;
+  #firstTurn: QueuedTurn | undefined;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
@@ -90,21 +90,21 @@ export class TurnQueue {
       `CREATE TABLE IF NOT EXISTS isoloop_queue
         (${columns}, PRIMARY KEY (turn, piece)) WITHOUT ROWID`,
     );
-    const query = `SELECT COUNT(*) AS rows, (SELECT COUNT(*) ${unfinished}) AS size,
+    const query = `SELECT COUNT(*) AS rows, (SELECT COUNT(*) ${unfinishedTurns}) AS size,
       MAX(turn) AS lastId, IFNULL(MAX(changed_at), 0) AS changedAt FROM isoloop_queue`;
     this.#numbers = storage.sql.exec<Numbers>(query).one();
   }
 
   add(turn: NewTurn, state: TurnState = { hasBegun: false, attempts: 0 }): QueuedTurn {
     const id = this.#insert(JSON.stringify(turn), state);
-    const added = { ...turn, ...state, id };
-    if (this.size === 1) this.#first = added;
-    return added;
+    const queuedTurn = { ...turn, ...state, id };
+    if (this.size === 1) this.#firstTurn = queuedTurn;
+    return queuedTurn;
   }
 
   first(): QueuedTurn | undefined {
     if (this.size === 0) return undefined;
-    return (this.#first ??= this.#read(this.#rows('ORDER BY turn LIMIT 1')[0]!));
+    return (this.#firstTurn ??= this.#read(this.#rows('ORDER BY turn LIMIT 1')[0]!));
   }
 
   /**
@@ -112,8 +112,8 @@ export class TurnQueue {
    * need more memory than the isolate has.
    */
   find(isSought: (turn: QueuedTurn) => boolean): QueuedTurn | undefined {
-    const first = this.first();
-    if (!first || isSought(first)) return first;
+    const firstTurn = this.first();
+    if (!firstTurn || isSought(firstTurn)) return firstTurn;
     if (this.size === 1) return undefined;
     for (const row of this.#rows('ORDER BY turn LIMIT -1 OFFSET 1')) {
       const turn = this.#read(row);
@@ -139,7 +139,7 @@ export class TurnQueue {
       'UPDATE isoloop_queue SET begun = 1 WHERE turn = ? AND piece = 0 AND begun = 0',
       id,
     );
-    if (this.#first?.id === id) this.#first = { ...this.#first, hasBegun: true };
+    if (this.#firstTurn?.id === id) this.#firstTurn = { ...this.#firstTurn, hasBegun: true };
   }
 
   /** Counts one more start or resumption of the turn. */
@@ -148,8 +148,8 @@ export class TurnQueue {
       'UPDATE isoloop_queue SET attempts = attempts + 1 WHERE turn = ? AND piece = 0',
       id,
     );
-    if (this.#first?.id === id)
-      this.#first = { ...this.#first, attempts: this.#first.attempts + 1 };
+    if (this.#firstTurn?.id === id)
+      this.#firstTurn = { ...this.#firstTurn, attempts: this.#firstTurn.attempts + 1 };
   }
 
   /**
@@ -170,11 +170,11 @@ export class TurnQueue {
         sql.exec('DELETE FROM isoloop_queue WHERE turn = ? AND piece > 0', id);
     });
     this.#numbers = { ...this.#numbers, size: this.size - 1, changedAt: at };
-    if (this.#first?.id === id) this.#first = undefined;
+    if (this.#firstTurn?.id === id) this.#firstTurn = undefined;
   }
 
   #rows(order: string): readonly Row[] {
-    const query = `SELECT turn AS id, begun, attempts ${unfinished} ${order}`;
+    const query = `SELECT turn AS id, begun, attempts ${unfinishedTurns} ${order}`;
     return this.#storage.sql.exec<Row>(query).toArray();
   }
 
