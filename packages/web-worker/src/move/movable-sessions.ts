@@ -60,7 +60,7 @@ const channelName = 'isoloop:moves';
 export function movableSessions<N extends string>(placesByName: Places<N>): MovableSessions<N> {
   const names = Object.keys(placesByName) as N[];
   let openPlaces: Promise<readonly SessionPlace[]> | undefined;
-  const placesOf = (): Promise<readonly SessionPlace[]> => {
+  const loadPlaces = (): Promise<readonly SessionPlace[]> => {
     openPlaces ??= Promise.all(
       names.map(async (name) => {
         const place: SessionPlace | (() => Promise<SessionPlace>) = placesByName[name];
@@ -80,16 +80,16 @@ export function movableSessions<N extends string>(placesByName: Places<N>): Mova
     sessionId: string,
     options: Omit<MoveToOptions, 'stop'> = {},
   ): Promise<SessionPlace | undefined> => {
-    const ownership = await readOwner(sessionId, await placesOf());
+    const ownership = await readOwner(sessionId, await loadPlaces());
     if (!ownership) return undefined;
-    const { reader, owner } = ownership;
-    if (reader !== owner) await moveSession(sessionId, { ...options, from: reader, to: owner });
+    const { source, owner } = ownership;
+    if (source !== owner) await moveSession(sessionId, { ...options, from: source, to: owner });
     return owner;
   };
 
   return {
     async moveTo(sessionId, name, { stop, ...options } = {}) {
-      const places = await placesOf();
+      const places = await loadPlaces();
       const to = places[names.indexOf(name)];
       if (!to) throw new AgentError('INVALID_INPUT', `There is no place "${name}".`);
       const from = await ownerOf(sessionId, options);
@@ -102,13 +102,13 @@ export function movableSessions<N extends string>(placesByName: Places<N>): Mova
     },
     async whereIs(sessionId) {
       const owner = await ownerOf(sessionId);
-      return owner && nameOf(await placesOf(), owner.name);
+      return owner && nameOf(await loadPlaces(), owner.name);
     },
     watch(sessionId, listener) {
       const channel = new BroadcastChannel(channelName);
       channel.addEventListener('message', ({ data }: MessageEvent<MoveMessage>) => {
         if (data.sessionId !== sessionId) return;
-        void placesOf().then((places) => {
+        void loadPlaces().then((places) => {
           const name = nameOf(places, data.movedTo);
           if (name !== undefined) listener(name);
         });
@@ -122,7 +122,7 @@ interface OwnerRead {
   /** Place that owns the session. */
   readonly owner: SessionPlace;
   /** Place that says so. Another one, if a move broke off before the owner took the session. */
-  readonly reader: SessionPlace;
+  readonly source: SessionPlace;
 }
 
 /**
@@ -137,28 +137,29 @@ async function readOwner(
   const reads = await Promise.allSettled(places.map((place) => place.read(sessionId)));
   const copies = reads.map((read) => (read.status === 'fulfilled' ? read.value : undefined));
   const epochOf = (copy: SessionCopy | undefined): number => copy?.ownership?.epoch ?? -1;
-  const isOwner = (copy: SessionCopy | undefined, at: number): boolean =>
-    copy?.ownership?.owner === places[at]!.name;
-  const [best] = [...copies.keys()]
-    .filter((at) => copies[at])
+  const isOwner = (copy: SessionCopy | undefined, index: number): boolean =>
+    copy?.ownership?.owner === places[index]!.name;
+  const [sourceIndex] = [...copies.keys()]
+    .filter((index) => copies[index])
     .toSorted(
       (one, other) =>
         epochOf(copies[other]) - epochOf(copies[one]) ||
         Number(isOwner(copies[other], other)) - Number(isOwner(copies[one], one)),
     );
   const failedRead = reads.find((read) => read.status === 'rejected');
-  if (failedRead && (best === undefined || !isOwner(copies[best], best))) throw failedRead.reason;
-  if (best === undefined) return undefined;
-  const movedTo = copies[best]!.ownership!.owner;
+  if (failedRead && (sourceIndex === undefined || !isOwner(copies[sourceIndex], sourceIndex)))
+    throw failedRead.reason;
+  if (sourceIndex === undefined) return undefined;
+  const movedTo = copies[sourceIndex]!.ownership!.owner;
   const owner = places.find(({ name }) => name === movedTo);
-  if (owner) return { owner, reader: places[best]! };
+  if (owner) return { owner, source: places[sourceIndex]! };
   const message = 'The session has moved to a place that is not in the list.';
   throw new AgentError('SESSION_MOVED', message, { details: { movedTo } });
 }
 
 /** Tells the other tabs of the browser. */
-function postMove(moved: MoveMessage): void {
+function postMove(move: MoveMessage): void {
   const channel = new BroadcastChannel(channelName);
-  channel.postMessage(moved);
+  channel.postMessage(move);
   channel.close();
 }

@@ -52,16 +52,16 @@ export function workerChatTransport(
     resumeStreamIsReplay: true,
     async sendMessages({ trigger, messages, messageId, abortSignal }) {
       // Vue and Svelte wrap messages in proxies, which cannot be posted.
-      const sent = JSON.parse(JSON.stringify(sentMessages(messages))) as typeof messages;
+      const plainMessages = JSON.parse(JSON.stringify(sentMessages(messages))) as typeof messages;
       return chunkStream(
-        begin('chat', { trigger, messages: sent, messageId, events }, abortSignal),
+        begin('chat', { trigger, messages: plainMessages, messageId, events }, abortSignal),
       );
     },
     async reconnectToStream({ abortSignal } = {}) {
       const request = { trigger: 'resume-stream', messages: [], events } as const;
       const run = begin<'chat', UiChunk>('chat', request, abortSignal);
-      const first = await run.batches.next();
-      return first.done ? null : chunkStream(run, first);
+      const firstRead = await run.batches.next();
+      return firstRead.done ? null : chunkStream(run, firstRead);
     },
   };
 }
@@ -76,17 +76,17 @@ export function sentMessages<M extends SentMessage>(messages: readonly M[]): rea
   );
 }
 
-/** Returns the chunks of a run. `first`: what was read already. */
+/** Returns the chunks of a run. `firstRead`: what was read already. */
 function chunkStream(
   { batches, abort }: RemoteRun<UiChunk>,
-  first?: IteratorResult<readonly UiChunk[], unknown>,
+  firstRead?: IteratorResult<readonly UiChunk[], unknown>,
 ): ReadableStream<UiChunk> {
-  let read = first;
+  let nextRead = firstRead;
   return new ReadableStream<UiChunk>(
     {
       async pull(controller) {
-        const { done, value } = await (read ?? batches.next());
-        read = undefined;
+        const { done, value } = await (nextRead ?? batches.next());
+        nextRead = undefined;
         if (done) controller.close();
         else for (const chunk of value) controller.enqueue(chunk);
       },

@@ -28,20 +28,20 @@ export function followAgent<M extends object>(
     while (!hasLeft && !isIdle()) await new Promise((resolve) => setTimeout(resolve, 50));
   };
   const lacksMessages = async (): Promise<boolean> => {
-    const last = (await history()).at(-1);
-    return chat.status === 'ready' && idOf(last) !== idOf(chat.lastMessage);
+    const lastMessage = (await history()).at(-1);
+    return chat.status === 'ready' && idOf(lastMessage) !== idOf(chat.lastMessage);
   };
 
   const show = async (): Promise<void> => {
-    const stored = await history();
+    const storedMessages = await history();
     if (!isIdle()) return;
     // The stream repeats the answer from its start.
-    chat.messages = stored.slice(0, stored.findLastIndex(isQuestion) + 1);
+    chat.messages = storedMessages.slice(0, storedMessages.findLastIndex(isQuestion) + 1);
     await chat.resumeStream();
-    const last = chat.lastMessage;
+    const lastMessage = chat.lastMessage;
     const messages = await history();
     // Keeps messages that the user has added meanwhile.
-    if (isIdle() && chat.lastMessage === last) chat.messages = messages;
+    if (isIdle() && chat.lastMessage === lastMessage) chat.messages = messages;
   };
   const follow = async (): Promise<void> => {
     let lastRunId = '';

@@ -40,7 +40,7 @@ export function pagePart<Body>(
 ): PagePart {
   return {
     offer,
-    serve(ended) {
+    serve(pageSignal) {
       const { port1, port2 } = new MessageChannel();
       const controllers = new Map<number, AbortController>();
       const post = (message: PageCallUpdate): void => port1.postMessage(message);
@@ -85,10 +85,10 @@ export function pagePart<Body>(
           port1.postMessage({
             visible: document.visibilityState === 'visible',
           } satisfies PageVisibility);
-        document.addEventListener('visibilitychange', tell, { signal: ended });
+        document.addEventListener('visibilitychange', tell, { signal: pageSignal });
         tell();
       }
-      ended.addEventListener('abort', () => {
+      pageSignal.addEventListener('abort', () => {
         for (const controller of controllers.values()) controller.abort();
         port1.close();
       });

@@ -88,7 +88,9 @@ export function pageTools(tools: readonly Tool[], options: PageToolsOptions = {}
       'CONFIGURATION',
       `anyVisibleTab names "${unknown}", which is no tool here.`,
     );
-  const provided = new Map<unknown, unknown>([...values].map(([token, value]) => [token, value]));
+  const contextValues = new Map<unknown, unknown>(
+    [...values].map(([token, value]) => [token, value]),
+  );
 
   return pagePart<ToolPageCall>(
     { kind: 'tools', tools: offers },
@@ -96,15 +98,15 @@ export function pageTools(tools: readonly Tool[], options: PageToolsOptions = {}
       const { name, input } = pageCall;
       const tool = byName.get(name)!;
       if (pageCall.type === 'approval')
-        return needsApproval(tool, await checked(tool, input), pageCall.call);
+        return needsApproval(tool, await validInput(tool, input), pageCall.call);
       if (pageCall.type === 'check') {
         const { ok, ...rest } = await tool.input.validate(input);
         return { ok, issues: 'issues' in rest ? rest.issues : [] };
       }
-      const own = contextOf(name, provided, tell);
-      const toolContext: ToolContext = { ...pageCall.context, ...own, signal };
+      const pageContext = contextOf(name, contextValues, tell);
+      const toolContext: ToolContext = { ...pageCall.context, ...pageContext, signal };
       try {
-        const output = await tool.execute!(await checked(tool, input), toolContext);
+        const output = await tool.execute!(await validInput(tool, input), toolContext);
         return { output: outputOf(name, output) } satisfies ToolPageResult;
       } catch (error) {
         const { suspended, reason } = Object(error) as Partial<Suspended>;
@@ -119,7 +121,7 @@ export function pageTools(tools: readonly Tool[], options: PageToolsOptions = {}
 /** Returns the parts of a tool's context that the page has. */
 function contextOf(
   name: string,
-  provided: ReadonlyMap<unknown, unknown>,
+  contextValues: ReadonlyMap<unknown, unknown>,
   tell: (progress: ToolProgress) => void,
 ): Pick<ToolContext, 'emit' | 'forward' | 'get' | 'interrupt' | 'suspend'> {
   return {
@@ -128,12 +130,12 @@ function contextOf(
     },
     forward: (forwarded) => tell({ forwarded }),
     get<T>(token: ContextToken<T>): T {
-      if (!provided.has(token))
+      if (!contextValues.has(token))
         throw new AgentError(
           'CONFIGURATION',
           `Nothing is provided on the page for "${token.name}".`,
         );
-      return provided.get(token) as T;
+      return contextValues.get(token) as T;
     },
     interrupt(request) {
       tell({ interrupt: request });
@@ -182,7 +184,7 @@ function needsApproval(
  * Validates the input and returns the schema's output. The page does this, because the worker could
  * not send an output that cannot be cloned.
  */
-async function checked({ name, input: schema }: Tool, input: unknown): Promise<unknown> {
+async function validInput({ name, input: schema }: Tool, input: unknown): Promise<unknown> {
   const validation = await schema.validate(input);
   if (validation.ok) return validation.value;
   throw new AgentError(

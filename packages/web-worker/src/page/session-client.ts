@@ -90,7 +90,7 @@ function runsOf(
       if (!isOver) abort(id, !itemCount);
       isOver = true;
     };
-    async function* read(): AsyncGenerator<readonly T[], AgentResult> {
+    async function* readBatches(): AsyncGenerator<readonly T[], AgentResult> {
       connection.signal.throwIfAborted();
       const messages: RunMessage<T>[] = [];
       let wake = (): void => {};
@@ -135,6 +135,6 @@ function runsOf(
         port1.close();
       }
     }
-    return { batches: read(), abort: stop };
+    return { batches: readBatches(), abort: stop };
   };
 }

@@ -21,7 +21,7 @@ export interface LatestHandlers {
 const pauses = [0, 500, 1000, 2000, 4000, 8000];
 
 export interface AgentChatOptions {
-  readonly open: () => AgentLink;
+  readonly openLink: () => AgentLink;
   /** Whether no stored conversation has this id, so that there is nothing to load. */
   readonly isNew: boolean;
   /** Messages that are shown until the history is loaded. Default: none. */
@@ -39,7 +39,7 @@ export class AgentChat {
   state: AgentChatState;
   /** Events of the latest runs, without prompts. Is replaced at each event. */
   events: readonly AgentTimelineEvent[] = [];
-  readonly #open: () => AgentLink;
+  readonly #openLink: () => AgentLink;
   readonly #listeners: Set<() => void> = new Set();
   /** Handlers of the components that show the chat. */
   readonly #handlers: Set<LatestHandlers> = new Set();
@@ -56,7 +56,7 @@ export class AgentChat {
    * Settles when no stream is being resumed, so when the history is complete. A component may send
    * a message before the chat has connected, for example from an effect of a child.
    */
-  #resumed: Promise<void> = new Promise((resolve) => (this.#setResumed = resolve));
+  #whenResumed: Promise<void> = new Promise((resolve) => (this.#setResumed = resolve));
   /** Whether a stream is being resumed, which repeats an answer from its start. */
   #isResuming = false;
   #reason: Reason = 'idle';
@@ -69,15 +69,15 @@ export class AgentChat {
   /** Ends the pause before the next attempt to read a lost answer. Absent if none is lost. */
   #regaining: AbortController | undefined;
   /** Settles when no lost answer is being read on, and no answer is being stopped. */
-  #regained: Promise<void> = Promise.resolve();
+  #whenRegained: Promise<void> = Promise.resolve();
   /** Settles when the answers to all messages so far have ended. */
-  #answered: Promise<void> = Promise.resolve();
+  #whenAnswered: Promise<void> = Promise.resolve();
   /** Number of messages whose answers have not ended. */
   #unanswered = 0;
   #wantsSessions = false;
 
-  constructor({ open, isNew, messages = [] }: AgentChatOptions) {
-    this.#open = open;
+  constructor({ openLink, isNew, messages = [] }: AgentChatOptions) {
+    this.#openLink = openLink;
     this.#isNew = isNew;
     this.chat = new Chat(messages, {
       send: (request, signal) => this.#send(request, signal),
@@ -91,7 +91,7 @@ export class AgentChat {
         this.#tell(({ onToolCall }) => onToolCall?.({ toolCall }));
       },
       onFinish: (answer) => {
-        if (answer.isDisconnect) this.#regained = this.#regain();
+        if (answer.isDisconnect) this.#whenRegained = this.#regain();
         else this.#set({ phase: 'idle' });
         this.#tell(({ onFinish }) => onFinish?.(answer));
         void this.#loadSessions();
@@ -121,7 +121,7 @@ export class AgentChat {
   /** Connects anew after a running answer, because the options of the link have changed. */
   async reconnect(): Promise<void> {
     if (!this.#link) return;
-    await this.#resumed;
+    await this.#whenResumed;
     await this.#whenIdle();
     if (!this.#link) return;
     this.#link.close();
@@ -133,26 +133,26 @@ export class AgentChat {
     this.#reason = reason;
     if (reason !== 'check') this.#set({ phase: reason });
     this.#isResuming = true;
-    this.#resumed = this.chat.resume().finally(() => {
+    this.#whenResumed = this.chat.resume().finally(() => {
       this.#isResuming = false;
       if (!this.#regaining) this.#set({ phase: 'idle' });
     });
-    return this.#resumed;
+    return this.#whenResumed;
   }
 
   /** Calls a method of the chat when no stream is being resumed. */
   whenResumed(act: () => PromiseLike<void>): Promise<void> {
-    return this.attempt(() => this.#resumed.then(act));
+    return this.attempt(() => this.#whenResumed.then(act));
   }
 
   /** Makes a request when the answers to earlier messages have ended. */
   send(act: () => PromiseLike<void>): Promise<void> {
-    const answer = this.#answered.then(async () => {
-      await this.#settled();
+    const answer = this.#whenAnswered.then(async () => {
+      await this.#whenSettled();
       return this.whenResumed(act);
     });
     this.#unanswered += 1;
-    this.#answered = answer.catch(() => {}).then(() => void (this.#unanswered -= 1));
+    this.#whenAnswered = answer.catch(() => {}).then(() => void (this.#unanswered -= 1));
     return answer;
   }
 
@@ -160,13 +160,13 @@ export class AgentChat {
   async stop(): Promise<void> {
     this.#endRegaining();
     // A message that waits must not be sent before the stop, which would end its answer.
-    this.#regained = this.#stopNow();
-    await this.#regained;
+    this.#whenRegained = this.#stopNow();
+    await this.#whenRegained;
   }
 
   async #stopNow(): Promise<void> {
     const isReplay = this.#isResuming;
-    await Promise.all([this.#regained, this.#link?.stop(), this.chat.stop()]);
+    await Promise.all([this.#whenRegained, this.#link?.stop(), this.chat.stop()]);
     // The stream may have ended before it repeated the answer so far.
     if (isReplay && this.#link) await this.resume('check');
   }
@@ -203,7 +203,7 @@ export class AgentChat {
   }
 
   #connect(): void {
-    this.#link = this.#open();
+    this.#link = this.#openLink();
     this.#link.watch((runId) => this.#onRunElsewhere(runId));
     void this.#loadSessions();
     this.#setResumed(this.#isNew ? undefined : this.resume());
@@ -212,7 +212,7 @@ export class AgentChat {
 
   async #closeIfUnused(): Promise<void> {
     // Messages that wait are sent first. Closing the link to a worker would abort the answer.
-    if (this.#unanswered > 1) await this.#answered;
+    if (this.#unanswered > 1) await this.#whenAnswered;
     if (!this.#link?.outlivesPage) await this.#whenIdle();
     if (this.#handlers.size || !this.#link) return;
     this.#endRegaining();
@@ -255,15 +255,15 @@ export class AgentChat {
 
   /** Resolves when the chat reads no answer. */
   async #whenIdle(): Promise<void> {
-    while (this.chat.isBusy) await this.chat.ended;
+    while (this.chat.isBusy) await this.chat.whenIdle;
   }
 
   /** Resolves when the chat is at rest, and no answer is being read on or stopped. */
-  async #settled(): Promise<void> {
-    const regained = this.#regained;
+  async #whenSettled(): Promise<void> {
+    const whenRegained = this.#whenRegained;
     await this.#whenIdle();
-    await regained;
-    if (regained !== this.#regained) await this.#settled();
+    await whenRegained;
+    if (whenRegained !== this.#whenRegained) await this.#whenSettled();
   }
 
   async #shouldSend(messages: readonly UIMessage[]): Promise<boolean> {
@@ -344,7 +344,7 @@ export class AgentChat {
     if (isCheck && this.#isCheckQueued) return;
     this.#isCheckQueued ||= isCheck;
     this.#queue = this.#queue.then(async () => {
-      await this.#resumed;
+      await this.#whenResumed;
       await this.#whenIdle();
       if (isCheck) this.#isCheckQueued = false;
       await this.#follow(runId);

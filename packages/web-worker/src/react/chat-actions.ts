@@ -30,7 +30,7 @@ export function chatActions(conversation: AgentChat): ChatActions {
     regenerate: (...args) => conversation.send(() => chat.regenerate(...args)),
     retry() {
       const question = chat.state.messages.findLast(({ role }) => role === 'user');
-      if (!question || chat.failed === 'resume-stream') return resumeStream();
+      if (!question || chat.failedTrigger === 'resume-stream') return resumeStream();
       // The agent may not have got the question, so that it could not regenerate its answer.
       return conversation.send(() => chat.sendMessage({ ...question, messageId: question.id }));
     },

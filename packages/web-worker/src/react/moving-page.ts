@@ -87,8 +87,8 @@ export class MovingPage<N extends string> {
     let error = reason;
     try {
       place = (await sessions.whereIs(sessionId)) ?? place ?? initial;
-    } catch (failed) {
-      error ??= failed as Error;
+    } catch (lookupError) {
+      error ??= lookupError as Error;
     }
     if (isLatest()) this.#show(place, error);
   }

@@ -25,13 +25,13 @@ export function openChat(
   const { agent = null, sessionId } = options;
   const chats = chatsOf(source);
   const key = JSON.stringify([isEndpoint(source) ? source.api : agent, sessionId]);
-  const existing = chats.get(key);
-  if (existing) return existing;
-  const open = (): AgentLink =>
+  const earlierChat = chats.get(key);
+  if (earlierChat) return earlierChat;
+  const openLink = (): AgentLink =>
     isEndpoint(entry.source)
       ? entry.source.link(entry.options, () => entry.source as AgentEndpoint)
       : linkWorkerAgent(entry.source, entry.options);
-  const chat = new AgentChat({ open, isNew, messages });
+  const chat = new AgentChat({ openLink, isNew, messages });
   const entry: OpenChat = { chat, source, options };
   chats.set(key, entry);
   return entry;

@@ -11,13 +11,13 @@ export function throttledSubscribe(
   if (!ms) return chat.subscribe;
   return (listener) => {
     let lastState = chat.state;
-    let last = 0;
+    let lastTime = 0;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const tell = (): void => {
       clearTimeout(timer);
       timer = undefined;
       lastState = chat.state;
-      last = performance.now();
+      lastTime = performance.now();
       listener();
     };
     const stop = chat.subscribe(() => {
@@ -26,9 +26,9 @@ export function throttledSubscribe(
       const { phase, chat: lastChat } = lastState;
       const isGrowing =
         chat.chat.isBusy && state.phase === phase && state.chat.status === lastChat.status;
-      const wait = isGrowing ? last + ms - performance.now() : 0;
-      if (wait <= 0) tell();
-      else timer ??= setTimeout(tell, wait);
+      const waitMs = isGrowing ? lastTime + ms - performance.now() : 0;
+      if (waitMs <= 0) tell();
+      else timer ??= setTimeout(tell, waitMs);
     });
     return () => {
       clearTimeout(timer);

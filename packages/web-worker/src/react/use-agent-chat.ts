@@ -211,12 +211,16 @@ interface OpenedSession {
 
 /** Returns the session to show. Another id in the options replaces an opened session. */
 function useOpenedSession(defaultId: string) {
-  const [opened, setOpened] = useState<OpenedSession>();
+  const [openedSession, setOpened] = useState<OpenedSession>();
   const { sessionId, isNew } =
-    opened?.defaultId === defaultId ? opened : { sessionId: defaultId, isNew: false };
-  const open = (other?: string): void =>
-    setOpened({ sessionId: other ?? crypto.randomUUID(), isNew: other === undefined, defaultId });
-  return { sessionId, isNew, open };
+    openedSession?.defaultId === defaultId ? openedSession : { sessionId: defaultId, isNew: false };
+  const openSession = (newSessionId?: string): void =>
+    setOpened({
+      sessionId: newSessionId ?? crypto.randomUUID(),
+      isNew: newSessionId === undefined,
+      defaultId,
+    });
+  return { sessionId, isNew, open: openSession };
 }
 
 function sessionActions(

@@ -51,7 +51,7 @@ async function follow(
   const { ask } = routesOf(path, () => latest().options);
   const channel = channelOf(path);
   signal.addEventListener('abort', () => channel.close());
-  for (let position = ''; !signal.aborted; await visible(signal)) {
+  for (let position = ''; !signal.aborted; await untilVisible(signal)) {
     try {
       const answer = await ask(`${path}/changes?after=${position}`, { signal });
       if (answer.status === 204) continue;
@@ -64,7 +64,7 @@ async function follow(
 }
 
 /** Resolves when the page is visible, or when the signal aborts. */
-function visible(signal: AbortSignal): Promise<void> {
+function untilVisible(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const look = (): void => {
       if (document.visibilityState !== 'visible' && !signal.aborted) return;

@@ -62,7 +62,7 @@ export class AgentSession {
   readonly #runs: Map<AbortController, Promise<unknown>> = new Map();
   #agent: Promise<ReActAgent> | undefined;
   #lastEdit: Promise<unknown> | undefined;
-  #closed = false;
+  #isClosed = false;
 
   constructor(options: AgentSessionOptions) {
     this.#options = options;
@@ -79,10 +79,10 @@ export class AgentSession {
    */
   async agent(): Promise<ReActAgent> {
     const agent = await (this.#agent ??= this.#create());
-    const stopping = [...this.#runs].flatMap(([controller, run]) =>
+    const abortedRuns = [...this.#runs].flatMap(([controller, run]) =>
       controller.signal.aborted ? [run] : [],
     );
-    await Promise.allSettled([...stopping, this.#lastEdit]);
+    await Promise.allSettled([...abortedRuns, this.#lastEdit]);
     return agent;
   }
 
@@ -103,9 +103,9 @@ export class AgentSession {
     job: (agent: ReActAgent, edited: E) => Promise<T>,
   ): Promise<T> {
     const agent = await this.#idleAgent();
-    const editing = edit(agent);
-    this.#lastEdit = editing;
-    const run = editing.then((edited) => job(agent, edited));
+    const whenEdited = edit(agent);
+    this.#lastEdit = whenEdited;
+    const run = whenEdited.then((edited) => job(agent, edited));
     this.#holdLock(run);
     return this.#trackRun(controller, run);
   }
@@ -122,9 +122,9 @@ export class AgentSession {
   ): Promise<T | undefined> {
     const agent = await this.#openAgent();
     const run = async (): Promise<T | undefined> => {
-      const found = await look(agent);
-      if (!found || this.#runs.size || this.#closed) return undefined;
-      return this.#trackRun(controller, job(agent, found));
+      const subject = await look(agent);
+      if (!subject || this.#runs.size || this.#isClosed) return undefined;
+      return this.#trackRun(controller, job(agent, subject));
     };
     if (!this.#options.isAlone || !(await canLock())) return run();
     return navigator.locks.request(this.#lock, { ifAvailable: true }, (lock) =>
@@ -141,7 +141,7 @@ export class AgentSession {
 
   /** Aborts all runs. Resolves when the log is complete. */
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#isClosed = true;
     for (const controller of this.#runs.keys()) controller.abort();
     await Promise.allSettled([...this.#runs.values(), this.#lastEdit]);
   }
@@ -170,7 +170,8 @@ export class AgentSession {
 
   async #openAgent(): Promise<ReActAgent> {
     const agent = await this.agent();
-    if (this.#closed) throw new AgentError('ABORTED', 'The session closed before the call began.');
+    if (this.#isClosed)
+      throw new AgentError('ABORTED', 'The session closed before the call began.');
     return agent;
   }
 

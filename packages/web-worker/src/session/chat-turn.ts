@@ -40,19 +40,22 @@ export async function takeChatMessage(
       throw new AgentError('INVALID_MESSAGE', 'The message answers no open tool call.');
     return { input, ...(await shownSoFar(agent)), messageId: message.id };
   }
-  const sent = fromUiMessage(message);
-  const stored = await memory.read();
-  const index = stored.findIndex(({ id }) => id === sent.id);
+  const question = fromUiMessage(message);
+  const storedMessages = await memory.read();
+  const index = storedMessages.findIndex(({ id }) => id === question.id);
   const isRegenerated = trigger === 'regenerate-message' && index >= 0;
   const removedIds =
-    index < 0 ? [] : stored.slice(isRegenerated ? index + 1 : index).map(({ id }) => id);
+    index < 0 ? [] : storedMessages.slice(isRegenerated ? index + 1 : index).map(({ id }) => id);
   // The run's first write stores this change, so that the replaced answer is never lost alone.
   if (removedIds.length) await memory.delete(removedIds, { later: true });
   if (isRegenerated) return { input: undefined };
   let clientDecisions: readonly Decision[] = [];
   if (isAnswer(answer)) clientDecisions = await decisionsIn(agent, answer);
   const isToolGone = pages.goneToolCheck(agent.tools);
-  return { input: sent, decisions: await decideForMessage(agent, { clientDecisions, isToolGone }) };
+  return {
+    input: question,
+    decisions: await decideForMessage(agent, { clientDecisions, isToolGone }),
+  };
 }
 
 /**
@@ -87,10 +90,12 @@ export async function shownSoFar(agent: ReActAgent): Promise<MessageStart> {
   const [messages, view] = await Promise.all([agent.messages(), storedView(agent.memory)]);
   const { openRunId } = view ?? { openRunId: undefined };
   const pending = await shownCalls(agent);
-  const last = toUiMessages(messagesBefore({ messages, openRunId }), { pending }).at(-1);
-  if (last?.role !== 'assistant') return {};
-  const chunks = last.parts.flatMap((part, index) => toChunks(part, `${last.id}:${index}`));
-  return { messageId: last.id, earlierChunks: [...chunks, { type: 'finish-step' }] };
+  const lastMessage = toUiMessages(messagesBefore({ messages, openRunId }), { pending }).at(-1);
+  if (lastMessage?.role !== 'assistant') return {};
+  const chunks = lastMessage.parts.flatMap((part, index) =>
+    toChunks(part, `${lastMessage.id}:${index}`),
+  );
+  return { messageId: lastMessage.id, earlierChunks: [...chunks, { type: 'finish-step' }] };
 }
 
 interface AnswerMessage {

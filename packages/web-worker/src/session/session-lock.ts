@@ -37,8 +37,8 @@ export class SessionLock {
   /** Takes the lock from the worker that holds it. */
   async steal(): Promise<void> {
     this.stop();
-    const waiting = (this.#waitController = new AbortController());
-    await this.#request({ steal: true }, waiting, true);
+    const waitController = (this.#waitController = new AbortController());
+    await this.#request({ steal: true }, waitController, true);
   }
 
   /** Releases the lock, or stops waiting for it. */

@@ -69,19 +69,19 @@ export class Session {
     reader: RunReader,
     leaveSignal: AbortSignal,
   ): Promise<AgentResult | undefined> {
-    const joined = this.#join(controller.signal, reader, leaveSignal);
-    if (joined) return joined;
-    const leaving = new Promise<undefined>((resolve) =>
+    const joinedRun = this.#join(controller.signal, reader, leaveSignal);
+    if (joinedRun) return joinedRun;
+    const whenLeft = new Promise<undefined>((resolve) =>
       leaveSignal.addEventListener('abort', () => resolve(undefined)),
     );
-    const resumed = this.#request({
+    const resumedRun = this.#request({
       body: { type: 'task', task: { type: 'resume', asker } },
       controller,
       reader,
       leaveSignal,
     });
-    resumed.catch(() => {});
-    const result = await Promise.race([resumed, leaving]);
+    resumedRun.catch(() => {});
+    const result = await Promise.race([resumedRun, whenLeft]);
     return (
       (result as AgentResult | undefined) ?? this.#join(controller.signal, reader, leaveSignal)
     );
@@ -141,9 +141,9 @@ export class Session {
     if (requestId === undefined) return undefined;
     const stop = (): void => this.#host.stop(requestId);
     onAbort(signal, stop);
-    const joined = this.#readers.join(reader, leaveSignal);
+    const result = this.#readers.join(reader, leaveSignal);
     this.#host.onReader?.();
-    return joined.finally(() => signal.removeEventListener('abort', stop));
+    return result.finally(() => signal.removeEventListener('abort', stop));
   }
 }
 

@@ -78,7 +78,7 @@ export class IndexedDbSessions {
 
   /** Sets the title of a session. Rejects with `INVALID_INPUT` if no session has that id. */
   async rename(sessionId: string, title: string): Promise<void> {
-    await (await this.#existing(sessionId)).rename(title);
+    await (await this.#openExisting(sessionId)).rename(title);
   }
 
   /**
@@ -101,7 +101,7 @@ export class IndexedDbSessions {
       format,
       version,
       sessionId,
-      records: await (await this.#existing(sessionId)).records(),
+      records: await (await this.#openExisting(sessionId)).records(),
     };
   }
 
@@ -170,7 +170,7 @@ export class IndexedDbSessions {
     );
   }
 
-  async #existing(sessionId: string): Promise<SessionMemory> {
+  async #openExisting(sessionId: string): Promise<SessionMemory> {
     if (!(await this.#find(sessionId)))
       throw new AgentError('INVALID_INPUT', `There is no session "${sessionId}".`);
     return this.#memory(sessionId);

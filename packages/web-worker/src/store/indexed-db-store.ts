@@ -84,13 +84,13 @@ export class IndexedDbStore implements KeyValueStore {
   compareAndSet(key: string, expected: string | undefined, value: string): Promise<boolean> {
     return this.#run((use, attempt) =>
       use('readwrite', async (store) => {
-        const done = commitOf(store.transaction);
+        const whenCommitted = commitOf(store.transaction);
         const current: unknown = await promisifyRequest(store.get(key));
-        const equal = current === expected;
-        if (equal) store.put(value, key);
-        await done;
+        const isEqual = current === expected;
+        if (isEqual) store.put(value, key);
+        await whenCommitted;
         // An earlier attempt may have written the value before its connection was lost.
-        return equal || (attempt > 1 && current === value);
+        return isEqual || (attempt > 1 && current === value);
       }),
     );
   }

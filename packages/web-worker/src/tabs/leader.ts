@@ -107,8 +107,8 @@ export class Leader {
   #keepOutcome(id: string, outcome: TabOutcome): void {
     this.#outcomes.set(id, outcome);
     const [oldest] = this.#outcomes.keys();
-    if (this.#outcomes.size > keptOutcomes) this.#outcomes.delete(oldest!);
+    if (this.#outcomes.size > maxOutcomes) this.#outcomes.delete(oldest!);
   }
 }
 
-const keptOutcomes = 32;
+const maxOutcomes = 32;

@@ -145,7 +145,9 @@ export class TabPages {
       tab.ports.set(partId, port1);
       return port2;
     };
-    const offers = tools.map(({ tools: offered }) => ({ kind: 'tools', tools: offered }) as const);
+    const offers = tools.map(
+      ({ tools: toolOffers }) => ({ kind: 'tools', tools: toolOffers }) as const,
+    );
     const leave = pages.add(offers, tools.map(connect), { pageId, tabId });
     tab.pages.set(pageId, () => {
       leave();
@@ -165,20 +167,20 @@ export class TabPages {
     const isKnown = (): boolean =>
       pages.has(pageId) || [...this.#tabs.values()].some((tab) => tab.lock === lock);
     if (lock === undefined || lock === pages.lock || isKnown()) return;
-    const done = new AbortController();
+    const waitController = new AbortController();
     await new Promise<void>((resolve) => {
       const wake = (): void => (isKnown() ? resolve() : undefined);
       this.#changeListeners.add(wake);
       const timer = setTimeout(resolve, timeoutMs);
-      signal.addEventListener('abort', () => resolve(), { signal: done.signal });
+      signal.addEventListener('abort', () => resolve(), { signal: waitController.signal });
       navigator.locks
-        .request(lock, { mode: 'shared', signal: done.signal }, () => resolve())
+        .request(lock, { mode: 'shared', signal: waitController.signal }, () => resolve())
         .catch(() => {});
-      done.signal.addEventListener('abort', () => {
+      waitController.signal.addEventListener('abort', () => {
         clearTimeout(timer);
         this.#changeListeners.delete(wake);
       });
     });
-    done.abort();
+    waitController.abort();
   }
 }

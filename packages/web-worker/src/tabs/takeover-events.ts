@@ -14,12 +14,12 @@ export const takeoverGap = 1000;
  * `seenEvents`: the events that readers have.
  */
 export function takeoverEvents(seenEvents: EventBatch, messages: readonly Msg[]): EventBatch {
-  const last = seenEvents.at(-1);
-  if (!last) return [];
+  const lastEvent = seenEvents.at(-1);
+  if (!lastEvent) return [];
   const missingEvents: EventBody[] = [];
-  const own = seenEvents.filter(({ agentPath }) => agentPath.length < 2);
-  const step = own.slice(
-    own.findLastIndex(({ type }) => type === 'pre-reasoning' || type === 'pre-summary') + 1,
+  const agentEvents = seenEvents.filter(({ agentPath }) => agentPath.length < 2);
+  const step = agentEvents.slice(
+    agentEvents.findLastIndex(({ type }) => type === 'pre-reasoning' || type === 'pre-summary') + 1,
   );
   const replyEvent = step.findLast(
     (event) => event.type === 'post-reasoning' || event.type === 'post-summary',
@@ -28,7 +28,7 @@ export function takeoverEvents(seenEvents: EventBatch, messages: readonly Msg[])
   const storedReply = turn.findLast(({ role }) => role === 'assistant');
   const isNew =
     storedReply !== undefined &&
-    !own.some((event) => 'message' in event && event.message.id === storedReply.id);
+    !agentEvents.some((event) => 'message' in event && event.message.id === storedReply.id);
   if (
     replyEvent
       ? !messages.some(({ id }) => id === replyEvent.message.id)
@@ -43,14 +43,14 @@ export function takeoverEvents(seenEvents: EventBatch, messages: readonly Msg[])
     if (replaces) missingEvents.push({ type: 'post-reasoning', message: storedReply });
   }
   const answeredIds = new Set(
-    own.flatMap((event) => (event.type === 'post-acting' ? event.toolUse.id : [])),
+    agentEvents.flatMap((event) => (event.type === 'post-acting' ? event.toolUse.id : [])),
   );
   for (const result of turn.flatMap(toolResultsOf)) {
     const toolUse = turn.flatMap(toolUsesOf).find(({ id }) => id === result.toolUseId);
     if (toolUse && !answeredIds.has(toolUse.id))
       missingEvents.push({ type: 'post-acting', toolUse, result });
   }
-  return withSeq(last, missingEvents);
+  return withSeq(lastEvent, missingEvents);
 }
 
 /**
@@ -58,11 +58,11 @@ export function takeoverEvents(seenEvents: EventBatch, messages: readonly Msg[])
  * received.
  */
 export function endEvents(seenEvents: EventBatch, result: AgentResult): EventBatch {
-  const last = seenEvents.at(-1);
-  if (!last) return [];
+  const lastEvent = seenEvents.at(-1);
+  if (!lastEvent) return [];
   const suspended: readonly EventBody[] =
     result.reason === 'suspended' ? [{ type: 'suspended', pending: result.pending }] : [];
-  return withSeq(last, [...suspended, { type: 'run-end', result }]);
+  return withSeq(lastEvent, [...suspended, { type: 'run-end', result }]);
 }
 
 type Base = 'runId' | 'sessionId' | 'seq' | 'iteration' | 'agentPath' | 'at' | 'userId';

@@ -17,16 +17,16 @@ export type WireEvent = Exclude<AgentEvent, DeltaEvent> | JoinedDeltas;
 /** Converts events for sending. Joins consecutive deltas that differ only in `seq` and text. */
 export function packEvents(events: EventBatch): readonly WireEvent[] {
   const packed: WireEvent[] = [];
-  let joined: JoinedDeltas | undefined;
+  let joinedDeltas: JoinedDeltas | undefined;
   for (const event of events) {
     if (!('delta' in event)) {
-      joined = undefined;
+      joinedDeltas = undefined;
       packed.push(event);
-    } else if (joined && continues(joined, event)) {
-      joined.deltas.push(event.delta);
+    } else if (joinedDeltas && continues(joinedDeltas, event)) {
+      joinedDeltas.deltas.push(event.delta);
     } else {
-      joined = { first: event, deltas: [] };
-      packed.push(joined);
+      joinedDeltas = { first: event, deltas: [] };
+      packed.push(joinedDeltas);
     }
   }
   return packed;
@@ -40,8 +40,12 @@ export function unpackEvents<T = AgentEvent>(packed: readonly (WireEvent | T)[])
   return packed.flatMap((item) => {
     const { first, deltas } = item as JoinedDeltas;
     if (!first) return item as T;
-    const others = deltas.map((delta, index) => ({ ...first, seq: first.seq + index + 1, delta }));
-    return [first, ...others] as T[];
+    const laterEvents = deltas.map((delta, index) => ({
+      ...first,
+      seq: first.seq + index + 1,
+      delta,
+    }));
+    return [first, ...laterEvents] as T[];
   });
 }
 

@@ -13,7 +13,7 @@ export interface ChatEncoderOptions {
    * Whether the reader rebuilds the whole chat message, so that it also needs the content from
    * before the run.
    */
-  readonly replays: boolean;
+  readonly isReplay: boolean;
 }
 
 /**
@@ -30,11 +30,11 @@ export class ChatEncoder {
    * First events of a replay, until the log has the question. A page reads the messages when the
    * replay has begun, so it must not begin earlier. `undefined`: the log has the question.
    */
-  #early: EventBatch | undefined;
+  #earlyEvents: EventBatch | undefined;
 
   constructor(options: ChatEncoderOptions) {
     this.#options = options;
-    if (options.replays) this.#early = [];
+    if (options.isReplay) this.#earlyEvents = [];
   }
 
   begin(start: MessageStart): void {
@@ -46,16 +46,18 @@ export class ChatEncoder {
   }
 
   encode(batch: EventBatch): readonly UiChunk[] {
-    const events = this.#early ? [...this.#early, ...batch] : batch;
-    this.#early &&= events.some(({ type }) => afterInput.test(type)) ? undefined : events;
-    if (this.#early) return [];
-    return this.#encoder!.encode(events.map(shownEvent)).flatMap((chunk) => this.#shown(chunk));
+    const events = this.#earlyEvents ? [...this.#earlyEvents, ...batch] : batch;
+    this.#earlyEvents &&= events.some(({ type }) => afterInput.test(type)) ? undefined : events;
+    if (this.#earlyEvents) return [];
+    return this.#encoder!
+      .encode(events.map(shownEvent))
+      .flatMap((chunk) => this.#shownChunks(chunk));
   }
 
-  #shown(chunk: UiChunk): readonly UiChunk[] {
+  #shownChunks(chunk: UiChunk): readonly UiChunk[] {
     const { earlierChunks = [] } = this.#start;
     if (chunk.type === 'error') return [];
-    if (chunk.type === 'start' && this.#options.replays) return [chunk, ...earlierChunks];
+    if (chunk.type === 'start' && this.#options.isReplay) return [chunk, ...earlierChunks];
     if (chunk.type !== 'data-isoloop-event' || !this.#marksNext) return [chunk];
     this.#marksNext = false;
     return [{ ...chunk, data: { ...(chunk.data as JsonObject), continues: true } }];

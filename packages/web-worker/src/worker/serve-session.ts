@@ -79,11 +79,11 @@ export function serveSession({
     },
     chat(request, port) {
       const { trigger, events } = request;
-      const replays = trigger === 'resume-stream';
-      const encoder = new ChatEncoder({ events, replays });
+      const isReplay = trigger === 'resume-stream';
+      const encoder = new ChatEncoder({ events, isReplay });
       runs.begin(request, port, encoder, async (controller, reader) => {
         const task = { type: 'chat', ...chatMessageOf(request), asker } as const;
-        if (!replays) return session.run(task, controller, reader);
+        if (!isReplay) return session.run(task, controller, reader);
         return runs.join(controller.signal, request.aborted, (runController, leaveSignal) =>
           session.resume(asker, runController, reader, leaveSignal),
         );
@@ -140,8 +140,8 @@ class PageRuns {
     this.#controllers.set(id, controller);
     const outbox = new Outbox<T>({ port, encoding, schedule: this.#schedule });
     this.#outboxes.add(outbox);
-    const ended = job(controller, outbox).finally(() => this.#controllers.delete(id));
-    void toOutcome(ended).then((outcome) => {
+    const jobEnd = job(controller, outbox).finally(() => this.#controllers.delete(id));
+    void toOutcome(jobEnd).then((outcome) => {
       outbox.end(outcome as Outcome<AgentResult>);
       this.#outboxes.delete(outbox);
     });

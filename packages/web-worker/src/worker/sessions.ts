@@ -27,7 +27,7 @@ export class Sessions {
    * Promises of sessions that are closing, by key. A new session with the same key must not read
    * the log until the old one has closed.
    */
-  readonly #closing: Map<string, Promise<void>> = new Map();
+  readonly #closingSessions: Map<string, Promise<void>> = new Map();
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -48,7 +48,7 @@ export class Sessions {
   connect({ agentName, sessionId, options }: ConnectMessage): Session {
     const key = keyOf(agentName, sessionId);
     const { outputs, tabs, lock } = this.#options;
-    const [factory, previousClosed] = [this.#factoryOf(agentName), this.#closing.get(key)];
+    const [factory, previousClosed] = [this.#factoryOf(agentName), this.#closingSessions.get(key)];
     const entry = this.#openSessions.get(key) ?? {
       session: new Session({
         factory,
@@ -79,9 +79,9 @@ export class Sessions {
     if (!entry || --entry.connections > 0) return;
     this.#openSessions.delete(key);
     const ending = entry.session.close({ isGone }).then(() => {
-      if (this.#closing.get(key) === ending) this.#closing.delete(key);
+      if (this.#closingSessions.get(key) === ending) this.#closingSessions.delete(key);
     });
-    this.#closing.set(key, ending);
+    this.#closingSessions.set(key, ending);
   }
 
   /**

@@ -48,21 +48,21 @@ export async function* replayRun(options: ReplayOptions): AsyncGenerator<EventBa
   const memory = new InMemoryMemory(script.earlierMessages);
   const agent = await build({ sessionId, memory, model: silentModel, tools: standIns(script) });
   const replies = new ScriptedModel(script.replies.map((reply) => ({ deltas: deltasOf(reply) })));
-  const use = [replayed(script, replies, pause)];
+  const use = [replayMiddleware(script, replies, pause)];
   let input: AgentInput = script.input;
   for (;;) {
     const stream: AgentStream = agent.stream(input, { use, ...(signal && { signal }) });
     yield* stream.batches();
     const result = await stream.result;
-    const waiting = result.pending.map(({ toolUseId }) => ({ id: toolUseId }));
-    const decisions = result.reason === 'suspended' ? decisionsOf(script, waiting) : [];
+    const openCalls = result.pending.map(({ toolUseId }) => ({ id: toolUseId }));
+    const decisions = result.reason === 'suspended' ? decisionsOf(script, openCalls) : [];
     if (!decisions.length) return result;
     input = decisions;
   }
 }
 
 /** Returns middleware that answers for the model and for all tools. */
-function replayed(
+function replayMiddleware(
   script: ReplayScript,
   replies: ScriptedModel,
   pause: ReplayOptions['pause'],

@@ -13,17 +13,17 @@ export interface StepGate {
 /** `onChange`: called with whether something waits. */
 export function stepGate(signal: AbortSignal, onChange: (waits: boolean) => void): StepGate {
   // Tool calls of one reply wait at the same time.
-  const waiting: (() => void)[] = [];
+  const resolvers: (() => void)[] = [];
   let isOpen = false;
   const next = (): void => {
-    waiting.shift()?.();
-    onChange(waiting.length > 0);
+    resolvers.shift()?.();
+    onChange(resolvers.length > 0);
   };
   return {
     async pause() {
       if (isOpen) return;
       await new Promise<void>((resolve, reject) => {
-        waiting.push(resolve);
+        resolvers.push(resolve);
         onChange(true);
         signal.addEventListener('abort', () => reject(new AgentError('ABORTED', 'Closed.')));
       });
@@ -31,7 +31,7 @@ export function stepGate(signal: AbortSignal, onChange: (waits: boolean) => void
     next,
     open() {
       isOpen = true;
-      while (waiting.length) next();
+      while (resolvers.length) next();
     },
   };
 }

@@ -34,11 +34,12 @@ export function endpointSource(api: string, options: EndpointSourceOptions = {})
   const fields =
     'headers:object|function|? credentials,model:string|? fetch:function|? pollMs:positive|?';
   checkOptions('endpointSource()', options, fields);
-  const { model, pollMs = 2_000, ...place } = options;
+  const { model, pollMs = 2_000, ...placeOptions } = options;
   const address = new URL(api, location.href).href.replace(/\/$/, '');
-  const sessions = endpointPlace(address, place);
+  const place = endpointPlace(address, placeOptions);
   const pathOf = (sessionId: string): string => `${address}/${encodeURIComponent(sessionId)}`;
-  const ask = (url: string, init: RequestInit = {}): Promise<Response> => request(url, init, place);
+  const ask = (url: string, init: RequestInit = {}): Promise<Response> =>
+    request(url, init, placeOptions);
   return {
     async sessions() {
       const response = await ask(`${address}s?limit=1000`);
@@ -46,7 +47,7 @@ export function endpointSource(api: string, options: EndpointSourceOptions = {})
     },
     async records(sessionId) {
       try {
-        return (await sessions.read(sessionId))?.records ?? [];
+        return (await place.read(sessionId))?.records ?? [];
       } catch (error) {
         if (isWithoutMoves(error)) return [];
         throw error;
@@ -55,26 +56,26 @@ export function endpointSource(api: string, options: EndpointSourceOptions = {})
     async *events(sessionId, signal) {
       const path = pathOf(sessionId);
       // The endpoint does not announce a new turn, but chats of this browser do.
-      const chats = new BroadcastChannel(`isoloop:chat:${path}`);
+      const chatChannel = new BroadcastChannel(`isoloop:chat:${path}`);
       try {
         while (!signal.aborted) {
           const response = await ask(`${path}/stream?events=inspect`, { signal });
           if (response.status === 200) yield* eventsIn(response);
-          await newTurn(chats, pollMs, signal);
+          await waitForTurn(chatChannel, pollMs, signal);
         }
       } finally {
-        chats.close();
+        chatChannel.close();
       }
     },
     async fork({ messages, input }) {
       const sessionId = crypto.randomUUID();
       const records = recordsOf(messages);
       if (messages.length)
-        await sessions.put({ format: 'isoloop-session', version: 5, sessionId, records });
+        await place.put({ format: 'isoloop-session', version: 5, sessionId, records });
       const body = JSON.stringify({ sessionId, model, input });
       const headers = { 'content-type': 'application/json' };
-      const runs = address.replace(/chat$/, 'run');
-      const response = await ask(runs, { method: 'POST', headers, body });
+      const runUrl = address.replace(/chat$/, 'run');
+      const response = await ask(runUrl, { method: 'POST', headers, body });
       // The turn goes on without this reader.
       void response.body?.cancel();
       return sessionId;
@@ -115,8 +116,8 @@ async function* eventsIn({ body }: Response): AsyncGenerator<readonly InspectedE
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
-      const lines = parser.push(value).filter(({ data }) => data !== '[DONE]');
-      if (lines.length) yield lines.map(({ data }) => JSON.parse(data) as InspectedEvent);
+      const messages = parser.push(value).filter(({ data }) => data !== '[DONE]');
+      if (messages.length) yield messages.map(({ data }) => JSON.parse(data) as InspectedEvent);
     }
   } finally {
     reader.cancel().catch(() => {});
@@ -124,18 +125,22 @@ async function* eventsIn({ body }: Response): AsyncGenerator<readonly InspectedE
 }
 
 /** Resolves when a chat of this browser has sent something, or after `pollMs`. */
-function newTurn(chats: BroadcastChannel, pollMs: number, signal: AbortSignal): Promise<void> {
+function waitForTurn(
+  chatChannel: BroadcastChannel,
+  pollMs: number,
+  signal: AbortSignal,
+): Promise<void> {
   return new Promise((resolve) => {
     const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') done();
+      if (document.visibilityState === 'visible') end();
     }, pollMs);
-    const done = (): void => {
+    const end = (): void => {
       clearInterval(timer);
-      chats.removeEventListener('message', done);
-      signal.removeEventListener('abort', done);
+      chatChannel.removeEventListener('message', end);
+      signal.removeEventListener('abort', end);
       resolve();
     };
-    chats.addEventListener('message', done);
-    signal.addEventListener('abort', done);
+    chatChannel.addEventListener('message', end);
+    signal.addEventListener('abort', end);
   });
 }

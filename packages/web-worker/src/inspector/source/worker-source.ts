@@ -28,25 +28,25 @@ export function workerSource(
   const fields = 'agent,database:string|? timeoutMs:nonNegative|? page:array|? options';
   checkOptions('workerSource()', options, fields);
   const { database, ...connect } = options;
-  const open: Set<RemoteAgent> = new Set();
+  const openAgents: Set<RemoteAgent> = new Set();
   const enter = (sessionId: string): RemoteAgent => {
     const agent = connectAgent(worker, { ...connect, sessionId });
-    open.add(agent);
+    openAgents.add(agent);
     return agent;
   };
   const leave = (agent: RemoteAgent): void => {
     agent.close();
-    open.delete(agent);
+    openAgents.delete(agent);
   };
   let logs: Promise<StoredLogs> | undefined;
   // Loaded at its first use, because it is most of the inspector's size.
-  const stored = (): Promise<StoredLogs> =>
+  const loadLogs = (): Promise<StoredLogs> =>
     (logs ??= import('./stored-logs.ts').then(({ storedLogs }) =>
       storedLogs(connect.agent, database),
     ));
   return {
-    sessions: async () => (await stored()).sessions(),
-    records: async (sessionId) => (await stored()).records(sessionId),
+    sessions: async () => (await loadLogs()).sessions(),
+    records: async (sessionId) => (await loadLogs()).records(sessionId),
     async *events(sessionId, signal) {
       if (signal.aborted) return;
       const agent = enter(sessionId);
@@ -61,7 +61,7 @@ export function workerSource(
       }
     },
     async fork(draft) {
-      const sessionId = await (await stored()).create(draft);
+      const sessionId = await (await loadLogs()).create(draft);
       // `close()` leaves this connection open, because it would abort the answer.
       const agent = connectAgent(worker, { ...connect, sessionId });
       // The run's events show its end, also a failure.
@@ -72,7 +72,7 @@ export function workerSource(
       return sessionId;
     },
     close() {
-      for (const agent of open) leave(agent);
+      for (const agent of openAgents) leave(agent);
     },
   };
 }

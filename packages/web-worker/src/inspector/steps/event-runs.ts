@@ -30,7 +30,7 @@ export class EventRuns {
   readonly #origin: RunOrigin;
   readonly #runs: Map<string, InspectedRun> = new Map();
   /** The last `seq` of each run, because a stream that is read again begins at its start. */
-  readonly #seen: Map<string, number> = new Map();
+  readonly #lastSeqs: Map<string, number> = new Map();
 
   constructor(origin: RunOrigin = 'live') {
     this.#origin = origin;
@@ -43,8 +43,8 @@ export class EventRuns {
   add(events: readonly InspectedEvent[]): void {
     for (const event of events) {
       const { runId, seq } = event;
-      if (seq <= (this.#seen.get(runId) ?? 0)) continue;
-      this.#seen.set(runId, seq);
+      if (seq <= (this.#lastSeqs.get(runId) ?? 0)) continue;
+      this.#lastSeqs.set(runId, seq);
       const run = this.#runs.get(runId) ?? newRun(event, this.#origin);
       this.#runs.set(runId, withEvent(run, event));
     }
@@ -78,21 +78,21 @@ const changes: { readonly [K in AgentEvent['type']]?: Change } = {
   'pre-reasoning': withRequest,
   'pre-summary': withRequest,
   'reasoning-chunk': (run, { kind, delta }) =>
-    reasoned(run, (step) =>
+    withReasonStep(run, (step) =>
       kind === 'thinking'
         ? { thinking: step.thinking + String(delta) }
         : { text: step.text + String(delta) },
     ),
   'summary-chunk': (run, { delta }) =>
-    reasoned(run, ({ text }) => ({ text: text + String(delta) })),
+    withReasonStep(run, ({ text }) => ({ text: text + String(delta) })),
   'step-reset': (run, { reason }) =>
-    reasoned(run, ({ resets }) => ({
+    withReasonStep(run, ({ resets }) => ({
       text: '',
       thinking: '',
       resets: [...resets, String(reason)],
     })),
-  'post-reasoning': replied,
-  'post-summary': replied,
+  'post-reasoning': withReply,
+  'post-summary': withReply,
   'pre-acting': (run, event) =>
     withCall(run, event, { problem: event['problem'] as string | undefined }),
   'acting-chunk': (run, event) => withCall(run, event, undefined, event['chunk'] as JsonValue),
@@ -109,7 +109,7 @@ const changes: { readonly [K in AgentEvent['type']]?: Change } = {
     const { code, message } = (event['error'] ?? event) as StepOf<'error'>['error'];
     return withStep(run, event, { kind: 'error', error: { code, message }, endedAt: event.at });
   },
-  'run-end': ended,
+  'run-end': withEnd,
 };
 
 function withInput(run: InspectedRun, event: InspectedEvent): InspectedRun {
@@ -171,7 +171,7 @@ function changesOf(event: InspectedEvent): readonly EventChange[] {
 }
 
 /** Changes the last model request. */
-function reasoned(
+function withReasonStep(
   run: InspectedRun,
   change: (step: StepOf<'reason'>) => Partial<StepOf<'reason'>>,
 ): InspectedRun {
@@ -181,10 +181,10 @@ function reasoned(
   return { ...run, steps: run.steps.with(index, { ...step, ...change(step) }) };
 }
 
-function replied(run: InspectedRun, event: InspectedEvent): InspectedRun {
+function withReply(run: InspectedRun, event: InspectedEvent): InspectedRun {
   const reply = event['message'] as Msg | undefined;
   const usage = reply && (metadataOf(reply).usage as Usage | undefined);
-  const next = reasoned(run, (step) => ({
+  const changedRun = withReasonStep(run, (step) => ({
     endedAt: event.at,
     changes: [...step.changes, ...changesOf(event)],
     calls: reply
@@ -193,7 +193,7 @@ function replied(run: InspectedRun, event: InspectedEvent): InspectedRun {
     ...(reply && { reply, text: textOf(reply), bytes: recordBytes(reply) }),
     usage,
   }));
-  return usage ? { ...next, usage: addUsage(run.usage, usage) } : next;
+  return usage ? { ...changedRun, usage: addUsage(run.usage, usage) } : changedRun;
 }
 
 function callOf(event: InspectedEvent): ShownCall {
@@ -225,7 +225,7 @@ function withCall(
   return { ...run, steps: run.steps.with(index, step) };
 }
 
-function ended(run: InspectedRun, event: InspectedEvent): InspectedRun {
+function withEnd(run: InspectedRun, event: InspectedEvent): InspectedRun {
   const { reason, usage } = (event['result'] ?? event) as Pick<InspectedRun, 'reason' | 'usage'>;
   // A step that an abort ended has no event of its own.
   const steps = run.steps.map((step) =>

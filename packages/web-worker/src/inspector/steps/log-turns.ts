@@ -47,17 +47,17 @@ function isUsers(message: Msg): boolean {
 /** Returns a turn of the log as a run. Its prompts are recomputed from the messages. */
 export function runOfTurn(turn: LogTurn): InspectedRun {
   const { messages } = turn;
-  const first = messages[0]!;
-  const last = messages.at(-1)!;
+  const firstMessage = messages[0]!;
+  const lastMessage = messages.at(-1)!;
   return {
-    runId: `log:${first.id}`,
+    runId: `log:${firstMessage.id}`,
     origin: 'log',
     agentPath: [],
     continues: false,
     steps: [inputStep(messages), ...messages.flatMap((_, index) => stepsAt(turn, index))],
-    startedAt: timeOf(first),
-    endedAt: timeOf(last),
-    reason: reasonOf(last),
+    startedAt: timeOf(firstMessage),
+    endedAt: timeOf(lastMessage),
+    reason: reasonOf(lastMessage),
     usage: messages.filter(isReply).map(usageOf).reduce(addUsage, noUsage),
   };
 }
@@ -96,7 +96,7 @@ function stepsAt({ earlierMessages, messages }: LogTurn, index: number): readonl
 
 function callStep(call: ToolUse, reply: Msg, messages: readonly Msg[]): InspectedStep {
   const isResult = ({ toolUseId }: ToolResult): boolean => toolUseId === call.id;
-  const found = messages.find((message) => toolResultsOf(message).some(isResult));
+  const resultMessage = messages.find((message) => toolResultsOf(message).some(isResult));
   return {
     key: `act:${call.id}`,
     kind: 'act',
@@ -104,8 +104,11 @@ function callStep(call: ToolUse, reply: Msg, messages: readonly Msg[]): Inspecte
     progress: [],
     changes: [],
     startedAt: timeOf(reply),
-    bytes: found ? recordBytes(found) : 0,
-    ...(found && { result: toolResultsOf(found).find(isResult)!, endedAt: timeOf(found) }),
+    bytes: resultMessage ? recordBytes(resultMessage) : 0,
+    ...(resultMessage && {
+      result: toolResultsOf(resultMessage).find(isResult)!,
+      endedAt: timeOf(resultMessage),
+    }),
   };
 }
 
@@ -124,10 +127,10 @@ export function isReply(message: Msg): boolean {
 }
 
 /** The log of a long session no longer has the notes about the ends of its runs. */
-function reasonOf(last: Msg): string | undefined {
-  const { reason, partial } = metadataOf(last);
+function reasonOf(lastMessage: Msg): string | undefined {
+  const { reason, partial } = metadataOf(lastMessage);
   if (reason ?? partial) return reason ?? partial;
-  return last.role === 'assistant' && !toolUsesOf(last).length ? 'stop' : undefined;
+  return lastMessage.role === 'assistant' && !toolUsesOf(lastMessage).length ? 'stop' : undefined;
 }
 
 function base(

@@ -23,7 +23,7 @@ export interface ReplayScript {
 export function replayScript({ earlierMessages, messages }: LogTurn): ReplayScript {
   const inputCount = messages.findIndex(({ role }) => role !== 'user');
   const replies = messages.filter((message) => isReply(message) && !isCorrection(message));
-  const last = messages.at(-1);
+  const lastMessage = messages.at(-1);
   return {
     earlierMessages,
     input: inputCount < 0 ? messages : messages.slice(0, inputCount),
@@ -31,7 +31,7 @@ export function replayScript({ earlierMessages, messages }: LogTurn): ReplayScri
     results: new Map(
       messages.flatMap(toolResultsOf).map((result) => [result.toolUseId, result] as const),
     ),
-    ending: last?.role === 'assistant' && !isReply(last) ? last : undefined,
+    ending: lastMessage?.role === 'assistant' && !isReply(lastMessage) ? lastMessage : undefined,
     tools: [...new Set(replies.flatMap(toolUsesOf).map(({ name }) => name))],
   };
 }

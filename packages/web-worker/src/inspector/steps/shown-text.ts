@@ -1,13 +1,13 @@
 import { maskSecrets } from '@isoloop/core/observe';
 
 /** Longer texts are shortened, because a page with megabytes of text hangs. */
-const longest = 100_000;
+const maxTextLength = 100_000;
 
 /** Returns a text as the inspector shows it: without what looks like a key or a password. */
 export function shownText(text: string): string {
-  const rest = text.length - longest;
-  if (rest <= 0) return maskSecrets(text);
-  return `${maskSecrets(text.slice(0, longest))}\n… ${rest} more characters`;
+  const hiddenLength = text.length - maxTextLength;
+  if (hiddenLength <= 0) return maskSecrets(text);
+  return `${maskSecrets(text.slice(0, maxTextLength))}\n… ${hiddenLength} more characters`;
 }
 
 /** Returns a value as indented JSON, or a text as it is. Parses a text that is JSON. */

@@ -14,16 +14,16 @@ export interface StepRow {
   readonly bytes: string;
   readonly time: string;
   /** Begin and width of the bar, as shares of the run. */
-  readonly bar: { readonly from: number; readonly share: number };
+  readonly bar: { readonly start: number; readonly share: number };
 }
 
 /** Returns the row of a step. */
 export function stepRow(step: InspectedStep, run: InspectedRun): StepRow {
   const { startedAt, endedAt, bytes, changes } = step;
   const runEnd = run.endedAt ?? Math.max(...run.steps.map((one) => one.endedAt ?? one.startedAt));
-  const whole = Math.max(1, runEnd - run.startedAt);
+  const runMs = Math.max(1, runEnd - run.startedAt);
   const end = endedAt ?? runEnd;
-  const from = Math.min(1, Math.max(0, (startedAt - run.startedAt) / whole));
+  const barStart = Math.min(1, Math.max(0, (startedAt - run.startedAt) / runMs));
   return {
     ...wordsOf(step),
     isBad: isBad(step),
@@ -32,7 +32,7 @@ export function stepRow(step: InspectedStep, run: InspectedRun): StepRow {
     tokens: tokensOf(step),
     bytes: size(bytes),
     time: timeOf(step),
-    bar: { from, share: Math.min(1 - from, Math.max(0, (end - startedAt) / whole)) },
+    bar: { start: barStart, share: Math.min(1 - barStart, Math.max(0, (end - startedAt) / runMs)) },
   };
 }
 
@@ -101,7 +101,7 @@ function resultWords({ state, output }: NonNullable<StepOf<'act'>['result']>): s
 
 /** Returns a text, or JSON without the outer signs that only programs need. */
 function inOneLine(value: unknown): string {
-  const content = typeof value === 'string' ? parsed(value) : value;
+  const content = typeof value === 'string' ? parseOrKeep(value) : value;
   if (Object(content) !== content) return briefly(String(content));
   if (Array.isArray(content)) return briefly(JSON.stringify(content));
   const fields = Object.entries(content as object).map(([key, field]) => {
@@ -111,7 +111,7 @@ function inOneLine(value: unknown): string {
 }
 
 /** Returns the value of a text that is JSON, or else the text. */
-function parsed(text: string): unknown {
+function parseOrKeep(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return text;
   try {
     return JSON.parse(text);

@@ -19,27 +19,28 @@ export function testFile(turn: LogTurn): TestFile {
   const script = replayScript(turn);
   const title = briefly(script.input.map(textOf).join(' '), 60) || 'a turn of the log';
   const calls = script.replies.flatMap(toolUsesOf);
-  const last = script.replies.at(-1);
-  const isOpen = last !== undefined && toolUsesOf(last).some(({ id }) => !script.results.has(id));
-  const text = textOf(script.ending ?? last ?? script.input[0]!);
+  const lastReply = script.replies.at(-1);
+  const isOpen =
+    lastReply !== undefined && toolUsesOf(lastReply).some(({ id }) => !script.results.has(id));
+  const text = textOf(script.ending ?? lastReply ?? script.input[0]!);
   const lines = [
     `import { ${imports(turn, calls.length > 0).join(', ')} } from '@isoloop/core';`,
     `import { ScriptedModel } from '@isoloop/core/testing';`,
     `import { expect, test } from 'vitest';`,
     '',
     ...toolLines(script),
-    `test(${quoted(title)}, async () => {`,
+    `test(${textLiteral(title)}, async () => {`,
     `  const model = new ScriptedModel([`,
     ...replyLines(script, isOpen),
     `  ]);`,
     `  // Put your own agent here, with \`model\` as its model.`,
     `  const agent = new ReActAgent({ ${agentFields(script).join(', ')} });`,
     ...historyLines(turn.earlierMessages),
-    `  const result = await agent.call(${quoted(script.input.map(textOf).join('\n'))});`,
-    `  expect(result.reason).toBe(${quoted(isOpen ? 'suspended' : 'stop')});`,
-    ...(isOpen ? [] : [`  expect(result.text).toBe(${quoted(text)});`]),
+    `  const result = await agent.call(${textLiteral(script.input.map(textOf).join('\n'))});`,
+    `  expect(result.reason).toBe(${textLiteral(isOpen ? 'suspended' : 'stop')});`,
+    ...(isOpen ? [] : [`  expect(result.text).toBe(${textLiteral(text)});`]),
     ...(calls.length && !isOpen
-      ? [`  expect(result.toolsUsed).toEqual(${json(script.tools)});`]
+      ? [`  expect(result.toolsUsed).toEqual(${listLiteral(script.tools)});`]
       : []),
     `  model.assertDone();`,
     `});`,
@@ -71,7 +72,7 @@ function toolLines({ tools, replies, results }: ReplayScript): readonly string[]
     const isError = result.state !== 'success';
     // The agent writes this word in front of the message of an exception.
     const text = outputText(result.output).replace(isError ? /^Error: / : '', '');
-    return `  call_${index + 1}: { ${isError ? 'error' : 'output'}: ${quoted(text)} },`;
+    return `  call_${index + 1}: { ${isError ? 'error' : 'output'}: ${textLiteral(text)} },`;
   });
   return [
     '// What the tools answered, by the id of the call.',
@@ -79,7 +80,7 @@ function toolLines({ tools, replies, results }: ReplayScript): readonly string[]
     ...answers,
     '};',
     '',
-    `const tools = ${json(tools)}.map((name) =>`,
+    `const tools = ${listLiteral(tools)}.map((name) =>`,
     `  tool({`,
     `    name,`,
     `    description: 'Answers as in the log',`,
@@ -99,11 +100,11 @@ function toolLines({ tools, replies, results }: ReplayScript): readonly string[]
 function replyLines(script: ReplayScript, isOpen: boolean): readonly string[] {
   const replies = script.replies.map((reply) => {
     const calls = toolUsesOf(reply).map(
-      ({ name, input }) => `{ name: ${quoted(name)}, input: ${masked(input)} }`,
+      ({ name, input }) => `{ name: ${textLiteral(name)}, input: ${jsonLiteral(input)} }`,
     );
     const text = textOf(reply);
-    if (!calls.length) return `    ${quoted(text)},`;
-    const textField = text ? `text: ${quoted(text)}, ` : '';
+    if (!calls.length) return `    ${textLiteral(text)},`;
+    const textField = text ? `text: ${textLiteral(text)}, ` : '';
     return `    { ${textField}toolCalls: [${calls.join(', ')}] },`;
   });
   const { ending } = script;
@@ -112,7 +113,7 @@ function replyLines(script: ReplayScript, isOpen: boolean): readonly string[] {
   return [
     ...replies,
     `    // No model wrote this: the run ended as "${reason}".`,
-    `    ${quoted(textOf(ending))},`,
+    `    ${textLiteral(textOf(ending))},`,
   ];
 }
 
@@ -122,23 +123,24 @@ function historyLines(earlierMessages: readonly Msg[]): readonly string[] {
   );
   if (!messages.length) return [];
   const lines = messages.map(
-    (message) => `    createMessage(${quoted(message.role)}, ${quoted(textOf(message))}),`,
+    (message) =>
+      `    createMessage(${textLiteral(message.role)}, ${textLiteral(textOf(message))}),`,
   );
   return [`  await agent.observe([`, ...lines, `  ]);`];
 }
 
 /** Returns a text as a literal of TypeScript, without secrets. */
-function quoted(text: string): string {
+function textLiteral(text: string): string {
   const literal = JSON.stringify(shownText(text)).slice(1, -1).replaceAll('\\"', '"');
   return `'${literal.replaceAll("'", "\\'")}'`;
 }
 
-function masked(value: unknown): string {
+function jsonLiteral(value: unknown): string {
   return shownText(JSON.stringify(value));
 }
 
-function json(value: readonly string[]): string {
-  return `[${value.map(quoted).join(', ')}]`;
+function listLiteral(value: readonly string[]): string {
+  return `[${value.map(textLiteral).join(', ')}]`;
 }
 
 function fileName(title: string): string {

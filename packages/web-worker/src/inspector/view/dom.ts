@@ -55,15 +55,15 @@ export function keyedList<T>(
       node.remove();
       parts.delete(key);
     }
-    let next: Element | null = parent.firstElementChild;
+    let nextNode: Element | null = parent.firstElementChild;
     for (const item of items) {
       const key = keyOf(item);
-      const existing = parts.get(key);
-      const part = existing ?? create(item);
+      const earlierPart = parts.get(key);
+      const part = earlierPart ?? create(item);
       parts.set(key, part);
       part.update(item);
-      if (part.node === next) next = next.nextElementSibling;
-      else parent.insertBefore(part.node, next);
+      if (part.node === nextNode) nextNode = nextNode.nextElementSibling;
+      else parent.insertBefore(part.node, nextNode);
     }
   };
 }

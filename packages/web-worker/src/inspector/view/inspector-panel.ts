@@ -28,11 +28,11 @@ export interface Inspected {
   readonly replayAgent: ReplayAgent | undefined;
 }
 
-/** Events after which the log has more. */
-const written = /^(pre-call|post-reasoning|post-acting|suspended|run-end)$/;
+/** Types of events after which the log has more. */
+const writeEvents = /^(pre-call|post-reasoning|post-acting|suspended|run-end)$/;
 
 /** Number of turns of the log that are shown at first, and that the reader adds at once. */
-const page = 30;
+const turnsPerPage = 30;
 
 /** A worker writes shortly after an event, in milliseconds. */
 const afterWriteMs = 150;
@@ -49,8 +49,12 @@ export class InspectorPanel {
     },
   });
   readonly #problem = el('p', { class: 'problem', role: 'alert' });
-  readonly #empty = el('p', { class: 'empty' }, 'Ask the agent something: each step shows here.');
-  readonly #earlier = el(
+  readonly #emptyNote = el(
+    'p',
+    { class: 'empty' },
+    'Ask the agent something: each step shows here.',
+  );
+  readonly #earlierButton = el(
     'button',
     { type: 'button', class: 'earlier', onclick: () => this.#showEarlier() },
     'Show earlier runs',
@@ -64,20 +68,20 @@ export class InspectorPanel {
     () => this.#runView(),
   );
   #view: 'timeline' | 'records' = 'timeline';
-  #most = page;
+  #maxTurns = turnsPerPage;
   #inspected: Partial<Inspected> = {};
-  #live = new EventRuns();
+  #liveRuns = new EventRuns();
   #log: readonly LogRecord[] = [];
   #turns: readonly LogTurn[] = [];
   #sessions: readonly InspectorSession[] = [];
-  #reading = new AbortController();
+  #readController = new AbortController();
   #frame = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: InspectorPanelOptions) {
     this.#options = options;
     const { node } = this.#records;
-    this.#scroll.append(this.#problem, this.#empty, this.#earlier, this.#runs, node);
+    this.#scroll.append(this.#problem, this.#emptyNote, this.#earlierButton, this.#runs, node);
     this.node = el(
       'section',
       { class: 'inspector', lang: 'en', dir: 'ltr', 'aria-label': 'Agent inspector' },
@@ -93,25 +97,25 @@ export class InspectorPanel {
     const isSame = !isOther && source === this.#inspected.source;
     this.#inspected = inspected;
     if (isOther) {
-      this.#live = new EventRuns();
+      this.#liveRuns = new EventRuns();
       this.#log = [];
       this.#turns = [];
-      this.#most = page;
+      this.#maxTurns = turnsPerPage;
     }
     if (!isSame) this.#read();
-    this.#later();
+    this.#scheduleRender();
   }
 
   /** Adds events that the page has from elsewhere. */
   add(events: readonly InspectedEvent[]): void {
-    this.#live.add(events);
-    this.#later();
-    if (events.some(({ type }) => written.test(type))) this.#reload(afterWriteMs);
+    this.#liveRuns.add(events);
+    this.#scheduleRender();
+    if (events.some(({ type }) => writeEvents.test(type))) this.#reload(afterWriteMs);
   }
 
   /** Ends all reading. `show` begins again. */
   close(): void {
-    this.#reading.abort();
+    this.#readController.abort();
     clearTimeout(this.#timer);
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
@@ -119,13 +123,13 @@ export class InspectorPanel {
   }
 
   #read(): void {
-    this.#reading.abort();
-    this.#reading = new AbortController();
+    this.#readController.abort();
+    this.#readController = new AbortController();
     this.#problem.textContent = '';
     const { source, sessionId } = this.#inspected;
     if (!source || sessionId === undefined) return;
     this.#reload(0);
-    void this.#follow(source, sessionId, this.#reading.signal);
+    void this.#follow(source, sessionId, this.#readController.signal);
   }
 
   async #follow(source: InspectorSource, sessionId: string, signal: AbortSignal): Promise<void> {
@@ -141,7 +145,7 @@ export class InspectorPanel {
 
   #reload(afterMs: number): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#readLog(this.#reading.signal), afterMs);
+    this.#timer = setTimeout(() => void this.#readLog(this.#readController.signal), afterMs);
   }
 
   async #readLog(signal: AbortSignal): Promise<void> {
@@ -153,7 +157,7 @@ export class InspectorPanel {
       this.#sessions = sessions;
       this.#log = log;
       this.#turns = loggedTurns(messagesInLog(log));
-      this.#later();
+      this.#scheduleRender();
     } catch (error) {
       this.#fail(error, signal);
     }
@@ -164,7 +168,7 @@ export class InspectorPanel {
   }
 
   /** Draws at the next frame, because a reply has hundreds of events. */
-  #later(): void {
+  #scheduleRender(): void {
     this.#frame ||= requestAnimationFrame(() => this.#render());
   }
 
@@ -172,7 +176,7 @@ export class InspectorPanel {
     this.#frame = 0;
     const isTimeline = this.#view === 'timeline';
     const isAtEnd = atEnd(this.#scroll);
-    const runs = shownRuns(this.#live.runs, this.#turns, this.#most);
+    const runs = shownRuns(this.#liveRuns.runs, this.#turns, this.#maxTurns);
     const { sessionId, contextWindow } = this.#inspected;
     this.#head.update({
       sessions: this.#sessions,
@@ -184,15 +188,15 @@ export class InspectorPanel {
     this.#scroll.setAttribute('aria-label', isTimeline ? 'Timeline' : 'Records of the log');
     this.#runs.hidden = !isTimeline;
     this.#records.node.hidden = isTimeline;
-    this.#empty.hidden = runs.length > 0;
-    this.#earlier.hidden = !isTimeline || this.#turns.length <= this.#most;
+    this.#emptyNote.hidden = runs.length > 0;
+    this.#earlierButton.hidden = !isTimeline || this.#turns.length <= this.#maxTurns;
     if (isTimeline) this.#showRuns(runs);
     else this.#records.update(this.#log);
     if (isAtEnd) this.#scroll.scrollTop = this.#scroll.scrollHeight;
   }
 
   #showEarlier(): void {
-    this.#most += page;
+    this.#maxTurns += turnsPerPage;
     const { scrollHeight } = this.#scroll;
     this.#render();
     // The reader keeps the place.

@@ -65,8 +65,10 @@ export function panelHead({ onSession, onView }: PanelHeadOptions): Part<PanelHe
 }
 
 function gaugeWords({ tokens, isCounted }: ContextUse, window: number | undefined): string {
-  const used = `${isCounted ? '' : 'about '}${count(tokens)}`;
-  return window ? `${used} of ${count(window)} tokens` : `${used} tokens in the context`;
+  const tokenCount = `${isCounted ? '' : 'about '}${count(tokens)}`;
+  return window
+    ? `${tokenCount} of ${count(window)} tokens`
+    : `${tokenCount} tokens in the context`;
 }
 
 function showSessions(
@@ -75,13 +77,13 @@ function showSessions(
   current: string | undefined,
 ): void {
   const isListed = sessions.some(({ sessionId }) => sessionId === current);
-  const all = [
+  const listedSessions = [
     ...(isListed || current === undefined
       ? []
       : [{ sessionId: current, title: 'This conversation' }]),
     ...sessions,
   ];
-  const options = all.map(
+  const options = listedSessions.map(
     ({ sessionId, title }) => [sessionId, briefly(title ?? sessionId, 60)] as const,
   );
   const isSame =

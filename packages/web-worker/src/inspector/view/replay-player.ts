@@ -21,7 +21,7 @@ export interface ReplayPlayerOptions {
  */
 export function replayPlayer(options: ReplayPlayerOptions): HTMLElement {
   const { turn, sessionId, agent, onClose } = options;
-  const stop = new AbortController();
+  const controller = new AbortController();
   const events = new EventRuns('replay');
   const list = el('div', {});
   const show = keyedList<ShownRun>(
@@ -30,16 +30,16 @@ export function replayPlayer(options: ReplayPlayerOptions): HTMLElement {
     () => runView({ ofRun: () => [], ofStep: () => [] }),
   );
   const status = el('span', { class: 'muted', role: 'status' }, 'No model and no tool is called.');
-  const next = el('button', { type: 'button', disabled: true }, 'Next step');
-  const all = el('button', { type: 'button' }, 'Play all');
-  const gate = stepGate(stop.signal, (waits) => (next.disabled = !waits));
-  next.addEventListener('click', () => gate.next());
-  all.addEventListener('click', () => gate.open());
+  const nextButton = el('button', { type: 'button', disabled: true }, 'Next step');
+  const playAllButton = el('button', { type: 'button' }, 'Play all');
+  const gate = stepGate(controller.signal, (waits) => (nextButton.disabled = !waits));
+  nextButton.addEventListener('click', () => gate.next());
+  playAllButton.addEventListener('click', () => gate.open());
   const close = (): void => {
-    stop.abort();
+    controller.abort();
     onClose();
   };
-  const closing = el('button', { type: 'button', onclick: close }, 'Close');
+  const closeButton = el('button', { type: 'button', onclick: close }, 'Close');
   const play = async (): Promise<void> => {
     // Loaded now, because it contains the loop.
     const { replayRun } = await import('../replay/replay-run.ts');
@@ -49,7 +49,7 @@ export function replayPlayer(options: ReplayPlayerOptions): HTMLElement {
       sessionId,
       agent,
       pause: () => gate.pause(),
-      signal: stop.signal,
+      signal: controller.signal,
     });
     let replayedText = '';
     for await (const batch of run) {
@@ -58,24 +58,24 @@ export function replayPlayer(options: ReplayPlayerOptions): HTMLElement {
       events.add(batch as readonly object[] as readonly InspectedEvent[]);
       show(events.runs.map((each) => ({ key: each.runId, run: each, turn: undefined })));
     }
-    const last = turn.messages.findLast(({ role }) => role === 'assistant');
-    const isSame = replayedText === (last ? textOf(last) : '');
+    const answer = turn.messages.findLast(({ role }) => role === 'assistant');
+    const isSame = replayedText === (answer ? textOf(answer) : '');
     status.textContent = `The replay has ended ${isSame ? 'as' : 'differently than'} the log.`;
   };
   const fail = (error: unknown): void => {
-    if (!stop.signal.aborted) status.textContent = AgentError.from(error).message;
+    if (!controller.signal.aborted) status.textContent = AgentError.from(error).message;
   };
   play()
     .catch(fail)
     .finally(() => {
-      next.disabled = true;
-      all.disabled = true;
+      nextButton.disabled = true;
+      playAllButton.disabled = true;
     });
   return el(
     'section',
     { class: 'part replay', 'aria-label': 'Replay' },
     el('h3', {}, 'Replay'),
-    el('div', { class: 'actions' }, next, all, closing, status),
+    el('div', { class: 'actions' }, nextButton, playAllButton, closeButton, status),
     list,
   );
 }

@@ -31,12 +31,14 @@ export function stepView(actions: StepActions): Part<StepInRun> {
   details.addEventListener('toggle', showBody);
   return {
     node: el('li', {}, details),
-    update(next) {
+    update(newStep) {
       const isSame =
-        shownStep && shownStep.logged === next.logged && isSameStep(shownStep.step, next.step);
-      shownStep = next;
-      summary.replaceChildren(...summaryOf(next));
-      details.className = `step ${next.step.kind}`;
+        shownStep &&
+        shownStep.logged === newStep.logged &&
+        isSameStep(shownStep.step, newStep.step);
+      shownStep = newStep;
+      summary.replaceChildren(...summaryOf(newStep));
+      details.className = `step ${newStep.step.kind}`;
       if (isSame) return;
       isFresh = false;
       showBody();
@@ -57,9 +59,9 @@ function isSameStep(one: InspectedStep, other: InspectedStep): boolean {
 
 function summaryOf({ step, run }: StepInRun): readonly HTMLElement[] {
   const row = stepRow(step, run);
-  const { from, share } = row.bar;
+  const { start, share } = row.bar;
   const bar = el('span', { class: 'bar' });
-  bar.style.setProperty('--from', `${from * 100}%`);
+  bar.style.setProperty('--from', `${start * 100}%`);
   bar.style.setProperty('--share', `${share * 100}%`);
   const state = `${row.isBad ? ' bad' : ''}${row.isRunning ? ' running' : ''}`;
   return [
@@ -125,7 +127,7 @@ function contentOf(step: InspectedStep, run: InspectedRun): readonly HTMLElement
 }
 
 /** Number of messages at the end of a prompt that are shown at once. */
-const latest = 4;
+const maxOpenMessages = 4;
 
 const origins = {
   live: 'as it was sent',
@@ -143,7 +145,7 @@ function reasonView(step: StepOf<'reason'>, run: InspectedRun): readonly HTMLEle
       : section(
           title,
           el('span', { class: `origin ${run.origin}` }, origins[run.origin]),
-          foldedMessages(messages, latest),
+          foldedMessages(messages, maxOpenMessages),
         ),
     ...(typeof tools !== 'number' && tools.length ? [toolsView(tools)] : []),
     ...(Object.keys(options).length ? [section('Settings', code(options, 'Settings'))] : []),

@@ -106,7 +106,7 @@ export class AnswerReader {
 
   #addMetadata(added: unknown): void {
     if (added == null) return;
-    this.message = { ...this.message, metadata: merged(this.message.metadata, added) };
+    this.message = { ...this.message, metadata: mergeMetadata(this.message.metadata, added) };
   }
 
   #beginText({ type, id, providerMetadata }: ChunkOf<'text-start' | 'reasoning-start'>): void {
@@ -286,12 +286,13 @@ function defined<T = UIMessagePart>(part: Fields): T {
 }
 
 /** Merges metadata at every depth. A list replaces the earlier one. */
-function merged(earlier: unknown, added: unknown): unknown {
-  if (![earlier, added].every((each) => isObjectOrArray(each) && !Array.isArray(each)))
-    return added;
+function mergeMetadata(earlier: unknown, addition: unknown): unknown {
+  if (![earlier, addition].every((each) => isObjectOrArray(each) && !Array.isArray(each)))
+    return addition;
   const result: Record<string, unknown> = { ...(earlier as Fields) };
-  for (const [name, value] of Object.entries(added as Fields)) {
-    if (name !== '__proto__' && value !== undefined) result[name] = merged(result[name], value);
+  for (const [name, value] of Object.entries(addition as Fields)) {
+    if (name !== '__proto__' && value !== undefined)
+      result[name] = mergeMetadata(result[name], value);
   }
   return result;
 }

@@ -80,12 +80,12 @@ export class Chat {
   #reader: AnswerReader | undefined;
   #controller: AbortController | undefined;
   /** Settles when no answer is being read. Becomes whether the last answer is complete. */
-  ended: Promise<boolean> = Promise.resolve(true);
+  whenIdle: Promise<boolean> = Promise.resolve(true);
   /**
    * What the page has asked for and did not get. A message that failed stays here while the chat
    * tries in vain to resume its answer.
    */
-  failed: RequestedAnswer['trigger'] | undefined;
+  failedTrigger: RequestedAnswer['trigger'] | undefined;
   /** Number of stops. A message whose files are still being read is not sent after a stop. */
   #stops = 0;
 
@@ -102,8 +102,8 @@ export class Chat {
   setMessages(messages: readonly UIMessage[]): void {
     const shownMessages = this.state.messages;
     const earlierById = new Map(shownMessages.map((message) => [message.id, message]));
-    const next = messages.map((message) => keepEqual(message, earlierById.get(message.id)));
-    this.#set({ messages: isEqual(next, shownMessages) ? shownMessages : next });
+    const nextMessages = messages.map((message) => keepEqual(message, earlierById.get(message.id)));
+    this.#set({ messages: isEqual(nextMessages, shownMessages) ? shownMessages : nextMessages });
   }
 
   async sendMessage(input?: MessageInput, options: RequestOptions = {}): Promise<void> {
@@ -141,7 +141,7 @@ export class Chat {
   async stop(): Promise<void> {
     this.#stops += 1;
     this.#controller?.abort();
-    await this.ended;
+    await this.whenIdle;
   }
 
   clearError(): void {
@@ -156,21 +156,21 @@ export class Chat {
     change: (part: CallPart) => object | undefined,
     options?: RequestOptions,
   ): Promise<void> {
-    const changed = (message: UIMessage): UIMessage => {
+    const withChange = (message: UIMessage): UIMessage => {
       const parts = message.parts.map((part) => {
-        const next = isToolUIPart(part) ? change(part) : undefined;
-        return next ? (next as UIMessagePart) : part;
+        const changedPart = isToolUIPart(part) ? change(part) : undefined;
+        return changedPart ? (changedPart as UIMessagePart) : part;
       });
       return parts.every((part, index) => part === message.parts[index])
         ? message
         : { ...message, parts };
     };
     const { messages } = this.state;
-    const next = messages.map(changed);
-    const message = next.find((each, index) => each !== messages[index]);
+    const nextMessages = messages.map(withChange);
+    const message = nextMessages.find((each, index) => each !== messages[index]);
     if (!message) return;
-    this.#set({ messages: next });
-    if (this.#reader) this.#reader.message = changed(this.#reader.message);
+    this.#set({ messages: nextMessages });
+    if (this.#reader) this.#reader.message = withChange(this.#reader.message);
     if (!this.isBusy) await this.#sendDecided(message.id, options);
   }
 
@@ -195,14 +195,14 @@ export class Chat {
   }
 
   async #request(request: RequestedAnswer): Promise<void> {
-    while (this.#controller) await this.ended;
+    while (this.#controller) await this.whenIdle;
     const controller = new AbortController();
     this.#controller = controller;
-    this.ended = this.#answer(request, controller.signal).finally(() => {
+    this.whenIdle = this.#answer(request, controller.signal).finally(() => {
       this.#controller = undefined;
       this.#reader = undefined;
     });
-    if (await this.ended) await this.#sendDecided(this.state.messages.at(-1)?.id, request);
+    if (await this.whenIdle) await this.#sendDecided(this.state.messages.at(-1)?.id, request);
   }
 
   /** Reads an answer to its end. Returns whether it is complete. */
@@ -214,8 +214,9 @@ export class Chat {
     } catch (thrown) {
       if (!signal.aborted && (thrown as Error).name !== 'AbortError') error = thrown as Error;
     }
-    if (!error) this.failed = undefined;
-    else if (!this.failed || request.trigger !== 'resume-stream') this.failed = request.trigger;
+    if (!error) this.failedTrigger = undefined;
+    else if (!this.failedTrigger || request.trigger !== 'resume-stream')
+      this.failedTrigger = request.trigger;
     this.#set({ status: error ? 'error' : 'ready', error });
     const { messages } = this.state;
     if (!this.#reader) return false;
@@ -236,9 +237,9 @@ export class Chat {
       return batches;
     }
     const { messages } = this.state;
-    const last = messages.find(({ id }) => id === options.messageId) ?? messages.at(-1);
-    const continues = trigger === 'submit-message' && last?.role === 'assistant';
-    this.#expect(continues ? last : undefined);
+    const requestedMessage = messages.find(({ id }) => id === options.messageId) ?? messages.at(-1);
+    const continues = trigger === 'submit-message' && requestedMessage?.role === 'assistant';
+    this.#expect(continues ? requestedMessage : undefined);
     return this.#callbacks.send({ trigger, messages, ...options }, signal);
   }
 
@@ -251,7 +252,7 @@ export class Chat {
   /** Reads a batch, and shows it at once. */
   #take(batch: readonly UIMessageChunk[]): void {
     const reader = this.#reader!;
-    const first = reader.message;
+    const firstMessage = reader.message;
     let { status } = this.state;
     try {
       for (const chunk of batch) {
@@ -266,7 +267,7 @@ export class Chat {
           this.#callbacks.onToolCall(chunk);
       }
     } finally {
-      if (reader.message !== first) this.#show(reader.message, status);
+      if (reader.message !== firstMessage) this.#show(reader.message, status);
     }
   }
 
@@ -292,6 +293,6 @@ function keepEqual(message: UIMessage, earlier: UIMessage | undefined): UIMessag
   const parts = message.parts.map((part, at) =>
     isEqual(part, earlierParts[at]) ? earlierParts[at]! : part,
   );
-  const next = { ...message, parts };
-  return isEqual(next, earlier) ? earlier : next;
+  const mergedMessage = { ...message, parts };
+  return isEqual(mergedMessage, earlier) ? earlier : mergedMessage;
 }

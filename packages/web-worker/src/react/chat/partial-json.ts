@@ -20,27 +20,27 @@ export function partialJson(text: string): JsonValue | undefined {
 function withClosedBrackets(text: string): string {
   let closedText = '';
   /** Closing brackets of the open values, the innermost first. */
-  let open = '';
+  let closers = '';
   let isKey = false;
   for (const { 0: token, 1: quote, index } of text.matchAll(tokens)) {
     const isString = quote !== undefined;
     if (isKey && isString) continue;
-    isKey = token === '{' || (token === ',' && open.startsWith('}'));
+    isKey = token === '{' || (token === ',' && closers.startsWith('}'));
     if (token === ',' || token === ':') continue;
-    open = openAfter(open, token);
+    closers = closersAfter(closers, token);
     const end = isString && !quote ? `${token}"` : completeToken(token);
-    if (end) closedText = text.slice(0, index) + end + open;
+    if (end) closedText = text.slice(0, index) + end + closers;
     // What comes after an incomplete string is the beginning of an escape.
-    if (!open || quote === '') break;
+    if (!closers || quote === '') break;
   }
   return closedText;
 }
 
 /** Returns the closing brackets that are needed after a token. */
-function openAfter(open: string, token: string): string {
-  if (token === '{') return `}${open}`;
-  if (token === '[') return `]${open}`;
-  return token === '}' || token === ']' ? open.slice(1) : open;
+function closersAfter(closers: string, token: string): string {
+  if (token === '{') return `}${closers}`;
+  if (token === '[') return `]${closers}`;
+  return token === '}' || token === ']' ? closers.slice(1) : closers;
 }
 
 /** Returns a finished token, or an empty text for a token without a value, such as `-`. */

@@ -20,11 +20,11 @@ export class AgentObject<T> {
   state: AgentObjectState<T> = { object: undefined, status: 'ready', error: undefined };
   readonly #listeners: Set<() => void> = new Set();
   /** Aborts the running request. */
-  #aborting: AbortController | undefined;
+  #controller: AbortController | undefined;
   /** Whether no component shows the object. */
   #isLeft = false;
   /** Settles when the last request has ended. */
-  #ended: Promise<unknown> = Promise.resolve();
+  #whenEnded: Promise<unknown> = Promise.resolve();
 
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
@@ -37,7 +37,7 @@ export class AgentObject<T> {
    */
   enter(resume: Begin<T> | undefined): () => void {
     this.#isLeft = false;
-    if (resume && !this.#aborting) void this.#begin(resume);
+    if (resume && !this.#controller) void this.#begin(resume);
     return () => {
       this.#isLeft = true;
       // In strict mode, React leaves and enters again at once.
@@ -47,34 +47,34 @@ export class AgentObject<T> {
 
   /** Resolves with the object if it is complete. A failure is in the state. */
   request(begin: Begin<T>): Promise<T | undefined> {
-    const ended = this.#begin(begin);
+    const object = this.#begin(begin);
     this.#set({ object: undefined, status: 'submitted', error: undefined });
-    return ended;
+    return object;
   }
 
   /** Ends the running request where it runs, and keeps the object so far. */
   async stop(): Promise<void> {
-    this.#aborting?.abort();
-    await this.#ended;
+    this.#controller?.abort();
+    await this.#whenEnded;
   }
 
   /** Ends the running request, and removes the object and the error. */
   async clear(): Promise<void> {
     await this.stop();
-    if (!this.#aborting) this.#set({ object: undefined, status: 'ready', error: undefined });
+    if (!this.#controller) this.#set({ object: undefined, status: 'ready', error: undefined });
   }
 
   #begin(begin: Begin<T>): Promise<T | undefined> {
-    const earlier = this.stop();
-    const aborting = new AbortController();
-    this.#aborting = aborting;
-    const ended = earlier.then(() => this.#read(begin, aborting));
-    this.#ended = ended;
-    return ended;
+    const whenStopped = this.stop();
+    const controller = new AbortController();
+    this.#controller = controller;
+    const object = whenStopped.then(() => this.#read(begin, controller));
+    this.#whenEnded = object;
+    return object;
   }
 
-  async #read(begin: Begin<T>, aborting: AbortController): Promise<T | undefined> {
-    const { signal } = aborting;
+  async #read(begin: Begin<T>, controller: AbortController): Promise<T | undefined> {
+    const { signal } = controller;
     let error: Error | undefined;
     let output: T | undefined;
     try {
@@ -82,8 +82,8 @@ export class AgentObject<T> {
     } catch (thrown) {
       if (!signal.aborted) error = thrown as Error;
     }
-    if (this.#aborting !== aborting) return undefined;
-    this.#aborting = undefined;
+    if (this.#controller !== controller) return undefined;
+    this.#controller = undefined;
     this.#set({ status: error ? 'error' : 'ready', error });
     return output;
   }

@@ -19,11 +19,11 @@ export async function* objectsIn(
     for (let isOpen = true; isOpen;) {
       const { done, value } = await bytes.read().catch(() => lost);
       const piece = failure + decoder.decode(value, { stream: true }).replaceAll(keepAlive, '');
-      const [text = '', failed] = piece.split(failureMark);
-      if (failed !== undefined) failure = failureMark + failed;
-      for (const [index, next] of text.split(restartMark).entries()) {
+      const [text = '', failureText] = piece.split(failureMark);
+      if (failureText !== undefined) failure = failureMark + failureText;
+      for (const [index, json] of text.split(restartMark).entries()) {
         if (index) reader.reset();
-        reader.json(next);
+        reader.json(json);
       }
       isOpen = !done;
       if (reader.update(done)) yield reader.value;

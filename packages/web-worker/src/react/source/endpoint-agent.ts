@@ -61,7 +61,7 @@ function linkEndpoint(
   const path = pathOf(sessionId);
   // The endpoint does not announce a new turn. This channel tells the browser's other tabs.
   const otherTabs = channelOf(path);
-  const closing = new AbortController();
+  const closeController = new AbortController();
   const tell = (): void => otherTabs.postMessage('changed');
   return {
     async send(request, signal) {
@@ -87,7 +87,7 @@ function linkEndpoint(
     }),
     history: async () => typedMessages(await messages(sessionId)),
     watch(listener) {
-      const { signal } = closing;
+      const { signal } = closeController;
       const look = (): void => {
         if (!document.hidden) listener();
       };
@@ -101,7 +101,7 @@ function linkEndpoint(
       tell();
     },
     close() {
-      closing.abort();
+      closeController.abort();
       otherTabs.close();
     },
   };
@@ -144,14 +144,16 @@ export function routesOf(api: string, latest: () => AgentEndpointOptions): Route
     if (response.ok && !response.headers.get('content-type')?.includes('html')) return response;
     throw await endpointError(response, url);
   };
-  const read = async <T>(url: string): Promise<T> => (await ask(url)).json() as Promise<T>;
+  const readJson = async <T>(url: string): Promise<T> => (await ask(url)).json() as Promise<T>;
   return {
     pathOf,
     ask,
     messages: async (sessionId) =>
-      (await read<{ readonly messages: UIMessage[] }>(`${pathOf(sessionId)}/messages`)).messages,
+      (await readJson<{ readonly messages: UIMessage[] }>(`${pathOf(sessionId)}/messages`))
+        .messages,
     sessions: async () =>
-      (await read<{ readonly chats: readonly AgentSessionEntry[] }>(`${api}s?limit=1000`)).chats,
+      (await readJson<{ readonly chats: readonly AgentSessionEntry[] }>(`${api}s?limit=1000`))
+        .chats,
   };
 }
 
@@ -162,9 +164,9 @@ function bodyOf(
   common: object | undefined,
 ): object {
   // The last answer may have decisions that are not sent yet.
-  const last = messages.findLastIndex(({ role, parts }) => role === 'assistant' && parts[0]);
-  const sent = messages.slice(Math.max(last, 0));
-  return { events: true, ...common, ...body, id, trigger, messageId, messages: sent };
+  const answerIndex = messages.findLastIndex(({ role, parts }) => role === 'assistant' && parts[0]);
+  const unsentMessages = messages.slice(Math.max(answerIndex, 0));
+  return { events: true, ...common, ...body, id, trigger, messageId, messages: unsentMessages };
 }
 
 /**

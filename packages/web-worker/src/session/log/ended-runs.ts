@@ -5,7 +5,7 @@ import type { EndedRun } from './noted-run.ts';
 import { earlierResult } from './logged-result.ts';
 
 /** Maximum number of ended runs to keep. */
-const keptRuns = 8;
+const maxRuns = 8;
 
 /**
  * Last ended runs of a session, including runs under earlier leaders. The leader is the tab whose
@@ -19,8 +19,8 @@ export class EndedRuns {
    * Adds the run of a request. `answerId`: id of the answer's message, if there is an answer.
    */
   add(requestId: string, answerId?: string): void {
-    const others = this.runs.filter((run) => run.requestId !== requestId);
-    this.runs = [{ requestId, answerId }, ...others].slice(0, keptRuns);
+    const otherRuns = this.runs.filter((run) => run.requestId !== requestId);
+    this.runs = [{ requestId, answerId }, ...otherRuns].slice(0, maxRuns);
   }
 
   has(requestId: string): boolean {

@@ -16,7 +16,7 @@ export const pageGoneReason = 'The page that runs the tool is gone.';
  * tool anyway, or if the page has disconnected, the tool call suspends.
  */
 export class RemoteTools implements ToolSet {
-  readonly #pages: (runId?: string) => ToolPages;
+  readonly #pagesOf: (runId?: string) => ToolPages;
   /** Last tools by name. They stay after all their pages have disconnected. */
   readonly #knownTools: Map<string, Tool> = new Map();
   /** Tools by offer, because pages may offer different tools of one name. */
@@ -24,9 +24,9 @@ export class RemoteTools implements ToolSet {
   /** Schemas for the pages that asked for runs, by page. */
   readonly #schemas: Map<string | undefined, readonly ToolSchema[]> = new Map();
 
-  /** `pages` returns the connected pages, for a run or for the active run. */
-  constructor(pages: (runId?: string) => ToolPages) {
-    this.#pages = pages;
+  /** `pagesOf` returns the connected pages, for a run or for the active run. */
+  constructor(pagesOf: (runId?: string) => ToolPages) {
+    this.#pagesOf = pagesOf;
   }
 
   /** Updates the tools. Call it after a page has connected, disconnected or become visible. */
@@ -42,7 +42,7 @@ export class RemoteTools implements ToolSet {
   }
 
   find(name: string): Tool | undefined {
-    const offer = this.#offerFor(name, this.#pages());
+    const offer = this.#offerFor(name, this.#pagesOf());
     return (offer && this.#tools.get(offer)) ?? this.#knownTools.get(name);
   }
 
@@ -52,7 +52,7 @@ export class RemoteTools implements ToolSet {
   }
 
   schemas(): readonly ToolSchema[] {
-    const pages = this.#pages();
+    const pages = this.#pagesOf();
     const key = pages.asker?.pageId;
     const schemas = this.#schemas.get(key) ?? this.#schemasFor(pages);
     this.#schemas.set(key, schemas);
@@ -75,7 +75,7 @@ export class RemoteTools implements ToolSet {
   /** Returns the offers of all pages by the name of the tool. */
   #offers(): ReadonlyMap<string, readonly ToolOffer[]> {
     const byName = new Map<string, ToolOffer[]>();
-    for (const { offer } of this.#pages().offers) {
+    for (const { offer } of this.#pagesOf().pages) {
       for (const tool of offer.tools) {
         const { name } = tool.schema;
         byName.set(name, [...(byName.get(name) ?? []), tool]);
@@ -92,7 +92,7 @@ export class RemoteTools implements ToolSet {
       options: PageCallOptions = {},
       runId?: string,
     ): Promise<T> => {
-      const [page] = pagesFor(name, this.#pages(runId));
+      const [page] = pagesFor(name, this.#pagesOf(runId));
       if (!page) return fallback;
       try {
         return await page.link.call<T>(pageCall, options);

@@ -52,7 +52,7 @@ export class SessionPages {
   /** Called after the pages of this worker, or their visibility, have changed. */
   onChange: (() => void) | undefined;
   /** Tabs of the connected pages, by page. */
-  readonly #pages: Map<string, string | undefined> = new Map();
+  readonly #tabIds: Map<string, string | undefined> = new Map();
   readonly #parts: Set<Part> = new Set();
   /** Pages that asked for the active runs, by run. The first run is the one that is not queued. */
   readonly #askers: Map<string, Asker | undefined> = new Map();
@@ -64,16 +64,16 @@ export class SessionPages {
     const askerOf = (runId = ''): Asker | undefined =>
       this.#askers.has(runId) ? this.#askers.get(runId) : this.#askers.values().next().value;
     this.#tools = new RemoteTools((runId) => ({
-      offers: this.#partsOf('tools'),
+      pages: this.#partsOf('tools'),
       asker: askerOf(runId),
-      tabs: this.#pages,
+      tabIds: this.#tabIds,
     }));
-    const [tools, ofKind] = [this.#tools, () => this.#partsOf('model')];
+    const [tools, modelPages] = [this.#tools, () => this.#partsOf('model')];
     this.side = {
       tools,
       decide: (call, context) => this.#decide(call, context),
       get model() {
-        return remoteModel(ofKind);
+        return remoteModel(modelPages);
       },
     };
   }
@@ -89,8 +89,10 @@ export class SessionPages {
 
   /** Tools of the pages of this worker. */
   get tabPages(): readonly TabPage[] {
-    const own = [...this.#pages].flatMap(([pageId, tabId]) => (tabId === undefined ? pageId : []));
-    return own.map((pageId) => {
+    const ownPageIds = [...this.#tabIds].flatMap(([pageId, tabId]) =>
+      tabId === undefined ? pageId : [],
+    );
+    return ownPageIds.map((pageId) => {
       const parts = [...this.#parts].filter((part) => part.pageId === pageId);
       const tools = parts.flatMap(({ id, offer, link }) =>
         offer.kind === 'tools' ? { partId: id, tools: offer.tools, visible: link.visible } : [],
@@ -101,7 +103,7 @@ export class SessionPages {
 
   /** Returns whether the page is connected. */
   has(pageId: string): boolean {
-    return this.#pages.has(pageId);
+    return this.#tabIds.has(pageId);
   }
 
   /** Returns the link to a part of a page of this worker. */
@@ -125,7 +127,7 @@ export class SessionPages {
     { pageId, tabId }: { readonly pageId: string; readonly tabId?: string },
   ): () => void {
     const onChange = (): void => this.#reportChange(tabId);
-    this.#pages.set(pageId, tabId);
+    this.#tabIds.set(pageId, tabId);
     const parts = offers.map((offer, index): Part => {
       const part: Part = {
         id: `${pageId}/${index}`,
@@ -141,7 +143,7 @@ export class SessionPages {
     });
     this.#reportChange(tabId);
     return () => {
-      this.#pages.delete(pageId);
+      this.#tabIds.delete(pageId);
       for (const { link } of parts) link.close();
       this.#reportChange(tabId);
     };
@@ -168,9 +170,9 @@ export class SessionPages {
     this.#reportChange(part.tabId);
   }
 
-  #reportChange(tab: string | undefined): void {
+  #reportChange(tabId: string | undefined): void {
     this.#tools.update();
-    if (tab === undefined) this.onChange?.();
+    if (tabId === undefined) this.onChange?.();
   }
 
   #hook(part: Part): void {

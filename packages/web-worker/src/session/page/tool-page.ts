@@ -14,11 +14,11 @@ export interface ToolPage {
 /** Connected pages, among which the page for a tool call is chosen. */
 export interface ToolPages {
   /** Pages that offer tools, in the order in which they connected. */
-  readonly offers: readonly ToolPage[];
+  readonly pages: readonly ToolPage[];
   /** Page that asked for the run. `undefined`: the log does not have it. */
   readonly asker: Asker | undefined;
   /** Tab of each connected page, by the page's id. `undefined`: this worker. */
-  readonly tabs: ReadonlyMap<string, string | undefined>;
+  readonly tabIds: ReadonlyMap<string, string | undefined>;
 }
 
 /**
@@ -26,15 +26,19 @@ export interface ToolPages {
  * connections of its tab. For a tool that any visible page may run, they are the visible pages, and
  * then the page that asked. If the page that asked has disconnected, no other page runs its tools.
  */
-export function pagesFor(name: string, { offers, asker, tabs }: ToolPages): readonly ToolPage[] {
-  const all = offers.filter(({ offer }) => offer.tools.some((tool) => tool.schema.name === name));
-  if (!asker) return all;
-  const own = all.filter(({ pageId }) => pageId === asker.pageId);
-  const isHere = tabs.has(asker.pageId);
-  const near = isHere ? all.filter(({ tabId }) => tabId === tabs.get(asker.pageId)) : [];
-  const visible = [...own, ...near, ...all].filter(
+export function pagesFor(name: string, { pages, asker, tabIds }: ToolPages): readonly ToolPage[] {
+  const pagesWithTool = pages.filter(({ offer }) =>
+    offer.tools.some((tool) => tool.schema.name === name),
+  );
+  if (!asker) return pagesWithTool;
+  const askerPages = pagesWithTool.filter(({ pageId }) => pageId === asker.pageId);
+  const isConnected = tabIds.has(asker.pageId);
+  const sameTabPages = isConnected
+    ? pagesWithTool.filter(({ tabId }) => tabId === tabIds.get(asker.pageId))
+    : [];
+  const visiblePages = [...askerPages, ...sameTabPages, ...pagesWithTool].filter(
     ({ link, offer }) =>
       link.visible && offer.tools.some((tool) => tool.anyVisibleTab && tool.schema.name === name),
   );
-  return [...visible, ...own, ...near];
+  return [...visiblePages, ...askerPages, ...sameTabPages];
 }

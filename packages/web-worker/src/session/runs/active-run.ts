@@ -51,8 +51,8 @@ export class ActiveRun {
     const knownEvents = this.requestId === requestId ? this.events : [];
     const bySeq = new Map(events.map((event, index) => [event.seq, index]));
     const isShared = (event: AgentEvent): boolean => {
-      const same = events[bySeq.get(event.seq) ?? -1];
-      return same !== undefined && isSameEvent(event, same);
+      const earlierEvent = events[bySeq.get(event.seq) ?? -1];
+      return earlierEvent !== undefined && isSameEvent(event, earlierEvent);
     };
     // Compares from the end, because each tab may have shortened the older events.
     const lastShared = knownEvents.findLast(isShared);

@@ -8,7 +8,7 @@ import { onAbort } from './on-abort.ts';
 export class RunQueue {
   #activeTab: string | undefined;
   #count = 0;
-  #free: Promise<void> = Promise.resolve();
+  #whenFree: Promise<void> = Promise.resolve();
   #release: () => void = () => {};
 
   /** Id of the tab whose runs are active. */
@@ -21,9 +21,9 @@ export class RunQueue {
    */
   async enter(tabId: string, signal: AbortSignal): Promise<void> {
     while (this.#activeTab !== undefined && this.#activeTab !== tabId)
-      await Promise.race([this.#free, aborted(signal)]);
+      await Promise.race([this.#whenFree, rejectOnAbort(signal)]);
     if (this.#activeTab === undefined)
-      this.#free = new Promise((resolve) => (this.#release = resolve));
+      this.#whenFree = new Promise((resolve) => (this.#release = resolve));
     this.#activeTab = tabId;
     this.#count += 1;
   }
@@ -37,7 +37,7 @@ export class RunQueue {
   }
 }
 
-function aborted(signal: AbortSignal): Promise<never> {
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     onAbort(signal, () =>
       reject(new AgentError('ABORTED', "The call was aborted while another tab's call ran.")),

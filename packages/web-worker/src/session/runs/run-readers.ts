@@ -99,12 +99,12 @@ export class RunReaders {
    * `undefined` if the reader leaves.
    */
   async join(reader: RunReader, leaveSignal: AbortSignal): Promise<AgentResult | undefined> {
-    let joined: JoinedReader | undefined;
+    let joinedReader: JoinedReader | undefined;
     if (leaveSignal.aborted) return undefined;
     try {
       return await new Promise((resolve, reject) => {
-        joined = { reader, resolve, reject, failure: undefined };
-        this.#joinedReaders.add(joined);
+        joinedReader = { reader, resolve, reject, failure: undefined };
+        this.#joinedReaders.add(joinedReader);
         const leave = (): void => resolve(undefined);
         leaveSignal.addEventListener('abort', leave);
         reader.onFailure = leave;
@@ -113,7 +113,7 @@ export class RunReaders {
         this.#reportChange();
       });
     } finally {
-      this.#joinedReaders.delete(joined!);
+      this.#joinedReaders.delete(joinedReader!);
       this.#reportChange();
     }
   }
@@ -165,21 +165,21 @@ export class RunReaders {
   async #untilReady(requester: Requester, requestId: string, signal: AbortSignal): Promise<void> {
     for (let waits = true; waits && this.#foreignRequestId !== requestId && !signal.aborted;) {
       let change = (): void => {};
-      const changed = new Promise<true>((resolve) => (change = () => resolve(true)));
+      const whenChanged = new Promise<true>((resolve) => (change = () => resolve(true)));
       this.#changeListeners.add(change);
       signal.addEventListener('abort', change);
-      const others = this.activeRun.requestId === requestId ? [...this.#joinedReaders] : [];
-      const ready = others.map(({ reader }) =>
+      const joinedReaders = this.activeRun.requestId === requestId ? [...this.#joinedReaders] : [];
+      const whenJoinedReady = joinedReaders.map(({ reader }) =>
         reader.ready().then(
           () => false,
-          () => changed,
+          () => whenChanged,
         ),
       );
       try {
         waits = await Promise.race([
           ...(requester.reader ? [requester.reader.ready().then(() => false)] : []),
-          ...ready,
-          changed,
+          ...whenJoinedReady,
+          whenChanged,
         ]);
       } finally {
         this.#changeListeners.delete(change);
@@ -202,12 +202,12 @@ export class RunReaders {
     if (!events.length) return;
     for (const watcher of this.#watchers) watcher(events);
     this.#give(events, requestId, start);
-    for (const joined of this.#joinedReaders) {
-      joined.reader.add(events);
+    for (const joinedReader of this.#joinedReaders) {
+      joinedReader.reader.add(events);
       for (const event of events) {
         if (event.agentPath.length > 1) continue;
-        if (event.type === 'error') joined.failure = event.error;
-        if (event.type === 'run-end') end(joined, event.result);
+        if (event.type === 'error') joinedReader.failure = event.error;
+        if (event.type === 'run-end') end(joinedReader, event.result);
       }
     }
   }
@@ -218,13 +218,13 @@ export class RunReaders {
    */
   #give(events: EventBatch, requestId: string, start: MessageStart): void {
     const requester = this.#requesters.get(requestId);
-    const own = requester?.hasBegun
+    const readerEvents = requester?.hasBegun
       ? events.filter(({ type, agentPath }) => type !== 'run-start' || agentPath.length > 1)
       : events;
-    if (!requester?.reader || !own.length) return;
+    if (!requester?.reader || !readerEvents.length) return;
     if (!requester.hasBegun) requester.reader.begin(start);
     requester.hasBegun = true;
-    requester.reader.add(own);
+    requester.reader.add(readerEvents);
   }
 }
 

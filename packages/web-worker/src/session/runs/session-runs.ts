@@ -295,9 +295,9 @@ export class SessionRuns {
     let isCounted = false;
     try {
       for (let isFirst = true; ; isFirst = false) {
-        const reading = batches.next();
+        const nextRead = batches.next();
         onStart?.();
-        const { done, value } = await reading;
+        const { done, value } = await nextRead;
         if (done) break;
         // Another worker has become the writer of the log. The readers get the events of that
         // worker.
@@ -385,8 +385,8 @@ export class SessionRuns {
 }
 
 /** Returns what to add to the `seq` of a run's events, so that they follow those already shown. */
-function offsetOf({ requestId, lastEvent }: ActiveRun, own: string, gap: number): number {
-  return lastEvent && requestId === own ? lastEvent.seq + gap : 0;
+function offsetOf({ requestId, lastEvent }: ActiveRun, ownRequestId: string, gap: number): number {
+  return lastEvent && requestId === ownRequestId ? lastEvent.seq + gap : 0;
 }
 
 function withOffset(events: EventBatch, offset: number): EventBatch {
