@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
-import { toolResultsOf } from '../message/msg.ts';
+import { InMemoryMemory } from '../memory/in-memory-memory.ts';
+import { assistantMessage, toolResultsOf, userMessage } from '../message/msg.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { look } from '../../test-support/plain-tools.ts';
+import { tool } from '../tool/tool.ts';
 import { Agent } from './agent.ts';
 import type { Middleware, RunContext } from './middleware.ts';
+import { isNewAnswer } from './next.ts';
 
 const failure = new AgentError('LIMIT_EXCEEDED', 'Too much.');
 
@@ -118,4 +121,62 @@ test('a warning after `next` of `wrapRun` does not change the result that the wr
   };
   const agent = new Agent({ name: 'a', model: new ScriptedModel(['One.']), use: [part] });
   expect((await agent.call('Hi')).warnings).toEqual([warning]);
+});
+
+test('context.fail() in a hook of `suspended` makes the agent call fail, and the call stays pending', async () => {
+  const ask = tool({
+    name: 'ask',
+    description: '',
+    input: {},
+    execute: (_, { suspend }) => suspend('Ann'),
+  });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'ask', id: 'one' }] }]);
+  const agent = new Agent({ name: 'a', model, tools: [ask] });
+  agent.addHook({ on: { suspended: (_event, _control, context) => context.fail(failure) } });
+  const result = await agent.call('Hi', { throwOnError: false });
+  expect(result).toMatchObject({ reason: 'error', error: { code: 'LIMIT_EXCEEDED' } });
+  expect(result.pending).toMatchObject([{ toolUseId: 'one' }]);
+});
+
+test.for([
+  ['throws', true, 'interrupted'],
+  ['throws', false, undefined],
+  ['fails', true, 'interrupted'],
+  ['fails', false, undefined],
+] as const)(
+  'a wrapSettle that %s after its `next`: %s, leaves a call of an earlier run: %s',
+  async ([how, isAfter, state]) => {
+    const use = assistantMessage([{ type: 'tool_use', id: 'old', name: 'look', input: {} }]);
+    const memory = new InMemoryMemory([userMessage('Go'), use]);
+    const part: Middleware = {
+      wrapSettle: (next) => async (input, context) => {
+        if (isAfter) await next(input);
+        if (how === 'throws') throw failure;
+        context.fail(failure);
+        return { to: 'model' };
+      },
+    };
+    const agent = new Agent({
+      name: 'a',
+      model: new ScriptedModel([]),
+      tools: [look],
+      memory,
+      use: [part],
+    });
+    await expect(agent.call()).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
+    const results = (await memory.read()).flatMap(toolResultsOf);
+    expect(results.map((result) => result.state)).toEqual(state ? [state] : []);
+  },
+);
+
+test('an answer that a wrapReply made of a user message is stored as the reply of the assistant', async () => {
+  const part: Middleware = {
+    wrapReply: (next) => async (reply) => {
+      const outcome = await next(reply);
+      return isNewAnswer(outcome) ? { ...outcome, message: userMessage('Two.') } : outcome;
+    },
+  };
+  const agent = new Agent({ name: 'a', model: new ScriptedModel(['One.']), use: [part] });
+  expect((await agent.call('Hi')).message).toMatchObject({ role: 'assistant', name: 'a' });
+  expect((await agent.messages()).map(({ role }) => role)).toEqual(['user', 'assistant']);
 });

@@ -1,6 +1,6 @@
 import { isEnding, type Next } from './next.ts';
 import type { Run } from './run/run.ts';
-import { endStopped, finish, type RunOutcome } from './step/finish.ts';
+import { endThrown, finish, type RunOutcome } from './step/finish.ts';
 import { reason } from './step/reason.ts';
 import { act } from './step/round.ts';
 import { settle, type RunInput } from './step/settle.ts';
@@ -21,9 +21,7 @@ export async function loop(run: Run, input: RunInput): Promise<RunOutcome> {
       if (!isEnding(next)) run.signal.throwIfAborted();
     }
   } catch (thrown) {
-    // Only an abort ends every step in the same way.
-    if (!run.waits.isAbort(thrown)) throw thrown;
-    next = await endStopped(run, run.outbox.unstoredReply());
+    next = await endThrown(run, thrown);
   }
   return finish(run, next);
 }

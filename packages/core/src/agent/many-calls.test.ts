@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import type { AgentOptions } from '../preset/react-agent.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
-import { toolResultsOf } from '../message/msg.ts';
+import { toolResultsOf, toolUsesOf } from '../message/msg.ts';
 import { openai } from '../openai.ts';
 import { requestFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
@@ -72,6 +72,19 @@ test('5,000 calls without a limit all run, and no signal gets many listeners', a
   for (const signal of listened.mock.contexts) counts.set(signal, (counts.get(signal) ?? 0) + 1);
   expect(Math.max(...counts.values())).toBeLessThan(20);
   listened.mockRestore();
+});
+
+test('a jump of a hook to the tools does not run calls beyond `replyCalls`', async () => {
+  const { agent, ran } = setUp(5, { limits: { replyCalls: 2 } });
+  agent.addHook({
+    on: {
+      'post-reasoning': ({ message }, control) => {
+        if (toolUsesOf(message).length) control.jumpTo('tools');
+      },
+    },
+  });
+  expect((await agent.call('Hi')).text).toBe('Done.');
+  expect(ran()).toBe(2);
 });
 
 test('calls beyond `replyCalls` do not count toward the limit of tool calls, and no middleware sees them', async () => {

@@ -102,3 +102,40 @@ test('a `wrapTool` that returns no tool result gives the call an error that name
     'Error: The result of a `wrapTool` for "look" must be a `ToolResult`.',
   );
 });
+
+test('two middleware that close the same call store one result', async () => {
+  const closing = (reason: string): Middleware => ({
+    wrapRound: (next) => async (round, _context, steps) => {
+      for (const { toolUse } of round.calls)
+        await steps.closeCall(toolUse, deniedResult(toolUse, reason));
+      return next(round);
+    },
+  });
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
+  const use = [closing('first'), closing('second')];
+  const agent = new Agent({ name: 'a', model, tools: [look], use });
+  const read: unknown[] = [];
+  for await (const event of agent.stream('go'))
+    if (event.type === 'post-acting') read.push(event.result.output);
+  expect(read).toHaveLength(1);
+  expect((await agent.messages()).flatMap(toolResultsOf)).toHaveLength(1);
+});
+
+test('a round does not run a call that no message has', async () => {
+  const ran: string[] = [];
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => void ran.push('') });
+  const part: Middleware = {
+    wrapRound: (next) => (round) => {
+      const [call] = round.calls;
+      const invented = { ...call!, toolUse: { ...call!.toolUse, id: 'invented' } };
+      return next({ ...round, calls: [call!, invented] });
+    },
+  };
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look', id: 'one' }] }, 'done']);
+  const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
+  await agent.call('go');
+  expect(ran).toHaveLength(1);
+  const results = (await agent.messages()).flatMap(toolResultsOf);
+  expect(results.map(({ toolUseId }) => toolUseId)).toEqual(['one']);
+});

@@ -18,6 +18,13 @@ export function openCallsOf(run: Run): readonly OpenCall[] {
   });
 }
 
+/** Returns whether a tool call has no result yet. */
+export function isOpen(run: Run, toolUse: ToolUse): boolean {
+  // A search for each of many calls would be slow.
+  const isNoted = callState(run, toolUse) !== undefined;
+  return isNoted || run.conversation.openToolUses().some(({ id }) => id === toolUse.id);
+}
+
 /** Returns what the open tool calls wait for, in the order of the tool calls. */
 export function pendingCallsOf(run: Run): readonly PendingCall[] {
   return openCallsOf(run).flatMap(({ state }) => state.pending ?? []);

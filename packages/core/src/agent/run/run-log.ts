@@ -98,7 +98,7 @@ export function note(
 /** Writes the end of the run to the log, once. */
 export async function closeLog(run: Run, reason: string): Promise<void> {
   const { runId, status, progress, setup, waits } = run;
-  if (run.failure && reason !== 'error' && reason !== 'suspended') throw run.failure;
+  if (run.failure && reason !== 'error') throw run.failure;
   if (progress.isClosed) return;
   // The work may store something, so it gets the time of a store. If it fails, so does the run.
   for (const work of progress.beforeEnd.splice(0)) await waits.forRead(work(run));

@@ -1,6 +1,6 @@
 import type { EventOf } from '../../event/agent-event.ts';
 import type { WriteOptions } from '../../memory/memory.ts';
-import type { ToolResult, ToolUse } from '../../message/msg.ts';
+import { toolUsesOf, type Msg, type ToolResult, type ToolUse } from '../../message/msg.ts';
 import {
   decidedResult,
   hasResult,
@@ -9,7 +9,8 @@ import {
   interruptedResult,
 } from '../../tool/tool-call.ts';
 import type { ToolOutcome } from '../../tool/tool-call.ts';
-import { callState, suspendCall } from '../run/open-calls.ts';
+import type { Next } from '../next.ts';
+import { callState, isOpen, suspendCall } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
 import { append, reload } from '../run/run-log.ts';
 
@@ -28,7 +29,8 @@ export async function recordOutcome(
 }
 
 /**
- * Ends a tool call: passes its result through the `post-acting` hooks, and appends it to the log.
+ * Ends an open tool call: passes its result through the `post-acting` hooks, and appends it to the
+ * log.
  */
 export async function closeCall(
   run: Run,
@@ -36,6 +38,8 @@ export async function closeCall(
   result: ToolResult,
   options?: WriteOptions,
 ): Promise<void> {
+  // Another middleware may have closed it.
+  if (!isOpen(run, toolUse)) return;
   const pause = run.timerYield.tick(run.now(), ticksOfCall);
   if (pause) await pause;
   const event = await askAboutResult(run, { toolUse, result });
@@ -47,6 +51,15 @@ export async function closeCall(
     throw error;
   }
   await run.outbox.tellReaders([event]);
+}
+
+/** Says that the tools come next. Each call beyond `limits.replyCalls` gets an error result. */
+export async function toTools(run: Run, reply?: Msg): Promise<Next> {
+  const { replyCalls } = run.options.limits;
+  const problem = `A reply may have ${replyCalls} tool calls. Make this call again later.`;
+  for (const toolUse of reply ? toolUsesOf(reply).slice(replyCalls) : [])
+    await closeCall(run, toolUse, errorResult(toolUse, problem), { later: true });
+  return { to: 'tools' };
 }
 
 /**
@@ -101,11 +114,8 @@ export async function interruptOpenCalls(run: Run): Promise<void> {
     const state = callState(run, toolUse);
     if (keepsPending && state?.pending) continue;
     // The run may end before it has carried out a decision.
-    const decided = decidedResult(toolUse, state, run.tools);
-    const result = decided ?? interruptedResult(toolUse, state);
-    await closeCall(run, toolUse, result).catch((error: unknown) => {
-      failure ??= error;
-    });
+    const result = decidedResult(toolUse, state, run.tools) ?? interruptedResult(toolUse, state);
+    await closeCall(run, toolUse, result).catch((error: unknown) => void (failure ??= error));
   }
   run.conversation.sort();
   run.roundJump = {};

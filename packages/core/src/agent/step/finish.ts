@@ -5,6 +5,7 @@ import { interruptOpenCalls } from './close-calls.ts';
 import type { EndBase, Ending } from '../next.ts';
 import { pendingCallsOf } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
+import { isRejection } from '../../wait/halt.ts';
 import { append } from '../run/run-log.ts';
 
 // If something stops a run, `endStopped` says how it ends. `finish` carries out each ending.
@@ -21,7 +22,7 @@ export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
   const { halt } = run;
   switch (halt.kind) {
     case 'failed':
-      await interruptOpenCalls(run);
+      if (run.status.openRunId === run.runId) await interruptOpenCalls(run);
       throw halt.error;
     case 'rejected': {
       const { error } = halt;
@@ -42,6 +43,22 @@ export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
     default:
       return { kind: 'unanswered', reason: 'aborted', message: partial };
   }
+}
+
+/**
+ * Returns how an exception ends the run. Only after `settle` has begun the run in the log, open
+ * tool calls get results: before, neither a rejection nor a failure changes anything.
+ */
+export async function endThrown(run: Run, thrown: unknown): Promise<Ending> {
+  if (run.waits.isAbort(thrown)) return endStopped(run, run.outbox.unstoredReply());
+  const hasBegun = run.status.openRunId === run.runId;
+  if (isRejection(thrown)) {
+    run.haltWith(thrown);
+    return { ...(await endStopped(run)), keepsCalls: !hasBegun };
+  }
+  // A wrapper may fail after the log has got the reply with its tool calls.
+  if (hasBegun) await interruptOpenCalls(run).catch(() => {});
+  throw thrown;
 }
 
 /** Reasons of agent calls whose last message is no answer for the `post-call` hooks. */
@@ -83,13 +100,14 @@ async function carryOut(run: Run, ending: Ending): Promise<RunOutcome> {
 async function answerAfterHooks(run: Run, ending: Ending): Promise<Msg> {
   const { kind, reason, message: endingMessage = run.message('assistant', []) } = ending;
   const isCustom = kind === 'custom';
-  const message = isCustom ? withMetadata(run.asReply(endingMessage), { reason }) : endingMessage;
+  const isNew = isCustom || kind === 'answer';
+  const answer = isNew ? run.asReply(endingMessage) : endingMessage;
+  const message = isCustom ? withMetadata(answer, { reason }) : answer;
   const { outbox } = run;
   const readersText = textOf(outbox.unstoredReply() ?? message);
   const isReplaced = readersText && readersText !== textOf(message);
   // Only now, because an abort in a wrapper must not drop a text that readers have.
-  if (isReplaced && (isCustom || kind === 'answer'))
-    await outbox.emit('step-reset', { reason: kind, replacement: message });
+  if (isReplaced && isNew) await outbox.emit('step-reset', { reason: kind, replacement: message });
   else if (isCustom) await outbox.sendText(message);
   if (reason === 'suspended') await outbox.emit('suspended', { pending: pendingCallsOf(run) });
   // An earlier run passed a stored answer through the hooks.

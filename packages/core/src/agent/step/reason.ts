@@ -2,15 +2,13 @@ import { checkRequest } from '../../event/check-event.ts';
 import { toolUsesOf, type Msg } from '../../message/msg.ts';
 import { shortenResults } from '../../message/shorten-results.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
-import { errorResult } from '../../tool/tool-call.ts';
-import { isRejection } from '../../wait/halt.ts';
 import type { Reply } from '../middleware.ts';
 import { isNext, type Next } from '../next.ts';
 import type { RequestDraft } from '../request-draft.ts';
 import type { Run } from '../run/run.ts';
 import { append } from '../run/run-log.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
-import { closeCall, interruptOpenCalls } from './close-calls.ts';
+import { toTools, interruptOpenCalls } from './close-calls.ts';
 import { endStopped } from './finish.ts';
 import { revise } from './jump.ts';
 import { readReply } from './read-reply.ts';
@@ -18,22 +16,10 @@ import { readReply } from './read-reply.ts';
 /** Asks the model once and returns what follows its reply. */
 export async function reason(run: Run, mustAsk = false): Promise<Next> {
   if (run.stopped) return endStopped(run);
-  try {
-    const request = await nextRequest(run, mustAsk);
-    if (isNext(request)) return request;
-    const { type, message } = await readReply(run, request);
-    if (type === 'incomplete') return await endStopped(run, message);
-    return await afterReply(run, { message, request });
-  } catch (thrown) {
-    if (run.waits.isAbort(thrown)) throw thrown;
-    if (isRejection(thrown)) {
-      run.haltWith(thrown);
-      return endStopped(run);
-    }
-    // A wrapper may fail after the log has got the reply with its tool calls.
-    await interruptOpenCalls(run).catch(() => {});
-    throw thrown;
-  }
+  const request = await nextRequest(run, mustAsk);
+  if (isNext(request)) return request;
+  const { type, message } = await readReply(run, request);
+  return type === 'incomplete' ? endStopped(run, message) : afterReply(run, { message, request });
 }
 
 /**
@@ -87,21 +73,13 @@ export function afterReply(run: Run, reply: Reply): Promise<Next> {
   return runWrapped(run, 'wrapReply', reply, (last) => innerReply(run, last));
 }
 
-/**
- * Passes a reply of the model through the `post-reasoning` hooks. Appends it if it calls tools.
- * Each call beyond `limits.replyCalls` gets an error result.
- */
+/** Passes a reply of the model through the `post-reasoning` hooks. Appends it if it calls tools. */
 async function innerReply(run: Run, reply: Reply): Promise<Next> {
   if (!reply.request) return { kind: 'custom', reason: reply.reason, message: reply.message };
   const { event, next } = await revise(run, 'post-reasoning', { message: reply.message });
   if (next) return next;
   const { message } = event;
-  const toolUses = toolUsesOf(message);
-  if (!toolUses.length) return { kind: 'answer', reason: 'stop', message };
+  if (!toolUsesOf(message).length) return { kind: 'answer', reason: 'stop', message };
   await append(run, [message]);
-  const { replyCalls } = run.options.limits;
-  const problem = `A reply may have ${replyCalls} tool calls. Make this call again later.`;
-  for (const toolUse of toolUses.slice(replyCalls))
-    await closeCall(run, toolUse, errorResult(toolUse, problem), { later: true });
-  return { to: 'tools' };
+  return toTools(run, message);
 }

@@ -17,7 +17,7 @@ import { toolQueue, type ToolQueueItem, type ToolSink } from '../../tool/tool-qu
 import { requireParts } from '../check-options.ts';
 import type { Round } from '../middleware.ts';
 import type { Next } from '../next.ts';
-import { callState, markReady, pendingCallsOf, applyNotes } from '../run/open-calls.ts';
+import { callState, isOpen, markReady, pendingCallsOf, applyNotes } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
 import { runWrapped, runWrappedTool } from '../run/wrapped-step.ts';
 import { recordOutcome, failCall } from './close-calls.ts';
@@ -91,7 +91,7 @@ async function reviewCalls(run: Run, calls: readonly OpenCall[]): Promise<readon
 async function reviewCall(run: Run, call: OpenCall): Promise<PreparedCall | ToolOutcome> {
   const { toolUse, state, result } = call;
   // A wrapper may have closed the call before its `next`.
-  if (call.isNoted && !callState(run, toolUse)) return notStarted;
+  if (!isOpen(run, toolUse)) return notStarted;
   if (result) return result;
   if ((state.pending && !state.decision) || !mayStart(run)) return notStarted;
   let prepared = await prepare(run, toolUse);

@@ -4,7 +4,6 @@ import { checkNewIds, type ParsedInput } from '../../event/agent-input.ts';
 import type { OpenCall } from '../../event/agent-status.ts';
 import type { Jump } from '../../event/hook.ts';
 import type { Decision } from '../../event/pending-call.ts';
-import { isRejection } from '../../wait/halt.ts';
 import { resumptionOf, type Resumption } from '../../memory/log/resumption.ts';
 import type { Msg } from '../../message/msg.ts';
 import { endStopped } from './finish.ts';
@@ -25,19 +24,8 @@ export interface RunInput {
 }
 
 /** Admits the input, adds it to the log and says what comes first. */
-export async function settle(run: Run, input: RunInput): Promise<Next> {
+export async function settle(run: Run, { sent, admitted }: RunInput): Promise<Next> {
   if (run.failure) return endStopped(run);
-  try {
-    return await settleInput(run, input);
-  } catch (thrown) {
-    if (!isRejection(thrown)) throw thrown;
-    run.haltWith(thrown);
-    // A rejection of the input changes nothing.
-    return { ...(await endStopped(run)), keepsCalls: true };
-  }
-}
-
-async function settleInput(run: Run, { sent, admitted }: RunInput): Promise<Next> {
   const input = await (admitted ?? admitInput(run, sent));
   await openLog(run);
   const { messages, requestedJump } = await preCall(run, input.messages);
