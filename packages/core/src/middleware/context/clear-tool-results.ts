@@ -67,7 +67,7 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
     let batch: Batch = { changes: new Map(), freedTokens: 0 };
     for (const index of oldResults(messages, start)) {
       for (const id of idsAt(messages[index]!)) ids.add(id);
-      const callIndex = messages.slice(0, index).findLastIndex((one) => !toolResultsOf(one).length);
+      const callIndex = callIndexOf(messages, index);
       for (const at of clearToolInputs && callIndex >= start ? [index, callIndex] : [index]) {
         const cleared = clear(messages[at]!, ids);
         batch.freedTokens +=
@@ -103,6 +103,13 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
       };
     },
   });
+}
+
+/** Returns the index of the message with the tool calls whose results are at an index. */
+function callIndexOf(messages: readonly Msg[], index: number): number {
+  let callIndex = index - 1;
+  while (callIndex >= 0 && toolResultsOf(messages[callIndex]!).length) callIndex -= 1;
+  return callIndex;
 }
 
 /** Messages that are cleared together, by their index, and how many tokens that frees. */
