@@ -196,7 +196,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
   #start<T>(
     agentInput: AgentInput | undefined,
     callOptions: KernelCallOptions,
-    streamed = false,
+    isStreamed = false,
   ): RunDriver<T> {
     checkOptions('call()', callOptions, this.#fields.call, 'INVALID_INPUT');
     const options = this.kernelOptions(callOptions);
@@ -205,7 +205,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
       [...setup.use, ...this.#added].filter((hook) => hook.on ?? hook.onEvent);
     const run = new Run(setup, options, hooks, stepsOf);
     const sent = this.#checkedInput(agentInput, run);
-    const onStart = streamed ? (): void => keepDriver(this, driver) : undefined;
+    const onStart = isStreamed ? (): void => keepDriver(this, driver) : undefined;
     const driver: RunDriver = new RunDriver({
       runId: run.runId,
       detached: options.detached,
@@ -215,7 +215,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
     });
     // The end of an aborted run does not wait for a reader.
     onAbort(run.signal, () => queueMicrotask(() => driver.release()));
-    if (streamed && options.detached) driver.start();
+    if (isStreamed && options.detached) driver.start();
     return driver as RunDriver<T>;
   }
 

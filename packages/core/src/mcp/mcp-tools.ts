@@ -60,8 +60,8 @@ export class McpTools implements ToolSet {
   #listed = '';
   #tools: ReadonlyMap<string, Tool> = new Map();
   #schemas: readonly ToolSchema[] = [];
-  #listing = false;
-  #listAgain = false;
+  #isListing = false;
+  #mustListAgain = false;
   #instructions: string | undefined;
 
   /** Creates the tools without a connection. Use `mcpTools()` instead. */
@@ -248,11 +248,11 @@ export class McpTools implements ToolSet {
    * request, lists them again.
    */
   async #listTools(): Promise<void> {
-    this.#listAgain = true;
-    if (this.#listing) return;
-    this.#listing = true;
-    while (this.#listAgain) {
-      this.#listAgain = false;
+    this.#mustListAgain = true;
+    if (this.#isListing) return;
+    this.#isListing = true;
+    while (this.#mustListAgain) {
+      this.#mustListAgain = false;
       const session = this.#session;
       try {
         const listed = await session?.list();
@@ -261,7 +261,7 @@ export class McpTools implements ToolSet {
         if (session === this.#session) this.#report(error);
       }
     }
-    this.#listing = false;
+    this.#isListing = false;
   }
 
   #useTools(toolList: McpToolList): void {

@@ -301,7 +301,7 @@ export class SessionMemory implements Memory {
     for (const values of valuesIn(records)) this.#values.put(values);
   }
 
-  async #flush(claims = false): Promise<void> {
+  async #flush(mustClaim = false): Promise<void> {
     if (!this.#fold && (this.#groups || this.#values.updates.length)) await this.#load();
     this.#noteState();
     const context: FlushContext = {
@@ -311,7 +311,7 @@ export class SessionMemory implements Memory {
         this.#noteState();
       },
     };
-    await this.#log.flush(context, claims);
+    await this.#log.flush(context, mustClaim);
     this.#values.forgetWritten();
   }
 

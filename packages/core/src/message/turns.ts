@@ -28,9 +28,9 @@ export function turnsOf(messages: readonly Msg[]): readonly (readonly Msg[])[] {
       isOpening = false;
     } else if (role === 'user') {
       // A correction asks the model for a better reply, so it belongs to the turn before it.
-      const goesOn =
+      const isSameTurn =
         isCorrection(message) || (turnRunId === undefined ? isOpening : runId === turnRunId);
-      if (!goesOn) starts.push(index);
+      if (!isSameTurn) starts.push(index);
       turnRunId = runId;
       isOpening = true;
     } else if (role !== 'system') isOpening = false;

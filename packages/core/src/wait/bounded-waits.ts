@@ -18,7 +18,7 @@ interface WaitingRun extends Pick<Haltable, 'signal' | 'aborted' | 'stage'> {
 interface WaitOptions<T> {
   /**
    * Whether the wait is for a store. A store gets some time after an abort, and its errors then
-   * still count. Other code gets one turn of the event loop.
+   * still count. Other code gets one task of the event loop.
    */
   readonly isStore?: boolean;
   /**

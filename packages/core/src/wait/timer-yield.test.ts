@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { TimerYield } from './timer-yield.ts';
 
-test('runs that let timers run at the same time share one turn of the event loop', () => {
+test('runs that let timers run at the same time share one task of the event loop', () => {
   let channels = 0;
   class CountedChannel extends MessageChannel {
     constructor() {

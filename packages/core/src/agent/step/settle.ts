@@ -85,8 +85,8 @@ async function preCall(run: Run, input: readonly Msg[]) {
  */
 function checkOpenCalls(openCalls: readonly OpenCall[], decisions: readonly Decision[]): void {
   const isInTheWay = ({ toolUse, state: { started, pending } }: OpenCall): boolean => {
-    const runsFirst = decisions.length > 0 && !started && !pending;
-    return !runsFirst && decisions.every(({ toolUseId }) => toolUseId !== toolUse.id);
+    const mayRunFirst = decisions.length > 0 && !started && !pending;
+    return !mayRunFirst && decisions.every(({ toolUseId }) => toolUseId !== toolUse.id);
   };
   if (!openCalls.some(isInTheWay)) return;
   const names = openCalls.map(

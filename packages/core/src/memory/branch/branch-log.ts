@@ -151,10 +151,10 @@ export class BranchLog implements Log {
     await this.load();
     // A turn that begins a session does not read the head, unless its client has left. After a read
     // that finds no head, a location of the store may report the head as missing for a minute.
-    const beginsSession =
+    const isNewSession =
       this.#branch === undefined && this.#clientEcho === undefined && !this.#clientHasLeft;
-    const readsHead = !beginsSession || this.#options.withoutEcho === 'latest';
-    if (readsHead && (await this.#catchUp())) context.onReread(await this.load());
+    const mustReadHead = !isNewSession || this.#options.withoutEcho === 'latest';
+    if (mustReadHead && (await this.#catchUp())) context.onReread(await this.load());
     if (this.#unsureWrites.length > 0) await this.#options.sleep(rewriteDelayMs);
     if (this.#pending.length === 0) return;
     if (this.#unsureWrites.length === maxTurnWrites)

@@ -177,20 +177,20 @@ export class SessionLog {
   }
 
   /**
-   * Writes the pending records. With `claims`, writes the head even without pending records, so
+   * Writes the pending records. With `mustClaim`, writes the head even without pending records, so
    * that this writer replaces any owner.
    */
-  async flush(context: FlushContext, claims = false): Promise<void> {
+  async flush(context: FlushContext, mustClaim = false): Promise<void> {
     this.#checkOwner();
-    if (this.#isIdle && !claims) return;
+    if (this.#isIdle && !mustClaim) return;
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       if (attempt > 0) await backOff(attempt, this.#options);
       if (attempt > 0 || (await this.#isOutdated())) {
         context.onReread(await this.load());
-        if (claims && this.#claimedOwnership) this.#claim();
+        if (mustClaim && this.#claimedOwnership) this.#claim();
         this.#checkOwner();
       }
-      if ((this.#isIdle && !claims) || (await this.#write(context))) return;
+      if ((this.#isIdle && !mustClaim) || (await this.#write(context))) return;
     }
     const refs = this.#unsureWrites.map(({ ref }) => ref);
     this.#unsureWrites = [];

@@ -264,15 +264,15 @@ export class SessionStore {
    * names a batch that is missing before another one, so that readers report it.
    * Batches that are missing at the end can't be detected, because they may never have been
    * written. If the last version has several batches, all but one belong to failed writes. The
-   * function then returns `undefined`, or with `guesses` a head of all batches.
+   * function then returns `undefined`, or with `mayGuess` a head of all batches.
    */
-  async #rebuildHead(guesses: boolean, without: readonly string[]): Promise<Head | undefined> {
+  async #rebuildHead(mayGuess: boolean, without: readonly string[]): Promise<Head | undefined> {
     const refs = (await this.#listedRefs()).filter((ref) => !without.includes(ref));
     const last = refs.at(-1);
     if (last === undefined) return undefined;
     const version = versionOf(last);
     const tips = refs.filter((ref) => versionOf(ref) === version);
-    if (tips.length > 1 && !guesses) return undefined;
+    if (tips.length > 1 && !mayGuess) return undefined;
     const batches = new Map<string, Batch>();
     const unread = await this.#findBatches(tips, batches, []);
     const listedRefs = new Set([...batches.keys(), ...unread.map(({ ref }) => ref)]);

@@ -50,8 +50,8 @@ function directResults({ messages, tools, options }: RunContext): readonly ToolR
   const { returnDirect: rule } = options;
   const isAnswer = (result: ToolResult): boolean => {
     if (result.state !== 'success') return false;
-    const ruled = typeof rule === 'function' ? rule(result, messages[lastIndex]!) : rule;
-    return ruled ?? Boolean(toolOf(tools, result.name)?.returnDirect);
+    const ruleResult = typeof rule === 'function' ? rule(result, messages[lastIndex]!) : rule;
+    return ruleResult ?? Boolean(toolOf(tools, result.name)?.returnDirect);
   };
   return results.every(isAnswer) ? results : [];
 }

@@ -102,14 +102,14 @@ export function approvalRules(rules: ApprovalRules): ApprovalRuleBook {
   return {
     async needs(call) {
       const { tool, input, toolUse } = call;
-      const ownNeed = await toolNeedsApproval(call);
+      const isNeededByTool = await toolNeedsApproval(call);
       // A structured value is an answer, although it comes as a tool call.
       const candidates = tool.givesAnswer ? exactRules : [...exactRules, ...patternRules];
       const found = candidates.find(({ fits }) => fits(tool.name));
-      if (!found) return ownNeed;
+      if (!found) return isNeededByTool;
       const { when = () => true, description } = found.rule;
-      const holds = await when(input, toolUse);
-      return holds ? description || true : ownNeed;
+      const isMet = await when(input, toolUse);
+      return isMet ? description || true : isNeededByTool;
     },
     check(tools) {
       const names = toolsIn(tools).map(({ name }) => name);

@@ -86,8 +86,8 @@ function notStartedCalls(
   undecided: readonly boolean[],
   context: RunContext,
 ): readonly OpenCall[] {
-  const asks = undecided.includes(true) || calls.some(({ state }) => state.decision);
-  return asks && !hasRun(context) ? calls.map(withoutStart) : calls;
+  const hasWaited = undecided.includes(true) || calls.some(({ state }) => state.decision);
+  return hasWaited && !hasRun(context) ? calls.map(withoutStart) : calls;
 }
 
 /** Returns whether a tool of the last reply has run: it has a result that is not a rejection. */

@@ -15,7 +15,7 @@ export class ObjectWriter extends AnswerSource {
   /** End of this text, which the reader does not have yet. */
   #unsentText = '';
   /** Whether the present source continues `#objectText`. */
-  #continues = false;
+  #isContinuing = false;
 
   /** Returns the next piece for the reader, which may be empty. */
   write(batch: EventBatch): string {
@@ -31,10 +31,10 @@ export class ObjectWriter extends AnswerSource {
   }
 
   protected begin(): void {
-    if (this.#continues) this.#takeNewText();
+    if (this.#isContinuing) this.#takeNewText();
     this.#json = undefined;
     this.#newText = '';
-    this.#continues = false;
+    this.#isContinuing = false;
   }
 
   protected push(piece: string): void {
@@ -44,7 +44,7 @@ export class ObjectWriter extends AnswerSource {
 
   #next(): string {
     let mark = '';
-    if (!this.#continues) {
+    if (!this.#isContinuing) {
       if (!this.#newText && !this.isReset) return '';
       // A finished answer repeats its object in another format.
       if (this.#isWritten(parseJson(this.#newText))) return '';
@@ -71,7 +71,7 @@ export class ObjectWriter extends AnswerSource {
 
   #restart(): string {
     const mark = this.#objectText.length > this.#unsentText.length ? restartMark : '';
-    this.#continues = true;
+    this.#isContinuing = true;
     this.isReset = false;
     this.#objectText = '';
     this.#unsentText = '';

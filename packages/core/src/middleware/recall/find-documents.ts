@@ -142,8 +142,8 @@ function readDocument(where: string, item: unknown, maxLength: number): Retrieve
  * Sorts documents by score, best first. If a document has no score, keeps the retriever's order.
  */
 function byScore(documents: readonly RetrievedDocument[]): readonly RetrievedDocument[] {
-  const scored = documents.every(({ score }) => score !== undefined);
-  return scored ? documents.toSorted((a, b) => b.score! - a.score!) : documents;
+  const hasScores = documents.every(({ score }) => score !== undefined);
+  return hasScores ? documents.toSorted((a, b) => b.score! - a.score!) : documents;
 }
 
 /**

@@ -169,10 +169,10 @@ const completeReasons =
 /** Returns whether a reply has content and is complete. */
 function isComplete(deltas: readonly ModelDelta[]): boolean {
   const last = deltas.at(-1);
-  const says = deltas.some((delta) =>
+  const hasContent = deltas.some((delta) =>
     delta.type === 'text' ? delta.delta : delta.type === 'tool-input' || delta.type === 'file',
   );
-  return says && last?.type === 'finish' && completeReasons.test(last.reason);
+  return hasContent && last?.type === 'finish' && completeReasons.test(last.reason);
 }
 
 /** Checks a reply from the store, which may contain invalid data. */

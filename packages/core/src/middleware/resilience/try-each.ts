@@ -38,7 +38,7 @@ export async function* tryEach(
   let hasBegun = false;
   for (let attempt = 1; ; attempt += 1) {
     let usage: Usage | undefined;
-    let stale = hasBegun;
+    let isStale = hasBegun;
     try {
       for await (const deltas of current.model.stream(current.request, context)) {
         if (!deltas.length) continue;
@@ -46,8 +46,8 @@ export async function* tryEach(
         if (last.type === 'finish') ({ usage } = last);
         const total = last.type === 'finish' && earlierUsage && addUsage(earlierUsage, usage);
         const batch = total ? [...deltas.slice(0, -1), { ...last, usage: total }] : deltas;
-        yield stale ? [{ type: 'reset', reason }, ...batch] : batch;
-        stale = false;
+        yield isStale ? [{ type: 'reset', reason }, ...batch] : batch;
+        isStale = false;
         hasBegun = true;
       }
       return;

@@ -48,8 +48,8 @@ export function rewordToolErrors(options: RewordToolErrorsOptions = {}): Middlew
     name: 'rewordToolErrors',
     wrapTool: (next) => async (call) => {
       const { name, givesAnswer } = call.tool;
-      const applies = tools?.includes(name) ?? true;
-      if (givesAnswer || !applies) return next(call);
+      const isListed = tools?.includes(name) ?? true;
+      if (givesAnswer || !isListed) return next(call);
       const execution: { signal?: AbortSignal; thrown?: unknown } = {};
       const watchedCall = withExecute(call, async (execute, input, context) => {
         execution.signal = context.signal;

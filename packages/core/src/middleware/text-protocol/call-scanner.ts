@@ -45,7 +45,7 @@ export class CallScanner {
   #keyDepth = 1;
   /** Last character of the JSON outside strings and white space. */
   #last = '';
-  #inString = false;
+  #isInString = false;
   #isEscaped = false;
   /** Key that the scanner is reading. */
   #key: string | undefined;
@@ -53,8 +53,8 @@ export class CallScanner {
   #isLikely = false;
 
   /** Whether the last character is in a string of a possible tool call. */
-  get inString(): boolean {
-    return this.#state === 'json' && this.#inString;
+  get isInString(): boolean {
+    return this.#state === 'json' && this.#isInString;
   }
 
   /** Reads more of the text and returns the prose that is certainly not part of a tool call. */
@@ -77,7 +77,7 @@ export class CallScanner {
   #step(text: string, index: number): number {
     if (this.#state === 'over') return text.length;
     if (this.#state === 'prose') return this.#readProse(text, index);
-    if (this.inString) return this.#readString(text, index);
+    if (this.isInString) return this.#readString(text, index);
     const c = text[index]!;
     const isTaken = this.#state === 'fence' ? this.#takesFence(c) : this.#takesJson(c);
     return isTaken ? index + 1 : index;
@@ -136,7 +136,7 @@ export class CallScanner {
     this.#depth = 1;
     this.#keyDepth = c === '[' ? 2 : 1;
     this.#last = c;
-    this.#inString = this.#isEscaped = this.#isLikely = false;
+    this.#isInString = this.#isEscaped = this.#isLikely = false;
     this.#key = undefined;
   }
 
@@ -148,7 +148,7 @@ export class CallScanner {
     if (!this.#isFit(c)) return this.#refuseJson(c);
     this.#json += c;
     if (c === '"') {
-      this.#inString = true;
+      this.#isInString = true;
       this.#key = this.#depth === this.#keyDepth && /[{,]/.test(this.#last) ? '' : undefined;
     } else this.#last = c;
     if ('{['.includes(c)) this.#depth += 1;
@@ -183,7 +183,7 @@ export class CallScanner {
     if (this.#isEscaped) this.#isEscaped = false;
     else if (c === '\\') this.#isEscaped = true;
     else if (c === '"') {
-      this.#inString = false;
+      this.#isInString = false;
       this.#last = c;
       if (this.#key !== undefined) this.#isLikely ||= keys.includes(this.#key + piece.slice(0, -1));
       this.#key = undefined;

@@ -34,17 +34,17 @@ export async function* decodeReply(
   { parse, parallel, signal }: DecodeOptions,
 ): AsyncGenerator<readonly ModelDelta[]> {
   const isCustomParser = parse !== parseToolCalls;
-  const scans =
+  const mayCallTools =
     isCustomParser ||
     request.tools.length > 0 ||
     request.messages.some(({ content }) => content.some(({ type }) => type === 'tool_use'));
-  let reply = new TextReply(scans, isCustomParser);
+  let reply = new TextReply(mayCallTools, isCustomParser);
   for await (const batch of stream) {
     const deltas: ModelDelta[] = [];
     for (const delta of batch) {
       if (delta.type !== 'reset') reply.take(delta, deltas);
       else {
-        reply = new TextReply(scans, isCustomParser);
+        reply = new TextReply(mayCallTools, isCustomParser);
         deltas.push(delta);
       }
     }
@@ -157,12 +157,12 @@ class TextReply {
   finish: FinishDelta | undefined;
 
   /**
-   * `scans`: whether the reply may contain tool calls. `withholdsAll`: whether to withhold all text
-   * until the end of the reply.
+   * `mayCallTools`: whether the reply may contain tool calls. `withholdsAll`: whether to withhold
+   * all text until the end of the reply.
    */
-  constructor(scans: boolean, withholdsAll: boolean) {
+  constructor(mayCallTools: boolean, withholdsAll: boolean) {
     this.#withholdsAll = withholdsAll;
-    this.reader = new ReplyReader(scans);
+    this.reader = new ReplyReader(mayCallTools);
   }
 
   /**

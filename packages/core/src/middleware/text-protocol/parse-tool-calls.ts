@@ -35,7 +35,7 @@ const closingTag = '</think>';
  * an end tag has no start tag, all text before it is thinking, as in DeepSeek's templates.
  */
 export class ReplyReader {
-  readonly #scans: boolean;
+  readonly #mayCallTools: boolean;
   #scanner: CallScanner | undefined;
   #calls: readonly TextCall[] = [];
   #problem: string | undefined;
@@ -50,10 +50,10 @@ export class ReplyReader {
   proseText = '';
   thinking = '';
 
-  /** `scans`: whether the reply may contain tool calls. */
-  constructor(scans: boolean) {
-    this.#scans = scans;
-    if (scans) this.#scanner = new CallScanner();
+  /** `mayCallTools`: whether the reply may contain tool calls. */
+  constructor(mayCallTools: boolean) {
+    this.#mayCallTools = mayCallTools;
+    if (mayCallTools) this.#scanner = new CallScanner();
   }
 
   /**
@@ -71,7 +71,7 @@ export class ReplyReader {
       if (tagStart < 0) break;
       const rest = text.slice(end, end + closingTag.length);
       const tag =
-        !this.#scanner?.inString &&
+        !this.#scanner?.isInString &&
         [openingTag, closingTag].find((one) => one.startsWith(rest) || rest.startsWith(one));
       if (tag && rest.length < tag.length) {
         this.#tag = rest;
@@ -157,7 +157,7 @@ export class ReplyReader {
       const thought = this.text;
       this.text = this.proseText = '';
       this.#thoughtCount += 1;
-      if (this.#scans) this.#scanner = new CallScanner();
+      if (this.#mayCallTools) this.#scanner = new CallScanner();
       this.#out.push({ type: 'reset', reason: 'protocol' });
       this.#think(thought);
     }

@@ -73,18 +73,18 @@ function toParameters(
   { enableThinking, thinkingBudget }: DashScopeFormat,
 ): WireObject {
   const { tools, stop, responseSchema } = request;
-  const enable = thinkingBudget === undefined ? enableThinking : true;
-  const thinks = (request.providerOptions?.['enable_thinking'] ?? enable) === true;
+  const isEnabled = thinkingBudget === undefined ? enableThinking : true;
+  const isThinking = (request.providerOptions?.['enable_thinking'] ?? isEnabled) === true;
   return {
     ...fixedParameters,
-    enable_thinking: enable,
+    enable_thinking: isEnabled,
     thinking_budget: thinkingBudget,
     max_tokens: request.maxTokens,
     temperature: request.temperature,
     top_p: request.topP,
     seed: request.seed,
     stop: stop?.length ? stop : undefined,
-    tool_choice: tools.length > 0 ? toChoice(request.toolChoice, thinks) : undefined,
+    tool_choice: tools.length > 0 ? toChoice(request.toolChoice, isThinking) : undefined,
     response_format: responseSchema && toWireResponseFormat(responseSchema),
   };
 }
@@ -94,8 +94,8 @@ function toParameters(
  * thinking, the choice of one tool becomes `auto` too, because the service cannot force a tool
  * then.
  */
-function toChoice(choice: ToolChoice | undefined, thinks: boolean): unknown {
-  return choice === 'required' || (thinks && typeof choice === 'object')
+function toChoice(choice: ToolChoice | undefined, isThinking: boolean): unknown {
+  return choice === 'required' || (isThinking && typeof choice === 'object')
     ? 'auto'
     : toWireChoice(choice);
 }

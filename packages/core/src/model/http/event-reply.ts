@@ -58,8 +58,8 @@ export class EventReply {
     const deltas: ModelDelta[] = [];
     const rest = this.#parser.end();
     if (this.done || this.error) return deltas;
-    const whole = !rest && !this.#isEventStream;
-    const problem = whole
+    const isWholeReply = !rest && !this.#isEventStream;
+    const problem = isWholeReply
       ? badResponseError(`The reply is not an event stream${baseUrlHint(request)}`, this.#head)
       : badResponseError(
           'The reply ended early',
@@ -70,8 +70,8 @@ export class EventReply {
     if (this.done) return deltas;
     // After the finish reason, an incomplete event does not matter. In a reply without events, an
     // error means that the reply is invalid.
-    if (whole && this.error) return [];
-    if (this.decoder.finishReason || (whole && deltas.length)) this.#finish(deltas);
+    if (isWholeReply && this.error) return [];
+    if (this.decoder.finishReason || (isWholeReply && deltas.length)) this.#finish(deltas);
     else this.error ??= problem;
     return deltas;
   }

@@ -17,7 +17,7 @@ export class SseParser {
    * Whether the last piece ended in a carriage return. A line feed at the start of the next piece
    * then belongs to the same line break.
    */
-  #afterReturn = false;
+  #isAfterReturn = false;
   #event = '';
   #data: string | undefined;
 
@@ -41,8 +41,8 @@ export class SseParser {
 
   #readText(text: string): readonly ServerSentEvent[] {
     if (!text) return [];
-    this.#partial += this.#afterReturn ? text.replace(/^\n/, '') : text;
-    this.#afterReturn = text.endsWith('\r');
+    this.#partial += this.#isAfterReturn ? text.replace(/^\n/, '') : text;
+    this.#isAfterReturn = text.endsWith('\r');
     if (!/[\r\n]/.test(text)) return [];
     const events: ServerSentEvent[] = [];
     // A split by a fixed separator is several times faster, and almost all servers send only line

@@ -49,7 +49,7 @@ class BackgroundReply {
 
   constructor(exchange: BackgroundExchange) {
     const { formatter, request, origin } = exchange;
-    const { lastItem, inputSum } = formatter.format(request, { whole: true });
+    const { lastItem, inputSum } = formatter.format(request, { isWhole: true });
     this.#exchange = exchange;
     this.#sum = textChecksum(`${request.messages.length} ${lastItem}`);
     this.#decoder = new ResponsesDecoder(origin, inputSum);

@@ -178,7 +178,7 @@ export class ResponsesDecoder implements ReplyDecoder {
     { item_id: id, output_index: outputIndex }: ResponsesEvent,
   ): StreamedItem | undefined {
     const openItem = this.#items.itemToExtend(type, id, outputIndex);
-    return openItem.closed ? undefined : openItem;
+    return openItem.isClosed ? undefined : openItem;
   }
 
   #noteResponse(response: WireResponse | null | undefined): void {

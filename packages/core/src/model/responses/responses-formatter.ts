@@ -24,7 +24,7 @@ export interface ResponsesRequest {
   /** JSON text of the newest message's items. */
   readonly lastItem: string;
   /** Whether the body continues from a stored response. */
-  readonly continues: boolean;
+  readonly isContinuation: boolean;
   /** Notes that the reply is complete. */
   readonly complete: () => void;
   /** Checksum of the whole conversation, for a stored response. */
@@ -33,7 +33,7 @@ export interface ResponsesRequest {
 
 interface FormatOptions {
   /** Whether to send all messages, whatever the provider stores. Default: false. */
-  readonly whole?: boolean;
+  readonly isWhole?: boolean;
   /** Whether the provider continues the reply without a reader. Default: false. */
   readonly background?: boolean;
 }
@@ -69,7 +69,7 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
   };
 
   return {
-    format(request, { whole, background } = {}) {
+    format(request, { isWhole, background } = {}) {
       const systemEnd = request.messages.findIndex(({ role }) => role !== 'system');
       const system = request.messages.slice(0, systemEnd < 0 ? undefined : systemEnd);
       const messages = request.messages.slice(system.length);
@@ -77,7 +77,7 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
       const storedResponse = previousResponse(messages, sums);
       // A response that is continued and is the last one again has successors that were truncated.
       const previous =
-        storedResponse && !whole && !continuedMessages.has(storedResponse.message)
+        storedResponse && !isWhole && !continuedMessages.has(storedResponse.message)
           ? storedResponse
           : undefined;
       const tools = [...request.tools.map(toolText), ...builtInTools];
@@ -92,7 +92,7 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
       return {
         body: jsonWithLists(withOptions(ownRequest, optionsOf(request)), { input, tools }),
         lastItem: input.at(-1) ?? '',
-        continues: previous !== undefined,
+        isContinuation: previous !== undefined,
         complete: () => {
           if (storedResponse) continuedMessages.add(storedResponse.message);
         },

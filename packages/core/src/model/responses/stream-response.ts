@@ -36,8 +36,8 @@ export async function* sendRequest(
     yield* send(firstRequest);
   } catch (error) {
     // The provider refuses the id before the reply begins, so no delta is repeated.
-    if (!firstRequest.continues || !isPreviousGone(error)) throw error;
-    yield* send(formatter.format(request, { whole: true, background }));
+    if (!firstRequest.isContinuation || !isPreviousGone(error)) throw error;
+    yield* send(formatter.format(request, { isWhole: true, background }));
   }
   firstRequest.complete();
 }

@@ -62,7 +62,7 @@ export class StreamedItem {
   }
 
   /** Whether the server has finished the item. Then no event adds to it. */
-  get closed(): boolean {
+  get isClosed(): boolean {
     return this.#content !== undefined;
   }
 
@@ -88,8 +88,8 @@ export class StreamedItem {
     if (!this.call) return this.fits(item);
     const whole = argumentText(item.arguments);
     const argumentsSoFar = this.call.arguments;
-    if (!this.closed && this.fits(item)) return true;
-    const isSame = this.closed ? whole === argumentsSoFar : whole.startsWith(argumentsSoFar);
+    if (!this.isClosed && this.fits(item)) return true;
+    const isSame = this.isClosed ? whole === argumentsSoFar : whole.startsWith(argumentsSoFar);
     return isSame && this.fits({ ...item, call_id: null });
   }
 
@@ -97,7 +97,7 @@ export class StreamedItem {
   open(item: WireItem): void {
     this.#name ||= item.name?.trim() || undefined;
     if (this.call) this.#showCall();
-    else if (!this.closed) this.#showTool(toHostedTool(item, this.#toolId, false), {});
+    else if (!this.isClosed) this.#showTool(toHostedTool(item, this.#toolId, false), {});
   }
 
   /** Adds the deltas of a text, which may be empty. */
@@ -124,7 +124,7 @@ export class StreamedItem {
    */
   close(item: WireItem): void {
     const fields: WireItem = { ...presentFields(item), ...this.#fields };
-    const isNews = !this.closed || Object.keys(fields).length > Object.keys(this.#fields).length;
+    const isNews = !this.isClosed || Object.keys(fields).length > Object.keys(this.#fields).length;
     this.#fields = fields;
     this.#content ??= contentOf(item);
     if (isNews) this.#addMissing();
@@ -133,13 +133,13 @@ export class StreamedItem {
   /** Shows the output of a built-in tool, which the server sent as an item of its own. */
   addOutput(output: WireItem): void {
     this.#output = outputOf(output) ?? null;
-    if (this.closed) this.#addMissing();
+    if (this.isClosed) this.#addMissing();
   }
 
   /** Ends an item that the server did not finish, at the end of the reply. */
   end(): void {
     if (this.call) this.call.show(this.#anyId, this.#name ?? '');
-    else if (!this.closed && this.type === 'message') this.#closeMessage({});
+    else if (!this.isClosed && this.type === 'message') this.#closeMessage({});
   }
 
   #addMissing(): void {

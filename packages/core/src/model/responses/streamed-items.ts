@@ -34,7 +34,7 @@ export class StreamedItems {
   /** Returns the item that an event announces. It is a new one, unless the event repeats it. */
   itemToOpen(item: WireItem, outputIndex: OutputIndex): StreamedItem {
     const isSame = (candidate: StreamedItem): boolean =>
-      !candidate.closed &&
+      !candidate.isClosed &&
       candidate.fits(item) &&
       !(item.id && candidate.id && candidate.id !== item.id);
     const namedItem = this.#findById(item);
@@ -48,11 +48,11 @@ export class StreamedItems {
   itemToClose(item: WireItem, outputIndex: OutputIndex): StreamedItem {
     const match =
       this.#findById(item) ??
-      this.#at(outputIndex, (candidate) => !candidate.closed && candidate.fits(item)) ??
+      this.#at(outputIndex, (candidate) => !candidate.isClosed && candidate.fits(item)) ??
       this.#at(outputIndex, (candidate) => candidate.hasSameContent(item)) ??
       (outputIndex == null
         ? undefined
-        : this.#at(outputIndex, (candidate) => !candidate.closed && candidate.canBe(item)));
+        : this.#at(outputIndex, (candidate) => !candidate.isClosed && candidate.canBe(item)));
     return this.#noteIds(match ?? this.#create(item, outputIndex), item);
   }
 
@@ -61,7 +61,7 @@ export class StreamedItems {
     const item = { type, id };
     const match =
       this.#findById(item) ??
-      this.#at(outputIndex, (candidate) => !candidate.closed && candidate.fits(item)) ??
+      this.#at(outputIndex, (candidate) => !candidate.isClosed && candidate.fits(item)) ??
       this.#at(outputIndex, (candidate) => candidate.fits(item));
     return this.#noteIds(match ?? this.#create(item, outputIndex), item);
   }

@@ -131,12 +131,12 @@ export class JsonReader {
   /** Takes a character outside of strings, numbers and words. */
   #take(char: string): void {
     const next = this.#next;
-    const list = Array.isArray(this.#open.at(-1)?.value);
+    const isList = Array.isArray(this.#open.at(-1)?.value);
     if (next.startsWith('value') && /["{[\-\dtfn]/.test(char)) this.#beginValue(char);
     else if (next.startsWith('name') && char === '"') this.#begin(true);
     else if (next === 'colon' && char === ':') this.#next = 'value';
-    else if (next === 'comma' && char === ',') this.#next = list ? 'value' : 'name';
-    else if (/comma|or end/.test(next) && char === (list ? ']' : '}'))
+    else if (next === 'comma' && char === ',') this.#next = isList ? 'value' : 'name';
+    else if (/comma|or end/.test(next) && char === (isList ? ']' : '}'))
       this.#add(this.#open.pop()!.value);
     else this.state = 'broken';
   }

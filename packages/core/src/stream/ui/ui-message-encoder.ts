@@ -89,7 +89,7 @@ class Encoder implements UiMessageEncoder {
   readonly #openHosted: Set<string> = new Set();
   /** Those of them in the reply that streams now. */
   readonly #runningHosted: Set<string> = new Set();
-  #inStep = false;
+  #isInStep = false;
   /** The chunks of the current batch. */
   #chunks: UiChunk[] = [];
   /** End of the open block. */
@@ -188,7 +188,7 @@ class Encoder implements UiMessageEncoder {
   #beginStep(): void {
     this.#endStep();
     this.#hostedTools.clear();
-    this.#inStep = true;
+    this.#isInStep = true;
     this.#chunks.push({ type: 'start-step' });
   }
 
@@ -208,8 +208,8 @@ class Encoder implements UiMessageEncoder {
       this.#openHosted.delete(id);
     }
     this.#runningHosted.clear();
-    if (this.#inStep) this.#chunks.push({ type: 'finish-step' });
-    this.#inStep = false;
+    if (this.#isInStep) this.#chunks.push({ type: 'finish-step' });
+    this.#isInStep = false;
   }
 
   #text(kind: 'text' | 'reasoning', blockId: string, delta: string): void {
@@ -217,7 +217,7 @@ class Encoder implements UiMessageEncoder {
     if (message !== this.#messages.at(-1)) this.#messages.push(message);
     const id = this.#messages.length + blockId.slice(message.length);
     if (this.#block?.id !== id) {
-      if (!this.#inStep) this.#beginStep();
+      if (!this.#isInStep) this.#beginStep();
       this.#endBlock();
       this.#block = { type: `${kind}-end`, id };
       this.#chunks.push({ type: `${kind}-start`, id });
@@ -259,7 +259,7 @@ class Encoder implements UiMessageEncoder {
     const { id } = hostedTool;
     const json = JSON.stringify(hostedTool);
     if (this.#hostedTools.get(id) === json) return;
-    if (!this.#inStep) this.#beginStep();
+    if (!this.#isInStep) this.#beginStep();
     // The result may be in a later reply than its call. A second call part would be a new call.
     const isLate = !this.#hostedTools.has(id) && this.#openHosted.has(id);
     this.#hostedTools.set(id, json);
@@ -295,7 +295,7 @@ class Encoder implements UiMessageEncoder {
   #reset({ replacement, seq }: Extract<AgentEvent, { type: 'step-reset' }>): void {
     this.#endBlock();
     this.#open.clear();
-    if (this.#inStep) this.#chunks.push({ type: 'reset-step' });
+    if (this.#isInStep) this.#chunks.push({ type: 'reset-step' });
     for (const id of this.#hostedTools.keys()) this.#openHosted.delete(id);
     this.#hostedTools.clear();
     this.#runningHosted.clear();
