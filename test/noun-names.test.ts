@@ -16,8 +16,26 @@ new RuleTester({ languageOptions: { parserOptions: { lang: 'ts' } } }).run(
         name: 'a property may be unpacked under another name',
         code: 'const { left: remaining } = counts; f(remaining);',
       },
+      {
+        name: 'an item of an array may be the first one',
+        code: 'const [first, ...others] = names; f(first, others);',
+      },
+      { name: 'first and second may be a pair', code: 'function f(first: A, second: A) {}' },
+      {
+        name: 'a function may be open',
+        code: 'const open = () => {}; f((open: () => void) => {});',
+      },
+      {
+        name: 'a field keeps its name',
+        code: 'const { own, above = 0 } = options; f(own, above);',
+      },
     ],
     invalid: [
+      {
+        name: 'an adjective is refused',
+        code: 'const open = f(); function g(all: string[]) { for (const first of all) h(first, open); }',
+        errors: [{ message: /^"open"/ }, { message: /^"all"/ }, { message: /^"first"/ }],
+      },
       {
         name: 'a variable with a participle as its whole name is refused',
         code: 'const made = f();',

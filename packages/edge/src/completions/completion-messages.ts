@@ -56,7 +56,7 @@ export function checkConversation(
   for (const [index, message] of messages.entries()) {
     const param = (): string => paramOf(index);
     if (message.role !== 'tool' && openIds.size)
-      throw fieldError(param(), `comes before the results of the tool calls ${quoted(openIds)}`);
+      throw fieldError(param(), `comes before the results of the tool calls ${quoteIds(openIds)}`);
     for (const { toolUseId } of toolResultsOf(message)) {
       if (!openIds.delete(toolUseId))
         throw fieldError(param(), 'answers no tool call of the message before it');
@@ -80,7 +80,7 @@ export function checkConversation(
   if (openIds.size)
     throw fieldError(
       paramOf(messages.length - 1),
-      `leaves tool calls without results: ${quoted(openIds)}`,
+      `leaves tool calls without results: ${quoteIds(openIds)}`,
     );
   if (messages.at(-1)?.role === 'assistant')
     throw fieldError(
@@ -143,6 +143,6 @@ function checkCallId(id: string, param: string): void {
     throw fieldError(param, 'has an id of a tool call that is not 1 to 256 visible characters');
 }
 
-function quoted(ids: Iterable<string>): string {
+function quoteIds(ids: Iterable<string>): string {
   return [...ids].map((id) => JSON.stringify(id)).join(', ');
 }

@@ -109,9 +109,9 @@ export function linkWorker(
     } else connect();
     if (!data.lock) return;
     // The browser fires no event for a terminated worker, but it releases the worker's lock.
-    const terminated = (): void =>
+    const reportEnd = (): void =>
       connection.abort(new AgentError('WORKER_TERMINATED', 'The worker is terminated.'));
-    locks?.request(data.lock, { mode: 'shared', signal }, terminated).catch(() => {
+    locks?.request(data.lock, { mode: 'shared', signal }, reportEnd).catch(() => {
       // The request for the lock was aborted, because the connection ended.
     });
   };

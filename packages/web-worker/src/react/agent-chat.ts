@@ -367,7 +367,7 @@ export class AgentChat {
     this.#regaining = regaining;
     this.#set({ phase: 'continuing' });
     for (const pause of pauses) {
-      await elapsed(pause, regaining.signal);
+      await waitFor(pause, regaining.signal);
       if (regaining.signal.aborted) break;
       await this.resume('continuing');
       if (this.chat.state.status !== 'error') break;
@@ -384,7 +384,7 @@ export class AgentChat {
 }
 
 /** Resolves after a time in milliseconds, or when the signal aborts. */
-function elapsed(ms: number, signal: AbortSignal): Promise<unknown> {
+function waitFor(ms: number, signal: AbortSignal): Promise<unknown> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
     signal.addEventListener('abort', () => resolve(clearTimeout(timer)));

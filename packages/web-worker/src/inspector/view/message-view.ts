@@ -42,15 +42,15 @@ function blockView(block: ContentBlock): HTMLElement {
     case 'thinking':
       return el('p', { class: 'text thinking' }, shownText(block.thinking));
     case 'tool_use':
-      return titled(`calls ${block.name}`, code(block.input));
+      return titledView(`calls ${block.name}`, code(block.input));
     case 'tool_result':
-      return titled(`${block.name}: ${block.state}`, outputView(block.output));
+      return titledView(`${block.name}: ${block.state}`, outputView(block.output));
     default:
       return el('p', { class: 'muted' }, `${block.type}, ${size(bytesOf(block.source))}`);
   }
 }
 
-function titled(title: string, ...content: readonly HTMLElement[]): HTMLElement {
+function titledView(title: string, ...content: readonly HTMLElement[]): HTMLElement {
   return el('div', {}, el('p', { class: 'block-title' }, title), ...content);
 }
 

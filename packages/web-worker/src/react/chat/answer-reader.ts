@@ -85,14 +85,14 @@ export class AnswerReader {
   }
 
   #add(part: Fields): void {
-    this.#show([...this.#parts, defined(part)]);
+    this.#show([...this.#parts, withoutUndefined(part)]);
   }
 
   #change(index: number, fields: Fields): void {
     const part: Fields = { ...this.#parts[index] };
     // Some providers repeat the state of a call.
     if (Object.entries(fields).every(([name, value]) => isEqual(value, part[name]))) return;
-    this.#show(this.#parts.with(index, defined({ ...part, ...fields })));
+    this.#show(this.#parts.with(index, withoutUndefined({ ...part, ...fields })));
   }
 
   /** A `start` with another id begins another message. */
@@ -214,7 +214,7 @@ export class AnswerReader {
 
   #ask(chunk: ChunkOf<'tool-approval-request'>): void {
     const { inputSchemaInput, isAutomatic, signature } = chunk;
-    const approval = defined({
+    const approval = withoutUndefined({
       id: chunk.approvalId,
       descriptor: chunk.approvalDescriptor,
       inputSchemaInput,
@@ -233,7 +233,7 @@ export class AnswerReader {
     const reason = chunk.reason ?? part.approval?.reason;
     this.#change(index, {
       state: 'approval-responded',
-      approval: defined({ ...part.approval, approved, reason }),
+      approval: withoutUndefined({ ...part.approval, approved, reason }),
       providerExecuted: chunk.providerExecuted ?? part.providerExecuted,
       callProviderMetadata: chunk.providerMetadata ?? part.callProviderMetadata,
     });
@@ -281,7 +281,7 @@ function callOf(state: string, call: CallFields, part: Fields): Fields {
 }
 
 /** Returns a part without the fields that are `undefined`. */
-function defined<T = UIMessagePart>(part: Fields): T {
+function withoutUndefined<T = UIMessagePart>(part: Fields): T {
   return Object.fromEntries(Object.entries(part).filter(([, value]) => value !== undefined)) as T;
 }
 
