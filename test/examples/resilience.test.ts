@@ -115,7 +115,7 @@ test('concurrencyLimit() limits the number of agent calls that run at the same t
   const model = new ScriptedModel(['Hello.']);
 
   // #region concurrency
-  const semaphore = new Semaphore(20, { queue: 100 }); // share it between all agents of this process
+  const semaphore = new Semaphore(20, { maxWaiting: 100 }); // share it between all agents of this process
   const agent = new ReActAgent({
     name: 'assistant',
     model,

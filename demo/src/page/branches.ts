@@ -54,7 +54,7 @@ export async function keepVersion(home: Home, sessionId: string, at: number): Pr
 /** Brings the session of a version to where the conversation is. Returns `false` if it is gone. */
 export async function fetchVersion(home: Home, sessionId: string): Promise<boolean> {
   try {
-    await conversations.moveTo(sessionId, home, { running: 'wait' });
+    await conversations.moveTo(sessionId, home, { whenRunning: 'wait' });
     return true;
   } catch {
     write(without(read(), sessionId));

@@ -70,7 +70,7 @@ export function Conversation(props: ConversationProps) {
   const [earlier, setEarlier] = useState<readonly TimelineItem[]>([]);
   const chat = useAgentChat(agentSource({ home, model, worker }), {
     sessionId,
-    throttle: 40,
+    throttleMs: 40,
     listSessions: true,
     onError: props.onError,
     ...(home === 'worker' && { options: { ...model }, page: pageParts(model) }),

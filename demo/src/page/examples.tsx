@@ -157,7 +157,7 @@ const conversations = movableSessions({
   worker: browserPlace,
   edge: endpointPlace('https://example.com/api/chat'),
 });
-await conversations.moveTo(sessionId, 'edge', { running: 'wait' });`,
+await conversations.moveTo(sessionId, 'edge', { whenRunning: 'wait' });`,
   },
 ];
 

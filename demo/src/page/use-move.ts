@@ -30,7 +30,7 @@ export function useMove(
   const [next, setNext] = useState(home);
   const go = (chosen: Home): void => {
     setNext(chosen);
-    void moveTo(chosen, { running: 'wait' });
+    void moveTo(chosen, { whenRunning: 'wait' });
   };
   return { isMoving, chosen: isMoving ? next : home, error, go, follow };
 }

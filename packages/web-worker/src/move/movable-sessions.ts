@@ -12,8 +12,8 @@ export type Places<N extends string> = Readonly<
 >;
 
 /** What a move does with a run of the session, and when it gives up. */
-export interface MoveToOptions extends Pick<MoveOptions, 'running' | 'signal' | 'sleep'> {
-  /** Stops the run of the session, for `running: 'stop'`. Default: as the old place does it. */
+export interface MoveToOptions extends Pick<MoveOptions, 'whenRunning' | 'signal' | 'sleep'> {
+  /** Stops the run of the session, for `whenRunning: 'stop'`. Default: as the old place does it. */
   readonly stop?: () => Promise<void>;
 }
 

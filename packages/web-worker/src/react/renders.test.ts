@@ -156,8 +156,8 @@ test('a look for changes of other pages renders nothing if there are none', asyn
   expect(counts.page).toBe(page);
 });
 
-test('with throttle, deltas render at most once in each period, and other changes at once', async () => {
-  const { source, counts, container, send } = await mounted({ throttle: 1000 });
+test('with throttleMs, deltas render at most once in each period, and other changes at once', async () => {
+  const { source, counts, container, send } = await mounted({ throttleMs: 1000 });
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   onTestFinished(() => void vi.useRealTimers());
   await send('go');

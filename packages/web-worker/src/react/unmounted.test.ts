@@ -12,17 +12,17 @@ async function begun(view: MountedChat, line: string): Promise<void> {
   await expect.poll(() => linesOf(view)[1]).toBe(line);
 }
 
-function endpointView(endpoint: ChatEndpoint, throttle = 0): MountedChat {
+function endpointView(endpoint: ChatEndpoint, throttleMs = 0): MountedChat {
   const source = agentEndpoint('/api/chat', { fetch: endpoint.fetch });
-  return mountChat(source, { sessionId: crypto.randomUUID(), throttle, listSessions: true });
+  return mountChat(source, { sessionId: crypto.randomUUID(), throttleMs, listSessions: true });
 }
 
 test.for([0, 50])(
-  'a page that unmounts during an answer of an endpoint leaves nothing behind (throttle: %s)',
-  async (throttle) => {
+  'a page that unmounts during an answer of an endpoint leaves nothing behind (throttleMs: %s)',
+  async (throttleMs) => {
     const leftBehind = watchLeftBehind();
     const endpoint = new ChatEndpoint([half]);
-    const view = endpointView(endpoint, throttle);
+    const view = endpointView(endpoint, throttleMs);
     await begun(view, 'assistant: half ');
     expect(leftBehind()).toContain('BroadcastChannel');
     expect(leftBehind()).toContain('visibilitychange on HTMLDocument');
@@ -57,7 +57,7 @@ test('a page that unmounts during an answer of a worker leaves nothing behind, a
     agent: 'main',
     sessionId: crypto.randomUUID(),
     options: { database: 'isoloop', replies: ['Hello.'], gated: true },
-    throttle: 50,
+    throttleMs: 50,
     timeoutMs: 120_000,
   });
   await expect.poll(() => view.chat()?.status).toBe('ready');

@@ -28,7 +28,7 @@ export interface UseAgentChatOptions<M extends UIMessage = UIMessage>
    * Shortest time between two renders while an answer streams, in milliseconds.
    * @default 0
    */
-  readonly throttle?: number;
+  readonly throttleMs?: number;
   /**
    * Whether to load `sessions.list` and to keep it up to date.
    * @default false
@@ -152,7 +152,13 @@ export function useAgentChat<Source = unknown>(
   source: AgentSource | undefined,
   options: AgentChatOptionsFor<Source>,
 ): AgentChatHelpers<AgentUIMessage<Source>> {
-  const { throttle = 0, listSessions = false, initialMessages, handlers, link } = partsOf(options);
+  const {
+    throttleMs = 0,
+    listSessions = false,
+    initialMessages,
+    handlers,
+    link,
+  } = partsOf(options);
   const { sessionId, isNew, open } = useOpenedSession(options.sessionId);
   const messages = sessionId === options.sessionId ? initialMessages : undefined;
   const entry = openChat(source, { ...link, sessionId }, { isNew, messages });
@@ -171,7 +177,7 @@ export function useAgentChat<Source = unknown>(
   useEffect(() => {
     if (listSessions) conversation.wantSessions();
   }, [conversation, listSessions]);
-  const state = useAgentChatState(conversation, throttle);
+  const state = useAgentChatState(conversation, throttleMs);
   const { phase, chat, sessions: list } = state;
   const status = phase === 'idle' ? chat.status : phase;
   const isBusy = !['loading', 'ready', 'error'].includes(status);
@@ -196,10 +202,10 @@ export function useAgentChat<Source = unknown>(
 /** Separates the options of the link, which the connection checks. */
 function partsOf<Source>(options: AgentChatOptionsFor<Source>) {
   const allOptions: UseAgentChatOptions = options as UseAgentChatOptions;
-  const { throttle, listSessions, initialMessages, ...others } = allOptions;
+  const { throttleMs, listSessions, initialMessages, ...others } = allOptions;
   const { onToolCall, onData, onFinish, onError, sendAutomaticallyWhen, ...link } = others;
   const handlers = { onToolCall, onData, onFinish, onError, sendAutomaticallyWhen } as ChatHandlers;
-  return { throttle, listSessions, initialMessages, handlers, link };
+  return { throttleMs, listSessions, initialMessages, handlers, link };
 }
 
 /** Session that `sessions.open` has opened instead of the one in the options. */
@@ -239,10 +245,10 @@ function sessionActions(
   };
 }
 
-function useAgentChatState(conversation: AgentChat, throttle: number): AgentChatState {
+function useAgentChatState(conversation: AgentChat, throttleMs: number): AgentChatState {
   const subscribe = useMemo(
-    () => throttledSubscribe(conversation, throttle),
-    [conversation, throttle],
+    () => throttledSubscribe(conversation, throttleMs),
+    [conversation, throttleMs],
   );
   return useSyncExternalStore(
     subscribe,

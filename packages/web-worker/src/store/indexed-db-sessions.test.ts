@@ -36,7 +36,7 @@ test('a page lists, renames and deletes the sessions that the worker’s agents 
   expect(await two!.retrieve('cat')).toEqual([]);
   expect((await store.keys('')).some((key) => key.includes('chat%2F1'))).toBe(false);
   const elsewhere = { deleteSession: vi.fn(async () => {}) };
-  await new IndexedDbSessions({ store, longTerm: [elsewhere, {}] }).delete('chat/2');
+  await new IndexedDbSessions({ store, longTermMemories: [elsewhere, {}] }).delete('chat/2');
   expect(elsewhere.deleteSession).toHaveBeenCalledExactlyOnceWith('chat/2');
 });
 

@@ -14,7 +14,7 @@ export interface IndexedDbSessionsOptions {
    * Long-term memories in other stores. `delete` also deletes the session's records in these
    * memories.
    */
-  readonly longTerm?: readonly { deleteSession?(sessionId: string): Promise<void> }[];
+  readonly longTermMemories?: readonly { deleteSession?(sessionId: string): Promise<void> }[];
 }
 
 /**
@@ -59,13 +59,13 @@ const version: SessionCopy['version'] = 5;
  */
 export class IndexedDbSessions {
   readonly #store: IndexedDbStore;
-  readonly #longTerm: Required<IndexedDbSessionsOptions>['longTerm'];
+  readonly #longTermMemories: Required<IndexedDbSessionsOptions>['longTermMemories'];
 
   constructor(options: IndexedDbSessionsOptions = {}) {
-    checkOptions('IndexedDbSessions', options, 'store:get()|? longTerm:array|?');
-    const { store = new IndexedDbStore(), longTerm = [] } = options;
+    checkOptions('IndexedDbSessions', options, 'store:get()|? longTermMemories:array|?');
+    const { store = new IndexedDbStore(), longTermMemories = [] } = options;
     this.#store = store;
-    this.#longTerm = longTerm;
+    this.#longTermMemories = longTermMemories;
   }
 
   /**
@@ -92,7 +92,7 @@ export class IndexedDbSessions {
     await this.#store.delete(
       (await this.#store.keys('ltm:')).filter((key) => key.split(':')[2] === session),
     );
-    for (const memory of this.#longTerm) await memory.deleteSession?.(sessionId);
+    for (const memory of this.#longTermMemories) await memory.deleteSession?.(sessionId);
   }
 
   /** Returns a whole session as JSON. Rejects with `INVALID_INPUT` if no session has that id. */

@@ -180,23 +180,23 @@ test('a running session is refused, waited for, or stopped', async () => {
   const waits = async (): Promise<void> => {
     if (++looks === 3) await end(first.memory);
   };
-  await moveSession('s', { from, to: to(), running: 'wait', sleep: waits });
+  await moveSession('s', { from, to: to(), whenRunning: 'wait', sleep: waits });
   expect(looks).toBe(3);
 
   const second = await running();
   const stop = (): Promise<void> => end(second.memory);
   const stopped = storePlace({ name: 'a:', store: second.a, stop });
-  await moveSession('s', { from: stopped, to: to(), running: 'stop', sleep });
+  await moveSession('s', { from: stopped, to: to(), whenRunning: 'stop', sleep });
   await expect(textsIn(second.a)).rejects.toMatchObject(movedTo('b:'));
 
   const cutOff = await running();
-  await moveSession('s', { from: placeOf('a:', cutOff.a), to: to(), running: 'stop', sleep });
+  await moveSession('s', { from: placeOf('a:', cutOff.a), to: to(), whenRunning: 'stop', sleep });
   await expect(end(cutOff.memory)).rejects.toMatchObject(movedTo('b:'));
 
   const left = await running();
   const signal = AbortSignal.abort(new AgentError('ABORTED', 'left'));
   await expect(
-    moveSession('s', { from: placeOf('a:', left.a), to: to(), running: 'wait', signal, sleep }),
+    moveSession('s', { from: placeOf('a:', left.a), to: to(), whenRunning: 'wait', signal, sleep }),
   ).rejects.toMatchObject({ code: 'ABORTED' });
 });
 

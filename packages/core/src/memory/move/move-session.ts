@@ -14,7 +14,7 @@ export interface MoveOptions {
    * place, `wait` waits until this person has left, and `stop` is refused, too.
    * @default 'refuse'
    */
-  readonly running?: 'wait' | 'stop' | 'refuse';
+  readonly whenRunning?: 'wait' | 'stop' | 'refuse';
   /** Ends the wait for a running session. The move itself is not aborted. */
   readonly signal?: AbortSignal;
   /** Waits for a time in milliseconds. Default: uses `setTimeout`. */
@@ -30,13 +30,14 @@ const maxStopMs = 10_000;
  * owns the session: call this function again. Rejects with:
  *
  * - `NOT_FOUND`: the old place has no such session.
- * - `AGENT_BUSY`: the session is running, and `running` is `refuse`; or a person answers in it.
+ * - `AGENT_BUSY`: the session is running, and `whenRunning` is `refuse`; or a person answers in it.
  * - `SESSION_MOVED`: the session belongs to a third place.
  * - `SESSION_CONFLICT`: both places have continued the session, or it changed during the move.
  */
 export async function moveSession(sessionId: string, options: MoveOptions): Promise<void> {
   const { from, to } = options;
-  const fields = 'from,to:setOwner() running:wait|stop|refuse|? signal:object|? sleep:function|?';
+  const fields =
+    'from,to:setOwner() whenRunning:wait|stop|refuse|? signal:object|? sleep:function|?';
   checkOptions('moveSession()', options, fields, 'INVALID_INPUT');
   const copy = await readIdleSession(sessionId, options);
   const { owner, epoch, copyOf } = copy.ownership;
@@ -72,20 +73,20 @@ async function takeOwnership(
 /** Returns the session when no run is active. */
 async function readIdleSession(
   sessionId: string,
-  { from, running = 'refuse', signal, sleep = sleepFor }: MoveOptions,
+  { from, whenRunning = 'refuse', signal, sleep = sleepFor }: MoveOptions,
 ): Promise<OwnedCopy> {
   for (let waitedMs = 0; ; waitedMs += pollMs) {
     const copy = await from.read(sessionId);
     if (!copy?.ownership)
       throw new AgentError('NOT_FOUND', `There is no session "${sessionId}" to move.`);
     const isElsewhere = copy.ownership.owner !== from.name;
-    const isCutOff = running === 'stop' && waitedMs >= maxStopMs;
+    const isCutOff = whenRunning === 'stop' && waitedMs >= maxStopMs;
     if (!copy.isRunning || isElsewhere || isCutOff) return copy as OwnedCopy;
-    if (running === 'refuse')
+    if (whenRunning === 'refuse')
       throw new AgentError('AGENT_BUSY', 'The session is running; wait for its end or stop it.', {
         retryable: true,
       });
-    if (waitedMs === 0 && running === 'stop') await from.stop?.(sessionId);
+    if (waitedMs === 0 && whenRunning === 'stop') await from.stop?.(sessionId);
     signal?.throwIfAborted();
     await sleep(pollMs);
   }

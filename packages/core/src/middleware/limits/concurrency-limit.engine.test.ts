@@ -34,9 +34,9 @@ async function until(condition: () => boolean): Promise<void> {
 async function busy(
   options: Partial<AgentOptions> = {},
   replies: readonly ScriptedReply[] = ['Mine', 'Again'],
-  queue?: number,
+  maxWaiting?: number,
 ) {
-  const semaphore = new Semaphore(1, queue === undefined ? {} : { queue });
+  const semaphore = new Semaphore(1, maxWaiting === undefined ? {} : { maxWaiting });
   const { wait, open } = gate();
   const first = agentOf(semaphore, [[{ wait }, { text: 'First' }]]);
   const running = first.agent.call('Hi');

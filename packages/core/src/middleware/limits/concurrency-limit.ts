@@ -7,7 +7,7 @@ export interface SemaphoreOptions {
   /**
    * Maximum number of waiting callers. A further caller fails with `OVERLOADED`. Default: no limit.
    */
-  readonly queue?: number;
+  readonly maxWaiting?: number;
 }
 
 /** Function that frees a slot in a `Semaphore`. Further calls do nothing. */
@@ -23,16 +23,20 @@ export type Release = () => void;
  */
 export class Semaphore {
   readonly size: number;
-  readonly #queue: number;
+  readonly #maxWaiting: number;
   /** Waiting callers, in the order of their requests. Each function gives its caller a slot. */
   readonly #waiting: Set<() => void> = new Set();
   #takenCount = 0;
 
   /** Throws `CONFIGURATION` unless `size` is a whole number of 1 or more, or `Infinity`. */
   constructor(size: number, options: SemaphoreOptions = {}) {
-    checkOptions('Semaphore', { ...options, size }, 'size:natural|Infinity queue:nonNegative|?');
+    checkOptions(
+      'Semaphore',
+      { ...options, size },
+      'size:natural|Infinity maxWaiting:nonNegative|?',
+    );
     this.size = size;
-    this.#queue = options.queue ?? Infinity;
+    this.#maxWaiting = options.maxWaiting ?? Infinity;
   }
 
   get free(): number {
@@ -54,7 +58,7 @@ export class Semaphore {
         this.#takenCount += 1;
         return resolve(this.#release());
       }
-      if (this.waiting >= this.#queue) {
+      if (this.waiting >= this.#maxWaiting) {
         const message = `All ${this.size} slots are taken, and ${this.waiting} calls wait.`;
         throw new AgentError('OVERLOADED', message, { retryable: true });
       }

@@ -68,19 +68,19 @@ test('aborting the signal ends the wait and occupies no place', async () => {
 });
 
 test('acquire() rejects if the queue is full', async () => {
-  const semaphore = new Semaphore(1, { queue: 1 });
+  const semaphore = new Semaphore(1, { maxWaiting: 1 });
   const release = await semaphore.acquire();
   const waits = semaphore.acquire();
   await expect(semaphore.acquire()).rejects.toMatchObject({ code: 'OVERLOADED', retryable: true });
   release();
   (await waits)();
   expect(semaphore.free).toBe(1);
-  const none = new Semaphore(1, { queue: 0 });
+  const none = new Semaphore(1, { maxWaiting: 0 });
   await none.acquire();
   await expect(none.acquire()).rejects.toMatchObject({ code: 'OVERLOADED' });
 });
 
-test.each([[0], [-1], [Number.NaN], ['2'], [undefined], [1, { queue: -1 }]])(
+test.each([[0], [-1], [Number.NaN], ['2'], [undefined], [1, { maxWaiting: -1 }]])(
   'the constructor rejects Semaphore(%o, %o)',
   (size, options?: object) => {
     expect(() => new Semaphore(size as number, options)).toThrow(
@@ -95,8 +95,8 @@ test.for(seeds({ quick: 20, full: 200 }))(
     const random = randomOf(seed);
     const below = (limit: number): number => Math.floor(random() * limit);
     const size = 1 + below(4);
-    const queue = random() < 0.5 ? below(6) : Infinity;
-    const semaphore = new Semaphore(size, { queue });
+    const maxWaiting = random() < 0.5 ? below(6) : Infinity;
+    const semaphore = new Semaphore(size, { maxWaiting });
     const line: number[] = [];
     const held = new Map<number, Release>();
     const signals = new Map<number, AbortController>();
@@ -117,7 +117,7 @@ test.for(seeds({ quick: 20, full: 200 }))(
     for (let id = 0; id < 200; id += 1) {
       const what = random();
       if (what < 0.5) {
-        const full = !places && line.length >= queue;
+        const full = !places && line.length >= maxWaiting;
         if (!full) line.push(id);
         handOut();
         const controller = new AbortController();

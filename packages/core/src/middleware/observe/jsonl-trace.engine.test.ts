@@ -86,10 +86,10 @@ test('jsonlTrace() writes each event with its ids as a line, without prompts and
   expect(text()).not.toContain('"k"');
 });
 
-test('with `chunks` and `requests`, chunks and prompts are written; an event that `mask` removes is not written', async () => {
+test('with `includeChunks` and `includeRequests`, chunks and prompts are written; an event that `mask` removes is not written', async () => {
   const { trace, lines } = collect({
-    chunks: true,
-    requests: true,
+    includeChunks: true,
+    includeRequests: true,
     mask: (event) => ((event as JsonObject)['type'] === 'run-start' ? undefined : event),
   });
   await agentWith(trace).call('go');

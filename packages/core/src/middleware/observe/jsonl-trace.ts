@@ -13,12 +13,12 @@ export interface JsonlTraceOptions {
    * which `mask` cannot find secrets. Default false: the event `post-reasoning` contains the whole
    * reply.
    */
-  readonly chunks?: boolean;
+  readonly includeChunks?: boolean;
   /**
    * Whether to write the messages and tools of each request too. A long conversation appears again
    * in every request. Default false: only the number of messages and tools is written.
    */
-  readonly requests?: boolean;
+  readonly includeRequests?: boolean;
   /**
    * Returns the value to write for an event, or `undefined` to leave the event out. Default:
    * `maskParameters`, and `maskSecrets` for the texts of errors.
@@ -58,19 +58,20 @@ export function jsonlTrace(
 ): JsonlTrace {
   const where = 'jsonlTrace()';
   checkFields(where, { sink }, 'sink:getWriter()');
-  const fields = 'chunks,requests:boolean|? mask,onError:function|? maxWaiting:nonNegative|?';
+  const fields =
+    'includeChunks,includeRequests:boolean|? mask,onError:function|? maxWaiting:nonNegative|?';
   checkOptions(where, options, fields);
   if (sink.locked) throw misconfigured(`${where}: the sink is locked by another writer.`);
-  const { chunks = false, requests = false, mask = withoutSecrets } = options;
+  const { includeChunks = false, includeRequests = false, mask = withoutSecrets } = options;
   const { add, ...ends } = lineWriter(sink.getWriter(), options);
-  const trace = (event: AgentEvent): void => add(() => mask(toJson(event, requests)));
+  const trace = (event: AgentEvent): void => add(() => mask(toJson(event, includeRequests)));
   // Another event contains the whole value of the chunks.
-  const types = eventNames.split(' ').filter((type) => chunks || !type.endsWith('-chunk'));
+  const types = eventNames.split(' ').filter((type) => includeChunks || !type.endsWith('-chunk'));
   return {
     name: 'jsonlTrace',
     onError: 'ignore',
     // Runs last, so that the trace gets events after the other hooks changed them. Subscribes by
-    // type, so that the deltas of a reply cost nothing unless `chunks` is set.
+    // type, so that the deltas of a reply cost nothing unless `includeChunks` is set.
     on: Object.fromEntries(types.map((type) => [type, { handle: trace, priority: Infinity }])),
     ...ends,
   };
@@ -135,10 +136,10 @@ function lineWriter(
   };
 }
 
-function toJson(event: AgentEvent, requests: boolean): JsonValue {
+function toJson(event: AgentEvent, includeRequests: boolean): JsonValue {
   const { messages, tools } = event as Partial<EventOf<'pre-reasoning'>>;
   const counts = { messages: messages?.length, tools: tools?.length };
-  const visibleEvent = requests ? event : { ...event, ...counts };
+  const visibleEvent = includeRequests ? event : { ...event, ...counts };
   return JSON.parse(JSON.stringify(visibleEvent)) as JsonValue;
 }
 

@@ -27,7 +27,7 @@ function jsonl(): Recorder {
   const sink = new WritableStream<Uint8Array>({
     write: (chunk) => void (text += decoder.decode(chunk, { stream: true })),
   });
-  const middleware = jsonlTrace(sink, { requests: true });
+  const middleware = jsonlTrace(sink, { includeRequests: true });
   return { middleware, text: () => middleware.close().then(() => text) };
 }
 

@@ -345,7 +345,7 @@ test('a conversation moves from KV to a browser and back, and KV names its place
 
 test.for(['wait', 'stop', 'refuse'] as const)(
   'KV does not show a turn that runs, so a move with `%s` leaves it out, and its end fails',
-  async (running) => {
+  async (whenRunning) => {
     let goOn = (): void => {};
     const wait = new Promise<void>((resolve) => (goOn = resolve));
     const { post, place, settled } = kvEndpoint(['Hello.', [{ wait, text: 'Late.' }]]);
@@ -354,7 +354,7 @@ test.for(['wait', 'stop', 'refuse'] as const)(
     await (await post('/api/chat', { id, messages: [ask('Hi')] })).text();
     await settled();
     const late = await post('/api/chat', { id, messages: [ask('More')] });
-    await moveSession(id, { from: place, to: tab(store), running });
+    await moveSession(id, { from: place, to: tab(store), whenRunning });
     goOn();
     expect(await late.text()).toContain('[SESSION_MOVED]');
     await settled();

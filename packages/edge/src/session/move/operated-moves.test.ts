@@ -28,8 +28,8 @@ test.for(['KV with echoes', 'Durable Object'] as const)(
       fetch: (url, init) => fetch(url, init),
     });
     const store = new MemoryStore();
-    const move = (running: 'refuse' | 'wait', sleep?: () => Promise<void>): Promise<void> =>
-      moveSession(id, { from: at, to: tab(store), running, ...(sleep && { sleep }) });
+    const move = (whenRunning: 'refuse' | 'wait', sleep?: () => Promise<void>): Promise<void> =>
+      moveSession(id, { from: at, to: tab(store), whenRunning, ...(sleep && { sleep }) });
     await chat().sendMessage({ text: 'Hi' });
     await tell('join');
     const refused = { code: 'AGENT_BUSY', message: expect.stringContaining('person') };

@@ -25,14 +25,14 @@ function knownRun(turn: LogTurn): InspectedRun {
 
 /**
  * Returns the runs of the log whose events are not known, and the live runs, in order of their
- * start. `maxTurns`: maximum number of turns, from the end of the log.
+ * start. `maxShownTurns`: maximum number of turns, from the end of the log.
  */
 export function shownRuns(
   live: readonly InspectedRun[],
   turns: readonly LogTurn[],
-  maxTurns: number = Infinity,
+  maxShownTurns: number = Infinity,
 ): readonly ShownRun[] {
-  const ofLog = turns.slice(-maxTurns).map((turn) => shownTurn(turn));
+  const ofLog = turns.slice(-maxShownTurns).map((turn) => shownTurn(turn));
   // A run has its input, and thereby its place, with its first step.
   const begunRuns = live.filter(({ steps }) => steps.length > 0);
   const liveRuns = begunRuns.map((run) => shownLive(run, ofLog));

@@ -68,7 +68,7 @@ export class InspectorPanel {
     () => this.#runView(),
   );
   #view: 'timeline' | 'records' = 'timeline';
-  #maxTurns = turnsPerPage;
+  #maxShownTurns = turnsPerPage;
   #inspected: Partial<Inspected> = {};
   #liveRuns = new EventRuns();
   #log: readonly LogRecord[] = [];
@@ -100,7 +100,7 @@ export class InspectorPanel {
       this.#liveRuns = new EventRuns();
       this.#log = [];
       this.#turns = [];
-      this.#maxTurns = turnsPerPage;
+      this.#maxShownTurns = turnsPerPage;
     }
     if (!isSame) this.#read();
     this.#scheduleRender();
@@ -176,7 +176,7 @@ export class InspectorPanel {
     this.#frame = 0;
     const isTimeline = this.#view === 'timeline';
     const isAtEnd = atEnd(this.#scroll);
-    const runs = shownRuns(this.#liveRuns.runs, this.#turns, this.#maxTurns);
+    const runs = shownRuns(this.#liveRuns.runs, this.#turns, this.#maxShownTurns);
     const { sessionId, contextWindow } = this.#inspected;
     this.#head.update({
       sessions: this.#sessions,
@@ -189,14 +189,14 @@ export class InspectorPanel {
     this.#runs.hidden = !isTimeline;
     this.#records.node.hidden = isTimeline;
     this.#emptyNote.hidden = runs.length > 0;
-    this.#earlierButton.hidden = !isTimeline || this.#turns.length <= this.#maxTurns;
+    this.#earlierButton.hidden = !isTimeline || this.#turns.length <= this.#maxShownTurns;
     if (isTimeline) this.#showRuns(runs);
     else this.#records.update(this.#log);
     if (isAtEnd) this.#scroll.scrollTop = this.#scroll.scrollHeight;
   }
 
   #showEarlier(): void {
-    this.#maxTurns += turnsPerPage;
+    this.#maxShownTurns += turnsPerPage;
     const { scrollHeight } = this.#scroll;
     this.#render();
     // The reader keeps the place.

@@ -40,7 +40,11 @@ export function agentEndpoint(api: string, options: AgentEndpointOptions = {}): 
     api: address,
     options,
     link: ({ sessionId, agent: _a, options: _o, timeoutMs: _t, page: _p, ...unknown }, latest) => {
-      checkArguments('useAgentChat() takes sessionId, throttle, listSessions', sessionId, unknown);
+      checkArguments(
+        'useAgentChat() takes sessionId, throttleMs, listSessions',
+        sessionId,
+        unknown,
+      );
       return linkEndpoint(address, sessionId, () => (latest() as Endpoint).options);
     },
   };
