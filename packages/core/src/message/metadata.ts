@@ -102,6 +102,11 @@ export function isFromProgram(message: Msg): boolean {
   return metadataOf(message).origin === 'program';
 }
 
+/** Returns whether the agent wrote the message, and not a person in its place. */
+export function isReply(message: Msg): boolean {
+  return message.role === 'assistant' && !metadataOf(message).operator;
+}
+
 /** Returns whether a person answers in the assistant's place. */
 export function isOperated(messages: readonly Msg[]): boolean {
   const last = messages.findLast((message) => metadataOf(message).operator);
@@ -135,7 +140,7 @@ export function isEdited(message: Msg, toolUseId: string): boolean {
  * stored of that reply still has the old arguments.
  */
 export function isNewestReplyEdited(messages: readonly Msg[]): boolean {
-  const reply = messages.findLast(({ role }) => role === 'assistant');
+  const reply = messages.findLast(isReply);
   return reply !== undefined && originalCalls(reply).length > 0;
 }
 

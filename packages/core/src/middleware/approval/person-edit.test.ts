@@ -14,6 +14,7 @@ import { tool } from '../../tool/tool.ts';
 import { eventsOf, scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { approvals } from './approvals.ts';
 import * as z from 'zod';
+import { operatorMessage } from '../hand-off/operator.ts';
 import { isEdited, isNewestReplyEdited } from '../../message/metadata.ts';
 
 const ran: unknown[] = [];
@@ -371,6 +372,8 @@ test('an edit keeps the provider’s metadata, and marks the reply as edited', a
   ]);
   expect(['c1', 'c2'].map((id) => isEdited(reply, id))).toEqual([true, false]);
   expect(isNewestReplyEdited(messages)).toBe(true);
+  const written = operatorMessage('I have changed it.', { name: 'Ann' });
+  expect(isNewestReplyEdited([...messages, written])).toBe(true);
 
   // The next reply came after the edit, so what the provider stores of it is current.
   await agent.call([{ toolUseId: 'c3', type: 'approve' }]);

@@ -9,6 +9,7 @@ import {
 } from '../../message/msg.ts';
 import type { Msg } from '../../message/msg.ts';
 import { requestFaults } from '../../../test-support/history-faults.ts';
+import { operatorMessage } from '../hand-off/operator.ts';
 import { clearToolResults, type ClearToolResultsOptions } from './clear-tool-results.ts';
 import type { FittedContext } from './context-policy.ts';
 
@@ -52,6 +53,11 @@ const outputs = ({ messages }: FittedContext): string =>
     .flatMap(toolResultsOf)
     .map(({ output }) => (output === long ? 'x' : output === '[cleared]' ? '-' : String(output)))
     .join('');
+
+test('a result that the model has not seen stays, also if a person has written after it', () => {
+  const written = operatorMessage('I check this.', { name: 'Ann' });
+  expect(outputs(edit([...log(2), written], { above: 0, keep: 0 }))).toBe('-x');
+});
 
 test('by default clearToolResults() clears all but the newest three results above 100,000 tokens', () => {
   const short = log(20);

@@ -1,4 +1,5 @@
 import { checkOptions } from '../../error/agent-error.ts';
+import { isReply } from '../../message/metadata.ts';
 import { toolResultsOf, type ContentBlock, type Msg } from '../../message/msg.ts';
 import { memoize } from '../../model/formatter.ts';
 import { arc } from '../../tokens/arc-profile.ts';
@@ -55,7 +56,7 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
 
   /** Returns the indexes of the messages whose results may be cleared, the oldest first. */
   const oldResults = (messages: readonly Msg[], start: number): readonly number[] => {
-    const lastReplyIndex = messages.findLastIndex(({ role }) => role === 'assistant');
+    const lastReplyIndex = messages.findLastIndex(isReply);
     const results = [...messages.keys()].filter((at) => at >= start && idsAt(messages[at]!).length);
     return results.slice(0, Math.max(0, results.length - keep)).filter((at) => at < lastReplyIndex);
   };

@@ -11,6 +11,8 @@ import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.
 import { tool } from '../../tool/tool.ts';
 import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { rolesOf } from '../../../../../test/roles-of.ts';
+import { approvals } from '../approval/approvals.ts';
+import { operator, operatorMessage } from '../hand-off/operator.ts';
 import { errorHints } from './error-hints.ts';
 
 const input = { type: 'object' } as const;
@@ -47,6 +49,19 @@ test('after a failed tool call, the model gets a hint to correct the tool call, 
   for (const { messages } of model.requests) expect(requestFaults(messages)).toEqual([]);
   expect((await agent.messages()).map(textOf).join('')).toBe('godone');
   expect(historyFaults(await agent.messages())).toEqual([]);
+});
+
+test('a tool call that failed while an operator was there gets a hint after the operator has left', async () => {
+  const rules = approvals({ needsApproval: { look: true } });
+  const { agent, asked } = setUp(
+    [look('fail'), 'Sorry.', 'Sorry!', 'Really.'],
+    [operator(), rules, errorHints()],
+  );
+  const [call] = (await agent.call('go')).pending;
+  await agent.call(operatorMessage('I check this.', { name: 'Ann', action: 'join' }));
+  await agent.call([{ toolUseId: call!.toolUseId, type: 'approve' }]);
+  await agent.call(operatorMessage('Bye.', { name: 'Ann', action: 'leave' }));
+  expect(asked()[1]).toEqual(correct);
 });
 
 test('a text after a failed tool call is discarded twice, and the third text is the answer', async () => {

@@ -1,3 +1,4 @@
+import { isReply } from '../../message/metadata.ts';
 import {
   outputText,
   toolResultsOf,
@@ -51,7 +52,7 @@ const maxRefusedReplies = 2;
  * message follows that message.
  */
 function newestResults(messages: readonly Msg[]): readonly ToolResult[] {
-  const lastReplyIndex = messages.findLastIndex(({ role }) => role === 'assistant');
+  const lastReplyIndex = messages.findLastIndex(isReply);
   const rest = messages.slice(lastReplyIndex + 1);
   return rest.some(({ role }) => role === 'user') ? [] : rest.flatMap(toolResultsOf);
 }
