@@ -129,21 +129,21 @@ export function callWith(args: string): ConformanceReply {
 
 export const request: ModelRequest = {
   messages: [
-    turn('system', { type: 'text', text: 'Answer in one sentence.' }),
-    turn('user', { type: 'text', text: 'How warm is it?' }),
-    turn(
+    historyMessage('system', { type: 'text', text: 'Answer in one sentence.' }),
+    historyMessage('user', { type: 'text', text: 'How warm is it?' }),
+    historyMessage(
       'assistant',
       { type: 'text', text: 'I ask the tool.' },
       { type: 'tool_use', id: 'call_0', name: 'weather', input: { city: 'Oslo' } },
     ),
-    turn('tool', {
+    historyMessage('tool', {
       type: 'tool_result',
       toolUseId: 'call_0',
       name: 'weather',
       output: 'seven degrees',
       state: 'success',
     }),
-    turn('user', { type: 'text', text: 'And in Japan?' }),
+    historyMessage('user', { type: 'text', text: 'And in Japan?' }),
   ],
   tools: [
     {
@@ -159,7 +159,7 @@ export const request: ModelRequest = {
   ],
 };
 
-function turn(role: Msg['role'], ...content: readonly ContentBlock[]): Msg {
+function historyMessage(role: Msg['role'], ...content: readonly ContentBlock[]): Msg {
   return { id: `message of the ${role}`, role, content, createdAt: '2026-01-01T00:00:00.000Z' };
 }
 

@@ -62,7 +62,7 @@ export class Inbox {
    * Offers a new agent call until its turn. Resolves with its result, or with `undefined` if it has
    * to wait for its turn. Rejects if it is refused or aborted.
    */
-  join(call: JoiningCall, turn: Promise<unknown>): Promise<AgentResult | undefined> {
+  join(call: JoiningCall, queuedTurn: Promise<unknown>): Promise<AgentResult | undefined> {
     const joined = new Promise<AgentResult | undefined>((resolve) => {
       const offer: Offer<unknown> = (handler) => {
         const answer = handler.join?.(call);
@@ -76,7 +76,7 @@ export class Inbox {
         resolve(undefined);
       };
       call.signal.addEventListener('abort', withdraw);
-      void turn.then(withdraw);
+      void queuedTurn.then(withdraw);
     });
     return abortable(joined, call.signal);
   }

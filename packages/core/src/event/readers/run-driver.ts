@@ -24,7 +24,7 @@ export class RunDriver<T = unknown> {
   /** Result of the run. Rejects with the run's error. */
   readonly result: Promise<AgentResult<T>>;
   readonly #options: RunDriverOptions<T>;
-  #settle!: (result: Promise<AgentResult<T>>) => void;
+  #resolveResult!: (result: Promise<AgentResult<T>>) => void;
   /**
    * `paced`: the run waits for its reader after each batch. `free`: the run advances on its own.
    */
@@ -41,7 +41,7 @@ export class RunDriver<T = unknown> {
   constructor(options: RunDriverOptions<T>) {
     this.runId = options.runId;
     this.#options = options;
-    this.result = new Promise((resolve) => (this.#settle = resolve));
+    this.result = new Promise((resolve) => (this.#resolveResult = resolve));
     const end = (): void => {
       this.#state = 'ended';
       this.#news.ring();
@@ -129,7 +129,7 @@ export class RunDriver<T = unknown> {
 
   #run(state: 'paced' | 'free'): void {
     this.#state = state;
-    this.#settle(this.#options.run());
+    this.#resolveResult(this.#options.run());
   }
 }
 

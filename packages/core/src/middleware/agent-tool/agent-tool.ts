@@ -69,7 +69,7 @@ interface Child {
   readonly id: string;
   readonly agent: ChildAgent;
   /** Settles when all earlier calls of the child have ended. The next call waits for it. */
-  turn: Promise<unknown>;
+  earlierCalls: Promise<unknown>;
 }
 
 /**
@@ -105,8 +105,8 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
       const openChild = children.get(id);
       const child =
         openChild ?? keepChild(children, id, await createChild(agent, toolName, id, context));
-      const answer = child.turn.then(() => takeTurn(child, message, context));
-      child.turn = answer.catch(() => {});
+      const answer = child.earlierCalls.then(() => takeTurn(child, message, context));
+      child.earlierCalls = answer.catch(() => {});
       return answer;
     },
   });
@@ -137,7 +137,7 @@ function isLocal(
 
 /** Keeps a child, unless another tool call kept one for the session meanwhile. */
 function keepChild(children: Map<string, Child>, id: string, agent: ChildAgent): Child {
-  const child = children.get(id) ?? { id, agent, turn: Promise.resolve() };
+  const child = children.get(id) ?? { id, agent, earlierCalls: Promise.resolve() };
   children.set(id, child);
   return child;
 }
