@@ -73,11 +73,11 @@ function toParameters(
   { enableThinking, thinkingBudget }: DashScopeFormat,
 ): WireObject {
   const { tools, stop, responseSchema } = request;
-  const isEnabled = thinkingBudget === undefined ? enableThinking : true;
-  const isThinking = (request.providerOptions?.['enable_thinking'] ?? isEnabled) === true;
+  const mayThink = thinkingBudget === undefined ? enableThinking : true;
+  const isThinking = (request.providerOptions?.['enable_thinking'] ?? mayThink) === true;
   return {
     ...fixedParameters,
-    enable_thinking: isEnabled,
+    enable_thinking: mayThink,
     thinking_budget: thinkingBudget,
     max_tokens: request.maxTokens,
     temperature: request.temperature,
