@@ -62,7 +62,7 @@ test('context policies form a chain: clear old tool results, then summarize', as
     name: 'assistant',
     model,
     tools: [search],
-    use: [clearToolResults({ above: 10_000, keep: 5, exclude: ['plan'] }), summaries],
+    use: [clearToolResults({ maxTokens: 10_000, keep: 5, exclude: ['plan'] }), summaries],
     limits: { iterations: 20 },
   });
   for await (const event of agent.stream('Look for it.')) {

@@ -209,7 +209,7 @@ test('context policies clear old tool results and summarize old messages', async
   // #region context-editing
   const policies = [
     clearToolResults({
-      above: 100_000,
+      maxTokens: 100_000,
       keep: 3,
       clearAtLeast: 20_000,
       exclude: ['write_todos'],

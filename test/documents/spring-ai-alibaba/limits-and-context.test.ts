@@ -142,7 +142,7 @@ describe('limits and the context', () => {
       [round('look'), round('plan'), round('look'), round('look'), 'ok'],
       {
         tools: [noting([], 'look', { run: () => big }), noting([], 'plan', { run: () => big })],
-        use: [clearToolResults({ above: 50, keep: 1, clearAtLeast: 0, exclude: ['plan'] })],
+        use: [clearToolResults({ maxTokens: 50, keep: 1, clearAtLeast: 0, exclude: ['plan'] })],
       },
     );
 

@@ -29,7 +29,7 @@ test.each<[make: Make, options: unknown, message: string]>([
   [summarizeHistory, { keep: 'x' }, 'summarizeHistory(): keep must be'],
   [clearToolResults, { keep: 1.5 }, 'clearToolResults(): keep must be a whole number'],
   [clearToolResults, { clearAtLeast: 'x' }, 'clearToolResults(): clearAtLeast must be'],
-  [clearToolResults, { clearAtLeast: 1, above: 'x' }, 'clearToolResults(): above must be'],
+  [clearToolResults, { clearAtLeast: 1, maxTokens: 'x' }, 'clearToolResults(): maxTokens must be'],
   [oxygent, { shortWeight: -1 }, 'oxygent(): shortWeight must be'],
   [oxygent, { reactWeight: 'x' }, 'oxygent(): reactWeight must be'],
   [oxygent, { order: 1 }, 'oxygent(): order must be'],

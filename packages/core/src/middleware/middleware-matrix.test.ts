@@ -141,7 +141,7 @@ function setUp(
   const order = new Map(all.map((extension) => [extension, random()]));
   const extensions = seed ? all.toSorted((a, b) => order.get(a)! - order.get(b)!) : all;
   const policies = [
-    clearToolResults({ above: 300, keep: 2, clearToolInputs: true }),
+    clearToolResults({ maxTokens: 300, keep: 2, clearToolInputs: true }),
     summarizeHistory({ maxTokens: 3_000, keep: 4, model: small }),
   ];
   const agent = new ReActAgent({

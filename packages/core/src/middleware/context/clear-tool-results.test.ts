@@ -56,7 +56,7 @@ const outputs = ({ messages }: FittedContext): string =>
 
 test('a result that the model has not seen stays, also if a person has written after it', () => {
   const written = operatorMessage('I check this.', { name: 'Ann' });
-  expect(outputs(edit([...log(2), written], { above: 0, keep: 0 }))).toBe('-x');
+  expect(outputs(edit([...log(2), written], { maxTokens: 0, keep: 0 }))).toBe('-x');
 });
 
 test('by default clearToolResults() clears all but the newest three results above 100,000 tokens', () => {
@@ -78,11 +78,11 @@ test('by default clearToolResults() clears all but the newest three results abov
 
 test('clearToolResults() clears results only if the request is longer than `above`', () => {
   const messages = log(6);
-  const { before } = edit(messages, { above: 0 });
-  expect(outputs(edit(messages, { above: before }))).toBe('xxxxxx');
-  expect(outputs(edit(messages, { above: before - 1 }))).toBe('---xxx');
-  expect(outputs(edit(messages, { above: 0, keep: 0 }))).toBe('-----x');
-  expect(outputs(edit(messages, { above: 0, keep: 9 }))).toBe('xxxxxx');
+  const { before } = edit(messages, { maxTokens: 0 });
+  expect(outputs(edit(messages, { maxTokens: before }))).toBe('xxxxxx');
+  expect(outputs(edit(messages, { maxTokens: before - 1 }))).toBe('---xxx');
+  expect(outputs(edit(messages, { maxTokens: 0, keep: 0 }))).toBe('-----x');
+  expect(outputs(edit(messages, { maxTokens: 0, keep: 9 }))).toBe('xxxxxx');
 });
 
 test('results of excluded tools are kept and do not count; a custom placeholder is accepted', () => {
@@ -94,15 +94,15 @@ test('results of excluded tools are kept and do not count; a custom placeholder 
     call(['d2']),
     result('d2'),
   ];
-  expect(outputs(edit(messages, { above: 0, keep: 1, exclude: ['plan'] }))).toBe('xxx-x');
-  expect(outputs(edit(messages, { above: 0, keep: 4, placeholder: '?' }))).toBe('?xxxx');
+  expect(outputs(edit(messages, { maxTokens: 0, keep: 1, exclude: ['plan'] }))).toBe('xxx-x');
+  expect(outputs(edit(messages, { maxTokens: 0, keep: 4, placeholder: '?' }))).toBe('?xxxx');
 });
 
 test('`clearAtLeast` clears the oldest results in batches until the request is short enough', () => {
   const messages = log(10);
-  const { before } = edit(messages, { above: 0 });
-  const at = (above: number, clearAtLeast: number): string =>
-    outputs(edit(messages, { above, clearAtLeast }));
+  const { before } = edit(messages, { maxTokens: 0 });
+  const at = (maxTokens: number, clearAtLeast: number): string =>
+    outputs(edit(messages, { maxTokens, clearAtLeast }));
   // Clearing one result saves 98 tokens.
   expect(at(before - 1, 98)).toBe('-xxxxxxxxx');
   expect(at(before - 1, 99)).toBe('--xxxxxxxx');
@@ -114,7 +114,7 @@ test('`clearAtLeast` clears the oldest results in batches until the request is s
 });
 
 test('between two batches, a request begins with the same messages as the previous request', () => {
-  const policy = clearToolResults({ above: 1_000, clearAtLeast: 400 });
+  const policy = clearToolResults({ maxTokens: 1_000, clearAtLeast: 400 });
   const all = log(40);
   let [changes, longest] = [0, 0];
   let last: readonly Msg[] = [];
@@ -147,8 +147,8 @@ test('`clearToolInputs` clears only the arguments of tool calls whose results ar
       .flatMap(toolUsesOf)
       .map(({ input }) => (JSON.stringify(input) === '{}' ? '-' : 'x'))
       .join('');
-  expect(inputs(edit(messages, { above: 0, keep: 2 }))).toBe('xxxx');
-  const policy = clearToolResults({ above: 0, keep: 2, clearToolInputs: true });
+  expect(inputs(edit(messages, { maxTokens: 0, keep: 2 }))).toBe('xxxx');
+  const policy = clearToolResults({ maxTokens: 0, keep: 2, clearToolInputs: true });
   const fitted = policy.fit({ messages, tools: [] }) as FittedContext;
   expect([inputs(fitted), outputs(fitted)]).toEqual(['--xx', '--xx']);
   expect(fitted.messages.map(({ id }) => id)).toEqual(messages.map(({ id }) => id));
@@ -157,7 +157,7 @@ test('`clearToolInputs` clears only the arguments of tool calls whose results ar
   const again = policy.fit({ messages, tools: [] }) as FittedContext;
   expect(again.messages.every((message, index) => message === fitted.messages[index])).toBe(true);
   expect(
-    inputs(edit(messages, { above: 0, keep: 2, clearToolInputs: true, exclude: ['look'] })),
+    inputs(edit(messages, { maxTokens: 0, keep: 2, clearToolInputs: true, exclude: ['look'] })),
   ).toBe('xxxx');
 });
 
@@ -173,7 +173,7 @@ test('`clearToolInputs` clears raw arguments, and a result without a tool call i
     result('a'),
     assistantMessage('Done.'),
   ];
-  const fitted = edit(messages, { above: 0, keep: 0, clearToolInputs: true });
+  const fitted = edit(messages, { maxTokens: 0, keep: 0, clearToolInputs: true });
   expect(fitted.messages.flatMap(toolUsesOf)).toEqual([
     { type: 'tool_use', id: 'a', name: 'look', input: {} },
   ]);
@@ -181,7 +181,7 @@ test('`clearToolInputs` clears raw arguments, and a result without a tool call i
 });
 
 test.each([
-  { above: -1 },
+  { maxTokens: -1 },
   { keep: 'x' },
   { keep: 0.5 },
   { exclude: [1] },
@@ -198,10 +198,10 @@ test.each([
 
 test('clearToolResults() changes the request only, and keeps tool calls and all other fields', () => {
   const given = [...steps(5), ...pair(9), assistantMessage('Done.')];
-  const fitted = edit(given, { above: 0, keep: 2 });
+  const fitted = edit(given, { maxTokens: 0, keep: 2 });
   expect(outputs(fitted)).toBe('----xx');
   expect(fitted).toMatchObject({ removed: 0, after: fitted.before - 4 * 98 });
-  const cleared = edit(given, { above: 0, keep: 0 });
+  const cleared = edit(given, { maxTokens: 0, keep: 0 });
   expect(toolResultsOf(cleared.messages[11]!)).toEqual([
     { ...toolResultsOf(given[11]!)[0], output: '[cleared]' },
   ]);
@@ -210,16 +210,18 @@ test('clearToolResults() changes the request only, and keeps tool calls and all 
 
 test('a custom placeholder replaces results, except for shorter results', () => {
   const messages = [...pair(1, 'look', 'ok'), ...pair(2), assistantMessage('Done.')];
-  const fitted = edit(messages, { above: 0, keep: 0, placeholder: '(gone)' });
+  const fitted = edit(messages, { maxTokens: 0, keep: 0, placeholder: '(gone)' });
   expect(outputs(fitted)).toBe('ok(gone)');
 });
 
 test('results that no model has answered yet are kept, even if there are more than `keep`', () => {
   const ids = Array.from({ length: 9 }, (_, n) => `p${n}`);
   const messages = [...log(1), call(ids), ...ids.map((id) => result(id))];
-  expect(outputs(edit(messages, { above: 0 }))).toBe('-xxxxxxxxx');
-  expect(outputs(edit(messages, { above: 0, keep: 0 }))).toBe('-xxxxxxxxx');
-  expect(outputs(edit([...messages, assistantMessage('Done.')], { above: 0 }))).toBe('-------xxx');
+  expect(outputs(edit(messages, { maxTokens: 0 }))).toBe('-xxxxxxxxx');
+  expect(outputs(edit(messages, { maxTokens: 0, keep: 0 }))).toBe('-xxxxxxxxx');
+  expect(outputs(edit([...messages, assistantMessage('Done.')], { maxTokens: 0 }))).toBe(
+    '-------xxx',
+  );
 });
 
 test('a result in a user message is cleared, but the text beside the result is kept', () => {
@@ -229,7 +231,7 @@ test('a result in a user message is cleared, but the text beside the result is k
     userMessage([...content, { type: 'text', text: 'And now?' }]),
     assistantMessage('Done.'),
   ];
-  expect(edit(messages, { above: 0, keep: 0 }).messages[1]!.content).toMatchObject([
+  expect(edit(messages, { maxTokens: 0, keep: 0 }).messages[1]!.content).toMatchObject([
     { output: '[cleared]' },
     { text: 'And now?' },
   ]);

@@ -14,12 +14,12 @@ export interface ClearToolResultsOptions {
    * Maximum number of estimated tokens that a request may have before results are cleared. Default
    * 100,000.
    */
-  readonly above?: number;
+  readonly maxTokens?: number;
   /** Number of newest results that stay as they are. Default 3. */
   readonly keep?: number;
   /**
    * Minimum number of tokens to free at a time. The oldest results are cleared in batches of at
-   * least this size, until the request has at most `above` tokens. A batch that would free fewer
+   * least this size, until the request has at most `maxTokens` tokens. A batch that would free fewer
    * tokens is not cleared. Requests between two batches begin with the same text, which keeps
    * prompt caches valid. Default 0: clears all results except the newest `keep`.
    */
@@ -45,7 +45,7 @@ export interface ClearToolResultsOptions {
  */
 export function clearToolResults(options: ClearToolResultsOptions = {}): ContextMiddleware {
   checkOptions('clearToolResults()', options, optionFields);
-  const { above = 100_000, keep = 3, clearAtLeast = 0, clearToolInputs = false } = options;
+  const { maxTokens = 100_000, keep = 3, clearAtLeast = 0, clearToolInputs = false } = options;
   const { placeholder = '[cleared]', exclude = [], profile = arc } = options;
   const count = requestCounter(profile);
   const clear = clearer(placeholder);
@@ -89,11 +89,11 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
       const tokens = count(request);
       const fittedMessages = [...messages];
       let fittedTokens = tokens;
-      const batches = tokens > above ? batchesOf(messages, headEnd(request)) : [];
+      const batches = tokens > maxTokens ? batchesOf(messages, headEnd(request)) : [];
       for (const { changes, freedTokens } of batches) {
         for (const [at, cleared] of changes) fittedMessages[at] = cleared;
         fittedTokens -= freedTokens;
-        if (clearAtLeast && fittedTokens <= above) break;
+        if (clearAtLeast && fittedTokens <= maxTokens) break;
       }
       const isSame = fittedMessages.every((message, index) => message === messages[index]);
       return {
@@ -120,7 +120,7 @@ interface Batch {
 }
 
 const optionFields =
-  'above,clearAtLeast:nonNegative|? keep:whole|Infinity|? clearToolInputs:boolean|? ' +
+  'maxTokens,clearAtLeast:nonNegative|? keep:whole|Infinity|? clearToolInputs:boolean|? ' +
   'placeholder:string|? exclude:names|? profile:countText()|?';
 
 /**

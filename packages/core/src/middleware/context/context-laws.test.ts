@@ -145,14 +145,14 @@ const views: readonly (readonly [string, () => ContextPolicy])[] = [
     'weightedHistory by tokens',
     () => weightedHistory({ max: 300, unit: 'tokens', shortWeight: 1, reactWeight: 3 }),
   ],
-  ['clearToolResults', () => clearToolResults({ above: 0, keep: 2, exclude: ['kept'] })],
+  ['clearToolResults', () => clearToolResults({ maxTokens: 0, keep: 2, exclude: ['kept'] })],
   [
     'all of them',
     () =>
       inTurn(
         successfulTurns(),
         lastTurns(3),
-        clearToolResults({ above: 0, keep: 0 }),
+        clearToolResults({ maxTokens: 0, keep: 0 }),
         weightedHistory(),
         answersOnly(),
       ),
@@ -180,7 +180,7 @@ test('a chain of clearing, views and a summary keeps the rules and fits the wind
     const window = 150 + Math.floor(randomOf(seed)() * 3000);
     const model = new ScriptedModel(Array.from({ length: 99 }, () => 'In short: nothing.'));
     const policy = inTurn(
-      clearToolResults({ above: 0 }),
+      clearToolResults({ maxTokens: 0 }),
       successfulTurns(),
       summarizeHistory({ window, reserveOutput: 0, summaryTokens: 100, model }),
     );
@@ -198,7 +198,7 @@ test('policies give a request that grows message by message the same views as ea
       fitContext({ window: 500, reserveOutput: 0 }),
       answersOnly(),
       weightedHistory({ max: 999 }),
-      clearToolResults({ above: 0 }),
+      clearToolResults({ maxTokens: 0 }),
     ];
     const grown = once();
     for (let length = question + 1; length <= request.messages.length; length++) {
@@ -231,7 +231,7 @@ test('one chain with failing summaries keeps the rules at each request of a grow
       model,
       onError,
     });
-    const policy = inTurn(clearToolResults({ above: 0, keep: 2 }), summarize);
+    const policy = inTurn(clearToolResults({ maxTokens: 0, keep: 2 }), summarize);
     let questionId = '';
     for (let length = whole.fixedCount + 1; length <= whole.messages.length; length++) {
       const messages = whole.messages.slice(0, length);

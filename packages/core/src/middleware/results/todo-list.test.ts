@@ -125,8 +125,8 @@ test('if a request does not contain the tool call, a message with the list prece
 
 test('if only the result is cleared, the arguments still show the list; if they are cleared too, a message shows it', async () => {
   for (const [context, times] of [
-    [clearToolResults({ above: 0, keep: 0 }), 0],
-    [clearToolResults({ above: 0, keep: 0, clearToolInputs: true }), 1],
+    [clearToolResults({ maxTokens: 0, keep: 0 }), 0],
+    [clearToolResults({ maxTokens: 0, keep: 0, clearToolInputs: true }), 1],
   ] as const) {
     const { agent, model } = setUp([write(first), 'done', 'done'], {}, { use: [context] });
     await agent.call('Go');

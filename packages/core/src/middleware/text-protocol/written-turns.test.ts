@@ -136,7 +136,7 @@ test('shows a call as a hook changed it, and drops arguments that were cleared',
   const cleared = setUp(
     [said, said, 'Done.'],
     {},
-    { use: [clearToolResults({ keep: 1, above: 1, clearToolInputs: true })] },
+    { use: [clearToolResults({ keep: 1, maxTokens: 1, clearToolInputs: true })] },
   );
   await cleared.agent.call('go');
   expect(ownTurns(cleared.model)).toEqual([expect.not.stringContaining('secret'), said]);
