@@ -31,7 +31,7 @@ const foreign = new Set(
   addToolResult dataPartSchemas elementStream initialValue maxSteps messageMetadataSchema
   prepareSendMessagesRequest pruneMessages stopWhen streamText useAISDKRuntime
   useChatRuntime useObject useThreadTokenUsage
-  inputType lastAgent maxTurns onHandoff toolDescriptionOverride toolNameOverride
+  inputType isEnabled lastAgent maxTurns onHandoff toolDescriptionOverride toolNameOverride
   approveToolCall inputProcessors outputProcessors requireApproval savePerStep structuredOutput
   threadId
   forceFlush functionCallingModelIds upsert
