@@ -80,7 +80,7 @@ export type InspectedStep = StepBase &
         readonly after: number;
       }
     | { readonly kind: 'wait'; readonly pending: readonly Partial<PendingCall>[] }
-    | { readonly kind: 'told'; readonly message: Msg; readonly reason: string }
+    | { readonly kind: 'custom'; readonly message: Msg; readonly reason: string }
     | { readonly kind: 'error'; readonly error: Pick<AgentErrorData, 'code' | 'message'> }
   );
 

@@ -75,7 +75,7 @@ function stepsAt({ earlierMessages, messages }: LogTurn, index: number): readonl
   if (message.role !== 'assistant') return [];
   const fields = base(message, timeOf(messages[index - 1] ?? message));
   const { reason = '' } = metadataOf(message);
-  if (!isReply(message)) return [{ ...fields, kind: 'told', message, reason }];
+  if (!isReply(message)) return [{ ...fields, kind: 'custom', message, reason }];
   const calls = toolUsesOf(message);
   const turnSoFar = messages.slice(0, index);
   const reply: InspectedStep = {

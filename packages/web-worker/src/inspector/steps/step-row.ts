@@ -74,7 +74,7 @@ function wordsOf(step: InspectedStep): Pick<StepRow, 'name' | 'about'> {
         name: 'Suspended',
         about: step.pending.map(({ name, kind }) => `${name} waits: ${kind}`).join(', '),
       };
-    case 'told':
+    case 'custom':
       return { name: `Ended: ${step.reason}`, about: briefly(textOf(step.message)) };
     case 'error':
       return { name: step.error.code, about: briefly(step.error.message) };

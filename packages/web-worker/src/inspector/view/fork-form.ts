@@ -22,9 +22,9 @@ export function forkForm(step: InspectedStep, turn: LogTurn, fork: Fork): readon
       const text = step.messages.map(textOf).join('\n');
       return [form('Ask something else', text, (input) => forkWithInput(turn, input), fork)];
     }
-    case 'told':
+    case 'custom':
     case 'reason': {
-      const reply = step.kind === 'told' ? step.message : step.reply;
+      const reply = step.kind === 'custom' ? step.message : step.reply;
       const draft = reply && forkBefore(turn, reply.id);
       return draft ? [form('Let the model reply again', undefined, () => draft, fork)] : [];
     }

@@ -117,7 +117,7 @@ function contentOf(step: InspectedStep, run: InspectedRun): readonly HTMLElement
       ];
     case 'wait':
       return step.pending.map((call) => section(`${call.name} waits`, code(call)));
-    case 'told':
+    case 'custom':
       return [section('Message', messageList([step.message]))];
     case 'fit':
       return [section('Tokens', code({ before: step.before, after: step.after }))];
