@@ -1,3 +1,4 @@
+import { misconfigured } from '../error/agent-error.ts';
 import { onAbort } from './abort.ts';
 import type { Haltable } from './halt.ts';
 
@@ -8,14 +9,14 @@ const storePatienceMs = 250;
 const lostWrite: unique symbol = Symbol();
 
 /** What a run tells its waits. */
-interface WaitingRun extends Pick<Haltable, 'signal' | 'aborted' | 'stage'> {
+interface WaitingRun extends Pick<Haltable, 'signal' | 'aborted' | 'stage' | 'fail'> {
   /** `unwritten`: writes that the store has not finished. The agent's next run waits for them. */
   readonly setup: { readonly unwritten: Set<Promise<unknown>> };
   /** Throws `ABORTED` after the end of the run. */
   alive(): unknown;
 }
 
-interface WaitOptions<T> {
+interface WaitOptions {
   /**
    * Whether the wait is for a store. A store gets some time after an abort, and its errors then
    * still count. Other code gets one task of the event loop.
@@ -26,8 +27,6 @@ interface WaitOptions<T> {
    * rejects with the signal's reason.
    */
   readonly resolves?: boolean;
-  /** Throws if the value must not be used. */
-  readonly check?: (value: T) => void;
   /** The wrapper, as `#running` has it. The wait continues after its time while inner code runs. */
   readonly wrapper?: unknown;
 }
@@ -43,8 +42,6 @@ export class BoundedWaits {
   readonly #stepErrors: Set<unknown> = new Set();
   /** Wrappers and steps that have not ended, in the order of their begin. */
   readonly #running: Set<unknown> = new Set();
-  /** The newest promise of `forWrapper` or `duringStep`. */
-  #newest: Promise<unknown> | undefined;
   /** Functions that start the timer of each open wait, for the abort. */
   readonly #open: Set<() => void> = new Set();
   /** Whether a wait for a write has ended before the write. Stores then get no more time. */
@@ -54,9 +51,7 @@ export class BoundedWaits {
 
   constructor(run: WaitingRun) {
     this.#run = run;
-    onAbort(run.signal, () => {
-      for (const start of this.#open) start();
-    });
+    onAbort(run.signal, () => this.#open.forEach((start) => start()));
   }
 
   /** Returns the value of `work`. Rejects with the signal's reason if the run is aborted first. */
@@ -65,34 +60,59 @@ export class BoundedWaits {
   }
 
   /**
-   * Same as `forCode`, for a wrapper. `check` throws if the wrapper made a wrong value. Ends after
-   * the inner wrappers and the steps of the run that they began.
+   * Same as `forCode`, for a wrapper around `next`. `begin` calls it with a `next` that works once,
+   * and `check` throws if it made a wrong value. Ends after `next` and the steps of the run that
+   * the wrapper began. If the wrapper ends before its `next`, or calls it twice, the agent call
+   * fails. Such an error names the wrapper by `where`.
    */
-  forWrapper<T>(begin: () => Promise<T>, check: (value: T) => void): Promise<T> {
+  forWrapper<In, Out>(
+    where: string,
+    next: (input: In) => Promise<Out>,
+    begin: (next: (input: In) => Promise<Out>) => Promise<Out>,
+    check: (value: Out) => void,
+  ): Promise<Out> {
+    const { fail, signal } = this.#run;
+    let inner: Promise<Out> | undefined;
+    const nextOnce = (input: In): Promise<Out> => {
+      if (inner) {
+        fail(misconfigured(`${where} may call next() once.`));
+        return Promise.reject(signal.reason);
+      }
+      return (inner = next(input));
+    };
     this.#running.add(begin);
-    let work: Promise<T>;
+    let work: Promise<Out>;
     try {
-      work = begin();
+      work = begin(nextOnce);
     } catch (error) {
       work = Promise.reject(error);
     }
-    // A wrapper that returns the promise of its `next` has ended, and the run waits for that
-    // already.
-    if (work === this.#newest) this.#running.delete(begin);
-    else this.#newest = this.#bound(work, { check, wrapper: begin });
-    return this.#newest as Promise<T>;
+    if (inner && work === inner) {
+      // The run waits for that promise already.
+      this.#running.delete(begin);
+      return work;
+    }
+    const afterNext = async (): Promise<Out> => {
+      const [{ reason }] = (await Promise.allSettled([work])) as [{ reason?: unknown }];
+      // Any value that `next` does not return shows that `next` has not settled.
+      const winner = await Promise.race([inner, nextOnce]).catch(() => {});
+      if (winner === nextOnce) {
+        // For example after a `Promise.race`. No code inside may outlive the run.
+        fail(reason ?? misconfigured(`${where} must wait for next().`));
+        await inner!.catch(() => {});
+        throw signal.reason;
+      }
+      check(await work);
+      return work;
+    };
+    return this.#bound(afterNext(), { wrapper: begin }) as Promise<Out>;
   }
 
   /**
    * Runs a step of the run, unless the run has ended. The wrappers around it wait for its end, and
    * for its error.
    */
-  duringStep<T>(begin: () => Promise<T>): Promise<T> {
-    this.#newest = this.#step(begin);
-    return this.#newest as Promise<T>;
-  }
-
-  async #step<T>(begin: () => Promise<T>): Promise<T> {
+  async duringStep<T>(begin: () => Promise<T>): Promise<T> {
     this.#running.add(begin);
     try {
       this.#run.alive();
@@ -126,15 +146,14 @@ export class BoundedWaits {
   async forWrite(work: Promise<unknown> | undefined, done?: () => void): Promise<void> {
     if (!work) return;
     const value = await this.#bound(work, { isStore: true, resolves: true });
+    if (value !== lostWrite) return done?.();
     const { setup, signal } = this.#run;
-    if (value === lostWrite) {
-      this.#hasLostWrite = true;
-      const end = (): void => void setup.unwritten.delete(work);
-      setup.unwritten.add(work);
-      work.then(end, end);
-    }
+    const end = (): void => void setup.unwritten.delete(work);
+    this.#hasLostWrite = true;
+    setup.unwritten.add(work);
+    work.then(end, end);
     done?.();
-    if (value === lostWrite && this.#run.stage !== 'aborting') throw signal.reason;
+    if (this.#run.stage !== 'aborting') throw signal.reason;
   }
 
   /** Returns whether `thrown` comes from the abort of the run, not from a failure. */
@@ -145,7 +164,7 @@ export class BoundedWaits {
 
   #bound<T>(
     work: T | PromiseLike<T>,
-    { isStore, resolves, check, wrapper }: WaitOptions<T> = {},
+    { isStore, resolves, wrapper }: WaitOptions = {},
   ): Promise<unknown> {
     const { signal, aborted: wasAborted } = this.#run;
     return new Promise((resolve, reject) => {
@@ -172,20 +191,14 @@ export class BoundedWaits {
       Promise.resolve(work).then(
         (value) => {
           end();
-          try {
-            check?.(value);
-            resolve(value);
-          } catch (error) {
-            reject(error);
-          }
+          resolve(value);
         },
         (error: unknown) => {
           end();
           // An error after an abort is a consequence of the abort, not a failure, unless the store
           // or a step of the run has failed.
-          const isOfRun = isStore || this.#stepErrors.has(error);
-          const isFailure = wasAborted || !signal.aborted || isOfRun;
-          if (isFailure) reject(error);
+          if (wasAborted || !signal.aborted || isStore || this.#stepErrors.has(error))
+            reject(error);
           else giveUp();
         },
       );

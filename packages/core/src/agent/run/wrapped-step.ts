@@ -1,4 +1,4 @@
-import { misconfigured, checkFields } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/agent-error.ts';
 import {
   isNotStarted,
   isSuspension,
@@ -48,11 +48,14 @@ export function runWrapped<K extends StepKey>(
   if (!parts.length) return withRecovery(inner(input));
   const innermost: Step<K> = (value) => run.waits.duringStep(() => inner(value));
   const wrap = (next: Step<K>, part: Middleware): Step<K> => {
+    const where = memberName(key, part);
     return (value) => {
       // If a wrapper hangs after an abort, the outer wrappers still end.
       const outcome = run.waits.forWrapper(
-        () => callWrapper(run, part, key, once(run, next, memberName(key, part)), value),
-        (result) => checkOutcome(run, key, part, result),
+        where,
+        next,
+        (nextOnce) => callWrapper(run, part, key, nextOnce, value),
+        (result) => checkOutcome(run, key, where, result),
       );
       return withRecovery(outcome);
     };
@@ -60,11 +63,23 @@ export function runWrapped<K extends StepKey>(
   return parts.reduceRight(wrap, innermost)(input);
 }
 
-/** Runs one tool call inside `wrapTool` of all middleware. They may call `next` several times. */
+/**
+ * Runs one tool call inside `wrapTool` of all middleware. They may call `next` several times. Other
+ * tool calls run at the same time, so a wrapper does not wait for their steps.
+ */
 export function runWrappedTool(run: Run, call: ToolCall, inner: ToolStep): Promise<ToolOutcome> {
   const wrap = (next: ToolStep, part: Middleware): ToolStep => {
-    return (input) =>
-      boundedTool(run, input, () => callWrapper(run, part, 'wrapTool', next, input));
+    return async (input) => {
+      const { toolUse } = input;
+      try {
+        const outcome = await run.waits.forCode(callWrapper(run, part, 'wrapTool', next, input));
+        const isOpen = isSuspension(outcome) || isNotStarted(outcome);
+        return isOpen ? outcome : wrappedResult(toolUse, outcome);
+      } catch (error) {
+        if (!run.waits.isAbort(error)) throw error;
+        return callState(run, toolUse)?.started ? interruptedResult(toolUse) : notStarted;
+      }
+    };
   };
   return partsWith(run.setup, 'wrapTool').reduceRight(wrap, inner)(call);
 }
@@ -87,39 +102,6 @@ function callWrapper<K extends WrapperKey>(
   return outer(input, run, run.alive().steps);
 }
 
-/** Returns a `next` whose second call rejects, and makes the agent call fail. */
-function once<In, Out>(run: Run, next: InnerStep<In, Out>, where: string): InnerStep<In, Out> {
-  let isCalled = false;
-  return (input) => {
-    if (isCalled) {
-      run.fail(misconfigured(`${where} may call next() once.`));
-      return Promise.reject(run.signal.reason);
-    }
-    isCalled = true;
-    return next(input);
-  };
-}
-
-/**
- * Waits for a wrapper of a tool call. Other tool calls run at the same time, so the wrapper does
- * not wait for their steps.
- */
-async function boundedTool(
-  run: Run,
-  { toolUse }: ToolCall,
-  begin: () => Promise<unknown>,
-): Promise<ToolOutcome> {
-  try {
-    const outcome = await run.waits.forCode(begin());
-    return isSuspension(outcome) || isNotStarted(outcome)
-      ? outcome
-      : wrappedResult(toolUse, outcome);
-  } catch (error) {
-    if (!run.waits.isAbort(error)) throw error;
-    return callState(run, toolUse)?.started ? interruptedResult(toolUse) : notStarted;
-  }
-}
-
 /** Fields of what wrappers return, for `checkFields`. The other wrappers return a `Next`. */
 const outcomeFields: { readonly [K in StepKey]?: string } = {
   wrapRun: 'text:string',
@@ -128,7 +110,7 @@ const outcomeFields: { readonly [K in StepKey]?: string } = {
 };
 
 /** Throws `CONFIGURATION` unless a wrapper returned what its step returns. */
-function checkOutcome(run: Run, key: StepKey, part: Middleware, outcome: unknown): void {
+function checkOutcome(run: Run, key: StepKey, where: string, outcome: unknown): void {
   // After an abort, nothing is stored.
   if (key === 'wrapInput') run.signal.throwIfAborted();
   const fields = Object(outcome) as object;
@@ -136,5 +118,5 @@ function checkOutcome(run: Run, key: StepKey, part: Middleware, outcome: unknown
   // `wrapRequest` may make a `Next` in place of a request.
   const isInstead = key === 'wrapRequest' && isNext(fields);
   const ownFields = isInstead ? undefined : outcomeFields[key];
-  checkFields(`The result of ${memberName(key, part)}`, outcome, ownFields ?? nextFields);
+  checkFields(`The result of ${where}`, outcome, ownFields ?? nextFields);
 }
