@@ -55,7 +55,9 @@ export interface LimitEnd extends EndBase<LimitReason> {
   readonly message?: undefined;
 }
 
-/** The end of a run that a pause, an abort or a hook ended. `message`: the last reply, or a part. */
+/**
+ * The end of a run that a pause, an abort or a hook ended. `message`: the last reply, or a part.
+ */
 export interface UnansweredEnd extends EndBase<JumpReason | 'aborted' | 'suspended'> {
   readonly kind: 'unanswered';
   readonly message?: Msg | undefined;

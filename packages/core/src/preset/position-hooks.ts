@@ -43,7 +43,8 @@ export interface PositionHook {
  * Runs hooks around the agent and around each model request (Spring AI Alibaba). Hooks before the
  * agent or model run in order, and hooks after them in reverse order. If a hook redirects the loop
  * (`jumpTo`, `stop`, `gotoReasoning`), the later hooks at that position do not run. Before the
- * model, `jumpTo('model')` does nothing else. Throws `CONFIGURATION` for two hooks of the same name.
+ * model, `jumpTo('model')` does nothing else. Throws `CONFIGURATION` for two hooks of the same
+ * name.
  */
 export function positionHooks(hooks: readonly PositionHook[]): Middleware {
   checkPositionHooks(hooks);

@@ -77,8 +77,9 @@ export interface CallOptions<T = unknown> extends KernelCallOptions {
 }
 
 /**
- * One part of `standard()`, with the options of an agent, of its limits and of an agent call that it
- * reads. Their kinds are for `checkOptions`. An agent with one of them must have a part of this name.
+ * One part of `standard()`, with the options of an agent, of its limits and of an agent call that
+ * it reads. Their kinds are for `checkOptions`. An agent with one of them must have a part of this
+ * name.
  */
 interface Feature {
   readonly name: string;

@@ -9,8 +9,8 @@ import { acceptDecisions, noDecisionError } from '../turn/decisions.ts';
 import type { HandlerSettings } from '../handler-options.ts';
 
 /**
- * Request for a turn of a session, as plain JSON. `useChat` sends a `ChatTurnRequest`. Other clients
- * send new messages, decide about pending tool calls, or continue from the stored log.
+ * Request for a turn of a session, as plain JSON. `useChat` sends a `ChatTurnRequest`. Other
+ * clients send new messages, decide about pending tool calls, or continue from the stored log.
  */
 export type SessionTurnRequest =
   | ChatTurnRequest

@@ -13,7 +13,8 @@ export function argumentsText({ input }: Pick<PendingCall, 'input'>): string {
 
 /**
  * Returns whether each tool call that the client already has is still pending, with the same
- * arguments. `sentArguments`: the arguments that the client has, as text, by the id of the tool call.
+ * arguments. `sentArguments`: the arguments that the client has, as text, by the id of the tool
+ * call.
  */
 export function arePending(
   calls: readonly PendingCall[],

@@ -81,8 +81,8 @@ export const tabVersion = 7;
 export type TabMessage = { readonly version: typeof tabVersion; readonly senderId: string } & (
   | { readonly type: 'join' | 'ping' }
   /**
-   * Announces the leader. `receiverId`: id of the tab that joined. Without it, the leader is new, and
-   * the message is for all tabs.
+   * Announces the leader. `receiverId`: id of the tab that joined. Without it, the leader is new,
+   * and the message is for all tabs.
    */
   | {
       readonly type: 'lead';

@@ -18,8 +18,8 @@ export interface SeenHead {
 export const maxTurnWrites = 8;
 
 /**
- * Returns the id of a turn for its next write, after `failures` failed writes. Each write has its own
- * id, so that it overwrites no earlier write.
+ * Returns the id of a turn for its next write, after `failures` failed writes. Each write has its
+ * own id, so that it overwrites no earlier write.
  */
 export function attemptId(turnId: string, failures: number): string {
   return failures ? `${turnId}_${failures}` : turnId;

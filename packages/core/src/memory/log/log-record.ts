@@ -20,7 +20,8 @@ export type LogNote =
   /** `reason`: the reason in the run's result. */
   | { readonly kind: 'run-end'; readonly runId: string; readonly reason: string }
   /**
-   * A summary of the `count` messages from `firstId` to `lastId`. The newest summary is valid until its first or last message is removed.
+   * A summary of the `count` messages from `firstId` to `lastId`. The newest summary is valid until
+   * its first or last message is removed.
    */
   | {
       readonly kind: 'summary';

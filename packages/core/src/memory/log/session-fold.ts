@@ -31,7 +31,10 @@ export class SessionFold implements SessionView {
   summary: SummaryNote | undefined;
   reply: OpenReply | undefined;
   readonly state: Record<string, JsonValue> = {};
-  /** Ids of the tool calls whose results may be among lost records. `undefined` if no record is lost. */
+  /**
+   * Ids of the tool calls whose results may be among lost records. `undefined` if no record is
+   * lost.
+   */
   #uncertainIds: Set<string> | undefined;
 
   get messages(): readonly Msg[] {

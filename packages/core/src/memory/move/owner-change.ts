@@ -34,9 +34,9 @@ export type ChooseOwner = (session: StoredSession) => Awaitable<StoredChange | u
 /**
  * Writes another owner in one step, and with `records` another content. `choose` gets the session,
  * even if it belongs to another place, and returns the change or `undefined`. Rejects with
- * `SESSION_CONFLICT`, and changes emptyChange, if another writer has written meanwhile. Rejects with
- * `STORAGE_FAILED` if a part of the log can't be read, and with `CONFIGURATION` if the store has no
- * `compareAndSet`.
+ * `SESSION_CONFLICT`, and changes nothing, if another writer has written meanwhile. Rejects
+ * with `STORAGE_FAILED` if a part of the log can't be read, and with `CONFIGURATION` if the store
+ * has no `compareAndSet`.
  */
 export async function changeOwner(
   store: KeyValueStore,

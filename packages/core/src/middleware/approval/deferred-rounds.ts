@@ -19,7 +19,9 @@ export interface Deferral {
   defers(context: RunContext): boolean;
   /** Says no about a cleared tool call. */
   readonly needs: NeedsApproval;
-  /** Returns the ids of the tool calls of a run that are cleared: nobody is asked about them again. */
+  /**
+   * Returns the ids of the tool calls of a run that are cleared: nobody is asked about them again.
+   */
   clearedOf(context: RunContext): Set<string>;
 }
 

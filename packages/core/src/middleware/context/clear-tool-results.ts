@@ -19,8 +19,8 @@ export interface ClearToolResultsOptions {
   readonly keep?: number;
   /**
    * Minimum number of tokens to free at a time. The oldest results are cleared in batches of at
-   * least this size, until the request has at most `maxTokens` tokens. A batch that would free fewer
-   * tokens is not cleared. Requests between two batches begin with the same text, which keeps
+   * least this size, until the request has at most `maxTokens` tokens. A batch that would free
+   * fewer tokens is not cleared. Requests between two batches begin with the same text, which keeps
    * prompt caches valid. Default 0: clears all results except the newest `keep`.
    */
   readonly clearAtLeast?: number;

@@ -97,9 +97,9 @@ export interface TrimOptions extends Pick<RequestSize, 'questionIndex' | 'sums' 
 }
 
 /**
- * The messages that stay: those from index `historyStart` to the one before `questionEnd`, and those
- * from index `turnStart` to the end. The first range ends with the current question and its tool
- * results.
+ * The messages that stay: those from index `historyStart` to the one before `questionEnd`, and
+ * those from index `turnStart` to the end. The first range ends with the current question and its
+ * tool results.
  */
 interface Trim {
   readonly historyStart: number;

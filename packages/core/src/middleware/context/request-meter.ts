@@ -38,8 +38,8 @@ export interface RequestSize {
   /** Index of the current question, or `start - 1` without a question. */
   readonly questionIndex: number;
   /**
-   * Running totals: `sums[i]` is the number of tokens of the first `i` messages. `sums`, `fixedTokens`
-   * and `budget` are uncorrected.
+   * Running totals: `sums[i]` is the number of tokens of the first `i` messages. `sums`,
+   * `fixedTokens` and `budget` are uncorrected.
    */
   readonly sums: readonly number[];
   /**

@@ -7,7 +7,8 @@ import { checkClientTexts } from './client-texts.ts';
 
 /**
  * Adds messages to all model requests of one agent call, after the system prompt. The guards check
- * them with the input. They are never stored. Throws `INVALID_INPUT` for an item that is no message.
+ * them with the input. They are never stored. Throws `INVALID_INPUT` for an item that is no
+ * message.
  */
 export function instructions(messages: readonly Msg[]): Middleware {
   const invalidIndex = messages.findIndex((item) => !isMessage(item));

@@ -34,9 +34,9 @@ export function operatorMessage(text: string, options: OperatorMessageOptions): 
 /**
  * Lets a person answer in the assistant's place, for an agent's `use` list. From an
  * `operatorMessage()` on, agent calls store their input and end as `suspended`, without a model
- * request. Open tool calls stay open until somebody decides about them. After a message with the action `leave`, the agent answers
- * again, at once if the user wrote something that nobody answered. The session log has the
- * messages, so this also holds in a new process.
+ * request. Open tool calls stay open until somebody decides about them. After a message with the
+ * action `leave`, the agent answers again, at once if the user wrote something that nobody
+ * answered. The session log has the messages, so this also holds in a new process.
  *
  * @example
  * const agent = new ReActAgent({ name: 'assistant', model, use: [operator()] });

@@ -176,7 +176,9 @@ const inputFields: JsonObject = {
   query: { type: 'string', description: 'Returns only lines that contain this text.' },
 };
 
-/** Returns the lines of a text. Splits a line over 1,000 characters, such as JSON without breaks. */
+/**
+ * Returns the lines of a text. Splits a line over 1,000 characters, such as JSON without breaks.
+ */
 function linesOf(text: string): readonly string[] {
   return text.split(/\r\n|[\n\r]/).flatMap((line) => line.match(/.{1,1000}/gsu) ?? '');
 }

@@ -73,8 +73,8 @@ function toText({ name, description }: ToolSchema): string {
 }
 
 /**
- * Returns the cosine of two vectors. Returns 0 if a vector has only zeros or is not of numbers. Also
- * returns 0 if the lengths differ, because the model behind `embed` has then changed.
+ * Returns the cosine of two vectors. Returns 0 if a vector has only zeros or is not of numbers.
+ * Also returns 0 if the lengths differ, because the model behind `embed` has then changed.
  */
 function cosine(a: Embedding, b: Embedding): number {
   if (a.length !== b.length) return 0;

@@ -23,8 +23,8 @@ export interface PiiFinder {
   readonly kind: PiiKind;
   readonly pattern: RegExp;
   /**
-   * Returns how many characters of the match are personal data, or whether all or none are. Default:
-   * all characters.
+   * Returns how many characters of the match are personal data, or whether all or none are.
+   * Default: all characters.
    */
   readonly accept?: Accept;
   /** Returns how many characters before the match belong to it; 0 rejects it. Default: none. */
