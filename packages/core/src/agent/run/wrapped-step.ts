@@ -43,22 +43,21 @@ export function runWrapped<K extends StepKey>(
   recover?: (thrown: unknown) => Promise<StepTypes[K]['out']>,
 ): Promise<StepTypes[K]['out']> {
   const parts = partsWith(run.setup, key);
-  const withRecovery = (outcome: Promise<StepTypes[K]['out']>): Promise<StepTypes[K]['out']> =>
-    recover ? outcome.catch(recover) : outcome;
-  if (!parts.length) return withRecovery(inner(input));
+  const withRecovery = (step: Step<K>): Step<K> =>
+    recover ? (value) => step(value).catch(recover) : step;
+  if (!parts.length) return withRecovery(inner)(input);
   const innermost: Step<K> = (value) => run.waits.duringStep(() => inner(value));
   const wrap = (next: Step<K>, part: Middleware): Step<K> => {
     const where = memberName(key, part);
-    return (value) => {
-      // If a wrapper hangs after an abort, the outer wrappers still end.
-      const outcome = run.waits.forWrapper(
+    // If a wrapper hangs after an abort, the outer wrappers still end.
+    return withRecovery((value) =>
+      run.waits.forWrapper(
         where,
         next,
         (nextOnce) => callWrapper(run, part, key, nextOnce, value),
-        (result) => checkOutcome(run, key, where, result),
-      );
-      return withRecovery(outcome);
-    };
+        (outcome) => checkOutcome(run, key, where, outcome),
+      ),
+    );
   };
   return parts.reduceRight(wrap, innermost)(input);
 }
