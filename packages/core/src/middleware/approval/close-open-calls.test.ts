@@ -154,6 +154,13 @@ test('tool calls that an abort interrupts keep the usual text', async () => {
   ]);
 });
 
+test('if `text` returns nothing, the session still works', async () => {
+  const { agent } = setUp(['pay'], ['fine', 'good'], { text: () => undefined as never });
+  await agent.call('Go');
+  expect((await agent.call('Never mind')).text).toBe('fine');
+  expect((await agent.call('And now?')).text).toBe('good');
+});
+
 test('if `text` throws, the call fails, and the next call works', async () => {
   let fails = true;
   const text = (): string => {

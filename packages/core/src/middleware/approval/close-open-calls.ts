@@ -45,7 +45,8 @@ function closedResult(
   text: NonNullable<CloseOpenCallsOptions['text']>,
 ): ToolResult {
   const notedState = isNoted ? state : undefined;
-  const output = text(toolUse, { started: mayHaveStarted(notedState) });
+  // A result without a text could not be read again.
+  const output = String(text(toolUse, { started: mayHaveStarted(notedState) }));
   return { ...interruptedResult(toolUse, notedState), output };
 }
 
