@@ -19,8 +19,8 @@ export interface ErrorClass {
 export function classifyError(error: unknown): ErrorClass {
   const chain = causesOf(error);
   for (const link of chain) {
-    const found = byType(link);
-    if (found) return found;
+    const errorClass = byFields(link);
+    if (errorClass) return errorClass;
   }
   return byMessage(chain.map(wordsOf).join('\n'));
 }
@@ -40,10 +40,15 @@ const maxChainLength = 10;
  */
 const maxMessageLength = 2_000;
 
-const contextLength = /context.?(length|window|size)|maximum context|(prompt|input) is too long/i;
+const contextLengthPattern =
+  /context.?(length|window|size)|maximum context|(prompt|input) is too long/i;
 
 /** Error names and codes of providers and platforms: DOMException, Node's system errors, undici. */
-const names: readonly (readonly [pattern: RegExp, code: AgentErrorCode, transient: boolean])[] = [
+const namePatterns: readonly (readonly [
+  pattern: RegExp,
+  code: AgentErrorCode,
+  transient: boolean,
+])[] = [
   [/^context_length_exceeded$/, 'MODEL_CONTEXT_LENGTH', false],
   [/^(AbortError|UND_ERR_ABORTED)$/, 'ABORTED', false],
   [/^(TimeoutError|ETIMEDOUT|UND_ERR_\w*TIMEOUT)$/, 'MODEL_TIMEOUT', true],
@@ -54,14 +59,14 @@ const names: readonly (readonly [pattern: RegExp, code: AgentErrorCode, transien
   ],
 ];
 
-const messages: typeof names = [
+const messagePatterns: typeof namePatterns = [
   [
     /rate.?limit|too many requests|resource.?(has been )?exhausted|(status|http|error|code)[^a-z0-9]*429(?!\d)|(^|: *)429(\s|\.|$)/im,
     'MODEL_RATE_LIMITED',
     true,
   ],
   [/time.?out|timed out/i, 'MODEL_TIMEOUT', true],
-  [contextLength, 'MODEL_CONTEXT_LENGTH', false],
+  [contextLengthPattern, 'MODEL_CONTEXT_LENGTH', false],
   [
     /internal server error|service unavailable|bad gateway|overloaded|(status|http|error|code)[^a-z0-9]*50[0234](?!\d)|(^|: *)5\d\d(\s|\.|$)/im,
     'MODEL_SERVER',
@@ -91,7 +96,7 @@ function causesOf(error: unknown): readonly unknown[] {
  * Classifies one error of the chain by its fields. Returns `undefined` if the fields are not
  * enough. Skips an `INTERNAL` error, because it only wraps another error.
  */
-function byType(link: unknown): ErrorClass | undefined {
+function byFields(link: unknown): ErrorClass | undefined {
   if (AgentError.is(link)) {
     const { code, retryable: transient, details } = link;
     const retryAfterMs = details?.['retryAfterMs'];
@@ -103,15 +108,15 @@ function byType(link: unknown): ErrorClass | undefined {
     };
   }
   const { name, code } = fieldsOf(link);
-  const http = statusOf(link);
-  const match = names.find(([pattern]) =>
+  const status = statusOf(link);
+  const match = namePatterns.find(([pattern]) =>
     [name, code].some((word) => typeof word === 'string' && pattern.test(word)),
   );
-  if (http === undefined) return match && { code: match[1], transient: match[2] };
-  const statusClass = byStatus(http);
+  if (status === undefined) return match && { code: match[1], transient: match[2] };
+  const statusClass = byStatus(status);
   const isTooLong =
     statusClass.code === 'MODEL_REQUEST' &&
-    (match?.[1] === 'MODEL_CONTEXT_LENGTH' || contextLength.test(wordsOf(link)));
+    (match?.[1] === 'MODEL_CONTEXT_LENGTH' || contextLengthPattern.test(wordsOf(link)));
   return isTooLong ? { ...statusClass, code: 'MODEL_CONTEXT_LENGTH' } : statusClass;
 }
 
@@ -138,6 +143,6 @@ function byStatus(status: number): ErrorClass {
 }
 
 function byMessage(words: string): ErrorClass {
-  const match = messages.find(([pattern]) => pattern.test(words));
+  const match = messagePatterns.find(([pattern]) => pattern.test(words));
   return match ? { code: match[1], transient: match[2] } : { code: 'INTERNAL', transient: false };
 }

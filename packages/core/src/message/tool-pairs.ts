@@ -33,13 +33,13 @@ export function openToolUses(messages: readonly Msg[]): readonly ToolUse[] {
  * results without a tool call. Returns the same array if nothing changes.
  */
 export function inRequestOrder(messages: readonly Msg[]): readonly Msg[] {
-  const { resultsOf, answers } = pairsIn(messages);
+  const { resultIndexes, pairedIndexes } = pairsIn(messages);
   const order: number[] = [];
   const addWithResults = (index: number): void => {
     order.push(index);
-    resultsOf.get(index)?.forEach(addWithResults);
+    resultIndexes.get(index)?.forEach(addWithResults);
   };
-  for (const index of messages.keys()) if (!answers.has(index)) addWithResults(index);
+  for (const index of messages.keys()) if (!pairedIndexes.has(index)) addWithResults(index);
   const isSame = order.every((index, at) => index === at);
   return isSame ? messages : order.map((index) => messages[index]!);
 }
@@ -49,8 +49,8 @@ export function inRequestOrder(messages: readonly Msg[]): readonly Msg[] {
  * call, and without repeated results. Returns the same array if nothing changes.
  */
 export function pairedForModel(messages: readonly Msg[]): readonly Msg[] {
-  const { answers } = pairsIn(messages);
-  const paired = messages.filter(({ role }, index) => role !== 'tool' || answers.has(index));
+  const { pairedIndexes } = pairsIn(messages);
+  const paired = messages.filter(({ role }, index) => role !== 'tool' || pairedIndexes.has(index));
   return inRequestOrder(paired.length === messages.length ? messages : paired);
 }
 
@@ -59,9 +59,9 @@ interface Pairs {
    * Indexes of the messages with results, in the order of their tool calls. The key is the index of
    * the message with the tool calls.
    */
-  readonly resultsOf: ReadonlyMap<number, readonly number[]>;
+  readonly resultIndexes: ReadonlyMap<number, readonly number[]>;
   /** Indexes of the messages whose result answers a tool call of an earlier message. */
-  readonly answers: ReadonlySet<number>;
+  readonly pairedIndexes: ReadonlySet<number>;
 }
 
 /**
@@ -69,22 +69,22 @@ interface Pairs {
  */
 function pairsIn(messages: readonly Msg[]): Pairs {
   const openCalls = new Map<string, { readonly index: number; readonly slot: number }>();
-  const resultsOf = new Map<number, number[]>();
-  const answers = new Set<number>();
+  const resultIndexes = new Map<number, number[]>();
+  const pairedIndexes = new Set<number>();
   for (const [index, { content }] of messages.entries()) {
     for (const [slot, block] of content.entries()) {
       if (block.type === 'tool_use') openCalls.set(block.id, { index, slot });
       if (block.type !== 'tool_result') continue;
       const call = openCalls.get(block.toolUseId);
       openCalls.delete(block.toolUseId);
-      if (!call || call.index === index || answers.has(index)) continue;
-      answers.add(index);
-      const results = resultsOf.get(call.index) ?? [];
+      if (!call || call.index === index || pairedIndexes.has(index)) continue;
+      pairedIndexes.add(index);
+      const results = resultIndexes.get(call.index) ?? [];
       results[call.slot] = index;
-      resultsOf.set(call.index, results);
+      resultIndexes.set(call.index, results);
     }
   }
-  return { resultsOf, answers };
+  return { resultIndexes, pairedIndexes };
 }
 
 /** Groups consecutive messages with tool results. Every other message is a group of its own. */
@@ -113,11 +113,11 @@ export function groupMessages<T>(
 export function oncePerGroup<T>(make: (group: readonly Msg[]) => T): (group: readonly Msg[]) => T {
   const cache = new WeakMap<Msg, { readonly group: readonly Msg[]; readonly result: T }>();
   return (group) => {
-    const cachedOrder = cache.get(group[0]!);
+    const cached = cache.get(group[0]!);
     const isSame =
-      cachedOrder?.group.length === group.length &&
-      group.every((message, index) => message === cachedOrder.group[index]);
-    if (isSame) return cachedOrder.result;
+      cached?.group.length === group.length &&
+      group.every((message, index) => message === cached.group[index]);
+    if (isSame) return cached.result;
     const result = make(group);
     cache.set(group[0]!, { group, result });
     return result;

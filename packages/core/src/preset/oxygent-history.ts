@@ -1,5 +1,5 @@
 import type { ContextMiddleware } from '../middleware/context/context-policy.ts';
-import { messageParts, type Turn } from '../middleware/context/history-views.ts';
+import { blockFilter, type Turn } from '../middleware/context/history-views.ts';
 import {
   type Piece,
   type WeightedHistoryOptions,
@@ -22,7 +22,7 @@ export function oxygentHistory(options: WeightedHistoryOptions = {}): ContextMid
 /** Makes a function that returns messages as a text protocol shows them, without thinking. */
 function writtenForm(): (messages: Turn) => Turn {
   const history = textHistory([]);
-  const withoutThinking = messageParts(({ type }) => type !== 'thinking');
+  const withoutThinking = blockFilter(({ type }) => type !== 'thinking');
   return (messages) => history(messages).flatMap(withoutThinking);
 }
 

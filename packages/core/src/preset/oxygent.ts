@@ -117,9 +117,9 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
   checkOptions('oxygent()', options, fields);
   checkOptions('oxygent(): protocol', options.protocol || {}, protocolFields);
   const { maxRounds = 16, shortMemorySize = 10, discardReactMemory = true, trustMode } = options;
-  const { friendlyErrorText = defaultErrorText, promptVariables: template = {} } = options;
+  const { friendlyErrorText = defaultErrorText, promptVariables: variableOptions = {} } = options;
   // Two tries in total and no jitter, as in OxyGent.
-  const twice = { attempts: 2, firstDelayMs: 1_000, random: () => 0.5 };
+  const retryOptions = { attempts: 2, firstDelayMs: 1_000, random: () => 0.5 };
   return definePreset([
     {
       name: 'oxygent',
@@ -130,16 +130,16 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
       },
     },
     // Comes first, because text that other middleware adds to the system prompt is not a template.
-    ...(template ? [promptVariables(withQuery(template))] : []),
+    ...(variableOptions ? [promptVariables(withQuery(variableOptions))] : []),
     concurrencyLimit(new Semaphore(16)),
     friendlyErrors(friendlyErrorText),
     summaryFallback({ text: friendlyErrorText }),
     reactMemory(),
     parallelIds(),
     ...protocolParts(options),
-    retry(twice),
+    retry(retryOptions),
     modelTimeout({ totalMs: 300_000 }),
-    toolRetry({ ...twice, isTransient: () => true }),
+    toolRetry({ ...retryOptions, isTransient: () => true }),
     defaultToolTimeout(3_600_000),
     successfulTurns(),
     lastTurns(shortMemorySize),

@@ -38,7 +38,7 @@ export interface ToolCall extends ReadyCall {
  */
 export function withExecute<C extends ReadyCall>(
   call: C,
-  execute: (run: Execute, ...args: Parameters<Execute>) => ReturnType<Execute>,
+  execute: (next: Execute, ...args: Parameters<Execute>) => ReturnType<Execute>,
 ): C {
   const { tool } = call;
   return { ...call, tool: { ...tool, execute: (...args) => execute(tool.execute!, ...args) } };
@@ -229,8 +229,8 @@ export function outputResult(toolUse: ToolUse, output: ToolOutput = ''): ToolRes
  * returned anything else, returns an error result that says so.
  */
 export function wrappedResult(toolUse: ToolUse, result: unknown): ToolResult {
-  const wrapper = `The result of a \`wrapTool\` for "${toolUse.name}"`;
-  return inJsonForm(toolUse, result, wrapper, (form: unknown, what) =>
+  const subject = `The result of a \`wrapTool\` for "${toolUse.name}"`;
+  return inJsonForm(toolUse, result, subject, (form: unknown, what) =>
     isToolResult(form)
       ? { ...form, toolUseId: toolUse.id }
       : errorResult(toolUse, `${what} must be a \`ToolResult\`.`),

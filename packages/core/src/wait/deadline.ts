@@ -28,14 +28,14 @@ export class Deadline {
    * longer.
    */
   constructor(
-    caller: AbortSignal,
+    callerSignal: AbortSignal,
     timeoutMs: number = 300_000,
     toError: (timeoutMs: number) => AgentError = modelTimeoutError,
   ) {
     this.#timeoutMs = timeoutMs;
     this.#toError = toError;
-    this.#stopListening = onAbort(caller, () =>
-      this.#stop(AgentError.from(caller.reason, 'ABORTED')),
+    this.#stopListening = onAbort(callerSignal, () =>
+      this.#stop(AgentError.from(callerSignal.reason, 'ABORTED')),
     );
   }
 

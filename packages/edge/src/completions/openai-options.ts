@@ -1,5 +1,5 @@
 import type { ClientSetting } from './model-settings.ts';
-import type { SchemaChecker } from './response-format.ts';
+import type { SchemaFactory } from './response-format.ts';
 
 /** What clients of `/v1` may ask for, and what they see. */
 export interface OpenAiRoutesOptions {
@@ -19,7 +19,7 @@ export interface OpenAiRoutesOptions {
    * Function that validates answers against the JSON Schema that a client sends: pass `jsonSchema`
    * of `@isoloop/core/json-schema`. Default: checks only that the answer is JSON.
    */
-  readonly jsonSchema?: SchemaChecker;
+  readonly jsonSchema?: SchemaFactory;
 }
 
 /** The options, completed with their defaults. */

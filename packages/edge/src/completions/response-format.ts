@@ -9,7 +9,7 @@ import type { OpenAiApi } from '../turn/client-tools.ts';
  * Function that returns a validator for a client's JSON Schema, such as `jsonSchema` of
  * `@isoloop/core/json-schema`.
  */
-export type SchemaChecker = (schema: JsonObject) => StandardSchema;
+export type SchemaFactory = (schema: JsonObject) => StandardSchema;
 
 /** A client's format of the answer: JSON. */
 export interface ResponseFormat {
@@ -25,7 +25,7 @@ export interface ResponseFormat {
 export function readResponseFormat(
   body: RequestBody,
   api: OpenAiApi,
-  check?: SchemaChecker,
+  makeSchema?: SchemaFactory,
 ): ResponseFormat | undefined {
   const isChat = api === 'completions';
   const format = isChat ? body['response_format'] : fieldsOf(body['text'])['format'];
@@ -42,16 +42,16 @@ export function readResponseFormat(
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
     throw fieldError(`${path}.schema`, 'must be a JSON Schema');
   }
-  return { schema: usableSchema(schema as JsonObject, `${path}.schema`, check) };
+  return { schema: usableSchema(schema as JsonObject, `${path}.schema`, makeSchema) };
 }
 
 function usableSchema(
   schema: JsonObject,
   param: string,
-  check?: SchemaChecker,
+  makeSchema?: SchemaFactory,
 ): StandardSchema | JsonObject {
   try {
-    const usable = check?.(schema) ?? schema;
+    const usable = makeSchema?.(schema) ?? schema;
     readSchema(param, usable);
     return usable;
   } catch {

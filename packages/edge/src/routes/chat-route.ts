@@ -31,7 +31,7 @@ export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings):
   return turnHost(c, settings, setup).answer({
     turn: { request, model, messageId, ...readIds(c) },
     format: acceptedFormat(c, readEvents(body) || settings.events),
-    echo: readEcho(c, body, request, moves),
+    echoSetup: readEcho(c, body, request, moves),
   });
 }
 

@@ -167,6 +167,6 @@ async function sayRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise
       ...readIds(c),
     },
     format: { kind: 'events' },
-    echo: { withoutEcho: 'latest' },
+    echoSetup: { withoutEcho: 'latest' },
   });
 }

@@ -38,7 +38,7 @@ export async function runRoute(c: Context<EdgeEnv>, settings: HandlerSettings): 
   return host.answer({
     turn: { request, model, messageId, ...readIds(c) },
     format: { kind: 'events' },
-    echo: readEcho(c),
+    echoSetup: readEcho(c),
   });
 }
 

@@ -194,7 +194,7 @@ export class DurableSession implements CommandHandler {
    * expires.
    */
   async #schedule(): Promise<void> {
-    await this.#session?.entry.sent;
+    await this.#session?.entry.whenSent;
     this.#session?.turns.unloadWhenIdle();
     if (!this.#record.identity || this.#deletion) return;
     const at = this.#nextAlarm();

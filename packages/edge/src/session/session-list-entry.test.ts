@@ -133,7 +133,7 @@ test('a session whose conversation cannot be read is listed once, without a titl
     changedAt: () => 2,
   });
   entry.update();
-  await entry.sent;
+  await entry.whenSent;
   expect(told).toEqual([
     { type: 'put-in-list', session: { sessionId: 's', createdAt: 1, updatedAt: 2 } },
   ]);
@@ -158,11 +158,11 @@ test('a failed update of the list is repeated, and a sent one is not', async () 
   });
   env.CHAT_SESSION.get = () => ({ fetch: () => Promise.reject(new Error('away')) });
   entry.send();
-  await entry.sent;
+  await entry.whenSent;
   expect([entry.isSent, told]).toEqual([false, []]);
   env.CHAT_SESSION.get = get;
   for (let time = 0; time < 3; time++) entry.send();
-  await entry.sent;
+  await entry.whenSent;
   expect([entry.isSent, told.length]).toEqual([true, 1]);
   log.mockRestore();
 });

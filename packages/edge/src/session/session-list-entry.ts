@@ -63,7 +63,7 @@ export class SessionListEntry {
   }
 
   /** Resolves when all updates so far have succeeded or failed. */
-  get sent(): Promise<void> {
+  get whenSent(): Promise<void> {
     return this.#lastSend;
   }
 

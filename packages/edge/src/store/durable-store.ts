@@ -42,12 +42,12 @@ export class DurableStore implements KeyValueStore {
   }
 
   async get(key: string): Promise<string | undefined> {
-    return this.#read(() => this.#get(key));
+    return this.#run(() => this.#get(key));
   }
 
   async getMany(keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    return this.#read(() => {
-      const pages = inPages(keys, maxParameters).flatMap((page) => {
+    return this.#run(() => {
+      const rows = inPages(keys, maxParameters).flatMap((page) => {
         const marks = page.map(() => '?').join();
         return [
           ...this.#storage.sql.exec<Row>(
@@ -56,7 +56,7 @@ export class DurableStore implements KeyValueStore {
           ),
         ];
       });
-      return new Map(pages.map(({ key, value }) => [key, value]));
+      return new Map(rows.map(({ key, value }) => [key, value]));
     });
   }
 
@@ -82,7 +82,7 @@ export class DurableStore implements KeyValueStore {
   }
 
   async keys(prefix: string): Promise<readonly string[]> {
-    return this.#read(() => {
+    return this.#run(() => {
       // Keys are ASCII, so all keys with the prefix sort before the prefix plus `\x7f`.
       const rows = this.#storage.sql.exec<Pick<Row, 'key'>>(
         'SELECT key FROM isoloop_values WHERE key >= ? AND key < ? ORDER BY key',
@@ -127,7 +127,7 @@ export class DurableStore implements KeyValueStore {
     }
   }
 
-  #read<T>(operation: () => T): T {
+  #run<T>(operation: () => T): T {
     try {
       return operation();
     } catch (cause) {
@@ -139,7 +139,7 @@ export class DurableStore implements KeyValueStore {
   async #write<T>(pages: readonly unknown[], operation: () => T): Promise<T> {
     // A single statement takes effect as a whole, without the cost of a transaction.
     const isOne = pages.length < 2;
-    const result = this.#read(() =>
+    const result = this.#run(() =>
       isOne ? operation() : this.#storage.transactionSync(operation),
     );
     try {

@@ -35,8 +35,8 @@ export class IndexedDbStore implements KeyValueStore {
     compareAndSet: true,
     maxValueBytes: 32 * 1024 * 1024,
   };
-  readonly #database: string;
-  #use: UseStore | undefined;
+  readonly #databaseName: string;
+  #withStore: UseStore | undefined;
   /** Whether this store has opened the database before. */
   #wasOpened = false;
   /** Whether the database was deleted after this store had opened it. */
@@ -44,15 +44,15 @@ export class IndexedDbStore implements KeyValueStore {
 
   constructor(options: IndexedDbStoreOptions = {}) {
     checkOptions('IndexedDbStore', options, 'database:string|?');
-    this.#database = options.database ?? 'isoloop';
+    this.#databaseName = options.database ?? 'isoloop';
   }
 
   get(key: string): Promise<string | undefined> {
-    return this.#run((use) => get<string>(key, use));
+    return this.#run((withStore) => get<string>(key, withStore));
   }
 
   async getMany(keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const values = await this.#run((use) => getMany<string>([...keys], use));
+    const values = await this.#run((withStore) => getMany<string>([...keys], withStore));
     return new Map(
       keys.flatMap((key, index) => (values[index] === undefined ? [] : [[key, values[index]]])),
     );
@@ -76,14 +76,14 @@ export class IndexedDbStore implements KeyValueStore {
 
   async keys(prefix: string): Promise<readonly string[]> {
     const range = IDBKeyRange.bound(prefix, `${prefix}\uffff`);
-    return this.#run((use) =>
-      use('readonly', (store) => promisifyRequest(store.getAllKeys(range))),
+    return this.#run((withStore) =>
+      withStore('readonly', (store) => promisifyRequest(store.getAllKeys(range))),
     ) as Promise<string[]>;
   }
 
   compareAndSet(key: string, expected: string | undefined, value: string): Promise<boolean> {
-    return this.#run((use, attempt) =>
-      use('readwrite', async (store) => {
+    return this.#run((withStore, attempt) =>
+      withStore('readwrite', async (store) => {
         const whenCommitted = commitOf(store.transaction);
         const current: unknown = await promisifyRequest(store.get(key));
         const isEqual = current === expected;
@@ -96,8 +96,8 @@ export class IndexedDbStore implements KeyValueStore {
   }
 
   #write(change: (store: IDBObjectStore) => void): Promise<void> {
-    return this.#run((use) =>
-      use('readwrite', (store) => {
+    return this.#run((withStore) =>
+      withStore('readwrite', (store) => {
         change(store);
         return commitOf(store.transaction);
       }),
@@ -111,7 +111,7 @@ export class IndexedDbStore implements KeyValueStore {
   #connect(): UseStore {
     let openDb: Promise<IDBDatabase> | undefined;
     const openConnection = async (): Promise<IDBDatabase> => {
-      const db = await openDatabase(this.#database, () => (this.#isEvicted = this.#wasOpened));
+      const db = await openDatabase(this.#databaseName, () => (this.#isEvicted = this.#wasOpened));
       this.#wasOpened = true;
       db.addEventListener('close', () => (openDb = undefined));
       // Closes the connection if another tab deletes the database, because that tab would otherwise
@@ -129,10 +129,10 @@ export class IndexedDbStore implements KeyValueStore {
     };
   }
 
-  async #run<T>(operation: (use: UseStore, attempt: number) => Promise<T>): Promise<T> {
+  async #run<T>(operation: (withStore: UseStore, attempt: number) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await operation((this.#use ??= this.#connect()), attempt);
+        return await operation((this.#withStore ??= this.#connect()), attempt);
       } catch (error) {
         if (error === evictedMark) {
           throw new AgentError(
@@ -144,7 +144,7 @@ export class IndexedDbStore implements KeyValueStore {
           );
         }
         if (attempt === maxAttempts || !isConnectionLost(error)) throw storageError(error);
-        this.#use = undefined;
+        this.#withStore = undefined;
       }
     }
   }

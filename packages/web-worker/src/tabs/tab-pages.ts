@@ -12,7 +12,7 @@ interface OtherTab {
   /** Ports to the session's pages, by part. */
   readonly ports: Map<string, MessagePort>;
   /** Functions that remove the pages, by page. */
-  readonly pages: Map<string, () => void>;
+  readonly removers: Map<string, () => void>;
   /** Ends the wait for the end of the tab. */
   readonly watchController: AbortController;
 }
@@ -103,13 +103,13 @@ export class TabPages {
   #updateTab({ senderId, leaderId, lock, pages }: PagesMessage): void {
     const tab = this.#tabs.get(senderId) ?? this.#addTab(senderId, lock);
     const pageIds = new Set(pages.map(({ pageId }) => pageId));
-    for (const [page, leave] of tab.pages) {
-      if (pageIds.has(page)) continue;
-      tab.pages.delete(page);
-      leave();
+    for (const [pageId, remove] of tab.removers) {
+      if (pageIds.has(pageId)) continue;
+      tab.removers.delete(pageId);
+      remove();
     }
     for (const each of pages) {
-      if (!tab.pages.has(each.pageId)) this.#addPage(senderId, tab, leaderId, each);
+      if (!tab.removers.has(each.pageId)) this.#addPage(senderId, tab, leaderId, each);
       for (const { partId, visible } of each.tools)
         tab.ports.get(partId)?.postMessage({ visible } satisfies PageVisibility);
     }
@@ -118,7 +118,7 @@ export class TabPages {
 
   #addTab(id: string, lock: string | undefined): OtherTab {
     const watchController = new AbortController();
-    const tab: OtherTab = { lock, ports: new Map(), pages: new Map(), watchController };
+    const tab: OtherTab = { lock, ports: new Map(), removers: new Map(), watchController };
     this.#tabs.set(id, tab);
     const options = { mode: 'shared', signal: watchController.signal } as const;
     if (lock !== undefined)
@@ -130,7 +130,7 @@ export class TabPages {
     const tab = this.#tabs.get(id);
     this.#tabs.delete(id);
     tab?.watchController.abort();
-    for (const leave of tab?.pages.values() ?? []) leave();
+    for (const remove of tab?.removers.values() ?? []) remove();
     for (const wake of this.#changeListeners) wake();
   }
 
@@ -148,9 +148,9 @@ export class TabPages {
     const offers = tools.map(
       ({ tools: toolOffers }) => ({ kind: 'tools', tools: toolOffers }) as const,
     );
-    const leave = pages.add(offers, tools.map(connect), { pageId, tabId });
-    tab.pages.set(pageId, () => {
-      leave();
+    const remove = pages.add(offers, tools.map(connect), { pageId, tabId });
+    tab.removers.set(pageId, () => {
+      remove();
       for (const { partId } of tools) {
         tab.ports.get(partId)?.close();
         tab.ports.delete(partId);

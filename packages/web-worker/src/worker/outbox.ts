@@ -33,7 +33,7 @@ export class Outbox<T> implements RunReader {
   readonly #schedule: (task: () => void) => void;
   #credits = initialCredits;
   #events: AgentEvent[] = [];
-  #reads = 0;
+  #batchCount = 0;
   #isScheduled = false;
   #isClosed = false;
   #failure: { readonly error: unknown } | undefined;
@@ -74,7 +74,7 @@ export class Outbox<T> implements RunReader {
   /** Adds one batch of the run. Each batch costs a credit. */
   add(batch: EventBatch): void {
     this.#credits -= 1;
-    this.#reads += 1;
+    this.#batchCount += 1;
     for (const event of batch) this.#events.push(event);
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -108,11 +108,11 @@ export class Outbox<T> implements RunReader {
 
   #flush(): void {
     this.#isScheduled = false;
-    if (!this.#reads) return;
-    const [events, reads] = [this.#events, this.#reads];
+    if (!this.#batchCount) return;
+    const [events, batchCount] = [this.#events, this.#batchCount];
     this.#events = [];
-    this.#reads = 0;
-    this.#post(() => ({ type: 'batch', items: this.#encoding.encode(events), reads }));
+    this.#batchCount = 0;
+    this.#post(() => ({ type: 'batch', items: this.#encoding.encode(events), reads: batchCount }));
   }
 
   #post(message: () => RunMessage<T>): void {

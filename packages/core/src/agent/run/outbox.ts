@@ -74,8 +74,8 @@ export class Outbox {
 
   /**
    * Passes a modifiable event through the hooks and returns the event that they return. `request`
-   * gets what they ask for. `renew` completes each event that a hook returns. `own`: controls that
-   * do something else than usual.
+   * gets what they ask for. `renew` completes each event that a hook returns. `eventControls`:
+   * controls that do something else than usual.
    */
   askHooks<K extends EventType>(
     type: K,

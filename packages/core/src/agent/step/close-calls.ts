@@ -54,7 +54,7 @@ export async function closeCall(
 }
 
 /** Says that the tools come next. Each call beyond `limits.replyCalls` gets an error result. */
-export async function toTools(run: Run, reply?: Msg): Promise<Next> {
+export async function goToTools(run: Run, reply?: Msg): Promise<Next> {
   const { replyCalls } = run.options.limits;
   const problem = `A reply may have ${replyCalls} tool calls. Make this call again later.`;
   for (const toolUse of reply ? toolUsesOf(reply).slice(replyCalls) : [])

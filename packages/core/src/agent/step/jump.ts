@@ -5,7 +5,7 @@ import type { Msg } from '../../message/msg.ts';
 import type { EndBase, Next } from '../next.ts';
 import type { Run } from '../run/run.ts';
 import { append } from '../run/run-log.ts';
-import { toTools } from './close-calls.ts';
+import { goToTools } from './close-calls.ts';
 
 // What hooks ask for: `stop`, `jumpTo` and `gotoReasoning`. At tool calls, it waits in
 // `run.roundJump` until the round ends.
@@ -49,7 +49,7 @@ export async function jump(
   const last = isAnswered ? messages.pop() : undefined;
   await append(run, messages);
   if (to === 'model') return { to, mustAsk: true };
-  if (to === 'tools') return toTools(run, reply);
+  if (to === 'tools') return goToTools(run, reply);
   if (last) return { ...end, kind: 'custom', message: last };
   return { ...end, kind: 'unanswered', message: reply };
 }

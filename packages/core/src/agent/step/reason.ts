@@ -8,7 +8,7 @@ import type { RequestDraft } from '../request-draft.ts';
 import type { Run } from '../run/run.ts';
 import { append } from '../run/run-log.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
-import { toTools, interruptOpenCalls } from './close-calls.ts';
+import { goToTools, interruptOpenCalls } from './close-calls.ts';
 import { endStopped } from './finish.ts';
 import { revise } from './jump.ts';
 import { readReply } from './read-reply.ts';
@@ -81,5 +81,5 @@ async function innerReply(run: Run, reply: Reply): Promise<Next> {
   const { message } = event;
   if (!toolUsesOf(message).length) return { kind: 'answer', reason: 'stop', message };
   await append(run, [message]);
-  return toTools(run, message);
+  return goToTools(run, message);
 }

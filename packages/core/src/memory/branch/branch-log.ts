@@ -91,7 +91,7 @@ export class BranchLog implements Log {
   /** Whether the stored head belongs to another branch. Writes then do not change the head. */
   #isOnOtherBranch = false;
   #refusal: { readonly error: AgentError; readonly fork: Fork; readonly until: number } | undefined;
-  readonly #pending: LogRecord[] = [];
+  readonly #newRecords: LogRecord[] = [];
   #turnId: string;
   /** Writes of this turn with unknown outcome, each with its number of records. */
   #unsureWrites: readonly { readonly ref: string; readonly count: number }[] = [];
@@ -126,7 +126,7 @@ export class BranchLog implements Log {
   }
 
   add(records: readonly LogRecord[]): void {
-    this.#pending.push(...records);
+    this.#newRecords.push(...records);
   }
 
   /**
@@ -143,11 +143,11 @@ export class BranchLog implements Log {
     this.#isLoaded = true;
     if (!this.#options.isMoving) checkNotMoved(this.#branch?.head);
     const flushes = this.#branch ? flushesOf(this.#branch) : [];
-    return [...flushes, [...this.#pending]];
+    return [...flushes, [...this.#newRecords]];
   }
 
   async flush(context: FlushContext): Promise<void> {
-    if (this.#pending.length === 0) return;
+    if (this.#newRecords.length === 0) return;
     await this.load();
     // A turn that begins a session does not read the head, unless its client has left. After a read
     // that finds no head, a location of the store may report the head as missing for a minute.
@@ -156,7 +156,7 @@ export class BranchLog implements Log {
     const mustReadHead = !isNewSession || this.#options.withoutEcho === 'latest';
     if (mustReadHead && (await this.#catchUp())) context.onReread(await this.load());
     if (this.#unsureWrites.length > 0) await this.#options.sleep(rewriteDelayMs);
-    if (this.#pending.length === 0) return;
+    if (this.#newRecords.length === 0) return;
     if (this.#unsureWrites.length === maxTurnWrites)
       throw new AgentError('STORAGE_FAILED', `${maxTurnWrites} writes of the turn failed.`);
     await this.#write(context);
@@ -171,7 +171,7 @@ export class BranchLog implements Log {
     const refs = [yours, theirs].flatMap((branch) => (branch ? coveredRefs(branch) : []));
     const deletedKeys = await this.#store.clear(refs);
     this.#options.cache?.delete(deletedKeys);
-    this.#pending.length = 0;
+    this.#newRecords.length = 0;
     this.#unsureWrites = [];
     this.#refusal = undefined;
     this.#clientEcho = undefined;
@@ -330,7 +330,7 @@ export class BranchLog implements Log {
     this.#seenHead = text;
     this.#branch = theirs;
     if (storedWrite) {
-      this.#pending.splice(0, storedWrite.count);
+      this.#newRecords.splice(0, storedWrite.count);
       await this.#beginNextTurn(theirs);
     }
     return true;
@@ -352,9 +352,9 @@ export class BranchLog implements Log {
   async #write(context: FlushContext): Promise<void> {
     const previousBranch = this.#branch;
     const { compactAfter } = this.#options;
-    const pending = [...this.#pending];
+    const newRecords = [...this.#newRecords];
     const fold = context.fold();
-    const mergedTurns = mergeTurns(previousBranch, pending, compactAfter, fold);
+    const mergedTurns = mergeTurns(previousBranch, newRecords, compactAfter, fold);
     const turn = makeTurnWrite(this.#store, previousBranch, mergedTurns, {
       ...this.#options,
       id: attemptId(this.#turnId, this.#unsureWrites.length),
@@ -362,10 +362,10 @@ export class BranchLog implements Log {
       title: fold?.title,
     });
     const { ref, text, values, head } = turn;
-    this.#unsureWrites = [...this.#unsureWrites, { ref, count: pending.length }];
+    this.#unsureWrites = [...this.#unsureWrites, { ref, count: newRecords.length }];
     await this.#store.kv.setMany(this.#isOnOtherBranch ? values : [...values, head]);
     this.#reader.keep(ref, text);
-    this.#pending.splice(0, pending.length);
+    this.#newRecords.splice(0, newRecords.length);
     if (!this.#isOnOtherBranch) this.#seenHead = head[1];
     await this.#beginNextTurn(turn.branch);
   }

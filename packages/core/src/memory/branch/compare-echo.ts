@@ -58,16 +58,16 @@ export async function compareEcho(reader: BranchReader, facts: EchoFacts): Promi
   });
   const isInHead = (id: string): boolean => theirs?.batchIds.has(id) === true;
   const turnsOutsideHead = unseenTurns.filter(([id]) => !isInHead(id));
-  let turns = firstTurns;
-  if (base) turns = await readTurns(reader, turnsOutsideHead);
-  const turnsAhead = turns.branches.filter(({ head }) => !containsTip(theirs, head.last));
-  const damages = [...turns.damages].filter(([id]) => !isInHead(id));
+  let turnBranches = firstTurns;
+  if (base) turnBranches = await readTurns(reader, turnsOutsideHead);
+  const turnsAhead = turnBranches.branches.filter(({ head }) => !containsTip(theirs, head.last));
+  const damages = [...turnBranches.damages].filter(([id]) => !isInHead(id));
   for (const [, error] of damages) reader.report(error);
   if (theirs && mayHide(theirs, base, turnsAhead)) return continueFrom(theirs, false);
 
   /** Decides between the client's branch and the branch of the stored head. */
   const compare = async (yours: Branch | undefined): Promise<Comparison> => {
-    if (!yours) return base ? withoutClientBranch(base, theirs, isOld) : emptyStart;
+    if (!yours) return base ? decideWithoutClientBranch(base, theirs, isOld) : emptyStart;
     if (theirs && containsTip(theirs, yours.head.last)) return continueFrom(theirs, false);
     // A turn that the client left may never have written its head. Every other head was written, so
     // the store will show it later.
@@ -77,7 +77,7 @@ export async function compareEcho(reader: BranchReader, facts: EchoFacts): Promi
     const mayBeStale = !isOld && theirs.head.updatedAt < issuedAt;
     return { type: 'fork', fork: { yours, theirs }, mayBeStale };
   };
-  const start = await readStart(reader, theirs, base, turns);
+  const start = await readStart(reader, theirs, base, turnBranches);
   const yours = await follow(reader, start, turnsAhead, facts);
   return yours && 'type' in yours ? yours : compare(yours);
 }
@@ -89,11 +89,11 @@ async function readStart(
   reader: BranchReader,
   theirs: Branch | undefined,
   base: string | undefined,
-  turns: Turns,
+  turnBranches: TurnBranches,
 ): Promise<Branch | undefined> {
   if (base) return containsTip(theirs, base) ? theirs : reader.readTip(base);
-  const isDamaged = [...turns.damages.keys()].some((id) => theirs?.batchIds.has(id));
-  const hasTurn = turns.branches.some(({ head }) => containsTip(theirs, head.last));
+  const isDamaged = [...turnBranches.damages.keys()].some((id) => theirs?.batchIds.has(id));
+  const hasTurn = turnBranches.branches.some(({ head }) => containsTip(theirs, head.last));
   return isDamaged || hasTurn ? theirs : undefined;
 }
 
@@ -156,22 +156,29 @@ export async function isOverruled(
  * Decides how to continue if the client's own branch can't be read. The branch was cleared, has
  * expired, is not in the store yet, or comes from a log without echoes.
  */
-function withoutClientBranch(base: string, theirs: Branch | undefined, isOld: boolean): Comparison {
+function decideWithoutClientBranch(
+  base: string,
+  theirs: Branch | undefined,
+  isOld: boolean,
+): Comparison {
   const mayCome = turnIdOf(base) !== undefined || !theirs || theirs.head.last <= base;
   if (mayCome && !isOld) return { type: 'stale' };
   return { type: 'fork', fork: { theirs }, mayBeStale: !isOld };
 }
 
-interface Turns {
+interface TurnBranches {
   readonly branches: readonly Branch[];
   /** Errors of turns that can't be read, by the turn's id. */
   readonly damages: ReadonlyMap<string, AgentError>;
 }
 
-async function readTurns(reader: BranchReader, turns: EchoFacts['unseenTurns']): Promise<Turns> {
+async function readTurns(
+  reader: BranchReader,
+  turnEntries: EchoFacts['unseenTurns'],
+): Promise<TurnBranches> {
   const branches: Branch[] = [];
   const damages = new Map<string, AgentError>();
-  for (const [id] of turns) {
+  for (const [id] of turnEntries) {
     try {
       const branch = await reader.readTurn(id);
       if (branch) branches.push(branch);

@@ -83,13 +83,13 @@ const maxMergedLength = 1_000_000;
  */
 export function mergeTurns(
   previousBranch: Branch | undefined,
-  pending: readonly LogRecord[],
+  newRecords: readonly LogRecord[],
   compactAfter: number,
   fold: SessionFold | undefined,
 ): MergedTurns {
   const width = Math.min(levelWidth, compactAfter || 1);
   const index = previousBranch ? fullLevels(previousBranch.head.refs, width) : [];
-  const plain: MergedTurns = { records: pending, replaces: [], index };
+  const plain: MergedTurns = { records: newRecords, replaces: [], index };
   if (!previousBranch || index.length === 0 || previousBranch.unread.length > 0) return plain;
   if (fold && isLong(previousBranch, compactAfter))
     return { records: fold.records(), replaces: coveredRefs(previousBranch), index: [] };
@@ -101,7 +101,7 @@ export function mergeTurns(
   if (isLongerThan(flushes, maxMergedLength)) return plain;
   const indexRefs = [...mergedBatches.values()].flatMap((batch) => batch.index ?? []);
   return {
-    records: [...flushes.flat(), ...pending],
+    records: [...flushes.flat(), ...newRecords],
     replaces: coveredRefs({ batches: mergedBatches, unread: [] }),
     index: indexRefs.filter((ref) => !mergedBatches.has(ref)),
   };

@@ -106,8 +106,13 @@ export function addToLevels(
 ): readonly (readonly string[])[] {
   const takenSet = new Set(takenRefs);
   const rest = levels.map((level) => level.filter((each) => !takenSet.has(each)));
-  const level = levels.findLastIndex((refs, index) => refs.length > 0 && !rest[index]!.length) + 1;
-  return [...rest.slice(0, level), [...(rest[level] ?? []), ref], ...rest.slice(level + 1)];
+  const levelIndex =
+    levels.findLastIndex((refs, index) => refs.length > 0 && !rest[index]!.length) + 1;
+  return [
+    ...rest.slice(0, levelIndex),
+    [...(rest[levelIndex] ?? []), ref],
+    ...rest.slice(levelIndex + 1),
+  ];
 }
 
 /**

@@ -79,7 +79,7 @@ export function answerAtLimit(options: AnswerAtLimitOptions = {}): Middleware {
       const outcome = await next(draft);
       if (!isEnding(outcome) || outcome.kind !== 'limit') return outcome;
       const { reason, draft: refused } = outcome;
-      const answer = options.answer ?? defaultAnswer(context);
+      const answer = options.answer ?? onLimitOf(context);
       let hookEnding: Next | undefined;
       const limitSteps: LimitSteps = {
         ...steps,
@@ -105,7 +105,7 @@ export function answerAtLimit(options: AnswerAtLimitOptions = {}): Middleware {
 }
 
 /** Returns the agent's `onLimit`, or else `summarize()`. */
-function defaultAnswer({ options }: RunContext): OnLimit {
+function onLimitOf({ options }: RunContext): OnLimit {
   return options.onLimit ?? summarize();
 }
 
@@ -152,15 +152,15 @@ export function summarize(options: SummarizeOptions = {}): OnLimit {
     options;
   return async (context, steps) => {
     const ownMessages = messages?.(context, steps);
-    const found = [...steps.refused.messages, steps.message('user', prompt)];
-    const reply = await steps.ask(ownMessages ?? found);
+    const defaultMessages = [...steps.refused.messages, steps.message('user', prompt)];
+    const reply = await steps.ask(ownMessages ?? defaultMessages);
     if (reply.type === 'incomplete') return reply;
     // Some models call tools that the request did not offer. A last message with open tool calls
     // would make the history invalid.
     const content = reply.message.content.filter((block) => block.type !== 'tool_use');
     const isSaid = content.some((block) => 'source' in block) || textOf(reply.message).trim();
     if (!isSaid)
-      return fixedText(`${limitOf(context)} reached. Unable to generate summary.`, steps);
+      return answerWithText(`${limitOf(context)} reached. Unable to generate summary.`, steps);
     return complete({ ...reply.message, content }, steps);
   };
 }
@@ -169,7 +169,7 @@ export function summarize(options: SummarizeOptions = {}): OnLimit {
  * Returns an answer that the model did not write. Sends a `step-reset` first, because the text that
  * the model streamed is no longer valid.
  */
-async function fixedText(text: string, steps: LimitSteps): Promise<CompleteReply> {
+async function answerWithText(text: string, steps: LimitSteps): Promise<CompleteReply> {
   const message = steps.message('assistant', text);
   await steps.emit('step-reset', { reason: 'no-summary' });
   await steps.emit('summary-chunk', { blockId: `${message.id}:0`, delta: text });
@@ -205,14 +205,14 @@ export function summaryFallback(options: SummaryFallbackOptions = {}): Middlewar
   return answerAtLimit({
     async answer(context, steps) {
       try {
-        return await defaultAnswer(context)(context, steps);
+        return await onLimitOf(context)(context, steps);
       } catch (thrown) {
         const agentError = AgentError.from(thrown);
         if (context.stopped || notTheModels.includes(agentError.code)) throw thrown;
         const error = { ...agentError.toJSON(), message: maskSecrets(agentError.message) };
         const defaultText = `${limitOf(context)} reached. Error generating summary: ${error.message}`;
         const words = text === undefined ? defaultText : friendlyText(error, text);
-        return { ...(await fixedText(words, steps)), error };
+        return { ...(await answerWithText(words, steps)), error };
       }
     },
   });

@@ -32,13 +32,13 @@ export function lastTurns(count: number): ContextMiddleware {
  * calls, tool results and thinking (Arc Reactor's history; OxyGent: `is_discard_react_memory`).
  */
 export function answersOnly(): ContextMiddleware {
-  const textIn = messageParts(isText);
-  const withoutResults = messageParts(({ type }) => type !== 'tool_result');
+  const withTextOnly = blockFilter(isText);
+  const withoutResults = blockFilter(({ type }) => type !== 'tool_result');
   return turnView('answersOnly', (turns) =>
     turns.map((turn) => {
       const answer = answerOf(turn);
       return turn.flatMap((message) => {
-        if (message === answer) return textIn(answer);
+        if (message === answer) return withTextOnly(answer);
         if (isCorrection(message)) return [];
         // A user's message may hold tool results. Their tool calls are not shown, so the results
         // are left out too.
@@ -116,7 +116,7 @@ function tokensOf(messages: Turn): number {
  * returns an empty list if there is no such block. Equal calls return the same object, because the
  * token count and the JSON for the provider are cached on it.
  */
-export function messageParts(
+export function blockFilter(
   isShown: (block: ContentBlock) => boolean,
 ): (message: Msg) => readonly Msg[] {
   return memoize((message: Msg) => {

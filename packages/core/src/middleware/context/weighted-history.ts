@@ -4,7 +4,7 @@ import { arc } from '../../tokens/arc-profile.ts';
 import { countMessage } from '../../tokens/count-message.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 import type { ContextMiddleware } from './context-policy.ts';
-import { isText, messageParts, turnView, type Turn } from './history-views.ts';
+import { isText, blockFilter, turnView, type Turn } from './history-views.ts';
 import { answerOf, stepsStart } from '../../message/turns.ts';
 
 /** How much of the history `weightedHistory()` shows, and what is valuable. */
@@ -84,12 +84,12 @@ export function valuablePieces(
   if (options.profile && unit !== 'tokens')
     throw misconfigured(`${where}: profile needs unit: "tokens".`);
   const profile = unit === 'tokens' ? (options.profile ?? arc) : characters;
-  const textIn = messageParts(isText);
+  const withTextOnly = blockFilter(isText);
   const sizeOf = (messages: Turn): number =>
     toMeasure(messages).reduce((sum, message) => sum + countMessage(message, profile), 0);
 
   return turnView('weightedHistory', (turns) => {
-    const pieces = turns.flatMap((turn) => piecesOf(turn, sizeOf, textIn));
+    const pieces = turns.flatMap((turn) => piecesOf(turn, sizeOf, withTextOnly));
     const worths = pieces.map(({ question }, index) => {
       const weight = question ? reactWeight : shortWeight;
       return worthOf(where, order, index + 1) * weight;

@@ -94,7 +94,7 @@ function watchPart(part: Middleware, compare: Compare): Middleware {
       return result;
     };
   };
-  const changedParts: { readonly [K in keyof Middleware]?: unknown } = {
+  const changedMembers: { readonly [K in keyof Middleware]?: unknown } = {
     ...(part.on && { on: watchedHooks(part.on, watchedHandler) }),
     ...(part.onEvent && { onEvent: watchedHandler(part.onEvent as Handle) }),
     ...(part.mapEvent && {
@@ -111,7 +111,7 @@ function watchPart(part: Middleware, compare: Compare): Middleware {
   };
   // The methods of a class are on its prototype.
   const prototype = Object.getPrototypeOf(part) as object;
-  return Object.assign(Object.create(prototype), part, changedParts);
+  return Object.assign(Object.create(prototype), part, changedMembers);
 }
 
 function watchedHooks(

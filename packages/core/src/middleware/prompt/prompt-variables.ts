@@ -143,8 +143,8 @@ export function promptVariables(options: PromptVariablesOptions): Middleware {
     wrapSettle: (next) => async (input, context) => {
       const rendering = renderingOf(context);
       rendering.input = input.messages;
-      const { options: run, toolSchemas } = context;
-      await render(rendering, { ...run.generate, tools: toolSchemas }, context);
+      const { options: runOptions, toolSchemas } = context;
+      await render(rendering, { ...runOptions.generate, tools: toolSchemas }, context);
       return next(input);
     },
     wrapRequest: (next) => async (draft, context) => {
@@ -175,15 +175,16 @@ function promptRenderer(options: PromptVariablesOptions) {
     { tools, toolChoice }: OfferedTools,
   ): string => {
     const offered = toolChoice === 'none' ? [] : tools;
-    const text = toolsVariable && { [toolsVariable]: describeTools(offered) };
-    return renderTemplate(template, { ...values, ...text }, omitUndefined({ form, missing }));
+    const toolsValue = toolsVariable && { [toolsVariable]: describeTools(offered) };
+    return renderTemplate(template, { ...values, ...toolsValue }, omitUndefined({ form, missing }));
   };
   const readValues = async (
     context: RunContext,
     input: readonly Msg[],
   ): Promise<TemplateVariables> => {
-    const pending = typeof variables === 'function' ? variables(callOf(context, input)) : variables;
-    const values = await abortable(Promise.resolve(pending), context.stopSignal);
+    const variablesOrPromise =
+      typeof variables === 'function' ? variables(callOf(context, input)) : variables;
+    const values = await abortable(Promise.resolve(variablesOrPromise), context.stopSignal);
     const callValues = context.toolContext.get(token) as TemplateVariables | undefined;
     return { ...values, ...callValues };
   };

@@ -488,7 +488,7 @@ test('recentQuestions() adds the previous questions to the search', async () => 
     '何時に開きますか\n日曜日は?',
     '日曜日は?\nAnd in winter?',
   ]);
-  expect(() => recentQuestions(0)).toThrow('turns');
+  expect(() => recentQuestions(0)).toThrow('count');
 });
 
 test("with `mode: 'tool'`, the model searches, and the log contains the documents as the tool result", async () => {

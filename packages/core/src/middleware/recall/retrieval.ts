@@ -65,15 +65,15 @@ export function retrieval(options: RetrievalOptions): Middleware {
 }
 
 /**
- * Returns a `query` function for `retrieval()`: it returns the last `turns` messages of the user,
+ * Returns a `query` function for `retrieval()`: it returns the last `count` messages of the user,
  * newest last. Use it if users ask follow-up questions such as "And in winter?".
  */
-export function recentQuestions(turns = 2): NonNullable<RetrievalOptions['query']> {
-  checkFields('recentQuestions()', { turns }, 'turns:natural');
+export function recentQuestions(count = 2): NonNullable<RetrievalOptions['query']> {
+  checkFields('recentQuestions()', { count }, 'count:natural');
   return (_input, { messages }) =>
     messages
       .filter((message) => message.role === 'user' && !isFromProgram(message))
-      .slice(-turns)
+      .slice(-count)
       .map(textOf)
       .join('\n');
 }

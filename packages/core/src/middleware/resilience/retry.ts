@@ -126,12 +126,12 @@ export function retry(options: RetryOptions = {}): ModelMiddleware {
     wrapModel: (model) =>
       withStream(model, (request, context) => {
         const { signal, run } = context;
-        const attempt = { model, request };
-        return tryEach(attempt, context, 'retry', async ({ error, attempt: count, hasBegun }) => {
+        const target = { model, request };
+        return tryEach(target, context, 'retry', async ({ error, attempt: count, hasBegun }) => {
           if (hasBegun && !afterFirstDelta) return undefined;
-          const failed = { error, attempt: count, target: model.modelId, run };
-          const isRetried = await waitForRetry(failed, signal);
-          return isRetried ? attempt : undefined;
+          const failure = { error, attempt: count, target: model.modelId, run };
+          const isRetried = await waitForRetry(failure, signal);
+          return isRetried ? target : undefined;
         });
       }),
   };

@@ -73,8 +73,8 @@ export function byModel(options: ByModelOptions): ToolSelector {
  * around it.
  */
 function namesIn(reply: string, tools: readonly ToolSchema[]): readonly string[] {
-  const object = reply.slice(reply.indexOf('{'), reply.lastIndexOf('}') + 1);
-  const list = fieldOf(parseJson(object), 'tools');
+  const json = reply.slice(reply.indexOf('{'), reply.lastIndexOf('}') + 1);
+  const list = fieldOf(parseJson(json), 'tools');
   const replyError = (what: string): AgentError => new AgentError('MODEL_BAD_RESPONSE', what);
   if (!Array.isArray(list)) throw replyError('The model returned no list of tools.');
   const names = [...new Set<string>(list)];

@@ -68,9 +68,9 @@ export function dashscope(options: DashScopeOptions): ChatModel {
   ];
   const endpoint = options.endpoint ?? (media.length > 0 ? 'multimodal' : undefined);
   const features: ModelFeatures = { tools: true, media, history, ...options.features };
-  const format = { model, features, endpoint, enableThinking, thinkingBudget };
-  const formatter = dashScopeFormatter(format);
-  const services = `${checkedBase(baseURL, /\/services\/aigc.*$/)}/services/aigc`;
+  const formatterOptions = { model, features, endpoint, enableThinking, thinkingBudget };
+  const formatter = dashScopeFormatter(formatterOptions);
+  const servicesUrl = `${checkedBase(baseURL, /\/services\/aigc.*$/)}/services/aigc`;
   const headers = { 'x-dashscope-sse': 'enable', ...options.headers };
   return httpModel(
     { ...options, headers },
@@ -78,7 +78,7 @@ export function dashscope(options: DashScopeOptions): ChatModel {
       provider: 'dashscope',
       features,
       formatter,
-      url: (request) => `${services}/${formatter.endpointOf(request)}-generation/generation`,
+      url: (request) => `${servicesUrl}/${formatter.endpointOf(request)}-generation/generation`,
       api: '/api/v1',
     },
   );

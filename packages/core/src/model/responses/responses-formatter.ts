@@ -6,9 +6,9 @@ import { toolResultsOf, type Msg } from '../../message/msg.ts';
 import type { ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
 import { isStrict } from '../openai/openai-formatter.ts';
 import { conversationSums, previousResponse } from './previous-response.ts';
-import { callersIn, toInputItems, type InputFormat } from './responses-input.ts';
+import { callersIn, toInputItems, type InputTarget } from './responses-input.ts';
 
-export interface ResponsesFormat extends InputFormat {
+export interface ResponsesFormat extends InputTarget {
   readonly model: string;
   readonly reasoning: object | undefined;
   readonly builtInTools: readonly JsonObject[];

@@ -13,7 +13,7 @@ import type { ModelFeatures } from '../chat-model.ts';
 import { isForClient } from './hosted-tool-item.ts';
 import type { KeptItem, WireItem } from './responses-wire.ts';
 
-export interface InputFormat {
+export interface InputTarget {
   readonly features: ModelFeatures;
   /** Host of the server. */
   readonly origin: string;
@@ -40,7 +40,7 @@ function isUnanswered(item: WireObject = {}): boolean {
 export type Callers = ReadonlyMap<string, JsonValue>;
 
 /** Returns the programs of the provider that called functions in these messages. */
-export function callersIn(messages: readonly Msg[], { origin }: InputFormat): Callers {
+export function callersIn(messages: readonly Msg[], { origin }: InputTarget): Callers {
   const callers = new Map<string, JsonValue>();
   for (const block of messages.flatMap(toolUsesOf)) {
     const { item, origin: itemOrigin } = keptItem(block);
@@ -53,24 +53,24 @@ export function callersIn(messages: readonly Msg[], { origin }: InputFormat): Ca
 /** Converts one message to input items. The result of a program's call names the program. */
 export function toInputItems(
   message: Msg,
-  format: InputFormat,
+  target: InputTarget,
   callers: Callers = new Map(),
 ): readonly WireObject[] {
   const { role, content } = message;
-  if (role === 'assistant') return fromAssistant(content, format);
+  if (role === 'assistant') return fromAssistant(content, target);
   const rest = content.filter((block) => block.type !== 'tool_result');
   const outputs = toolResultsOf(message).map(({ toolUseId, output }) => ({
     type: 'function_call_output',
     call_id: toolUseId,
-    output: typeof output === 'string' ? output : toContent(output, format),
+    output: typeof output === 'string' ? output : toContent(output, target),
     caller: callers.get(toolUseId),
   }));
   if (!rest.length && (outputs.length || role === 'tool')) return outputs;
-  const text = {
+  const textMessage = {
     role: role === 'tool' ? 'user' : role,
-    content: role === 'system' ? contentText(rest) : toContent(rest, format),
+    content: role === 'system' ? contentText(rest) : toContent(rest, target),
   };
-  return [...outputs, text];
+  return [...outputs, textMessage];
 }
 
 /**
@@ -79,13 +79,13 @@ export function toInputItems(
  */
 function fromAssistant(
   content: readonly ContentBlock[],
-  format: InputFormat,
+  target: InputTarget,
 ): readonly WireObject[] {
   const indexedItems: IndexedItem[] = [];
   for (const block of content) {
     const { index = Infinity } = keptItem(block);
     const lastItem = indexedItems.at(-1);
-    const item = toItem(block, content, format);
+    const item = toItem(block, content, target);
     if (!item) continue;
     // The texts of one message item stay one message.
     const joins = block.type === 'text' && lastItem?.index === index && lastItem.item['role'];
@@ -105,7 +105,7 @@ function fromAssistant(
 function toItem(
   block: ContentBlock,
   content: readonly ContentBlock[],
-  { origin, encryptedReasoning }: InputFormat,
+  { origin, encryptedReasoning }: InputTarget,
 ): WireObject | undefined {
   const { item: storedItem, origin: itemOrigin, index } = keptItem(block);
   // A model without reasoning refuses it.
@@ -180,7 +180,7 @@ function keptItem({ providerMetadata }: ContentBlock): Partial<KeptItem> {
  */
 function toContent(
   content: readonly ContentBlock[],
-  { features }: InputFormat,
+  { features }: InputTarget,
 ): string | readonly WireObject[] {
   const parts = content.flatMap((block): WireObject[] => {
     if (block.type === 'text') return [{ type: 'input_text', text: block.text }];

@@ -31,21 +31,21 @@ const words = ['true', 'false', 'null'];
 export class JsonReader {
   /** `broken`: the text is no JSON. The value stays as it was before. */
   state: 'open' | 'complete' | 'broken' = 'open';
-  readonly #open: OpenValue[] = [];
+  readonly #openValues: OpenValue[] = [];
   #next: Next = 'value';
   /** Characters of the string, the number or the word that is being read. */
   #token: string | undefined;
   #isString = false;
   /** Beginning of an escape whose end is in the next piece. */
-  #rest = '';
+  #escapeStart = '';
   #root: JsonValue | undefined;
-  #snapshot: JsonValue | undefined;
+  #lastValue: JsonValue | undefined;
   #isChanged = false;
 
   /** Reads the next piece of the text. Ignores what follows the value. */
   push(piece: string): void {
-    const text = this.#rest + piece;
-    this.#rest = '';
+    const text = this.#escapeStart + piece;
+    this.#escapeStart = '';
     let at = 0;
     while (at < text.length && this.state === 'open') at = this.#read(text, at);
   }
@@ -55,24 +55,24 @@ export class JsonReader {
    * it stay the same. Copies the objects and lists that are not closed: see `width`.
    */
   get value(): JsonValue | undefined {
-    if (!this.#isChanged) return this.#snapshot;
+    if (!this.#isChanged) return this.#lastValue;
     this.#isChanged = false;
-    let value = this.#growing ?? this.#root;
-    for (const { value: parent, name } of this.#open.toReversed()) {
+    let value = this.#stringSoFar ?? this.#root;
+    for (const { value: parent, name } of this.#openValues.toReversed()) {
       if (Array.isArray(parent)) value = value === undefined ? [...parent] : [...parent, value];
       else value = value === undefined ? { ...parent } : { ...parent, [name]: value };
     }
-    this.#snapshot = value;
+    this.#lastValue = value;
     return value;
   }
 
   /** Number of values that `value` copies. */
   get width(): number {
-    return this.#open.reduce((sum, { size }) => sum + size, 0);
+    return this.#openValues.reduce((sum, { size }) => sum + size, 0);
   }
 
   /** The string so far. A half of a character is left out. */
-  get #growing(): string | undefined {
+  get #stringSoFar(): string | undefined {
     if (!this.#isString || this.#next.startsWith('name')) return undefined;
     return this.#token?.replace(/[\ud800-\udbff]$/, '');
   }
@@ -89,14 +89,14 @@ export class JsonReader {
   }
 
   #readString(text: string, at: number): number {
-    const run = matchAt(plain, text, at) || matchAt(escape, text, at);
-    if (run) {
-      this.#token += run.startsWith('\\') ? (JSON.parse(`"${run}"`) as string) : run;
+    const match = matchAt(plain, text, at) || matchAt(escape, text, at);
+    if (match) {
+      this.#token += match.startsWith('\\') ? (JSON.parse(`"${match}"`) as string) : match;
       this.#isChanged ||= !this.#next.startsWith('name');
-      return at + run.length;
+      return at + match.length;
     }
-    this.#rest = matchAt(startOfEscape, text, at);
-    if (this.#rest) return text.length;
+    this.#escapeStart = matchAt(startOfEscape, text, at);
+    if (this.#escapeStart) return text.length;
     if (text[at] === '"') this.#endString();
     else this.state = 'broken';
     return at + 1;
@@ -106,17 +106,17 @@ export class JsonReader {
     const token = this.#token!;
     this.#token = undefined;
     if (!this.#next.startsWith('name')) return this.#add(token);
-    this.#open.at(-1)!.name = token;
+    this.#openValues.at(-1)!.name = token;
     this.#next = 'colon';
   }
 
   #readScalar(text: string, at: number): number {
-    const run = matchAt(scalar, text, at);
-    this.#token += run;
+    const match = matchAt(scalar, text, at);
+    this.#token += match;
     const token = this.#token!;
     // Only the character after a number shows its end.
-    if (at + run.length < text.length || words.includes(token)) this.#endScalar(token);
-    return at + run.length;
+    if (at + match.length < text.length || words.includes(token)) this.#endScalar(token);
+    return at + match.length;
   }
 
   #endScalar(token: string): void {
@@ -131,13 +131,13 @@ export class JsonReader {
   /** Takes a character outside of strings, numbers and words. */
   #take(char: string): void {
     const next = this.#next;
-    const isList = Array.isArray(this.#open.at(-1)?.value);
+    const isList = Array.isArray(this.#openValues.at(-1)?.value);
     if (next.startsWith('value') && /["{[\-\dtfn]/.test(char)) this.#beginValue(char);
     else if (next.startsWith('name') && char === '"') this.#begin(true);
     else if (next === 'colon' && char === ':') this.#next = 'value';
     else if (next === 'comma' && char === ',') this.#next = isList ? 'value' : 'name';
     else if (/comma|or end/.test(next) && char === (isList ? ']' : '}'))
-      this.#add(this.#open.pop()!.value);
+      this.#add(this.#openValues.pop()!.value);
     else this.state = 'broken';
   }
 
@@ -154,14 +154,14 @@ export class JsonReader {
   }
 
   #enter(value: OpenValue['value'], next: Next): void {
-    this.#open.push({ value, size: 0, name: '' });
+    this.#openValues.push({ value, size: 0, name: '' });
     this.#next = next;
     this.#isChanged = true;
   }
 
   /** Adds a finished value to its object or list. */
   #add(value: JsonValue): void {
-    const parent = this.#open.at(-1);
+    const parent = this.#openValues.at(-1);
     this.#isChanged = true;
     this.#next = 'comma';
     if (!parent) {

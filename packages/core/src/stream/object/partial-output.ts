@@ -72,21 +72,21 @@ export type ItemOf<T> = T extends readonly (infer Item)[] ? Item : never;
 export function outputItems<T>(stream: OutputSource<T>): AsyncGenerator<ItemOf<T>, void>;
 export function outputItems<const S extends SchemaLike>(
   stream: OutputSource<readonly InferOutput<S>[]>,
-  item: S,
+  itemSchema: S,
 ): AsyncGenerator<InferOutput<S>, void>;
 export async function* outputItems(
   stream: OutputSource<unknown>,
-  item?: SchemaLike,
+  itemSchema?: SchemaLike,
 ): AsyncGenerator<unknown, void> {
-  const schema = item && readSchema('outputItems()', item);
+  const schema = itemSchema && readSchema('outputItems()', itemSchema);
   let count = 0;
   for await (const { reader, result } of readings(stream)) {
     reader.update(!!result);
     const { output = reader.value } = result ?? {};
     const list = Array.isArray(output) ? output : [];
     const isWhole = output === result?.output || reader.isComplete;
-    const finished = list.slice(count, isWhole ? list.length : -1);
-    for (const each of finished) {
+    const newItems = list.slice(count, isWhole ? list.length : -1);
+    for (const each of newItems) {
       const isValid = !schema || output === result?.output;
       const validation = isValid ? { ok: true, value: each } : await schema.validate(each);
       if (!validation.ok) break;

@@ -81,21 +81,21 @@ class Encoder implements UiMessageEncoder {
    * Tool calls of this step without a result, with their input. The input is `undefined` while it
    * streams.
    */
-  readonly #open: Map<string, JsonValue | undefined> = new Map();
+  readonly #openInputs: Map<string, JsonValue | undefined> = new Map();
   readonly #shownData: Set<string> = new Set();
   /** Tools of the provider that this step has shown, as JSON text, by id. */
   readonly #hostedTools: Map<string, string> = new Map();
   /** Ids of the provider's tools without a result. */
-  readonly #openHosted: Set<string> = new Set();
+  readonly #openHostedIds: Set<string> = new Set();
   /** Those of them in the reply that streams now. */
-  readonly #runningHosted: Set<string> = new Set();
+  readonly #runningHostedIds: Set<string> = new Set();
   #isInStep = false;
   /** The chunks of the current batch. */
   #chunks: UiChunk[] = [];
   /** End of the open block. */
   #block: { readonly type: 'text-end' | 'reasoning-end'; readonly id: string } | undefined;
   /** Ids of the messages with text so far. Their numbers are shorter, which saves bytes. */
-  readonly #messages: string[] = [];
+  readonly #messageIds: string[] = [];
 
   constructor(options: UiMessageEncoderOptions) {
     this.#options = options;
@@ -133,27 +133,27 @@ class Encoder implements UiMessageEncoder {
       case 'pre-summary':
         return this.#beginStep();
       case 'reasoning-chunk':
-        if (event.kind === 'text') return this.#text('text', event.blockId, event.delta);
-        return reasoning ? this.#text('reasoning', event.blockId, event.delta) : undefined;
+        if (event.kind === 'text') return this.#addText('text', event.blockId, event.delta);
+        return reasoning ? this.#addText('reasoning', event.blockId, event.delta) : undefined;
       case 'summary-chunk':
-        return this.#text('text', event.blockId, event.delta);
+        return this.#addText('text', event.blockId, event.delta);
       case 'tool-input-chunk':
-        return this.#toolInput(event.toolUseId, event.name, event.delta);
+        return this.#addToolInput(event.toolUseId, event.name, event.delta);
       case 'hosted-tool-chunk':
         return this.#showHosted(event.hostedTool);
       case 'post-reasoning':
-        this.#allHosted(event.message);
+        this.#showAllHosted(event.message);
         this.#endBlock();
         this.#chunks.push(...filesIn(event.message.content), ...sourceChunks(event.message));
-        for (const toolUse of toolUsesOf(event.message)) this.#toolKnown(toolUse);
+        for (const toolUse of toolUsesOf(event.message)) this.#showTool(toolUse);
         return;
       case 'post-summary':
-        this.#allHosted(event.message);
+        this.#showAllHosted(event.message);
         return this.#endBlock();
       case 'pre-acting':
-        return this.#toolKnown(event.toolUse);
+        return this.#showTool(event.toolUse);
       case 'acting-chunk':
-        if (isDataPart(event.chunk)) return this.#data(event.chunk);
+        if (isDataPart(event.chunk)) return this.#addData(event.chunk);
         this.#chunks.push({
           type: 'tool-output-available',
           toolCallId: event.toolUseId,
@@ -163,9 +163,9 @@ class Encoder implements UiMessageEncoder {
         });
         return;
       case 'post-acting':
-        this.#toolKnown(event.toolUse);
-        this.#open.delete(event.toolUse.id);
-        this.#keptData(event.result);
+        this.#showTool(event.toolUse);
+        this.#openInputs.delete(event.toolUse.id);
+        this.#addKeptData(event.result);
         this.#chunks.push(...resultChunks(event.result));
         return;
       case 'suspended':
@@ -198,24 +198,24 @@ class Encoder implements UiMessageEncoder {
    */
   #endStep(keepOpen = false): void {
     this.#endBlock();
-    for (const [toolCallId, input] of this.#open) {
+    for (const [toolCallId, input] of this.#openInputs) {
       if (keepOpen && input !== undefined) continue;
       this.#chunks.push(outcomeChunk(toolCallId, interrupted));
     }
-    this.#open.clear();
-    for (const id of this.#runningHosted) {
+    this.#openInputs.clear();
+    for (const id of this.#runningHostedIds) {
       this.#chunks.push({ ...outcomeChunk(id, interrupted), providerExecuted: true } as UiChunk);
-      this.#openHosted.delete(id);
+      this.#openHostedIds.delete(id);
     }
-    this.#runningHosted.clear();
+    this.#runningHostedIds.clear();
     if (this.#isInStep) this.#chunks.push({ type: 'finish-step' });
     this.#isInStep = false;
   }
 
-  #text(kind: 'text' | 'reasoning', blockId: string, delta: string): void {
-    const message = messageIdOf(blockId);
-    if (message !== this.#messages.at(-1)) this.#messages.push(message);
-    const id = this.#messages.length + blockId.slice(message.length);
+  #addText(kind: 'text' | 'reasoning', blockId: string, delta: string): void {
+    const messageId = messageIdOf(blockId);
+    if (messageId !== this.#messageIds.at(-1)) this.#messageIds.push(messageId);
+    const id = this.#messageIds.length + blockId.slice(messageId.length);
     if (this.#block?.id !== id) {
       if (!this.#isInStep) this.#beginStep();
       this.#endBlock();
@@ -233,10 +233,10 @@ class Encoder implements UiMessageEncoder {
     this.#block = undefined;
   }
 
-  #toolInput(toolCallId: string, toolName: string, inputTextDelta: string): void {
+  #addToolInput(toolCallId: string, toolName: string, inputTextDelta: string): void {
     this.#endBlock();
-    if (!this.#open.has(toolCallId)) {
-      this.#open.set(toolCallId, undefined);
+    if (!this.#openInputs.has(toolCallId)) {
+      this.#openInputs.set(toolCallId, undefined);
       this.#chunks.push({ type: 'tool-input-start', toolCallId, toolName, dynamic: true });
     }
     const last = this.#chunks.at(-1);
@@ -246,11 +246,11 @@ class Encoder implements UiMessageEncoder {
       this.#chunks.push({ type: 'tool-input-delta', toolCallId, inputTextDelta });
   }
 
-  #toolKnown({ id, name, input, raw }: ToolUse): void {
+  #showTool({ id, name, input, raw }: ToolUse): void {
     // Arguments that are not JSON are shown as text.
     const shownInput = input ?? raw ?? null;
-    if (this.#open.get(id) === shownInput) return;
-    this.#open.set(id, shownInput);
+    if (this.#openInputs.get(id) === shownInput) return;
+    this.#openInputs.set(id, shownInput);
     this.#chunks.push(callChunk({ id, name, input: shownInput }));
   }
 
@@ -261,9 +261,9 @@ class Encoder implements UiMessageEncoder {
     if (this.#hostedTools.get(id) === json) return;
     if (!this.#isInStep) this.#beginStep();
     // The result may be in a later reply than its call. A second call part would be a new call.
-    const isLate = !this.#hostedTools.has(id) && this.#openHosted.has(id);
+    const isLate = !this.#hostedTools.has(id) && this.#openHostedIds.has(id);
     this.#hostedTools.set(id, json);
-    for (const openIds of [this.#openHosted, this.#runningHosted])
+    for (const openIds of [this.#openHostedIds, this.#runningHostedIds])
       if (hasEnded(hostedTool)) openIds.delete(id);
       else openIds.add(id);
     const outcome = hostedOutcome(hostedTool);
@@ -273,13 +273,13 @@ class Encoder implements UiMessageEncoder {
   }
 
   /** Shows the provider's tools that no event of the reply has shown. */
-  #allHosted({ content }: Msg): void {
+  #showAllHosted({ content }: Msg): void {
     for (const hostedTool of content.map(hostedToolOf))
       if (hostedTool) this.#showHosted(hostedTool);
-    this.#runningHosted.clear();
+    this.#runningHostedIds.clear();
   }
 
-  #data(part: DataPart): void {
+  #addData(part: DataPart): void {
     this.#shownData.add(dataPartKey(part));
     this.#chunks.push(part);
   }
@@ -287,22 +287,22 @@ class Encoder implements UiMessageEncoder {
   /**
    * Adds the kept data parts that no event has shown, for example because the stream was resumed.
    */
-  #keptData(result: ToolResult): void {
+  #addKeptData(result: ToolResult): void {
     for (const part of dataPartsOf(result))
-      if (!this.#shownData.has(dataPartKey(part))) this.#data(part);
+      if (!this.#shownData.has(dataPartKey(part))) this.#addData(part);
   }
 
   #reset({ replacement, seq }: Extract<AgentEvent, { type: 'step-reset' }>): void {
     this.#endBlock();
-    this.#open.clear();
+    this.#openInputs.clear();
     if (this.#isInStep) this.#chunks.push({ type: 'reset-step' });
-    for (const id of this.#hostedTools.keys()) this.#openHosted.delete(id);
+    for (const id of this.#hostedTools.keys()) this.#openHostedIds.delete(id);
     this.#hostedTools.clear();
-    this.#runningHosted.clear();
+    this.#runningHostedIds.clear();
     for (const [index, block] of (replacement?.content ?? []).entries()) {
       const hostedTool = hostedToolOf(block);
       if (hostedTool) this.#showHosted(hostedTool);
-      if (block.type === 'text' && block.text) this.#text('text', `${seq}:${index}`, block.text);
+      if (block.type === 'text' && block.text) this.#addText('text', `${seq}:${index}`, block.text);
     }
     this.#endBlock();
   }

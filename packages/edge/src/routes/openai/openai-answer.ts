@@ -133,6 +133,6 @@ export async function answerInSession(
     turn,
     format,
     call,
-    echo: readEcho(c),
+    echoSetup: readEcho(c),
   });
 }

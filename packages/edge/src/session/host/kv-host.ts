@@ -22,8 +22,8 @@ export function kvHost(
   setup: SessionSetup,
 ): TurnHost {
   return {
-    async answer({ turn, format, call, echo }) {
-      const memory = await openMemory(settings, { ...setup, ...echo });
+    async answer({ turn, format, call, echoSetup }) {
+      const memory = await openMemory(settings, { ...setup, ...echoSetup });
       const sessionAgent = await makeAgent(settings, { ...setup, memory, model: turn.model });
       const { agent } = sessionAgent;
       let runEnd: Promise<unknown> | undefined;

@@ -13,7 +13,7 @@ export interface HostRequest {
   /** Parsed form of `turn.fields`. */
   readonly call?: CompletionCall;
   /** Echo of the session state that the client sent. A Durable Object does not need an echo. */
-  readonly echo: Pick<MemorySetup, 'echo' | 'withoutEcho'>;
+  readonly echoSetup: Pick<MemorySetup, 'echo' | 'withoutEcho'>;
 }
 
 /** Runs the turns of one session. */

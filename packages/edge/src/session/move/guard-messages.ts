@@ -24,9 +24,9 @@ export async function guardMessages(
   const acceptedMessages = [...messages];
   const clientTexts = messages.map((message, at): ClientText => ({
     message,
-    take(next) {
-      if (!next) throw clientTextError();
-      acceptedMessages[at] = next;
+    take(acceptedMessage) {
+      if (!acceptedMessage) throw clientTextError();
+      acceptedMessages[at] = acceptedMessage;
     },
   }));
   const memory = new InMemoryMemory();

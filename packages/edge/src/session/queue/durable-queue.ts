@@ -48,7 +48,7 @@ interface Numbers extends Record<string, SqlStorageValue> {
    * Number of rows when a turn was last added. While there is only one row, no other row must be
    * deleted, and each change is a single statement.
    */
-  readonly rows: number;
+  readonly rowCount: number;
   /** Number of unfinished turns. */
   readonly size: number;
   readonly lastId: number | null;
@@ -90,7 +90,7 @@ export class DurableQueue {
       `CREATE TABLE IF NOT EXISTS isoloop_queue
         (${columns}, PRIMARY KEY (turn, piece)) WITHOUT ROWID`,
     );
-    const query = `SELECT COUNT(*) AS rows, (SELECT COUNT(*) ${unfinishedTurns}) AS size,
+    const query = `SELECT COUNT(*) AS rowCount, (SELECT COUNT(*) ${unfinishedTurns}) AS size,
       MAX(turn) AS lastId, IFNULL(MAX(changed_at), 0) AS changedAt FROM isoloop_queue`;
     this.#numbers = storage.sql.exec<Numbers>(query).one();
   }
@@ -160,13 +160,13 @@ export class DurableQueue {
     // The time must not decrease when the clock moves back.
     const at = Math.max(changedAt, this.changedAt);
     const { sql } = this.#storage;
-    this.#write(this.#numbers.rows, () => {
+    this.#write(this.#numbers.rowCount, () => {
       sql.exec(
         'UPDATE isoloop_queue SET bytes = NULL, changed_at = ? WHERE turn = ? AND piece = 0',
         at,
         id,
       );
-      if (this.#numbers.rows > 1)
+      if (this.#numbers.rowCount > 1)
         sql.exec('DELETE FROM isoloop_queue WHERE turn = ? AND piece > 0', id);
     });
     this.#numbers = { ...this.#numbers, size: this.size - 1, changedAt: at };
@@ -181,25 +181,25 @@ export class DurableQueue {
   /** Inserts a turn after all others and returns its id. */
   #insert(json: string, { hasBegun, attempts }: TurnState): number {
     const { sql } = this.#storage;
-    const { size, lastId, changedAt, rows } = this.#numbers;
+    const { size, lastId, changedAt, rowCount } = this.#numbers;
     const isEmpty = size === 0;
     // The first turn of the queue overwrites the last ended one.
     const id = isEmpty ? (lastId ?? 1) : (lastId ?? 0) + 1;
     const bytes = new TextEncoder().encode(json);
-    const pieces = Math.ceil(bytes.length / pieceBytes);
+    const pieceCount = Math.ceil(bytes.length / pieceBytes);
     // Only the first piece of a turn has its state.
     const firstState = [Number(hasBegun), attempts, isEmpty ? changedAt : null];
-    const row = 'INSERT OR REPLACE INTO isoloop_queue VALUES (?, ?, ?, ?, ?, ?)';
-    this.#write(Math.max(rows, pieces), () => {
-      if (isEmpty && rows > 1) sql.exec('DELETE FROM isoloop_queue WHERE turn < ?', id);
+    const insertSql = 'INSERT OR REPLACE INTO isoloop_queue VALUES (?, ?, ?, ?, ?, ?)';
+    this.#write(Math.max(rowCount, pieceCount), () => {
+      if (isEmpty && rowCount > 1) sql.exec('DELETE FROM isoloop_queue WHERE turn < ?', id);
       for (let from = 0; from < bytes.length; from += pieceBytes) {
         const piece = bytes.slice(from, from + pieceBytes);
         const state = from === 0 ? firstState : [null, null, null];
-        sql.exec(row, id, from, ...state, piece);
+        sql.exec(insertSql, id, from, ...state, piece);
       }
     });
     this.#numbers = {
-      rows: isEmpty ? pieces : rows + pieces,
+      rowCount: isEmpty ? pieceCount : rowCount + pieceCount,
       size: size + 1,
       lastId: id,
       changedAt,
@@ -208,8 +208,8 @@ export class DurableQueue {
   }
 
   /** Writes as a whole. A single row needs no transaction, which would cost more than the write. */
-  #write(rows: number, write: () => void): void {
-    if (rows > 1) this.#storage.transactionSync(write);
+  #write(rowCount: number, write: () => void): void {
+    if (rowCount > 1) this.#storage.transactionSync(write);
     else write();
   }
 

@@ -31,8 +31,8 @@ export function storedLogs(
         .toSorted((one, other) => other.updatedAt - one.updatedAt);
     },
     async records(sessionId): Promise<readonly LogRecord[]> {
-      const writes = await new SessionMemory(store, prefix + sessionId).flushes();
-      return [...writes.values()].flat();
+      const flushes = await new SessionMemory(store, prefix + sessionId).flushes();
+      return [...flushes.values()].flat();
     },
     async create({ messages }) {
       const sessionId = crypto.randomUUID();

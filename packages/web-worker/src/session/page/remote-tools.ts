@@ -84,7 +84,7 @@ export class RemoteTools implements ToolSet {
     return byName;
   }
 
-  #tool({ schema, needsApproval, ...offer }: ToolOffer): Tool {
+  #tool({ schema, needsApproval, ...toolOffer }: ToolOffer): Tool {
     const { name } = schema;
     const callPage = async <T>(
       pageCall: ToolPageCall,
@@ -104,7 +104,7 @@ export class RemoteTools implements ToolSet {
     return {
       // After a crash nobody knows what the page has done, so a person decides.
       replay: 'ask',
-      ...offer,
+      ...toolOffer,
       name,
       schema,
       input: {

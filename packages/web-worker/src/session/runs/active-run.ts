@@ -51,8 +51,8 @@ export class ActiveRun {
     const knownEvents = this.requestId === requestId ? this.events : [];
     const bySeq = new Map(events.map((event, index) => [event.seq, index]));
     const isShared = (event: AgentEvent): boolean => {
-      const earlierEvent = events[bySeq.get(event.seq) ?? -1];
-      return earlierEvent !== undefined && isSameEvent(event, earlierEvent);
+      const sharedEvent = events[bySeq.get(event.seq) ?? -1];
+      return sharedEvent !== undefined && isSameEvent(event, sharedEvent);
     };
     // Compares from the end, because each tab may have shortened the older events.
     const lastShared = knownEvents.findLast(isShared);
@@ -74,8 +74,8 @@ export class ActiveRun {
 
   #addEvent(event: AgentEvent, requestId: string, start: MessageStart): boolean {
     const isOwn = event.agentPath.length < 2;
-    const begins = isOwn && event.type === 'run-start';
-    if (this.#run ? requestId !== this.#run.requestId || begins : !begins) return false;
+    const isStart = isOwn && event.type === 'run-start';
+    if (this.#run ? requestId !== this.#run.requestId || isStart : !isStart) return false;
     this.#run ??= { requestId, start };
     this.#log.push(toEntry(event));
     this.#log = this.#shorten(this.#log, event);

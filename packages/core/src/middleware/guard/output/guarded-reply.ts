@@ -57,8 +57,8 @@ export interface ReplyEnding {
   readonly deltas: readonly ModelDelta[];
   /** The text of the reply after the rules changed it. */
   readonly text: string;
-  /** Question to the model if a rule asks for another reply. */
-  readonly question?: string;
+  /** What the model is told if a rule asks for another reply. */
+  readonly correction?: string;
 }
 
 /**
@@ -127,7 +127,7 @@ export class GuardedReply {
         const review = await rule.review!(text, { ...facts, retries, run });
         if ('retry' in review) {
           onAction({ rule: rule.name, action: 'retried' });
-          return { deltas: [], text, question: review.retry };
+          return { deltas: [], text, correction: review.retry };
         }
         if (review.warning) {
           this.#addWarning(review.warning);

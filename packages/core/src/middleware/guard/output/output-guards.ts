@@ -162,15 +162,15 @@ async function* guard(
         const deltas = reply.take(batch.slice(start));
         if (deltas.length) yield deltas;
       }
-      const { question, deltas, text } = await reply.end(retries);
+      const { correction, deltas, text } = await reply.end(retries);
       usage = addUsage(usage, reply.finish?.usage);
-      if (question === undefined) {
+      if (correction === undefined) {
         const { finish } = reply;
         yield finish ? [...deltas, { ...finish, ...(usage && { usage }) }] : deltas;
         return;
       }
       if (reply.isReleased) yield [guardReset];
-      currentRequest = askedAgain(request, text, question);
+      currentRequest = withCorrection(request, text, correction);
     } catch (thrown) {
       // A failed or rejected reply also costs tokens, so its usage is reported.
       const estimate = replyText
@@ -196,10 +196,10 @@ function lastDeltas(
   return deltas;
 }
 
-function askedAgain(request: ModelRequest, text: string, question: string): ModelRequest {
+function withCorrection(request: ModelRequest, text: string, correction: string): ModelRequest {
   const reply = text ? [assistantMessage(text)] : [];
-  const added = [...reply, markAsProgram(userMessage(question))];
-  return { ...request, messages: [...request.messages, ...added] };
+  const correctionMessage = markAsProgram(userMessage(correction));
+  return { ...request, messages: [...request.messages, ...reply, correctionMessage] };
 }
 
 /**
@@ -213,8 +213,8 @@ async function reviewAnswer(answer: Msg, guards: Guards): Promise<Msg | undefine
   );
   reply.take([...texts, { type: 'finish', reason: 'return-direct' }]);
   try {
-    const { deltas, question } = await reply.end(0);
-    if (question !== undefined) return undefined;
+    const { deltas, correction } = await reply.end(0);
+    if (correction !== undefined) return undefined;
     const saidAs = (id: string): string =>
       deltas.map((delta) => (delta.type === 'text' && delta.id === id ? delta.delta : '')).join('');
     const content = answer.content.map((block, index) =>
