@@ -1,5 +1,5 @@
 import { ReActAgent } from '@isoloop/core';
-import { Outbox } from '../src/worker/outbox.ts';
+import { EventSender } from '../src/worker/event-sender.ts';
 import './page.ts';
 import { PageLink } from '../src/session/page/page-link.ts';
 import { DirectHost } from '../src/session/direct-host.ts';
@@ -14,7 +14,7 @@ import { TabSession } from '../src/tabs/tab-session.ts';
 // The debugging protocol finds classes by global names.
 Object.assign(globalThis, {
   ReActAgent,
-  Outbox,
+  EventSender,
   PageLink,
   Session,
   DirectHost,

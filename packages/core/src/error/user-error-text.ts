@@ -42,15 +42,15 @@ export function userErrorText(error: unknown, options: UserErrorTextOptions = {}
   checkOptions('userErrorText()', options, 'locale:string|? messages:object|?', 'INVALID_INPUT');
   const { locale = 'en', messages = {} } = options;
   const language = String(locale).toLowerCase().split(/[-_]/, 1)[0]!;
-  const ours = Object.hasOwn(userErrorTexts, language)
+  const texts = Object.hasOwn(userErrorTexts, language)
     ? userErrorTexts[language as ErrorLanguage]
     : userErrorTexts.en;
   for (const key of keysOf(error)) {
-    if (!Object.hasOwn(ours, key)) continue;
-    const ownText: unknown = Object.hasOwn(messages, key) ? messages[key] : undefined;
-    return typeof ownText === 'string' ? ownText : ours[key];
+    if (!Object.hasOwn(texts, key)) continue;
+    const replacement: unknown = Object.hasOwn(messages, key) ? messages[key] : undefined;
+    return typeof replacement === 'string' ? replacement : texts[key];
   }
-  return messages.INTERNAL ?? ours.INTERNAL;
+  return messages.INTERNAL ?? texts.INTERNAL;
 }
 
 /** Returns the keys to look up, the most specific first. */

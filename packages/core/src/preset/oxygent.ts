@@ -156,10 +156,10 @@ const fields =
 /** Returns the middleware for tool calls and for the correction of answers. */
 function protocolParts({ protocol = {}, reflect }: OxygentOptions): readonly Middleware[] {
   const { check = reflect } = protocol || {};
-  const checking = check && { check };
+  const checkOption = check && { check };
   return protocol === false
-    ? [checkAnswers(checking), showToolMedia()]
-    : [textToolCalls({ ...protocol, ...checking, parse: parserOf(protocol) })];
+    ? [checkAnswers(checkOption), showToolMedia()]
+    : [textToolCalls({ ...protocol, ...checkOption, parse: parserOf(protocol) })];
 }
 
 function earlierSteps(options: OxygentOptions): Middleware {

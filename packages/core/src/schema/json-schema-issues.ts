@@ -39,11 +39,11 @@ export function toIssues(
       issues.push({ path, message: issueText(error, valueAt) });
       continue;
     }
-    const inner = errorsWithin(errors, index);
-    index += inner.length;
-    const within = withinPath(toIssues(inner, valueAt), path.length);
-    const message = unionMessage(error, inner, valueAt);
-    issues.push({ path, message, ...(within.length && { errors: [within] }) });
+    const unionErrors = errorsWithin(errors, index);
+    index += unionErrors.length;
+    const issuesWithin = withinPath(toIssues(unionErrors, valueAt), path.length);
+    const message = unionMessage(error, unionErrors, valueAt);
+    issues.push({ path, message, ...(issuesWithin.length && { errors: [issuesWithin] }) });
   }
   return issues;
 }
@@ -67,17 +67,21 @@ function errorsWithin(errors: readonly OutputUnit[], index: number): readonly Ou
   return end < 0 ? laterErrors : laterErrors.slice(0, end);
 }
 
-function unionMessage(error: OutputUnit, inner: readonly OutputUnit[], valueAt: ValueAt): string {
+function unionMessage(
+  error: OutputUnit,
+  unionErrors: readonly OutputUnit[],
+  valueAt: ValueAt,
+): string {
   const { keywordLocation, instanceLocation } = error;
   const matchCount = Number(/\((\d+) matches\)/.exec(error.error)?.[1] ?? 0);
   if (matchCount) return `fits ${matchCount} of the forms, must fit exactly one`;
   /** The errors of each form, by its number. */
   const forms = new Map<string, OutputUnit[]>();
-  let number = '';
-  for (const unit of inner) {
+  let formNumber = '';
+  for (const unit of unionErrors) {
     if (unit.keyword !== 'false')
-      number = unit.keywordLocation.slice(keywordLocation.length + 1).split('/', 1)[0]!;
-    forms.set(number, [...(forms.get(number) ?? []), unit]);
+      formNumber = unit.keywordLocation.slice(keywordLocation.length + 1).split('/', 1)[0]!;
+    forms.set(formNumber, [...(forms.get(formNumber) ?? []), unit]);
   }
   const depth = pathOf(instanceLocation).length;
   const lines = [...forms.values()].slice(0, maxForms).map((units) => {
@@ -85,8 +89,8 @@ function unionMessage(error: OutputUnit, inner: readonly OutputUnit[], valueAt: 
     const words = issues.map(({ path, message }) => `${path.join('.')} ${message}`.trim());
     return words.join(', ');
   });
-  const more = forms.size > maxForms ? ` or ${forms.size - maxForms} more` : '';
-  return `fits none of the forms: ${[...new Set(lines)].join(' | ')}${more}`;
+  const ending = forms.size > maxForms ? ` or ${forms.size - maxForms} more` : '';
+  return `fits none of the forms: ${[...new Set(lines)].join(' | ')}${ending}`;
 }
 
 function issueText(error: OutputUnit, valueAt: ValueAt): string {

@@ -3,7 +3,7 @@ import type { Memory, PendingCall } from '@isoloop/core';
 import type { EchoMemory, SessionBranch } from '@isoloop/core/adapter';
 import { toUiMessages } from '@isoloop/core/ai-sdk';
 import type { Context } from 'hono';
-import { pendingCallsOf } from '../turn/chat-turn.ts';
+import { readPendingCalls } from '../turn/chat-turn.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { askerOf } from '../session/session-command.ts';
 import { echoOf, openMemory, readEcho, setupOf } from '../turn/session-setup.ts';
@@ -23,7 +23,7 @@ export async function messagesRoute(
   if (ask) return ask({ type: 'messages' });
   const memory = await openMemory(settings, { ...setup, ...readEcho(c) });
   const branch = { messages: await memory.read(), echo: echoOf(memory) };
-  return Response.json(toConversation(branch, await pendingCallsOf(memory)));
+  return Response.json(toConversation(branch, await readPendingCalls(memory)));
 }
 
 /**

@@ -4,7 +4,7 @@ import { createUiMessageEncoder, type UiChunk } from '@isoloop/core/ai-sdk';
 import { eventOf, toEvents } from '../turn/answer-so-far.ts';
 import { batchesAfter } from '../turn/batches-after.ts';
 import type { CompletionCall } from '../completions/completion-call.ts';
-import { awaitOpening, streamResponse, type EncodeBatch } from '../turn/event-stream.ts';
+import { awaitOpening, eventStreamResponse, type EncodeBatch } from '../turn/event-stream.ts';
 import type { HandlerSettings } from '../handler-options.ts';
 import { toPublicEvents } from '../turn/public-events.ts';
 import { echoHeader, echoOf } from '../turn/session-setup.ts';
@@ -83,7 +83,7 @@ export async function liveResponse(
   // A turn within its request cannot be rejoined. Its `events` still have the id, so that a client
   // that lost its connection starts no second turn.
   const hasEventIds = format.kind === 'events' || (format.kind === 'ui' && !inRequest);
-  return streamResponse(format, {
+  return eventStreamResponse(format, {
     // A client that reconnects may have seen all events, so no opening batch may come.
     batches:
       isWaiting || rejoin ? batches : await awaitOpening(batches, (batch) => opens(format, batch)),

@@ -1,7 +1,7 @@
 import { toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { Decision, Memory, Msg, ReActAgent } from '@isoloop/core';
 import { isQuestion, resumptionOf } from '@isoloop/core/adapter';
-import { lastRun, pendingCallsOf } from '../turn/chat-turn.ts';
+import { lastRun, readPendingCalls } from '../turn/chat-turn.ts';
 import { runsHere } from '../turn/decisions.ts';
 
 /**
@@ -44,7 +44,7 @@ export async function reopenCalls(
 export async function hasAnswer(memory: Memory, messages: readonly Msg[]): Promise<boolean> {
   const { openRunId, endReason } = await lastRun(memory);
   if (openRunId !== undefined && endReason === undefined) return true;
-  const pendingCalls = (await pendingCallsOf(memory)).filter(({ kind }) => kind === 'external');
+  const pendingCalls = (await readPendingCalls(memory)).filter(({ kind }) => kind === 'external');
   const ids = new Set(pendingCalls.map(({ toolUseId }) => toolUseId));
   if (messages.flatMap(toolUsesOf).some(({ id }) => ids.has(id))) return true;
   return splitAtQuestions(messages).some(

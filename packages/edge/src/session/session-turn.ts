@@ -1,7 +1,7 @@
 import { AgentError, SessionMemory } from '@isoloop/core';
 import type { Decision, Memory, Msg, ReActAgent } from '@isoloop/core';
 import { metadataOf, isCutOff, resumptionOf, type Resumption } from '@isoloop/core/adapter';
-import { lastRun, noQuestionError, beginChatTurn, pendingCallsOf } from '../turn/chat-turn.ts';
+import { lastRun, noQuestionError, beginChatTurn, readPendingCalls } from '../turn/chat-turn.ts';
 import type { BeginTurnOptions, TurnInput, ChatTurnRequest } from '../turn/chat-turn.ts';
 import { reopenCalls } from './reopen-calls.ts';
 import { openAiOf } from './turn-format.ts';
@@ -84,7 +84,7 @@ export async function resumeTurn(
   if (type === 'interrupted' && isOpen)
     await memory.flush?.({ runId: openRunId, reason: 'interrupted', calls });
   const isDecision = request.kind === 'decisions' || request.kind === 'decide';
-  if (isMissing || (isDecision && (await pendingCallsOf(memory)).length))
+  if (isMissing || (isDecision && (await readPendingCalls(memory)).length))
     return beginTurn(agent, request, settings);
   return needsRun(request, type, storedMessages, endReason) ? { input: undefined } : undefined;
 }

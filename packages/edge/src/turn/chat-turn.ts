@@ -170,7 +170,7 @@ export async function lastRun(memory: Memory): Promise<LastRun> {
 }
 
 /** Returns the pending tool calls. Returns an empty list if the memory is not a `SessionMemory`. */
-export async function pendingCallsOf(memory: Memory): Promise<readonly PendingCall[]> {
+export async function readPendingCalls(memory: Memory): Promise<readonly PendingCall[]> {
   const { calls } = await lastRun(memory);
   return [...calls.values()].flatMap(({ pending }) => pending ?? []);
 }

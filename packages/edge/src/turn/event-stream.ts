@@ -98,7 +98,7 @@ function eventStream(
 }
 
 /** Returns a response whose body is a stream. `kind` names the format of the client. */
-export function streamResponse(
+export function eventStreamResponse(
   { kind }: { readonly kind: string },
   options: EventStreamOptions,
 ): Response {

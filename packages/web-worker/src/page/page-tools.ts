@@ -53,7 +53,7 @@ interface Suspended {
 }
 
 /** Message from page to worker while a tool runs. */
-export type ToolProgress =
+export type PageToolProgress =
   | { readonly emitted: JsonValue }
   | { readonly forwarded: readonly unknown[] }
   | { readonly interrupt: Parameters<ToolContext['interrupt']>[0] };
@@ -122,7 +122,7 @@ export function pageTools(tools: readonly Tool[], options: PageToolsOptions = {}
 function contextOf(
   name: string,
   contextValues: ReadonlyMap<unknown, unknown>,
-  tell: (progress: ToolProgress) => void,
+  tell: (progress: PageToolProgress) => void,
 ): Pick<ToolContext, 'emit' | 'forward' | 'get' | 'interrupt' | 'suspend'> {
   return {
     emit(progress) {

@@ -23,7 +23,7 @@ const workerClasses = [
   'AbortSignal',
   'ReActAgent',
   'PageLink',
-  'Outbox',
+  'EventSender',
   ...sessionClasses,
   ...tabClasses,
 ];

@@ -12,7 +12,7 @@ import type {
   SessionApi,
 } from '../wire/protocol.ts';
 import { packEvents } from '../wire/wire-events.ts';
-import { Outbox, type Encoding } from './outbox.ts';
+import { EventSender, type Encoding } from './event-sender.ts';
 import { toOutcome } from '../wire/protocol.ts';
 import { onAbort } from '../session/runs/on-abort.ts';
 import type { RunReader } from '../session/runs/run-readers.ts';
@@ -111,7 +111,7 @@ type Job = (controller: AbortController, reader: RunReader) => Promise<AgentResu
 class PageRuns {
   readonly #schedule: Schedule;
   readonly #controllers: Map<number, AbortController> = new Map();
-  readonly #outboxes: Set<{ close(): void }> = new Set();
+  readonly #senders: Set<{ close(): void }> = new Set();
   readonly #connectionController = new AbortController();
   /** Signals of the runs that the page aborted before it received an event of the run. */
   readonly #unreadSignals: WeakSet<AbortSignal> = new WeakSet();
@@ -138,12 +138,12 @@ class PageRuns {
     const controller = new AbortController();
     if (aborted) controller.abort();
     this.#controllers.set(id, controller);
-    const outbox = new Outbox<T>({ port, encoding, schedule: this.#schedule });
-    this.#outboxes.add(outbox);
-    const jobEnd = job(controller, outbox).finally(() => this.#controllers.delete(id));
+    const sender = new EventSender<T>({ port, encoding, schedule: this.#schedule });
+    this.#senders.add(sender);
+    const jobEnd = job(controller, sender).finally(() => this.#controllers.delete(id));
     void toOutcome(jobEnd).then((outcome) => {
-      outbox.end(outcome as Outcome<AgentResult>);
-      this.#outboxes.delete(outbox);
+      sender.end(outcome as Outcome<AgentResult>);
+      this.#senders.delete(sender);
     });
   }
 
@@ -184,7 +184,7 @@ class PageRuns {
   /** Sends nothing any more. The runs continue. */
   leave(): void {
     this.#connectionController.abort();
-    for (const outbox of this.#outboxes) outbox.close();
+    for (const sender of this.#senders) sender.close();
   }
 }
 

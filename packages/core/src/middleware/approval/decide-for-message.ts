@@ -37,8 +37,8 @@ export async function decideForMessage(
   }));
   const isRoundDeferred = calls.some(({ state }) => isWaiting(state));
   const decisions = calls.flatMap(({ toolUse, state }): Decision | readonly Decision[] => {
-    const sent = clientDecisions.find(({ toolUseId }) => toolUseId === toolUse.id);
-    const decision = sent ?? state.decision;
+    const clientDecision = clientDecisions.find(({ toolUseId }) => toolUseId === toolUse.id);
+    const decision = clientDecision ?? state.decision;
     if (decision) return decision;
     // The tool call may only wait until the other tool calls of its reply have decisions.
     const isDeferred = isRoundDeferred && !state.started && !state.pending;
@@ -59,7 +59,7 @@ function rejection({ id: toolUseId }: ToolUse): Decision {
 }
 
 function interruption(toolUse: ToolUse, state: CallState): Decision {
-  const { toolUseId, output: effect } = interruptedResult(toolUse, state);
-  const output = `${String(effect)} The page or process that ran it has ended.`;
+  const { toolUseId, output: outcomeText } = interruptedResult(toolUse, state);
+  const output = `${String(outcomeText)} The page or process that ran it has ended.`;
   return { toolUseId, type: 'result', output, state: 'interrupted' };
 }

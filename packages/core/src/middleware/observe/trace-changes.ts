@@ -132,13 +132,13 @@ function watchedStep(part: Middleware, key: (typeof wrappers)[number], compare: 
     return async (input: unknown, context: RunInfo, steps: unknown) => {
       const toolUseId = key === 'wrapTool' ? (input as ToolCall).toolUse.id : undefined;
       let outcome: unknown;
-      const inner: Handle = async (passed) => {
-        compare(context, key, input, passed, toolUseId);
-        outcome = await next(passed);
+      const watchedNext: Handle = async (nextInput) => {
+        compare(context, key, input, nextInput, toolUseId);
+        outcome = await next(nextInput);
         return outcome;
       };
       const wrap = part[key] as unknown as (next: Handle) => Handle;
-      const result = await wrap.call(part, inner)(input, context, steps);
+      const result = await wrap.call(part, watchedNext)(input, context, steps);
       compare(context, key, outcome, result, toolUseId);
       return result;
     };
@@ -148,12 +148,12 @@ function watchedStep(part: Middleware, key: (typeof wrappers)[number], compare: 
 /** Compares the request that a wrapper of the model gets with the one that it sends. */
 function watchedModel(part: Middleware, next: ChatModel, compare: Compare): ChatModel {
   const requests: WeakMap<RunInfo, ModelRequest> = new WeakMap();
-  const inner = withStream(next, (request, context) => {
-    const outer = context.run && requests.get(context.run);
-    if (context.run && outer) compare(context.run, 'wrapModel', outer, request);
+  const watchedNext = withStream(next, (request, context) => {
+    const outerRequest = context.run && requests.get(context.run);
+    if (context.run && outerRequest) compare(context.run, 'wrapModel', outerRequest, request);
     return next.stream(request, context);
   });
-  const model = part.wrapModel!(inner);
+  const model = part.wrapModel!(watchedNext);
   return withStream(model, (request, context) => {
     if (context.run) requests.set(context.run, request);
     return model.stream(request, context);

@@ -86,8 +86,8 @@ function retryWaiter(
     if (signal.aborted || errorClass.code === 'ABORTED') return false;
     if (attempt >= attempts || retryAfterMs > maxRetryAfterMs) return false;
     // An open circuit breaker exists to stop requests.
-    const isUsual = errorClass.transient && errorClass.code !== 'CIRCUIT_OPEN';
-    if (!(isTransient ? isTransient(error) : isUsual)) return false;
+    const isWorthRetry = errorClass.transient && errorClass.code !== 'CIRCUIT_OPEN';
+    if (!(isTransient ? isTransient(error) : isWorthRetry)) return false;
     // 0 times infinity is NaN.
     const base = Math.min(firstDelayMs * 2 ** (attempt - 1), maxDelayMs) || 0;
     const jitter = Math.trunc(base * 0.25 * (random() * 2 - 1));
@@ -172,9 +172,9 @@ export function toolRetry(options: ToolRetryOptions = {}): Middleware {
             return await execute(input, context);
           } catch (error) {
             const { signal, interruptSignal = signal } = context;
-            const either = AbortSignal.any([signal, interruptSignal]);
-            const failed = { error, attempt, target: name, run };
-            const isRetried = await waitForRetry(failed, either).catch((thrown: unknown) => {
+            const eitherSignal = AbortSignal.any([signal, interruptSignal]);
+            const failure = { error, attempt, target: name, run };
+            const isRetried = await waitForRetry(failure, eitherSignal).catch((thrown: unknown) => {
               if (signal.aborted || !interruptSignal.aborted) throw thrown;
               return false;
             });

@@ -47,9 +47,9 @@ export function byModel(options: ByModelOptions): ToolSelector {
   const { model, maxTools = 10, prompt = instruction, generate, timeoutMs = 30_000 } = options;
   const isIncluded = nameMatcher('byModel(): alwaysOffer', options.alwaysOffer);
   return async (question, tools, { signal, run, onUsage }) => {
-    const others = tools.filter(({ name }) => !isIncluded(name));
-    if (others.length <= maxTools) return tools.map(({ name }) => name);
-    const lines = others.map(({ name, description }) => JSON.stringify({ name, description }));
+    const candidates = tools.filter(({ name }) => !isIncluded(name));
+    if (candidates.length <= maxTools) return tools.map(({ name }) => name);
+    const lines = candidates.map(({ name, description }) => JSON.stringify({ name, description }));
     const reply = await askText({
       model: boundedModel(model),
       system: `${prompt}\nAnswer with JSON alone: {"tools":["name"]}, the best first, at most ${maxTools}.`,
@@ -62,9 +62,9 @@ export function byModel(options: ByModelOptions): ToolSelector {
       replyFor: 'program',
       onUsage,
     });
-    const chosen = namesIn(reply, others);
-    const included = tools.map(({ name }) => name).filter(isIncluded);
-    return [...included, ...chosen.slice(0, maxTools)];
+    const chosenNames = namesIn(reply, candidates);
+    const includedNames = tools.map(({ name }) => name).filter(isIncluded);
+    return [...includedNames, ...chosenNames.slice(0, maxTools)];
   };
 }
 

@@ -34,8 +34,8 @@ export interface DashScopeOptions extends HttpModelOptions {
 /**
  * Name patterns of models that only the multimodal service has (AgentScope: `DashScopeHttpClient`).
  */
-const seeing = /-vl|^qvq|-omni|^qwen3\.[5-9]|^kimi-k2\.[5-9]/i;
-const hearing = /-audio|-omni|-asr/i;
+const imageModelPattern = /-vl|^qvq|-omni|^qwen3\.[5-9]|^kimi-k2\.[5-9]/i;
+const audioModelPattern = /-audio|-omni|-asr/i;
 
 /** Form of AgentScope's formatter for several agents. */
 const history = { headerOn: 'first', names: 'always' } as const;
@@ -63,8 +63,8 @@ export function dashscope(options: DashScopeOptions): ChatModel {
   const { model, baseURL = 'https://dashscope.aliyuncs.com/api/v1' } = options;
   const { enableThinking, thinkingBudget } = options;
   const media = [
-    ...(seeing.test(model) ? (['image', 'video'] as const) : []),
-    ...(hearing.test(model) ? (['audio'] as const) : []),
+    ...(imageModelPattern.test(model) ? (['image', 'video'] as const) : []),
+    ...(audioModelPattern.test(model) ? (['audio'] as const) : []),
   ];
   const endpoint = options.endpoint ?? (media.length > 0 ? 'multimodal' : undefined);
   const features: ModelFeatures = { tools: true, media, history, ...options.features };

@@ -93,13 +93,13 @@ function validate(value: unknown, toolGroups: readonly ToolGroup[]): Validation<
   if (exactly !== undefined && exactly !== null && typeof exactly !== 'boolean')
     return { ok: false, issues: ['exactly: true or false'] };
   const names = toolGroups.map(({ name }) => name);
-  const unknown = groups.filter((name) => !names.includes(name));
-  if (!unknown.length) return { ok: true, value: { groups, exactly: exactly ?? false } };
-  const there = names.join(', ') || 'none';
+  const unknownNames = groups.filter((name) => !names.includes(name));
+  if (!unknownNames.length) return { ok: true, value: { groups, exactly: exactly ?? false } };
+  const list = names.join(', ') || 'none';
   return {
     ok: false,
-    issues: unknown.map(
-      (name) => `groups: there is no group ${JSON.stringify(name)}; there are: ${there}`,
+    issues: unknownNames.map(
+      (name) => `groups: there is no group ${JSON.stringify(name)}; there are: ${list}`,
     ),
   };
 }

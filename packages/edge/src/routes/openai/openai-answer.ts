@@ -23,7 +23,7 @@ import { askerOf } from '../../session/session-command.ts';
 import type { SessionTurnRequest } from '../../session/session-turn.ts';
 import { turnHost } from '../../session/host/turn-host.ts';
 import { readIds } from '../../turn/repeated-request.ts';
-import { awaitOpening, hasOutput, streamResponse } from '../../turn/event-stream.ts';
+import { awaitOpening, hasOutput, eventStreamResponse } from '../../turn/event-stream.ts';
 import { makeAgent, readEcho, setupOf } from '../../turn/session-setup.ts';
 
 /**
@@ -97,7 +97,7 @@ export async function answerOnce(
     // Reads `result` only after the stream has its reader, because otherwise the run would also
     // continue without a reader.
     runEnd = run.result;
-    return streamResponse(format, {
+    return eventStreamResponse(format, {
       batches,
       encode: answerEncoder(format, call),
       keepAliveMs: settings.limits.keepAliveMs,

@@ -11,7 +11,7 @@ export type MoveStep =
   | { readonly type: 'put'; readonly copy: SessionCopy }
   | { readonly type: 'set-owner'; readonly change: OwnerChange };
 
-export interface PlaceOptions {
+export interface MovingPlaceOptions {
   readonly settings: HandlerSettings;
   readonly setup: SessionSetup;
   /** Reads the session and writes its next owner. */
@@ -21,7 +21,7 @@ export interface PlaceOptions {
 /** Takes a step of a move with a session of the endpoint. Returns the copy of `read`. */
 export async function takeStep(
   step: MoveStep,
-  options: PlaceOptions,
+  options: MovingPlaceOptions,
 ): Promise<SessionCopy | undefined> {
   const { sessionId } = options.setup;
   const place = placeOf(options);
@@ -33,7 +33,7 @@ export async function takeStep(
   return copy && { ...copy, ...(signature !== undefined && { signature }) };
 }
 
-function placeOf(options: PlaceOptions): SessionPlace {
+function placeOf(options: MovingPlaceOptions): SessionPlace {
   const { settings, setup, change } = options;
   return placeWith({
     name: endpointHere,
@@ -48,6 +48,6 @@ function placeOf(options: PlaceOptions): SessionPlace {
   });
 }
 
-function signerOf({ setup: { env, user, sessionId } }: PlaceOptions): CopySigner {
+function signerOf({ setup: { env, user, sessionId } }: MovingPlaceOptions): CopySigner {
   return new CopySigner(sessionSecrets(env), user, sessionId);
 }

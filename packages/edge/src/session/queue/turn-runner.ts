@@ -5,7 +5,7 @@ import { toUiMessages } from '@isoloop/core/ai-sdk';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 import { answerSoFar } from '../../turn/answer-so-far.ts';
 import { isRepeat } from '../../turn/repeated-request.ts';
-import { storeTitle, pendingCallsOf } from '../../turn/chat-turn.ts';
+import { storeTitle, readPendingCalls } from '../../turn/chat-turn.ts';
 import { logError } from '../../http/error-response.ts';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import { noContent } from '../command-handler.ts';
@@ -139,7 +139,7 @@ export class TurnRunner {
     const unstoredQuestions = this.#runningMessages.filter(
       (message) => isQuestion(message) && !storedMessages.some(({ id }) => id === message.id),
     );
-    const pending = await pendingCallsOf(memory);
+    const pending = await readPendingCalls(memory);
     const pageMessages = toUiMessages([...storedMessages, ...unstoredQuestions], { pending });
     const lastMessage = pageMessages.at(-1);
     // The stream continues the message with this id, so a page that resumes the stream must have a

@@ -1,7 +1,7 @@
 import type { AgentEvent, JsonValue, Tool, ToolContext, ToolSchema, ToolSet } from '@isoloop/core';
 import { isPageGone, type PageCallOptions } from './page-link.ts';
 import { pagesFor, type ToolPages } from './tool-page.ts';
-import type { ToolPageResult, ToolProgress, ToolPageCall } from '../../page/page-tools.ts';
+import type { ToolPageResult, PageToolProgress, ToolPageCall } from '../../page/page-tools.ts';
 import type { ToolOffer } from '../../wire/protocol.ts';
 
 /**
@@ -126,7 +126,7 @@ export class RemoteTools implements ToolSet {
       execute: async (input, context) => {
         const { signal, runId } = context;
         const onProgress = (value: unknown): void => {
-          const progress = value as ToolProgress;
+          const progress = value as PageToolProgress;
           if ('emitted' in progress) context.emit(progress.emitted);
           else if ('interrupt' in progress) context.interrupt(progress.interrupt);
           else context.forward(progress.forwarded as readonly AgentEvent[]);

@@ -102,9 +102,9 @@ export function outputGuardsOf(
 ): Middleware {
   const { lookahead = 64, thinking = false, profile = arc } = options;
   const report = reporter(options);
-  const checked = rules.map((rule) => checkedRule(rule, report));
+  const checkedRules = rules.map((rule) => checkedRule(rule, report));
   const guardsOf = (run: RunInfo | undefined): Guards => ({
-    rules: checked,
+    rules: checkedRules,
     lookahead,
     thinking,
     profile,
@@ -220,8 +220,8 @@ async function reviewAnswer(answer: Msg, guards: Guards): Promise<Msg | undefine
     const content = answer.content.map((block, index) =>
       block.type === 'text' ? { ...block, text: saidAs(String(index)) } : block,
     );
-    const more = saidAs('guard');
-    if (more) content.push({ type: 'text', text: more });
+    const addedText = saidAs('guard');
+    if (addedText) content.push({ type: 'text', text: addedText });
     return { ...answer, content, metadata: { ...answer.metadata, ...reply.finish?.metadata } };
   } catch (thrown) {
     throw failureOf(thrown, guards);

@@ -93,19 +93,20 @@ function matchesIn(reading: UndisguisedText, finders: readonly PiiFinder[]): Mat
     pattern.lastIndex = 0;
     for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
       const { index } = match;
-      const ahead = lengthBefore ? lengthBefore(text, index) : 0;
-      const accepted = lengthBefore && !ahead ? 0 : (accept?.(match[0], text, index) ?? true);
-      const length = accepted === true ? match[0].length : Number(accepted);
-      const matchStart = index - ahead;
+      const lengthAhead = lengthBefore ? lengthBefore(text, index) : 0;
+      const acceptedLength =
+        lengthBefore && !lengthAhead ? 0 : (accept?.(match[0], text, index) ?? true);
+      const length = acceptedLength === true ? match[0].length : Number(acceptedLength);
+      const matchStart = index - lengthAhead;
       if (length)
         matches.push({
           kind,
           start: reading.start(matchStart),
           end: reading.end(index + length - 1),
           value: (end) => {
-            let last = index + length;
-            while (last < text.length && reading.end(last) <= end) last += 1;
-            return written.slice(matchStart, last);
+            let valueEnd = index + length;
+            while (valueEnd < text.length && reading.end(valueEnd) <= end) valueEnd += 1;
+            return written.slice(matchStart, valueEnd);
           },
         });
       // The characters after the start of a rejected match may contain a valid match.
@@ -134,9 +135,9 @@ function withheldFrom(text: string, lookahead: number): number {
     else if (!isUnseen(char)) visibleChars += 1;
     from -= tag || char.length;
   }
-  const plain = withoutDisguise(text);
-  const addressStart = openAddressAt(plain.text);
-  return addressStart < plain.text.length ? Math.min(from, plain.start(addressStart)) : from;
+  const reading = withoutDisguise(text);
+  const addressStart = openAddressAt(reading.text);
+  return addressStart < reading.text.length ? Math.min(from, reading.start(addressStart)) : from;
 }
 
 /**
@@ -202,17 +203,17 @@ function openTagLength(text: string): number {
 
 function lengthOf(pattern: RegExp, text: string, end: number): number {
   const tail = text.slice(Math.max(0, end - maxTagLength), end);
-  const last = tail.slice(Math.max(0, tail.lastIndexOf('<')));
-  return pattern.test(last) ? last.length : 0;
+  const lastTag = tail.slice(Math.max(0, tail.lastIndexOf('<')));
+  return pattern.test(lastTag) ? lastTag.length : 0;
 }
 
 /** Returns a text without its inline tags and without its disguises. */
 function withoutMarkup(raw: string): UndisguisedText {
   const withoutTags = rewriteText(raw, new RegExp(tag, 'gi'), () => '');
-  const plain = withoutDisguise(withoutTags.text);
+  const reading = withoutDisguise(withoutTags.text);
   return {
-    ...plain,
-    start: (index) => withoutTags.start(plain.start(index)),
-    end: (index) => withoutTags.end(plain.end(index) - 1),
+    ...reading,
+    start: (index) => withoutTags.start(reading.start(index)),
+    end: (index) => withoutTags.end(reading.end(index) - 1),
   };
 }

@@ -16,7 +16,7 @@ export interface Encoding<T> {
   encode(events: EventBatch): readonly T[];
 }
 
-export interface OutboxOptions<T> {
+export interface EventSenderOptions<T> {
   readonly port: MessagePort;
   readonly encoding: Encoding<T>;
   /** Function that calls `task` in a macrotask of its own. */
@@ -27,7 +27,7 @@ export interface OutboxOptions<T> {
  * Reader that sends the events of a run to a page. Joins all batches of one macrotask into one
  * message. Each batch costs a credit. Without credits, `ready` waits until the page grants more.
  */
-export class Outbox<T> implements RunReader {
+export class EventSender<T> implements RunReader {
   readonly #port: MessagePort;
   readonly #encoding: Encoding<T>;
   readonly #schedule: (task: () => void) => void;
@@ -44,7 +44,7 @@ export class Outbox<T> implements RunReader {
    */
   onFailure: (() => void) | undefined;
 
-  constructor({ port, encoding, schedule }: OutboxOptions<T>) {
+  constructor({ port, encoding, schedule }: EventSenderOptions<T>) {
     this.#port = port;
     this.#encoding = encoding;
     this.#schedule = schedule;

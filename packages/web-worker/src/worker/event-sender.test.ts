@@ -1,50 +1,50 @@
 import type { AgentEvent } from '@isoloop/core';
 import { expect, onTestFinished, test } from 'vitest';
-import { Outbox } from './outbox.ts';
+import { EventSender } from './event-sender.ts';
 import { initialCredits, type RunMessage } from '../wire/protocol.ts';
 
 /**
- * Opens an outbox. Returns the outbox, the messages that it posts, and a function that runs its
+ * Opens a sender. Returns the sender, the messages that it posts, and a function that runs its
  * waiting macrotasks.
  */
-function openOutbox() {
+function openSender() {
   const { port1: port, port2: page } = new MessageChannel();
   const tasks: (() => void)[] = [];
   const posted: RunMessage<number>[] = [];
   port.postMessage = (message: RunMessage<number>) => void posted.push(message);
-  const outbox = new Outbox<number>({
+  const sender = new EventSender<number>({
     port,
     encoding: { encode: (events) => events.map(({ seq }) => seq) },
     schedule: (task) => tasks.push(task),
   });
   onTestFinished(() => {
-    outbox.close();
+    sender.close();
     page.close();
   });
-  return { outbox, port, page, posted, macrotask: () => tasks.splice(0).forEach((task) => task()) };
+  return { sender, port, page, posted, macrotask: () => tasks.splice(0).forEach((task) => task()) };
 }
 
 const batch = (...seqs: readonly number[]): readonly AgentEvent[] =>
   seqs.map((seq) => ({ type: 'run-start', seq }) as AgentEvent);
 
-test('Outbox joins all batches of a macrotask into one message and counts them', () => {
-  const { outbox, posted, macrotask } = openOutbox();
-  outbox.add(batch(1, 2));
-  outbox.add(batch(3));
-  outbox.add(batch(4, 5));
+test('EventSender joins all batches of a macrotask into one message and counts them', () => {
+  const { sender, posted, macrotask } = openSender();
+  sender.add(batch(1, 2));
+  sender.add(batch(3));
+  sender.add(batch(4, 5));
   expect(posted).toEqual([]);
   macrotask();
   expect(posted).toEqual([{ type: 'batch', items: [1, 2, 3, 4, 5], reads: 3 }]);
   macrotask();
-  outbox.add(batch(6));
+  sender.add(batch(6));
   macrotask();
   expect(posted.slice(1)).toEqual([{ type: 'batch', items: [6], reads: 1 }]);
 });
 
 test('2,000 deltas in 25 reads, each in a macrotask of its own, make 25 messages', () => {
-  const { outbox, posted, macrotask } = openOutbox();
+  const { sender, posted, macrotask } = openSender();
   for (let read = 0; read < 25; read++) {
-    outbox.add(batch(...Array.from({ length: 80 }, (_, index) => read * 80 + index)));
+    sender.add(batch(...Array.from({ length: 80 }, (_, index) => read * 80 + index)));
     macrotask();
   }
   expect(posted).toHaveLength(25);
@@ -53,14 +53,14 @@ test('2,000 deltas in 25 reads, each in a macrotask of its own, make 25 messages
   );
 });
 
-test('Outbox posts the waiting batches before the end of the run', () => {
-  const { outbox, posted, macrotask } = openOutbox();
+test('EventSender posts the waiting batches before the end of the run', () => {
+  const { sender, posted, macrotask } = openSender();
   const outcome = {
     ok: false,
     error: { name: 'AgentError', code: 'ABORTED', message: 'gone', retryable: false },
   } as const;
-  outbox.add(batch(1));
-  outbox.end(outcome);
+  sender.add(batch(1));
+  sender.end(outcome);
   macrotask();
   expect(posted).toEqual([
     { type: 'batch', items: [1], reads: 1 },
@@ -69,12 +69,12 @@ test('Outbox posts the waiting batches before the end of the run', () => {
 });
 
 test('a batch costs one credit; without credits the next batch waits until the page grants more', async () => {
-  const { outbox, port, page } = openOutbox();
-  for (let read = 1; read < initialCredits; read++) outbox.add(batch(read));
-  await outbox.ready();
-  outbox.add(batch(initialCredits));
+  const { sender, port, page } = openSender();
+  for (let read = 1; read < initialCredits; read++) sender.add(batch(read));
+  await sender.ready();
+  sender.add(batch(initialCredits));
   let granted = false;
-  const ready = outbox.ready().then(() => granted);
+  const ready = sender.ready().then(() => granted);
   page.postMessage({ credits: 0 });
   await new Promise((resolve) => port.addEventListener('message', resolve, { once: true }));
   granted = true;
@@ -82,11 +82,11 @@ test('a batch costs one credit; without credits the next batch waits until the p
   expect(await ready).toBe(true);
 });
 
-test('a closed outbox blocks nobody and posts nothing', async () => {
-  const { outbox, posted, macrotask } = openOutbox();
-  for (let read = 0; read < initialCredits; read++) outbox.add(batch(read));
-  const ready = outbox.ready();
-  outbox.close();
+test('a closed sender blocks nobody and posts nothing', async () => {
+  const { sender, posted, macrotask } = openSender();
+  for (let read = 0; read < initialCredits; read++) sender.add(batch(read));
+  const ready = sender.ready();
+  sender.close();
   await ready;
   macrotask();
   expect(posted).toEqual([]);
