@@ -26,11 +26,11 @@ export function logText(thrown: unknown): string {
     texts.push(ownText(error));
     remainingErrors.push(...causesOf(error));
   }
-  const whole = texts.join('\nCaused by: ');
-  const clean = maskSecrets(whole.slice(0, 2 * maxLength));
-  return clean.slice(
+  const chainText = texts.join('\nCaused by: ');
+  const maskedText = maskSecrets(chainText.slice(0, 2 * maxLength));
+  return maskedText.slice(
     0,
-    Math.min(maxLength, clean.length - (whole.length > 2 * maxLength ? margin : 0)),
+    Math.min(maxLength, maskedText.length - (chainText.length > 2 * maxLength ? margin : 0)),
   );
 }
 

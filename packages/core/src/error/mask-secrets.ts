@@ -26,11 +26,11 @@ const random = /^(?=.*\d)(?=.*[a-z]).{16}/i;
 
 /** Replaces parts of a text that look like a key, a token or a password by `***`. */
 export function maskSecrets(text: string): string {
-  const clean = patterns.reduce(
+  const maskedText = patterns.reduce(
     (masked, pattern) => masked.replace(pattern, '$1***'),
     withoutTexts(text, [...secretForms]).replace(keyWithPrefix, '***'),
   );
-  return withoutTokensNearNames(clean).replace(/[\w-]{16,}/g, (word) =>
+  return withoutTokensNearNames(maskedText).replace(/[\w-]{16,}/g, (word) =>
     word.split(/[-_]/).some((part) => random.test(part)) ? '***' : word,
   );
 }

@@ -59,8 +59,8 @@ export class McpConnection {
     this.#open.set(id, controller);
     const { requestSignal = controller.signal, onRequestStreamEnd = () => this.#fail(id) } =
       sendOptions ?? {};
-    const sent = method === 'initialize' ? withoutForms(message) : message;
-    await original(sent, { ...sendOptions, requestSignal, onRequestStreamEnd });
+    const sentMessage = method === 'initialize' ? withoutForms(message) : message;
+    await original(sentMessage, { ...sendOptions, requestSignal, onRequestStreamEnd });
   }
 
   #fail(id: RequestId): void {
@@ -89,10 +89,10 @@ async function send(
   // The authorization flow has requests to other addresses, which must not get these headers.
   if (!isForServer || !ownHeaders) return original(url, init);
   const headers = new Headers(init.headers);
-  const added = await (typeof ownHeaders === 'function'
+  const addedHeaders = await (typeof ownHeaders === 'function'
     ? withAuthCode('headers()', ownHeaders)
     : ownHeaders);
-  toHeaders(added).forEach((value, name) => headers.set(name, value));
+  toHeaders(addedHeaders).forEach((value, name) => headers.set(name, value));
   return original(url, { ...init, headers });
 }
 

@@ -134,8 +134,8 @@ function toFailure(issues: readonly Issue[]): Validation<never> {
 /** Returns the path of an issue. For a union, returns the paths that its forms reject. */
 function pathsOf(issue: Issue): readonly Path[] {
   const path = pathOf(issue);
-  const inner = issue.errors?.flat().flatMap(pathsOf) ?? [[]];
-  return inner.map((rest) => [...path, ...rest]);
+  const innerPaths = issue.errors?.flat().flatMap(pathsOf) ?? [[]];
+  return innerPaths.map((rest) => [...path, ...rest]);
 }
 
 function pathOf({ path = [] }: Issue): Path {

@@ -55,7 +55,7 @@ export function workersAi(ai: WorkersAiBinding, options: WorkersAiOptions): Chat
       return errorResponse(error);
     }
   };
-  const inner = openai({
+  const openaiModel = openai({
     model,
     baseURL: 'https://workers-ai.binding/v1',
     fetch: send,
@@ -63,7 +63,7 @@ export function workersAi(ai: WorkersAiBinding, options: WorkersAiOptions): Chat
     features: { media: ['image'], ...features },
     ...(timeoutMs !== undefined && { timeoutMs }),
   });
-  return { ...inner, provider: 'workers-ai' };
+  return { ...openaiModel, provider: 'workers-ai' };
 }
 
 interface WireRequest {

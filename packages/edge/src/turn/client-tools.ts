@@ -32,8 +32,8 @@ export function readClientTools(body: RequestBody, api: OpenAiApi): ClientTools 
   if (list.length > maxTools) throw fieldError('tools', `has more than ${maxTools} tools`);
   const tools = list.map((each: unknown, index) => readTool(each, `tools[${index}]`, api));
   const names = tools.map(({ name }) => name);
-  const twice = names.findIndex((name, index) => names.indexOf(name) !== index);
-  if (twice >= 0) throw fieldError(`tools[${twice}]`, 'has the name of another tool');
+  const repeatIndex = names.findIndex((name, index) => names.indexOf(name) !== index);
+  if (repeatIndex >= 0) throw fieldError(`tools[${repeatIndex}]`, 'has the name of another tool');
   if (parallel === false && tools.length)
     throw fieldError('parallel_tool_calls', 'cannot be false: the agent may call several at once');
   if (choice === 'none') return { tools: [] };

@@ -105,8 +105,8 @@ function findResumption(run: Run): Resumption {
   const { memory, status } = run.setup;
   // A memory without `note` does not store whether the run of its last answer has ended.
   const openRunId = memory.note && status.openRunId;
-  const found = resumptionOf({ messages: run.messages, openRunId }, run.options.name);
-  if (found.type !== 'nothing') return found;
+  const resumption = resumptionOf({ messages: run.messages, openRunId }, run.options.name);
+  if (resumption.type !== 'nothing') return resumption;
   throw new AgentError('INVALID_INPUT', 'The call needs an input.');
 }
 

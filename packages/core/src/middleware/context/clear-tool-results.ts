@@ -142,9 +142,9 @@ function clearer(placeholder: string): (message: Msg, ids: ReadonlySet<string>) 
   };
   return (message, ids) => {
     const content = message.content.map((block) => clearBlock(block, ids));
-    const changed = [...content.keys()].filter((at) => content[at] !== message.content[at]);
-    if (!changed.length) return message;
-    const key = changed.join();
+    const changedIndexes = [...content.keys()].filter((at) => content[at] !== message.content[at]);
+    if (!changedIndexes.length) return message;
+    const key = changedIndexes.join();
     const versions = versionsOf(message);
     const version = versions.get(key) ?? { ...message, content };
     versions.set(key, version);

@@ -77,13 +77,18 @@ export function trimRequest(
   const { roundTo = Math.floor(window / 10), rules } = options;
   const trim = findTrim(messages, { ...measurement, roundTo, rules });
   const { historyStart, questionEnd, turnStart } = trim;
-  const removed = historyStart - start + (turnStart - questionEnd);
+  const removedCount = historyStart - start + (turnStart - questionEnd);
   const tokens = correct(total);
-  if (!removed) return { messages, removed, before: tokens, after: tokens };
+  if (!removedCount) return { messages, removed: removedCount, before: tokens, after: tokens };
   const history = messages.slice(historyStart, questionEnd);
   const fitted = [...messages.slice(0, start), ...history, ...messages.slice(turnStart)];
   const removedTokens = tokensIn(start, historyStart) + tokensIn(questionEnd, turnStart);
-  return { messages: fitted, removed, before: tokens, after: correct(total - removedTokens) };
+  return {
+    messages: fitted,
+    removed: removedCount,
+    before: tokens,
+    after: correct(total - removedTokens),
+  };
 }
 
 /** Where to trim, and how much. */

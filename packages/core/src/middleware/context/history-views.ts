@@ -86,8 +86,13 @@ export function turnView(
       if (pastView === past) return { messages, removed: 0, before: tokens, after: tokens };
       const rest = messages.slice(start + past.length);
       const fitted = [...messages.slice(0, start), ...pastView, ...rest];
-      const removed = past.length - pastView.length;
-      return { messages: fitted, removed, before: tokens, after: tokens - savedTokens };
+      const removedCount = past.length - pastView.length;
+      return {
+        messages: fitted,
+        removed: removedCount,
+        before: tokens,
+        after: tokens - savedTokens,
+      };
     },
   });
 }

@@ -283,8 +283,8 @@ class Summarizer {
     const messages = [...head, summary.message, ...shownQuestion(work), ...rest];
     const fixedCount = head.length + 1;
     const fitted = trimRequest({ ...request, messages, fixedCount }, this.#measureView);
-    const removed = request.messages.length - fitted.messages.length + 1;
-    return { ...fitted, removed, before: tokens, fixedCount };
+    const removedCount = request.messages.length - fitted.messages.length + 1;
+    return { ...fitted, removed: removedCount, before: tokens, fixedCount };
   }
 }
 

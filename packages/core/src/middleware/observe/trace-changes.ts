@@ -170,6 +170,6 @@ function changedFields(oldValue: unknown, newValue: unknown): readonly string[] 
   const oldFields = oldValue as Readonly<Record<string, unknown>>;
   const newFields = newValue as Readonly<Record<string, unknown>>;
   const keys = [...new Set([...Object.keys(oldFields), ...Object.keys(newFields)])];
-  const changed = keys.filter((key) => oldFields[key] !== newFields[key]);
-  return changed.length ? changed : undefined;
+  const changedKeys = keys.filter((key) => oldFields[key] !== newFields[key]);
+  return changedKeys.length ? changedKeys : undefined;
 }

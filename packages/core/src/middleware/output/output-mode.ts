@@ -277,18 +277,18 @@ async function removeAttempts({
   const { messages, questionId } = context;
   const { withoutAttempt = (message) => message } = form;
   const start = messages.findIndex(({ id }) => id === questionId) + 1;
-  const removed: Msg[] = [];
+  const removedMessages: Msg[] = [];
   const appendedMessages: Msg[] = [];
   for (const message of messages.slice(start)) {
     const rest = attemptIds.has(message.id) ? undefined : withoutAttempt(message);
-    if (!rest) removed.push(message);
+    if (!rest) removedMessages.push(message);
     // A changed message is appended at the end of the log, so the messages after it must be
     // appended again.
     else if (rest !== message || appendedMessages.length) appendedMessages.push(rest);
   }
-  const ids = [...removed, ...appendedMessages].map(({ id }) => id);
+  const ids = [...removedMessages, ...appendedMessages].map(({ id }) => id);
   if (ids.length) await steps.edit({ remove: ids, append: appendedMessages });
-  return removed;
+  return removedMessages;
 }
 
 /**

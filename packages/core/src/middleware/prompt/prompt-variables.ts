@@ -174,8 +174,8 @@ function promptRenderer(options: PromptVariablesOptions) {
     values: TemplateVariables,
     { tools, toolChoice }: OfferedTools,
   ): string => {
-    const offered = toolChoice === 'none' ? [] : tools;
-    const toolsValue = toolsVariable && { [toolsVariable]: describeTools(offered) };
+    const offeredTools = toolChoice === 'none' ? [] : tools;
+    const toolsValue = toolsVariable && { [toolsVariable]: describeTools(offeredTools) };
     return renderTemplate(template, { ...values, ...toolsValue }, omitUndefined({ form, missing }));
   };
   const readValues = async (

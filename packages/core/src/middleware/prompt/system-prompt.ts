@@ -44,8 +44,8 @@ export function systemPrompt(options: SystemPromptOptions): string {
   const outside = names.map(
     (name) => sections[name]!.trim() && fence(name, sections[name]!, names),
   );
-  const found = typeof context === 'string' ? context : documentsText(context);
-  const retrieved = found.trim() && contextSection(found, names);
+  const contextText = typeof context === 'string' ? context : documentsText(context);
+  const retrieved = contextText.trim() && contextSection(contextText, names);
   return [base.trim() && base, ...outside, retrieved, format && formatSection(format, schema)]
     .filter(Boolean)
     .join('\n\n');

@@ -128,8 +128,8 @@ async function chooseTools(
   if (context.stopped || !context.model.features.tools) return;
   const question = questionMessage ? textOf(questionMessage).trim() : '';
   const schemas = selection.set.schemas();
-  const offered = schemas.map(({ name, description }) => [name, description]);
-  const key = JSON.stringify([question, ...offered]);
+  const toolTexts = schemas.map(({ name, description }) => [name, description]);
+  const key = JSON.stringify([question, ...toolTexts]);
   if (selection.key === key) return;
   const isAlways = ({ name }: ToolSchema): boolean => {
     if (isNamed) return isNamed(name);

@@ -73,9 +73,9 @@ function fromReply(message: Msg, shape: Shape): readonly Message[] {
   const isCallLeftOut = content.some(
     (block, index) => hostedToolOf(block) && !parts[index]!.length,
   );
-  const sent = parts.flat();
-  while (isCallLeftOut && sent.at(-1)?.['type'] === 'reasoning') sent.pop();
-  return sent.length ? [{ role: 'assistant', content: sent }] : [];
+  const sentParts = parts.flat();
+  while (isCallLeftOut && sentParts.at(-1)?.['type'] === 'reasoning') sentParts.pop();
+  return sentParts.length ? [{ role: 'assistant', content: sentParts }] : [];
 }
 
 /** Removes the id under which OpenAI stores a tool call, if a person has edited the call since. */

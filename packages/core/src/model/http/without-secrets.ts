@@ -26,8 +26,9 @@ export function withoutSecrets(text: string, { url, headers }: HttpRequest): str
  * split it.
  */
 function withoutSecret(text: string, secret: string): string {
-  const clean = text.replaceAll(secret, '***');
-  const at = clean.lastIndexOf(secret.slice(0, minSecretLength));
-  const endsInSecret = at >= 0 && clean.endsWith('…') && secret.startsWith(clean.slice(at, -1));
-  return endsInSecret ? `${clean.slice(0, at)}***…` : clean;
+  const maskedText = text.replaceAll(secret, '***');
+  const at = maskedText.lastIndexOf(secret.slice(0, minSecretLength));
+  const endsInSecret =
+    at >= 0 && maskedText.endsWith('…') && secret.startsWith(maskedText.slice(at, -1));
+  return endsInSecret ? `${maskedText.slice(0, at)}***…` : maskedText;
 }

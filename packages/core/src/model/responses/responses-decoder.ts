@@ -163,8 +163,8 @@ export class ResponsesDecoder implements ReplyDecoder {
     if (event.type?.endsWith('.delta'))
       return this.#item(itemType, event)?.addText(kind, index, deltaOf(event));
     const { text, refusal } = event.part ?? event;
-    const whole = text || refusal;
-    if (whole) this.#item(itemType, event)?.completeText(kind, index, whole);
+    const wholeText = text || refusal;
+    if (wholeText) this.#item(itemType, event)?.completeText(kind, index, wholeText);
   }
 
   #close(openItem: StreamedItem, item: WireItem): void {

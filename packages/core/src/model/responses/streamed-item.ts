@@ -86,10 +86,12 @@ export class StreamedItem {
   /** Returns whether a finished item can be this one, even if the ids of a call have changed. */
   canBe(item: WireItem): boolean {
     if (!this.call) return this.fits(item);
-    const whole = argumentText(item.arguments);
+    const wholeText = argumentText(item.arguments);
     const argumentsSoFar = this.call.arguments;
     if (!this.isClosed && this.fits(item)) return true;
-    const isSame = this.isClosed ? whole === argumentsSoFar : whole.startsWith(argumentsSoFar);
+    const isSame = this.isClosed
+      ? wholeText === argumentsSoFar
+      : wholeText.startsWith(argumentsSoFar);
     return isSame && this.fits({ ...item, call_id: null });
   }
 

@@ -267,8 +267,8 @@ class Encoder implements UiMessageEncoder {
       if (hasEnded(hostedTool)) openIds.delete(id);
       else openIds.add(id);
     const outcome = hostedOutcome(hostedTool);
-    const ended = outcome ? [outcomeChunk(id, outcome)] : [];
-    for (const chunk of isLate ? ended : [callChunk(hostedTool), ...ended])
+    const outcomeChunks = outcome ? [outcomeChunk(id, outcome)] : [];
+    for (const chunk of isLate ? outcomeChunks : [callChunk(hostedTool), ...outcomeChunks])
       this.#chunks.push({ ...chunk, providerExecuted: true } as UiChunk);
   }
 
