@@ -10,6 +10,7 @@ import type { InboxHandler } from './run/inbox.ts';
 import { endStopped } from './step/finish.ts';
 import type { Ending, Next, CustomReason } from './next.ts';
 import { readReply, type AskResult, type ToEvent } from './step/read-reply.ts';
+import { wrappedResult } from '../tool/tool-call.ts';
 import { closeCall } from './step/close-calls.ts';
 import type { RunContext } from './run-context.ts';
 import type { Run } from './run/run.ts';
@@ -124,7 +125,8 @@ export function stepsOf(run: Run): Steps {
     reply: (message, reason) => step(() => afterReply(run, { message, reason })),
     admit: (input) => step(() => admitInput(run, input)),
     note: (notes, options) => step(() => note(run, notes, options)),
-    closeCall: (toolUse, result) => step(() => closeCall(run, toolUse, result)),
+    closeCall: (toolUse, result) =>
+      step(() => closeCall(run, toolUse, wrappedResult(toolUse, result))),
     emit: <K extends EventType>(type: K, data: EventData<K>, options?: object) =>
       step(async () =>
         options

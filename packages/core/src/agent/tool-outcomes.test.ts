@@ -98,9 +98,7 @@ test('a `wrapTool` that returns no tool result gives the call an error that name
   const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
   await agent.call('go');
   const [result] = (await agent.messages()).flatMap(toolResultsOf);
-  expect(result?.output).toBe(
-    'Error: The result of a `wrapTool` for "look" must be a `ToolResult`.',
-  );
+  expect(result?.output).toBe('Error: The result for "look" must be a `ToolResult`.');
 });
 
 test('two middleware that close the same call store one result', async () => {
@@ -138,4 +136,20 @@ test('a round does not run a call that no message has', async () => {
   expect(ran).toHaveLength(1);
   const results = (await agent.messages()).flatMap(toolResultsOf);
   expect(results.map(({ toolUseId }) => toolUseId)).toEqual(['one']);
+});
+
+test('steps.closeCall() stores an error result in place of a value that is no result', async () => {
+  const part: Middleware = {
+    wrapRound: (next) => async (round, _context, steps) => {
+      for (const { toolUse } of round.calls) await steps.closeCall(toolUse, { name: 'x' } as never);
+      return next(round);
+    },
+  };
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look', id: 'one' }] }, 'done', 'good']);
+  const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
+  await agent.call('go');
+  expect((await agent.call('And now?')).text).toBe('good');
+  const results = (await agent.messages()).flatMap(toolResultsOf);
+  expect(results).toMatchObject([{ toolUseId: 'one', state: 'error' }]);
 });

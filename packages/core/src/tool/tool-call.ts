@@ -224,12 +224,12 @@ export function outputResult(toolUse: ToolUse, output: ToolOutput = ''): ToolRes
 }
 
 /**
- * Returns a copy of the tool result that a `wrapTool` returned, in JSON form for the log. The copy
- * has the id of this call, because the result may be that of an earlier one. If the `wrapTool`
- * returned anything else, returns an error result that says so.
+ * Returns a copy of the tool result that middleware gave, in JSON form for the log. The copy has the
+ * id of this call, because the result may be that of an earlier one. If middleware gave anything
+ * else, returns an error result that says so.
  */
 export function wrappedResult(toolUse: ToolUse, result: unknown): ToolResult {
-  const subject = `The result of a \`wrapTool\` for "${toolUse.name}"`;
+  const subject = `The result for "${toolUse.name}"`;
   return inJsonForm(toolUse, result, subject, (form: unknown, what) =>
     isToolResult(form)
       ? { ...form, toolUseId: toolUse.id }

@@ -158,3 +158,12 @@ test('pages see each message of an operator on its own, with the name', async ()
     ['assistant', { name: 'Ann', action: 'say' }],
   ]);
 });
+
+test('while a call is open, a message of an operator whose id is in use is refused', async () => {
+  const { agent } = setUp([{ toolCalls: [{ name: 'pay' }] }]);
+  await agent.call('Pay');
+  const [question] = await agent.messages();
+  const message = operatorMessage('Hello.', { name: 'Ann', id: question!.id });
+  await expect(agent.call(message)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  expect(await agent.messages()).toHaveLength(2);
+});

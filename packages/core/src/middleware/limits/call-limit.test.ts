@@ -3,13 +3,15 @@ import type { AgentEvent } from '../../event/agent-event.ts';
 import { toolResultsOf } from '../../message/msg.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
-import type { ScriptedReply } from '../../testing/scripted-model.ts';
+import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import type { ReActAgent, AgentOptions } from '../../preset/react-agent.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
 import { calls, scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { approvals } from '../approval/approvals.ts';
 import { modelRequestLimit, toolCallLimit } from './call-limits.ts';
+import { runLimits } from './run-limits.ts';
+import { Agent } from '../../agent/agent.ts';
 import { structured } from '../output/output-modes.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { MemoryStore } from '../../memory/store/memory-store.ts';
@@ -275,4 +277,14 @@ test('a tool that suspends its call counts once, and a later agent reads the cou
     text: 'The limit of tool calls is reached: 2 of 2 used in this session.',
   });
   expect(ran).toEqual(['add']);
+});
+
+test('runLimits() outside approvals() counts a call of a deferred round once', async () => {
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }, { name: 'ask' }] }, 'done']);
+  const decide = async () => ({ type: 'approve' }) as const;
+  const use = [runLimits({ toolCalls: 2 }), approvals({ deferRound: true, decide })];
+  const agent = new Agent({ name: 'a', model, tools, use });
+  await agent.call('go');
+  const results = (await agent.messages()).flatMap(toolResultsOf);
+  expect(results.map(({ state }) => state)).toEqual(['success', 'success']);
 });

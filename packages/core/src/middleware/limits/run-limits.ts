@@ -39,18 +39,18 @@ export interface RunLimits {
  */
 export function runLimits(defaults: RunLimits = {}): Middleware {
   checkOptions('runLimits()', defaults, runLimitsFields);
-  /** The tool calls of each run so far. */
-  const callsOf = perRun(() => ({ count: 0 }));
+  /** Ids of the counted tool calls of each run. A deferred round passes here several times. */
+  const countedIn = perRun(() => new Set<string>());
   const maxCalls = ({ options }: RunContext): number =>
     options.limits.toolCalls ?? defaults.toolCalls ?? Infinity;
-  const hasCallsLeft = (context: RunContext): boolean => callsOf(context).count < maxCalls(context);
+  const hasCallsLeft = (context: RunContext): boolean =>
+    countedIn(context).size < maxCalls(context);
   const countCall = (call: OpenCall, context: RunContext): OpenCall => {
     if (!isCounted(call, context)) return call;
-    const calls = callsOf(context);
-    const isLeft = hasCallsLeft(context);
-    if (isLeft) calls.count += 1;
-    if (isLeft || call.result) return call;
-    const message = `The limit of ${calls.count} tool calls is reached. Answer with what you have.`;
+    const countedIds = countedIn(context);
+    if (hasCallsLeft(context)) countedIds.add(call.toolUse.id);
+    if (countedIds.has(call.toolUse.id) || call.result) return call;
+    const message = `The limit of ${countedIds.size} tool calls is reached. Answer with what you have.`;
     return { ...call, result: errorResult(call.toolUse, message) };
   };
   return {

@@ -5,6 +5,9 @@ import { ReActAgent } from '../../preset/react-agent.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { structured } from '../output/output-modes.ts';
+import type { Middleware } from '../../agent/middleware.ts';
+import type { JsonObject } from '../../message/json.ts';
+import { toolList } from '../../tool/set/tool-set.ts';
 import { tool } from '../../tool/tool.ts';
 import { reuseResults, type ReuseResultsOptions } from './reuse-results.ts';
 
@@ -64,6 +67,33 @@ test('reuseResults() leaves out tools of middleware, unless `tools` names them',
     await new ReActAgent({ name: 'a', model, use }).call('go');
     expect(execute).toHaveBeenCalledTimes(count);
   }
+});
+
+test('reuseResults() compares the tool itself, and the arguments whatever the order of their keys', async () => {
+  const ran: string[] = [];
+  const named = (from: string) =>
+    tool({
+      name: 'look',
+      description: '',
+      input: { type: 'object' },
+      execute: () => (ran.push(from), from),
+    });
+  const call = (input: JsonObject): ScriptedReply => ({ toolCalls: [{ name: 'look', input }] });
+  const model = new ScriptedModel([
+    call({ a: 1, b: 2 }),
+    call({ a: 1, b: 2 }),
+    call({ b: 2, a: 1 }),
+    'done',
+  ]);
+  const swap: Middleware = {
+    wrapRequest: (next) => (draft, context) => {
+      if (context.iteration === 1) context.setTools(toolList([named('two')]));
+      return next({ ...draft, tools: context.toolSchemas });
+    },
+  };
+  const use = [reuseResults(), swap];
+  await new ReActAgent({ name: 'a', model, tools: [named('one')], use }).call('go');
+  expect(ran).toEqual(['one', 'two']);
 });
 
 test('reuseResults() rejects invalid options', () => {

@@ -1,8 +1,10 @@
 import { checkOptions } from '../../error/agent-error.ts';
+import { sortedJson } from '../../message/json.ts';
 import type { ToolResult } from '../../message/msg.ts';
 import type { Middleware, RunContext } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
-import { allowTools } from '../../tool/set/tool-set.ts';
+import { allowTools, toolOf } from '../../tool/set/tool-set.ts';
+import type { Tool } from '../../tool/tool.ts';
 import { hasResult } from '../../tool/tool-call.ts';
 
 /** Which tool calls `reuseResults()` answers again. */
@@ -22,8 +24,12 @@ export function reuseResults(options: ReuseResultsOptions = {}): Middleware {
   const { tools } = options;
   const applies = (name: string, { addedTools }: RunContext): boolean =>
     tools ? tools.includes(name) : !addedTools.some((added) => added.name === name);
-  /** The successful results of a run, by tool name and arguments. */
-  const reuseOf = perRun(() => ({ results: new Map<string, ToolResult>(), hasRepeated: false }));
+  /** The successful results of a run, by tool and arguments. */
+  const reuseOf = perRun(() => ({
+    // Agents of a conversation may have different tools of one name.
+    results: new Map<string, { readonly tool: Tool | undefined; readonly result: ToolResult }>(),
+    hasRepeated: false,
+  }));
   return {
     name: 'reuseResults',
     wrapRequest: (next) => (draft, context, steps) => {
@@ -36,15 +42,16 @@ export function reuseResults(options: ReuseResultsOptions = {}): Middleware {
       const { toolUse } = call;
       if (!applies(toolUse.name, context)) return next(call);
       const reuse = reuseOf(context);
-      const key = `${toolUse.name}::${JSON.stringify(toolUse.input)}`;
-      const result = reuse.results.get(key);
-      if (result) {
+      const tool = toolOf(context.tools, toolUse.name);
+      const key = `${toolUse.name}::${sortedJson(toolUse.input)}`;
+      const earlier = reuse.results.get(key);
+      if (earlier && earlier.tool === tool) {
         reuse.hasRepeated = true;
-        return result;
+        return earlier.result;
       }
-      const outcome = await next(call);
-      if (hasResult(outcome) && outcome.state === 'success') reuse.results.set(key, outcome);
-      return outcome;
+      const result = await next(call);
+      if (hasResult(result) && result.state === 'success') reuse.results.set(key, { tool, result });
+      return result;
     },
   };
 }
