@@ -1,6 +1,7 @@
 export interface LockListener {
   /**
-   * Called when this worker gets the lock. `stolen`: this worker took the lock from another worker.
+   * Called when this worker gets the lock. `isStolen`: whether this worker took the lock from
+   * another worker.
    */
   onLead(isStolen: boolean): void;
   /** Called when another worker has the lock. */
