@@ -138,6 +138,17 @@ test('a round does not run a call that no message has', async () => {
   expect(results.map(({ toolUseId }) => toolUseId)).toEqual(['one']);
 });
 
+test('a call that a wrapper gives to the round twice runs once', async () => {
+  const ran: string[] = [];
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => void ran.push('') });
+  const part: Middleware = {
+    wrapRound: (next) => (round) => next({ ...round, calls: [...round.calls, ...round.calls] }),
+  };
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
+  await new Agent({ name: 'a', model, tools: [look], use: [part] }).call('go');
+  expect(ran).toHaveLength(1);
+});
+
 test('steps.closeCall() stores an error result in place of a value that is no result', async () => {
   const part: Middleware = {
     wrapRound: (next) => async (round, _context, steps) => {

@@ -322,3 +322,24 @@ test('state that is set after `next` of `wrapRun` is in the log after `storeStat
   }
   expect(counts).toEqual([0, 1, 2]);
 });
+
+test('if an inner wrapper hangs and the call is aborted, a late step of the outer one changes nothing', async () => {
+  const controller = new AbortController();
+  const outer: Middleware = {
+    wrapRun: (next) => async (input, _context, steps) => {
+      const result = await next(input);
+      await steps.emit('acting-chunk', { toolUseId: 'x', chunk: 'late' });
+      return result;
+    },
+  };
+  const inner: Middleware = {
+    wrapRun: (next) => async (input) => {
+      await next(input);
+      controller.abort();
+      return new Promise(() => {});
+    },
+  };
+  const { agent } = scriptedAgent(['Hi.'], { use: [outer, inner] });
+  const { signal } = controller;
+  expect(await agent.call('go', { signal })).toMatchObject({ reason: 'aborted' });
+});

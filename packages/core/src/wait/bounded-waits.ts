@@ -113,9 +113,10 @@ export class BoundedWaits {
    * for its error.
    */
   async duringStep<T>(begin: () => Promise<T>): Promise<T> {
+    // The wrapper that takes a step too late gets the error, and need not pass it on.
+    this.#run.alive();
     this.#running.add(begin);
     try {
-      this.#run.alive();
       return await begin();
     } catch (error) {
       this.#stepErrors.add(error);

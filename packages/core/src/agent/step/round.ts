@@ -77,7 +77,8 @@ interface ReviewedCall {
  */
 async function reviewCalls(run: Run, calls: readonly OpenCall[]): Promise<readonly ReviewedCall[]> {
   const passed: ReviewedCall[] = [];
-  for (const call of calls) {
+  // A wrapper may list a call twice.
+  for (const call of new Set(calls)) {
     if (isStopAsked(run)) break;
     const outcome = await reviewCall(run, call);
     if (isPreparedCall(outcome)) passed.push({ open: call, prepared: outcome });
