@@ -24,7 +24,7 @@ export function toMcpError(error: unknown, where: string): AgentError {
 
 type Meaning = readonly [code: AgentErrorCode, problem: string, retryable?: boolean];
 
-/** Returns what an error means. The name of the server stands before the problem. */
+/** Returns the code for an error, and the part of the message after the server's name. */
 function meaningOf(error: unknown): Meaning {
   const { name, code } = fieldsOf(error);
   const status = statusOf(error);

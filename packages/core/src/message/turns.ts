@@ -81,7 +81,7 @@ export function currentTurn(
   return turns.slice(turns.findIndex((turn) => turn.some(({ id }) => id === questionId))).flat();
 }
 
-/** The newest reply with tool calls, and what stands before and after it. */
+/** The newest reply with tool calls, the messages before it, and its results. */
 export interface NewestRound {
   readonly before: readonly Msg[];
   /** `undefined` if no reply has tool calls. */

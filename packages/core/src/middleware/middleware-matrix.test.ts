@@ -224,7 +224,7 @@ test.each(orders)(
   },
 );
 
-/** Middleware for a team of two agents, of which persons also take a part. */
+/** Middleware for a team of two agents and the people who work with them. */
 function teamParts(each: readonly Middleware[]): readonly Middleware[] {
   // The first three choose tools. The others have their own test, or another order.
   const others = ['toolSearch', 'selectTools', 'emulateTools', 'approvals', 'closeOpenCalls'];

@@ -13,8 +13,8 @@ import { append } from '../run/run-log.ts';
 /**
  * Returns the ending of an agent call that was interrupted, paused, aborted or refused. Stores
  * `partial`, the part of the reply that readers have. The answer to an interrupt is its message or
- * the recovery message (AgentScope: `handleInterrupt`). If a failure stopped the agent call, closes
- * the open tool calls and rejects with the failure.
+ * the recovery message (AgentScope: `handleInterrupt`). If a failure stopped the agent call, rejects
+ * with it. Closes the open tool calls before, if the run has begun in the log.
  */
 export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
   if (run.aborted) run.enterStage('aborting');

@@ -14,21 +14,18 @@ import type { TabOutcome } from '../../wire/tab-protocol.ts';
 import { RunReaders } from './run-readers.ts';
 import { SessionRuns } from './session-runs.ts';
 
-test('the second of two concurrent requests to resume a run joins the run of the first request', async () => {
-  const database = `runs-${crypto.randomUUID()}`;
-  const memoryOf = () => new IndexedDbMemory('s', { store: new IndexedDbStore({ database }) });
-  const lost = memoryOf();
-  await lost.note([{ kind: 'run-begin', runId: 'lost' }]);
-  await lost.append([userMessage('go')]);
-  await lost.flush();
-
-  const told: string[] = [];
-  const runs = new SessionRuns({
+/** Returns the runs of a session whose agent answers once with `reply`. */
+function runsOf(
+  reply: string,
+  memoryOf: () => SessionMemory,
+  options: Partial<ConstructorParameters<typeof SessionRuns>[0]> = {},
+): SessionRuns {
+  return new SessionRuns({
     factory: () =>
       new ReActAgent({
         name: 'a',
         sessionId: 's',
-        model: new ScriptedModel(['once']),
+        model: new ScriptedModel([reply]),
         memory: memoryOf(),
       }),
     agentName: undefined,
@@ -36,11 +33,29 @@ test('the second of two concurrent requests to resume a run joins the run of the
     options: {},
     pages: new SessionPages(),
     previousClosed: undefined,
-    isShared: true,
+    isShared: false,
     takesOver: false,
     readers: new RunReaders(),
     outputs: {},
+    ...options,
   });
+}
+
+/** Stores a run that a killed worker left behind. Returns a function that opens its memory. */
+async function lostRun(): Promise<() => IndexedDbMemory> {
+  const database = `runs-${crypto.randomUUID()}`;
+  const memoryOf = () => new IndexedDbMemory('s', { store: new IndexedDbStore({ database }) });
+  const lost = memoryOf();
+  await lost.note([{ kind: 'run-begin', runId: 'lost' }]);
+  await lost.append([userMessage('go')]);
+  await lost.flush();
+  return memoryOf;
+}
+
+test('the second of two concurrent requests to resume a run joins the run of the first request', async () => {
+  const memoryOf = await lostRun();
+  const told: string[] = [];
+  const runs = runsOf('once', memoryOf, { isShared: true });
   runs.onEvents = (events) => void told.push(...events.map(({ type }) => type));
   const resume = async (
     requestId: string,
@@ -61,32 +76,9 @@ test('the second of two concurrent requests to resume a run joins the run of the
 });
 
 test('a request to resume during a takeover joins the continued run', async () => {
-  const database = `runs-${crypto.randomUUID()}`;
-  const memoryOf = () => new IndexedDbMemory('s', { store: new IndexedDbStore({ database }) });
-  const lost = memoryOf();
-  await lost.note([{ kind: 'run-begin', runId: 'lost' }]);
-  await lost.append([userMessage('go')]);
-  await lost.flush();
-
+  const memoryOf = await lostRun();
   const readers = new RunReaders();
-  const runs = new SessionRuns({
-    factory: () =>
-      new ReActAgent({
-        name: 'a',
-        sessionId: 's',
-        model: new ScriptedModel(['once']),
-        memory: memoryOf(),
-      }),
-    agentName: undefined,
-    sessionId: 's',
-    options: {},
-    pages: new SessionPages(),
-    previousClosed: undefined,
-    isShared: true,
-    takesOver: true,
-    readers,
-    outputs: {},
-  });
+  const runs = runsOf('once', memoryOf, { isShared: true, takesOver: true, readers });
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => (open = resolve));
   const controller = new AbortController();
@@ -128,24 +120,7 @@ test('a message is not refused while another page asks for a run to resume', asy
       return super.get(key);
     }
   }
-  const runs = new SessionRuns({
-    factory: () =>
-      new ReActAgent({
-        name: 'a',
-        sessionId: 's',
-        model: new ScriptedModel(['Yes.']),
-        memory: new SessionMemory(new HeldStore(), 's'),
-      }),
-    agentName: undefined,
-    sessionId: 's',
-    options: {},
-    pages: new SessionPages(),
-    previousClosed: undefined,
-    isShared: false,
-    takesOver: false,
-    readers: new RunReaders(),
-    outputs: {},
-  });
+  const runs = runsOf('Yes.', () => new SessionMemory(new HeldStore(), 's'));
   const { signal } = new AbortController();
   const request = { tabId: 'tab', signal };
   const asker = { pageId: 'p' };
@@ -172,24 +147,7 @@ test('without tabs, a call fails with SESSION_CONFLICT if another writer has cla
   const [mine, theirs] = [memoryOf(), memoryOf()];
   await mine.claim({ write: true });
   await theirs.claim({ write: true });
-  const runs = new SessionRuns({
-    factory: () =>
-      new ReActAgent({
-        name: 'a',
-        sessionId: 's',
-        model: new ScriptedModel(['never']),
-        memory: mine,
-      }),
-    agentName: undefined,
-    sessionId: 's',
-    options: {},
-    pages: new SessionPages(),
-    previousClosed: undefined,
-    isShared: false,
-    takesOver: false,
-    readers: new RunReaders(),
-    outputs: {},
-  });
+  const runs = runsOf('never', () => mine);
   const { signal } = new AbortController();
   const body = {
     type: 'task',

@@ -57,7 +57,7 @@ export interface ReplyEnding {
   readonly deltas: readonly ModelDelta[];
   /** The text of the reply after the rules changed it. */
   readonly text: string;
-  /** What the model is told if a rule asks for another reply. */
+  /** Message to the model if a rule asks for another reply. */
   readonly correction?: string;
 }
 

@@ -191,12 +191,12 @@ const inlineTag = new RegExp(`\\d\\s?${tag}|${tag}\\s?\\d`, 'i');
 const wholeTag = new RegExp(`^${tag}$`, 'i');
 const wholeOpenTag = new RegExp(`^${openTag}$`, 'i');
 
-/** Returns the length of the inline tag that ends at an index; 0 if there is none. */
+/** Returns the length of the inline tag before an index. Without a tag, returns 0. */
 function tagLength(text: string, end: number): number {
   return text[end - 1] === '>' ? lengthOf(wholeTag, text, end) : 0;
 }
 
-/** Returns the length of the inline tag at the end of a text that has no `>` yet; 0 if none. */
+/** Returns the length of an inline tag at the end of a text, still without `>`, or 0. */
 function openTagLength(text: string): number {
   return lengthOf(wholeOpenTag, text, text.length);
 }
