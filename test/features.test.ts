@@ -106,17 +106,17 @@ const parts: Readonly<Record<string, UseList[number]>> = {
 const members =
   'defaults on onEvent tools mapEvent wrapRun wrapInput wrapSettle wrapRequest wrapModel wrapReply wrapRound wrapTool';
 
-test('docs/features.md names the folder and the members of each middleware', () => {
-  const page = readFileSync(`${root}/docs/features.md`, 'utf8');
-  const rows = page.matchAll(/^\|[^|]+\| `(\w+)\(\)` +\| `([\w-]+)` +\| ([^|]+?) +\|/gm);
-  const said = [...rows].map(([, name = '', folder = '', code = '']) => ({
+const page = readFileSync(`${root}/docs/guides/features.md`, 'utf8');
+const [users = '', wrappers = ''] = page.split('\n## Wrappers and state\n');
+
+test('the page of ready-made middleware names the members of each', () => {
+  const rows = wrappers.matchAll(/^\| `(\w+)\(\)` +\| ([^|]+?) +\|/gm);
+  const said = [...rows].map(([, name = '', code = '']) => ({
     name,
-    folder,
     members: code.replaceAll(/[`,]/g, ''),
   }));
   const made = Object.entries(parts).map(([name, part]) => ({
     name,
-    folder: folderOf(name),
     members: membersOf(part as Middleware),
   }));
   expect(said).toEqual(made);
@@ -130,7 +130,7 @@ const withoutRow = new Set([
   'outputGuardsOf',
 ]);
 
-test('docs/features.md has a row for each function that returns middleware', () => {
+test('the page of ready-made middleware has a row for each function that returns one', () => {
   const files = globSync('packages/core/src/{middleware/*,preset}/**/*.ts', { cwd: root });
   const made = files
     .filter((path) => !path.endsWith('.test.ts'))
@@ -144,19 +144,52 @@ test('docs/features.md has a row for each function that returns middleware', () 
   expect(made.filter((name) => !(name in parts) && !withoutRow.has(name))).toEqual([]);
 });
 
+/** Parts that the first table leaves out: those of `ReActAgent`, and of options of a call. */
+const builtIn = new Set([
+  'basicApprovals',
+  'steering',
+  'directAnswers',
+  'answerAtLimit',
+  'runLimits',
+  'addDecisions',
+  'instructions',
+  'checkClientTexts',
+]);
+
+test('the page of ready-made middleware says what each part that users add does by default', () => {
+  const listed = new Set(users.match(/(?<=[` ])\w+(?=\()/g));
+  const added = Object.keys(parts).filter((name) => !builtIn.has(name));
+  expect(added.filter((name) => !listed.has(name))).toEqual([]);
+});
+
+test('each part under the heading of an entry is an export of this entry', () => {
+  const sections = users.split('\n### ').slice(1);
+  const found = sections.flatMap((section) => {
+    const heading = section.split('\n')[0]!;
+    const entries = [...heading.matchAll(/`\/([\w-]+)`/g)].map(([, entry = '']) => entry);
+    const rows = [...section.matchAll(/^\| (`[^|]+?) +\|/gm)].map(([, cell = '']) => cell);
+    return rows.flatMap((cell) => {
+      const here = [...cell.matchAll(/ at `\/([\w-]+)`/g)].map(([, entry = '']) => entry);
+      const names = cell.match(/(?<=`)\w+(?=\()/g) ?? [];
+      return names.map((name) => ({ name, entries: here.length > 0 ? here : entries }));
+    });
+  });
+  expect(found.length).toBeGreaterThan(50);
+  const missing = found.filter(
+    ({ name, entries }) =>
+      !entries.some((entry) =>
+        new RegExp(`\\b${name}\\b`).test(
+          readFileSync(`${root}/packages/core/src/${entry}.ts`, 'utf8'),
+        ),
+      ),
+  );
+  expect(missing).toEqual([]);
+});
+
 function membersOf(part: Middleware): string {
   const keys = Object.keys(part);
   return members
     .split(' ')
     .filter((member) => keys.includes(member))
     .join(' ');
-}
-
-function folderOf(name: string): string | undefined {
-  const files = globSync('packages/core/src/{middleware/*,preset}/**/*.ts', { cwd: root });
-  const file = files.find((path) =>
-    new RegExp(`^export function ${name}\\b`, 'm').test(readFileSync(`${root}/${path}`, 'utf8')),
-  );
-  const [, , , kind, feature] = file?.split('/') ?? [];
-  return kind === 'middleware' ? feature : kind;
 }

@@ -93,7 +93,6 @@ export const chinesePages: Readonly<Record<string, string>> = {
   'packages/core/skill': '给编程助手的 API',
   middleware: '循环与中间件',
   'guides/features': '现成的中间件',
-  features: '功能与中间件对照',
   'guides/presets': '使用其他框架的默认值',
   recovery: '故障后留下什么',
   'moving-sessions': '会话归谁，怎么搬',
