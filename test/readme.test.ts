@@ -11,13 +11,12 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const typesOf: Readonly<Record<string, readonly string[]>> = {
   'agent.ts': ['node'],
   'node-server.ts': ['node'],
-  'edge.ts': ['@cloudflare/workers-types'],
 };
 const workers = { lib: ['es2023'], types: ['@cloudflare/workers-types'] };
 
 test('the code in the README compiles against the built packages', async () => {
   const blocks = codeBlocks();
-  expect(blocks.map(({ file }) => file)).toEqual(['worker.ts', 'page.ts', 'agent.ts', 'edge.ts']);
+  expect(blocks.map(({ file }) => file)).toEqual(['worker.ts', 'page.ts', 'agent.ts']);
   for (const { file } of blocks)
     expect(await compile(file, blocks), file).toEqual({ ok: true, output: '' });
 });
@@ -110,7 +109,7 @@ function compile(
     target: 'es2023',
     module: 'esnext',
     moduleResolution: 'bundler',
-    lib: file === 'edge.ts' ? workers.lib : ['es2023', 'dom', 'dom.iterable', 'dom.asynciterable'],
+    lib: ['es2023', 'dom', 'dom.iterable', 'dom.asynciterable'],
     types: typesOf[file] ?? [],
     strict: true,
     jsx: 'react-jsx',

@@ -105,21 +105,21 @@ test('the page for assistants names only exports of the entries', () => {
   }
 });
 
-test('the table of packages in the README has each entry, and names only its exports', () => {
-  const table = read('README.md').split('\n## Packages\n')[1]!.split('\n## ')[0]!;
-  const rows = [...table.matchAll(/^\| (`@isoloop[^|]*)\|(.*)\|$/gm)];
-  const listed = rows.flatMap(([, entries = '', text = '']) => {
-    const names = [...entries.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
-    const folder = names[0]!.split('/').slice(0, 2).join('/');
-    const here = names.map((name) => (name.startsWith('/') ? folder + name : name));
-    const exported = reference.items.filter(({ entry }) => here.includes(entry));
-    const shown = [...text.split(/needs? `/)[0]!.matchAll(/`([A-Za-z]{3,})(?:\(\))?`/g)];
-    const known = [...exported.map(({ name }) => name), 'eval', 'unstorage'];
-    expect(known, names[0]).toEqual(expect.arrayContaining(shown.map(([, name]) => name)));
-    return here;
+test('the tables of entries in the READMEs have each entry, and name only its exports', () => {
+  const listed = ['core', 'web-worker', 'edge'].flatMap((name) => {
+    const page = read(`packages/${name}/README.md`);
+    const table = page.split(/^\| entry /m)[1]!.split('\n\n')[0]!;
+    return [...table.matchAll(/^\| `([^`]+)` +\|(.*)\|$/gm)].map(([, entry = '', text = '']) => {
+      const path = `@isoloop/${name}${entry === '.' ? '' : entry}`;
+      const exported = reference.items.filter((item) => item.entry === path);
+      const shown = [...text.split(/needs? `/)[0]!.matchAll(/`([A-Za-z]{3,})(?:[(<][^`]*)?`/g)];
+      const known = [...exported.map((item) => item.name), 'unstorage'];
+      expect(known, path).toEqual(expect.arrayContaining(shown.map(([, shownName]) => shownName)));
+      return path;
+    });
   });
   const entries = new Set(reference.items.map(({ entry }) => entry));
-  expect([...entries].filter((entry) => !listed.includes(entry))).toEqual([]);
+  expect(listed.toSorted()).toEqual([...entries].toSorted());
 });
 
 test.each([

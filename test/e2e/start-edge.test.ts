@@ -7,18 +7,18 @@ import { startLocalEdge, untilHealthy, type LocalEdge } from '../../scripts/loca
 import { root } from '../../scripts/root.ts';
 import { freePort } from './edge-server.ts';
 
-/** Folder of the endpoint in the first README, with its files. */
-const folder = `${root}/node_modules/.cache/root-readme-edge`;
+/** Folder of the endpoint of `docs/start.md`, with its files. */
+const folder = `${root}/node_modules/.cache/start-edge`;
 const token = 'a-client-token-long-enough';
 
 let edge: LocalEdge;
 beforeAll(async () => {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const readme = readFileSync(`${root}/README.md`, 'utf8');
-  const source = /^```ts edge\.ts\n([\s\S]*?)^```$/m.exec(readme)![1]!;
-  const config = /^```toml\n(# wrangler\.toml\n[\s\S]*?)^```$/m.exec(readme)![1]!;
-  // The model is on this machine. The README names the import and the option for OpenAI's clients.
+  const page = readFileSync(`${root}/docs/start.md`, 'utf8');
+  const source = /^```ts edge\.ts\n([\s\S]*?)^```$/m.exec(page)![1]!;
+  const config = /^```toml wrangler\.toml\n([\s\S]*?)^```$/m.exec(page)![1]!;
+  // The model is on this machine. The page names the import and the option for OpenAI's clients.
   const model = `baseURL: '${inject('providerUrl')}/scripted/v1', apiKey`;
   const withOpenAi = source.replace('  authorize:', '  openai: openAiRoutes(),\n  authorize:');
   writeFileSync(
@@ -42,7 +42,7 @@ afterAll(async () => {
 /** Words that the model of the provider server answers without a script. */
 const answer = 'There are no tools to call.';
 
-test('the endpoint of the first README answers an OpenAI client with the model that the README names', async () => {
+test('the endpoint of the first steps answers an OpenAI client with the model that the page names', async () => {
   const client = new OpenAI({ baseURL: `${edge.url}/v1`, apiKey: token, maxRetries: 0 });
   const model = 'gpt-5-mini';
   const messages = [{ role: 'user', content: 'Hi' }] as const;
@@ -55,7 +55,7 @@ test('the endpoint of the first README answers an OpenAI client with the model t
   await expect(nobody.models.list()).rejects.toMatchObject({ status: 401 });
 });
 
-test('the endpoint of the first README answers AI SDK’s chat transport', async () => {
+test('the endpoint of the first steps answers AI SDK’s chat transport', async () => {
   const transport = new DefaultChatTransport<UIMessage>({
     api: `${edge.url}/api/chat`,
     headers: { authorization: `Bearer ${token}` },
