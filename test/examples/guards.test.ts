@@ -92,10 +92,10 @@ test('outputGuards() masks, replaces and rejects parts of a reply', async () => 
   // #region output-guards
   const guards = outputGuards(
     [
-      piiRule({ strategy: 'mask' }), // or 'redact', 'hash', 'block'
+      piiRule({ action: 'mask' }), // or 'redact', 'hash', 'reject'
       regexRule({ pattern: /Falcon-\d{1,3}/, replacement: '[project]' }),
       regexRule({ pattern: /launch code/i, action: 'reject' }),
-      lengthRule({ min: 10, max: 8_000, mode: 'retry' }), // shortens a long reply; asks once again after a short one
+      lengthRule({ min: 10, max: 8_000, tooShort: 'retry' }), // shortens a long reply; asks once again after a short one
     ],
     { lookahead: 64 }, // number of withheld characters; 'all': until the reply has ended
   );
@@ -156,7 +156,7 @@ test('piiGuard() hides personal data in input, output and tool results', async (
   // #region pii-guard
   const everywhere = piiGuard({
     kinds: ['email', 'card', 'ip', 'mac', 'url'],
-    strategy: 'redact', // or 'block', 'mask', 'hash'
+    action: 'redact', // or 'mask', 'hash', 'reject'
     output: true, // replies, also during streaming
     toolResults: true, // before the model and the log get them
   });

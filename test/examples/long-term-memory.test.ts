@@ -54,7 +54,7 @@ test('a session recalls what another session recorded', async () => {
   // #region long-term-options
   const careful = longTermMemory({
     memory,
-    mode: 'auto', // 'tools': the model searches and records through tools; default 'both'
+    mode: 'auto', // 'tool': the model searches and records through tools; default 'both'
     scope: 'other-sessions',
     select: ({ input, answer }) => [...input.filter(({ role }) => role === 'user'), answer], // the messages of a turn to record
     waitUntil, // for hosts that stop after the reply

@@ -35,6 +35,7 @@ export type {
 export { checkNewIds, type ParsedInput } from './event/agent-input.ts';
 export { withExecute, hasResult, notStarted, deniedResult, errorResult } from './tool/tool-call.ts';
 export type {
+  ExecuteWrapper,
   NotStarted,
   PreparedCall,
   ReadyCall,

@@ -151,7 +151,7 @@ describe('what remains different', () => {
       'GUARD_REJECTED',
       'OUTPUT_REJECTED',
     ]);
-    expect(await categoryOf(lengthRule({ min: 100, mode: 'fail' }))).toEqual([
+    expect(await categoryOf(lengthRule({ min: 100, tooShort: 'reject' }))).toEqual([
       'rejected',
       'GUARD_REJECTED',
       'OUTPUT_TOO_SHORT',

@@ -47,7 +47,7 @@ test.each<[make: Make, options: unknown, message: string]>([
     [{ name: 'a' }, { name: 'a' }],
     'positionHooks(): each of hooks: two are named "a"',
   ],
-  [piiGuard, { strategy: 'x' }, 'piiGuard(): strategy must be'],
+  [piiGuard, { action: 'x' }, 'piiGuard(): action must be'],
   [piiGuard, { kinds: 'x' }, 'piiGuard(): kinds must be'],
   [piiGuard, { kinds: ['x'] }, 'piiGuard(): there is no kind "x"'],
   [piiGuard, { salt: 5 }, 'piiGuard(): salt must be'],

@@ -35,11 +35,6 @@ export interface ToolRun extends RunInfo {
 export interface ExecuteOptions {
   readonly run: ToolRun;
   readonly messages: readonly Msg[];
-  /**
-   * Whether the tool has no `execute`, so that the tool call waits for a result from outside. A
-   * wrapper may add an `execute`, which is not used.
-   */
-  readonly isExternal: boolean;
   emit(progress: JsonValue): void;
   forward(events: readonly AgentEvent[]): void;
   /**
@@ -57,7 +52,7 @@ export interface ExecuteOptions {
 export async function executeTool(call: ToolCall, options: ExecuteOptions): Promise<ToolOutcome> {
   const { tool, toolUse, input } = call;
   const { signal } = options.run;
-  if (options.isExternal) return { suspended: true, kind: 'external' };
+  if (!tool.execute) return { suspended: true, kind: 'external' };
   if (!(await options.begin(toolUse))) return notStarted;
   const toError = (ms: number): AgentError =>
     new AgentError('TOOL_TIMEOUT', `Tool "${tool.name}" timed out after ${ms} ms`);
@@ -65,7 +60,7 @@ export async function executeTool(call: ToolCall, options: ExecuteOptions): Prom
   const context = toolContext(call, options, deadline.signal);
   try {
     return await deadline.wait(async () =>
-      outputResult(toolUse, await tool.execute!(input, context)),
+      outputResult(toolUse, await call.runExecute(tool.execute!.bind(tool), input, context)),
     );
   } catch (error) {
     if (signal.aborted) return interruptedResult(toolUse);

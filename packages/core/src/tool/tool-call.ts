@@ -24,6 +24,8 @@ export interface ToolCall extends ReadyCall {
   readonly decision: Decision | undefined;
   /** What the tool call waited for before `decision`. */
   readonly waitedFor: PendingCall | undefined;
+  /** Runs the `execute` of the tool inside what middleware put around it with `withExecute`. */
+  readonly runExecute: ExecuteWrapper;
   /**
    * Checks another form of the tool call, such as one with edited arguments. Returns it ready to
    * run, or the problem as text for the model.
@@ -31,20 +33,21 @@ export interface ToolCall extends ReadyCall {
   prepare(toolUse: ToolUse): Promise<PreparedCall>;
 }
 
-/**
- * Returns the call with another `execute` of its tool. `execute` gets the tool's own function
- * first. Use it in `wrapTool` to change the arguments, the context or the result, and to run a tool
- * again. It is not called for a tool without `execute`.
- */
-export function withExecute<C extends ReadyCall>(
-  call: C,
-  execute: (next: Execute, ...args: Parameters<Execute>) => ReturnType<Execute>,
-): C {
-  const { tool } = call;
-  return { ...call, tool: { ...tool, execute: (...args) => execute(tool.execute!, ...args) } };
-}
-
 type Execute = NonNullable<Tool['execute']>;
+
+/** Runs around the `execute` of a tool. `next` is the tool's own function, or the next one inside. */
+export type ExecuteWrapper = (next: Execute, ...args: Parameters<Execute>) => ReturnType<Execute>;
+
+/**
+ * Returns the call with a function around the `execute` of its tool. Use it in `wrapTool` to change
+ * the arguments, the context or the result, and to run a tool again. Of several functions, that of
+ * the first middleware in `use` is the outermost. It is not called for a tool without `execute`.
+ */
+export function withExecute(call: ToolCall, execute: ExecuteWrapper): ToolCall {
+  const runExecute: ExecuteWrapper = (next, ...args) =>
+    call.runExecute((...innerArgs) => execute(next, ...innerArgs), ...args);
+  return { ...call, runExecute };
+}
 
 /** A tool call that can run, or its problem as text for the model. */
 export type PreparedCall =

@@ -232,11 +232,14 @@ async function runTool(run: Run, call: ReviewedCall, round: RoundContext): Promi
     decision: state.decision,
     waitedFor: state.pending ?? state.waitedFor,
     prepare: (toolUse) => prepare(run, toolUse),
+    runExecute: (execute, input, context) => execute(input, context),
   };
-  const isExternal = !current.tool.execute;
-  const begin = (toolUse: ToolUse): Promise<boolean> => noteStart(run, current, toolUse);
   const outcome = await runWrappedTool(run, toolCall, (changed) =>
-    executeTool(changed, { ...round, run, isExternal, begin }),
+    executeTool(changed, {
+      ...round,
+      run,
+      begin: (toolUse) => noteStart(run, current, toolUse),
+    }),
   );
   // A wrapper may have answered in place of the tool.
   if (hasResult(outcome) && outcome.state === 'success')

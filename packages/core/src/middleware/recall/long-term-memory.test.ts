@@ -337,7 +337,7 @@ test('records with a blank text are left out, and a record may lack its date', a
 test('if a tool finds no array, the operator gets a coded error and the model an error result', async () => {
   const { agent, model, errors } = make(
     [{ toolCalls: [{ name: 'retrieve_from_memory', input: { keywords: ['tea'] } }] }, 'Hi.'],
-    { memory: { ...idle, retrieve: async () => undefined as never }, mode: 'tools' },
+    { memory: { ...idle, retrieve: async () => undefined as never }, mode: 'tool' },
   );
   await agent.call('hello');
   expect(errors).toEqual(['recall STORAGE_FAILED']);
@@ -452,7 +452,7 @@ test('after `timeoutMs`, the call no longer waits for a memory', async () => {
   expect(errors).toEqual(['recall STORAGE_FAILED']);
 });
 
-test("with `mode: 'tools'`, the model records and searches memories with tools", async () => {
+test("with `mode: 'tool'`, the model records and searches memories with tools", async () => {
   const memory = keywordMemory({ store: new MemoryStore(), now: () => Date.UTC(2026, 0, 2) });
   const first = make(
     [
@@ -466,7 +466,7 @@ test("with `mode: 'tools'`, the model records and searches memories with tools",
       },
       'Noted.',
     ],
-    { memory, mode: 'tools' },
+    { memory, mode: 'tool' },
     { sessionId: 'a:b' },
   );
   await first.agent.call('My cat is Momo and I drink tea.');
@@ -485,7 +485,7 @@ test("with `mode: 'tools'`, the model records and searches memories with tools",
       { toolCalls: [{ name: 'retrieve_from_memory', input: { keywords: 'boat' } }] },
       'Momo.',
     ],
-    { memory, mode: 'tools' },
+    { memory, mode: 'tool' },
   );
   await second.agent.call('Which cat do I have?');
   const outputs = (await second.agent.messages()).flatMap(({ content }) =>
@@ -504,7 +504,7 @@ test.for<readonly [JsonValue]>([
   const record = vi.fn<LongTermMemory['record']>(async () => {});
   const { agent, model } = make([{ toolCalls: [{ name: 'record_to_memory', input }] }, 'ok'], {
     memory: { ...idle, record },
-    mode: 'tools',
+    mode: 'tool',
   });
   await agent.call('hello');
   expect(model.requests[1]!.messages.at(-1)!.content[0]).toMatchObject({
@@ -522,7 +522,7 @@ test('if the memory fails in a tool, the tool call gets an error result, whateve
   ];
   const { agent, model, errors } = make([{ toolCalls }, 'Sorry.'], {
     memory: { ...idle, retrieve: fail, record: fail },
-    mode: 'tools',
+    mode: 'tool',
   });
   expect((await agent.call('hello')).text).toBe('Sorry.');
   const results = model.requests[1]!.messages.slice(-2).flatMap(({ content }) => content);
@@ -536,7 +536,7 @@ test('if the memory fails in a tool, the tool call gets an error result, whateve
 test.for([
   ['both', ['record_to_memory', 'retrieve_from_memory'], 'system long_term_memory user', 1],
   ['auto', [], 'system long_term_memory user', 1],
-  ['tools', ['record_to_memory', 'retrieve_from_memory'], 'system user', 0],
+  ['tool', ['record_to_memory', 'retrieve_from_memory'], 'system user', 0],
   [undefined, ['record_to_memory', 'retrieve_from_memory'], 'system long_term_memory user', 1],
 ] as const)(
   'the mode %s determines tools, search and recording',

@@ -40,10 +40,10 @@ export interface LongTermMemoryOptions extends MessageContext {
   readonly memory: LongTermMemory;
   /**
    * Who uses the memory. `auto`: every agent call recalls records before it and stores its turn
-   * after it. `tools`: the model uses the tools `retrieve_from_memory` and `record_to_memory`.
+   * after it. `tool`: the model uses the tools `retrieve_from_memory` and `record_to_memory`.
    * `both` (default): all of this (AgentScope: `LongTermMemoryMode`).
    */
-  readonly mode?: 'auto' | 'tools' | 'both';
+  readonly mode?: 'auto' | 'tool' | 'both';
   /** Maximum number of records that one recall returns. Default 5. */
   readonly limit?: number;
   /**
@@ -155,7 +155,7 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
   };
   return {
     name: 'longTermMemory',
-    ...(mode !== 'tools' && automatic),
+    ...(mode !== 'tool' && automatic),
     ...(mode !== 'auto' && { tools: longTermTools(settings) }),
     async settled() {
       while (recordings.size) await Promise.all(recordings);
@@ -164,7 +164,7 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
 }
 
 const fields =
-  'memory:retrieve() mode:auto|tools|both|? limit:natural|? maxTokens,timeoutMs:positive|? ' +
+  'memory:retrieve() mode:auto|tool|both|? limit:natural|? maxTokens,timeoutMs:positive|? ' +
   'scope:all|session|other-sessions|? role:user|system|? ' +
   'select,waitUntil,onError,generateId,now:function|?';
 

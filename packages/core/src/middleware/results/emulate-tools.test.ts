@@ -2,9 +2,11 @@ import { expect, test, vi } from 'vitest';
 import type { AgentError } from '../../error/agent-error.ts';
 import { textOf, toolResultsOf } from '../../message/msg.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
+import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
+import { toolRetry } from '../resilience/retry.ts';
 import { structured } from '../output/output-modes.ts';
 import { todoList } from './todo-list.ts';
 import { emulateTools, type EmulateToolsOptions } from './emulate-tools.ts';
@@ -168,4 +170,21 @@ test.each([
   expect(() => emulateTools(given as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
+});
+
+test('toolRetry() before emulateTools() also repeats a failed emulation', async () => {
+  const retry = toolRetry({ isTransient: () => true, sleep: async () => {} });
+  const outputsOf = async (isRetryFirst: boolean): Promise<unknown> => {
+    const small = new ScriptedModel([{ error: new Error('down') }, 'Paid.']);
+    const emulate = emulateTools({ model: small, onFailure: 'error', onError: () => {} });
+    const pay = tool({ name: 'pay', description: '', input: {}, execute: () => 'really paid' });
+    const { agent } = scriptedAgent([{ toolCalls: [{ name: 'pay' }] }, 'done'], {
+      tools: [pay],
+      use: isRetryFirst ? [retry, emulate] : [emulate, retry],
+    });
+    await agent.call('Go');
+    return (await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output);
+  };
+  expect(await outputsOf(true)).toEqual(['Paid.']);
+  expect(await outputsOf(false)).toEqual(['Error: The tool could not be emulated: down']);
 });

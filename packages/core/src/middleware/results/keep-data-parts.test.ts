@@ -7,7 +7,7 @@ import { keepDataParts } from './keep-data-parts.ts';
 
 const retry = toolRetry({ sleep: async () => {}, isTransient: () => true });
 
-test('keepDataParts() before toolRetry() stores the parts of the last try', async () => {
+test('keepDataParts() after toolRetry() stores the parts of the last try', async () => {
   let tries = 0;
   const draw = tool({
     name: 'draw',
@@ -22,7 +22,7 @@ test('keepDataParts() before toolRetry() stores the parts of the last try', asyn
   });
   const { agent } = scriptedAgent([{ toolCalls: [{ name: 'draw' }] }, 'done'], {
     tools: [draw],
-    use: [keepDataParts(), retry],
+    use: [retry, keepDataParts()],
   });
   const ids: unknown[] = [];
   for await (const event of agent.stream('Go'))

@@ -87,7 +87,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   "an output guard's question": {
     replies: ['no', 'A longer answer.'],
-    agent: { use: [outputGuards([lengthRule({ min: 10, mode: 'retry' })])] },
+    agent: { use: [outputGuards([lengthRule({ min: 10, tooShort: 'retry' })])] },
     own: /^Your answer has/,
   },
   'a hint about a failed tool': {

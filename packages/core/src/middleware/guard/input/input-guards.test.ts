@@ -186,7 +186,7 @@ test('piiGuard() masks personal data in the input before it is stored, also in t
   });
   expect(JSON.stringify(await checkInput([piiGuard()], [result]))).toContain('"text":"[EMAIL]"');
   expect(
-    (await rejectionOf(checkInput([piiGuard({ strategy: 'block' })], [result]))).details,
+    (await rejectionOf(checkInput([piiGuard({ action: 'reject' })], [result]))).details,
   ).toMatchObject({ category: 'INVALID_INPUT' });
   expect(await checkInput([piiGuard()], input)).toStrictEqual(input);
 });

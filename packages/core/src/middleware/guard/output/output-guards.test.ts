@@ -429,7 +429,7 @@ test('a reply shorter than `min` causes a warning, a second attempt or a rejecti
     },
   });
 
-  const again = setUp(['Yes.', 'Yes, of course.'], [lengthRule({ min: 10, mode: 'retry' })], {
+  const again = setUp(['Yes.', 'Yes, of course.'], [lengthRule({ min: 10, tooShort: 'retry' })], {
     lookahead: 0,
   });
   const events = await eventsOf(again.agent.stream('Hi'));
@@ -444,14 +444,14 @@ test('a reply shorter than `min` causes a warning, a second attempt or a rejecti
   ]);
   expect((await again.agent.messages()).map(textOf)).toEqual(['Hi', 'Yes, of course.']);
 
-  const twice = setUp(['Yes.', 'No.'], [lengthRule({ min: 10, mode: 'retry' })]);
+  const twice = setUp(['Yes.', 'No.'], [lengthRule({ min: 10, tooShort: 'retry' })]);
   expect(await twice.agent.call('Hi')).toMatchObject({
     text: 'No.',
     message: { metadata: { warnings: [{ length: 3 }] } },
   });
   twice.model.assertDone();
 
-  const failed = setUp(['Yes.'], [lengthRule({ min: 10, mode: 'fail' })], { lookahead: 0 });
+  const failed = setUp(['Yes.'], [lengthRule({ min: 10, tooShort: 'reject' })], { lookahead: 0 });
   expect(await failed.agent.call('Hi')).toMatchObject({
     reason: 'rejected',
     error: { details: { category: 'OUTPUT_TOO_SHORT', length: 4, min: 10 } },
@@ -462,7 +462,7 @@ test('a reply shorter than `min` causes a warning, a second attempt or a rejecti
 test('the minimum length does not apply to a reply with tool calls', async () => {
   const { agent } = setUp(
     [{ toolCalls: [{ name: 'look' }] }, 'It is all right.'],
-    [lengthRule({ min: 5, mode: 'fail' })],
+    [lengthRule({ min: 5, tooShort: 'reject' })],
     {},
     { tools: [look] },
   );
@@ -521,7 +521,7 @@ test('no output rule applies to a summary of the history, which only the model s
     'Another forbidden answer.',
   ]);
   const context = summarizeHistory({ window: 500, reserveOutput: 50, summaryTokens: 50 });
-  const extensions = [outputGuards([never, lengthRule({ min: 21, mode: 'fail' })])];
+  const extensions = [outputGuards([never, lengthRule({ min: 21, tooShort: 'reject' })])];
   const agent = new ReActAgent({
     name: 'a',
     model,
@@ -605,7 +605,7 @@ test('if a reply restarts, length and rules apply only to the new text', async (
       { deltas: [[text('12345678'), call], [reset], [text('short')], [finish]] },
       { deltas: [[text('x'.repeat(90))], [reset], [text('forbidden')], [finish]] },
     ],
-    [never, lengthRule({ min: 6, max: 9, mode: 'fail' })],
+    [never, lengthRule({ min: 6, max: 9, tooShort: 'reject' })],
     { lookahead: 4 },
   );
   expect(await agent.call('Hi')).toMatchObject({
@@ -635,7 +635,7 @@ test('a review can add text to an empty reply and can merge several text blocks'
 test('an empty reply is retried, and both replies count as usage even if the second is rejected', async () => {
   const { agent, model } = setUp(
     [{ deltas: [[finish]] }, { deltas: [[text('forbidden')], [finish]] }],
-    [never, lengthRule({ min: 1, mode: 'retry' })],
+    [never, lengthRule({ min: 1, tooShort: 'retry' })],
   );
   expect(await agent.call('Hi')).toMatchObject({
     reason: 'rejected',
@@ -709,7 +709,7 @@ test.each<[string, () => unknown]>([
   ['outputGuards(): thinking', () => outputGuards([], { thinking: 'yes' as never })],
   ['regexRule(): pattern', () => regexRule({ pattern: 'x' as never })],
   ['regexRule(): action', () => regexRule({ pattern: /x/, action: 'drop' as never })],
-  ['lengthRule(): mode', () => lengthRule({ mode: 'x' as never })],
+  ['lengthRule(): tooShort', () => lengthRule({ tooShort: 'x' as never })],
   ['lengthRule(): min 6', () => lengthRule({ min: 6, max: 5 })],
 ])('a CONFIGURATION error names the invalid option: %s', (message, make) => {
   expect(make).toThrow(
@@ -748,7 +748,7 @@ test('a structured value is rejected, reviewed and retried like an answer', asyn
 
   const again = setUp(
     [says({ mail: 'a' }), says({ mail: 'a longer one' })],
-    [lengthRule({ min: 20, mode: 'retry' })],
+    [lengthRule({ min: 20, tooShort: 'retry' })],
   );
   expect((await again.agent.call('Hi', { output: person })).output).toEqual({
     mail: 'a longer one',
@@ -815,7 +815,7 @@ test('`onAction` and `onViolation` report what each rule did, and a callback tha
   const rules = [
     secret,
     never,
-    lengthRule({ min: 8, max: 30, mode: 'retry', onViolation: listen }),
+    lengthRule({ min: 8, max: 30, tooShort: 'retry', onViolation: listen }),
   ];
   const replies = [
     'Short',

@@ -105,10 +105,10 @@ export interface LengthRuleOptions {
   /**
    * What happens to an answer that is too short. `warn` (default) keeps the answer and adds a
    * warning to `metadata.warnings` of its message. `retry` asks the model once for a longer answer.
-   * If that answer is too short as well, it stays, with a warning. `fail` rejects the answer with
+   * If that answer is too short as well, it stays, with a warning. `reject` rejects the answer with
    * `OUTPUT_TOO_SHORT`.
    */
-  readonly mode?: 'warn' | 'retry' | 'fail';
+  readonly tooShort?: 'warn' | 'retry' | 'reject';
   /** Text at the end of a reply that was shortened. Default: a blank line and `[Cut off here]`. */
   readonly mark?: string;
   /**
@@ -131,9 +131,9 @@ export interface LengthViolation {
 /** Limits the length of the model's answers (Arc Reactor: `outputMinChars`, `outputMaxChars`). */
 export function lengthRule(options: LengthRuleOptions): OutputRule {
   const fields =
-    'min,max:nonNegative|? mode:warn|retry|fail|? mark:string|? onViolation:function|?';
+    'min,max:nonNegative|? tooShort:warn|retry|reject|? mark:string|? onViolation:function|?';
   checkOptions('lengthRule()', options, fields);
-  const { min = 0, max = Infinity, mode = 'warn', mark = '\n\n[Cut off here]' } = options;
+  const { min = 0, max = Infinity, tooShort = 'warn', mark = '\n\n[Cut off here]' } = options;
   if (min > max) throw misconfigured(`lengthRule(): min ${min} is more than max ${max}.`);
   return {
     name: 'lengthRule',
@@ -150,8 +150,8 @@ export function lengthRule(options: LengthRuleOptions): OutputRule {
       const { length } = text.trim();
       if (length >= min || callsTools) return { text };
       reportViolation({ rule: 'min', value: length, limit: min });
-      if (mode === 'fail') return { category: 'OUTPUT_TOO_SHORT', details: { length, min } };
-      if (mode !== 'retry' || retries)
+      if (tooShort === 'reject') return { category: 'OUTPUT_TOO_SHORT', details: { length, min } };
+      if (tooShort !== 'retry' || retries)
         return { text, warning: { stage: 'lengthRule', length, min } };
       const why = `Your answer has ${length} characters; at least ${min} are needed.`;
       return { retry: `${why} Answer again, in more detail.` };
@@ -167,8 +167,8 @@ export interface RegexRuleOptions {
    * inside another one. Do not put them before an expression that matches the same text.
    */
   readonly pattern: RegExp;
-  /** `mask` (default) replaces each match. `reject` rejects the whole reply. */
-  readonly action?: 'mask' | 'reject';
+  /** `redact` (default) replaces each match. `reject` rejects the whole reply. */
+  readonly action?: 'redact' | 'reject';
   /** Text that replaces a match. Default `***`. */
   readonly replacement?: string;
   /** Name of the rule in the `details` of a rejection. Default `regexRule`. */
@@ -182,9 +182,9 @@ export interface RegexRuleOptions {
 export function regexRule(
   options: RegexRuleOptions,
 ): OutputRule & Required<Pick<OutputRule, 'find'>> {
-  const fields = 'pattern:exec() action:mask|reject|? replacement,name:string|?';
+  const fields = 'pattern:exec() action:redact|reject|? replacement,name:string|?';
   checkOptions('regexRule()', options, fields);
-  const { action = 'mask', replacement = '***', name = 'regexRule' } = options;
+  const { action = 'redact', replacement = '***', name = 'regexRule' } = options;
   const { source, flags } = options.pattern;
   const pattern = new RegExp(source, `${flags.replace(/[gy]/g, '')}g`);
   return {
@@ -192,7 +192,7 @@ export function regexRule(
     *find(text): Generator<Finding> {
       for (const match of text.matchAll(pattern)) {
         // An empty match has no text to replace.
-        if (action === 'mask' && !match[0]) continue;
+        if (action === 'redact' && !match[0]) continue;
         const range = { start: match.index, end: match.index + match[0].length };
         yield {
           ...range,

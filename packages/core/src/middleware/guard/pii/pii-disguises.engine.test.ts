@@ -216,13 +216,13 @@ test.each(['123.45.6789', '123·45·6789', '123-45-6789', '123_45_6789', '123/45
 );
 
 test('the strategies `mask` and `hash` use the value without its disguise', () => {
-  expect(mask(digitsAt('4111 1111 1111 1111', 0x660), { strategy: 'mask' })).toBe(
+  expect(mask(digitsAt('4111 1111 1111 1111', 0x660), { action: 'mask' })).toBe(
     '**** **** **** 1111',
   );
-  expect(mask('иван@пример.рф ann@bücher.example', { strategy: 'mask' })).toBe(
+  expect(mask('иван@пример.рф ann@bücher.example', { action: 'mask' })).toBe(
     'и***@пример.рф a***@bücher.example',
   );
-  const hash = (text: string): string => mask(text, { strategy: 'hash', salt: 's' });
+  const hash = (text: string): string => mask(text, { action: 'hash', salt: 's' });
   expect(hash(digitsAt('4111-1111.1111_1111', 0xff10))).toBe(hash('4111111111111111'));
   expect(hash('jose@example.com')).not.toBe(hash('josé@example.com'));
 });

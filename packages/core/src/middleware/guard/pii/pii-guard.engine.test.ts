@@ -44,7 +44,7 @@ test('by default piiGuard() masks only the input of a call', async () => {
 });
 
 test('with all options, piiGuard() masks input, tool results and replies, also streamed replies', async () => {
-  const { agent, model, results } = setUp({ output: true, toolResults: true, strategy: 'mask' }, [
+  const { agent, model, results } = setUp({ output: true, toolResults: true, action: 'mask' }, [
     look,
     { text: `It is ${mail} indeed` },
   ]);
@@ -68,8 +68,8 @@ test('piiGuard() can be turned off for each of input, output and tool results', 
   ]);
 });
 
-test('with the strategy block, input and replies are rejected, and a tool result is withheld', async () => {
-  const blocking: PiiGuardOptions = { strategy: 'block', output: true, toolResults: true };
+test('with the action reject, input and replies are rejected, and a tool result is withheld', async () => {
+  const blocking: PiiGuardOptions = { action: 'reject', output: true, toolResults: true };
   const input = setUp(blocking, []);
   expect(await input.agent.call(mail)).toMatchObject({
     reason: 'rejected',
@@ -96,7 +96,7 @@ test('piiGuard() checks a tool result that is the answer like a reply', async ()
     reason: 'return-direct',
     text: 'Ask [EMAIL]',
   });
-  const blocked = setUp({ output: true, strategy: 'block' }, [look]);
+  const blocked = setUp({ output: true, action: 'reject' }, [look]);
   expect(await blocked.agent.call('Who?', { returnDirect: true })).toMatchObject({
     reason: 'rejected',
   });
@@ -112,7 +112,7 @@ test('piiGuard() checks the text blocks of a tool result and does not change med
 });
 
 test('piiGuard() accepts the kinds and strategies of piiRule()', async () => {
-  const { agent, model } = setUp({ kinds: ['ip', 'mac', 'url'], strategy: 'redact' }, ['ok']);
+  const { agent, model } = setUp({ kinds: ['ip', 'mac', 'url'], action: 'redact' }, ['ok']);
   await agent.call(`10.0.0.1 00:1A:2B:3C:4D:5E https://x.test/ ${mail}`);
   expect(textOf(model.requests[0]!.messages[0]!)).toBe(`[IP] [MAC] [URL] ${mail}`);
 });

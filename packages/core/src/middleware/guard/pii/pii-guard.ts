@@ -24,10 +24,10 @@ export interface PiiGuardOptions extends PiiRuleOptions, OutputGuardOptions {
 
 /**
  * Applies `piiRule` to input, replies and tool results as one middleware. The defaults of `input`,
- * `output`, `toolResults` and `strategy` are those of Spring AI Alibaba's PII hook. The default of
+ * `output`, `toolResults` and `action` are those of Spring AI Alibaba's PII hook. The default of
  * `kinds` is that of `piiRule`.
  *
- * With strategy `block`, an agent call with personal data in its input or reply ends as `rejected`.
+ * With action `reject`, an agent call with personal data in its input or reply ends as `rejected`.
  * A tool result with personal data is withheld: the model gets an error result instead. If a check
  * fails, the data is rejected or withheld. Arguments of tool calls and the progress of tools are
  * not checked.
@@ -38,11 +38,11 @@ export interface PiiGuardOptions extends PiiRuleOptions, OutputGuardOptions {
 export function piiGuard(options: PiiGuardOptions = {}): Middleware {
   const fields = `input,output,toolResults:boolean|? ${piiFields} ${outputFields}`;
   checkOptions('piiGuard()', options, fields);
-  const { input = true, output = false, toolResults = false, strategy } = options;
+  const { input = true, output = false, toolResults = false, action } = options;
   const rule = piiRuleOf('piiGuard()', options);
   const report = reporter(options);
   const check = (messages: readonly Msg[]): readonly Msg[] | Rejection => {
-    if (strategy !== 'block')
+    if (action !== 'reject')
       return mapTexts(messages, (text) => replaceFindings(text, rule.find(text)));
     const isFound = textsOf(messages).some((text) => rule.find(text).length > 0);
     return isFound ? { category: 'INVALID_INPUT' } : messages;

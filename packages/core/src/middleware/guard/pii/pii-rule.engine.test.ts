@@ -91,24 +91,24 @@ test('piiRule() keeps lone surrogates and control characters', () => {
 
 test('piiRule() has the strategies mask, redact, hash and block', () => {
   const text = 'ann@example.test 4111 1111 1111 1111 192.168.0.1';
-  expect(mask(text, { kinds: allKinds, strategy: 'mask' })).toBe(
+  expect(mask(text, { kinds: allKinds, action: 'mask' })).toBe(
     'a***@example.test **** **** **** 1111 192.*.*.*',
   );
   expect(
-    mask('00:1A:2B:3C:4D:5E www.example.test/abc', { kinds: ['mac', 'url'], strategy: 'mask' }),
+    mask('00:1A:2B:3C:4D:5E www.example.test/abc', { kinds: ['mac', 'url'], action: 'mask' }),
   ).toBe('**:**:**:**:4D:5E ***.*******.***t/abc');
   expect(mask('00:1A:2B:3C:4D:5E www.example.test')).toBe('[MAC] [URL]');
   expect(mask('00:1A:2B:3C:4D:5E www.example.test 10.0.0.1', {})).toBe(
     '00:1A:2B:3C:4D:5E www.example.test 10.0.0.1',
   );
-  const hashed = mask(text, { strategy: 'hash', salt: 's' });
+  const hashed = mask(text, { action: 'hash', salt: 's' });
   expect(hashed).toMatch(/^\[EMAIL:[\da-f]{16}\] \[CARD:[\da-f]{16}\] 192\.168\.0\.1$/);
-  expect(
-    mask('ANN@example.test 4111111111111111 192.168.0.1', { strategy: 'hash', salt: 's' }),
-  ).toBe(hashed);
-  expect(mask(text, { strategy: 'hash', salt: 't' })).not.toBe(hashed);
+  expect(mask('ANN@example.test 4111111111111111 192.168.0.1', { action: 'hash', salt: 's' })).toBe(
+    hashed,
+  );
+  expect(mask(text, { action: 'hash', salt: 't' })).not.toBe(hashed);
   expect(mask(text, { kinds: ['ip'] })).toBe('ann@example.test 4111 1111 1111 1111 [IP]');
-  expect([...piiRule({ strategy: 'block' }).find('x ann@example.test')]).toEqual([
+  expect([...piiRule({ action: 'reject' }).find('x ann@example.test')]).toEqual([
     { start: 2, end: 18, reject: 'OUTPUT_REJECTED' },
   ]);
 });
@@ -117,7 +117,7 @@ test('a CONFIGURATION error rejects an invalid option of piiRule()', () => {
   for (const options of [
     { kinds: ['shoe'] },
     { kinds: 'email' },
-    { strategy: 'hide' },
+    { action: 'hide' },
     { salt: 5 },
   ]) {
     expect(() => piiRule(options as never)).toThrow(

@@ -14,10 +14,10 @@ export interface PiiRuleOptions {
    * What happens to personal data. `redact` (default) replaces the data with its kind: `[EMAIL]`.
    * `mask` shows the last four letters and digits, or a part of an e-mail or IP address. For an
    * e-mail address, this part is the first letter and the domain. For an IP address, it is the
-   * first group. `hash` writes `[EMAIL:0f3a…]`, the same text for equal values. `block` rejects the
+   * first group. `hash` writes `[EMAIL:0f3a…]`, the same text for equal values. `reject` rejects the
    * whole text.
    */
-  readonly strategy?: 'block' | 'redact' | 'mask' | 'hash';
+  readonly action?: 'redact' | 'mask' | 'hash' | 'reject';
   /**
    * Salt for `hash`. Default: empty. Use a secret salt; otherwise anyone can find a number by
    * hashing all possible numbers.
@@ -40,7 +40,7 @@ export function piiRule(options: PiiRuleOptions = {}): PiiRule {
 }
 
 /** Fields of `PiiRuleOptions` for `checkOptions`. */
-export const piiFields = 'kinds:array|? strategy:block|redact|mask|hash|? salt:string|?';
+export const piiFields = 'kinds:array|? action:redact|mask|hash|reject|? salt:string|?';
 
 /** A rule of `piiRule()`. */
 export interface PiiRule extends OutputRule {
@@ -53,7 +53,7 @@ export function piiRuleOf(where: string, options: PiiRuleOptions): PiiRule {
   const allFinders = piiFinders();
   const {
     kinds = allFinders.flatMap(({ kind }) => (/^(ip|mac|url)$/.test(kind) ? [] : [kind])),
-    strategy = 'redact',
+    action = 'redact',
     salt = '',
   } = options;
   const unknown = kinds.find((kind) => !allFinders.some((finder) => finder.kind === kind));
@@ -69,9 +69,9 @@ export function piiRuleOf(where: string, options: PiiRuleOptions): PiiRule {
     if (inlineTag.test(text)) readings.push(withoutMarkup(text));
     return mergedMatches(readings.flatMap((reading) => matchesIn(reading, finders))).map(
       ({ kind, start, end, value }): Finding =>
-        strategy === 'block'
+        action === 'reject'
           ? { start, end, reject: 'OUTPUT_REJECTED' }
-          : { start, end, replacement: replacementOf(kind, value(end), strategy, hash) },
+          : { start, end, replacement: replacementOf(kind, value(end), action, hash) },
     );
   };
   return { name: 'piiRule', find, withheldFrom };
@@ -156,12 +156,12 @@ function mergedMatches(matches: Match[]): readonly Match[] {
 function replacementOf(
   kind: PiiKind,
   value: string,
-  strategy: 'redact' | 'mask' | 'hash',
+  action: 'redact' | 'mask' | 'hash',
   hash: (value: string) => string,
 ): string {
   const label = kind.toUpperCase();
-  if (strategy === 'redact') return `[${label}]`;
-  if (strategy === 'hash')
+  if (action === 'redact') return `[${label}]`;
+  if (action === 'hash')
     return `[${label}:${hash(kind + value.toLowerCase().replace(groupingCharacters(kind), ''))}]`;
   if (kind === 'email') return `${[...value][0]}***${value.slice(value.indexOf('@'))}`;
   if (kind === 'ip') return value.replace(/[\da-f]+/gi, (group, at: number) => (at ? '*' : group));
