@@ -70,13 +70,13 @@ const exceptions: readonly LayerException[] = [
   },
   {
     from: 'core/src/middleware/agent-tool/agent-tool.ts',
-    to: 'core/src/middleware/approval/approval-rules.ts',
+    to: 'core/src/middleware/approval/approval-need.ts',
     values: true,
     reason: 'the call of an agent may wait for an approval of its tools',
   },
   {
     from: 'core/src/middleware/output',
-    to: 'core/src/middleware/answer/answer-at-limit.ts',
+    to: 'core/src/middleware/answer',
     values: true,
     reason: 'a typed value is asked for at a limit in place of a summary',
   },

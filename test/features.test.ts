@@ -16,10 +16,8 @@ import { replaceKey, stateKeys } from '@isoloop/core/state';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { checkAnswers, textToolCalls } from '@isoloop/core/text-protocol';
 import { selectTools, toolSearch } from '@isoloop/core/tools';
-import {
-  addDecisions,
-  basicApprovals,
-} from '../packages/core/src/middleware/approval/basic-approvals.ts';
+import { addDecisions } from '../packages/core/src/middleware/approval/decided-input.ts';
+import { basicApprovals } from '../packages/core/src/middleware/approval/basic-approvals.ts';
 import { checkClientTexts } from '../packages/core/src/middleware/guard/client-texts.ts';
 import { instructions } from '../packages/core/src/middleware/guard/instructions.ts';
 import { root } from '../scripts/root.ts';

@@ -72,7 +72,7 @@ test('a feature may not import another feature, except what the list names', () 
   expect(
     check('packages/core/src/middleware/a.ts', `import { b } from './limits/b.ts';`),
   ).toHaveLength(1);
-  const policy = '../approval/approval-rules.ts';
+  const policy = '../approval/approval-need.ts';
   expect(check(agentTool, `import { mayNeedApproval } from '${policy}';`)).toEqual([]);
 });
 

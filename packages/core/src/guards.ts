@@ -4,14 +4,14 @@ export type {
   InputGuard,
   InputGuardOptions,
 } from './middleware/guard/input/input-guard.ts';
-export { inMemoryCounters, storedCounters } from './middleware/guard/limits/counter-store.ts';
+export { inMemoryCounters, storedCounters } from './middleware/guard/counters/counter-store.ts';
 export type {
   WindowTotal,
   CounterStore,
   CounterWindow,
   StoredCountersOptions,
-  CounterOptions,
-} from './middleware/guard/limits/counter-store.ts';
+} from './middleware/guard/counters/counter-store.ts';
+export type { CounterOptions } from './middleware/guard/counters/user-counter.ts';
 export { injectionPatterns } from './middleware/guard/input/injection-patterns.ts';
 export { injectionGuard } from './middleware/guard/input/injection-guard.ts';
 export type {
@@ -26,8 +26,8 @@ export {
 } from './middleware/guard/input/input-guards.ts';
 export type { Classifier, LengthGuardOptions } from './middleware/guard/input/input-guards.ts';
 export type { TextForms } from './middleware/guard/normalize-text.ts';
-export { rateLimit, type RateLimitOptions } from './middleware/guard/limits/rate-limit.ts';
-export { spendCap, type SpendCapOptions } from './middleware/guard/limits/spend-cap.ts';
+export { rateLimit, type RateLimitOptions } from './middleware/guard/counters/rate-limit.ts';
+export { spendCap, type SpendCapOptions } from './middleware/guard/counters/spend-cap.ts';
 export { outputGuards, type OutputGuardOptions } from './middleware/guard/output/output-guards.ts';
 export { lengthRule, regexRule } from './middleware/guard/output/output-rule.ts';
 export type {

@@ -10,7 +10,7 @@ export type { InterruptRequest } from './event/interrupt-request.ts';
 export type { Decision, PendingCall } from './event/pending-call.ts';
 export type { AgentLimits } from './preset/react-agent.ts';
 export type { AgentInput, PlainMessage } from './event/agent-input.ts';
-export type { OnLimit } from './middleware/answer/answer-at-limit.ts';
+export type { OnLimit } from './middleware/answer/on-limit.ts';
 export type { AgentHook, Middleware, UseList } from './agent/middleware.ts';
 export type { RunContext } from './agent/run-context.ts';
 export { InMemoryMemory, type InMemoryOptions } from './memory/in-memory-memory.ts';

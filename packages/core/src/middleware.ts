@@ -58,7 +58,11 @@ export type { EventData } from './event/agent-event.ts';
 
 // The parts of `ReActAgent`, for an `Agent` from `@isoloop/core/kernel`, or with other options.
 export { approvals, type ApprovalsOptions } from './middleware/approval/approvals.ts';
-export type { ApprovalContext, ApprovalDecision, Decide } from './middleware/approval/approvals.ts';
+export type {
+  ApprovalContext,
+  ApprovalDecision,
+  Decide,
+} from './middleware/approval/ask-approver.ts';
 export type { ApprovalRule, ApprovalRules } from './middleware/approval/approval-rules.ts';
 export { steering } from './middleware/steering/steering.ts';
 export { pauseNextCall } from './middleware/steering/pause-next-call.ts';
@@ -67,23 +71,22 @@ export { answerAtLimit, type AnswerAtLimitOptions } from './middleware/answer/an
 export { runLimits, type RunLimits } from './middleware/limits/run-limits.ts';
 
 // Functions for the option `onLimit` of an agent, which are no middleware.
-export { summarize } from './middleware/answer/answer-at-limit.ts';
-export type {
-  LimitReply,
-  LimitSteps,
-  SummarizeOptions,
-} from './middleware/answer/answer-at-limit.ts';
+export { summarize, type SummarizeOptions } from './middleware/answer/summarize.ts';
+export type { LimitReply, LimitSteps } from './middleware/answer/on-limit.ts';
 export { answerFromObservations } from './middleware/answer/answer-from-observations.ts';
 export type { AnswerFromObservationsOptions } from './middleware/answer/answer-from-observations.ts';
 
 // Answers at a limit, and further limits.
-export { summaryFallback } from './middleware/answer/answer-at-limit.ts';
-export type { SummaryFallbackOptions } from './middleware/answer/answer-at-limit.ts';
+export {
+  summaryFallback,
+  type SummaryFallbackOptions,
+} from './middleware/answer/summary-fallback.ts';
 export type { FriendlyText } from './event/agent-result.ts';
-export { modelRequestLimit, toolCallLimit } from './middleware/limits/call-limits.ts';
-export type { CallLimitOptions, ToolCallLimitOptions } from './middleware/limits/call-limits.ts';
-export { concurrencyLimit, Semaphore } from './middleware/limits/concurrency-limit.ts';
-export type { Release, SemaphoreOptions } from './middleware/limits/concurrency-limit.ts';
+export { modelRequestLimit } from './middleware/limits/model-request-limit.ts';
+export { toolCallLimit, type ToolCallLimitOptions } from './middleware/limits/tool-call-limit.ts';
+export type { CallLimitOptions } from './middleware/limits/call-limit.ts';
+export { concurrencyLimit } from './middleware/limits/concurrency-limit.ts';
+export { Semaphore, type Release, type SemaphoreOptions } from './middleware/limits/semaphore.ts';
 
 // Failures of models.
 export { retry, toolRetry } from './middleware/resilience/retry.ts';
@@ -133,13 +136,14 @@ export type {
 export { showToolMedia } from './model/show-tool-media.ts';
 
 // Several agents, and people.
-export { handOff, type HandOffOptions } from './middleware/hand-off/hand-off.ts';
+export { handOff } from './middleware/hand-off/hand-off.ts';
 export type {
   HandOff,
   HandOffAgent,
   HandOffFilter,
+  HandOffOptions,
   HandOffTarget,
-} from './middleware/hand-off/team.ts';
+} from './middleware/hand-off/hand-off-options.ts';
 export { operator, operatorMessage } from './middleware/hand-off/operator.ts';
 export type { OperatorMessageOptions } from './middleware/hand-off/operator.ts';
 

@@ -16,7 +16,7 @@ import { tool, type Tool, type ToolOptions } from '../tool/tool.ts';
 import { Toolkit } from '../tool/set/toolkit.ts';
 import { ReActAgent, type AgentOptions } from '../preset/react-agent.ts';
 import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
-import { summarize } from '../middleware/answer/answer-at-limit.ts';
+import { summarize } from '../middleware/answer/summarize.ts';
 import { longTermMemory } from '../middleware/recall/long-term-memory.ts';
 import { structured } from '../middleware/output/output-modes.ts';
 import { scriptedAgent } from '../../test-support/scripted-agent.ts';

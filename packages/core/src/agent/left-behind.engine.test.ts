@@ -5,7 +5,7 @@ import { ReActAgent } from '../preset/react-agent.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
-import { Semaphore } from '../middleware/limits/concurrency-limit.ts';
+import { Semaphore } from '../middleware/limits/semaphore.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import type { Middleware } from './middleware.ts';

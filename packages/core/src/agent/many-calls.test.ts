@@ -7,7 +7,7 @@ import { openai } from '../openai.ts';
 import { requestFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { tool } from '../tool/tool.ts';
-import { toolCallLimit } from '../middleware/limits/call-limits.ts';
+import { toolCallLimit } from '../middleware/limits/tool-call-limit.ts';
 import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import type { Middleware } from './middleware.ts';
 import type { RunContext } from './run-context.ts';

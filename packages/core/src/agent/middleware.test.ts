@@ -1,5 +1,5 @@
 import { closeOpenCalls } from '../middleware/approval/close-open-calls.ts';
-import { summaryFallback } from '../middleware/answer/answer-at-limit.ts';
+import { summaryFallback } from '../middleware/answer/summary-fallback.ts';
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import { userMessage, textOf, type Msg } from '../message/msg.ts';

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { ReActAgent } from '../preset/react-agent.ts';
 import type { EventOf } from '../event/agent-event.ts';
 import { outputText, toolResultsOf } from '../message/msg.ts';
-import { toolCallLimit } from '../middleware/limits/call-limits.ts';
+import { toolCallLimit } from '../middleware/limits/tool-call-limit.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedToolCall } from '../testing/scripted-model.ts';

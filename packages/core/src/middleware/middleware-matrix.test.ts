@@ -20,7 +20,8 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { byModel } from './selection/by-model.ts';
 import { selectTools } from './selection/select-tools.ts';
 import { tool, type Tool, type ToolOptions } from '../tool/tool.ts';
-import { concurrencyLimit, Semaphore } from './limits/concurrency-limit.ts';
+import { concurrencyLimit } from './limits/concurrency-limit.ts';
+import { Semaphore } from './limits/semaphore.ts';
 import { approvals } from './approval/approvals.ts';
 import { evictLargeResults } from './results/evict-large-results.ts';
 import type { Middleware } from '../agent/middleware.ts';

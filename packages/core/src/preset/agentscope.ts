@@ -2,7 +2,7 @@ import type { Middleware } from '../agent/middleware.ts';
 import { perRun } from '../agent/per-run.ts';
 import type { Msg } from '../message/msg.ts';
 import { definePreset } from '../agent/use-list.ts';
-import { summaryFallback } from '../middleware/answer/answer-at-limit.ts';
+import { summaryFallback } from '../middleware/answer/summary-fallback.ts';
 import { AgentError, errorText } from '../error/agent-error.ts';
 import { errorResult } from '../tool/tool-call.ts';
 

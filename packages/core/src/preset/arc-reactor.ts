@@ -1,14 +1,15 @@
 import { answersOnly, lastTurns, successfulTurns } from '../middleware/context/history-views.ts';
 import { injectionGuard } from '../middleware/guard/input/injection-guard.ts';
 import { lengthGuard } from '../middleware/guard/input/input-guards.ts';
-import { rateLimit } from '../middleware/guard/limits/rate-limit.ts';
+import { rateLimit } from '../middleware/guard/counters/rate-limit.ts';
 import { classifyModelErrors } from '../middleware/resilience/classify-model-errors.ts';
 import { retry } from '../middleware/resilience/retry.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import { selectTools } from '../middleware/selection/select-tools.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { definePreset } from '../agent/use-list.ts';
-import { concurrencyLimit, Semaphore } from '../middleware/limits/concurrency-limit.ts';
+import { concurrencyLimit } from '../middleware/limits/concurrency-limit.ts';
+import { Semaphore } from '../middleware/limits/semaphore.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';
 import { arcReactorTrim } from './arc-reactor-trim.ts';
 import { finalWithoutTools } from './final-without-tools.ts';

@@ -20,7 +20,8 @@ import {
 import type { Middleware } from '../agent/middleware.ts';
 import { definePreset } from '../agent/use-list.ts';
 import { answerFromObservations } from '../middleware/answer/answer-from-observations.ts';
-import { concurrencyLimit, Semaphore } from '../middleware/limits/concurrency-limit.ts';
+import { concurrencyLimit } from '../middleware/limits/concurrency-limit.ts';
+import { Semaphore } from '../middleware/limits/semaphore.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';
 import { defaultErrorText, type FriendlyText } from '../event/agent-result.ts';
 import { friendlyErrors, parallelIds, reactMemory } from './oxygent-events.ts';
@@ -30,7 +31,7 @@ import {
   type PromptVariablesOptions,
 } from '../middleware/prompt/prompt-variables.ts';
 import { checkAnswers } from '../middleware/text-protocol/corrections.ts';
-import { summaryFallback } from '../middleware/answer/answer-at-limit.ts';
+import { summaryFallback } from '../middleware/answer/summary-fallback.ts';
 
 /** Memory, protocol and prompt of `oxygent()`. */
 export interface OxygentOptions extends Pick<

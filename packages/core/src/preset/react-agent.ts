@@ -1,3 +1,16 @@
+import { directAnswers, type ReturnDirect } from '../middleware/answer/direct-answers.ts';
+import { isApprovals } from '../middleware/approval/approval-need.ts';
+import { basicApprovals } from '../middleware/approval/basic-approvals.ts';
+import { addDecisions } from '../middleware/approval/decided-input.ts';
+import { checkClientTexts, type ClientText } from '../middleware/guard/client-texts.ts';
+import { instructions } from '../middleware/guard/instructions.ts';
+import { answerAtLimit } from '../middleware/answer/answer-at-limit.ts';
+import { runLimits, runLimitsFields, type RunLimits } from '../middleware/limits/run-limits.ts';
+import type { NoSchema, OutputMode } from '../middleware/output/output-mode.ts';
+import { allowedTools } from '../middleware/selection/allowed-tools.ts';
+import { retrievalFields } from '../middleware/recall/retrieval.ts';
+import type { ToolSource } from '../tool/tool.ts';
+import { steering } from '../middleware/steering/steering.ts';
 import { Agent } from '../agent/agent.ts';
 import type { AgentInput } from '../event/agent-input.ts';
 import { kernelFields, requirePart, type OptionFields } from '../agent/check-options.ts';
@@ -16,18 +29,6 @@ import type { Decision } from '../event/pending-call.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import { omitUndefined } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
-import { directAnswers, type ReturnDirect } from '../middleware/answer/direct-answers.ts';
-import { isApprovals } from '../middleware/approval/approval-rules.ts';
-import { basicApprovals, addDecisions } from '../middleware/approval/basic-approvals.ts';
-import { checkClientTexts, type ClientText } from '../middleware/guard/client-texts.ts';
-import { instructions } from '../middleware/guard/instructions.ts';
-import { answerAtLimit } from '../middleware/answer/answer-at-limit.ts';
-import { runLimits, runLimitsFields, type RunLimits } from '../middleware/limits/run-limits.ts';
-import type { NoSchema, OutputMode } from '../middleware/output/output-mode.ts';
-import { allowedTools } from '../middleware/selection/allowed-tools.ts';
-import { retrievalFields } from '../middleware/recall/retrieval.ts';
-import type { ToolSource } from '../tool/tool.ts';
-import { steering } from '../middleware/steering/steering.ts';
 
 /** Where an agent call has to stop: iterations, tool calls, tokens, time and lengths. */
 export type AgentLimits = KernelLimits & RunLimits;

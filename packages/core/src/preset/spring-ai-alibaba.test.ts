@@ -3,7 +3,7 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { tool } from '../tool/tool.ts';
 import type { TemplateVariables, PromptCall } from '../middleware/prompt/prompt-variables.ts';
 import { textOf } from '../message/msg.ts';
-import { modelRequestLimit } from '../middleware/limits/call-limits.ts';
+import { modelRequestLimit } from '../middleware/limits/model-request-limit.ts';
 import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import { ReActAgent } from './react-agent.ts';
 import { springAiAlibaba, type SpringAiAlibabaOptions } from './spring-ai-alibaba.ts';

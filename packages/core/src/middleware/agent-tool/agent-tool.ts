@@ -12,7 +12,7 @@ import type { AgentResult } from '../../event/agent-result.ts';
 import { waitsForApproval, type PendingCall } from '../../event/pending-call.ts';
 import { provide, parentRuns, runsAboveChild } from '../../tool/context-token.ts';
 import type { Suspension } from '../../tool/tool-call.ts';
-import { mayNeedApproval } from '../approval/approval-rules.ts';
+import { mayNeedApproval } from '../approval/approval-need.ts';
 import type { Agent } from '../../agent/agent.ts';
 
 /** The part of an agent that `agentTool` uses. */

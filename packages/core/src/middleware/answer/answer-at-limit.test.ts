@@ -11,7 +11,9 @@ import { tool } from '../../tool/tool.ts';
 import type { AgentOptions } from '../../preset/react-agent.ts';
 import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { rolesOf } from '../../../../../test/roles-of.ts';
-import { answerAtLimit, summarize, type OnLimit } from './answer-at-limit.ts';
+import { answerAtLimit } from './answer-at-limit.ts';
+import { summarize } from './summarize.ts';
+import type { OnLimit } from './on-limit.ts';
 
 const input = { type: 'object' } as const;
 const step = tool({ name: 'step', description: 'One step', input, execute: () => 'stepped' });

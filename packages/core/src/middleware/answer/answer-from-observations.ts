@@ -10,7 +10,8 @@ import {
 } from '../../message/msg.ts';
 import { isMedia } from '../../message/media/media.ts';
 import { shortenResults } from '../../message/shorten-results.ts';
-import { summarize, type OnLimit } from './answer-at-limit.ts';
+import { summarize } from './summarize.ts';
+import type { OnLimit } from './on-limit.ts';
 
 /** How `answerFromObservations()` words its request. */
 export interface AnswerFromObservationsOptions {

@@ -2,67 +2,8 @@ import { misconfigured, checkOptions } from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { ToolUse } from '../../message/msg.ts';
 import { isNamePattern, nameMatcher } from '../../tool/name-pattern.ts';
-import { type ReadyCall, prepareCall } from '../../tool/tool-call.ts';
 import { type ToolSet, toolsIn } from '../../tool/set/tool-set.ts';
-import type { Agent } from '../../agent/agent.ts';
-import type { Middleware, OpenCall, RunContext } from '../../agent/middleware.ts';
-
-/**
- * Returns whether a tool call needs an approval; a text is the reason for the person who decides.
- */
-export type NeedsApproval = (call: ReadyCall, context: RunContext) => Awaitable<boolean | string>;
-
-/** Middleware that decides when tool calls need an approval. */
-export interface ApprovalMiddleware extends Middleware {
-  /** Whether it may ask for an approval that the tool itself does not need. */
-  readonly mayNeedApproval: boolean;
-}
-
-/** Returns whether a middleware is `approvals()`. */
-export function isApprovals(part: Middleware): part is ApprovalMiddleware {
-  return 'mayNeedApproval' in part;
-}
-
-/** Returns whether the tool itself says that a call needs an approval. */
-export function toolNeedsApproval({ tool, input, toolUse }: ReadyCall): Awaitable<boolean> {
-  const { needsApproval = false } = tool;
-  if (typeof needsApproval === 'boolean') return needsApproval;
-  const ask = async (): Promise<boolean> => needsApproval(input, toolUse);
-  return ask();
-}
-
-/** Returns whether a tool call still needs an approval. Runs no hooks. */
-export async function isUndecided(
-  { toolUse, state, result }: OpenCall,
-  context: RunContext,
-  needs: NeedsApproval,
-): Promise<boolean> {
-  if (state.decision || state.approved || result) return false;
-  if (state.pending) return state.pending.kind === 'approval';
-  try {
-    const call = await prepareCall(context.tools, toolUse);
-    return call.ok && Boolean(await needs(call, context));
-  } catch {
-    // The call fails with this error when it runs.
-    return false;
-  }
-}
-
-/** Returns a tool call as one that has not started, unless the log says whether it has. */
-export function withoutStart(call: OpenCall): OpenCall {
-  return call.isNoted ? call : { ...call, state: { ...call.state, started: false } };
-}
-
-/**
- * Returns whether a tool call of the agent may wait for an approval. Includes the tools of inactive
- * groups and the tools of child agents. Leaves out child agents that a factory creates later.
- */
-export function mayNeedApproval({ tools, use }: Pick<Agent, 'tools' | 'use'>): boolean {
-  return (
-    use.some((part) => isApprovals(part) && part.mayNeedApproval) ||
-    toolsIn(tools).some((tool) => tool.needsApproval || tool.mayNeedApproval?.())
-  );
-}
+import { reasonOfTool, type ReasonFor } from './approval-need.ts';
 
 /** Which calls of a tool need an approval, and how to describe them to a person. */
 export interface ApprovalRule {
@@ -83,9 +24,10 @@ export type ApprovalRules = Readonly<Record<string, boolean | string | ApprovalR
 
 const where = 'approvals(): needsApproval';
 
+/** Converted rules. */
 export interface ApprovalRuleBook {
-  /** Returns the description of the rule that asks for an approval, if it has one. */
-  readonly needs: NeedsApproval;
+  /** The reason is the description of the rule that asks for an approval, if it has one. */
+  readonly reasonFor: ReasonFor;
   /** Throws `CONFIGURATION` if a rule names a tool that is not in the set. */
   check(tools: ToolSet): void;
 }
@@ -100,16 +42,16 @@ export function approvalRules(rules: ApprovalRules): ApprovalRuleBook {
   const patternRules = entries.filter(({ key }) => isNamePattern(key));
   const exactRules = entries.filter(({ key }) => !isNamePattern(key));
   return {
-    async needs(call) {
+    async reasonFor(call) {
       const { tool, input, toolUse } = call;
-      const isNeededByTool = await toolNeedsApproval(call);
+      const ownReason = await reasonOfTool(call);
       // A structured value is an answer, although it comes as a tool call.
       const candidates = tool.givesAnswer ? exactRules : [...exactRules, ...patternRules];
       const found = candidates.find(({ fits }) => fits(tool.name));
-      if (!found) return isNeededByTool;
+      if (!found) return ownReason;
       const { when = () => true, description } = found.rule;
       const isMet = await when(input, toolUse);
-      return isMet ? description || true : isNeededByTool;
+      return isMet ? description || true : ownReason;
     },
     check(tools) {
       const names = toolsIn(tools).map(({ name }) => name);

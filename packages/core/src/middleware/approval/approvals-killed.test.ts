@@ -7,7 +7,8 @@ import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
 import { toolResultsOf, toolUsesOf, userMessage } from '../../message/msg.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
-import { approvals, type ApprovalDecision, type ApprovalsOptions } from './approvals.ts';
+import { approvals, type ApprovalsOptions } from './approvals.ts';
+import type { ApprovalDecision } from './ask-approver.ts';
 
 // Every state of an approval lies in the log: a process that dies at any point loses none of it.
 

@@ -11,7 +11,8 @@ import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.
 import { tool, type Tool } from '../../tool/tool.ts';
 import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
-import { approvals, type ApprovalDecision, type ApprovalsOptions } from './approvals.ts';
+import { approvals, type ApprovalsOptions } from './approvals.ts';
+import type { ApprovalDecision } from './ask-approver.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
 import { toolRetry } from '../resilience/retry.ts';
 

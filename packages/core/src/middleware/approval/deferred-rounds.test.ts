@@ -13,8 +13,9 @@ import { historyFaults, requestFaults } from '../../../test-support/history-faul
 import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
-import { toolCallLimit } from '../limits/call-limits.ts';
-import { approvals, type ApprovalDecision, type ApprovalsOptions } from './approvals.ts';
+import { toolCallLimit } from '../limits/tool-call-limit.ts';
+import { approvals, type ApprovalsOptions } from './approvals.ts';
+import type { ApprovalDecision } from './ask-approver.ts';
 import { closeOpenCalls } from './close-open-calls.ts';
 
 const needsApproval = { pay: true, mail: true } as const;

@@ -3,7 +3,7 @@ import type { InnerStep, Middleware, OpenCall, Round, RunContext } from '../../a
 import { perRun } from '../../agent/per-run.ts';
 import { newestRound } from '../../message/turns.ts';
 import { notStarted } from '../../tool/tool-call.ts';
-import { isUndecided, withoutStart, type NeedsApproval } from './approval-rules.ts';
+import { isUndecided, withoutStart, type ReasonFor } from './approval-need.ts';
 
 // A deferred round takes up to three passes. Each one gives the inner wrappers a part of its calls:
 // - `decide`: those that need an approval. Somebody decides about them, and no tool runs.
@@ -17,8 +17,8 @@ type Pass = 'decide' | 'review' | 'start';
 export interface Deferral {
   /** Returns whether the rounds of a run are deferred. */
   defers(context: RunContext): boolean;
-  /** Says no about a cleared tool call. */
-  readonly needs: NeedsApproval;
+  /** Gives no reason for a cleared tool call. */
+  readonly reasonFor: ReasonFor;
   /**
    * Returns the ids of the tool calls of a run that are cleared: nobody is asked about them again.
    */
@@ -31,7 +31,7 @@ export interface Deferral {
  */
 export function deferredRounds({
   defers,
-  needs,
+  reasonFor,
   clearedOf,
 }: Deferral): Required<Pick<Middleware, 'wrapRound' | 'wrapTool'>> {
   const passOfRun = perRun((): { current: Pass } => ({ current: 'start' }));
@@ -40,7 +40,9 @@ export function deferredRounds({
     next: InnerStep<Round, Next>,
     context: RunContext,
   ): Promise<Next> => {
-    const undecided = await Promise.all(round.calls.map((one) => isUndecided(one, context, needs)));
+    const undecided = await Promise.all(
+      round.calls.map((one) => isUndecided(one, context, reasonFor)),
+    );
     const unstartedCalls = notStartedCalls(round.calls, undecided, context);
     const { pass, calls } = passOf(unstartedCalls, undecided);
     passOfRun(context).current = pass;
@@ -89,10 +91,10 @@ function notStartedCalls(
   context: RunContext,
 ): readonly OpenCall[] {
   const hasWaited = undecided.includes(true) || calls.some(({ state }) => state.decision);
-  return hasWaited && !hasRun(context) ? calls.map(withoutStart) : calls;
+  return hasWaited && !anyToolRan(context) ? calls.map(withoutStart) : calls;
 }
 
 /** Returns whether a tool of the last reply has run: it has a result that is not a rejection. */
-function hasRun({ messages }: RunContext): boolean {
+function anyToolRan({ messages }: RunContext): boolean {
   return newestRound(messages).results.some(({ state }) => state !== 'denied');
 }

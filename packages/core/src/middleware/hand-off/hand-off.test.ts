@@ -24,8 +24,8 @@ import { retry } from '../resilience/retry.ts';
 import { todoList } from '../results/todo-list.ts';
 import { selectTools } from '../selection/select-tools.ts';
 import { calls } from '../../../test-support/scripted-agent.ts';
-import { handOff, type HandOffOptions } from './hand-off.ts';
-import type { HandOffAgent } from './team.ts';
+import { handOff } from './hand-off.ts';
+import type { HandOffAgent, HandOffOptions } from './hand-off-options.ts';
 
 const own = (name: string, result = `${name} done`, more: object = {}) =>
   tool({ name, description: `Does ${name}`, input: {}, execute: () => result, ...more });

@@ -2,36 +2,13 @@ import type { Middleware } from '../../agent/middleware.ts';
 import type { RunContext } from '../../agent/run-context.ts';
 import { isEnding } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
-import { AgentError, checkOptions } from '../../error/agent-error.ts';
+import { AgentError } from '../../error/agent-error.ts';
 import { checkGuarded, withStream } from '../../model/wrap-model.ts';
 import type { ChatModel, RunInfo } from '../../model/chat-model.ts';
-import type { ToolContext } from '../../tool/tool.ts';
-import { type HandOff, type HandOffAgent, type HandOffTarget, Team, checkAgents } from './team.ts';
-import { TeamTurn } from './team-turn.ts';
-
-/** The agents of `handOff()`, and how often they may pass the conversation on. */
-export interface HandOffOptions {
-  /** The agents that can take over. */
-  readonly to: readonly HandOffAgent[];
-  /**
-   * How the others see the agent that has `handOff()`. They can hand the conversation back to it.
-   */
-  readonly own?: Partial<HandOffTarget>;
-  /**
-   * Maximum number of hand-offs between a question and its answer, over all runs that resume it.
-   * At the limit, the models get no more tools for hand-offs, so that the active agent answers.
-   * @default 5
-   */
-  readonly limit?: number;
-  /**
-   * Function that runs before a hand-off, with the arguments of the model as `input`. If it throws,
-   * the conversation stays with its agent, and the model gets an error result.
-   */
-  readonly onHandOff?: (
-    handOff: HandOff & { readonly input: unknown },
-    context: ToolContext,
-  ) => void | Promise<void>;
-}
+import { checkHandOffOptions, type HandOffOptions } from './hand-off-options.ts';
+import { Team } from './team.ts';
+import { TeamRun } from './team-run.ts';
+import { visibleHistory } from './visible-history.ts';
 
 /**
  * Creates middleware, for an agent's `use` list, with which several agents share one conversation.
@@ -57,9 +34,7 @@ export interface HandOffOptions {
  * new ReActAgent({ name: 'reception', model, use: [handOff({ to: [billing] })] });
  */
 export function handOff(options: HandOffOptions): Middleware {
-  const fields = 'to:array own:object|? limit:whole|Infinity|? onHandOff:function|?';
-  checkOptions('handOff()', options, fields);
-  checkAgents(options.to, options.own ?? {});
+  checkHandOffOptions(options);
   /** By agent, because a team keeps which tool groups are active. */
   const teams = new WeakMap<object, Team>();
   const teamOf = ({ agentKey, agentPath, options: { presetPriority } }: RunContext): Team => {
@@ -67,51 +42,54 @@ export function handOff(options: HandOffOptions): Middleware {
     teams.set(agentKey, team);
     return team;
   };
-  const turnOf = perRun((context, steps) => new TeamTurn(context, steps, teamOf(context), options));
+  const teamRunOf = perRun(
+    (context, steps) => new TeamRun(context, steps, teamOf(context), options),
+  );
+  const historyOf = perRun((context) => visibleHistory(teamOf(context)));
   return {
     name: 'handOff',
     on: {
       // Decisions are checked with the tools of the agent that made the calls.
-      'pre-call': (_event, _control, context) => turnOf(context).activateFromLog(),
+      'pre-call': (_event, _control, context) => teamRunOf(context).activateFromLog(),
       // Answers such as a summary at a limit pass no wrapper.
       'post-call': (event, _control, context) => {
-        const message = turnOf(context).withActiveName(event.message);
+        const message = teamRunOf(context).withActiveName(event.message);
         return message === event.message ? event : { ...event, message };
       },
     },
     wrapRun: (next) => async (input, context) => {
-      const turn = turnOf(context);
-      turn.start();
+      const end = teamRunOf(context).start();
       try {
         return await next(input);
       } finally {
-        turn.end();
+        end();
       }
     },
     wrapSettle: (next) => async (input, context) => {
-      const turn = turnOf(context);
+      const run = teamRunOf(context);
       const { messages, decisions } = input;
       // The kernel would take the answer of another agent for a message to answer.
-      if (!messages.length && !decisions.length && turn.isAnswered())
+      if (!messages.length && !decisions.length && run.isAnswered())
         throw new AgentError('INVALID_INPUT', 'The call needs an input.');
       const outcome = await next(input);
-      if (!isEnding(outcome) && outcome.to === 'model') turn.activateNewest();
+      if (!isEnding(outcome) && outcome.to === 'model') run.activateNewest();
       return outcome;
     },
-    wrapRequest: (next) => (draft, context) => next(turnOf(context).filter(draft)),
+    wrapRequest: (next) => (draft, context) =>
+      next(historyOf(context)(draft, teamRunOf(context).active)),
     wrapModel(next) {
       const models = options.to.flatMap(({ model = [] }) => model);
       checkGuarded('handOff()', next, models);
-      return activeModel(next, (run) => turnOf(run).model);
+      return activeModel(next, (run) => teamRunOf(run).active.model);
     },
     wrapReply: (next) => (reply, context) => {
-      const message = turnOf(context).withActiveName(reply.message);
+      const message = teamRunOf(context).withActiveName(reply.message);
       return next({ ...reply, message });
     },
     wrapRound: (next) => async (round, context) => {
-      const turn = turnOf(context);
-      const outcome = await next({ ...round, calls: turn.refuseFurtherHandOffs(round.calls) });
-      const isHandedOff = !isEnding(outcome) && outcome.to === 'model' && turn.activateNewest();
+      const run = teamRunOf(context);
+      const outcome = await next({ ...round, calls: run.refuseFurtherHandOffs(round.calls) });
+      const isHandedOff = !isEnding(outcome) && outcome.to === 'model' && run.activateNewest();
       // The results of this round are no answer.
       return isHandedOff ? { to: 'model', mustAsk: true } : outcome;
     },

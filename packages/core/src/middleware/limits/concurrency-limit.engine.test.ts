@@ -8,7 +8,8 @@ import { randomOf } from '../../../../../test/random-of.ts';
 import type { ScriptedReply } from '../../testing/scripted-model.ts';
 import type { AgentOptions, ReActAgent } from '../../preset/react-agent.ts';
 import { gate, scriptedAgent } from '../../../test-support/scripted-agent.ts';
-import { concurrencyLimit, Semaphore } from './concurrency-limit.ts';
+import { concurrencyLimit } from './concurrency-limit.ts';
+import { Semaphore } from './semaphore.ts';
 
 afterEach(() => void vi.useRealTimers());
 

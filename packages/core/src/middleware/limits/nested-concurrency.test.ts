@@ -6,7 +6,8 @@ import { arcReactor } from '../../preset/arc-reactor.ts';
 import { oxygent } from '../../preset/oxygent.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
-import { concurrencyLimit, Semaphore } from './concurrency-limit.ts';
+import { concurrencyLimit } from './concurrency-limit.ts';
+import { Semaphore } from './semaphore.ts';
 
 type Use = NonNullable<AgentOptions['use']>;
 

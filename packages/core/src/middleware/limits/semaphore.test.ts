@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { seeds } from '../../../../../test/test-extent.ts';
 import { randomOf } from '../../../../../test/random-of.ts';
-import { Semaphore, type Release } from './concurrency-limit.ts';
+import { Semaphore, type Release } from './semaphore.ts';
 
 const turns = async (count = 5): Promise<void> => {
   for (let turn = 0; turn < count; turn += 1) await Promise.resolve();

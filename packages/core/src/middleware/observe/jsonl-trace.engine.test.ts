@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { contextPolicy } from '../context/context-policy.ts';
-import { summaryFallback } from '../answer/answer-at-limit.ts';
+import { summaryFallback } from '../answer/summary-fallback.ts';
 import type { JsonObject, JsonValue } from '../../message/json.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { look } from '../../../test-support/plain-tools.ts';

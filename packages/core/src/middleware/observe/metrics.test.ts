@@ -3,7 +3,7 @@ import { summarizeHistory } from '../context/summarize-history.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { userMessage } from '../../message/msg.ts';
-import { summaryFallback } from '../answer/answer-at-limit.ts';
+import { summaryFallback } from '../answer/summary-fallback.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
 import { lengthRule } from '../guard/output/output-rule.ts';
 import type { ModelDelta, RunInfo } from '../../model/chat-model.ts';

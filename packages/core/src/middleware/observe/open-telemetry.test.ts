@@ -10,7 +10,7 @@ import { expect, test } from 'vitest';
 import { AgentError } from '../../error/agent-error.ts';
 import type { ChatModel, ModelDelta } from '../../model/chat-model.ts';
 import { contextPolicy } from '../context/context-policy.ts';
-import { summaryFallback } from '../answer/answer-at-limit.ts';
+import { summaryFallback } from '../answer/summary-fallback.ts';
 import { fallback } from '../resilience/fallback.ts';
 import { modelTimeout } from '../resilience/model-timeout.ts';
 import { retry } from '../resilience/retry.ts';

@@ -21,7 +21,8 @@ import { isSameJson, jsonCopy, type JsonValue } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import type { Schema, Validation } from '../../schema/schema.ts';
-import { type LimitReply, type LimitSteps, answerAtLimit } from '../answer/answer-at-limit.ts';
+import type { LimitReply, LimitSteps } from '../answer/on-limit.ts';
+import { answerAtLimit } from '../answer/answer-at-limit.ts';
 
 /** A value that passed the schema, and the JSON that the model wrote for it. */
 export interface ParsedOutput {

@@ -23,7 +23,8 @@ import {
   type ScriptedStep,
 } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
-import { concurrencyLimit, Semaphore } from '../limits/concurrency-limit.ts';
+import { concurrencyLimit } from '../limits/concurrency-limit.ts';
+import { Semaphore } from '../limits/semaphore.ts';
 import { metrics, type AgentCallMetric, type ModelMetric } from '../observe/metrics.ts';
 import { openTelemetry } from '../observe/open-telemetry.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';

@@ -13,7 +13,8 @@ import { historyFaults } from '../../../test-support/history-faults.ts';
 import { tool } from '../../tool/tool.ts';
 import { metrics, type AgentCallMetric } from '../observe/metrics.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
-import { concurrencyLimit, Semaphore } from '../limits/concurrency-limit.ts';
+import { concurrencyLimit } from '../limits/concurrency-limit.ts';
+import { Semaphore } from '../limits/semaphore.ts';
 
 const busy = new AgentError('MODEL_SERVER', 'busy', { retryable: true });
 

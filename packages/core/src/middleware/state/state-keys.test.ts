@@ -7,7 +7,7 @@ import { structured } from '../output/output-modes.ts';
 import * as z from 'zod';
 import { loadState, saveState } from './agent-state.ts';
 import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
-import { modelRequestLimit } from '../limits/call-limits.ts';
+import { modelRequestLimit } from '../limits/model-request-limit.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';

@@ -4,7 +4,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { approvals } from '../approval/approvals.ts';
 import { inputGuard } from '../guard/input/input-guard.ts';
-import { rateLimit } from '../guard/limits/rate-limit.ts';
+import { rateLimit } from '../guard/counters/rate-limit.ts';
 import { piiGuard } from '../guard/pii/pii-guard.ts';
 import { textOf, type Msg } from '../../message/msg.ts';
 import { structured } from '../output/output-modes.ts';

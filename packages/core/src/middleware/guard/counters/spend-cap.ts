@@ -10,7 +10,7 @@ import type { TokenProfile } from '../../../tokens/token-profile.ts';
 import { inputGuardOf } from '../input/input-guard.ts';
 import { reporter } from '../rejection.ts';
 import { deltasText, estimateUsage } from '../estimate-usage.ts';
-import { counterFields, limitReached, userCounter, type CounterOptions } from './counter-store.ts';
+import { counterFields, limitReached, userCounter, type CounterOptions } from './user-counter.ts';
 
 /** How much `spendCap()` lets a user spend, in which time, and how it is counted. */
 export interface SpendCapOptions extends CounterOptions {

@@ -3,7 +3,7 @@ import { checkOptions } from '../../../error/agent-error.ts';
 import { keyPrefix } from '../../../memory/store/storage-keys.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { inputGuardOf, type InputGuard } from '../input/input-guard.ts';
-import { counterFields, limitReached, userCounter, type CounterOptions } from './counter-store.ts';
+import { counterFields, limitReached, userCounter, type CounterOptions } from './user-counter.ts';
 
 /** How many agent calls `rateLimit()` lets a user make in a minute and in an hour. */
 export interface RateLimitOptions extends CounterOptions {
