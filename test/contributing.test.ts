@@ -4,8 +4,11 @@ import { expect, test } from 'vitest';
 import { root } from '../scripts/root.ts';
 
 const page = readFileSync(`${root}/CONTRIBUTING.md`, 'utf8');
-const recipes = page.slice(page.indexOf('## Recipes'), page.indexOf('## Size'));
-const words = page.slice(page.indexOf('## Words'), page.indexOf('## Commands'));
+const sections = page.split(/^## /m);
+const sectionOf = (title: string): string =>
+  sections.find((section) => section.startsWith(`${title}\n`))!;
+const recipes = sectionOf('Recipes') + sectionOf('Release');
+const words = sectionOf('Words');
 const files = globSync('{packages/*/{src,test-support},test,scripts}/**/*.{ts,tsx}', { cwd: root });
 const source = [...files, 'packages/core/package.json']
   .map((file) => readFileSync(`${root}/${file}`, 'utf8'))
