@@ -26,20 +26,23 @@ export function definePreset(parts: readonly Middleware[]): readonly Middleware[
  * `CONFIGURATION` for two other parts of one name.
  */
 export function partsOf(use: UseList): Middleware[] {
-  const parts: Middleware[] = [];
+  // A replaced part keeps its place in the map.
+  const parts = new Map<unknown, Middleware>();
   const nested = new Set<Middleware>();
   for (const item of use) {
     const isNested = isList(item);
     for (const part of isNested ? partsOf(item) : [item]) {
-      const index = parts.findIndex(({ name }) => name && name === part.name);
-      const earlier = parts[index];
-      if (!earlier) parts.push(part);
-      else if (presetParts.has(earlier) || nested.has(earlier)) parts[index] = part;
-      else throw misconfigured(`Two parts are named "${part.name}". Rename one.`);
+      const key = part.name || {};
+      const earlier = parts.get(key);
+      if (earlier && !presetParts.has(earlier) && !nested.has(earlier))
+        throw misconfigured(
+          `Two parts are named "${part.name}". Use one of the two, or rename one.`,
+        );
+      parts.set(key, part);
       if (isNested) nested.add(part);
     }
   }
-  return parts;
+  return [...parts.values()];
 }
 
 /**

@@ -134,6 +134,11 @@ test('a request for the value of an `output` at the limit still fails the call',
   await expect(call).rejects.toMatchObject({ code: 'MODEL_SERVER' });
 });
 
+test('with an output mode in `use`, the error says to use one of the two', () => {
+  const message = 'Two parts are named "answerAtLimit". Use one of the two, or rename one.';
+  expect(() => setUp([], { use: [...structured(input)] })).toThrow(message);
+});
+
 test('an abort ends the call while an `onLimit` hangs', async () => {
   const controller = new AbortController();
   const onLimit = (): Promise<never> => {
