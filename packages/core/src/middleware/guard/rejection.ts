@@ -58,13 +58,19 @@ export function rejectionError(
   });
 }
 
+const categoryPrefix = 'GUARD_REJECTED:';
+
+/** Every `GuardCategory`. */
+export const guardCategories: readonly string[] = Object.keys(userErrorTexts.en)
+  .filter((key) => key.startsWith(categoryPrefix))
+  .map((key) => key.slice(categoryPrefix.length));
+
 /** Returns whether the value is a well-formed rejection. */
 export function isGuardRejection(value: unknown): value is Rejection {
   if (!isRecord(value)) return false;
   const { category, message, details } = value;
   return (
-    typeof category === 'string' &&
-    Object.hasOwn(userErrorTexts.en, `GUARD_REJECTED:${category}`) &&
+    guardCategories.includes(category as string) &&
     (message === undefined || typeof message === 'string') &&
     (details === undefined || isObjectOrArray(details))
   );

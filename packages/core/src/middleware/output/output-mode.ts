@@ -145,7 +145,10 @@ async function askOrEnd(
   }
   const addedLater = [...draft.addedLater, ...(form.addedLater ? [form.addedLater] : [])];
   const request = await next({ ...draft, addedLater });
-  return isNext(request) ? request : form.adaptRequest(request, run.isAsked);
+  if (!isNext(request)) return form.adaptRequest(request, run.isAsked);
+  // At a limit, inner middleware may end the run with an earlier reply.
+  const isUnread = isNewAnswer(request) && request.output === undefined;
+  return isUnread ? checkAnswer(run, request) : request;
 }
 
 /**

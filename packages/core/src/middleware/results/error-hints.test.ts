@@ -1,10 +1,11 @@
 import { expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { ReActAgent } from '../../preset/react-agent.ts';
-import type { Middleware } from '../../agent/middleware.ts';
+import type { Middleware, Reply } from '../../agent/middleware.ts';
 import { textOf } from '../../message/msg.ts';
-import { structured } from '../output/output-modes.ts';
+import { jsonMode, structured } from '../output/output-modes.ts';
 import { fitContext } from '../context/fit-context.ts';
+import { modelRequestLimit } from '../limits/model-request-limit.ts';
 import { arcReactor } from '../../preset/arc-reactor.ts';
 import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
@@ -117,6 +118,56 @@ test('a text result that begins with "Error:" counts as a failed tool call', asy
   await agent.call('go');
   expect(asked()).toEqual(['go', correct, '']);
 });
+
+test.each([
+  ['a limit of model requests', { use: [errorHints(), modelRequestLimit({ run: 2 })] }],
+  ['`limits.iterations`', { use: [errorHints()], limits: { iterations: 2 } }],
+])('at %s, the withdrawn text is the answer', async (_what, options) => {
+  const fail = tool({
+    name: 'fail',
+    description: '',
+    input,
+    execute: () => {
+      throw new Error('no such city');
+    },
+  });
+  const replies = [{ toolCalls: [{ name: 'fail' }] }, 'It is broken, call Ann.'];
+  const { agent, model } = scriptedAgent(replies, { tools: [fail], ...options });
+  expect(await agent.call('go')).toMatchObject({
+    reason: 'stop',
+    text: 'It is broken, call Ann.',
+  });
+  expect((await agent.messages()).map(textOf).at(-1)).toBe('It is broken, call Ann.');
+  model.assertDone();
+});
+
+test('at a limit, an output mode reads the withdrawn text', async () => {
+  const output = jsonMode(z.object({ n: z.number() }));
+  const replies = [look('fail'), '{"n":1}'];
+  const { agent } = setUp(replies, [errorHints(), modelRequestLimit({ run: 2 })]);
+  expect(await agent.call('go', { output })).toMatchObject({ reason: 'stop', output: { n: 1 } });
+});
+
+test.each<[string, Middleware]>([
+  ['that is final', { wrapReply: (next) => (reply) => next(finalOf(reply)) }],
+  [
+    'to a request without tools',
+    {
+      wrapRequest:
+        (next) =>
+        (draft, { iteration }) =>
+          next(iteration ? { ...draft, tools: [] } : draft),
+    },
+  ],
+])('a reply %s is not withdrawn', async (_what, outer) => {
+  const { agent, asked } = setUp([look('fail'), 'It is broken.'], [outer, errorHints()]);
+  expect((await agent.call('go')).text).toBe('It is broken.');
+  expect(asked()).toHaveLength(2);
+});
+
+function finalOf(reply: Reply): Reply {
+  return reply.request ? { ...reply, isFinal: true } : reply;
+}
 
 test('a structured value is accepted as the answer after a failed tool call', async () => {
   const { agent } = setUp(

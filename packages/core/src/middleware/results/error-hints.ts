@@ -6,46 +6,61 @@ import {
   type ToolResult,
   type Msg,
 } from '../../message/msg.ts';
-import type { Middleware } from '../../agent/middleware.ts';
-import { isNewAnswer } from '../../agent/next.ts';
+import type { Middleware, Reply } from '../../agent/middleware.ts';
+import { isEnding, isNewAnswer, type AnswerEnd } from '../../agent/next.ts';
 import { perRun } from '../../agent/per-run.ts';
 
 /**
  * Adds a hint for the model about the newest tool results (Arc Reactor 6). If a tool call failed,
  * the hint asks for a corrected tool call. If the model replies with text instead, the text is
- * withdrawn and the next hint is stricter. This happens at most twice in a run. If a result has no
- * entries, the hint asks for a search with other words. Hints are part of one model request and are
- * never stored.
+ * withdrawn and the next hint is stricter. This happens at most twice in a run. If a limit allows no
+ * further request, the withdrawn text is the answer. If a result has no entries, the hint asks for a
+ * search with other words. Hints are part of one model request and are never stored.
  */
 export function errorHints(): Middleware {
-  /** `refusedCount`: number of replies that answered with text after a failed tool call. */
-  const hintingOf = perRun(() => ({ refusedCount: 0, isForced: false }));
+  const hintingOf = perRun((): Hinting => ({ withdrawnCount: 0, withdrawn: undefined }));
   return {
     name: 'errorHints',
-    wrapRequest: (next) => (draft, context, steps) => {
-      if (draft.limit || !draft.tools.length) return next(draft);
-      const hint = hintFor(newestResults(context.messages), hintingOf(context).isForced);
-      if (hint === undefined) return next(draft);
-      return next({ ...draft, messages: [...draft.messages, steps.message('user', hint)] });
+    wrapRequest: (next) => async (draft, context, steps) => {
+      const hinting = hintingOf(context);
+      const { withdrawn } = hinting;
+      hinting.withdrawn = undefined;
+      if (draft.limit) return withdrawn ?? next(draft);
+      const hint = hintFor(newestResults(context.messages), withdrawn !== undefined);
+      if (hint === undefined || !draft.tools.length) return next(draft);
+      const messages = [...draft.messages, steps.message('user', hint)];
+      const outcome = await next({ ...draft, messages });
+      const isLimit = isEnding(outcome) && outcome.reason === 'limit';
+      return (isLimit && withdrawn) || outcome;
     },
     wrapReply: (next) => async (reply, context, steps) => {
       const outcome = await next(reply);
       const hinting = hintingOf(context);
-      hinting.isForced =
-        isNewAnswer(outcome) &&
-        !toolUsesOf(reply.message).length &&
-        context.toolSchemas.length > 0 &&
-        hinting.refusedCount < maxRefusedReplies &&
-        newestResults(context.messages).some(isError);
-      if (!hinting.isForced) return outcome;
-      hinting.refusedCount += 1;
+      if (!isNewAnswer(outcome) || !mayCallTools(reply)) return outcome;
+      const hasFailed = newestResults(context.messages).some(isError);
+      if (!hasFailed || hinting.withdrawnCount >= maxWithdrawnReplies) return outcome;
+      hinting.withdrawn = outcome;
+      hinting.withdrawnCount += 1;
       await steps.emit('step-reset', { reason: 'error-hints' });
       return { to: 'model', mustAsk: true };
     },
   };
 }
 
-const maxRefusedReplies = 2;
+/** The replies of one run that answered with text after a failed tool call. */
+interface Hinting {
+  withdrawnCount: number;
+  /** The newest one, until the next request. It is the answer if a limit refuses that request. */
+  withdrawn: AnswerEnd | undefined;
+}
+
+const maxWithdrawnReplies = 2;
+
+/** Returns whether a reply could have called tools, but did not, and may be withdrawn. */
+function mayCallTools({ message, request, isFinal }: Reply): boolean {
+  const hasTools = request !== undefined && request.tools.length > 0;
+  return hasTools && !isFinal && !toolUsesOf(message).length;
+}
 
 /**
  * Returns the tool results after the model's last message. Returns an empty list if a user's

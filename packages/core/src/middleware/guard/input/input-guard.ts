@@ -1,11 +1,18 @@
 import type { Middleware, RunContext } from '../../../agent/middleware.ts';
-import { AgentError, checkFields, checkOptions } from '../../../error/agent-error.ts';
+import {
+  AgentError,
+  checkFields,
+  checkOptions,
+  misconfigured,
+} from '../../../error/agent-error.ts';
 import type { Awaitable } from '../../../event/hook.ts';
+import { isRecord } from '../../../message/json.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { parseMessages } from '../../../message/validate-message.ts';
 import { abortable } from '../../../wait/abort.ts';
 import { clientTextsOf, checkWithClientTexts } from '../client-texts.ts';
 import {
+  guardCategories,
   guardFields,
   isGuardRejection,
   rejectionError,
@@ -108,6 +115,10 @@ export function inputGuardOf(
 /** Returns what a check returned. Throws if that is neither a rejection nor messages. */
 function validResult(name: string, input: readonly Msg[], result: unknown): CheckResult {
   if (result === input || isGuardRejection(result)) return result as CheckResult;
+  if (isRecord(result)) {
+    const problem = `The guard "${name}" returned an object that is no rejection`;
+    throw misconfigured(`${problem}: category must be one of ${guardCategories.join(', ')}.`);
+  }
   const messages = parseMessages(result);
   // Without messages, the agent call would continue from the log.
   if (messages.length || !input.length) return messages;

@@ -77,6 +77,20 @@ test('a guard that throws rejects the input, even if `onError` throws too', asyn
   );
 });
 
+test('an error about an unknown category names the categories', async () => {
+  const onError = vi.fn<(error: unknown) => void>();
+  const guard = classifierGuard(() => 'TOXIC' as never, { onError });
+  expect(await rejectionOf(checkInput([guard], input))).toMatchObject({
+    details: { category: 'SYSTEM_ERROR', stage: 'classifierGuard' },
+  });
+  expect(onError.mock.calls[0]![0]).toMatchObject({
+    code: 'CONFIGURATION',
+    message: expect.stringContaining(
+      '"classifierGuard" returned an object that is no rejection: category must be one of RATE_LIMITED,',
+    ),
+  });
+});
+
 test('rejection messages use the locale or the custom texts', async () => {
   const words = async (options: GuardOptions, message?: string): Promise<string> => {
     const rejection = { category: 'UNAUTHORIZED', ...(message && { message }) } as const;

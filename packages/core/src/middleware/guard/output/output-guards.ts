@@ -1,4 +1,5 @@
 import type { Middleware } from '../../../agent/middleware.ts';
+import { isEnding, type Ending, type Next } from '../../../agent/next.ts';
 import {
   misconfigured,
   checkFields,
@@ -6,7 +7,7 @@ import {
   type AgentError,
 } from '../../../error/agent-error.ts';
 import { callListener } from '../../../error/report-failure.ts';
-import { assistantMessage, userMessage, type Msg } from '../../../message/msg.ts';
+import { assistantMessage, textOf, userMessage, type Msg } from '../../../message/msg.ts';
 import {
   addUsage,
   runInfo,
@@ -60,6 +61,11 @@ export const outputFields: string = `lookahead:nonNegative|all|? thinking:boolea
 /**
  * Checks and changes what the model says, by rules such as `piiRule()`. Applies the rules in order
  * to each reply, streamed or not. Hooks, readers and the session log get the reply after the rules.
+ *
+ * The rules also check answers that no model wrote. One is the direct answer of a tool. Another is a
+ * text that hooks or inner middleware put in the place of a reply. About such a changed text, a rule
+ * cannot ask the model again, and readers get a hook's text before the check. The rules do not check
+ * an ending that replaces a request.
  *
  * The rules check text. If `structured()` gets its value through a tool, the rules also check the
  * strings and numbers of that value. Other tool calls and media pass unchecked. If `textToolCalls`
@@ -125,11 +131,26 @@ export function outputGuardsOf(
           : guard(next, request, context, guardsOf(context.run)),
     }),
     wrapReply: (next) => async (reply, context) => {
-      if (reply.request) return next(reply);
-      const message = await reviewAnswer(reply.message, guardsOf(context));
-      return message ? next({ ...reply, message }) : { to: 'model' };
+      const guards = guardsOf(context);
+      // A reply of the model was checked while it arrived.
+      const message = reply.request ? reply.message : await reviewAnswer(reply.message, guards, 0);
+      if (!message) return { to: 'model' };
+      const outcome = await next({ ...reply, message });
+      if (!isChanged(outcome, message)) return outcome;
+      // Not the model wrote this text, so a rule cannot ask the model to mend it.
+      const changed = await reviewAnswer(outcome.message, guards, 1);
+      return changed ? { ...outcome, message: changed } : { to: 'model' };
     },
   };
+}
+
+/**
+ * Returns whether hooks or inner middleware gave the run another answer than `checked`. The text of
+ * a structured answer is its value, which was checked.
+ */
+function isChanged(outcome: Next, checked: Msg): outcome is Ending & { readonly message: Msg } {
+  if (!isEnding(outcome) || !outcome.message || outcome.output !== undefined) return false;
+  return textOf(outcome.message) !== textOf(checked);
 }
 
 /** The rules and settings for the replies of one run. */
@@ -203,17 +224,21 @@ function withCorrection(request: ModelRequest, text: string, correction: string)
 }
 
 /**
- * Applies the rules to a tool result that is the answer (`returnDirect`). Returns `undefined` if a
- * rule asks for another reply of the model.
+ * Applies the rules to an answer that no model wrote, such as the result of a tool. Returns
+ * `undefined` if a rule asks for a reply of the model. `retries`: see `ReviewContext`.
  */
-async function reviewAnswer(answer: Msg, guards: Guards): Promise<Msg | undefined> {
+async function reviewAnswer(
+  answer: Msg,
+  guards: Guards,
+  retries: number,
+): Promise<Msg | undefined> {
   const reply = new GuardedReply({ ...guards, isForProgram: false, lookahead: 'all' });
   const texts = answer.content.flatMap((block, index): ModelDelta[] =>
     block.type === 'text' ? [{ type: 'text', id: String(index), delta: block.text }] : [],
   );
   reply.take([...texts, { type: 'finish', reason: 'return-direct' }]);
   try {
-    const { deltas, correction } = await reply.end(0);
+    const { deltas, correction } = await reply.end(retries);
     if (correction !== undefined) return undefined;
     const saidAs = (id: string): string =>
       deltas.map((delta) => (delta.type === 'text' && delta.id === id ? delta.delta : '')).join('');

@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest';
+import { scriptedAgent } from '../../../../test-support/scripted-agent.ts';
+import type { Middleware } from '../../../agent/middleware.ts';
+import { isEnding, isNewAnswer } from '../../../agent/next.ts';
+import type { Msg } from '../../../message/msg.ts';
+import { jsonMode } from '../../output/output-modes.ts';
+import { piiRule } from '../pii/pii-rule.ts';
+import { outputGuards } from './output-guards.ts';
+import { lengthRule, regexRule } from './output-rule.ts';
+
+const never = regexRule({ pattern: /forbidden/, action: 'reject', name: 'never' });
+const mail = 'mail bob@example.com';
+
+function withText(message: Msg, text: string): Msg {
+  return { ...message, content: [{ type: 'text', text }] };
+}
+
+/** Middleware that gives each answer another text. */
+const rewrite = (text: string): Middleware => ({
+  name: 'rewrite',
+  wrapReply: (next) => async (reply) => {
+    const outcome = await next(reply);
+    return isNewAnswer(outcome)
+      ? { ...outcome, message: withText(outcome.message, text) }
+      : outcome;
+  },
+});
+
+test.each<[string, Middleware]>([
+  ['a wrapper changed', rewrite(mail)],
+  [
+    'a wrapper made',
+    {
+      wrapReply: (next) => async (reply, _context, steps) => {
+        const outcome = await next(reply);
+        const message = steps.message('assistant', mail);
+        return isEnding(outcome) ? { kind: 'custom', reason: 'stop', message } : outcome;
+      },
+    },
+  ],
+])('an answer that %s is checked before readers and the log get it', async (_what, inner) => {
+  const { agent } = scriptedAgent(['ok'], { use: [outputGuards([piiRule()]), inner] });
+  const stream = agent.stream('Hi');
+  const seen: string[] = [];
+  for await (const event of stream) seen.push(JSON.stringify(event));
+  expect((await stream.result).text).toBe('mail [EMAIL]');
+  expect(JSON.stringify([seen, await agent.messages()])).not.toContain('bob@');
+});
+
+test('the log gets an answer that a hook changed after its check', async () => {
+  const hook: Middleware = {
+    on: { 'post-reasoning': (event) => ({ ...event, message: withText(event.message, mail) }) },
+  };
+  const { agent } = scriptedAgent(['ok'], { use: [outputGuards([piiRule()]), hook] });
+  expect((await agent.call('Hi')).text).toBe('mail [EMAIL]');
+  expect(JSON.stringify(await agent.messages())).not.toContain('bob@');
+});
+
+test('an answer that outer middleware changed is not checked', async () => {
+  const { agent } = scriptedAgent(['ok'], { use: [rewrite(mail), outputGuards([piiRule()])] });
+  expect((await agent.call('Hi')).text).toBe(mail);
+});
+
+test('a changed answer can be rejected', async () => {
+  const use = [outputGuards([never]), rewrite('forbidden')];
+  const { agent } = scriptedAgent(['ok'], { use });
+  expect(await agent.call('Hi')).toMatchObject({
+    reason: 'rejected',
+    error: { code: 'GUARD_REJECTED', details: { stage: 'never' } },
+  });
+  expect(JSON.stringify(await agent.messages())).not.toContain('forbidden');
+});
+
+test('a rule does not ask the model again about a changed answer', async () => {
+  const use = [outputGuards([lengthRule({ min: 10, tooShort: 'retry' })]), rewrite('Short')];
+  const { agent, model } = scriptedAgent(['A long answer.'], { use });
+  expect(await agent.call('Hi')).toMatchObject({
+    text: 'Short',
+    message: { metadata: { warnings: [{ stage: 'lengthRule', length: 5, min: 10 }] } },
+  });
+  model.assertDone();
+});
+
+test('an answer without a change, and a structured one, is reviewed once', async () => {
+  const texts: string[] = [];
+  const rule = {
+    name: 'listen',
+    review(text: string) {
+      texts.push(text);
+      return { text };
+    },
+  };
+  const { agent } = scriptedAgent(['ok', 'So: {"a": 1}'], { use: [outputGuards([rule])] });
+  await agent.call('Hi');
+  await agent.call('Hi', { output: jsonMode() });
+  expect(texts).toEqual(['ok', 'So: {"a": 1}']);
+});
