@@ -1,13 +1,13 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { ParsedInput } from '../event/agent-input.ts';
-import { textOf, toolUsesOf } from '../message/msg.ts';
+import { textOf } from '../message/msg.ts';
 import { omitUndefined } from '../message/json.ts';
 import { loop } from './loop.ts';
 import { endStopped, finish, type RunOutcome } from './step/finish.ts';
 import { pendingCallsOf } from './run/open-calls.ts';
 import type { Run } from './run/run.ts';
-import { closeLog, restore } from './run/run-log.ts';
+import { restore, writeEnd } from './run/run-log.ts';
 import { runWrapped } from './run/wrapped-step.ts';
 import type { RunInput } from './step/settle.ts';
 
@@ -23,7 +23,7 @@ export async function runAgentCall(run: Run, input?: RunInput): Promise<AgentRes
   } catch (thrown) {
     const failure = AgentError.from(thrown);
     const error = failure.toJSON();
-    await closeLog(run, 'error').catch(() => {});
+    await writeEnd(run, 'error').catch(() => {});
     run.enterStage('over');
     await run.outbox.tellLast(run.outbox.event('error', { error }), true);
     const result = resultOf(run, { reason: 'error', error, message: run.failureMessage });
@@ -43,16 +43,16 @@ async function runToResult(run: Run, input?: RunInput): Promise<AgentResult> {
   }
   await run.outbox.emit('run-start', omitUndefined({ resumes: run.resumes }));
   // A hook may have rejected the agent call, or may hang after an abort.
-  if (!input || 'error' in run.halt || run.waits.abandoned)
-    return endWith(run, await finish(run, await endStopped(run)));
+  const isRefused = !input || 'error' in run.halt || run.waits.abandoned;
+  if (isRefused) return endWith(run, await finish(run, await endStopped(run)));
   // Each wrapper gets the result of an aborted run from its `next`.
   const recover = (thrown: unknown): Promise<AgentResult> => endAborted(run, thrown);
   // If a wrapper changes the input, `wrapInput` has to see the change.
   const inner = async (sent: ParsedInput): Promise<AgentResult> =>
     endWith(run, await loop(run, sent === input.sent ? input : { sent }));
   const result = await runWrapped(run, 'wrapRun', input.sent, inner, recover);
-  // A wrapper may have answered without `next`.
-  await closeLog(run, result.reason);
+  // A wrapper may have answered without `next`, or may have failed the run after it.
+  await writeEnd(run, result.reason);
   return result;
 }
 
@@ -68,7 +68,7 @@ async function resumedRun(run: Run, input: ParsedInput): Promise<string | undefi
 
 /** Writes the end of the run to the log, and returns the result. */
 async function endWith(run: Run, end: RunOutcome): Promise<AgentResult> {
-  await closeLog(run, end.reason);
+  await writeEnd(run, end.reason);
   return resultOf(run, end);
 }
 
@@ -94,19 +94,12 @@ function resultOf(run: Run, end: RunOutcome): AgentResult {
     message,
     ...omitUndefined({ reason, output, error, stoppedAt, warnings: warnings[0] && [...warnings] }),
     usage,
-    toolsUsed: toolsUsedBy(run),
+    toolsUsed: [...run.toolsUsed],
     durationMs: run.now() - run.startedAt,
     iterations: run.iteration,
     pending: pendingCallsOf(run),
     sessionVersion: run.setup.memory.sessionVersion ?? 0,
   } as AgentResult;
-}
-
-/** Returns the names of the used tools, in the order of the calls. */
-function toolsUsedBy({ toolsUsed, messages }: Run): readonly string[] {
-  if (!toolsUsed.size) return [];
-  const names = messages.flatMap(toolUsesOf).map(({ id }) => toolsUsed.get(id));
-  return [...new Set(names)].filter((name) => name !== undefined);
 }
 
 /** Sends `run-end`. Returns the result that readers see. */

@@ -11,12 +11,14 @@ import { longTermMemory } from '../middleware/recall/long-term-memory.ts';
 import { saveState } from '../middleware/state/agent-state.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import { ScriptedModel, type ScriptedStep } from '../testing/scripted-model.ts';
+import { toolResult } from '../tool/tool-call.ts';
 import { tool } from '../tool/tool.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import type { RunContext } from './run-context.ts';
 import { approvals } from '../middleware/approval/approvals.ts';
-import type { AgentHook, Middleware, UseList } from './middleware.ts';
+import type { AgentHook, Middleware, OuterStep, UseList } from './middleware.ts';
+import type { Next } from './next.ts';
 
 type EventType = AgentEvent['type'];
 type ControlName = keyof HookControl;
@@ -427,6 +429,32 @@ test('a `stop` takes precedence over an earlier jump about another tool call', a
   expect((await agent.call('go')).reason).toBe('stopped-by-hook');
   expect(ran).toHaveLength(2);
 });
+
+test.for(['wrapReply', 'wrapRound'] as const)(
+  'a `stop` at the result of a call that %s closes counts, though the model would come next',
+  async (key) => {
+    const external = tool({ name: 'external', description: '', input: {} });
+    const model = new ScriptedModel([{ toolCalls: [{ name: 'external' }] }, 'Never said.']);
+    const closing: Middleware = {
+      [key]: (next: (value: unknown) => Promise<Next>): OuterStep<unknown, Next> => {
+        return async (value, context, steps) => {
+          await next(value);
+          const [open] = context.openCalls;
+          if (open) await steps.closeCall(open.toolUse, toolResult(open.toolUse, 'x', 'success'));
+          return { to: 'model' };
+        };
+      },
+    };
+    const agent = new ReActAgent({
+      name: 'a',
+      model,
+      tools: [external],
+      use: [closing, { on: { 'post-acting': (_event, control) => control.stop() } }],
+    });
+    expect(await agent.call('go')).toMatchObject({ reason: 'stopped-by-hook', iterations: 1 });
+    expect(toolResultsOf((await agent.messages()).at(-1)!)).toMatchObject([{ output: 'x' }]);
+  },
+);
 
 test('a `stop` about one tool call ends the run, though the wrapper of another one revises an event', async () => {
   let tellStopped: (() => void) | undefined;

@@ -13,6 +13,7 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { tool } from '../tool/tool.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
+import { pay } from '../../test-support/plain-tools.ts';
 import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 
 const names = ['free', 'safe', 'asks', 'pay'] as const;
@@ -181,4 +182,19 @@ test('observe() refuses a message whose tool call has no result', async () => {
     message: expect.stringContaining('needs a result after it'),
   });
   expect(await two.agent.messages()).toEqual([]);
+});
+
+test('an abort before the run has begun in the log leaves the pending calls open', async () => {
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'pay', id: 'c1' }] }], { tools: [pay] });
+  await agent.call('go');
+  const controller = new AbortController();
+  const hang = (): Promise<void> => {
+    controller.abort();
+    return new Promise(() => {});
+  };
+  agent.addHook({ on: { 'pre-call': hang } });
+  const approval = [{ toolUseId: 'c1', type: 'approve' }] as const;
+  const result = await agent.call(approval, { signal: controller.signal });
+  expect(result).toMatchObject({ reason: 'aborted', pending: [{ toolUseId: 'c1' }] });
+  expect((await agent.messages()).at(-1)).toMatchObject({ role: 'assistant' });
 });

@@ -389,3 +389,8 @@ test('readers get nothing of the reply to steps.ask(), and its usage counts', as
   expect((await stream.result).usage).toMatchObject({ inputTokens: 20, outputTokens: 10 });
   expect((await agent.messages()).map(textOf)).toEqual(['Hi', 'One.']);
 });
+
+test('steps.endStopped() refuses a run that nothing has stopped', async () => {
+  const { agent } = setUp({ wrapReply: () => (_reply, _context, steps) => steps.endStopped() });
+  await expect(agent.call('go')).rejects.toMatchObject({ code: 'CONFIGURATION' });
+});

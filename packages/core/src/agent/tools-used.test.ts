@@ -18,10 +18,10 @@ async function usedWith(names: readonly string[], use: readonly Middleware[] = [
   return (await agent.call('Go')).toolsUsed;
 }
 
-test('`toolsUsed` has the tools that started, and not those that wait for an approval or a result', async () => {
+test('`toolsUsed` has the tools in the order in which they started, without those that wait', async () => {
   expect(await usedWith(['look', 'external', 'pay', 'unknown'])).toEqual(['look']);
   const approving = approvals({ decide: () => ({ type: 'approve' }) });
-  expect(await usedWith(['pay', 'look'], [approving])).toEqual(['pay', 'look']);
+  expect(await usedWith(['pay', 'look'], [approving])).toEqual(['look', 'pay']);
   const rejecting = approvals({ decide: () => ({ type: 'reject' }) });
   expect(await usedWith(['pay', 'look'], [rejecting])).toEqual(['look']);
 });

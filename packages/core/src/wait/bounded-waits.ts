@@ -8,6 +8,9 @@ const storePatienceMs = 250;
 /** Value of a wait for a write that has not ended a short time after an abort. */
 const lostWrite: unique symbol = Symbol();
 
+/** Value of a race against a promise that has not settled. */
+const notSettled: unique symbol = Symbol();
+
 /** What a run tells its waits. */
 interface WaitingRun extends Pick<Haltable, 'signal' | 'aborted' | 'stage' | 'fail'> {
   /** `unwritten`: writes that the store has not finished. The agent's next run waits for them. */
@@ -94,9 +97,8 @@ export class BoundedWaits {
     }
     const afterNext = async (): Promise<Out> => {
       const [{ reason }] = (await Promise.allSettled([work])) as [{ reason?: unknown }];
-      // Any value that `next` does not return shows that `next` has not settled.
-      const winner = await Promise.race([inner, nextOnce]).catch(() => {});
-      if (winner === nextOnce) {
+      const winner = await Promise.race([inner, notSettled]).catch(() => {});
+      if (winner === notSettled) {
         // For example after a `Promise.race`. No code inside may outlive the run.
         fail(reason ?? misconfigured(`${where} must wait for next().`));
         await inner!.catch(() => {});

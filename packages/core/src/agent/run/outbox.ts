@@ -109,27 +109,6 @@ export class Outbox {
     return controls;
   }
 
-  /**
-   * Passes a modifiable event through the hooks, then to the readers. Returns the event, and what
-   * its hooks asked for. If the hooks change its message, the readers get a `step-reset` first.
-   */
-  async askAndTell<K extends EventType>(
-    type: K,
-    data: EventData<K>,
-  ): Promise<JumpRequest & { readonly event: EventOf<K> }> {
-    const { message: original } = data as { readonly message?: Msg };
-    const request: JumpRequest = {};
-    let event = await this.askHooks(type, data, request);
-    const { message } = event as { readonly message?: Msg };
-    if (message && message !== original) {
-      const replacement = this.#run.asReply(message);
-      await this.emit('step-reset', { reason: type, replacement });
-      event = this.stamp({ ...event, message: replacement }, event.at);
-    }
-    await this.tellReaders([event as AgentEvent]);
-    return { event, ...request };
-  }
-
   /** Sends the text of a message that no model streams to the readers. */
   sendText(message: Msg): Promise<void> {
     this.noteShown(message);

@@ -95,8 +95,11 @@ export function note(
   return run.waits.forWrite(run.setup.memory.note?.(notes, options));
 }
 
-/** Writes the end of the run to the log, once. */
-export async function closeLog(run: Run, reason: string): Promise<void> {
+/**
+ * Writes the end of the run to the log, once. If the run has failed meanwhile, rejects with its
+ * failure, because its end then has the reason `error`.
+ */
+export async function writeEnd(run: Run, reason: string): Promise<void> {
   const { runId, status, progress, setup, waits } = run;
   if (run.failure && reason !== 'error') throw run.failure;
   if (progress.isClosed) return;

@@ -71,7 +71,7 @@ export class Run extends Haltable implements RunContext {
   readonly #addedPrompts: string[] = [];
   tools: ToolSet;
   readonly #addedTools: Tool[] = [];
-  /** What hooks ask for at the tool calls of a reply, until their round ends. */
+  /** What hooks ask for at tool calls, until the loop carries it out. */
   roundJump: JumpRequest = {};
   /** Id of the run that this run continues. */
   resumes: string | undefined;
@@ -81,8 +81,8 @@ export class Run extends Haltable implements RunContext {
   // What the result says.
   iteration = 0;
   usage: Usage = noUsage;
-  /** Names of the tools that were called, by the id of the tool call. */
-  readonly toolsUsed: Map<string, string> = new Map();
+  /** Names of the tools that started, in this order. */
+  readonly toolsUsed: Set<string> = new Set();
   /** Errors after which the run continued. */
   readonly warnings: AgentErrorData[] = [];
   /** Message of the result if the agent call fails. */
@@ -189,6 +189,11 @@ export class Run extends Haltable implements RunContext {
 
   get messages(): readonly Msg[] {
     return this.conversation.messages;
+  }
+
+  /** The newest assistant message of the conversation. */
+  get lastReply(): Msg | undefined {
+    return this.messages.findLast(({ role }) => role === 'assistant');
   }
 
   get requestMessages(): readonly Msg[] {

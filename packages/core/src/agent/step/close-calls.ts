@@ -30,7 +30,7 @@ export async function recordOutcome(
 
 /**
  * Ends an open tool call: passes its result through the `post-acting` hooks, and appends it to the
- * log.
+ * log. `jumpOfRound` later carries out what the hooks ask for.
  */
 export async function closeCall(
   run: Run,
@@ -71,8 +71,10 @@ async function askAboutResult(
   run: Run,
   fields: { readonly toolUse: ToolUse; readonly result: ToolResult },
 ): Promise<EventOf<'post-acting'>> {
+  // A call that was interrupted changes nothing about what comes next.
+  const request = fields.result.state === 'interrupted' ? {} : run.roundJump;
   try {
-    return await run.outbox.askHooks('post-acting', fields, run.roundJump);
+    return await run.outbox.askHooks('post-acting', fields, request);
   } catch (error) {
     if (!run.failure && run.waits.isAbort(error)) throw error;
     const { toolUse, result: toolsResult } = fields;
@@ -101,13 +103,14 @@ export function failCall(run: Run, toolUse: ToolUse, error: unknown, message: st
  * Gives each open tool call an `interrupted` result, or the one that a person decided. Then sorts
  * the conversation as models require: each result follows its tool call. If the agent call fails,
  * leaves pending tool calls open, so that a person can still decide about them. After a timeout,
- * closes them, too. Drops what hooks ask for meanwhile, because that counts for tool calls that
- * run. Rejects with the first failure, after it has tried to close all tool calls.
+ * closes them, too. Rejects with the first failure, after it has tried to close all tool calls.
  *
  * Each model request calls this function, and the end of a run, also by a failure. An ending with
- * `keepsCalls` leaves the calls open.
+ * `keepsCalls` leaves the calls open. So does a run that ends before `settle` has begun it in the
+ * log: it changes nothing there.
  */
 export async function interruptOpenCalls(run: Run): Promise<void> {
+  if (run.status.openRunId !== run.runId) return;
   const keepsPending = run.failure && run.failure.code !== 'CALL_TIMEOUT';
   let failure: unknown;
   for (const toolUse of run.conversation.openToolUses()) {
@@ -118,7 +121,6 @@ export async function interruptOpenCalls(run: Run): Promise<void> {
     await closeCall(run, toolUse, result).catch((error: unknown) => void (failure ??= error));
   }
   run.conversation.sort();
-  run.roundJump = {};
   failure = run.failure ?? failure;
   if (failure) throw failure;
 }

@@ -1,3 +1,4 @@
+import { misconfigured } from '../../error/agent-error.ts';
 import { withMetadata } from '../../message/metadata.ts';
 import type { StopReason } from '../../event/agent-result.ts';
 import { textOf, toolUsesOf, type Msg } from '../../message/msg.ts';
@@ -7,14 +8,15 @@ import { pendingCallsOf } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
 import { isRejection } from '../../wait/halt.ts';
 import { append } from '../run/run-log.ts';
+import { revise } from './jump.ts';
 
 // If something stops a run, `endStopped` says how it ends. `finish` carries out each ending.
 
 /**
  * Returns the ending of an agent call that was interrupted, paused, aborted or refused. Stores
  * `partial`, the part of the reply that readers have. The answer to an interrupt is its message or
- * the recovery message (AgentScope: `handleInterrupt`). If a failure stopped the agent call, rejects
- * with it. Closes the open tool calls before, if the run has begun in the log.
+ * the recovery message (AgentScope: `handleInterrupt`). If a failure stopped the agent call,
+ * rejects with it, after it has closed the open tool calls.
  */
 export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
   if (run.aborted) run.enterStage('aborting');
@@ -22,7 +24,7 @@ export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
   const { halt } = run;
   switch (halt.kind) {
     case 'failed':
-      if (run.status.openRunId === run.runId) await interruptOpenCalls(run);
+      await interruptOpenCalls(run);
       throw halt.error;
     case 'rejected': {
       const { error } = halt;
@@ -40,24 +42,22 @@ export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
       const answer = isUsed ? { ...message, id: run.options.generateId() } : message;
       return { kind: 'custom', reason: 'interrupted', message: answer };
     }
-    default:
+    case 'aborted':
       return { kind: 'unanswered', reason: 'aborted', message: partial };
+    case 'none':
+      throw misconfigured('endStopped() of a run that nothing has stopped.');
   }
 }
 
-/**
- * Returns how an exception ends the run. Only after `settle` has begun the run in the log, open
- * tool calls get results: before, neither a rejection nor a failure changes anything.
- */
+/** Returns how an exception ends the run, or throws it. */
 export async function endThrown(run: Run, thrown: unknown): Promise<Ending> {
   if (run.waits.isAbort(thrown)) return endStopped(run, run.outbox.unstoredReply());
-  const hasBegun = run.status.openRunId === run.runId;
   if (isRejection(thrown)) {
     run.haltWith(thrown);
-    return { ...(await endStopped(run)), keepsCalls: !hasBegun };
+    return endStopped(run);
   }
   // A wrapper may fail after the log has got the reply with its tool calls.
-  if (hasBegun) await interruptOpenCalls(run).catch(() => {});
+  await interruptOpenCalls(run).catch(() => {});
   throw thrown;
 }
 
@@ -86,7 +86,7 @@ async function carryOut(run: Run, ending: Ending): Promise<RunOutcome> {
   // If the agent call was aborted before its answer, the message is empty.
   const isNew = message.content.length > 0 && !run.conversation.has(message.id);
   if (isNew && reason !== 'rejected') {
-    // `closeLog` writes the answer together with the end of the run, unless it has to wait before.
+    // `writeEnd` writes the answer together with the end of the run, unless it has to wait before.
     await append(run, [message], { later: !run.progress.beforeEnd.length });
     // A wrapper may end the run with a reply whose tool calls do not run.
     if (!keepsCalls && toolUsesOf(message).length) await interruptOpenCalls(run);
@@ -113,6 +113,6 @@ async function answerAfterHooks(run: Run, ending: Ending): Promise<Msg> {
   // An earlier run passed a stored answer through the hooks.
   if (kind === 'stored') await outbox.emit('post-call', { message });
   if (kind === 'stored' || withoutAnswer.includes(reason)) return message;
-  const { event } = await outbox.askAndTell('post-call', { message });
+  const { event } = await revise(run, 'post-call', { message });
   return event.message;
 }

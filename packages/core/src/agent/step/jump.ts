@@ -1,14 +1,16 @@
-import type { EventData, EventOf } from '../../event/agent-event.ts';
+import type { AgentEvent, EventData, EventOf } from '../../event/agent-event.ts';
 import { checkNewIds, parseInput } from '../../event/agent-input.ts';
 import type { Jump, JumpReason, ModifiableEvent } from '../../event/hook.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { EndBase, Next } from '../next.ts';
+import type { JumpRequest } from '../run/outbox.ts';
 import type { Run } from '../run/run.ts';
 import { append } from '../run/run-log.ts';
 import { goToTools } from './close-calls.ts';
 
-// What hooks ask for: `stop`, `jumpTo` and `gotoReasoning`. At tool calls, it waits in
-// `run.roundJump` until the round ends.
+// What hooks ask for: `stop`, `jumpTo` and `gotoReasoning`. At most events, it is carried out at
+// once. At tool calls, it waits in `run.roundJump` until the round ends, or until the next model
+// request, because middleware may close a call outside of a round.
 
 /** An event after its hooks, and what they asked for. */
 export interface RevisedEvent<K extends ModifiableEvent> {
@@ -17,17 +19,34 @@ export interface RevisedEvent<K extends ModifiableEvent> {
 }
 
 /**
- * Passes an event through the hooks, then to the readers. Carries out what the hooks asked for.
+ * Passes an event through the hooks, then to the readers. If the hooks change its message, the
+ * readers get a `step-reset` first. Carries out what the hooks asked for.
  */
 export async function revise<K extends ModifiableEvent>(
   run: Run,
   type: K,
   data: EventData<K>,
 ): Promise<RevisedEvent<K>> {
-  const { event, jump: requestedJump } = await run.outbox.askAndTell(type, data);
-  if (!requestedJump) return { event };
-  const { message } = event as { readonly message?: Msg };
-  return { event, next: await jump(run, requestedJump, message) };
+  const { outbox } = run;
+  const { message: original } = data as { readonly message?: Msg };
+  const request: JumpRequest = {};
+  let event = await outbox.askHooks(type, data, request);
+  let { message } = event as { readonly message?: Msg };
+  if (message && message !== original) {
+    message = run.asReply(message);
+    await outbox.emit('step-reset', { reason: type, replacement: message });
+    event = outbox.stamp({ ...event, message }, (event as AgentEvent).at);
+  }
+  await outbox.tellReaders([event as AgentEvent]);
+  if (!request.jump) return { event };
+  return { event, next: await jump(run, request.jump, message) };
+}
+
+/** Carries out what hooks asked for at tool calls, if they did. */
+export async function jumpOfRound(run: Run): Promise<Next | undefined> {
+  const { jump: requestedJump } = run.roundJump;
+  run.roundJump = {};
+  return requestedJump && jump(run, requestedJump, run.lastReply);
 }
 
 /** Carries out a hook's jump. `reply`: the model's last one, which the log may not have yet. */

@@ -10,12 +10,17 @@ import { append } from '../run/run-log.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
 import { goToTools, interruptOpenCalls } from './close-calls.ts';
 import { endStopped } from './finish.ts';
-import { revise } from './jump.ts';
+import { jumpOfRound, revise } from './jump.ts';
 import { readReply } from './read-reply.ts';
 
 /** Asks the model once and returns what follows its reply. */
 export async function reason(run: Run, mustAsk = false): Promise<Next> {
   if (run.stopped) return endStopped(run);
+  // Messages from callers and hooks may contain tool calls without results, and results without
+  // tool calls.
+  await interruptOpenCalls(run);
+  const next = await jumpOfRound(run);
+  if (next) return next;
   const request = await nextRequest(run, mustAsk);
   if (isNext(request)) return request;
   const { type, message } = await readReply(run, request);
@@ -23,13 +28,10 @@ export async function reason(run: Run, mustAsk = false): Promise<Next> {
 }
 
 /**
- * Makes the next model request from the log, and passes it through `wrapRequest`. Closes open tool
- * calls first. `mustAsk`: no middleware may answer in the model's place.
+ * Makes the next model request from the log, and passes it through `wrapRequest`.
+ * `mustAsk`: no middleware may answer in the model's place.
  */
 async function nextRequest(run: Run, mustAsk: boolean): Promise<ModelRequest | Next> {
-  // Messages from callers and hooks may contain tool calls without results, and results without
-  // tool calls.
-  await interruptOpenCalls(run);
   const { iterations, resultLength } = run.options.limits;
   const messages = shortenResults(run.requestMessages, resultLength);
   const draft: RequestDraft = {

@@ -22,7 +22,7 @@ import type { Run } from '../run/run.ts';
 import { runWrapped, runWrappedTool } from '../run/wrapped-step.ts';
 import { recordOutcome, failCall } from './close-calls.ts';
 import { endStopped } from './finish.ts';
-import { jump } from './jump.ts';
+import { jumpOfRound } from './jump.ts';
 
 /** Runs the open tool calls inside `wrapRound`, and says what follows. */
 export async function act(run: Run): Promise<Next> {
@@ -54,14 +54,11 @@ async function innerRound(run: Run, { calls, parallelTools }: Round): Promise<Ne
     }
   }
   run.signal.throwIfAborted();
-  // The message is read here, because a person may have edited its tool calls meanwhile.
-  const message = run.messages.findLast(({ role }) => role === 'assistant');
-  const requestedJump = run.roundJump.jump;
-  run.roundJump = {};
-  if (requestedJump) return jump(run, requestedJump, message);
+  const next = await jumpOfRound(run);
+  if (next) return next;
   if (run.stopped) return endStopped(run);
   if (!pendingCallsOf(run).length) return { to: 'model' };
-  return { kind: 'unanswered', reason: 'suspended', message };
+  return { kind: 'unanswered', reason: 'suspended', message: run.lastReply };
 }
 
 /** A tool call that passed the hooks. If it cannot run, `prepared` has the problem. */
@@ -242,8 +239,7 @@ async function runTool(run: Run, call: ReviewedCall, round: RoundContext): Promi
     }),
   );
   // A wrapper may have answered in place of the tool.
-  if (hasResult(outcome) && outcome.state === 'success')
-    run.toolsUsed.set(current.toolUse.id, current.tool.name);
+  if (hasResult(outcome) && outcome.state === 'success') run.toolsUsed.add(current.tool.name);
   return outcome;
 }
 
@@ -260,6 +256,6 @@ async function noteStart(run: Run, ready: ReadyCall, toolUse: ToolUse): Promise<
   await run.waits.forWrite(run.setup.memory.note?.([note], { write: true }));
   if (isEndingEarly(run)) return false;
   applyNotes(run, [note]);
-  run.toolsUsed.set(ready.toolUse.id, ready.tool.name);
+  run.toolsUsed.add(ready.tool.name);
   return true;
 }
