@@ -39,7 +39,12 @@ const stages: readonly Stage[] = ['running', 'ending', 'aborting', 'over'];
 
 /**
  * The part of a run that knows what ends it and how far its end has come, and tells others. Both
- * only move forward.
+ * only move forward. `halt` says what ends the run, and everything else is read from it or from the
+ * stage:
+ * - `stopped`: whether the loop has to end here, at an interrupt point.
+ * - `aborted` and `signal`: whether running code has to end at once.
+ * - `failure`: the error with which the agent call rejects.
+ * - `stage`: whether others may still change how the run ends.
  */
 export class Haltable {
   #halt: Halt = { kind: 'none' };

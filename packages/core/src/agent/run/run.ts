@@ -234,6 +234,11 @@ export class Run extends Haltable implements RunContext {
     this.#addedPrompts.push(text);
   };
 
+  /** Notes that a tool started, or that its result is given. */
+  noteUse({ name, givesAnswer }: Tool): void {
+    if (!givesAnswer) this.toolsUsed.add(name);
+  }
+
   readonly addUsage = (usage: Usage | undefined): void => {
     if (usage) this.usage = addUsage(this.usage, usage);
   };

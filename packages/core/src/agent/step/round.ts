@@ -199,13 +199,13 @@ async function handle(run: Run, item: ToolQueueItem): Promise<void> {
 }
 
 /** What a tool gets from its round: where its output goes, and the messages that the model got. */
-type RoundContext = ToolSink & Pick<ExecuteOptions, 'messages'>;
+type FromRound = ToolSink & Pick<ExecuteOptions, 'messages'>;
 
 /** Starts the tool of a prepared call, and returns the outcome. Never rejects. */
-async function runSafely(run: Run, call: ReviewedCall, round: RoundContext): Promise<ToolOutcome> {
+async function runSafely(run: Run, call: ReviewedCall, fromRound: FromRound): Promise<ToolOutcome> {
   const { toolUse } = call.prepared;
   try {
-    return await runTool(run, call, round);
+    return await runTool(run, call, fromRound);
   } catch (error) {
     const { started, pending } = callState(run, toolUse) ?? {};
     const staysOpen = !started && (run.aborted || pending);
@@ -215,7 +215,7 @@ async function runSafely(run: Run, call: ReviewedCall, round: RoundContext): Pro
   }
 }
 
-async function runTool(run: Run, call: ReviewedCall, round: RoundContext): Promise<ToolOutcome> {
+async function runTool(run: Run, call: ReviewedCall, fromRound: FromRound): Promise<ToolOutcome> {
   if (!mayStart(run)) return notStarted;
   const { prepared } = call;
   // An earlier call may have changed the tools, for example their groups.
@@ -233,13 +233,13 @@ async function runTool(run: Run, call: ReviewedCall, round: RoundContext): Promi
   };
   const outcome = await runWrappedTool(run, toolCall, (changed) =>
     executeTool(changed, {
-      ...round,
+      ...fromRound,
       run,
       begin: (toolUse) => noteStart(run, current, toolUse),
     }),
   );
   // A wrapper may have answered in place of the tool.
-  if (hasResult(outcome) && outcome.state === 'success') run.toolsUsed.add(current.tool.name);
+  if (hasResult(outcome) && outcome.state === 'success') run.noteUse(current.tool);
   return outcome;
 }
 
@@ -256,6 +256,6 @@ async function noteStart(run: Run, ready: ReadyCall, toolUse: ToolUse): Promise<
   await run.waits.forWrite(run.setup.memory.note?.([note], { write: true }));
   if (isEndingEarly(run)) return false;
   applyNotes(run, [note]);
-  run.toolsUsed.add(ready.tool.name);
+  run.noteUse(ready.tool);
   return true;
 }

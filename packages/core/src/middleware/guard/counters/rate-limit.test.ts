@@ -76,15 +76,15 @@ test('after the clock was set back, rateLimit() still accepts calls', async () =
 
 test('a store that fails, an invalid count and an invalid key reject the call', async () => {
   const onError = vi.fn();
+  const withoutTotals = new MemoryStore();
+  withoutTotals.get = async () => JSON.stringify({ total: 'x', endsAt: 1 });
+  withoutTotals.compareAndSet = async () => true;
   const guards = [
     rateLimit({ onError, store: { add: () => Promise.reject(new Error('down')) } }),
     rateLimit({ onError, store: { add: () => ({}) as never } }),
     rateLimit({ onError, store: { add: () => ({ total: Number.NaN, endsAt: 0 }) } }),
     rateLimit({ onError, key: () => undefined as never }),
-    rateLimit({
-      onError,
-      store: storedCounters(Object.assign(new MemoryStore(), { get: async () => '{"total":"x"}' })),
-    }),
+    rateLimit({ onError, now: () => 0, store: storedCounters(withoutTotals) }),
     spendCap({ onError, limit: 5, store: { add: () => ({ total: 'x' }) as never } }),
   ];
   for (const guard of guards)
