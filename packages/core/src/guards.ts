@@ -29,14 +29,13 @@ export type { TextForms } from './middleware/guard/normalize-text.ts';
 export { rateLimit, type RateLimitOptions } from './middleware/guard/counters/rate-limit.ts';
 export { spendCap, type SpendCapOptions } from './middleware/guard/counters/spend-cap.ts';
 export { outputGuards, type OutputGuardOptions } from './middleware/guard/output/output-guards.ts';
-export { lengthRule, regexRule } from './middleware/guard/output/output-rule.ts';
+export { lengthRule } from './middleware/guard/output/length-rule.ts';
+export type { LengthRuleOptions, LengthViolation } from './middleware/guard/output/length-rule.ts';
+export { regexRule, type RegexRuleOptions } from './middleware/guard/output/regex-rule.ts';
 export type {
   Finding,
-  LengthRuleOptions,
-  LengthViolation,
   OutputAction,
   OutputRule,
-  RegexRuleOptions,
   Review,
   ReviewContext,
 } from './middleware/guard/output/output-rule.ts';

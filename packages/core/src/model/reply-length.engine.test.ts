@@ -6,7 +6,7 @@ import { ReActAgent } from '../preset/react-agent.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { outputGuards } from '../middleware/guard/output/output-guards.ts';
-import { regexRule } from '../middleware/guard/output/output-rule.ts';
+import { regexRule } from '../middleware/guard/output/regex-rule.ts';
 import { fallback } from '../middleware/resilience/fallback.ts';
 import { retry } from '../middleware/resilience/retry.ts';
 import { toolResultsOf } from '../message/msg.ts';

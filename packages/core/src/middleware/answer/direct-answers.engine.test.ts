@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { outputGuards } from '../guard/output/output-guards.ts';
-import { lengthRule } from '../guard/output/output-rule.ts';
+import { lengthRule } from '../guard/output/length-rule.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import type { Hook } from '../../event/hook.ts';

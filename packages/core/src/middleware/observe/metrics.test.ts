@@ -5,7 +5,7 @@ import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { userMessage } from '../../message/msg.ts';
 import { summaryFallback } from '../answer/summary-fallback.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
-import { lengthRule } from '../guard/output/output-rule.ts';
+import { lengthRule } from '../guard/output/length-rule.ts';
 import type { ModelDelta, RunInfo } from '../../model/chat-model.ts';
 import { fallback } from '../resilience/fallback.ts';
 import { modelTimeout } from '../resilience/model-timeout.ts';

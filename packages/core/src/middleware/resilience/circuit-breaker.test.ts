@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
-import { regexRule } from '../guard/output/output-rule.ts';
+import { regexRule } from '../guard/output/regex-rule.ts';
 import { userMessage } from '../../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import type { ChatModel } from '../../model/chat-model.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ReActAgent, type AgentOptions, type CallOptions } from '../../preset/react-agent.ts';
 import { summarizeHistory } from '../../middleware/context/summarize-history.ts';
 import { outputGuards } from '../../middleware/guard/output/output-guards.ts';
-import { lengthRule } from '../../middleware/guard/output/output-rule.ts';
+import { lengthRule } from '../../middleware/guard/output/length-rule.ts';
 import { assistantMessage, systemMessage, userMessage, textOf } from '../../message/msg.ts';
 import { answerFromObservations } from '../../middleware/answer/answer-from-observations.ts';
 import { prepending } from '../../../test-support/prepending.ts';

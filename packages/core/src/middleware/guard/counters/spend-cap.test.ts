@@ -8,7 +8,7 @@ import { countRequest } from '../../../tokens/count-message.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
 import { tool } from '../../../tool/tool.ts';
 import { outputGuards } from '../output/output-guards.ts';
-import { regexRule } from '../output/output-rule.ts';
+import { regexRule } from '../output/regex-rule.ts';
 import { scriptedAgent } from '../../../../test-support/scripted-agent.ts';
 import { spendCap } from './spend-cap.ts';
 

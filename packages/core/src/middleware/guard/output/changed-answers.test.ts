@@ -6,7 +6,8 @@ import type { Msg } from '../../../message/msg.ts';
 import { jsonMode } from '../../output/output-modes.ts';
 import { piiRule } from '../pii/pii-rule.ts';
 import { outputGuards } from './output-guards.ts';
-import { lengthRule, regexRule } from './output-rule.ts';
+import { lengthRule } from './length-rule.ts';
+import { regexRule } from './regex-rule.ts';
 
 const never = regexRule({ pattern: /forbidden/, action: 'reject', name: 'never' });
 const mail = 'mail bob@example.com';

@@ -1,21 +1,12 @@
+import type { JsonObject } from '../../../message/json.ts';
 import { startOf } from '../../../message/text.ts';
-import { parseJson, type JsonObject } from '../../../message/json.ts';
 import type { ModelDelta, RunInfo } from '../../../model/chat-model.ts';
-import {
-  addExtras,
-  type BlockExtras,
-  type FinishDelta,
-  type TextDelta,
-} from '../../../model/deltas.ts';
-import { outputToolName } from '../../../schema/output-format.ts';
-import { rewriteText, type RewrittenText } from '../rewritten-text.ts';
-import { replacementOf, type CheckedRule } from './checked-rule.ts';
-import {
-  replaceFindings,
-  type Finding,
-  type OutputAction,
-  type ReviewContext,
-} from './output-rule.ts';
+import type { FinishDelta, TextDelta } from '../../../model/deltas.ts';
+import { applyRule } from './apply-rule.ts';
+import type { CheckedRule } from './checked-rule.ts';
+import { GuardedText } from './guarded-text.ts';
+import { GuardedValue, type ToolInput } from './guarded-value.ts';
+import type { OutputAction, ReviewContext } from './output-rule.ts';
 import { RuleWindow } from './rule-window.ts';
 
 export interface GuardedReplyOptions {
@@ -26,23 +17,6 @@ export interface GuardedReplyOptions {
   /** Whether the text is for a program, such as JSON, and not for a user. */
   readonly isForProgram: boolean;
   readonly run?: RunInfo | undefined;
-}
-
-/** One text block or thinking block of the reply, which the rules check. */
-interface GuardedText {
-  readonly type: 'text' | 'thinking';
-  readonly id: string;
-  readonly windows: readonly RuleWindow[];
-  /** The text as the model wrote it. */
-  raw: string;
-  /** The end of `raw` that the rules have not checked yet. */
-  unchecked: string;
-  /** The text that has been released so far. */
-  released: string;
-  /** The whole text after the rules changed it. */
-  final: string;
-  /** What the provider added to the text. It is released with the last piece of the text. */
-  readonly extras: BlockExtras;
 }
 
 /** A text that rules review: the arguments of a tool call, or the text of the reply. */
@@ -109,21 +83,16 @@ export class GuardedReply {
    * again.
    */
   async end(retries: number): Promise<ReplyEnding> {
-    const { rules, onAction, isForProgram, run } = this.#options;
-    for (const text of this.#texts) text.final = text.raw;
+    const { rules, onAction, run } = this.#options;
     const values = [...this.#values.values()].filter(({ isAnswer }) => isAnswer);
     for (const rule of rules) {
       const actions = new Set<OutputAction['action']>();
-      const noteChange = (text: string, changedText: string): string => {
-        if (changedText !== text) actions.add('changed');
-        return changedText;
-      };
       for (const part of [...this.#texts, ...values]) {
-        const isJson = isForProgram || part instanceof GuardedValue;
-        part.final = noteChange(part.final, maskedBy(rule, part.final, isJson));
+        const text = applyRule(rule, part.final, part.isJson);
+        if (text !== part.final) actions.add('changed');
+        part.final = text;
       }
-      const reviewedTexts = [...values.map((value) => value.reviewedText()), this.#reviewedText()];
-      for (const { text, replace, ...facts } of rule.review ? reviewedTexts : []) {
+      for (const { text, replace, ...facts } of rule.review ? this.#reviewedTexts(values) : []) {
         const review = await rule.review!(text, { ...facts, retries, run });
         if ('retry' in review) {
           onAction({ rule: rule.name, action: 'retried' });
@@ -133,19 +102,32 @@ export class GuardedReply {
           this.#addWarning(review.warning);
           actions.add('warned');
         }
-        if (noteChange(text, review.text) !== text) replace(review.text);
+        if (review.text !== text) {
+          replace(review.text);
+          actions.add('changed');
+        }
       }
       for (const action of actions) onAction({ rule: rule.name, action });
     }
     return { deltas: this.#rest(), text: this.#text() };
   }
 
-  /** Returns the text of the whole reply, for a review. */
-  #reviewedText(): ReviewedText {
+  /** Returns each structured value, and the text of the whole reply. */
+  #reviewedTexts(values: readonly GuardedValue[]): readonly ReviewedText[] {
     const callsTools = this.#callsTools;
-    const isForProgram = this.#options.isForProgram && !callsTools;
-    const replace = (text: string): void => this.#replace(text);
-    return { text: this.#text(), callsTools, isForProgram, replace };
+    const valueTexts = values.map((value): ReviewedText => ({
+      text: value.final,
+      callsTools: false,
+      isForProgram: true,
+      replace: (text) => (value.final = text),
+    }));
+    const replyText: ReviewedText = {
+      text: this.#text(),
+      callsTools,
+      isForProgram: this.#options.isForProgram && !callsTools,
+      replace: (text) => this.#replace(text),
+    };
+    return [...valueTexts, replyText];
   }
 
   #addWarning(warning: JsonObject): void {
@@ -174,21 +156,18 @@ export class GuardedReply {
     let text = this.#texts.find((other) => other.type === type && other.id === id);
     if (!text) {
       this.#release(out, true);
-      text = this.#open(type, id);
+      text = this.#open({ type, id });
       // An empty delta keeps the block's place between blocks that are released at once.
       out.push({ type, id, delta: '' });
     }
-    text.raw += delta.delta;
-    text.unchecked += delta.delta;
-    addExtras(text.extras, delta);
+    text.add(delta);
   }
 
-  #open(type: GuardedText['type'], id: string): GuardedText {
-    const { rules, lookahead } = this.#options;
+  #open(block: Pick<TextDelta, 'type' | 'id'>): GuardedText {
+    const { rules, lookahead, isForProgram } = this.#options;
     const finders = rules.filter(({ find }) => find && lookahead !== 'all');
     const windows = finders.map((rule) => new RuleWindow(rule, lookahead as number));
-    const empty = { raw: '', unchecked: '', released: '', final: '' };
-    const text: GuardedText = { type, id, windows, ...empty, extras: {} };
+    const text = new GuardedText(block, isForProgram, windows);
     this.#texts.push(text);
     this.#kept.push(text);
     return text;
@@ -198,17 +177,11 @@ export class GuardedReply {
   #release(out: ModelDelta[], isEnd: boolean): void {
     if (this.#options.lookahead === 'all') return;
     for (const text of this.#texts) {
-      if (!text.unchecked && !isEnd) continue;
-      let passed = text.unchecked;
-      text.unchecked = '';
-      for (const window of text.windows) passed = window.push(passed, isEnd);
-      passed = this.#withinLimit(passed);
-      if (passed) {
-        text.released += passed;
-        this.#releasedLength += passed.length;
-        this.isReleased = true;
-        out.push({ type: text.type, id: text.id, delta: passed });
-      }
+      const passed = this.#withinLimit(text.pass(isEnd));
+      if (!passed) continue;
+      this.#releasedLength += passed.length;
+      this.isReleased = true;
+      out.push(text.release(passed));
     }
   }
 
@@ -230,7 +203,7 @@ export class GuardedReply {
   #replace(final: string): void {
     const texts = this.#texts.filter(({ type }) => type === 'text');
     for (const text of texts) text.final = '';
-    (texts[0] ?? this.#open('text', 'guard')).final = final;
+    (texts[0] ?? this.#open({ type: 'text', id: 'guard' })).final = final;
   }
 
   /**
@@ -239,116 +212,14 @@ export class GuardedReply {
    */
   #rest(): readonly ModelDelta[] {
     const values = [...this.#values.values()].flatMap((value) => value.release());
-    if (this.#texts.every(({ released, final }) => final.startsWith(released)))
-      return [...this.#texts.flatMap((text) => restOf(text, text.released.length)), ...values];
-    const keptValues = this.#kept.flatMap((piece) =>
-      'windows' in piece ? restOf(piece, 0) : [piece],
+    if (this.#texts.every(({ isContinued }) => isContinued))
+      return [...this.#texts.flatMap((text) => text.rest()), ...values];
+    const keptDeltas = this.#kept.flatMap((piece) =>
+      piece instanceof GuardedText ? piece.whole() : [piece],
     );
-    return [guardReset, ...keptValues, ...values];
+    return [guardReset, ...keptDeltas, ...values];
   }
-}
-
-/**
- * Replaces what a rule finds in a text, also behind `\u` escapes. Searches each string and number
- * of JSON on its own.
- */
-function maskedBy(rule: CheckedRule, original: string, isJson: boolean): string {
-  if (!rule.find) return original;
-  if (isJson) return mapJson(original, (text) => maskedBy(rule, text, false));
-  const findingsIn = (text: string): readonly Finding[] =>
-    rule.find!(text).map((finding) => ({ ...finding, replacement: replacementOf(rule, finding) }));
-  const text = replaceFindings(original, findingsIn(original));
-  const reading = decodeEscapes(text);
-  if (reading.text === text) return text;
-  const findings = findingsIn(reading.text).map((finding) => ({
-    ...finding,
-    start: reading.start(finding.start),
-    end: reading.start(finding.end),
-  }));
-  return replaceFindings(text, findings);
-}
-
-/**
- * Returns the last delta of a text, from an index. If the rules changed the text, leaves out what
- * the provider added: it is valid for the provider's own text only.
- */
-function restOf(
-  { type, id, raw, final, extras }: GuardedText,
-  start: number,
-): readonly ModelDelta[] {
-  const delta = final.slice(start);
-  const added = raw === final ? extras : {};
-  return delta || Object.keys(added).length ? [{ type, id, delta, ...added }] : [];
 }
 
 /** Tells readers to discard the reply so far. */
 export const guardReset: ModelDelta = { type: 'reset', reason: 'guard' };
-
-type ToolInput = Extract<ModelDelta, { type: 'tool-input' }>;
-
-/** A withheld tool call: its arguments are the answer, or its name is not known yet. */
-class GuardedValue {
-  #deltas: ToolInput[] = [];
-  name: string | undefined;
-  /** The arguments of the tool call as the model wrote them. */
-  raw = '';
-  /** The arguments after the rules changed them. */
-  final = '';
-
-  add(delta: ToolInput): void {
-    this.#deltas.push(delta);
-    this.name ||= delta.name;
-    this.final = this.raw += delta.delta;
-  }
-
-  /**
-   * Whether the arguments of the tool call are the answer. Such a tool call is withheld until the
-   * reply ends.
-   */
-  get isAnswer(): boolean {
-    return this.name === outputToolName;
-  }
-
-  /** Returns the arguments, for a review. */
-  reviewedText(): ReviewedText {
-    const replace = (text: string): void => void (this.final = text);
-    return { text: this.final, callsTools: false, isForProgram: true, replace };
-  }
-
-  /**
-   * Returns the withheld deltas, and clears them. If the rules changed the arguments,
-   * returns them as one delta.
-   */
-  release(): readonly ToolInput[] {
-    const deltas = this.#deltas;
-    this.#deltas = [];
-    const [first, ...others] = deltas;
-    if (!first || this.final === this.raw) return deltas;
-    const changed = { ...first, name: this.name!, delta: this.final };
-    for (const delta of others) addExtras(changed, delta);
-    return [changed];
-  }
-}
-
-/**
- * Applies `change` to each string and each number of a JSON text. Applies `change` to the whole
- * text if the text is not valid JSON. A number that changes becomes a string.
- */
-function mapJson(json: string, change: (text: string) => string): string {
-  if (parseJson(json) === undefined) return change(json);
-  return json.replace(stringOrNumber, (token) => {
-    const text = token.startsWith('"') ? (JSON.parse(token) as string) : token;
-    const changed = change(text);
-    return changed === text ? token : JSON.stringify(changed);
-  });
-}
-
-/** Repeats no alternatives, because V8 would store a backtracking point for each character. */
-const stringOrNumber = /"[^"\\]*(?:\\[^][^"\\]*)*"|-?\d[\d.eE+-]*/g;
-
-/** Decodes the `\uXXXX` escapes of a text, as a JSON or YAML parser reads it. */
-function decodeEscapes(raw: string): RewrittenText {
-  return rewriteText(raw, /\\u[\da-f]{4}/gi, (escape) =>
-    String.fromCharCode(Number.parseInt(escape.slice(2), 16)),
-  );
-}

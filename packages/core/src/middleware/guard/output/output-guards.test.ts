@@ -15,13 +15,9 @@ import { piiRule } from '../pii/pii-rule.ts';
 import { eventsOf } from '../../../../test-support/scripted-agent.ts';
 import { look } from '../../../../test-support/plain-tools.ts';
 import { outputGuards, type OutputGuardOptions } from './output-guards.ts';
-import {
-  lengthRule,
-  replaceFindings,
-  type OutputRule,
-  type Review,
-  regexRule,
-} from './output-rule.ts';
+import { lengthRule } from './length-rule.ts';
+import { replaceFindings, type OutputRule, type Review } from './output-rule.ts';
+import { regexRule } from './regex-rule.ts';
 
 function setUp(
   replies: readonly ScriptedReply[],
