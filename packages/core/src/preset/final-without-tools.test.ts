@@ -5,9 +5,11 @@ import { textOf, toolResultsOf } from '../message/msg.ts';
 import { structured } from '../middleware/output/output-modes.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { textToolCalls } from '../middleware/text-protocol/text-tool-calls.ts';
+import { tool } from '../tool/tool.ts';
 import { look } from '../../test-support/plain-tools.ts';
 import { ReActAgent } from './react-agent.ts';
 import { arcReactor } from './arc-reactor.ts';
+import { finalWithoutTools } from './final-without-tools.ts';
 import { oxygent } from './oxygent.ts';
 
 const call = '{"tool_name":"look","arguments":{}}';
@@ -109,4 +111,27 @@ test('without arcReactor(), a tool call after the limit is corrected', async () 
     limits: { toolCalls: 1 },
   });
   expect(await agent.call('go')).toMatchObject({ reason: 'limit', text: 'Done.' });
+});
+
+test('if only a tool that gives the answer is left, calls of other tools are removed', async () => {
+  const answer = tool({
+    name: 'answer',
+    description: 'Answers',
+    input: {},
+    execute: () => 'Done.',
+  });
+  const ask = async (reply: ScriptedReply) => {
+    const agent = new ReActAgent({
+      name: 'a',
+      model: new ScriptedModel([reply, 'Asked again.']),
+      tools: [look, { ...answer, givesAnswer: true, returnDirect: true }],
+      limits: { toolCalls: 0 },
+      use: [finalWithoutTools()],
+    });
+    return agent.call('go');
+  };
+  const removed = await ask({ text: 'It is 5.', toolCalls: [{ name: 'look' }] });
+  expect(removed).toMatchObject({ reason: 'limit', text: 'It is 5.' });
+  const given = await ask({ toolCalls: [{ name: 'answer' }] });
+  expect(given).toMatchObject({ reason: 'return-direct', text: 'Done.' });
 });

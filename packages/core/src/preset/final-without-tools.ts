@@ -1,7 +1,7 @@
 import type { Middleware } from '../agent/middleware.ts';
 import { metadataOf } from '../message/metadata.ts';
 import type { Msg } from '../message/msg.ts';
-import { outputToolName } from '../schema/output-format.ts';
+import { toolOf } from '../tool/set/tool-set.ts';
 import { withoutMark } from '../middleware/text-protocol/corrections.ts';
 
 /**
@@ -12,29 +12,31 @@ import { withoutMark } from '../middleware/text-protocol/corrections.ts';
 export function finalWithoutTools(): Middleware {
   return {
     name: 'finalWithoutTools',
-    wrapReply: (next) => async (reply, context, steps) => {
-      if (!reply.request?.tools.every(isOutputTool)) return next(reply);
-      const message = withoutCalls(reply.message);
-      const isChanged = message !== reply.message;
-      if (isChanged) await steps.emit('step-reset', { reason: 'final', replacement: message });
-      // What is left of the reply needs no correction.
-      const isFinal = isChanged || !message.content.length;
-      return next(isFinal ? { ...reply, message, isFinal } : reply);
-    },
+    wrapReply:
+      (next) =>
+      async (reply, { tools }, steps) => {
+        const givesAnswer: GivesAnswer = ({ name }) => toolOf(tools, name)?.givesAnswer === true;
+        if (!reply.request?.tools.every(givesAnswer)) return next(reply);
+        const message = withoutCalls(reply.message, givesAnswer);
+        const isChanged = message !== reply.message;
+        if (isChanged) await steps.emit('step-reset', { reason: 'final', replacement: message });
+        // What is left of the reply needs no correction.
+        const isFinal = isChanged || !message.content.length;
+        return next(isFinal ? { ...reply, message, isFinal } : reply);
+      },
   };
 }
 
-function isOutputTool({ name }: { readonly name: string }): boolean {
-  return name === outputToolName;
-}
+/** Returns whether a tool gives the answer, such as that of `structured()`. */
+type GivesAnswer = (subject: { readonly name: string }) => boolean;
 
 /**
- * Removes the tool calls from the reply. Also removes the metadata that makes the text protocol ask
- * the model for a correction.
+ * Removes the tool calls from the reply, except those that give the answer. Also removes the
+ * metadata that makes the text protocol ask the model for a correction.
  */
-function withoutCalls(message: Msg): Msg {
+function withoutCalls(message: Msg, givesAnswer: GivesAnswer): Msg {
   const text = metadataOf(message).invalidReply?.proseText?.trim();
-  const blocks = message.content.filter((one) => one.type !== 'tool_use' || isOutputTool(one));
+  const blocks = message.content.filter((one) => one.type !== 'tool_use' || givesAnswer(one));
   if (text === undefined && blocks.length === message.content.length) return message;
   const textBlocks = text ? [{ type: 'text', text } as const] : [];
   return { ...withoutMark(message), content: [...blocks, ...textBlocks] };

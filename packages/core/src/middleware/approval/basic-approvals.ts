@@ -86,8 +86,9 @@ async function decideRound(
   for (const openCall of round.calls) {
     const call = await applyDecision(openCall, run);
     // A call without a note has not started if it needs an approval.
-    const isOpen = !call.isNoted && (await steps.wait(isUndecided(call, context, reasonFor)));
-    calls.push(isOpen ? withoutStart(call) : call);
+    const hasNotStarted =
+      !call.isNoted && (await steps.wait(isUndecided(call, context, reasonFor)));
+    calls.push(hasNotStarted ? withoutStart(call) : call);
   }
   return next({ ...round, calls });
 }

@@ -22,7 +22,8 @@ export interface RunLimits {
    * the limit, the model gets no tools, and its answer ends the agent call with reason `limit`. If
    * the model gives an output by a tool call, the reason is `stop`. A tool call beyond the limit
    * gets an error result. A pending tool call counts in the agent call that requested it, not in
-   * the agent call that resumes it.
+   * the agent call that resumes it. Tool calls that `deferRound` holds back count in the agent call
+   * that starts them.
    */
   readonly toolCalls?: number;
   /**
