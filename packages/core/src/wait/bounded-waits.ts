@@ -30,7 +30,7 @@ interface WaitOptions {
    * rejects with the signal's reason.
    */
   readonly resolves?: boolean;
-  /** The wrapper, as `#running` has it. The wait continues after its time while inner code runs. */
+  /** The wrapper's key in `#running`. The wait goes on while something runs that began later. */
   readonly wrapper?: unknown;
 }
 
@@ -43,7 +43,10 @@ export class BoundedWaits {
   readonly #run: WaitingRun;
   /** Errors of steps of the run. */
   readonly #stepErrors: Set<unknown> = new Set();
-  /** Wrappers and steps that have not ended, in the order of their begin. */
+  /**
+   * A key for each wrapper and step that has not ended, in the order of their begin. What a wrapper
+   * began comes after it.
+   */
   readonly #running: Set<unknown> = new Set();
   /** Functions that start the timer of each open wait, for the abort. */
   readonly #open: Set<() => void> = new Set();
@@ -64,9 +67,9 @@ export class BoundedWaits {
 
   /**
    * Same as `forCode`, for a wrapper around `next`. `begin` calls it with a `next` that works once,
-   * and `check` throws if it made a wrong value. Ends after `next` and the steps of the run that
-   * the wrapper began. If the wrapper ends before its `next`, or calls it twice, the agent call
-   * fails. Such an error names the wrapper by `where`.
+   * and `check` throws if it made a wrong value. If the wrapper ends before its `next`, or calls it
+   * twice, the agent call fails. Such an error names the wrapper by `where`. After an abort, the
+   * wrapper has time until all that it began has ended: its `next`, and steps of the run.
    */
   forWrapper<In, Out>(
     where: string,
@@ -83,7 +86,8 @@ export class BoundedWaits {
       }
       return (inner = next(input));
     };
-    this.#running.add(begin);
+    const wrapper = {};
+    this.#running.add(wrapper);
     let work: Promise<Out>;
     try {
       work = begin(nextOnce);
@@ -92,7 +96,7 @@ export class BoundedWaits {
     }
     if (inner && work === inner) {
       // The run waits for that promise already.
-      this.#running.delete(begin);
+      this.#running.delete(wrapper);
       return work;
     }
     const afterNext = async (): Promise<Out> => {
@@ -107,7 +111,7 @@ export class BoundedWaits {
       check(await work);
       return work;
     };
-    return this.#bound(afterNext(), { wrapper: begin }) as Promise<Out>;
+    return this.#bound(afterNext(), { wrapper }) as Promise<Out>;
   }
 
   /**
@@ -117,14 +121,15 @@ export class BoundedWaits {
   async duringStep<T>(begin: () => Promise<T>): Promise<T> {
     // The wrapper that takes a step too late gets the error, and need not pass it on.
     this.#run.alive();
-    this.#running.add(begin);
+    const step = {};
+    this.#running.add(step);
     try {
       return await begin();
     } catch (error) {
       this.#stepErrors.add(error);
       throw error;
     } finally {
-      this.#running.delete(begin);
+      this.#running.delete(step);
     }
   }
 
