@@ -74,6 +74,27 @@ test('an edited question replaces the old one and all that followed it', async (
   expect((await questions(page).allInnerTexts())[0]).toContain('What is 5 * 5?');
 });
 
+test('while a question is edited, Enter sends it, Shift+Enter breaks the line and Escape cancels', async () => {
+  const { page } = await openDemo();
+  await ask(page, 'What is 6 * 7?');
+  const field = page.getByLabel('Edited message');
+  const open = async (): Promise<void> => {
+    await questions(page).first().hover();
+    await page.getByRole('button', { name: 'Edit' }).first().click();
+  };
+  await open();
+  await field.fill('Nothing');
+  await field.press('Escape');
+  await field.waitFor({ state: 'detached' });
+  expect(await questions(page).first().innerText()).toBe('What is 6 * 7?');
+  await open();
+  await field.fill('What is 5 * 5?');
+  await field.press('Shift+Enter');
+  expect(await field.inputValue()).toBe('What is 5 * 5?\n');
+  await field.press('Enter');
+  await expect.poll(() => answers(page).last().innerText()).toContain('5 * 5 = 25.');
+});
+
 test.for(homes)(
   'an earlier version of a question and of an answer comes back with what followed it: %s',
   async (home) => {

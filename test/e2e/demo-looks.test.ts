@@ -1,7 +1,17 @@
 /// <reference path="../provider-server/provided-context.d.ts" />
 import type { Page } from 'playwright';
 import { expect, inject, test } from 'vitest';
-import { answers, atRest, chooseModel, openDemo, questions } from './open-demo.ts';
+import {
+  answers,
+  ask,
+  atRest,
+  chooseModel,
+  goHome,
+  homes,
+  openDemo,
+  questions,
+  send,
+} from './open-demo.ts';
 
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 
@@ -40,10 +50,52 @@ test('with a finger the message field does not take the focus, because that open
   expect(await focused(page)).not.toBe('question');
 });
 
+test('on a phone “More” shows what it opens, and no button covers the form of an approval', async () => {
+  const { page } = await openDemo(phone);
+  await page.getByText('More', { exact: true }).tap();
+  await expect.poll(() => isWithin(page, '.further .patterns > li', '.messages')).toBe(true);
+  expect(await page.getByRole('button', { name: 'Jump to latest' }).count()).toBe(0);
+  await ask(page, 'What is 17 * 23?');
+  await send(page, 'Pay 30 coins to Alice');
+  await page.locator('.undecided').getByRole('button', { name: 'Edit' }).tap();
+  // Without `force`, a tap on a covered button fails.
+  await page.getByRole('button', { name: 'Allow with changes' }).tap({ trial: true });
+});
+
+/** Whether the first element of a selector is in the visible part of another one. */
+function isWithin(page: Page, inner: string, outer: string): Promise<boolean> {
+  return page.evaluate(
+    ([one, other]) => {
+      const box = document.querySelector(one)!.getBoundingClientRect();
+      const around = document.querySelector(other)!.getBoundingClientRect();
+      return box.top >= around.top && box.bottom <= around.bottom;
+    },
+    [inner, outer] as const,
+  );
+}
+
+test('the end of the conversation stays in view while the message field grows', async () => {
+  const { page } = await openDemo({ viewport: { width: 1280, height: 500 } });
+  await ask(page, 'How do you survive a killed worker?');
+  const left = () =>
+    page
+      .getByRole('log')
+      .evaluate((list) => list.scrollHeight - list.scrollTop - list.clientHeight);
+  await expect.poll(left).toBeLessThan(2);
+  await page.getByLabel('Your message').fill('line\n'.repeat(8));
+  await expect
+    .poll(() => page.getByLabel('Your message').evaluate((field) => field.clientHeight))
+    .toBeGreaterThan(150);
+  await expect.poll(left).toBeLessThan(2);
+});
+
 test('on a phone the bar with the buttons that disturb the agent has one line', async () => {
   const { page } = await openDemo(phone);
-  const box = await page.locator('.stage').boundingBox();
-  expect(box!.height).toBeLessThan(56);
+  for (const home of homes) {
+    await goHome(page, home);
+    const box = await page.locator('.stage').boundingBox();
+    expect(box!.height).toBeLessThan(56);
+  }
 });
 
 test('a definition is in a list of definitions, everything is in a landmark, and targets are not too small', async () => {

@@ -59,6 +59,30 @@ test.for([
   },
 );
 
+test('after a kill, the page never looks idle, and shows the new run while its tools still run', async () => {
+  const { page } = await openSlowDemo();
+  await send(page, question);
+  await tools(page, 'running').nth(2).waitFor();
+  const seen = await page.evaluateHandle(() => {
+    const states = new Set<string>();
+    new MutationObserver(() => {
+      const text = document.body.textContent;
+      if (!text.includes('Worker killed')) return;
+      const button = document.querySelector('.field button')!.textContent;
+      const isContinued = text.includes('Run continued');
+      const isRunning = document.querySelector('.tool.input-available') !== null;
+      if (isRunning) states.add(`${isContinued ? 'continued' : 'waiting'}: ${button}`);
+    }).observe(document.body, { subtree: true, childList: true, attributes: true });
+    return states;
+  });
+  await page.getByRole('button', { name: 'Kill the worker' }).click();
+  await answer(page, 'In Tokyo it is').waitFor();
+  expect(await seen.evaluate((states) => [...states])).toEqual([
+    'waiting: Stop',
+    'continued: Stop',
+  ]);
+});
+
 test('a Durable Object killed during an answer: a new one continues it, and no finished tool runs twice', async () => {
   const { page, problems } = await openDemo();
   await goHome(page, 'At the edge');

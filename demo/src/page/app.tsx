@@ -5,6 +5,7 @@ import { Header } from './header.tsx';
 import { Inspector } from './inspector.tsx';
 import { LockedConversation } from './locked-conversation.tsx';
 import { ModelDialog } from './model-dialog.tsx';
+import { MoveNotice } from './notices.tsx';
 import { loadSettings, saveSettings, type Settings } from './settings.ts';
 import { useSharedModel } from './use-shared-model.ts';
 import { frameName, TwoTabs } from './two-tabs.tsx';
@@ -73,7 +74,7 @@ export function App() {
           onNew={() => open()}
         />
       )}
-      {move.error && <p role="alert">{move.error.message}</p>}
+      {move.error && <MoveNotice error={move.error} />}
       {move.isMoving && (
         <main className="loading" aria-busy="true">
           <p>Moving the conversation …</p>

@@ -8,6 +8,7 @@ import {
 } from 'react';
 import { AttachmentList, useAttachments } from './attachments.tsx';
 import type { Draft } from './draft.ts';
+import { isSendKey } from './send-key.ts';
 import { frameName } from './two-tabs.tsx';
 
 export interface ComposerProps {
@@ -49,15 +50,7 @@ export function Composer(props: ComposerProps) {
     write('');
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    // With an input method, Enter can end the composition of a character. Such an Enter must not
-    // send the message. Safari reports it after the composition, with the key code 229.
-    if (
-      event.key !== 'Enter' ||
-      event.shiftKey ||
-      event.nativeEvent.isComposing ||
-      event.keyCode === 229
-    )
-      return;
+    if (!isSendKey(event)) return;
     event.preventDefault();
     send();
   };
@@ -81,7 +74,7 @@ export function Composer(props: ComposerProps) {
           rows={1}
           dir="auto"
           value={text}
-          placeholder="Ask the agent"
+          placeholder={isReader ? 'Ask the agent' : 'Ask for a time or a sum'}
           enterKeyHint="send"
           onChange={(event) => write(event.target.value)}
           onKeyDown={onKeyDown}

@@ -5,7 +5,7 @@ import {
   type AgentTimelineEvent,
   type UIMessage,
 } from '@isoloop/web-worker/react';
-import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react';
+import { Suspense, useCallback, useEffect, useRef, useState } from 'react';
 import { contextWindow, offlineWindow } from '../context-window.ts';
 import { agentSource } from './agent-source.ts';
 import { fetchVersion, keepVersion, useVersions } from './branches.ts';
@@ -13,10 +13,12 @@ import { Composer } from './composer.tsx';
 import { Conversations } from './conversations.tsx';
 import type { Draft } from './draft.ts';
 import type { ExampleAct } from './examples.tsx';
+import { lazyPart, MissingPart } from './lazy-part.tsx';
 import { pageParts } from './page-parts.ts';
 import { ErrorNotice } from './notices.tsx';
 import { Messages } from './messages.tsx';
 import { textOfMessage, themeResults } from './message-parts.ts';
+import type { ObjectFormProps } from './object-form.tsx';
 import type { Home, ModelChoice } from './settings.ts';
 import type { Theme } from './theme.ts';
 import { Timeline } from './timeline.tsx';
@@ -27,6 +29,7 @@ import type { AgentWorker } from './use-agent-worker.ts';
 import { useFirstToken } from './use-first-token.ts';
 import { useKill } from './use-kill.ts';
 import { answersIn, useSessionLog } from './use-session-log.ts';
+import { useShownChat } from './use-shown-chat.ts';
 import { TokenGauge } from './token-gauge.tsx';
 
 export interface ConversationProps {
@@ -55,7 +58,10 @@ export interface ConversationProps {
 /** Asked after the diary is opened, so that its request is fitted. */
 const diaryQuestion = 'What time is it in Tokyo, where I was on day 1?';
 
-const ObjectForm = lazy(async () => ({ default: (await import('./object-form.tsx')).ObjectForm }));
+const ObjectForm = lazyPart<ObjectFormProps>(
+  async () => (await import('./object-form.tsx')).ObjectForm,
+  MissingPart,
+);
 
 const views = { chat: 'Chat', timeline: 'Timeline', log: 'Log' } as const;
 
@@ -75,15 +81,14 @@ export function Conversation(props: ConversationProps) {
     onError: props.onError,
     ...(home === 'worker' && { options: { ...model }, page: pageParts(model) }),
   });
-  const { status, error, isBusy, approvals, sendMessage, regenerate, stop } = chat;
-  const isLoading = status === 'loading';
-  const messages = useLoaded(chat.messages, isLoading);
+  const { status, approvals, sendMessage, regenerate, stop } = chat;
+  const shown = useShownChat(chat, agentWorker.restart);
+  const { isLoading, messages, isBusy, error, retry } = shown;
   const recent = useAgentEvents(chat);
   const events = withEnds(onceEach([...earlier, ...recent]), status === 'ready');
   const log = useSessionLog(home, sessionId, `${kills}:${events.length}:${status}`);
   const isInTab = home === 'worker';
-  const lastAnswer = messages.findLast(({ role }) => role === 'assistant')?.id;
-  const continued = useContinued(status, lastAnswer);
+  const continued = useContinued(status, messages);
   const versions = useVersions(sessionId);
   const [isFilling, setIsFilling] = useState(false);
   const onStop = useCallback(() => void stop(), [stop]);
@@ -117,7 +122,6 @@ export function Conversation(props: ConversationProps) {
     onFirst();
     void sendMessage({ text: first });
   }, [first, onFirst, status, sendMessage]);
-  const retry = (): void => void chat.retry();
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.key === 'Escape' && isBusy && !event.isComposing) onStop();
@@ -170,7 +174,7 @@ export function Conversation(props: ConversationProps) {
             waiting={status === 'submitted'}
             approvals={approvals}
             onExample={send}
-            onAct={(act) => void onAct(act)}
+            onAct={(act) => void onAct(act).catch(shown.onFailure)}
             onAgain={
               error ? undefined : () => void replaceMessage(messages.length - 1, () => regenerate())
             }
@@ -244,19 +248,13 @@ function tokensOfRun(events: readonly TimelineItem[]): number | undefined {
 /** Returns the ids of the answers that were continued from the log during this visit. */
 function useContinued(
   status: AgentChatStatus,
-  lastAnswer: string | undefined,
+  messages: readonly UIMessage[],
 ): ReadonlySet<string> {
   const [continued, setContinued] = useState<ReadonlySet<string>>(new Set());
-  if (status === 'continuing' && lastAnswer && !continued.has(lastAnswer))
-    setContinued(new Set([...continued, lastAnswer]));
+  const last = messages.at(-1);
+  if (status === 'continuing' && last?.role === 'assistant' && !continued.has(last.id))
+    setContinued(new Set([...continued, last.id]));
   return continued;
-}
-
-/** Keeps the messages of a killed worker until the next worker has loaded the conversation. */
-function useLoaded(messages: readonly UIMessage[], isLoading: boolean): readonly UIMessage[] {
-  const [loaded, setLoaded] = useState(messages);
-  if (!isLoading && loaded !== messages) setLoaded(messages);
-  return isLoading ? loaded : messages;
 }
 
 /** A new worker tells some events of the run that it continues once more. */

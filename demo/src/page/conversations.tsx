@@ -1,5 +1,5 @@
 import type { AgentSessionEntry, AgentSessions } from '@isoloop/web-worker/react';
-import { useEffect, useRef, useState, type FormEvent } from 'react';
+import { useEffect, useRef, useState, type FormEvent, type KeyboardEvent } from 'react';
 import { isBranch, isVersionOf } from './branches.ts';
 import { objectPrefix } from './object-prefix.ts';
 
@@ -9,6 +9,8 @@ export interface ConversationsProps {
   readonly onOpen: (sessionId?: string) => void;
   readonly onClose: () => void;
 }
+
+const dateFormat = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
 
 /** The list of stored conversations, with search, rename and delete. */
 export function Conversations({ sessions, onOpen, onClose }: ConversationsProps) {
@@ -88,11 +90,23 @@ function Entry({ entry, isCurrent, onOpen, onRename, onDelete }: EntryProps) {
     if (given) onRename(given);
     setMode('shown');
   };
+  const cancel = (event: KeyboardEvent): void => {
+    if (event.key !== 'Escape' || event.nativeEvent.isComposing) return;
+    // Else the dialog would close.
+    event.preventDefault();
+    setMode('shown');
+  };
   if (mode === 'renaming') {
     return (
       <li>
         <form onSubmit={rename}>
-          <input name="title" aria-label="Title" defaultValue={title} />
+          <input
+            ref={selectText}
+            name="title"
+            aria-label="Title"
+            defaultValue={title}
+            onKeyDown={cancel}
+          />
           <button type="submit">Save</button>
         </form>
       </li>
@@ -102,7 +116,7 @@ function Entry({ entry, isCurrent, onOpen, onRename, onDelete }: EntryProps) {
     <li aria-current={isCurrent}>
       <button type="button" className="title" onClick={onOpen}>
         {title}
-        <small>{new Date(entry.updatedAt).toLocaleString('en')}</small>
+        <small>{dateFormat.format(new Date(entry.updatedAt))}</small>
       </button>
       <button type="button" aria-label={`Rename ${title}`} onClick={() => setMode('renaming')}>
         Rename
@@ -118,6 +132,10 @@ function Entry({ entry, isCurrent, onOpen, onRename, onDelete }: EntryProps) {
       )}
     </li>
   );
+}
+
+function selectText(field: HTMLInputElement | null): void {
+  field?.select();
 }
 
 /** Whether a session is a conversation of its own, and not the earlier state of another one. */

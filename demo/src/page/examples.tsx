@@ -1,3 +1,4 @@
+import type { ToggleEvent } from 'react';
 import { offlineWindow } from '../context-window.ts';
 import type { Home } from './settings.ts';
 
@@ -180,7 +181,7 @@ export function Examples(props: ExamplesProps) {
       <h2>Ask something. Then kill the agent: it goes on.</h2>
       <p>{places[home]} Nothing has to be set up.</p>
       <Patterns {...props} patterns={patterns} />
-      <details className="further">
+      <details className="further" onToggle={showOpened}>
         <summary>More</summary>
         <Patterns {...props} patterns={further} />
         <ul className="more" aria-label="More examples">
@@ -195,6 +196,11 @@ export function Examples(props: ExamplesProps) {
       </details>
     </div>
   );
+}
+
+/** Scrolls to what opens below the visible part of the list. */
+function showOpened({ target, currentTarget }: ToggleEvent<HTMLDetailsElement>): void {
+  if (target === currentTarget && currentTarget.open) currentTarget.scrollIntoView();
 }
 
 interface PatternsProps extends ExamplesProps {

@@ -1,10 +1,12 @@
-import { lazy, Suspense } from 'react';
+import { Suspense } from 'react';
 import type { InspectorDockProps } from './inspector-dock.tsx';
+import { lazyPart, MissingPart } from './lazy-part.tsx';
 
 /** Loaded when somebody asks for it. */
-const Dock = lazy(async () => ({
-  default: (await import('./inspector-dock.tsx')).InspectorDock,
-}));
+const Dock = lazyPart<InspectorDockProps>(
+  async () => (await import('./inspector-dock.tsx')).InspectorDock,
+  MissingPart,
+);
 
 export interface InspectorProps extends InspectorDockProps {
   readonly isOpen: boolean;

@@ -1,4 +1,5 @@
-import { useEffect, useRef, useState, type FormEvent } from 'react';
+import { useEffect, useRef, useState, type FormEvent, type KeyboardEvent } from 'react';
+import { isSendKey } from './send-key.ts';
 
 export interface MessageActionsProps {
   readonly text: string;
@@ -46,9 +47,13 @@ export function EditMessage({ text, onSend, onCancel }: EditMessageProps) {
   const [edited, setEdited] = useState(text);
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => field.current?.focus(), []);
-  const submit = (event: FormEvent): void => {
+  const submit = (event: FormEvent | KeyboardEvent): void => {
     event.preventDefault();
     if (edited.trim()) onSend(edited.trim());
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (isSendKey(event)) submit(event);
+    if (event.key === 'Escape' && !event.nativeEvent.isComposing) onCancel();
   };
   return (
     <form className="edit-message" onSubmit={submit}>
@@ -59,6 +64,7 @@ export function EditMessage({ text, onSend, onCancel }: EditMessageProps) {
         dir="auto"
         value={edited}
         onChange={({ target }) => setEdited(target.value)}
+        onKeyDown={onKeyDown}
       />
       <div className="buttons">
         <button type="button" onClick={onCancel}>

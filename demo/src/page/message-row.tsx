@@ -1,18 +1,21 @@
 import { isToolUIPart, type AgentApproval, type UIMessage } from '@isoloop/web-worker/react';
-import { lazy, Suspense, useState } from 'react';
+import { Suspense, useState, type ComponentType } from 'react';
 import { languageOf } from '../offline/language.ts';
 import type { Versions } from './branches.ts';
+import type { MarkdownTextProps } from './markdown-text.tsx';
 import { EditMessage, MessageActions } from './message-actions.tsx';
+import { lazyPart } from './lazy-part.tsx';
 import { isImported, textOfMessage } from './message-parts.ts';
 import { ToolCard } from './tool-card.tsx';
 import type { LoggedAnswer } from './use-session-log.ts';
 import { VersionSwitch } from './version-switch.tsx';
 
-/** A conversation begins without an answer, so the page appears before this part of it is loaded. */
-const MarkdownText = lazy(async () => {
-  const { MarkdownText: Component } = await import('./markdown-text.tsx');
-  return { default: Component };
-});
+/** Loads the part that shows Markdown. The page appears before, because it begins without an answer. */
+export async function loadMarkdown(): Promise<ComponentType<MarkdownTextProps>> {
+  return (await import('./markdown-text.tsx')).MarkdownText;
+}
+
+const MarkdownText = lazyPart(loadMarkdown, ({ text }) => <p>{text}</p>);
 
 /** Runs an action whose button disappears, and keeps the place of keyboard users. */
 export type Leaving = <Args extends readonly unknown[]>(
@@ -46,7 +49,8 @@ function rowClass({ message, isContinued, logged }: MessageRowProps): string {
 }
 
 export function MessageRow(props: MessageRowProps) {
-  const { message, isBusy, isWriting, isContinued, logged, versions, onEdit, onVersion } = props;
+  const { message, isBusy, isWriting, isContinued, logged, versions } = props;
+  const { leaving, onEdit, onVersion } = props;
   const [isEdited, setIsEdited] = useState(false);
   const { id, role } = message;
   const text = textOfMessage(message);
@@ -56,11 +60,11 @@ export function MessageRow(props: MessageRowProps) {
         {isEdited ? (
           <EditMessage
             text={text}
-            onCancel={() => setIsEdited(false)}
-            onSend={(edited) => {
+            onCancel={leaving(() => setIsEdited(false))}
+            onSend={leaving((edited: string) => {
               setIsEdited(false);
               onEdit?.(id, edited);
-            }}
+            })}
           />
         ) : (
           message.parts.map((part, index) => <Part key={index} {...props} part={part} />)

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState, type ReactNode } from 'react';
 import type { Versions } from './branches.ts';
 import { Examples, type ExampleAct } from './examples.tsx';
 import { isVisible, withCallsOnce } from './message-parts.ts';
-import { MessageRow, type Leaving } from './message-row.tsx';
+import { loadMarkdown, MessageRow, type Leaving } from './message-row.tsx';
 import type { Home } from './settings.ts';
 import type { LoggedAnswer } from './use-session-log.ts';
 
@@ -58,6 +58,19 @@ export function Messages({
     if (waiting) following.current = true;
     if (list && last && following.current) list.scrollTop = list.scrollHeight;
   });
+  const isEmpty = messages.length === 0;
+  useEffect(() => {
+    const list = region.current;
+    if (!list || isEmpty) return;
+    // A growing message field, the keyboard of a phone and the inspector take room from the list.
+    const observer = new ResizeObserver(() => {
+      if (following.current) list.scrollTop = list.scrollHeight;
+    });
+    observer.observe(list);
+    return () => observer.disconnect();
+  }, [isEmpty]);
+  // The first answer needs it soon, and there may be no network then.
+  useEffect(() => void loadMarkdown().catch(() => {}), []);
   const isShown = (message: UIMessage): boolean => isVisible(message) || (busy && message === last);
   const jump = (): void => {
     region.current?.scrollTo({ top: region.current.scrollHeight });
@@ -86,9 +99,7 @@ export function Messages({
         setIsAway(!following.current);
       }}
     >
-      {messages.length === 0 && (
-        <Examples home={home} onExample={leaving(onExample)} onAct={onAct} />
-      )}
+      {isEmpty && <Examples home={home} onExample={leaving(onExample)} onAct={onAct} />}
       {messages.map((message, at) => {
         if (!isShown(message)) return null;
         const isWriting = busy && message === last;
@@ -113,13 +124,13 @@ export function Messages({
           <span className="writing" />
         </article>
       )}
-      {onAgain && !busy && last?.role === 'assistant' && (
+      {onAgain && !busy && !approvals.length && last?.role === 'assistant' && (
         <button type="button" className="again" onClick={leaving(onAgain)}>
           Answer again
         </button>
       )}
       {children}
-      {isAway && (
+      {isAway && !isEmpty && (
         <button type="button" className="latest" onClick={jump}>
           Jump to latest
         </button>

@@ -62,3 +62,19 @@ export function ErrorNotice({ error, address, onRetry, onModel }: ErrorNoticePro
     </div>
   );
 }
+
+/** Says why the conversation has not moved. */
+export function MoveNotice({ error }: { readonly error: Error }) {
+  const { title, detail } = readableError(error);
+  return (
+    <div className="notice" role="alert">
+      <p>
+        <strong>The conversation has not moved.</strong> {title}
+      </p>
+      <details>
+        <summary>Details</summary>
+        <p>{detail}</p>
+      </details>
+    </div>
+  );
+}

@@ -43,6 +43,10 @@ const fixes: Readonly<Record<string, string>> = {
   OFFLINE: 'Start the edge with npm start.',
 };
 
+/** Codes of a connection that failed before a model was asked, so trying again costs nothing. */
+const connectionCodes: ReadonlySet<string> = new Set(['OFFLINE', 'WORKER_FAILED']);
+const offlineFix = 'This device is offline. The page tries again when it is online.';
+
 /**
  * Returns the text that users see for a failure of the worker, of the stream, or of a refused
  * request.
@@ -51,10 +55,15 @@ export function readableError(error: unknown): ReadableError {
   const { code, message } = codeAndMessage(error);
   return {
     title: titles[code] ?? 'Something went wrong.',
-    fix: fixes[code],
+    fix: connectionCodes.has(code) && !navigator.onLine ? offlineFix : fixes[code],
     detail: message,
     code,
   };
+}
+
+/** Whether an error may be gone as soon as this device is online. */
+export function isConnectionError(error: unknown): boolean {
+  return error !== undefined && connectionCodes.has(codeAndMessage(error).code);
 }
 
 function codeAndMessage(error: unknown): { readonly code: string; readonly message: string } {

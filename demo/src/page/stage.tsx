@@ -25,7 +25,8 @@ export function Stage(props: StageProps) {
     <div className="stage">
       <p>
         <strong>
-          {home === 'worker' ? `Worker ${kills + 1}` : `Durable Object ${kills + 1}`}
+          {home === 'edge' && <span className="long">Durable </span>}
+          {home === 'worker' ? 'Worker' : 'Object'} {kills + 1}
           <span className="long">{home === 'worker' ? ' of this tab' : ' at the edge'}</span>
         </strong>{' '}
         <span className="muted">

@@ -86,7 +86,7 @@ export function toTimelineEntry(event: TimelineItem): TimelineEntry | undefined 
       return { kind: 'reason', label: 'Answered', detail: `${text('characters')} characters` };
     }
     case 'pre-acting':
-      return { kind: 'act', label: text('name'), detail: 'started' };
+      return { kind: 'act', label: text('name'), detail: 'called' };
     case 'acting-chunk':
       return { kind: 'act', label: 'Progress', detail: JSON.stringify(event['chunk']) };
     case 'post-acting':
@@ -95,6 +95,8 @@ export function toTimelineEntry(event: TimelineItem): TimelineEntry | undefined 
         label: text('name'),
         detail: text('state'),
       };
+    case 'suspended':
+      return entryOfSuspension(event);
     case 'pre-summary':
       return { kind: 'reason', label: 'Summing up', detail: 'the step limit is reached' };
     case 'context-fitted':
@@ -121,4 +123,11 @@ export function toTimelineEntry(event: TimelineItem): TimelineEntry | undefined 
 function entryOfKill({ home }: WorkerKilled): TimelineEntry {
   const label = home === 'worker' ? 'Worker killed' : 'Durable Object killed';
   return { kind: 'error', label, detail: 'a new one reads the log' };
+}
+
+/** A run can also end without a call that waits for a person. Its end says so. */
+function entryOfSuspension(event: AgentTimelineEvent): TimelineEntry | undefined {
+  const calls = event['pending'] as readonly { readonly name: string }[];
+  const detail = calls.map(({ name }) => name).join(', ');
+  return detail ? { kind: 'act', label: 'Waits for you', detail } : undefined;
 }

@@ -22,7 +22,6 @@ export interface ToolCardProps {
 }
 
 export function ToolCard({ part, onAllow, onDeny, onEdit }: ToolCardProps) {
-  const [isEditing, setIsEditing] = useState(false);
   const { state } = part;
   const toolName = getToolName(part);
   const input = tryParse(part.input);
@@ -30,7 +29,11 @@ export function ToolCard({ part, onAllow, onDeny, onEdit }: ToolCardProps) {
   const word =
     state === 'approval-requested' && !onAllow ? 'not decided' : (states[state] ?? state);
   return (
-    <div className={`tool ${state}`} role="group" aria-label={`Tool ${toolName}, ${word}`}>
+    <div
+      className={`tool ${onAllow ? 'undecided' : state}`}
+      role="group"
+      aria-label={`Tool ${toolName}, ${word}`}
+    >
       <div>
         <span className="tool-name">
           <span className="dot" aria-hidden="true" />
@@ -42,26 +45,7 @@ export function ToolCard({ part, onAllow, onDeny, onEdit }: ToolCardProps) {
         {state !== 'output-available' && <span className="tool-state">{word}</span>}
       </div>
       {state === 'approval-requested' && onAllow && (
-        <div className="decision">
-          <button type="button" onClick={onAllow}>
-            Allow
-          </button>
-          <button type="button" onClick={onDeny}>
-            Deny
-          </button>
-          {onEdit && isRecord(input) && (
-            <button
-              type="button"
-              aria-expanded={isEditing}
-              onClick={() => setIsEditing(!isEditing)}
-            >
-              Edit
-            </button>
-          )}
-        </div>
-      )}
-      {state === 'approval-requested' && onEdit && isEditing && isRecord(input) && (
-        <EditForm input={input} onEdit={onEdit} />
+        <Decision input={input} onAllow={onAllow} onDeny={onDeny} onEdit={onEdit} />
       )}
       {output !== undefined && (
         <div>
@@ -73,6 +57,35 @@ export function ToolCard({ part, onAllow, onDeny, onEdit }: ToolCardProps) {
         </div>
       )}
     </div>
+  );
+}
+
+interface DecisionProps extends Pick<ToolCardProps, 'onDeny' | 'onEdit'> {
+  readonly input: unknown;
+  readonly onAllow: () => void;
+}
+
+/** The buttons that decide about a call, and the form that changes its arguments. */
+function Decision({ input, onAllow, onDeny, onEdit }: DecisionProps) {
+  const [isEditing, setIsEditing] = useState(false);
+  const canEdit = onEdit !== undefined && isRecord(input);
+  return (
+    <>
+      <div className="decision">
+        <button type="button" className={isEditing ? '' : 'primary'} onClick={onAllow}>
+          Allow
+        </button>
+        <button type="button" onClick={onDeny}>
+          Deny
+        </button>
+        {canEdit && (
+          <button type="button" aria-expanded={isEditing} onClick={() => setIsEditing(!isEditing)}>
+            Edit
+          </button>
+        )}
+      </div>
+      {canEdit && isEditing && <EditForm input={input} onEdit={onEdit} />}
+    </>
   );
 }
 
@@ -112,7 +125,9 @@ function EditForm({ input, onEdit }: EditFormProps) {
           />
         </label>
       ))}
-      <button type="submit">Allow with changes</button>
+      <button type="submit" className="primary">
+        Allow with changes
+      </button>
     </form>
   );
 }

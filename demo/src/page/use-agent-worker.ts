@@ -6,6 +6,8 @@ export interface AgentWorker {
   readonly kills: number;
   /** Ends the worker in the middle of its work, and starts a new one. */
   readonly kill: () => void;
+  /** Starts a worker in place of one that could not start. */
+  readonly restart: () => void;
 }
 
 /** Starts the worker in which the agent of this page runs. */
@@ -16,7 +18,8 @@ export function useAgentWorker(): AgentWorker {
     worker.terminate();
     setCurrent({ worker: startWorker(), kills: kills + 1 });
   }, [worker, kills]);
-  return { worker, kills, kill };
+  const restart = useCallback(() => setCurrent({ worker: startWorker(), kills }), [kills]);
+  return { worker, kills, kill, restart };
 }
 
 function startWorker(): Worker {

@@ -43,6 +43,8 @@ export class ChatEncoder {
     this.#start = start;
     this.#marksNext = continues;
     this.#encoder = createUiMessageEncoder({ events, messageId });
+    // The log has the question. The next event may be the result of a tool that runs for minutes.
+    if (continues) this.#earlyEvents = undefined;
   }
 
   encode(batch: EventBatch): readonly UiChunk[] {

@@ -1,0 +1,60 @@
+import type { AgentChatHelpers, UIMessage } from '@isoloop/web-worker/react';
+import { useCallback, useEffect, useState } from 'react';
+import { isConnectionError, readableError } from './readable-error.ts';
+
+/** What the page shows of a chat, also while the chat is not connected. */
+export interface ShownChat {
+  readonly isLoading: boolean;
+  readonly messages: readonly UIMessage[];
+  readonly isBusy: boolean;
+  readonly error: Error | undefined;
+  /** Tries again what has failed. */
+  readonly retry: () => void;
+  /** Shows the failure of another part of the page. */
+  readonly onFailure: (failure: Error) => void;
+}
+
+/**
+ * Keeps what a killed worker has shown until the next worker has loaded the conversation. After a
+ * failed connection, tries again when this device is online.
+ *
+ * @param restart - Starts another worker, because the present one could not start.
+ */
+export function useShownChat(chat: AgentChatHelpers, restart: () => void): ShownChat {
+  const [failure, setFailure] = useState<Error>();
+  const { status, error: chatError, retry: retryChat } = chat;
+  const isLoading = status === 'loading';
+  const isUnread = isLoading || (chatError !== undefined && chat.messages.length === 0);
+  const retry = useCallback((): void => {
+    setFailure(undefined);
+    if (!chatError) return;
+    if (readableError(chatError).code === 'WORKER_FAILED') restart();
+    else void retryChat();
+  }, [chatError, restart, retryChat]);
+  const error = chatError ?? failure;
+  useOnline(isConnectionError(error) ? retry : undefined);
+  return {
+    isLoading,
+    messages: useLoaded(chat.messages, isUnread),
+    isBusy: useLoaded(chat.isBusy, isLoading),
+    error,
+    retry,
+    onFailure: setFailure,
+  };
+}
+
+/** Returns the value, or the last one that was read while it is unread. */
+function useLoaded<T>(value: T, isUnread: boolean): T {
+  const [loaded, setLoaded] = useState(value);
+  if (!isUnread && loaded !== value) setLoaded(value);
+  return isUnread ? loaded : value;
+}
+
+/** Calls `onOnline` when this device is online again. */
+function useOnline(onOnline: (() => void) | undefined): void {
+  useEffect(() => {
+    if (!onOnline) return;
+    window.addEventListener('online', onOnline);
+    return () => window.removeEventListener('online', onOnline);
+  }, [onOnline]);
+}
