@@ -52,6 +52,7 @@ export { addUsage, noUsage } from './model/chat-model.ts';
 export { outputToolName } from './schema/output-format.ts';
 export { inlineSource } from './message/media/media.ts';
 export { ObjectReader } from './stream/object/object-reader.ts';
+export type { AnswerSink, AnswerSource } from './middleware/output/answer-source.ts';
 export { objectWriterOf } from './middleware/output/written-output.ts';
 export type { ObjectWriter } from './middleware/output/object-writer.ts';
 export {

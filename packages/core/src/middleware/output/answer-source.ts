@@ -13,18 +13,34 @@ const startOfJson = /\{\s*["}]|\[\s*(?:["{[\]]|-?\d|true|false|null)/;
  */
 const maxBeginningLength = 200;
 
+/** Gets the JSON of a structured answer while it arrives. */
+export interface AnswerSink {
+  /**
+   * Forgets the JSON so far, because the next piece is of another text. `isCall`: that text is the
+   * arguments of the output tool, which may wrap the value.
+   */
+  begin(isCall: boolean): void;
+  /** Takes the next piece of the JSON. */
+  push(piece: string): void;
+  /** Notes that the value so far is not the answer. Follows `begin`. */
+  discard(): void;
+}
+
 /**
  * Finds the JSON of a structured answer while it arrives, in the text of a reply or in the
- * arguments of the output tool.
+ * arguments of the output tool. Passes the JSON to the sink.
  */
-export abstract class AnswerSource {
-  /** Whether the value so far is no longer valid. */
-  protected isReset = false;
-  /** Where the object comes from: the text of a message, or a call. */
-  #source: string | undefined;
+export class AnswerSource {
+  readonly #sink: AnswerSink;
+  /** The text or call that the JSON comes from. */
+  #origin: string | undefined;
   #hasBegun = false;
   /** End of the text so far, with which JSON may begin. */
   #textSoFar = '';
+
+  constructor(sink: AnswerSink) {
+    this.#sink = sink;
+  }
 
   /** Reads what an event of the agent itself says of the object. */
   take(event: AgentEvent): void {
@@ -48,44 +64,40 @@ export abstract class AnswerSource {
 
   /** Discards what was read, because the reply with it is not the answer. */
   reset(): void {
-    this.readFrom(undefined);
-    this.isReset = true;
+    this.#readFrom(undefined);
+    this.#sink.discard();
   }
 
   /**
    * Reads the next piece of the text of a block. Text and code fences around the JSON are ignored.
    */
   text(blockId: string, delta: string): void {
-    this.readFrom(`text ${messageIdOf(blockId)}`);
-    if (this.#hasBegun) return this.push(delta);
+    this.#readFrom(`text ${messageIdOf(blockId)}`);
+    if (this.#hasBegun) return this.#sink.push(delta);
     const text = this.#textSoFar + delta;
     const jsonStart = text.search(startOfJson);
     this.#hasBegun = jsonStart >= 0;
     this.#textSoFar = text.slice(-maxBeginningLength);
-    if (this.#hasBegun) this.push(text.slice(jsonStart));
+    if (this.#hasBegun) this.#sink.push(text.slice(jsonStart));
   }
 
   /** Reads the next piece of the arguments of a call of the output tool. */
   input(toolUseId: string, delta: string): void {
-    this.readFrom(`call ${toolUseId}`);
-    this.push(delta);
+    this.#readFrom(`call ${toolUseId}`, true);
+    this.#sink.push(delta);
   }
 
-  /** Whether the object comes from a call, whose arguments may wrap it. */
-  protected get isCall(): boolean {
-    return this.#source?.startsWith('call') === true;
+  /** Reads the next piece of a text that has nothing but the object. */
+  json(piece: string): void {
+    this.#readFrom('json');
+    this.#sink.push(piece);
   }
 
-  protected readFrom(source: string | undefined): void {
-    if (source !== undefined && source === this.#source) return;
-    this.#source = source;
+  #readFrom(origin: string | undefined, isCall = false): void {
+    if (origin !== undefined && origin === this.#origin) return;
+    this.#origin = origin;
     this.#hasBegun = false;
     this.#textSoFar = '';
-    this.begin();
+    this.#sink.begin(isCall);
   }
-
-  /** Forgets the JSON so far. The next piece is of another one. */
-  protected abstract begin(): void;
-
-  protected abstract push(piece: string): void;
 }

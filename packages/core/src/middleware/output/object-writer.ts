@@ -6,8 +6,8 @@ import { CompactJson } from './compact-json.ts';
 import { failureText, restartMark } from './object-format.ts';
 
 /** Writes the object of a structured answer while it arrives. See `objectMediaType`. */
-export class ObjectWriter extends AnswerSource {
-  #json: CompactJson | undefined;
+export class ObjectWriter {
+  #json = new CompactJson(false);
   /** Text of the present source that was not looked at yet. */
   #newText = '';
   /** Text of the object for the reader. */
@@ -16,6 +16,13 @@ export class ObjectWriter extends AnswerSource {
   #unsentText = '';
   /** Whether the present source continues `#objectText`. */
   #isContinuing = false;
+  /** Whether the object that the reader has is not the answer. */
+  #isDiscarded = false;
+  readonly #source = new AnswerSource({
+    begin: (isCall) => this.#begin(isCall),
+    push: (piece) => (this.#newText += this.#json.push(piece)),
+    discard: () => (this.#isDiscarded = true),
+  });
 
   /** Returns the next piece for the reader, which may be empty. */
   write(batch: EventBatch): string {
@@ -23,29 +30,24 @@ export class ObjectWriter extends AnswerSource {
     for (const event of batch) {
       // The output of an agent that runs as a tool is for the calling agent, not for the reader.
       if (event.agentPath.length > 1) continue;
-      this.take(event);
+      this.#source.take(event);
       if (event.type === 'error') failure = failureText(event.error);
       if (event.type === 'run-end') return this.#next() + failure + this.#end(event.result);
     }
     return this.#next() + failure;
   }
 
-  protected begin(): void {
+  #begin(isCall: boolean): void {
     if (this.#isContinuing) this.#takeNewText();
-    this.#json = undefined;
+    this.#json = new CompactJson(isCall);
     this.#newText = '';
     this.#isContinuing = false;
-  }
-
-  protected push(piece: string): void {
-    this.#json ??= new CompactJson(this.isCall);
-    this.#newText += this.#json.push(piece);
   }
 
   #next(): string {
     let mark = '';
     if (!this.#isContinuing) {
-      if (!this.#newText && !this.isReset) return '';
+      if (!this.#newText && !this.#isDiscarded) return '';
       // A finished answer repeats its object in another format.
       if (this.#isWritten(parseJson(this.#newText))) return '';
       mark = this.#restart();
@@ -53,7 +55,7 @@ export class ObjectWriter extends AnswerSource {
     this.#takeNewText();
     const rest = this.#unsentText;
     // The end may be half of a character.
-    const keepsLast = this.#json?.mayEnd || /[\ud800-\udbff]$/.test(rest.slice(-1));
+    const keepsLast = this.#json.mayEnd || /[\ud800-\udbff]$/.test(rest.slice(-1));
     const { length } = keepsLast ? rest.slice(0, -1) : rest;
     this.#unsentText = rest.slice(length);
     return mark + rest.slice(0, length);
@@ -72,7 +74,7 @@ export class ObjectWriter extends AnswerSource {
   #restart(): string {
     const mark = this.#objectText.length > this.#unsentText.length ? restartMark : '';
     this.#isContinuing = true;
-    this.isReset = false;
+    this.#isDiscarded = false;
     this.#objectText = '';
     this.#unsentText = '';
     return mark;

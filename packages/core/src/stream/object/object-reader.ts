@@ -10,22 +10,32 @@ import { AnswerSource } from '../../middleware/output/answer-source.ts';
 const copiesPerCharacter = 64;
 
 /** Reads the object of a structured answer while it arrives. Each character is read once. */
-export class ObjectReader extends AnswerSource {
+export class ObjectReader {
   /** The object so far, as of the last `update()`. */
   value: JsonValue | undefined;
-  #json: JsonReader | undefined;
+  #json = new JsonReader();
+  /** Whether the JSON is the arguments of a call, which may wrap the object. */
+  #isCall = false;
+  /** Whether `value` is not the answer. */
+  #isDiscarded = false;
   /** Number of characters since the last `update()`. */
   #unseenLength = 0;
+  /** Takes events or text with the object. */
+  readonly source: AnswerSource = new AnswerSource({
+    begin: (isCall) => {
+      this.#json = new JsonReader();
+      this.#isCall = isCall;
+    },
+    push: (piece) => {
+      this.#json.push(piece);
+      this.#unseenLength += piece.length;
+    },
+    discard: () => (this.#isDiscarded = true),
+  });
 
   /** Whether the object in the reply has its end. */
   get isComplete(): boolean {
-    return this.#json?.state === 'complete';
-  }
-
-  /** Reads the next piece of a text that has nothing but the object. */
-  json(piece: string): void {
-    this.readFrom('json');
-    this.push(piece);
+    return this.#json.state === 'complete';
   }
 
   /**
@@ -33,30 +43,20 @@ export class ObjectReader extends AnswerSource {
    * the change is left to a later update. `isLast`: there is no later update.
    */
   update(isLast = false): boolean {
-    const width = this.#json?.width ?? 0;
-    if (!isLast && !this.isReset && this.#unseenLength * copiesPerCharacter < width) return false;
+    const unseenCopies = this.#unseenLength * copiesPerCharacter;
+    if (!isLast && !this.#isDiscarded && unseenCopies < this.#json.width) return false;
     this.#unseenLength = 0;
-    const next = this.#read() ?? (this.isReset ? undefined : this.value);
-    this.isReset = false;
+    const next = this.#read() ?? (this.#isDiscarded ? undefined : this.value);
+    this.#isDiscarded = false;
     const isSame = next === this.value || (this.isComplete && isSameJson(next, this.value));
     if (!isSame) this.value = next;
     return !isSame;
   }
 
-  protected begin(): void {
-    this.#json = undefined;
-  }
-
-  protected push(piece: string): void {
-    this.#json ??= new JsonReader();
-    this.#json.push(piece);
-    this.#unseenLength += piece.length;
-  }
-
   /** Returns the value in the source. The first name shows whether it is wrapped. */
   #read(): JsonValue | undefined {
-    const value = this.#json?.value;
-    if (!this.isCall) return value;
+    const { value } = this.#json;
+    if (!this.#isCall) return value;
     if (!isObjectOrArray(value)) return undefined;
     const [name] = Object.keys(value);
     if (name === wrappedName) return value[wrappedName] as JsonValue;

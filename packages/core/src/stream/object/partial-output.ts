@@ -113,7 +113,7 @@ async function* readings<T>(stream: OutputSource<T>): AsyncGenerator<Read<T>, vo
       if (event.agentPath.length > 1) continue;
       if (event.type === 'error') throw AgentError.fromJSON(event.error);
       if (event.type === 'run-end') result = event.result as AgentResult<T>;
-      reader.take(event);
+      reader.source.take(event);
     }
     yield { reader, result };
   }

@@ -22,8 +22,8 @@ export async function* objectsIn(
       const [text = '', failureText] = piece.split(failureMark);
       if (failureText !== undefined) failure = failureMark + failureText;
       for (const [index, json] of text.split(restartMark).entries()) {
-        if (index) reader.reset();
-        reader.json(json);
+        if (index) reader.source.reset();
+        reader.source.json(json);
       }
       isOpen = !done;
       if (reader.update(done)) yield reader.value;

@@ -32,8 +32,8 @@ export function useChatObject<T = unknown>(
   const reader = isMore ? lastReading.reader : new ObjectReader();
   const piece = isMore ? text.slice(lastReading.text.length) : text;
   // Rendering twice reads nothing twice, and the value depends on the messages alone.
-  if (source.startsWith('call')) reader.input(source, piece);
-  else reader.text(source, piece);
+  if (source.startsWith('call')) reader.source.input(source, piece);
+  else reader.source.text(source, piece);
   readings.set(conversation, { reader, source, text });
   reader.update(true);
   return reader.value as DeepPartial<T> | undefined;
