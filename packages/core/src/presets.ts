@@ -4,5 +4,7 @@ export { arcReactorTrim } from './preset/arc-reactor-trim.ts';
 export { springAiAlibaba, type SpringAiAlibabaOptions } from './preset/spring-ai-alibaba.ts';
 export { oxygent, type OxygentOptions } from './preset/oxygent.ts';
 export { oxygentHistory } from './preset/oxygent-history.ts';
-export { friendlyErrors, parallelIds, reactMemory } from './preset/oxygent-events.ts';
+export { friendlyErrors } from './preset/friendly-errors.ts';
+export { parallelIds } from './preset/parallel-ids.ts';
+export { reactMemory } from './preset/react-memory.ts';
 export { positionHooks, type PositionHook } from './preset/position-hooks.ts';

@@ -37,6 +37,7 @@ import { ReActAgent, type AgentOptions } from '../preset/react-agent.ts';
 import { allowTools } from '../tool/set/tool-set.ts';
 import { todoList, todosOf } from './results/todo-list.ts';
 import { emulateTools } from './results/emulate-tools.ts';
+import { reuseResults } from './results/reuse-results.ts';
 import { rewordToolErrors } from './results/reword-tool-errors.ts';
 import { toolSearch } from './selection/tool-search.ts';
 
@@ -226,19 +227,23 @@ test.each(orders)(
 );
 
 /** Middleware for a team of two agents and the people who work with them. */
-function teamParts(each: readonly Middleware[]): readonly Middleware[] {
+function teamParts(each: readonly Middleware[], deferRound: boolean): readonly Middleware[] {
   // The first three choose tools. The others have their own test, or another order.
   const others = ['toolSearch', 'selectTools', 'emulateTools', 'approvals', 'closeOpenCalls'];
-  const names = ['pay', 'refund', 'transfer_to_billing', 'write_todos', 'read_result'];
+  const names = ['pay', 'refund', 'look', 'transfer_to_billing', 'write_todos', 'read_result'];
   const billing = {
     name: 'billing',
     description: 'Refunds.',
     systemPrompt: 'Bill ${name}.',
-    tools: [own('refund', () => `paid back to ${mail}`)],
+    tools: [own('refund', () => `paid back to ${mail}`), own('look', () => 'an invoice')],
   };
   return [
     ...each.filter(({ name = '' }) => !others.includes(name)),
-    approvals({ needsApproval: { pay: 'Moves money.', refund: 'Moves money back.' } }),
+    approvals({
+      needsApproval: { pay: 'Moves money.', refund: 'Moves money back.' },
+      deferRound,
+    }),
+    reuseResults(),
     promptVariables({ variables: { name: 'Ann ${name}' } }),
     handOff({ to: [billing] }),
     operator(),
@@ -264,16 +269,26 @@ test.each(orders)(
         toolCalls: [
           { name: 'transfer_to_billing', id: 'transfer' },
           { name: 'pay', id: 'pay' },
+          { name: 'look', id: 'look' },
         ],
       },
-      { toolCalls: [{ name: 'refund', id: 'refund' }] },
+      {
+        toolCalls: [
+          { name: 'refund', id: 'refund' },
+          { name: 'look', id: 'look-again' },
+        ],
+      },
       give({ total: 'five' }),
       give({ total: 5, to: mail }),
     ];
-    const { agent, model } = setUp(seed, replies, workTools(), {
+    const tools = [...workTools(), own('look', () => 'a visitor')];
+    const { agent, model } = setUp(seed, replies, tools, {
       name: 'reception',
+      // The first reply has as many.
+      limits: { toolCalls: 3 },
       systemPrompt: 'Greet ${name}.',
-      parts: teamParts,
+      // The orders of odd numbers defer rounds.
+      parts: (each) => teamParts(each, seed % 2 === 1),
     });
     const output = structured(z.object({ total: z.number(), to: z.string() }));
     const send = async (content: AgentInput) => agent.call(content, { output });
@@ -310,7 +325,9 @@ test.each(orders)(
     expect(results.map(({ toolUseId, output: text }) => [toolUseId, text])).toEqual([
       ['transfer', expect.stringContaining('billing')],
       ['pay', 'paid'],
+      ['look', 'a visitor'],
       ['refund', 'paid back to [EMAIL]'],
+      ['look-again', 'an invoice'],
     ]);
     expect(JSON.stringify(messages)).not.toContain(mail);
   },

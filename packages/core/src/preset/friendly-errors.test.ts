@@ -3,7 +3,7 @@ import { AgentError } from '../error/agent-error.ts';
 import { userErrorText } from '../error/user-error-text.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import type { FriendlyText } from '../event/agent-result.ts';
-import { friendlyErrors } from './oxygent-events.ts';
+import { friendlyErrors } from './friendly-errors.ts';
 import { jsonMode } from '../middleware/output/output-modes.ts';
 import { ReActAgent } from './react-agent.ts';
 

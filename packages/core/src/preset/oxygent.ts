@@ -24,7 +24,9 @@ import { concurrencyLimit } from '../middleware/limits/concurrency-limit.ts';
 import { Semaphore } from '../middleware/limits/semaphore.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';
 import { defaultErrorText, type FriendlyText } from '../event/agent-result.ts';
-import { friendlyErrors, parallelIds, reactMemory } from './oxygent-events.ts';
+import { friendlyErrors } from './friendly-errors.ts';
+import { parallelIds } from './parallel-ids.ts';
+import { reactMemory } from './react-memory.ts';
 import { oxygentHistory } from './oxygent-history.ts';
 import {
   promptVariables,

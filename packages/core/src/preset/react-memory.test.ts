@@ -7,7 +7,8 @@ import { tool } from '../tool/tool.ts';
 import { calls, eventsOf } from '../../test-support/scripted-agent.ts';
 import { ReActAgent, type AgentOptions } from './react-agent.ts';
 import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
-import { parallelIds, reactMemory } from './oxygent-events.ts';
+import { parallelIds } from './parallel-ids.ts';
+import { reactMemory } from './react-memory.ts';
 import { structured } from '../middleware/output/output-modes.ts';
 
 const input = { type: 'object' } as const;
