@@ -112,12 +112,17 @@ export function checkedParts(use: UseList): Middleware[] {
  * missing without a sign. So is an object of another kind, such as an output rule.
  */
 function checkPart(part: Middleware): void {
+  if (checkedMiddleware.has(part)) return;
   checkFields('A middleware', part, partFields);
   const isPart = [...fieldsIn(partFields).keys()].some((key) => key !== 'name' && key in part);
   const isChecked = (key: string): boolean => !isPart || /^wrap[A-Z]/.test(key);
   checkOptions('A middleware', pickFields(part, isChecked), partFields);
   checkHandlers(part);
+  checkedMiddleware.add(part);
 }
+
+/** Middleware that was checked. Many agents may share it. */
+const checkedMiddleware: WeakSet<Middleware> = new WeakSet();
 
 const partFields =
   `${hookFields} defaults:object|? tools:array|? mapEvent,wrapRun,wrapInput,wrapSettle,` +

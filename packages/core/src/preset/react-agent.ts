@@ -83,8 +83,7 @@ export interface CallOptions<T = unknown> extends KernelCallOptions {
  * name.
  */
 interface Feature {
-  readonly name: string;
-  readonly create: () => Middleware;
+  readonly part: Middleware;
   readonly agent?: string;
   readonly limits?: string;
   readonly call?: string;
@@ -96,16 +95,11 @@ const returnDirect = 'returnDirect:boolean|function|?';
 
 /** The outermost feature comes first. */
 const features: readonly Feature[] = [
-  {
-    name: 'approvals',
-    create: basicApprovals,
-    agent: 'deferRound:boolean|?',
-    isReadBy: isApprovals,
-  },
-  { name: 'steering', create: steering, agent: 'interruptWhenIdle:function|?' },
-  { name: 'directAnswers', create: directAnswers, agent: returnDirect, call: returnDirect },
-  { name: 'answerAtLimit', create: answerAtLimit, agent: 'onLimit:function|?' },
-  { name: 'runLimits', create: runLimits, limits: runLimitsFields },
+  { part: basicApprovals(), agent: 'deferRound:boolean|?', isReadBy: isApprovals },
+  { part: steering(), agent: 'interruptWhenIdle:function|?' },
+  { part: directAnswers(), agent: returnDirect, call: returnDirect },
+  { part: answerAtLimit(), agent: 'onLimit:function|?' },
+  { part: runLimits(), limits: runLimitsFields },
 ];
 
 type OptionList = 'agent' | 'limits' | 'call';
@@ -122,6 +116,8 @@ const fields: OptionFields = {
   call: `${fieldsOf('call')} allowTools,clientTexts,decisions,instructions:array|? output`,
 };
 
+const standardParts = definePreset(features.map(({ part }) => part));
+
 /**
  * Returns the features of `ReActAgent` that the kernel does not have, one middleware each. They
  * carry out decisions, steer a run, and take results of tools as answers. They also give a last
@@ -129,7 +125,7 @@ const fields: OptionFields = {
  * so `{ name: 'steering' }` removes it.
  */
 export function standard(): readonly Middleware[] {
-  return definePreset(features.map(({ create }) => create()));
+  return standardParts;
 }
 
 /**
@@ -204,8 +200,8 @@ export class ReActAgent<const S extends ToolSource = ToolSource> extends Agent<S
 /** Throws `CONFIGURATION` for an option that no middleware of the agent reads. */
 function checkServed(use: readonly Middleware[], list: OptionList, options: object = {}): void {
   const keys = Object.keys(omitUndefined(options));
-  for (const { name, isReadBy = () => true, [list]: listFields = '' } of features) {
+  for (const { part, isReadBy = () => true, [list]: listFields = '' } of features) {
     const key = keys.find((one) => fieldsIn(listFields).has(one));
-    if (key) requirePart(use.filter(isReadBy), name, `The option \`${key}\``);
+    if (key) requirePart(use.filter(isReadBy), part.name!, `The option \`${key}\``);
   }
 }

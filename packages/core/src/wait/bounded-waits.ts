@@ -5,10 +5,7 @@ import type { Haltable } from './halt.ts';
 /** Time that a store gets to finish after an abort, in milliseconds. */
 const storePatienceMs = 250;
 
-/** Value of a wait for a write that has not ended a short time after an abort. */
-const lostWrite: unique symbol = Symbol();
-
-/** Value of a race against a promise that has not settled. */
+/** Stands for the value of work that has not settled. */
 const notSettled: unique symbol = Symbol();
 
 /** What a run tells its waits. */
@@ -26,7 +23,7 @@ interface WaitOptions {
    */
   readonly isStore?: boolean;
   /**
-   * Whether the wait resolves when its time is over, for a store with `lostWrite`. Default: it
+   * Whether the wait resolves when its time is over, for a store with `notSettled`. Default: it
    * rejects with the signal's reason.
    */
   readonly resolves?: boolean;
@@ -154,7 +151,7 @@ export class BoundedWaits {
   async forWrite(work: Promise<unknown> | undefined, done?: () => void): Promise<void> {
     if (!work) return;
     const value = await this.#bound(work, { isStore: true, resolves: true });
-    if (value !== lostWrite) return done?.();
+    if (value !== notSettled) return done?.();
     const { setup, signal } = this.#run;
     const end = (): void => void setup.unwritten.delete(work);
     this.#hasLostWrite = true;
@@ -177,7 +174,7 @@ export class BoundedWaits {
     const { signal, aborted: wasAborted } = this.#run;
     return new Promise((resolve, reject) => {
       let timer: ReturnType<typeof setTimeout> | undefined;
-      const giveUp = (): void => (resolves ? resolve(isStore && lostWrite) : reject(signal.reason));
+      const giveUp = (): void => (resolves ? resolve(isStore && notSettled) : reject(signal.reason));
       const wait = (): void => {
         timer = setTimeout(
           () => {
