@@ -51,7 +51,10 @@ export function partsOf(use: UseList): Middleware[] {
  * set. `limits` and `generate` are merged field by field.
  */
 export function withDefaults(options: KernelOptions, parts: readonly Middleware[]): AgentSettings {
-  const sources: readonly OptionSource[] = [...parts.flatMap(({ defaults }) => defaults ?? []), options];
+  const sources: readonly OptionSource[] = [
+    ...parts.flatMap(({ defaults }) => defaults ?? []),
+    options,
+  ];
   return sources.reduce(mergeOptions, kernelDefaults as AgentSettings);
 }
 

@@ -174,7 +174,8 @@ export class BoundedWaits {
     const { signal, aborted: wasAborted } = this.#run;
     return new Promise((resolve, reject) => {
       let timer: ReturnType<typeof setTimeout> | undefined;
-      const giveUp = (): void => (resolves ? resolve(isStore && notSettled) : reject(signal.reason));
+      const giveUp = (): void =>
+        resolves ? resolve(isStore && notSettled) : reject(signal.reason);
       const wait = (): void => {
         timer = setTimeout(
           () => {
