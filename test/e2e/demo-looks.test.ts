@@ -44,6 +44,36 @@ test('the message field has the focus at first, and the first tab stop leads to 
   await expect.poll(() => focused(page)).toBe('question');
 });
 
+test('the focus goes back where it came from, and a new conversation waits for a message', async () => {
+  const { page } = await openDemo();
+  const press = (name: string | RegExp) => page.getByRole('button', { name }).press('Enter');
+  const isFocused = (name: string | RegExp) =>
+    expect
+      .poll(() =>
+        page.getByRole('button', { name }).evaluate((each) => each === document.activeElement),
+      )
+      .toBe(true);
+  await ask(page, 'What is 6 * 7?');
+  await press('Inspect');
+  await press('Close');
+  await isFocused('Inspect');
+  await press('Conversations');
+  await press(/^Rename/);
+  await page.getByLabel('Title', { exact: true }).press('Escape');
+  await isFocused('Rename What is 6 * 7?');
+  await press(/^Rename/);
+  await page.getByLabel('Title', { exact: true }).fill('A sum');
+  await page.getByLabel('Title', { exact: true }).press('Enter');
+  await isFocused('Rename A sum');
+  await press('Close');
+  await press('Two tabs');
+  await isFocused('Back to one tab');
+  await press('Back to one tab');
+  await atRest(page);
+  await press('New conversation');
+  await expect.poll(() => focused(page)).toBe('question');
+});
+
 test('with a finger the message field does not take the focus, because that opens a keyboard', async () => {
   const { page } = await openDemo(phone);
   await atRest(page);

@@ -84,17 +84,28 @@ interface EntryProps {
 function Entry({ entry, isCurrent, onOpen, onRename, onDelete }: EntryProps) {
   const [mode, setMode] = useState<'shown' | 'renaming' | 'deleting'>('shown');
   const title = titleOf(entry);
+  const isReturning = useRef(false);
+  const endRenaming = (): void => {
+    isReturning.current = true;
+    setMode('shown');
+  };
+  // The field that had the focus is gone.
+  const focusAfterRenaming = (button: HTMLButtonElement | null): void => {
+    if (!button || !isReturning.current) return;
+    isReturning.current = false;
+    button.focus();
+  };
   const rename = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();
     const given = String(new FormData(event.currentTarget).get('title')).trim();
     if (given) onRename(given);
-    setMode('shown');
+    endRenaming();
   };
   const cancel = (event: KeyboardEvent): void => {
     if (event.key !== 'Escape' || event.nativeEvent.isComposing) return;
     // Else the dialog would close.
     event.preventDefault();
-    setMode('shown');
+    endRenaming();
   };
   if (mode === 'renaming') {
     return (
@@ -118,7 +129,12 @@ function Entry({ entry, isCurrent, onOpen, onRename, onDelete }: EntryProps) {
         {title}
         <small>{dateFormat.format(new Date(entry.updatedAt))}</small>
       </button>
-      <button type="button" aria-label={`Rename ${title}`} onClick={() => setMode('renaming')}>
+      <button
+        ref={focusAfterRenaming}
+        type="button"
+        aria-label={`Rename ${title}`}
+        onClick={() => setMode('renaming')}
+      >
         Rename
       </button>
       {mode === 'deleting' ? (

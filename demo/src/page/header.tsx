@@ -48,7 +48,15 @@ export function Header({ home, model, onHome, onTheme, onModel, onNew }: HeaderP
         >
           <span className="muted">Model</span> {shortName(model)}
         </button>
-        <button type="button" onClick={onNew} aria-label="New conversation">
+        <button
+          type="button"
+          onClick={({ currentTarget }) => {
+            // Leaves the focus to the message field of the new conversation.
+            currentTarget.blur();
+            onNew();
+          }}
+          aria-label="New conversation"
+        >
           New <span className="long">conversation</span>
         </button>
         <button

@@ -1,4 +1,4 @@
-import { Suspense } from 'react';
+import { Suspense, useEffect } from 'react';
 import type { InspectorDockProps } from './inspector-dock.tsx';
 import { lazyPart, MissingPart } from './lazy-part.tsx';
 
@@ -14,7 +14,17 @@ export interface InspectorProps extends InspectorDockProps {
 
 /** Shows the inspector while it is open. */
 export function Inspector({ isOpen, ...dock }: InspectorProps) {
-  if (!isOpen) return null;
+  return isOpen && <OpenInspector {...dock} />;
+}
+
+function OpenInspector(dock: InspectorDockProps) {
+  // The button that closes the inspector disappears with it, so the focus goes back.
+  useEffect(() => {
+    const opener = document.activeElement;
+    return () => {
+      if (opener instanceof HTMLElement) opener.focus();
+    };
+  }, []);
   return (
     <Suspense>
       <Dock {...dock} />

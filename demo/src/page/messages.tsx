@@ -119,7 +119,7 @@ export function Messages({
           />
         );
       })}
-      {waiting && last?.role === 'user' && (
+      {busy && last?.role === 'user' && (
         <article className="message assistant" aria-hidden="true">
           <span className="writing" />
         </article>

@@ -26,6 +26,7 @@ export function withEnds(
   return events.map(afterKill).flatMap((event, index, all) => {
     const next = all[index + 1];
     if (event.type === 'run-end' || event.type === 'worker-killed') return [event];
+    if (isTakeover(event)) return [event];
     const isLast = next ? next.runId !== event.runId && !continuesRun(next) : isReady;
     return isLast ? [event, endAfter(event, events)] : [event];
   });
@@ -39,6 +40,11 @@ function afterKill(
 ): TimelineItem {
   const isAfter = events[index - 1]?.type === 'worker-killed';
   return isAfter && event.type === 'run-start' ? { ...event, continues: true } : event;
+}
+
+/** Another tab continues the run, with an id of its own. */
+function isTakeover(event: AgentTimelineEvent): boolean {
+  return event.type === 'step-reset' && event['reason'] === 'takeover';
 }
 
 function continuesRun(item: TimelineItem): boolean {

@@ -24,7 +24,7 @@ export function TwoTabs({ onClose }: TwoTabsProps) {
           <h1>Two tabs, one conversation, one run</h1>
           <p>Ask in one tab and close it while the answer runs: the other tab takes over.</p>
         </div>
-        <button type="button" onClick={onClose}>
+        <button ref={focus} type="button" onClick={onClose}>
           Back to one tab
         </button>
       </div>
@@ -44,6 +44,11 @@ export function TwoTabs({ onClose }: TwoTabsProps) {
       </div>
     </main>
   );
+}
+
+/** The button that opened the tabs is gone, and had the focus. */
+function focus(button: HTMLButtonElement | null): void {
+  button?.focus();
 }
 
 /** Name of the tab, if this page is one of the two tabs. */
