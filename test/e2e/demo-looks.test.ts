@@ -47,12 +47,13 @@ test('the message field has the focus at first, and the first tab stop leads to 
 test('the focus goes back where it came from, and a new conversation waits for a message', async () => {
   const { page } = await openDemo();
   const press = (name: string | RegExp) => page.getByRole('button', { name }).press('Enter');
-  const isFocused = (name: string | RegExp) =>
-    expect
+  const isFocused = async (name: string | RegExp): Promise<void> => {
+    await expect
       .poll(() =>
         page.getByRole('button', { name }).evaluate((each) => each === document.activeElement),
       )
       .toBe(true);
+  };
   await ask(page, 'What is 6 * 7?');
   await press('Inspect');
   await press('Close');
