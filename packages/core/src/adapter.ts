@@ -3,7 +3,7 @@ export { decideForMessage } from './middleware/approval/decide-for-message.ts';
 export type { DecideForMessageOptions } from './middleware/approval/decide-for-message.ts';
 export { mayNeedApproval } from './middleware/approval/approval-need.ts';
 export type { AgentStatus } from './event/agent-status.ts';
-export { clientJsonMode } from './middleware/output/output-modes.ts';
+export { clientJsonMode } from './middleware/output/text-modes.ts';
 export { checkDecision } from './event/pending-call.ts';
 export { jsonClientText, clientTextError } from './middleware/guard/client-texts.ts';
 export type { ClientText } from './middleware/guard/client-texts.ts';

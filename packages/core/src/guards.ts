@@ -19,12 +19,11 @@ export type {
   InjectionPattern,
 } from './middleware/guard/input/injection-guard.ts';
 export type { GuardOptions, Rejection } from './middleware/guard/rejection.ts';
-export {
-  classifierGuard,
-  lengthGuard,
-  permissionGuard,
-} from './middleware/guard/input/input-guards.ts';
-export type { Classifier, LengthGuardOptions } from './middleware/guard/input/input-guards.ts';
+export { lengthGuard } from './middleware/guard/input/length-guard.ts';
+export { permissionGuard } from './middleware/guard/input/permission-guard.ts';
+export { classifierGuard } from './middleware/guard/input/classifier-guard.ts';
+export type { LengthGuardOptions } from './middleware/guard/input/length-guard.ts';
+export type { Classifier } from './middleware/guard/input/classifier-guard.ts';
 export type { TextForms } from './middleware/guard/normalize-text.ts';
 export { rateLimit, type RateLimitOptions } from './middleware/guard/counters/rate-limit.ts';
 export { spendCap, type SpendCapOptions } from './middleware/guard/counters/spend-cap.ts';

@@ -89,13 +89,11 @@ export { concurrencyLimit } from './middleware/limits/concurrency-limit.ts';
 export { Semaphore, type Release, type SemaphoreOptions } from './middleware/limits/semaphore.ts';
 
 // Failures of models.
-export { retry, toolRetry } from './middleware/resilience/retry.ts';
-export type {
-  RetryDelayOptions,
-  RetryInfo,
-  RetryOptions,
-  ToolRetryOptions,
-} from './middleware/resilience/retry.ts';
+export { retry } from './middleware/resilience/retry.ts';
+export { toolRetry } from './middleware/resilience/tool-retry.ts';
+export type { RetryOptions } from './middleware/resilience/retry.ts';
+export type { RetryDelayOptions, RetryInfo } from './middleware/resilience/retry-delay.ts';
+export type { ToolRetryOptions } from './middleware/resilience/tool-retry.ts';
 export { fallback } from './middleware/resilience/fallback.ts';
 export type { FallbackInfo, FallbackOptions } from './middleware/resilience/fallback.ts';
 export { circuitBreaker } from './middleware/resilience/circuit-breaker.ts';
@@ -107,13 +105,10 @@ export type {
 } from './middleware/resilience/circuit-breaker.ts';
 export { modelTimeout, type ModelTimeoutOptions } from './middleware/resilience/model-timeout.ts';
 export { classifyModelErrors } from './middleware/resilience/classify-model-errors.ts';
-export { replyCache, inMemoryReplies, storedReplies } from './middleware/resilience/reply-cache.ts';
-export type {
-  CachedReply,
-  CacheLookup,
-  ReplyCacheOptions,
-  ReplyCacheStore,
-} from './middleware/resilience/reply-cache.ts';
+export { replyCache } from './middleware/resilience/reply-cache.ts';
+export { inMemoryReplies, storedReplies } from './middleware/resilience/reply-stores.ts';
+export type { CacheLookup, ReplyCacheOptions } from './middleware/resilience/reply-cache.ts';
+export type { CachedReply, ReplyCacheStore } from './middleware/resilience/reply-stores.ts';
 
 // Tool calls and their results.
 export { closeOpenCalls } from './middleware/approval/close-open-calls.ts';

@@ -18,7 +18,7 @@ import { ReActAgent, type AgentOptions } from '../preset/react-agent.ts';
 import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
 import { summarize } from '../middleware/answer/summarize.ts';
 import { longTermMemory } from '../middleware/recall/long-term-memory.ts';
-import { structured } from '../middleware/output/output-modes.ts';
+import { structured } from '../middleware/output/structured.ts';
 import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 
 /** Passes a value of the wrong type, as JavaScript code or parsed JSON may do. */

@@ -15,7 +15,8 @@ import {
   toolResultsOf,
 } from '../message/msg.ts';
 import type { Msg } from '../message/msg.ts';
-import { jsonMode, structured } from '../middleware/output/output-modes.ts';
+import { jsonMode } from '../middleware/output/text-modes.ts';
+import { structured } from '../middleware/output/structured.ts';
 import { loadState, saveState } from '../middleware/state/agent-state.ts';
 import { textStream } from '../stream/text-stream.ts';
 import { createUiMessageEncoder } from '../stream/ui/ui-message-encoder.ts';

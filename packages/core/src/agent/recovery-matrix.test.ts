@@ -10,7 +10,7 @@ import { isCutOff } from '../memory/log/resumption.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { userMessage, textOf, type Msg } from '../message/msg.ts';
 import { openToolUses } from '../message/tool-pairs.ts';
-import { structured } from '../middleware/output/output-modes.ts';
+import { structured } from '../middleware/output/structured.ts';
 import { createUiMessageEncoder } from '../stream/ui/ui-message-encoder.ts';
 import { spreadPoints } from '../../../../test/faults/inject-faults.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';

@@ -4,7 +4,7 @@ import type { EventOf } from '../event/agent-event.ts';
 import { look } from '../../test-support/plain-tools.ts';
 import type { Middleware } from './middleware.ts';
 import { assistantMessage, userMessage, textOf, type Msg } from '../message/msg.ts';
-import { structured } from '../middleware/output/output-modes.ts';
+import { structured } from '../middleware/output/structured.ts';
 import { openAiFormatter } from '../model/openai/openai-formatter.ts';
 import { multiAgent } from '../model/multi-agent/multi-agent.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { AgentError } from '../error/agent-error.ts';
-import { permissionGuard } from '../middleware/guard/input/input-guards.ts';
+import { permissionGuard } from '../middleware/guard/input/permission-guard.ts';
 import type { AgentEvent, EventOf } from '../event/agent-event.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { toolMessage, userMessage, toolResultsOf, type Msg } from '../message/msg.ts';

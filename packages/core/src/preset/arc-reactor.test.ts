@@ -12,7 +12,7 @@ import { metrics, type ToolMetric } from '../middleware/observe/metrics.ts';
 import { promptVariables } from '../middleware/prompt/prompt-variables.ts';
 import { ReActAgent, type AgentOptions } from './react-agent.ts';
 import { toolResultsOf, textOf } from '../message/msg.ts';
-import { structured } from '../middleware/output/output-modes.ts';
+import { structured } from '../middleware/output/structured.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { arcReactor } from './arc-reactor.ts';

@@ -1,6 +1,6 @@
 import { answersOnly, lastTurns, successfulTurns } from '../middleware/context/history-views.ts';
 import { injectionGuard } from '../middleware/guard/input/injection-guard.ts';
-import { lengthGuard } from '../middleware/guard/input/input-guards.ts';
+import { lengthGuard } from '../middleware/guard/input/length-guard.ts';
 import { rateLimit } from '../middleware/guard/counters/rate-limit.ts';
 import { classifyModelErrors } from '../middleware/resilience/classify-model-errors.ts';
 import { retry } from '../middleware/resilience/retry.ts';

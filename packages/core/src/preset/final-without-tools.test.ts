@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { UseList } from '../agent/middleware.ts';
 import { textOf, toolResultsOf } from '../message/msg.ts';
-import { structured } from '../middleware/output/output-modes.ts';
+import { structured } from '../middleware/output/structured.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { textToolCalls } from '../middleware/text-protocol/text-tool-calls.ts';
 import { tool } from '../tool/tool.ts';

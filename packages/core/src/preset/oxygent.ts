@@ -4,14 +4,12 @@ import { checkOptions } from '../error/agent-error.ts';
 import { showToolMedia } from '../model/show-tool-media.ts';
 import { userText } from '../message/msg.ts';
 import { modelTimeout } from '../middleware/resilience/model-timeout.ts';
-import { retry, toolRetry } from '../middleware/resilience/retry.ts';
+import { retry } from '../middleware/resilience/retry.ts';
+import { toolRetry } from '../middleware/resilience/tool-retry.ts';
 import { parseOxygent } from '../middleware/text-protocol/parse-oxygent.ts';
 import { parseToolCalls } from '../middleware/text-protocol/parse-tool-calls.ts';
-import {
-  trustedCalls,
-  type ReplyParser,
-  type CheckAnswer,
-} from '../middleware/text-protocol/parsed-reply.ts';
+import type { ReplyParser, CheckAnswer } from '../middleware/text-protocol/parsed-reply.ts';
+import { trustedCalls } from '../middleware/text-protocol/trusted-calls.ts';
 import {
   protocolFields,
   textToolCalls,

@@ -9,7 +9,7 @@ import { ReActAgent, type AgentOptions } from './react-agent.ts';
 import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
 import { parallelIds } from './parallel-ids.ts';
 import { reactMemory } from './react-memory.ts';
-import { structured } from '../middleware/output/output-modes.ts';
+import { structured } from '../middleware/output/structured.ts';
 
 const input = { type: 'object' } as const;
 const look = tool({

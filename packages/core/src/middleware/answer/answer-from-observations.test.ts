@@ -7,7 +7,7 @@ import { tool } from '../../tool/tool.ts';
 import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
 import { calls } from '../../../test-support/scripted-agent.ts';
 import { answerFromObservations } from './answer-from-observations.ts';
-import { structured } from '../output/output-modes.ts';
+import { structured } from '../output/structured.ts';
 import { prepending } from '../../../test-support/prepending.ts';
 
 const input = { type: 'object' } as const;

@@ -15,7 +15,7 @@ import { textStream } from '../../stream/text-stream.ts';
 import { tool, type ToolOptions } from '../../tool/tool.ts';
 import type { ReActAgent, AgentOptions } from '../../preset/react-agent.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
-import { structured } from '../output/output-modes.ts';
+import { structured } from '../output/structured.ts';
 import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 
 const input = { type: 'object', properties: { q: { type: 'string' } } } as const;

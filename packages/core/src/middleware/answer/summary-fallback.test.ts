@@ -10,7 +10,7 @@ import { summaryFallback } from './summary-fallback.ts';
 import type { OnLimit } from './on-limit.ts';
 import type { SummaryFallbackOptions } from './summary-fallback.ts';
 import { textOf } from '../../message/msg.ts';
-import { structured } from '../output/output-modes.ts';
+import { structured } from '../output/structured.ts';
 import { textStream } from '../../stream/text-stream.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
 import type { ScriptedReply } from '../../testing/scripted-model.ts';

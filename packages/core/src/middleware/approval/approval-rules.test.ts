@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
-import { structured } from '../output/output-modes.ts';
+import { structured } from '../output/structured.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { toolSearch } from '../selection/tool-search.ts';
 import { joinTools } from '../../tool/set/join-tools.ts';

@@ -14,7 +14,7 @@ import { loadState, saveState } from '../state/agent-state.ts';
 import { approvals, type ApprovalsOptions } from './approvals.ts';
 import type { ApprovalDecision } from './ask-approver.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
-import { toolRetry } from '../resilience/retry.ts';
+import { toolRetry } from '../resilience/tool-retry.ts';
 
 const input = z.object({ n: z.number() });
 const names = ['read', 'pay', 'mail'] as const;

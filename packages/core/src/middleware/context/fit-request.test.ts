@@ -9,7 +9,7 @@ import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { countMessage } from '../../tokens/count-message.ts';
 import { tool } from '../../tool/tool.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
-import { structured } from '../output/output-modes.ts';
+import { structured } from '../output/structured.ts';
 import { prepending } from '../../../test-support/prepending.ts';
 
 const look = tool({ name: 'look', description: '', input: {}, execute: () => 'found' });

@@ -18,7 +18,7 @@ import { approvals } from '../approval/approvals.ts';
 import { operator, operatorMessage } from './operator.ts';
 import { piiRule } from '../guard/pii/pii-rule.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
-import { structured } from '../output/output-modes.ts';
+import { structured } from '../output/structured.ts';
 import { promptVariables } from '../prompt/prompt-variables.ts';
 import { retry } from '../resilience/retry.ts';
 import { todoList } from '../results/todo-list.ts';

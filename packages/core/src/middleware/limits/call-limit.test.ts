@@ -13,7 +13,7 @@ import { modelRequestLimit } from './model-request-limit.ts';
 import { toolCallLimit } from './tool-call-limit.ts';
 import { runLimits } from './run-limits.ts';
 import { Agent } from '../../agent/agent.ts';
-import { structured } from '../output/output-modes.ts';
+import { structured } from '../output/structured.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';

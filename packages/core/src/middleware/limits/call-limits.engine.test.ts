@@ -6,7 +6,8 @@ import type { ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import type { AgentOptions, CallOptions, ReActAgent } from '../../preset/react-agent.ts';
 import { inputGuard } from '../guard/input/input-guard.ts';
-import { jsonMode, structured } from '../output/output-modes.ts';
+import { jsonMode } from '../output/text-modes.ts';
+import { structured } from '../output/structured.ts';
 import { calls, scriptedAgent } from '../../../test-support/scripted-agent.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));

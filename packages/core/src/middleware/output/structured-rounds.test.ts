@@ -8,7 +8,7 @@ import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.
 import { tool } from '../../tool/tool.ts';
 import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
 import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
-import { structured, type StructuredOptions } from './output-modes.ts';
+import { structured, type StructuredOptions } from './structured.ts';
 
 const city = z.object({ name: z.string() });
 const rome = { name: 'Rome' };

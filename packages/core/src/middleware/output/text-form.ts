@@ -4,7 +4,7 @@ import { textOf, type Msg } from '../../message/msg.ts';
 import { systemTextAdder } from '../../message/system-message.ts';
 import { formatInstruction } from '../../schema/output-format.ts';
 import type { Schema, Validation } from '../../schema/schema.ts';
-import type { AnswerParts, ParsedOutput, OutputForm } from './output-mode.ts';
+import type { AnswerParts, ParsedOutput, OutputForm } from './output-form.ts';
 
 /** An output that was found in a reply. */
 interface Candidate {

@@ -6,7 +6,7 @@ import { omitUndefined, type JsonObject, type JsonValue } from '../../message/js
 import { outputToolName, wrappedName } from '../../schema/output-format.ts';
 import { objectInput, type Schema, type Validation } from '../../schema/schema.ts';
 import type { Tool } from '../../tool/tool.ts';
-import type { AnswerParts, ParsedOutput, OutputForm } from './output-mode.ts';
+import type { AnswerParts, ParsedOutput, OutputForm } from './output-form.ts';
 
 /**
  * Gets the output from the arguments of a tool, which it adds to the run (AgentScope:

@@ -15,15 +15,13 @@ import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.
 import { tool } from '../../tool/tool.ts';
 import type { ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import { fallback } from './fallback.ts';
+import { type CacheLookup, type ReplyCacheOptions, replyCache } from './reply-cache.ts';
 import {
-  type CacheLookup,
   type CachedReply,
-  type ReplyCacheOptions,
   type ReplyCacheStore,
   inMemoryReplies,
-  replyCache,
   storedReplies,
-} from './reply-cache.ts';
+} from './reply-stores.ts';
 import { wrapModel } from '../../model/wrap-model.ts';
 
 const ask = (text = 'Hi', more: Partial<ModelRequest> = {}): ModelRequest => ({

@@ -1,11 +1,6 @@
 import { checkFields, checkOptions } from '../../error/agent-error.ts';
-import { digest } from '../../memory/branch/digest.ts';
-import { reportFailure, callListener } from '../../error/report-failure.ts';
+import { callListener, reportFailure } from '../../error/report-failure.ts';
 import type { Awaitable } from '../../event/hook.ts';
-import type { ContentBlock, Msg } from '../../message/msg.ts';
-import { sortedJson } from '../../message/json.ts';
-import { isFromProgram } from '../../message/metadata.ts';
-import { abortable } from '../../wait/abort.ts';
 import {
   runInfo,
   type ChatModel,
@@ -16,8 +11,9 @@ import {
 import { joinDeltas } from '../../model/deltas.ts';
 import { watchReply } from '../../model/watch-reply.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
-import type { KeyValueStore } from '../../memory/store/key-value-store.ts';
-import { RecentMap } from '../../state/recent-map.ts';
+import { abortable } from '../../wait/abort.ts';
+import { inMemoryReplies, type CachedReply, type ReplyCacheStore } from './reply-stores.ts';
+import { requestKey } from './request-key.ts';
 
 /** Where `replyCache()` keeps replies, for how long, and which ones. */
 export interface ReplyCacheOptions {
@@ -110,7 +106,7 @@ function cachedStream(
         return undefined;
       }
     };
-    const key = await safely(() => keyOf(model, request, run, cache));
+    const key = await safely(() => requestKey(model, request, run, cache));
     if (key === undefined) return yield* model.stream(request, context);
     const entry = await safely(async () => checkReply(await store.get(key, request)));
     const hit = entry && entry.expiresAt > now() ? entry : undefined;
@@ -136,30 +132,6 @@ function cachedStream(
     const stored = { key, expiresAt, deltas: joinDeltas(reply) };
     await safely(() => store.set(stored, request));
   };
-}
-
-/**
- * Returns the key of a request, or `undefined` if the request does not use the cache. Requests with
- * the same content for the model have the same key. Ids, dates and log metadata of messages do not
- * count, and the order of tools does not count. The key is a SHA-256 hash as hex. If the platform
- * has no `crypto.subtle` (pages without HTTPS), the key is the text of the request. Rejects if the
- * options are not JSON.
- */
-async function keyOf(
-  { provider, modelId }: ChatModel,
-  request: ModelRequest,
-  run: RunInfo | undefined,
-  { scope = () => '', maxTemperature = 0 }: ReplyCacheOptions,
-): Promise<string | undefined> {
-  const { messages, tools, ...options } = request;
-  if ((options.temperature ?? Infinity) > maxTemperature) return undefined;
-  const scopeText = scope(run, request);
-  if (typeof scopeText !== 'string') return undefined;
-  const sortedTools = tools.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  const content = [conversation(messages), sortedTools, options];
-  const text = sortedJson([1, scopeText, provider, modelId, ...content]);
-  const { subtle } = crypto as { readonly subtle?: SubtleCrypto };
-  return subtle ? digest(text) : text;
 }
 
 /** Finish reasons of different providers for a complete reply. */
@@ -191,74 +163,5 @@ function withoutUsage(delta: ModelDelta): ModelDelta {
     ...delta,
     usage: { inputTokens: 0, outputTokens: 0 },
     metadata: { ...delta.metadata, cached: true },
-  };
-}
-
-/** Replaces the ids of tool calls with numbers, because each reply has new ids. */
-function conversation(messages: readonly Msg[]): unknown {
-  const numbers = new Map<string, number>();
-  const numberOf = (id: string): number => {
-    if (!numbers.has(id)) numbers.set(id, numbers.size);
-    return numbers.get(id)!;
-  };
-  const withNumbers = (block: ContentBlock): unknown => {
-    if (block.type === 'tool_use') return { ...block, id: numberOf(block.id) };
-    if (block.type !== 'tool_result') return block;
-    return { ...block, toolUseId: numberOf(block.toolUseId) };
-  };
-  // The `multiAgent` formatter reads the name, and whether the message is the library's own.
-  return messages.map((message) => {
-    const { role, name, content } = message;
-    return [role, name, content.map(withNumbers), isFromProgram(message)];
-  });
-}
-
-/** The complete reply of a model, as plain JSON. */
-export interface CachedReply {
-  /** Key of the request that the reply answers. */
-  readonly key: string;
-  /** Time until which the reply is used, in milliseconds since 1970, by the cache's clock. */
-  readonly expiresAt: number;
-  /** Deltas of the model, joined within each block. The last delta is `finish`. */
-  readonly deltas: readonly ModelDelta[];
-}
-
-/**
- * Store for the replies of a cache. `get` may also return the reply to an equivalent request, which
- * a store can find by similarity. The `key` of such a reply differs from the requested key (Arc
- * Reactor: a semantic hit). If a method throws, the cache's `onError` gets the error.
- */
-export interface ReplyCacheStore {
-  get(key: string, request: ModelRequest): Awaitable<CachedReply | undefined>;
-  set(reply: CachedReply, request: ModelRequest): Awaitable<void>;
-}
-
-/**
- * Stores replies in this process. If there are more than `maxEntries` replies (default 1000), the
- * least recently used reply is removed. Throws `CONFIGURATION` for an option of the wrong kind.
- */
-export function inMemoryReplies(options: { readonly maxEntries?: number } = {}): ReplyCacheStore {
-  checkOptions('inMemoryReplies()', options, 'maxEntries:nonNegative|?');
-  const { maxEntries = 1000 } = options;
-  const replies = new RecentMap<string, CachedReply>(maxEntries);
-  return {
-    get: (key) => replies.get(key),
-    set: (reply) => replies.set(reply.key, reply),
-  };
-}
-
-/**
- * Stores replies in a key-value store that several processes can share. Expired replies stay in the
- * store until they are overwritten. Throws `CONFIGURATION` for an argument of the wrong kind.
- */
-export function storedReplies(store: KeyValueStore): ReplyCacheStore {
-  checkFields('storedReplies(): the store', store, 'get:function set:function');
-  const keyFor = (key: string): string => `reply:${encodeURIComponent(key)}`;
-  return {
-    async get(key) {
-      const text = await store.get(keyFor(key));
-      return text === undefined ? undefined : (JSON.parse(text) as CachedReply);
-    },
-    set: (reply) => store.set(keyFor(reply.key), JSON.stringify(reply)),
   };
 }

@@ -8,7 +8,8 @@ import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import type { ChatModel, ModelDelta } from '../../model/chat-model.ts';
 import { eventsOf, scriptedAgent } from '../../../test-support/scripted-agent.ts';
-import { retry, type RetryInfo, type RetryOptions } from './retry.ts';
+import { retry, type RetryOptions } from './retry.ts';
+import type { RetryInfo } from './retry-delay.ts';
 import { wrapModel } from '../../model/wrap-model.ts';
 
 const busy = (details = {}): AgentError =>

@@ -5,7 +5,8 @@ import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { tool, type ToolContext } from '../../tool/tool.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
-import { toolRetry, type RetryInfo, type ToolRetryOptions } from './retry.ts';
+import type { RetryInfo } from './retry-delay.ts';
+import { toolRetry, type ToolRetryOptions } from './tool-retry.ts';
 
 const marked = new AgentError('INTERNAL', 'busy', {
   retryable: true,

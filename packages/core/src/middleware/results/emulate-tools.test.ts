@@ -6,8 +6,8 @@ import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
-import { toolRetry } from '../resilience/retry.ts';
-import { structured } from '../output/output-modes.ts';
+import { toolRetry } from '../resilience/tool-retry.ts';
+import { structured } from '../output/structured.ts';
 import { todoList } from './todo-list.ts';
 import { emulateTools, type EmulateToolsOptions } from './emulate-tools.ts';
 

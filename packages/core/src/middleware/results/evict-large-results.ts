@@ -1,17 +1,15 @@
-import { AgentError, checkFields, checkOptions, fieldOf } from '../../error/agent-error.ts';
+import type { Middleware } from '../../agent/middleware.ts';
+import { AgentError, checkOptions } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import type { EventOf } from '../../event/agent-event.ts';
-import { textOf, type ToolResult } from '../../message/msg.ts';
 import type { KeyValueStore } from '../../memory/store/key-value-store.ts';
+import { textOf, type ToolResult } from '../../message/msg.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
-import type { Middleware } from '../../agent/middleware.ts';
-import { keyPrefix } from '../../memory/store/storage-keys.ts';
-import { joinValue, splitValue } from '../../memory/store/split-value.ts';
-import { parseJson, pickFields, type JsonObject } from '../../message/json.ts';
-import { objectInput } from '../../schema/schema.ts';
-import { tool, type Tool } from '../../tool/tool.ts';
+import { largeResultStore } from './large-result-store.ts';
+import { readResultTool, readToolName } from './read-result.ts';
+import { countFitting, linesOf } from './result-lines.ts';
 
 /** Which results are too large, and where their text goes. */
 export interface EvictLargeResultsOptions {
@@ -105,156 +103,3 @@ function withText(result: ToolResult, text: string): ToolResult {
 const optionFields =
   'store:setMany() maxTokens:nonNegative|? headLines:whole|Infinity|? exclude:names|? profile:countText()|? ' +
   'onError:function|?';
-
-const readToolName = 'read_result';
-
-/**
- * Returns the tool that reads stored results. It returns a range of lines, or the lines that
- * contain a text.
- */
-function readResultTool(
-  store: ReturnType<typeof largeResultStore>,
-  maxTokens: number,
-  profile: TokenProfile,
-): Tool {
-  return tool({
-    name: readToolName,
-    description:
-      'Reads a tool result that was too long for the conversation: ' +
-      'lines from a given number, or the lines that contain a text. ' +
-      'Search before you read page by page.',
-    input: objectInput(inputFields, ['id']),
-    replay: 'safe',
-    async execute(input, { sessionId }) {
-      const { id, from = 1, lines: maxLines = 100, query } = readInput(input);
-      const text = await store.read(sessionId, id);
-      if (text === undefined) throw new AgentError('NOT_FOUND', `There is no result "${id}".`);
-      const lines = linesOf(text);
-      const matchingLines = query ? findLines(lines, query) : undefined;
-      const lineIndexes = matchingLines ?? [...lines.keys()];
-      const numbers = lineIndexes.filter((index) => index + 1 >= from);
-      const shownLines = numbers.slice(0, maxLines).map((index) => `${index + 1}: ${lines[index]}`);
-      const size = Math.max(1, countFitting(shownLines, maxTokens, profile));
-      const page = shownLines.slice(0, size);
-      const nextIndex = numbers[page.length];
-      const count = `${lines.length} lines`;
-      const of = matchingLines ? `${matchingLines.length} of ${count} contain it` : count;
-      const more =
-        nextIndex === undefined ? 'No more after these.' : `Continue with from: ${nextIndex + 1}.`;
-      return [...page, `[${of}. ${more}]`].join('\n');
-    },
-  });
-}
-
-interface ReadInput {
-  readonly id: string;
-  readonly from?: number;
-  readonly lines?: number;
-  readonly query?: string;
-}
-
-/**
- * Reads the arguments of the tool call. Some models send `null` or `""` for omitted fields. Throws
- * `INVALID_INPUT`, and the model gets the message.
- */
-function readInput(input: unknown): ReadInput {
-  const isSet = (_key: string, value: unknown): boolean => value !== null && value !== '';
-  const fields = pickFields(Object(input) as object, isSet);
-  checkFields(
-    readToolName,
-    fields,
-    'id:string from,lines:natural|? query:string|?',
-    'INVALID_INPUT',
-  );
-  return fields as ReadInput;
-}
-
-const inputFields: JsonObject = {
-  id: { type: 'string', description: 'The id from the shortened result.' },
-  from: { type: 'integer', minimum: 1, description: 'The first line. Default 1.' },
-  lines: { type: 'integer', minimum: 1, description: 'Maximum number of lines. Default 100.' },
-  query: { type: 'string', description: 'Returns only lines that contain this text.' },
-};
-
-/**
- * Returns the lines of a text. Splits a line over 1,000 characters, such as JSON without breaks.
- */
-function linesOf(text: string): readonly string[] {
-  return text.split(/\r\n|[\n\r]/).flatMap((line) => line.match(/.{1,1000}/gsu) ?? '');
-}
-
-/**
- * Returns the indexes of the lines that contain a text. Case and character width do not count. A
- * match may end in the next line, which may be a piece of the same one.
- */
-function findLines(lines: readonly string[], query: string): readonly number[] {
-  const foldedQuery = normalize(query);
-  const foldedLines = lines.map(normalize);
-  return foldedLines.flatMap((line, index) => {
-    const next = foldedLines[index + 1] ?? '';
-    const isSplit = !next.includes(foldedQuery) && (line + next).includes(foldedQuery);
-    return isSplit || line.includes(foldedQuery) ? index : [];
-  });
-}
-
-/** Returns the number of texts, from the first, that together have at most `maxTokens` tokens. */
-function countFitting(texts: readonly string[], maxTokens: number, profile: TokenProfile): number {
-  let tokens = 0;
-  const largeIndex = texts.findIndex(
-    (text) => (tokens += estimateTokens(`${text}\n`, profile)) > maxTokens,
-  );
-  return largeIndex < 0 ? texts.length : largeIndex;
-}
-
-/** Normalizes case and character width, so that texts that look the same compare equal. */
-function normalize(text: string): string {
-  return text.normalize('NFKC').toLowerCase();
-}
-
-/** Version of a stored result. Others are refused. */
-const resultVersion = 2;
-
-/**
- * Texts of results, by session and tool call. A text that is longer than the store's maximum value
- * size is split into several values.
- */
-function largeResultStore(store: KeyValueStore) {
-  return {
-    async write(sessionId: string, toolUseId: string, text: string): Promise<void> {
-      const key = keyOf(sessionId, toolUseId);
-      const values = splitValue(JSON.stringify(text), store.features.maxValueBytes);
-      const pieces = values.map((value, index) => [`${key}:${index}`, value] as const);
-      const head = JSON.stringify({ v: resultVersion, pieces: values.length });
-      // The head is written last: if it exists, all pieces exist too.
-      await store.setMany([...pieces, [key, head]]);
-    },
-    /**
-     * Returns a text, or `undefined` if the text or a piece of it is missing. Rejects with
-     * `STORAGE_FAILED` if the text has another format.
-     */
-    async read(sessionId: string, toolUseId: string): Promise<string | undefined> {
-      const key = keyOf(sessionId, toolUseId);
-      const head = parseJson((await store.get(key)) ?? '');
-      if (head === undefined) return undefined;
-      if (fieldOf(head, 'v') !== resultVersion)
-        throw new AgentError('STORAGE_FAILED', 'The stored result has another format.');
-      const length = Number(fieldOf(head, 'pieces'));
-      const names = Array.from({ length }, (_, index) => `${key}:${index}`);
-      const values = await store.getMany(names);
-      if (values.size < length) return undefined;
-      return String(JSON.parse(joinValue(names.map((name) => values.get(name)!))));
-    },
-    async delete(sessionId: string): Promise<void> {
-      await store.delete(await store.keys(keyOf(sessionId, '')));
-    },
-  };
-}
-
-/**
- * Returns the key of a text. The same store may hold the session log; keys of the log begin with
- * `s:`.
- */
-function keyOf(sessionId: string, toolUseId: string): string {
-  const [session, call] = [sessionId, toolUseId].map(encodeURIComponent);
-  return `${keyPrefix.result}${session}:${call}`;
-}

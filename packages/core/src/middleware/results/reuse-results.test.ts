@@ -4,7 +4,7 @@ import { arcReactor } from '../../preset/arc-reactor.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
-import { structured } from '../output/output-modes.ts';
+import { structured } from '../output/structured.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import type { JsonObject } from '../../message/json.ts';
 import { toolList } from '../../tool/set/tool-set.ts';

@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
-import { jsonMode, structured } from '../output/output-modes.ts';
+import { jsonMode } from '../output/text-modes.ts';
+import { structured } from '../output/structured.ts';
 import type { AgentError } from '../../error/agent-error.ts';
 import { toolResultsOf, userMessage } from '../../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';

@@ -11,7 +11,7 @@ import type { AgentEvent } from '../../event/agent-event.ts';
 import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
 import { agentTool } from '../agent-tool/agent-tool.ts';
-import { structured } from '../output/output-modes.ts';
+import { structured } from '../output/structured.ts';
 import { todoList } from '../results/todo-list.ts';
 import { toolSearch, type ToolSearchOptions } from './tool-search.ts';
 

@@ -3,7 +3,7 @@ import type { Hook } from '../../event/hook.ts';
 import { retry } from '../resilience/retry.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
-import { structured } from '../output/output-modes.ts';
+import { structured } from '../output/structured.ts';
 import * as z from 'zod';
 import { loadState, saveState } from './agent-state.ts';
 import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';

@@ -7,7 +7,7 @@ import { inputGuard } from '../guard/input/input-guard.ts';
 import { rateLimit } from '../guard/counters/rate-limit.ts';
 import { piiGuard } from '../guard/pii/pii-guard.ts';
 import { textOf, type Msg } from '../../message/msg.ts';
-import { structured } from '../output/output-modes.ts';
+import { structured } from '../output/structured.ts';
 import { arcReactor } from '../../preset/arc-reactor.ts';
 import type { ScriptedModel, ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';

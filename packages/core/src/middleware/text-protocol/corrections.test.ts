@@ -3,7 +3,7 @@ import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
 import { answersOnly } from '../context/history-views.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { textOf, type Msg } from '../../message/msg.ts';
-import { structured } from '../output/output-modes.ts';
+import { structured } from '../output/structured.ts';
 import { toUiMessages } from '../../stream/ui/ui-messages.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { scriptedAgent } from '../../../test-support/scripted-agent.ts';

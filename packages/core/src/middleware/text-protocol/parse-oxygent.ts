@@ -1,5 +1,5 @@
 import { isObjectOrArray, parseJson, type JsonObject, type JsonValue } from '../../message/json.ts';
-import type { ParseContext } from './parse-tool-calls.ts';
+import type { ParseContext } from './reply-reader.ts';
 import type { ParsedReply, TextCall } from './parsed-reply.ts';
 
 /**

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { seeds } from '../../../../../test/test-extent.ts';
 import { randomOf } from '../../../../../test/random-of.ts';
-import { ReplyReader, parseToolCalls } from './parse-tool-calls.ts';
+import { parseToolCalls } from './parse-tool-calls.ts';
+import { ReplyReader } from './reply-reader.ts';
 
 const call = '{"tool_name":"a","arguments":{}}';
 

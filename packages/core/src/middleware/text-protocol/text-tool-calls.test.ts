@@ -4,7 +4,7 @@ import { agentTool } from '../agent-tool/agent-tool.ts';
 import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
 import { recentQuestions, retrieval } from '../recall/retrieval.ts';
-import { structured } from '../output/output-modes.ts';
+import { structured } from '../output/structured.ts';
 import { answersOnly, lastTurns, successfulTurns } from '../context/history-views.ts';
 import { summarizeHistory } from '../context/summarize-history.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';

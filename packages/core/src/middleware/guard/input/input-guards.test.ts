@@ -4,7 +4,9 @@ import { toolMessage, userMessage, textOf, type Msg } from '../../../message/msg
 import { piiGuard } from '../pii/pii-guard.ts';
 import type { GuardOptions } from '../rejection.ts';
 import { scriptedAgent } from '../../../../test-support/scripted-agent.ts';
-import { classifierGuard, permissionGuard, lengthGuard } from './input-guards.ts';
+import { lengthGuard } from './length-guard.ts';
+import { permissionGuard } from './permission-guard.ts';
+import { classifierGuard } from './classifier-guard.ts';
 import { inputGuard, type InputGuard } from './input-guard.ts';
 
 const input = [userMessage('my secret is hunter2')];

@@ -1,31 +1,17 @@
 import type { Middleware } from '../../../agent/middleware.ts';
 import { isEnding, type Ending, type Next } from '../../../agent/next.ts';
-import {
-  misconfigured,
-  checkFields,
-  checkOptions,
-  type AgentError,
-} from '../../../error/agent-error.ts';
+import { misconfigured, checkFields, checkOptions } from '../../../error/agent-error.ts';
 import { callListener } from '../../../error/report-failure.ts';
-import { assistantMessage, textOf, userMessage, type Msg } from '../../../message/msg.ts';
-import {
-  addUsage,
-  runInfo,
-  type ChatModel,
-  type ModelContext,
-  type ModelDelta,
-  type ModelRequest,
-  type RunInfo,
-  type Usage,
-} from '../../../model/chat-model.ts';
-import { markAsProgram } from '../../../message/metadata.ts';
+import { textOf, type Msg } from '../../../message/msg.ts';
+import { runInfo, type RunInfo } from '../../../model/chat-model.ts';
 import { arc } from '../../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';
-import { estimateUsage, deltasText } from '../estimate-usage.ts';
 import { guardFields, rejectionError, reporter, type GuardOptions } from '../rejection.ts';
-import { GuardedReply, guardReset, type GuardedReplyOptions } from './guarded-reply.ts';
+import { checkedRule } from './checked-rule.ts';
+import { guardedStream } from './guarded-stream.ts';
 import type { OutputAction, OutputRule } from './output-rule.ts';
-import { checkedRule, RuleRejection } from './checked-rule.ts';
+import type { ReplyGuards } from './reply-guards.ts';
+import { reviewAnswer } from './review-answer.ts';
 
 /**
  * How much text `outputGuards()` withholds until it is checked, and who hears of the effects of its
@@ -109,7 +95,7 @@ export function outputGuardsOf(
   const { lookahead = 64, thinking = false, profile = arc } = options;
   const report = reporter(options);
   const checkedRules = rules.map((rule) => checkedRule(rule, report));
-  const guardsOf = (run: RunInfo | undefined): Guards => ({
+  const guardsOf = (run: RunInfo | undefined): ReplyGuards => ({
     rules: checkedRules,
     lookahead,
     thinking,
@@ -128,7 +114,7 @@ export function outputGuardsOf(
       stream: (request, context) =>
         request.replyFor === 'model'
           ? next.stream(request, context)
-          : guard(next, request, context, guardsOf(context.run)),
+          : guardedStream(next, request, context, guardsOf(context.run)),
     }),
     wrapReply: (next) => async (reply, context) => {
       const guards = guardsOf(context);
@@ -151,111 +137,4 @@ export function outputGuardsOf(
 function isChanged(outcome: Next, checked: Msg): outcome is Ending & { readonly message: Msg } {
   if (!isEnding(outcome) || !outcome.message || outcome.output !== undefined) return false;
   return textOf(outcome.message) !== textOf(checked);
-}
-
-/** The rules and settings for the replies of one run. */
-interface Guards extends Omit<GuardedReplyOptions, 'isForProgram'> {
-  readonly profile: TokenProfile;
-  errorOf(rejection: RuleRejection): AgentError;
-}
-
-async function* guard(
-  next: ChatModel,
-  request: ModelRequest,
-  context: ModelContext,
-  guards: Guards,
-): AsyncGenerator<readonly ModelDelta[]> {
-  const begin = (): GuardedReply =>
-    new GuardedReply({ ...guards, isForProgram: request.replyFor === 'program' });
-  let currentRequest = request;
-  let usage: Usage | undefined;
-  for (let retries = 0; ; retries++) {
-    let reply = begin();
-    let replyText = '';
-    try {
-      for await (const batch of next.stream(currentRequest, context)) {
-        replyText += deltasText(batch);
-        const start = batch.findLastIndex(({ type }) => type === 'reset') + 1;
-        if (start) {
-          reply = begin();
-          yield batch.slice(start - 1, start);
-        }
-        const deltas = reply.take(batch.slice(start));
-        if (deltas.length) yield deltas;
-      }
-      const { correction, deltas, text } = await reply.end(retries);
-      usage = addUsage(usage, reply.finish?.usage);
-      if (correction === undefined) {
-        const { finish } = reply;
-        yield finish ? [...deltas, { ...finish, ...(usage && { usage }) }] : deltas;
-        return;
-      }
-      if (reply.isReleased) yield [guardReset];
-      currentRequest = withCorrection(request, text, correction);
-    } catch (thrown) {
-      // A failed or rejected reply also costs tokens, so its usage is reported.
-      const estimate = replyText
-        ? estimateUsage(currentRequest, replyText, guards.profile)
-        : undefined;
-      const last = lastDeltas(thrown, reply, addUsage(usage, reply.finish?.usage ?? estimate));
-      const error = failureOf(thrown, guards);
-      if (last.length) yield last;
-      throw error;
-    }
-  }
-}
-
-/** Returns the deltas with which a failed reply ends. */
-function lastDeltas(
-  thrown: unknown,
-  { isReleased }: GuardedReply,
-  usage: Usage | undefined,
-): readonly ModelDelta[] {
-  const isRejection = thrown instanceof RuleRejection;
-  const deltas: ModelDelta[] = isRejection && isReleased ? [guardReset] : [];
-  if (usage) deltas.push({ type: 'finish', reason: isRejection ? 'rejected' : 'error', usage });
-  return deltas;
-}
-
-function withCorrection(request: ModelRequest, text: string, correction: string): ModelRequest {
-  const reply = text ? [assistantMessage(text)] : [];
-  const correctionMessage = markAsProgram(userMessage(correction));
-  return { ...request, messages: [...request.messages, ...reply, correctionMessage] };
-}
-
-/**
- * Applies the rules to an answer that no model wrote, such as the result of a tool. Returns
- * `undefined` if a rule asks for a reply of the model. `retries`: see `ReviewContext`.
- */
-async function reviewAnswer(
-  answer: Msg,
-  guards: Guards,
-  retries: number,
-): Promise<Msg | undefined> {
-  const reply = new GuardedReply({ ...guards, isForProgram: false, lookahead: 'all' });
-  const texts = answer.content.flatMap((block, index): ModelDelta[] =>
-    block.type === 'text' ? [{ type: 'text', id: String(index), delta: block.text }] : [],
-  );
-  reply.take([...texts, { type: 'finish', reason: 'return-direct' }]);
-  try {
-    const { deltas, correction } = await reply.end(retries);
-    if (correction !== undefined) return undefined;
-    const saidAs = (id: string): string =>
-      deltas.map((delta) => (delta.type === 'text' && delta.id === id ? delta.delta : '')).join('');
-    const content = answer.content.map((block, index) =>
-      block.type === 'text' ? { ...block, text: saidAs(String(index)) } : block,
-    );
-    const addedText = saidAs('guard');
-    if (addedText) content.push({ type: 'text', text: addedText });
-    return { ...answer, content, metadata: { ...answer.metadata, ...reply.finish?.metadata } };
-  } catch (thrown) {
-    throw failureOf(thrown, guards);
-  }
-}
-
-/** Returns the error of a reply. Reports a rejection. */
-function failureOf(thrown: unknown, { onAction, errorOf }: Guards): unknown {
-  if (!(thrown instanceof RuleRejection)) return thrown;
-  onAction({ rule: thrown.rule, action: 'rejected' });
-  return errorOf(thrown);
 }

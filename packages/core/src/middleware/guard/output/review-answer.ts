@@ -1,0 +1,34 @@
+import type { Msg } from '../../../message/msg.ts';
+import type { ModelDelta } from '../../../model/chat-model.ts';
+import { GuardedReply } from './guarded-reply.ts';
+import { failureOf, type ReplyGuards } from './reply-guards.ts';
+
+/**
+ * Applies the rules to an answer that no model wrote, such as the result of a tool. Returns
+ * `undefined` if a rule asks for a reply of the model. `retries`: see `ReviewContext`.
+ */
+export async function reviewAnswer(
+  answer: Msg,
+  guards: ReplyGuards,
+  retries: number,
+): Promise<Msg | undefined> {
+  const reply = new GuardedReply({ ...guards, isForProgram: false, lookahead: 'all' });
+  const texts = answer.content.flatMap((block, index): ModelDelta[] =>
+    block.type === 'text' ? [{ type: 'text', id: String(index), delta: block.text }] : [],
+  );
+  reply.take([...texts, { type: 'finish', reason: 'return-direct' }]);
+  try {
+    const { deltas, correction } = await reply.end(retries);
+    if (correction !== undefined) return undefined;
+    const saidAs = (id: string): string =>
+      deltas.map((delta) => (delta.type === 'text' && delta.id === id ? delta.delta : '')).join('');
+    const content = answer.content.map((block, index) =>
+      block.type === 'text' ? { ...block, text: saidAs(String(index)) } : block,
+    );
+    const addedText = saidAs('guard');
+    if (addedText) content.push({ type: 'text', text: addedText });
+    return { ...answer, content, metadata: { ...answer.metadata, ...reply.finish?.metadata } };
+  } catch (thrown) {
+    throw failureOf(thrown, guards);
+  }
+}
