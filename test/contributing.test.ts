@@ -36,13 +36,13 @@ test('each file in the recipes of CONTRIBUTING.md exists', () => {
 });
 
 test('the list of words in CONTRIBUTING.md has each word once', () => {
-  const listed = [...words.matchAll(/^\| ([a-z][a-z -]*?) +\|/gm)].map(([, word]) => word);
+  const listed = [...words.matchAll(/^- \*\*([a-z][a-z -]*?)\*\*:/gm)].map(([, word]) => word);
   expect(listed.length).toBeGreaterThan(40);
   expect(listed.filter((word, index) => listed.indexOf(word) !== index)).toEqual([]);
 });
 
 test('each word in the list of CONTRIBUTING.md occurs in the source of the packages', () => {
-  const listed = [...words.matchAll(/^\| ([a-z][a-z -]*?) +\|/gm)].map(([, word = '']) => word);
+  const listed = [...words.matchAll(/^- \*\*([a-z][a-z -]*?)\*\*:/gm)].map(([, word = '']) => word);
   const shipped = files.filter((file) => /\/src\//.test(file) && !file.includes('.test.'));
   const text = shipped.map((file) => readFileSync(`${root}/${file}`, 'utf8')).join('\n');
   const unused = listed.filter(
