@@ -2,6 +2,7 @@ import { answersOnly, lastTurns, successfulTurns } from '../middleware/context/h
 import type { WeightedHistoryOptions } from '../middleware/context/weighted-history.ts';
 import { checkOptions } from '../error/agent-error.ts';
 import { showToolMedia } from '../model/show-tool-media.ts';
+import { omitUndefined } from '../message/json.ts';
 import { userText } from '../message/msg.ts';
 import { modelTimeout } from '../middleware/resilience/model-timeout.ts';
 import { retry } from '../middleware/resilience/retry.ts';
@@ -165,7 +166,7 @@ function protocolParts({ protocol = {}, reflect }: OxygentOptions): readonly Mid
 
 function earlierSteps(options: OxygentOptions): Middleware {
   const { shortWeight, reactWeight, order, memoryMax: max, memoryUnit: unit } = options;
-  return oxygentHistory({ shortWeight, reactWeight, order, max, unit } as WeightedHistoryOptions);
+  return oxygentHistory(omitUndefined({ shortWeight, reactWeight, order, max, unit }));
 }
 
 /** Adds OxyGent's own variables to the given variables. */

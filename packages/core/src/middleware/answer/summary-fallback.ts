@@ -31,7 +31,7 @@ export function summaryFallback(options: SummaryFallbackOptions = {}): Middlewar
         return await onLimitOf(context)(context, steps);
       } catch (thrown) {
         const agentError = AgentError.from(thrown);
-        if (context.stopped || notTheModels.includes(agentError.code)) throw thrown;
+        if (context.stopped || otherFailures.includes(agentError.code)) throw thrown;
         const error = { ...agentError.toJSON(), message: maskSecrets(agentError.message) };
         const defaultText = `${limitOf(context)} reached. Error generating summary: ${error.message}`;
         const words = text === undefined ? defaultText : friendlyText(error, text);
@@ -41,8 +41,8 @@ export function summaryFallback(options: SummaryFallbackOptions = {}): Middlewar
   });
 }
 
-/** Codes of failures that the model did not cause. The agent call fails with them. */
-const notTheModels: readonly AgentErrorCode[] = [
+/** Codes of failures that have another cause than the model. The agent call fails with them. */
+const otherFailures: readonly AgentErrorCode[] = [
   'ABORTED',
   'CALL_TIMEOUT',
   'CONFIGURATION',

@@ -13,7 +13,7 @@ export type ApprovalReason = string | boolean;
 /** Returns why a tool call needs an approval. */
 export type ReasonFor = (call: ReadyCall, context: RunContext) => Awaitable<ApprovalReason>;
 
-/** Returns whether the tool itself says that a call needs an approval. */
+/** Returns whether the tool itself asks for an approval. Its reason has no text. */
 export function reasonOfTool({ tool, input, toolUse }: ReadyCall): Awaitable<boolean> {
   const { needsApproval = false } = tool;
   if (typeof needsApproval === 'boolean') return needsApproval;

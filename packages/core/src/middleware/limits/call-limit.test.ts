@@ -3,7 +3,7 @@ import type { AgentEvent } from '../../event/agent-event.ts';
 import { toolResultsOf } from '../../message/msg.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
-import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import type { ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import type { ReActAgent, AgentOptions } from '../../preset/react-agent.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
@@ -11,8 +11,6 @@ import { calls, scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { approvals } from '../approval/approvals.ts';
 import { modelRequestLimit } from './model-request-limit.ts';
 import { toolCallLimit } from './tool-call-limit.ts';
-import { runLimits } from './run-limits.ts';
-import { Agent } from '../../agent/agent.ts';
 import { structured } from '../output/structured.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { MemoryStore } from '../../memory/store/memory-store.ts';
@@ -278,14 +276,4 @@ test('a tool that suspends its call counts once, and a later agent reads the cou
     text: 'The limit of tool calls is reached: 2 of 2 used in this session.',
   });
   expect(ran).toEqual(['add']);
-});
-
-test('runLimits() outside approvals() counts a call of a deferred round once', async () => {
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }, { name: 'ask' }] }, 'done']);
-  const decide = async () => ({ type: 'approve' }) as const;
-  const use = [runLimits({ toolCalls: 2 }), approvals({ deferRound: true, decide })];
-  const agent = new Agent({ name: 'a', model, tools, use });
-  await agent.call('go');
-  const results = (await agent.messages()).flatMap(toolResultsOf);
-  expect(results.map(({ state }) => state)).toEqual(['success', 'success']);
 });

@@ -81,7 +81,7 @@ function countIn({ runId, resumes, state }: RunContext, name: string): Count {
 }
 
 /** Returns the end of an agent call at a limit. */
-export function endAt(text: string, steps: Steps): Ending {
+export function limitEnding(text: string, steps: Steps): Ending {
   const message = steps.message('assistant', text, { metadata: { reason: 'limit' } });
   return { kind: 'custom', reason: 'limit', message };
 }

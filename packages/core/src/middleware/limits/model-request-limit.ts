@@ -1,6 +1,6 @@
 import type { Middleware } from '../../agent/middleware.ts';
 import { checkOptions } from '../../error/agent-error.ts';
-import { callLimit, endAt, limitFields, type CallLimitOptions } from './call-limit.ts';
+import { callLimit, limitEnding, limitFields, type CallLimitOptions } from './call-limit.ts';
 
 /**
  * Limits the number of model requests in a run, in a session, or in both (Spring AI Alibaba:
@@ -17,7 +17,7 @@ export function modelRequestLimit(options: CallLimitOptions): Middleware {
       if (draft.limit) return next(draft);
       const excess = limit.excess(1, context);
       if (excess && options.atLimit === 'fail') throw excess;
-      if (excess) return endAt(excess.message, steps);
+      if (excess) return limitEnding(excess.message, steps);
       const outcome = await next(draft);
       limit.setCount(context.iteration, context);
       return outcome;

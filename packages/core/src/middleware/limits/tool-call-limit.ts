@@ -12,7 +12,7 @@ import {
   toolResult,
   type ToolOutcome,
 } from '../../tool/tool-call.ts';
-import { callLimit, endAt, limitFields, type CallLimitOptions } from './call-limit.ts';
+import { callLimit, limitEnding, limitFields, type CallLimitOptions } from './call-limit.ts';
 
 /** Which tool calls to count, and how many are allowed. */
 export interface ToolCallLimitOptions extends CallLimitOptions {
@@ -56,7 +56,7 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
           : toolResult(toolUse, `It did not run. ${excess.message}`, 'interrupted');
         await steps.closeCall(toolUse, result ?? closedResult);
       }
-      return endAt(excess.message, steps);
+      return limitEnding(excess.message, steps);
     },
     wrapTool: (next) => async (call, context) => {
       if (!counts(call.toolUse, context) || mayHaveStarted(call.state)) return next(call);

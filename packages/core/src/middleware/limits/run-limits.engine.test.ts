@@ -5,10 +5,13 @@ import { historyFaults } from '../../../test-support/history-faults.ts';
 import type { ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import type { AgentOptions, CallOptions, ReActAgent } from '../../preset/react-agent.ts';
+import { Agent } from '../../agent/agent.ts';
+import { approvals } from '../approval/approvals.ts';
 import { inputGuard } from '../guard/input/input-guard.ts';
 import { jsonMode } from '../output/text-modes.ts';
 import { structured } from '../output/structured.ts';
 import { calls, scriptedAgent } from '../../../test-support/scripted-agent.ts';
+import { runLimits } from './run-limits.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
@@ -116,6 +119,27 @@ test('a tool call that waited for its approval counts in the run that requested 
     text: 'done',
   });
   expect(ran).toEqual(['asked', 'step', 'step']);
+});
+
+test('calls of a deferred round count in the agent call that starts them', async () => {
+  const { agent } = setUp(
+    [calls('step', 'step', 'step', 'asked'), 'done'],
+    { toolCalls: 2 },
+    { use: [approvals({ deferRound: true })] },
+  );
+  const { pending } = await agent.call('go');
+  expect(ran).toEqual([]);
+  await agent.call([{ toolUseId: pending[0]!.toolUseId, type: 'approve' }]);
+  expect(ran).toEqual(['step', 'step', 'asked']);
+  expect(await outputs(agent)).toContainEqual(over);
+});
+
+test('outside approvals(), runLimits() counts a call of a deferred round once', async () => {
+  const { model } = setUp([calls('step', 'asked'), 'done'], {});
+  const decide = async () => ({ type: 'approve' }) as const;
+  const use = [runLimits({ toolCalls: 2 }), approvals({ deferRound: true, decide })];
+  await new Agent({ name: 'a', model, tools: [step, asked], use }).call('go');
+  expect(ran).toEqual(['step', 'asked']);
 });
 
 test('with `toolCalls: 0`, the model never gets a tool', async () => {
