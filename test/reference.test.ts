@@ -95,6 +95,15 @@ test('names in code lead to the reference, but not plain words, headings, links 
   );
 });
 
+test('an option or a member does not lead to the function of the same name', () => {
+  const links = new NameLinks(reference.items);
+  expect(links.addTo('`systemPrompt`, `wrapModel`', 'concepts')).toBe(
+    '`systemPrompt`, `wrapModel`',
+  );
+  expect(links.addTo('`systemPrompt()`', 'concepts')).toContain('/docs/reference/core/prompt/#');
+  expect(links.addTo('`loadState()`', 'reference/middleware')).toBe('`loadState()`');
+});
+
 test('the page for assistants names only exports of the entries', () => {
   const rows = [...read('packages/core/SKILL.md').matchAll(/^\| `(@isoloop[^`]*)` +\| (.*) \|$/gm)];
   expect(rows.length).toBeGreaterThan(10);

@@ -1,16 +1,28 @@
 import { addressOf } from '../site-page.ts';
 import { basePath } from '../site-folders.ts';
+import { memberGroupsOf } from './members.ts';
 import type { ReferenceItem } from './reference-pages.ts';
+
+/** Types whose members have the names of some functions, such as the option `systemPrompt`. */
+const typesWithMembers = new Set(['AgentOptions', 'Middleware', 'RunContext', 'Steps']);
+
+/** The page that lists these members. */
+const pageOfMembers = 'reference/middleware';
 
 /** Links from names in code spans to the reference. */
 export class NameLinks {
   private readonly targets = new Map<string, { readonly address: string; readonly href: string }>();
+  private readonly members: ReadonlySet<string>;
 
   constructor(items: readonly ReferenceItem[]) {
     for (const { name, path, anchor } of items.toReversed()) {
       const address = addressOf(path);
       this.targets.set(name, { address, href: `${basePath}/${address}/#${anchor}` });
     }
+    const groups = items
+      .filter(({ name }) => typesWithMembers.has(name))
+      .flatMap(({ declaration }) => memberGroupsOf(declaration));
+    this.members = new Set(groups.flatMap(({ members }) => members.map(({ name }) => name)));
   }
 
   /**
@@ -29,7 +41,7 @@ export class NameLinks {
           (found, dash: string | undefined, code: string) => {
             const span = `\`${code}\``;
             const name = nameIn(code);
-            if (name !== undefined && this.targets.has(name)) {
+            if (name !== undefined && this.targets.has(name) && !this.isMember(code, address)) {
               if (!isReference && seen.has(name)) return found;
               seen.add(name);
               return `${dash ?? ''}[${span}](${this.targets.get(name)?.href})`;
@@ -39,6 +51,13 @@ export class NameLinks {
         );
       })
       .join('');
+  }
+
+  /** Whether a code span means a member, and not the function of the same name. */
+  private isMember(code: string, address: string): boolean {
+    const [name = ''] = code.split('(');
+    if (!this.members.has(name)) return false;
+    return name === code || address === pageOfMembers;
   }
 
   /** Links the types in a signature. Returns `span` if it names none. */
