@@ -72,10 +72,12 @@ function newestResults(messages: readonly Msg[]): readonly ToolResult[] {
   return rest.some(({ role }) => role === 'user') ? [] : rest.flatMap(toolResultsOf);
 }
 
+/** `isForced`: the model has answered with text, although a tool call had failed. */
 function hintFor(results: readonly ToolResult[], isForced: boolean): string | undefined {
-  if (isForced) return 'Do not answer yet. Call the tool again, with corrected arguments.';
   if (results.some(isError))
-    return 'A tool call failed. Read its error, correct the arguments, and call the tool again.';
+    return isForced
+      ? 'Do not answer yet. Call the tool again, with corrected arguments.'
+      : 'A tool call failed. Read its error, correct the arguments, and call the tool again.';
   if (results.some(isEmpty))
     return 'A search found nothing. Try again with other words before you answer.';
   return undefined;

@@ -3,7 +3,7 @@ import type { Finding, OutputRule } from '../output/output-rule.ts';
 import { piiFinders, type PiiFinder, type PiiKind } from './pii-kinds.ts';
 import { sha256 } from './sha256.ts';
 import { charBefore, openAddressAt } from './email-address.ts';
-import { rewriteText } from '../rewritten-text.ts';
+import { hasTagBesideDigit, openTagLength, tagLength, withoutMarkup } from './inline-tags.ts';
 import { hasTags, isUnseen, type UndisguisedText, withoutDisguise } from '../normalize-text.ts';
 
 /** Which personal data to look for, and what to write in its place. */
@@ -66,12 +66,12 @@ export function piiRuleOf(where: string, options: PiiRuleOptions): PiiRule {
   const find = (text: string): readonly Finding[] => {
     const readings = [withoutDisguise(text)];
     if (hasTags(text)) readings.push(withoutDisguise(text, true));
-    if (inlineTag.test(text)) readings.push(withoutMarkup(text));
+    if (hasTagBesideDigit(text)) readings.push(withoutMarkup(text));
     return mergedMatches(readings.flatMap((reading) => matchesIn(reading, finders))).map(
       ({ kind, start, end, value }): Finding =>
         action === 'reject'
           ? { start, end, reject: 'OUTPUT_REJECTED' }
-          : { start, end, replacement: replacementOf(kind, value(end), action, hash) },
+          : { start, end, replacement: substituteFor(kind, value(end), action, hash) },
     );
   };
   return { name: 'piiRule', find, withheldFrom };
@@ -153,7 +153,8 @@ function mergedMatches(matches: Match[]): readonly Match[] {
   return result;
 }
 
-function replacementOf(
+/** Returns the text in the place of a value. */
+function substituteFor(
   kind: PiiKind,
   value: string,
   action: 'redact' | 'mask' | 'hash',
@@ -172,48 +173,4 @@ function replacementOf(
 /** Returns the characters that only group a value, so that equal values have equal hashes. */
 function groupingCharacters(kind: PiiKind): RegExp {
   return kind === 'card' || kind === 'ssn' ? /\D/g : /[ ().-]/g;
-}
-
-/**
- * A tag within a word or number, such as `<b>`. Tags of table cells and paragraphs separate words,
- * so they do not count.
- */
-const openTag =
-  '</?(?:a|abbr|b|bdi|bdo|big|code|em|font|i|ins|kbd|mark|q|s|small|span|strike|strong|sub|sup|tt|u|wbr)(?:\\s[^<>\\n]{0,200})?';
-const tag = `${openTag}/?>`;
-
-/** Length of the longest tag, in characters. */
-const maxTagLength = 212;
-
-/** Finds a tag beside a digit. */
-const inlineTag = new RegExp(`\\d\\s?${tag}|${tag}\\s?\\d`, 'i');
-
-const wholeTag = new RegExp(`^${tag}$`, 'i');
-const wholeOpenTag = new RegExp(`^${openTag}$`, 'i');
-
-/** Returns the length of the inline tag before an index. Without a tag, returns 0. */
-function tagLength(text: string, end: number): number {
-  return text[end - 1] === '>' ? lengthOf(wholeTag, text, end) : 0;
-}
-
-/** Returns the length of an inline tag at the end of a text, still without `>`, or 0. */
-function openTagLength(text: string): number {
-  return lengthOf(wholeOpenTag, text, text.length);
-}
-
-function lengthOf(pattern: RegExp, text: string, end: number): number {
-  const tail = text.slice(Math.max(0, end - maxTagLength), end);
-  const lastTag = tail.slice(Math.max(0, tail.lastIndexOf('<')));
-  return pattern.test(lastTag) ? lastTag.length : 0;
-}
-
-/** Returns a text without its inline tags and without its disguises. */
-function withoutMarkup(raw: string): UndisguisedText {
-  const withoutTags = rewriteText(raw, new RegExp(tag, 'gi'), () => '');
-  const reading = withoutDisguise(withoutTags.text);
-  return {
-    ...reading,
-    start: (index) => withoutTags.start(reading.start(index)),
-    end: (index) => withoutTags.end(reading.end(index) - 1),
-  };
 }
