@@ -9,10 +9,9 @@ export type {
   ReplyContext,
   TextCall,
 } from './middleware/text-protocol/parsed-reply.ts';
-export { checkAnswers, refuseEmptyAnswers } from './middleware/text-protocol/corrections.ts';
-export type { CheckAnswersOptions } from './middleware/text-protocol/corrections.ts';
+export { refuseEmptyAnswers } from './middleware/text-protocol/corrections.ts';
+export { checkAnswers } from './middleware/text-protocol/check-answers.ts';
+export type { CheckAnswersOptions } from './middleware/text-protocol/check-answers.ts';
 export { textToolCalls } from './middleware/text-protocol/text-tool-calls.ts';
-export type {
-  TextToolCallsOptions,
-  ToolsPromptContext,
-} from './middleware/text-protocol/text-tool-calls.ts';
+export type { TextToolCallsOptions } from './middleware/text-protocol/text-tool-calls.ts';
+export type { ToolsPromptContext } from './middleware/text-protocol/tools-prompt.ts';

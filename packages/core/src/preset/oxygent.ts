@@ -31,7 +31,7 @@ import {
   promptVariables,
   type PromptVariablesOptions,
 } from '../middleware/prompt/prompt-variables.ts';
-import { checkAnswers } from '../middleware/text-protocol/corrections.ts';
+import { checkAnswers } from '../middleware/text-protocol/check-answers.ts';
 import { summaryFallback } from '../middleware/answer/summary-fallback.ts';
 
 /** Memory, protocol and prompt of `oxygent()`. */

@@ -10,7 +10,7 @@ import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { look } from '../../../test-support/plain-tools.ts';
 import type { CheckAnswer } from './parsed-reply.ts';
 import { textToolCalls } from './text-tool-calls.ts';
-import { checkAnswers } from './corrections.ts';
+import { checkAnswers } from './check-answers.ts';
 import { retry } from '../resilience/retry.ts';
 
 const looks = { text: 'TBD', toolCalls: [{ name: 'look' }] };

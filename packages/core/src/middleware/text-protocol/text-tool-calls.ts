@@ -4,14 +4,13 @@ import {
   type ChatModel,
   type ModelFeatures,
   type ModelRequest,
-  type ToolChoice,
-  type ToolSchema,
   offersTools,
 } from '../../model/chat-model.ts';
 import { corrections } from './corrections.ts';
 import { decodeReply } from './decode-reply.ts';
 import { parseToolCalls } from './parse-tool-calls.ts';
 import type { ReplyParser, CheckAnswer } from './parsed-reply.ts';
+import { toolsPrompt, type ToolsPromptContext } from './tools-prompt.ts';
 import { systemMessage, textOf } from '../../message/msg.ts';
 import { systemTextAdder } from '../../message/system-message.ts';
 import { textHistory } from '../../message/text-history.ts';
@@ -104,47 +103,4 @@ function textRequests(
     const text = prompt({ tools, toolsText, parallel, toolChoice });
     return { ...rest, messages: addPrompt(messages, text), tools: [] };
   };
-}
-
-/**
- * What the prompt of `textToolCalls()` may tell the model: the tools and whether it must call one.
- */
-export interface ToolsPromptContext {
-  readonly tools: readonly ToolSchema[];
-  /**
-   * Name, description and JSON Schema of each tool as text, with blank lines between the tools.
-   * Empty if the system prompt already has this text.
-   */
-  readonly toolsText: string;
-  /** Whether a reply may make several tool calls. */
-  readonly parallel: boolean;
-  /** `auto`, `required`, or the tool that the model has to call. */
-  readonly toolChoice: Exclude<ToolChoice, 'none'>;
-}
-
-/**
- * Returns the text that tells the model about its tools. The text is added after the system prompt.
- */
-function toolsPrompt({ toolsText, parallel, toolChoice }: ToolsPromptContext): string {
-  const several = parallel
-    ? 'To call several tools at once, make it a list of such objects.'
-    : 'Call one tool at a time.';
-  const forcedLine =
-    typeof toolChoice === 'object' ? `Call the tool "${toolChoice.name}" now.` : 'Call a tool now.';
-  const lines = [
-    '# Tools',
-    '',
-    `You can call the tools ${toolsText ? 'below' : 'above'}. To call one, reply with nothing but a block like this:`,
-    '',
-    '```json',
-    '{"think": "why, in short", "tool_name": "its name", "arguments": {}}',
-    '```',
-    '',
-    `"arguments" is an object that fits the tool's JSON Schema, or {} if there are none. ${several} Write strict JSON.`,
-    'Then stop: the next message has the results, as "Tool [name] execution result: …". Never write results yourself.',
-    'When you know enough, answer in words, without such a block.',
-    ...(toolChoice === 'auto' ? [] : [forcedLine]),
-    ...(toolsText ? ['', toolsText] : []),
-  ];
-  return lines.join('\n');
 }

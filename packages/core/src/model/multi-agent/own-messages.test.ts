@@ -7,7 +7,7 @@ import { assistantMessage, systemMessage, userMessage, textOf } from '../../mess
 import { answerFromObservations } from '../../middleware/answer/answer-from-observations.ts';
 import { prepending } from '../../../test-support/prepending.ts';
 import { errorHints } from '../../middleware/results/error-hints.ts';
-import { checkAnswers } from '../../middleware/text-protocol/corrections.ts';
+import { checkAnswers } from '../../middleware/text-protocol/check-answers.ts';
 import { reuseResults } from '../../middleware/results/reuse-results.ts';
 import { jsonMode } from '../../middleware/output/text-modes.ts';
 import { structured } from '../../middleware/output/structured.ts';
