@@ -16,7 +16,7 @@ export type { AgentTimelineEvent } from './react/agent-events.ts';
 export type { AgentApproval } from './react/chat/approvals.ts';
 export type { AgentSessionEntry, AgentSessions } from './react/source/agent-sessions.ts';
 export { agentEndpoint } from './react/source/endpoint-agent.ts';
-export type { AgentEndpointOptions } from './react/source/endpoint-agent.ts';
+export type { AgentEndpointOptions } from './react/source/endpoint-routes.ts';
 export type { AgentEndpoint, AgentSource } from './react/source/agent-source.ts';
 export type { FinishedAnswer, RequestOptions } from './react/chat/chat.ts';
 export type { CalledToolOf, ChatHandlers } from './react/chat/chat-handlers.ts';

@@ -1,4 +1,4 @@
-import { ReActAgent, tool, type AgentOptions } from '@isoloop/core';
+import { ReActAgent, tool, type AgentOptions, type Msg } from '@isoloop/core';
 import { objectMediaType, objectWriterOf } from '@isoloop/core/adapter';
 import {
   createUiMessageEncoder,
@@ -14,6 +14,8 @@ interface Turn {
   /** Settles when the turn has ended. */
   ended: Promise<void>;
   readonly chunks: UiChunk[];
+  /** Messages that were stored before the turn. */
+  earlierMessages: readonly Msg[];
   /** The object so far, for clients that accept only that. */
   readonly object: string[];
   readonly aborting: AbortController;
@@ -44,6 +46,8 @@ export class ChatEndpoint {
   readonly requests: string[] = [];
   /** Awaited before the history is read. */
   beforeHistory: () => Promise<unknown> = async () => {};
+  /** As in KV, nobody can rejoin a turn, and its messages are stored at its end. */
+  isKv = false;
   /** Whether a page can wait for messages of operators. */
   canWait = true;
   /** Number of messages of operators, and what waits for the next one. */
@@ -74,11 +78,13 @@ export class ChatEndpoint {
         this.#begin(JSON.parse(String(init.body)) as { readonly messages: readonly object[] });
         return this.#read(init);
       case 'GET /api/chat/ID/stream':
-        return this.#turn ? this.#read(init) : new Response(null, { status: 204 });
+        return this.#turn && !this.isKv ? this.#read(init) : new Response(null, { status: 204 });
       case 'GET /api/chat/ID/messages': {
         await this.beforeHistory();
         const pending = [...this.agent.status.calls.values()].flatMap((call) => call.pending ?? []);
-        return Response.json({ messages: toUiMessages(await this.agent.messages(), { pending }) });
+        const messages =
+          (this.isKv && this.#turn?.earlierMessages) || (await this.agent.messages());
+        return Response.json({ messages: toUiMessages(messages, { pending }) });
       }
       case 'GET /api/chat/ID/changes':
         return this.canWait
@@ -139,6 +145,7 @@ export class ChatEndpoint {
     const turn: Turn = {
       ended: Promise.resolve(),
       chunks: [],
+      earlierMessages: [],
       object: [],
       aborting: new AbortController(),
       readers: new Set(),
@@ -151,7 +158,8 @@ export class ChatEndpoint {
     const { memory } = this.agent;
     const run = async (): Promise<void> => {
       // A message that is sent again replaces itself and all later ones.
-      const stored = (await memory.read()).map(({ id }) => id);
+      turn.earlierMessages = await memory.read();
+      const stored = turn.earlierMessages.map(({ id }) => id);
       const at = decisions.length ? -1 : stored.indexOf((last as { readonly id: string }).id);
       if (at >= 0) await memory.delete(stored.slice(at));
       const stream = this.agent.stream(input, { signal, detached: true, throwOnError: false });

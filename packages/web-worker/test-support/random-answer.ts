@@ -1,7 +1,8 @@
 import { randomOf } from '../../../test/random-of.ts';
+import type { UiChunk } from '@isoloop/core/ai-sdk';
 import type { UIMessageChunk } from 'ai';
 
-/** All types of chunks that AI SDK knows. A new one fails the type check. */
+/** All types of chunks that an agent sends. A new one fails the type check. */
 export const chunkTypes = Object.keys({
   start: true,
   finish: true,
@@ -17,23 +18,19 @@ export const chunkTypes = Object.keys({
   'reasoning-start': true,
   'reasoning-delta': true,
   'reasoning-end': true,
-  'reasoning-file': true,
-  custom: true,
   file: true,
   'source-url': true,
   'source-document': true,
-  'steering-message': true,
   'tool-input-start': true,
   'tool-input-delta': true,
   'tool-input-available': true,
-  'tool-input-error': true,
   'tool-approval-request': true,
   'tool-approval-response': true,
   'tool-output-available': true,
   'tool-output-error': true,
   'tool-output-denied': true,
   'data-x': true,
-} satisfies Record<Exclude<UIMessageChunk['type'], `data-${string}`> | 'data-x', true>);
+} satisfies Record<Exclude<UiChunk['type'], `data-${string}`> | 'data-x', true>);
 
 interface Text {
   readonly kind: 'text' | 'reasoning';
@@ -44,15 +41,13 @@ interface Call {
   readonly toolCallId: string;
   readonly toolName: string;
   readonly dynamic?: boolean;
-  readonly inputEncoding?: 'json' | 'text';
   /** Input that has not been sent. Absent if the input is complete. */
   rest?: string;
   isAsked?: boolean;
 }
 
 /**
- * Returns the chunks of a random answer. They are in an order that the protocol allows, and have
- * every field that it knows.
+ * Returns the chunks of a random answer. They are in an order that the protocol allows.
  */
 export function randomAnswer(seed: number): readonly UIMessageChunk[] {
   const random = randomOf(seed);
@@ -86,20 +81,13 @@ export function randomAnswer(seed: number): readonly UIMessageChunk[] {
   const end = (): void => {
     const text = texts.splice(below(texts.length), 1)[0];
     if (!text) return;
-    const source = { type: 'source', sourceType: 'url', id: '1', url: 'https://host/' };
-    push({
-      type: `${text.kind}-end`,
-      id: text.id,
-      ...provider(),
-      ...(text.kind === 'text' && maybe({ citations: [{ source, startIndex: 0 }] })),
-    });
+    push({ type: `${text.kind}-end`, id: text.id, ...provider() });
   };
   const draft = (): void => {
     const call: Call = {
       toolCallId: newId(),
       toolName: pick(['find', 'look-up']),
       ...maybe({ dynamic: true }),
-      ...maybe({ inputEncoding: pick(['json', 'text'] as const) }),
       rest: JSON.stringify(value(), null, below(2) * 2),
     };
     drafts.push(call);
@@ -117,13 +105,11 @@ export function randomAnswer(seed: number): readonly UIMessageChunk[] {
     });
     call.rest = call.rest.slice(size);
   };
-  const complete = (isError: boolean): void => {
+  const complete = (): void => {
     const known = drafts.splice(below(drafts.length), 1)[0];
     const call = known ?? { toolCallId: newId(), toolName: 'find', ...maybe({ dynamic: true }) };
     const { toolCallId, toolName, dynamic } = call;
     const common = { toolCallId, toolName, ...(dynamic && { dynamic }), ...about() };
-    if (isError)
-      return push({ type: 'tool-input-error', ...common, input: value(), errorText: 'x' });
     calls.push(call);
     push({ type: 'tool-input-available', ...common, input: value() });
   };
@@ -147,10 +133,6 @@ export function randomAnswer(seed: number): readonly UIMessageChunk[] {
       approvalId: `of ${call.toolCallId}`,
       toolCallId: call.toolCallId,
       ...maybe({ reason: word() }),
-      ...maybe({ isAutomatic: pick([true, false]) }),
-      ...maybe({ signature: 's' }),
-      ...maybe({ approvalDescriptor: value() }),
-      ...maybe({ inputSchemaInput: value() }),
     });
   };
   const respond = (): void => {
@@ -180,15 +162,14 @@ export function randomAnswer(seed: number): readonly UIMessageChunk[] {
     draft,
     grow,
     grow,
-    () => complete(false),
-    () => complete(below(4) === 0),
+    complete,
+    complete,
     result,
     result,
     ask,
     respond,
     data,
     () => push({ type: 'file', mediaType: 'image/png', url: 'data:,', ...provider() }),
-    () => push({ type: 'reasoning-file', mediaType: 'image/png', url: 'data:,', ...provider() }),
     () =>
       push({
         type: 'source-url',
@@ -206,8 +187,6 @@ export function randomAnswer(seed: number): readonly UIMessageChunk[] {
         ...maybe({ filename: 'a.txt' }),
         ...provider(),
       }),
-    () => push({ type: 'custom', kind: 'some.kind', ...provider() }),
-    () => push({ type: 'steering-message', id: newId(), parts: [{ type: 'text', text: word() }] }),
     () => push({ type: 'message-metadata', messageMetadata: metadata() }),
   ];
   const grown = (): void => {

@@ -1,4 +1,5 @@
 import { AgentError } from '@isoloop/core';
+import { sleepFor } from '@isoloop/core/adapter';
 import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
 import { shownError, type AgentChatState, type Phase } from './agent-chat-state.ts';
 import { withEvent, type AgentTimelineEvent } from './agent-events.ts';
@@ -17,8 +18,12 @@ export interface LatestHandlers {
   readonly current: ChatHandlers;
 }
 
-/** Pauses before the attempts to reach an endpoint again, in milliseconds. */
-const pauses = [0, 500, 1000, 2000, 4000, 8000];
+/**
+ * Longest pause between the attempts to read a lost answer on, in milliseconds. Each pause is a
+ * second longer than the one before, which makes 36 seconds. An endpoint in KV may need 25 seconds
+ * until it has stored the answer.
+ */
+const maxPauseMs = 8000;
 
 export interface AgentChatOptions {
   readonly openLink: () => AgentLink;
@@ -91,8 +96,8 @@ export class AgentChat {
         this.#tell(({ onToolCall }) => onToolCall?.({ toolCall }));
       },
       onFinish: (answer) => {
-        if (answer.isDisconnect) this.#whenRegained = this.#regain();
-        else this.#set({ phase: 'idle' });
+        if (answer.isDisconnect) void this.#regain();
+        else this.#endAnswer();
         this.#tell(({ onFinish }) => onFinish?.(answer));
         void this.#loadSessions();
       },
@@ -206,7 +211,9 @@ export class AgentChat {
     this.#link = this.#openLink();
     this.#link.watch((runId) => this.#onRunElsewhere(runId));
     void this.#loadSessions();
-    this.#setResumed(this.#isNew ? undefined : this.resume());
+    const message = this.#link.sent?.get();
+    if (message) this.#setResumed(this.#regainAnswerTo(message));
+    else this.#setResumed(this.#isNew ? undefined : this.resume());
     this.#isNew = false;
   }
 
@@ -304,10 +311,7 @@ export class AgentChat {
         messages = await link.history();
       }
       const { chat } = this;
-      const question = chat.state.messages.findLast(({ role }) => role === 'user');
-      const isLost = question && !messages.some(({ id }) => id === question.id);
-      // The endpoint never got the question, so the failure to send it stays.
-      if (this.#regaining && isLost) throw chat.state.error;
+      if (this.#regaining && !answer) this.#keepQuestion(messages);
       chat.setMessages(answer ? upToQuestion(messages) : messages);
       if (!answer) return undefined;
       if (reason === 'check') this.#set({ phase: 'other-tab' });
@@ -318,6 +322,16 @@ export class AgentChat {
       if (reason === 'check') return undefined;
       throw error;
     }
+  }
+
+  /** Adds the last question to a history without it, and then throws: it has no answer yet. */
+  #keepQuestion(history: readonly UIMessage[]): void {
+    const { messages, error } = this.chat.state;
+    const askedMessages = upToQuestion(messages);
+    const question = askedMessages.at(-1);
+    if (!question || history.some(({ id }) => id === question.id)) return;
+    this.chat.setMessages([...history, ...messages.slice(askedMessages.length - 1)]);
+    throw error ?? new TypeError('The connection was lost.');
   }
 
   #take(part: DataUIPart): void {
@@ -360,35 +374,46 @@ export class AgentChat {
     await this.resume('other-tab');
   }
 
+  #endAnswer(): void {
+    this.#link?.sent?.forget();
+    this.#set({ phase: 'idle' });
+  }
+
+  /** Waits for the answer to a message that this tab sent before a reload. */
+  #regainAnswerTo(message: UIMessage): Promise<void> {
+    const { messages } = this.chat.state;
+    if (!messages.some(({ id }) => id === message.id))
+      this.chat.setMessages([...messages, message]);
+    // A retry sends the message again.
+    this.chat.failedTrigger = 'submit-message';
+    return this.#regain();
+  }
+
   /** Reads the answer on after the connection to its endpoint was lost. */
-  async #regain(): Promise<void> {
-    if (this.#regaining) return;
+  #regain(): Promise<void> {
+    if (!this.#regaining) this.#whenRegained = this.#tryAgain();
+    return this.#whenRegained;
+  }
+
+  async #tryAgain(): Promise<void> {
     const regaining = new AbortController();
     this.#regaining = regaining;
     this.#set({ phase: 'continuing' });
-    for (const pause of pauses) {
-      await waitFor(pause, regaining.signal);
+    for (let pauseMs = 0; pauseMs <= maxPauseMs; pauseMs += 1000) {
+      await sleepFor(pauseMs, regaining.signal);
       if (regaining.signal.aborted) break;
       await this.resume('continuing');
       if (this.chat.state.status !== 'error') break;
     }
     // After a stop, the next lost answer may have begun already.
     if (this.#regaining === regaining) this.#regaining = undefined;
-    if (!this.#regaining) this.#set({ phase: 'idle' });
+    if (!this.#regaining) this.#endAnswer();
   }
 
   #endRegaining(): void {
     this.#regaining?.abort();
     this.#regaining = undefined;
   }
-}
-
-/** Resolves after a time in milliseconds, or when the signal aborts. */
-function waitFor(ms: number, signal: AbortSignal): Promise<unknown> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => resolve(clearTimeout(timer)));
-  });
 }
 
 /** Returns the messages up to the last question. The stream repeats the answer from its start. */

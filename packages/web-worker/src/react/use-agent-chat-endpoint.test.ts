@@ -85,6 +85,44 @@ test('a reloaded page shows the running answer, and stop() ends it at the endpoi
   for (const each of [before, view]) await ready(each);
 });
 
+/** Sends a message to an endpoint in KV, and reloads the page before the answer is stored. */
+async function reloadDuringTurn(endpoint: ChatEndpoint, sessionId: string): Promise<MountedChat> {
+  endpoint.isKv = true;
+  const before = open(endpoint, sessionId);
+  await ready(before);
+  await before.chat().sendMessage({ text: 'Hi' });
+  await ready(before);
+  void before.chat().sendMessage({ text: 'go' });
+  await expect.poll(() => linesOf(before)).toHaveLength(4);
+  before.unmount();
+  const page = open(endpoint, sessionId, sameAddress);
+  await expect.poll(() => linesOf(page)).toEqual(['user: Hi', 'assistant: Hello.', 'user: go']);
+  expect(page.chat().status).toBe('continuing');
+  return page;
+}
+
+test('after a reload, a page shows the answer of an endpoint in KV when its turn ends', async () => {
+  let end = (): void => {};
+  const wait = new Promise<void>((resolve) => (end = resolve));
+  const slow = [{ text: 'Wait. ' }, { wait, text: 'Done.' }];
+  const [endpoint, id] = [new ChatEndpoint(['Hello.', slow]), crypto.randomUUID()];
+  const page = await reloadDuringTurn(endpoint, id);
+  end();
+  await ready(page);
+  const answer = 'assistant: Wait. Done.';
+  expect(linesOf(page)).toEqual(['user: Hi', 'assistant: Hello.', 'user: go', answer]);
+  expect(page.chat().error).toBeUndefined();
+});
+
+test('after a reload, stop() ends the wait for the answer of an endpoint in KV', async () => {
+  const [endpoint, id] = [new ChatEndpoint(['Hello.', half]), crypto.randomUUID()];
+  const page = await reloadDuringTurn(endpoint, id);
+  await page.chat().stop();
+  await expect.poll(() => page.chat().error?.message).toBe('The connection was lost.');
+  expect(linesOf(page)).toEqual(['user: Hi', 'assistant: Hello.', 'user: go']);
+  expect(Object.keys(sessionStorage).filter((key) => key.includes(id))).toEqual([]);
+});
+
 test('an answer that ends between the requests for the stream and the history is shown once', async () => {
   const [endpoint, id] = [new ChatEndpoint([half]), crypto.randomUUID()];
   const before = open(endpoint, id);

@@ -1,7 +1,8 @@
 import { checkOptions, sleepFor } from '@isoloop/core/adapter';
 import { useEffect, useRef } from 'react';
 import { isEndpoint, type AgentEndpoint, type AgentSource } from './source/agent-source.ts';
-import { channelOf, routesOf, type Endpoint } from './source/endpoint-agent.ts';
+import type { Endpoint } from './source/endpoint-agent.ts';
+import { channelOf, routesOf } from './source/endpoint-routes.ts';
 
 /** How often a page looks, if its endpoint can't tell. */
 export interface UseOperatorMessagesOptions {

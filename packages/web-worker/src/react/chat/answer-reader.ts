@@ -17,8 +17,8 @@ type ChunkOf<Type> = Extract<UIMessageChunk, { readonly type: Type }>;
 type CallPart = Extract<UIMessagePart, { toolCallId: string }>;
 
 /**
- * Reads the chunks of an answer. After each chunk, `message` is what AI SDK's reader has. A change
- * replaces the message and the changed part; the other parts stay the same objects.
+ * Reads the chunks of an agent's answer. After each chunk, `message` is what AI SDK's reader has. A
+ * change replaces the message and the changed part; the other parts stay the same objects.
  */
 export class AnswerReader {
   message: UIMessage;
@@ -48,15 +48,12 @@ export class AnswerReader {
       case 'reasoning-delta':
       case 'reasoning-end':
         return this.#growText(chunk);
-      case 'file':
-      case 'reasoning-file': {
+      case 'file': {
         const { type, mediaType, url, providerMetadata } = chunk;
         return this.#add({ type, mediaType, url, providerMetadata });
       }
       case 'source-url':
       case 'source-document':
-      case 'custom':
-      case 'steering-message':
         return this.#add({ ...chunk });
       case 'message-metadata':
         return this.#addMetadata(chunk.messageMetadata);
@@ -125,8 +122,7 @@ export class AnswerReader {
     if ('delta' in chunk)
       return this.#change(index, { text: part.text + chunk.delta, providerMetadata });
     this.#growing.delete(key);
-    const { citations = part.citations } = chunk;
-    this.#change(index, { state: 'done', citations, providerMetadata });
+    this.#change(index, { state: 'done', providerMetadata });
   }
 
   #takeData(chunk: ChunkOf<`data-${string}`>): void {
@@ -147,12 +143,6 @@ export class AnswerReader {
         return this.#growInput(chunk);
       case 'tool-input-available':
         return this.#begin('input-available', chunk);
-      case 'tool-input-error': {
-        const { toolCallId } = chunk;
-        const earlierPart = this.#parts[this.#inStep((part) => part.toolCallId === toolCallId)];
-        const dynamic = earlierPart ? earlierPart.type === 'dynamic-tool' : chunk.dynamic;
-        return this.#begin('output-error', { ...chunk, dynamic, title: undefined });
-      }
       case 'tool-output-available':
         return this.#end('output-available', chunk);
       case 'tool-output-error':
@@ -208,20 +198,11 @@ export class AnswerReader {
     const index = checkedIndex(this.#inStep(isGrowing), type, toolCallId);
     const part = this.#parts[index] as Extract<CallPart, { state: 'input-streaming' }>;
     const rawInput = (part.rawInput ?? '') + inputTextDelta;
-    const input = part.inputEncoding === 'text' ? rawInput : partialJson(rawInput);
-    this.#change(index, { input, rawInput });
+    this.#change(index, { input: partialJson(rawInput), rawInput });
   }
 
   #ask(chunk: ChunkOf<'tool-approval-request'>): void {
-    const { inputSchemaInput, isAutomatic, signature } = chunk;
-    const approval = withoutUndefined({
-      id: chunk.approvalId,
-      descriptor: chunk.approvalDescriptor,
-      inputSchemaInput,
-      requestReason: chunk.reason,
-      isAutomatic: isAutomatic || undefined,
-      signature,
-    });
+    const approval = withoutUndefined({ id: chunk.approvalId, requestReason: chunk.reason });
     this.#change(this.#call(chunk), { state: 'approval-requested', approval });
   }
 
@@ -250,7 +231,6 @@ interface CallFields {
   readonly toolMetadata?: object | undefined;
   readonly providerMetadata?: object | undefined;
   readonly input?: unknown;
-  readonly inputEncoding?: string;
   readonly rawInput?: unknown;
   readonly output?: unknown;
   readonly preliminary?: boolean;
@@ -260,7 +240,7 @@ interface CallFields {
 /** Returns the fields of a call in a new state. What `part` had for its earlier state goes. */
 function callOf(state: string, call: CallFields, part: Fields): Fields {
   const { toolCallId, toolName, dynamic } = call;
-  const { input, inputEncoding, rawInput, output, preliminary, errorText } = call;
+  const { input, rawInput, output, preliminary, errorText } = call;
   const metadata = state.startsWith('output') ? 'resultProviderMetadata' : 'callProviderMetadata';
   return {
     type: dynamic ? 'dynamic-tool' : `tool-${toolName}`,
@@ -272,7 +252,6 @@ function callOf(state: string, call: CallFields, part: Fields): Fields {
     providerExecuted: call.providerExecuted ?? part['providerExecuted'],
     [metadata]: call.providerMetadata ?? part[metadata],
     input,
-    inputEncoding,
     rawInput,
     output,
     preliminary,

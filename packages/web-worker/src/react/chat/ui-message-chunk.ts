@@ -1,4 +1,4 @@
-import type { FileUIPart, TextUIPart, UIMessage } from './ui-message.ts';
+import type { TextUIPart, UIMessage } from './ui-message.ts';
 
 type ToolMetadata = Extract<UIMessage['parts'][number], { toolCallId: string }>['toolMetadata'];
 
@@ -16,7 +16,7 @@ interface ProviderFields {
   readonly providerMetadata?: TextUIPart['providerMetadata'];
 }
 
-/** Chunk of the UI message stream of AI SDK 7. */
+/** Chunk of the UI message stream of AI SDK 7, without the types that no agent sends. */
 export type UIMessageChunk =
   | { readonly type: 'start'; readonly messageId?: string; readonly messageMetadata?: unknown }
   | { readonly type: 'finish'; readonly finishReason?: string; readonly messageMetadata?: unknown }
@@ -33,12 +33,10 @@ export type UIMessageChunk =
   | (ProviderFields & {
       readonly type: 'text-end' | 'reasoning-end';
       readonly id: string;
-      readonly citations?: TextUIPart['citations'];
     })
   | (CallFields & {
       readonly type: 'tool-input-start';
       readonly toolName: string;
-      readonly inputEncoding?: 'json' | 'text';
     })
   | {
       readonly type: 'tool-input-delta';
@@ -51,12 +49,6 @@ export type UIMessageChunk =
       readonly input: unknown;
     })
   | (CallFields & {
-      readonly type: 'tool-input-error';
-      readonly toolName: string;
-      readonly input: unknown;
-      readonly errorText: string;
-    })
-  | (CallFields & {
       readonly type: 'tool-output-available';
       readonly output: unknown;
       readonly preliminary?: boolean;
@@ -67,11 +59,7 @@ export type UIMessageChunk =
       readonly type: 'tool-approval-request';
       readonly approvalId: string;
       readonly toolCallId: string;
-      readonly approvalDescriptor?: unknown;
-      readonly inputSchemaInput?: unknown;
       readonly reason?: string;
-      readonly isAutomatic?: boolean;
-      readonly signature?: string;
     }
   | (ProviderFields & {
       readonly type: 'tool-approval-response';
@@ -81,7 +69,7 @@ export type UIMessageChunk =
       readonly providerExecuted?: boolean;
     })
   | (ProviderFields & {
-      readonly type: 'file' | 'reasoning-file';
+      readonly type: 'file';
       readonly mediaType: string;
       readonly url: string;
     })
@@ -98,12 +86,6 @@ export type UIMessageChunk =
       readonly title: string;
       readonly filename?: string;
     })
-  | (ProviderFields & { readonly type: 'custom'; readonly kind: `${string}.${string}` })
-  | {
-      readonly type: 'steering-message';
-      readonly id: string;
-      readonly parts: (TextUIPart | FileUIPart)[];
-    }
   | {
       readonly type: `data-${string}`;
       readonly id?: string;

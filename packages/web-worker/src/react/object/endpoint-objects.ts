@@ -1,7 +1,8 @@
 import { AgentError } from '@isoloop/core';
 import { objectMediaType } from '@isoloop/core/adapter';
 import type { AgentEndpoint } from '../source/agent-source.ts';
-import { channelOf, routesOf, type Endpoint } from '../source/endpoint-agent.ts';
+import type { Endpoint } from '../source/endpoint-agent.ts';
+import { channelOf, routesOf } from '../source/endpoint-routes.ts';
 import { objectsIn } from './objects-in.ts';
 
 /** What a page asks an endpoint for. */
