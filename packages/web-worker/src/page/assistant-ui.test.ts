@@ -37,7 +37,8 @@ function connect(options: PageFixtureOptions): RemoteAgent {
   });
   onTestFinished(() => worker.terminate());
   const page = [pageTools([draw])];
-  return connectAgent(worker, { agent: 'main', sessionId: crypto.randomUUID(), options, page });
+  const sessionId = crypto.randomUUID();
+  return connectAgent(worker, { agent: 'main', sessionId, timeoutMs: 120_000, options, page });
 }
 
 const parts = {
@@ -178,6 +179,7 @@ test('assistant-ui renders the chat of useAgentChat, and its approvals reach the
   const options = {
     agent: 'main',
     sessionId: crypto.randomUUID(),
+    timeoutMs: 120_000,
     options: { replies: [asks, 'Then not.'], needsApproval: ['here'] } satisfies PageFixtureOptions,
   };
   const thread = mountRuntime(() => {

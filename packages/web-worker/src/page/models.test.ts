@@ -22,6 +22,7 @@ function connect(agent: Name, path: string, apiKey?: string): RemoteAgent {
   return connectAgent<ModelAgents>(startWorker(), {
     agent,
     sessionId: crypto.randomUUID(),
+    timeoutMs: 120_000,
     options,
   });
 }

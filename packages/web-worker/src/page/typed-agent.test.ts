@@ -21,6 +21,7 @@ function connect(replies: TypedOptions['replies']) {
   return connectAgent<TypedAgents>(start(), {
     agent: 'clerk',
     sessionId: 's',
+    timeoutMs: 120_000,
     options: { replies },
   });
 }

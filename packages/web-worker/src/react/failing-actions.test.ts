@@ -73,6 +73,7 @@ test.each(['sendMessage', 'regenerate', 'approve', 'deny', 'edit'])(
     const view = mountChat(worker, {
       agent: 'main',
       sessionId: crypto.randomUUID(),
+      timeoutMs: 120_000,
       options: { database: 'isoloop', replies: [asks], needsApproval: ['here'] },
     });
     await expect.poll(() => view.chat()?.status).toBe('ready');

@@ -292,6 +292,7 @@ test('lists, renames, opens, exports and deletes conversations', async () => {
   const view = mountChat(worker, {
     agent: 'assistant',
     sessionId,
+    timeoutMs: 120_000,
     options,
     listSessions: true,
   });

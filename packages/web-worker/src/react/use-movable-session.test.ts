@@ -159,7 +159,7 @@ test('a chat in the browser follows a conversation that another browser has move
   function View(): ReactNode {
     const { place, follow } = useMovableSession(sessions, sessionId, { initial: 'tab' });
     const options = { replies: ['Hello.'] };
-    const chat = useAgentChat(worker, { sessionId, options, onError: follow });
+    const chat = useAgentChat(worker, { sessionId, options, timeoutMs: 120_000, onError: follow });
     useEffect(() => void Object.assign(shown, { place, chat }));
     return null;
   }

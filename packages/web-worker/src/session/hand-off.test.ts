@@ -6,7 +6,7 @@ function openTeam(sessionId: string, options: TeamOptions): RemoteAgent {
   const url = new URL('../../test-support/team-worker.ts', import.meta.url);
   const worker = new Worker(url, { type: 'module' });
   onTestFinished(() => worker.terminate());
-  return connectAgent(worker, { sessionId, options });
+  return connectAgent(worker, { sessionId, timeoutMs: 120_000, options });
 }
 
 test('after a hand-off in a worker, the next worker continues with the active agent, from the log', async () => {

@@ -269,8 +269,8 @@ test('the object of a worker has the values of its schema', async () => {
     readonly due: Date;
   }
   const mountInvoice = async (reply: ScriptedStep) => {
-    const options = { agent: 'clerk', output: 'invoice', options: { replies: [reply] } };
-    const view = mount<Invoice>(worker, options);
+    const agentOptions = { agent: 'clerk', timeoutMs: 120_000, options: { replies: [reply] } };
+    const view = mount<Invoice>(worker, { ...agentOptions, output: 'invoice' });
     await expect.poll(() => view.last()?.status).toBe('ready');
     return view;
   };
