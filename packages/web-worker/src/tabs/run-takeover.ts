@@ -79,15 +79,15 @@ export class RunTakeover {
     // Creating the agent also reads the log. If that fails, the `runs.perform` below rejects with
     // the reason.
     if (request.isResent) await runs.agent().catch(() => {});
-    if (runs.cutOffRequestId === request.requestId) await this.#takeOver();
+    if (runs.log.cutOffRequestId === request.requestId) await this.#takeOver();
     if (this.#previousRun?.requestId === request.requestId) {
       const { controller, result } = this.#previousRun;
       this.#previousRun.tabId = request.tabId;
       onAbort(request.signal, () => controller.abort());
       return result;
     }
-    if (runs.ended.has(request.requestId))
-      return runs.ended.resultOf(request.requestId, runs.memory);
+    if (runs.log.ended.has(request.requestId))
+      return runs.log.ended.resultOf(request.requestId, runs.log.memory);
     return (request.isResent && this.#resultIfJoined(request.task)) || runs.perform(request);
   }
 
@@ -142,14 +142,14 @@ export class RunTakeover {
     const { runs, readers, tabs } = this.#options;
     const { activeRun } = readers;
     await runs.agent();
-    runs.cutOffRequestId = undefined;
-    const { memory } = runs;
+    runs.log.cutOffRequestId = undefined;
+    const { memory } = runs.log;
     if (!memory) return readers.endActiveRun();
     const lastRun = await readLastRun(memory);
     // If the log has no data of the run that readers see, its tab requests the run again.
     if (activeRun.requestId !== lastRun.requestId) readers.endActiveRun();
     const requestId = lastRun.requestId ?? crypto.randomUUID();
-    runs.ended.runs = lastRun.earlierRuns;
+    runs.log.ended.runs = lastRun.earlierRuns;
     if (lastRun.type === 'cut-off') {
       const mayContinue = lastRun.attempts < tabs.attempts || lastRun.hasAnswer;
       if (mayContinue) return this.#continueRun(memory, requestId, lastRun);
@@ -164,7 +164,7 @@ export class RunTakeover {
     const controller = new AbortController();
     this.#previousRun = { requestId, result: resultOrThrow(result), controller, messages };
     this.#previousRun.result.catch(() => {});
-    runs.ended.add(requestId, result.message.id);
+    runs.log.ended.add(requestId, result.message.id);
     runs.showEvents(takeoverEvents(activeRun.events, lastRun.messages), requestId);
     this.#endToShow = result;
   }
@@ -187,7 +187,7 @@ export class RunTakeover {
       // The agent then knows the tools of this page, and whether the page is gone.
       if (asker) await whenPagesKnown(asker, controller.signal);
       const stream = agent.stream(undefined, options);
-      const { runs: earlierRuns } = runs.ended;
+      const { runs: earlierRuns } = runs.log.ended;
       await noteRun(memory, { requestId, runId, attempts, outputName, asker, earlierRuns }, true);
       if (seenEvents.length)
         runs.showEvents(takeoverEvents(seenEvents, lastRun.messages), requestId);

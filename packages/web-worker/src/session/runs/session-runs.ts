@@ -1,15 +1,11 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentEvent, AgentResult, AgentStream, EventBatch, ReActAgent } from '@isoloop/core';
-import { isCutOff } from '@isoloop/core/adapter';
-import { EndedRuns } from '../log/ended-runs.ts';
-import { claimableMemory, claimMemory, type ClaimableMemory } from '../log/claimable-memory.ts';
-import { notedRun, noteRun, type NotedRun } from '../log/noted-run.ts';
-import { lastResult } from '../log/logged-result.ts';
+import { LeaderLog, type LeaderLogOptions } from '../log/leader-log.ts';
+import type { NotedRun } from '../log/noted-run.ts';
 import { nextMacrotask } from '../../wire/macrotask.ts';
 import { toOutcome } from '../../wire/protocol.ts';
 import { AgentSession, type AgentSessionOptions } from '../agent-session.ts';
 import { runCommand, performTask } from '../session-tasks.ts';
-import { canLock } from '../session-lock.ts';
 import { onAbort } from './on-abort.ts';
 import type { ActiveRun } from './active-run.ts';
 import { RunQueue } from './run-queue.ts';
@@ -44,16 +40,8 @@ export interface TaskRequest extends Omit<TabRequest, 'body'> {
   readonly task: TabTask;
 }
 
-export interface SessionRunsOptions extends Omit<AgentSessionOptions, 'onCreated' | 'isAlone'> {
-  /**
-   * Whether tabs may share the session. If so, the log stores data about each run, and an earlier
-   * leader can no longer write to the log.
-   */
-  readonly isShared: boolean;
-  /**
-   * Whether an earlier leader may have left an interrupted run, which this worker then continues.
-   */
-  readonly takesOver: boolean;
+export interface SessionRunsOptions
+  extends Omit<AgentSessionOptions, 'onCreated' | 'isAlone'>, LeaderLogOptions {
   readonly readers: RunReaders;
   /** Outputs of the worker, by name. */
   readonly outputs: Outputs;
@@ -99,20 +87,10 @@ export class SessionRuns {
    * the requests reject with `SESSION_CONFLICT` instead.
    */
   onConflict: (() => void) | undefined;
-  /** Last ended runs of the session, including runs of earlier leaders. */
-  readonly ended: EndedRuns = new EndedRuns();
-  /**
-   * Id of the request whose run is interrupted in the log. `undefined` after another run has
-   * started.
-   */
-  cutOffRequestId: string | undefined;
-  /** Memory of the session. Set when the agent has been created, if tabs can share it. */
-  memory: ClaimableMemory | undefined;
+  readonly log: LeaderLog;
   readonly #options: SessionRunsOptions;
   readonly #session: AgentSession;
   readonly #queue = new RunQueue();
-  /** Memory that this worker claims before each run, because the browser has no locks. */
-  #unlockedMemory: ClaimableMemory | undefined;
   /** Requests whose runs have not started. */
   readonly #starting: WaitGroup = new WaitGroup();
   /** Requests whose readers have not received events yet. */
@@ -123,10 +101,11 @@ export class SessionRuns {
 
   constructor(options: SessionRunsOptions) {
     this.#options = options;
+    this.log = new LeaderLog(options);
     this.#session = new AgentSession({
       ...options,
       isAlone: !options.isShared,
-      onCreated: (agent) => this.#claimMemory(agent),
+      onCreated: (agent) => this.#openLog(agent),
     });
   }
 
@@ -201,7 +180,7 @@ export class SessionRuns {
         };
         return performTask(this.#session, task, controller, outputs, async (stream, start) => {
           // `agent()` would wait for this run if it is aborted.
-          if (resumes) await this.#unlockedMemory?.claim({ write: true });
+          if (resumes) await this.log.claimUnlocked();
           return this.forward(stream, { ...forwarding, start, asker: task.asker });
         });
       });
@@ -260,7 +239,7 @@ export class SessionRuns {
    */
   async stepDown(): Promise<void> {
     this.#isOver = true;
-    await this.memory?.release();
+    await this.log.release();
     void this.#session.close();
   }
 
@@ -279,7 +258,7 @@ export class SessionRuns {
     const { requestId, start, attempts, gap, outputName, asker, controller, onStart, onShown } =
       forwarding;
     const { readers, isShared, pages } = this.#options;
-    const earlierRuns = this.ended.runs;
+    const earlierRuns = this.log.ended.runs;
     const tabRun: NotedRun = {
       requestId,
       runId: stream.runId,
@@ -306,7 +285,7 @@ export class SessionRuns {
         if (isFirst && this.#beginsAlone(value)) {
           isCounted = true;
           this.#runCount += 1;
-          await this.#noteRun(tabRun);
+          await this.log.note(tabRun);
         }
         this.showEvents(withOffset(value, offset), requestId, isFirst ? start : undefined);
         onShown?.();
@@ -314,10 +293,10 @@ export class SessionRuns {
         if (pause) await pause;
       }
       const result = await stream.result;
-      this.ended.add(requestId, result.message.id);
+      this.log.ended.add(requestId, result.message.id);
       return result;
     } catch (error) {
-      this.ended.add(requestId);
+      this.log.ended.add(requestId);
       await stream.cancel();
       throw error;
     } finally {
@@ -331,42 +310,16 @@ export class SessionRuns {
     return event?.type === 'run-start' && this.#runCount === 0;
   }
 
-  /** Notes in the log that a run has begun. The log then has no cut-off run any more. */
-  async #noteRun(run: NotedRun): Promise<void> {
-    if (this.cutOffRequestId !== undefined) this.ended.add(this.cutOffRequestId);
-    this.cutOffRequestId = undefined;
-    if (this.memory) await noteRun(this.memory, run);
-  }
-
-  async #claimMemory({ memory }: ReActAgent): Promise<void> {
-    if (this.#options.isShared && !this.#isOver)
-      this.memory = await claimMemory(memory, this.#options.takesOver);
-    if (!this.#options.isShared && !(await canLock()))
-      this.#unlockedMemory = claimableMemory(memory);
-    if (!this.#isOver) return this.#readEndedRuns();
-    await this.memory?.release();
+  async #openLog({ memory }: ReActAgent): Promise<void> {
+    if (!this.#isOver) await this.log.open(memory);
+    if (!this.#isOver) return;
+    await this.log.release();
     throw new AgentError('ABORTED', 'Another tab leads the session.');
   }
 
-  /**
-   * Makes this worker the only writer of a log without locks. A run of another tab then ends with
-   * `SESSION_CONFLICT`.
-   */
   async #claimUnlocked(): Promise<void> {
     await this.agent();
-    await this.#unlockedMemory?.claim({ write: true });
-  }
-
-  /** Reads from the log how earlier runs ended, because a tab may request such a run again. */
-  async #readEndedRuns(): Promise<void> {
-    if (this.#options.takesOver || !this.memory) return;
-    const view = await this.memory.view();
-    const lastRun = notedRun(view);
-    if (!lastRun) return;
-    this.ended.runs = lastRun.earlierRuns ?? [];
-    if (view.openRunId === lastRun.runId && isCutOff(view))
-      this.cutOffRequestId = lastRun.requestId;
-    else this.ended.add(lastRun.requestId, lastResult(view).message.id);
+    await this.log.claimUnlocked();
   }
 
   async #runInTurn<T>(
