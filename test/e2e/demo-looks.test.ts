@@ -75,6 +75,23 @@ test('the focus goes back where it came from, and a new conversation waits for a
   await expect.poll(() => focused(page)).toBe('question');
 });
 
+test('the messages stay in view while the conversation moves', async () => {
+  const { page } = await openDemo();
+  await ask(page, 'What is 6 * 7?');
+  const seen = await page.evaluateHandle(() => {
+    const texts = new Set<string>();
+    new MutationObserver(() => {
+      const words = [...document.querySelectorAll('article')].map((each) => each.textContent);
+      texts.add(words.join('; ').includes('6 * 7 = 42.') ? 'shown' : 'gone');
+    }).observe(document.body, { subtree: true, childList: true });
+    return texts;
+  });
+  await page.getByRole('radio', { name: 'At the edge' }).check({ force: true });
+  await page.getByText('Durable Object 1 at the edge').waitFor();
+  await atRest(page);
+  expect(await seen.evaluate((texts) => [...texts])).toEqual(['shown']);
+});
+
 test('with a finger the message field does not take the focus, because that opens a keyboard', async () => {
   const { page } = await openDemo(phone);
   await atRest(page);

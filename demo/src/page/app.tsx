@@ -5,8 +5,10 @@ import { Header } from './header.tsx';
 import { Inspector } from './inspector.tsx';
 import { LockedConversation } from './locked-conversation.tsx';
 import { ModelDialog } from './model-dialog.tsx';
+import { MovingConversation } from './moving-conversation.tsx';
 import { MoveNotice } from './notices.tsx';
 import { loadSettings, saveSettings, type Settings } from './settings.ts';
+import { createShownMessages } from './shown-messages.ts';
 import { useSharedModel } from './use-shared-model.ts';
 import { frameName, TwoTabs } from './two-tabs.tsx';
 import { useAgentWorker } from './use-agent-worker.ts';
@@ -22,6 +24,7 @@ export function App() {
   const [edgeModel, setEdgeModel] = useState(settings.models.edge);
   const [choosing, setChoosing] = useState(false);
   const [draft] = useState(createDraft);
+  const [shown] = useState(createShownMessages);
   const [first, setFirst] = useState<string>();
   const onFirst = useCallback(() => setFirst(undefined), []);
   const [hasTabs, setHasTabs] = useState(false);
@@ -76,9 +79,7 @@ export function App() {
       )}
       {move.error && <MoveNotice error={move.error} />}
       {move.isMoving && (
-        <main className="loading" aria-busy="true">
-          <p>Moving the conversation …</p>
-        </main>
+        <MovingConversation home={home} sessionId={sessionId} shown={shown} draft={draft} />
       )}
       {!move.isMoving && model.kind === 'locked' && (
         <LockedConversation
@@ -97,6 +98,7 @@ export function App() {
           sessionId={sessionId}
           model={model}
           draft={draft}
+          shown={shown}
           agentWorker={agentWorker}
           onTheme={(next) => change({ theme: next })}
           onModel={setModel}

@@ -29,6 +29,7 @@ import type { AgentWorker } from './use-agent-worker.ts';
 import { useFirstToken } from './use-first-token.ts';
 import { useKill } from './use-kill.ts';
 import { answersIn, useSessionLog } from './use-session-log.ts';
+import type { ShownMessages } from './shown-messages.ts';
 import { useShownChat } from './use-shown-chat.ts';
 import { TokenGauge } from './token-gauge.tsx';
 
@@ -37,6 +38,7 @@ export interface ConversationProps {
   readonly sessionId: string;
   readonly model: ModelChoice;
   readonly draft: Draft;
+  readonly shown: ShownMessages;
   readonly agentWorker: AgentWorker;
   readonly onTheme: (theme: Theme) => void;
   readonly onModel: (model: ModelChoice) => void;
@@ -66,7 +68,7 @@ const ObjectForm = lazyPart<ObjectFormProps>(
 const views = { chat: 'Chat', timeline: 'Timeline', log: 'Log' } as const;
 
 export function Conversation(props: ConversationProps) {
-  const { home, sessionId, model, draft, agentWorker, first } = props;
+  const { home, sessionId, model, draft, shown, agentWorker, first } = props;
   const { onTheme, onModel, onDialog, onFirst, onOpen, onTabs, onInspect } = props;
   const { worker } = agentWorker;
   const killing = useKill(home, sessionId, agentWorker);
@@ -78,12 +80,16 @@ export function Conversation(props: ConversationProps) {
     sessionId,
     throttleMs: 40,
     listSessions: true,
+    initialMessages: shown.read(sessionId),
     onError: props.onError,
     ...(home === 'worker' && { options: { ...model }, page: pageParts(model) }),
   });
   const { status, approvals, sendMessage, regenerate, stop } = chat;
-  const shown = useShownChat(chat, agentWorker.restart);
-  const { isLoading, messages, isBusy, error, retry } = shown;
+  const { isLoading, messages, isBusy, error, retry, onFailure } = useShownChat(
+    chat,
+    agentWorker.restart,
+  );
+  useEffect(() => shown.write(sessionId, messages), [shown, sessionId, messages]);
   const recent = useAgentEvents(chat);
   const events = withEnds(onceEach([...earlier, ...recent]), status === 'ready');
   const log = useSessionLog(home, sessionId, `${kills}:${events.length}:${status}`);
@@ -174,7 +180,7 @@ export function Conversation(props: ConversationProps) {
             waiting={status === 'submitted'}
             approvals={approvals}
             onExample={send}
-            onAct={(act) => void onAct(act).catch(shown.onFailure)}
+            onAct={(act) => void onAct(act).catch(onFailure)}
             onAgain={
               error ? undefined : () => void replaceMessage(messages.length - 1, () => regenerate())
             }

@@ -20,7 +20,7 @@ export function Header({ home, model, onHome, onTheme, onModel, onNew }: HeaderP
     <header className="header">
       <div className="brand">
         <h1>Isoloop</h1>
-        <p>An AI agent that runs in your tab or at the edge, every step in view.</p>
+        <p>An AI agent in your tab or at the edge, every step in view.</p>
       </div>
       <fieldset className="homes">
         <legend className="visually-hidden">Where the agent runs</legend>
@@ -39,6 +39,7 @@ export function Header({ home, model, onHome, onTheme, onModel, onNew }: HeaderP
         ))}
       </fieldset>
       <div className="actions">
+        <a href="/docs/">Docs</a>
         <button
           type="button"
           className="model"

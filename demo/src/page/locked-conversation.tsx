@@ -3,15 +3,9 @@ import { toUiMessages, typedMessages } from '@isoloop/core/ai-sdk';
 import { IndexedDbStore } from '@isoloop/web-worker';
 import type { UIMessage } from '@isoloop/web-worker/react';
 import { useEffect, useState } from 'react';
-import { contextWindow } from '../context-window.ts';
-import { Composer } from './composer.tsx';
 import type { Draft } from './draft.ts';
-import { Messages } from './messages.tsx';
 import { KeyNotice } from './notices.tsx';
-import { Timeline } from './timeline.tsx';
-import { TokenGauge } from './token-gauge.tsx';
-
-const none: ReadonlySet<string> = new Set();
+import { StillConversation } from './still-conversation.tsx';
 
 export interface LockedConversationProps {
   readonly sessionId: string;
@@ -40,31 +34,9 @@ export function LockedConversation({ sessionId, model, draft, onModel }: LockedC
 
   if (!messages) return <main className="loading" aria-busy="true" />;
   return (
-    <main className="columns show-chat">
-      <section className="chat" aria-label="Conversation">
-        <Messages
-          home="worker"
-          messages={messages}
-          busy={false}
-          waiting={false}
-          approvals={[]}
-          onExample={onModel}
-          onAct={undefined}
-          onAgain={undefined}
-          onEdit={undefined}
-          continued={none}
-          logged={[]}
-          versions={[]}
-          onVersion={() => {}}
-        >
-          <KeyNotice model={model} onModel={onModel} />
-        </Messages>
-        <Composer busy={false} draft={draft} onSend={undefined} isReader onStop={() => {}}>
-          <TokenGauge messages={messages} window={contextWindow} />
-        </Composer>
-      </section>
-      <Timeline events={[]} />
-    </main>
+    <StillConversation home="worker" messages={messages} draft={draft} onExample={onModel}>
+      <KeyNotice model={model} onModel={onModel} />
+    </StillConversation>
   );
 }
 

@@ -11,6 +11,8 @@ export interface MessagesProps {
   readonly home: Home;
   readonly messages: readonly UIMessage[];
   readonly busy: boolean;
+  /** Whether the conversation is about to be replaced. */
+  readonly isMoving?: boolean;
   readonly waiting: boolean;
   readonly approvals: readonly AgentApproval[];
   readonly onExample: (text: string) => void;
@@ -34,6 +36,7 @@ export function Messages({
   home,
   messages: given,
   busy,
+  isMoving = false,
   waiting,
   approvals,
   onExample,
@@ -93,7 +96,7 @@ export function Messages({
       role="log"
       aria-live="off"
       aria-label="Messages"
-      aria-busy={busy}
+      aria-busy={busy || isMoving}
       onScroll={({ currentTarget: list }) => {
         following.current = list.scrollHeight - list.scrollTop - list.clientHeight < 80;
         setIsAway(!following.current);
@@ -107,7 +110,7 @@ export function Messages({
           <MessageRow
             key={message.id}
             message={message}
-            isBusy={busy}
+            isBusy={busy || isMoving}
             isWriting={isWriting}
             isContinued={continued.has(message.id)}
             logged={isWriting ? undefined : endOf(messages, at, logged)}

@@ -24,7 +24,6 @@ export function useShownChat(chat: AgentChatHelpers, restart: () => void): Shown
   const [failure, setFailure] = useState<Error>();
   const { status, error: chatError, retry: retryChat } = chat;
   const isLoading = status === 'loading';
-  const isUnread = isLoading || (chatError !== undefined && chat.messages.length === 0);
   const retry = useCallback((): void => {
     setFailure(undefined);
     if (!chatError) return;
@@ -35,7 +34,7 @@ export function useShownChat(chat: AgentChatHelpers, restart: () => void): Shown
   useOnline(isConnectionError(error) ? retry : undefined);
   return {
     isLoading,
-    messages: useLoaded(chat.messages, isUnread),
+    messages: useLoaded(chat.messages, isLoading),
     isBusy: useLoaded(chat.isBusy, isLoading),
     error,
     retry,
@@ -43,11 +42,11 @@ export function useShownChat(chat: AgentChatHelpers, restart: () => void): Shown
   };
 }
 
-/** Returns the value, or the last one that was read while it is unread. */
-function useLoaded<T>(value: T, isUnread: boolean): T {
+/** Returns the value, or while the chat loads the value of before. */
+function useLoaded<T>(value: T, isLoading: boolean): T {
   const [loaded, setLoaded] = useState(value);
-  if (!isUnread && loaded !== value) setLoaded(value);
-  return isUnread ? loaded : value;
+  if (!isLoading && loaded !== value) setLoaded(value);
+  return isLoading ? loaded : value;
 }
 
 /** Calls `onOnline` when this device is online again. */
