@@ -49,11 +49,10 @@ test('a list of many parts in a good order guards, retries, limits and fits', as
   });
   const requests: unknown[] = [];
   const recorder = { modelRequest: (metric: unknown) => void requests.push(metric) };
-  const semaphore = new Semaphore(2);
 
   // #region order-of-use
   const use = [
-    concurrencyLimit(semaphore), // nothing happens before the call has its place
+    concurrencyLimit(new Semaphore(8)), // nothing happens before the call has its place
     metrics(recorder), // counts a request with all its tries once
     rateLimit(),
     injectionGuard(),
