@@ -1,6 +1,8 @@
+import type { Page } from 'playwright';
 import { expect, inject, test } from 'vitest';
-import { answers, ask, atRest, goHome, openDemo, openTab, send } from './open-demo.ts';
 import { newContext } from './browser.ts';
+import { chooseHeldModel, heldQuestion, release } from './held-answer.ts';
+import { answers, ask, atRest, goHome, openDemo, openTab, send } from './open-demo.ts';
 
 test('an answer shows as plain text if the part that shows Markdown cannot be loaded', async () => {
   const context = await newContext();
@@ -62,6 +64,40 @@ test('a question that does not reach the edge does not mark the answer before it
   await page.getByRole('button', { name: 'Stop' }).waitFor();
   expect(await page.getByText('Continued from the log').count()).toBe(0);
 });
+
+test('an answer that was lost for a minute continues when the page is online, and its question is not sent again', async () => {
+  const { page } = await openDemo();
+  await goHome(page, 'At the edge');
+  await chooseHeldModel(page, 'At the edge');
+  const speech = heldQuestion();
+  await send(page, speech);
+  await page.getByText('I am the offline').first().waitFor();
+  await page.clock.install();
+  await page.context().setOffline(true);
+  await killSession(page);
+  await expect
+    .poll(async () => {
+      await page.clock.fastForward(9_000);
+      return page.getByRole('alert').count();
+    })
+    .toBe(1);
+  await release(speech);
+  const sent: string[] = [];
+  page.on('request', (request) => {
+    if (request.method() === 'POST') sent.push(request.url());
+  });
+  await page.context().setOffline(false);
+  await expect.poll(() => answers(page).last().innerText()).toContain('top of the page');
+  expect(sent).toEqual([]);
+});
+
+/** Ends the Durable Object, because an open stream outlives the network of the page. */
+async function killSession(page: Page): Promise<void> {
+  const stored = await page.evaluate(() => localStorage.getItem('isoloop-demo')!);
+  const { sessions } = JSON.parse(stored) as { readonly sessions: { readonly edge: string } };
+  const origin = inject('demoUrl');
+  await fetch(`${origin}/api/demo/${sessions.edge}/kill`, { method: 'POST', headers: { origin } });
+}
 
 test('browsers keep the files of the page, whose names change with their content', async () => {
   const page = await (await fetch(inject('demoUrl'))).text();

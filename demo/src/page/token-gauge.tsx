@@ -19,7 +19,9 @@ export function TokenGauge({ messages, window }: TokenGaugeProps) {
     <span className="gauge" title="Estimated, without a tokenizer">
       <meter min={0} max={window} value={tokens} aria-label="Context used" />
       {tokens.toLocaleString('en')} of {window.toLocaleString('en')} tokens
-      <span className="long">({(share * 100).toFixed(share < 0.1 ? 1 : 0)} %)</span>
+      <span className="long">
+        ({(share * 100).toFixed(share < 0.1 ? 1 : 0)} %{share > 1 && ', the oldest are left out'})
+      </span>
     </span>
   );
 }

@@ -22,19 +22,21 @@ export interface ShownChat {
  */
 export function useShownChat(chat: AgentChatHelpers, restart: () => void): ShownChat {
   const [failure, setFailure] = useState<Error>();
-  const { status, error: chatError, retry: retryChat } = chat;
+  const { status, messages, error: chatError, retry: retryChat, resumeStream } = chat;
+  // The edge got the question, and may have answered it meanwhile.
+  const isAnswerLost = isConnectionError(chatError) && messages.at(-1)?.role === 'assistant';
   const isLoading = status === 'loading';
   const retry = useCallback((): void => {
     setFailure(undefined);
     if (!chatError) return;
     if (readableError(chatError).code === 'WORKER_FAILED') restart();
-    else void retryChat();
-  }, [chatError, restart, retryChat]);
+    else void (isAnswerLost ? resumeStream() : retryChat());
+  }, [chatError, restart, isAnswerLost, resumeStream, retryChat]);
   const error = chatError ?? failure;
   useOnline(isConnectionError(error) ? retry : undefined);
   return {
     isLoading,
-    messages: useLoaded(chat.messages, isLoading),
+    messages: useLoaded(messages, isLoading),
     isBusy: useLoaded(chat.isBusy, isLoading),
     error,
     retry,
