@@ -22,7 +22,6 @@ const sharedTypes: Readonly<Record<string, string>> = {
 
 /** Types that only say what others are made of. No user writes their names. */
 const inferredTypes: readonly string[] = [
-  'Execute',
   'InferInput',
   'InputWithout',
   'OpenAiFormatterOptions',
