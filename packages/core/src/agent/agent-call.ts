@@ -17,7 +17,7 @@ import type { RunInput } from './step/settle.ts';
  * the run sends its events, and stores nothing.
  */
 export async function runAgentCall(run: Run, input?: RunInput): Promise<AgentResult> {
-  run.timeout.start();
+  run.timeout.resume();
   try {
     return await sendEnd(run, await runToResult(run, input), false);
   } catch (thrown) {
@@ -30,8 +30,6 @@ export async function runAgentCall(run: Run, input?: RunInput): Promise<AgentRes
     const endResult = await sendEnd(run, result, true);
     if (run.callOptions.throwOnError === false) return endResult;
     throw failure;
-  } finally {
-    run.timeout.end();
   }
 }
 
@@ -81,9 +79,7 @@ async function endAborted(run: Run, thrown: unknown): Promise<AgentResult> {
   if (!run.waits.isAbort(thrown)) throw thrown;
   run.enterStage('aborting');
   if (run.failure) throw run.failure;
-  const result = await endWith(run, { reason: 'aborted' });
-  run.enterStage('over');
-  return result;
+  return endWith(run, { reason: 'aborted' });
 }
 
 function resultOf(run: Run, end: RunOutcome): AgentResult {

@@ -152,3 +152,28 @@ test('a wrapper may wait for other work beside its `next`, if it ends after its 
   const agent = new Agent({ name: 'a', model, use: [settling] });
   expect(await agent.call('go')).toMatchObject({ reason: 'stop', text: 'Mine.' });
 });
+
+test.for(['wrapReply', 'wrapRound'] as const)(
+  'a %s that calls its `next` after its end makes the agent call fail',
+  async (key) => {
+    let late: (() => Promise<unknown>) | undefined;
+    const hasty: Middleware = {
+      name: 'hasty',
+      [key]: (next: InnerStep<unknown, unknown>): InnerStep<unknown, unknown> => {
+        return async (value) => {
+          if (late) await late();
+          late = () => next(value);
+          return { to: key === 'wrapRound' ? 'tools' : 'model' };
+        };
+      },
+    };
+    const pay = tool({ name: 'pay', description: '', input: {}, execute: () => 'paid' });
+    const reply = { toolCalls: [{ name: 'pay' }] };
+    const model = new ScriptedModel([reply, reply]);
+    const agent = new Agent({ name: 'a', model, tools: [pay], use: [hasty] });
+    await expect(agent.call('go')).rejects.toMatchObject({
+      code: 'CONFIGURATION',
+      message: `${key}() of "hasty" may call next() once.`,
+    });
+  },
+);

@@ -456,6 +456,33 @@ test.for(['wrapReply', 'wrapRound'] as const)(
   },
 );
 
+test.for(['tools', 'model'] as const)(
+  'a `stop` at a call that a wrapper closes leaves the other calls open if "%s" come next',
+  async (to) => {
+    const external = tool({ name: 'external', description: '', input: {} });
+    const model = new ScriptedModel([
+      { toolCalls: ['a', 'b'].map((id) => ({ name: 'external', id })) },
+    ]);
+    const closing: Middleware = {
+      wrapReply: (next) => async (reply, context, steps) => {
+        await next(reply);
+        const { toolUse } = context.openCalls[0]!;
+        await steps.closeCall(toolUse, toolResult(toolUse, 'x', 'success'));
+        return { to };
+      },
+    };
+    const agent = new ReActAgent({
+      name: 'a',
+      model,
+      tools: [external],
+      use: [closing, { on: { 'post-acting': (_event, control) => control.stop() } }],
+    });
+    expect(await agent.call('go')).toMatchObject({ reason: 'stopped-by-hook' });
+    const results = (await agent.messages()).flatMap(toolResultsOf);
+    expect(results.map(({ toolUseId }) => toolUseId)).toEqual(['a']);
+  },
+);
+
 test('a `stop` about one tool call ends the run, though the wrapper of another one revises an event', async () => {
   let tellStopped: (() => void) | undefined;
   const stopped = new Promise<void>((resolve) => {

@@ -14,11 +14,13 @@ export async function loop(run: Run, input: RunInput): Promise<RunOutcome> {
   try {
     next = await settle(run, input);
     while (!isEnding(next)) {
+      // A wrapper may ask for step after step, without its `next`.
+      run.signal.throwIfAborted();
+      // A `wrapSettle` may have stored the input itself, without its `next`.
+      run.status.openRunId = run.runId;
       const pause = run.timerYield.tick(run.now(), ticksOfStep);
       if (pause) await pause;
       next = await (next.to === 'model' ? reason(run, next.mustAsk) : act(run));
-      // A wrapper may ask for step after step, without its `next`.
-      if (!isEnding(next)) run.signal.throwIfAborted();
     }
   } catch (thrown) {
     next = await endThrown(run, thrown);

@@ -294,20 +294,24 @@ test.each(['wrapRun', 'wrapInput', 'wrapSettle', 'wrapRequest', 'wrapReply'])(
   },
 );
 
-test.each<[key: string, problem: string]>([
+test.each<[key: string, problem: string, outcome?: object]>([
   ['wrapRun', 'text must be a string; got nothing.'],
   ['wrapRequest', 'tools must be an array; got nothing.'],
   ['wrapReply', 'kind must be a string; got nothing.'],
-])('an outcome of `%s` of the wrong kind is refused', async (key, problem) => {
-  const part = { [key]: () => async () => ({ messages: [] }) };
-  const agent = new Agent({ name: 'a', model: new ScriptedModel(['Hi.']), use: [part] });
-  await expect(agent.call('Hi')).rejects.toThrow(
-    expect.objectContaining({
-      code: 'CONFIGURATION',
-      message: `The result of ${key}() of "unnamed": ${problem}`,
-    }),
-  );
-});
+  ['wrapSettle', 'reason must be a string; got nothing.', { kind: 'unanswered' }],
+])(
+  'an outcome of `%s` of the wrong kind is refused',
+  async (key, problem, outcome = { messages: [] }) => {
+    const part = { [key]: () => async () => outcome };
+    const agent = new Agent({ name: 'a', model: new ScriptedModel(['Hi.']), use: [part] });
+    await expect(agent.call('Hi')).rejects.toThrow(
+      expect.objectContaining({
+        code: 'CONFIGURATION',
+        message: `The result of ${key}() of "unnamed": ${problem}`,
+      }),
+    );
+  },
+);
 
 test('an ending without an answer needs no message', async () => {
   const ending = { kind: 'unanswered', reason: 'stop' } as const;

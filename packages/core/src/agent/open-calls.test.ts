@@ -13,7 +13,8 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { tool } from '../tool/tool.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
-import { pay } from '../../test-support/plain-tools.ts';
+import type { Middleware } from './middleware.ts';
+import { look, pay } from '../../test-support/plain-tools.ts';
 import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 
 const names = ['free', 'safe', 'asks', 'pay'] as const;
@@ -197,4 +198,20 @@ test('an abort before the run has begun in the log leaves the pending calls open
   const result = await agent.call(approval, { signal: controller.signal });
   expect(result).toMatchObject({ reason: 'aborted', pending: [{ toolUseId: 'c1' }] });
   expect((await agent.messages()).at(-1)).toMatchObject({ role: 'assistant' });
+});
+
+test('a `wrapSettle` that stores the input itself has begun the run: calls without a result are closed', async () => {
+  const own: Middleware = {
+    wrapSettle: () => async (input, _context, steps) => {
+      await steps.edit({ append: input.messages });
+      return { to: 'model' };
+    },
+    wrapRound: () => async () => ({ to: 'model' }),
+  };
+  const { agent, model } = scriptedAgent([{ toolCalls: [{ name: 'look', id: 'c1' }] }, 'Done.'], {
+    tools: [look],
+    use: [own],
+  });
+  expect((await agent.call('go')).text).toBe('Done.');
+  expect(model.requests[1]!.messages.at(-1)).toMatchObject({ role: 'tool' });
 });

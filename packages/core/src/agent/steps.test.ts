@@ -221,6 +221,22 @@ test('an abort ends work before the end of a run that hangs', async () => {
   expect(agent.busy).toBe(false);
 });
 
+test('if work before the end of a run fails, the other work is still done', async () => {
+  const done: string[] = [];
+  const { agent } = setUp({
+    wrapReply: (next) => (reply, _context, steps) => {
+      steps.beforeEnd(async () => {
+        steps.beforeEnd(async () => void done.push('added'));
+        throw new AgentError('INTERNAL', 'lost');
+      });
+      steps.beforeEnd(async () => void done.push('second'));
+      return next(reply);
+    },
+  });
+  await expect(agent.call('Hi')).rejects.toThrow('lost');
+  expect(done).toEqual(['second', 'added']);
+});
+
 test('if work before the end of a run fails, the call fails and the log has the end', async () => {
   const memory = new SessionMemory(new MemoryStore(), 's');
   const flush = vi.spyOn(memory, 'flush');

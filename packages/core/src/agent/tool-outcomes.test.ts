@@ -142,7 +142,8 @@ test('a call that a wrapper gives to the round twice runs once', async () => {
   const ran: string[] = [];
   const look = tool({ name: 'look', description: '', input: {}, execute: () => void ran.push('') });
   const part: Middleware = {
-    wrapRound: (next) => (round) => next({ ...round, calls: [...round.calls, ...round.calls] }),
+    wrapRound: (next) => (round, context) =>
+      next({ ...round, calls: [...round.calls, ...context.openCalls] }),
   };
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
   await new Agent({ name: 'a', model, tools: [look], use: [part] }).call('go');

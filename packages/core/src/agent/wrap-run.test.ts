@@ -323,13 +323,14 @@ test('state that is set after `next` of `wrapRun` is in the log after `storeStat
   expect(counts).toEqual([0, 1, 2]);
 });
 
-test('if an inner wrapper hangs and the call is aborted, a late step of the outer one changes nothing', async () => {
+test('if an inner `wrapRun` hangs and the call is aborted, the outer one still ends as usual', async () => {
   const controller = new AbortController();
   const outer: Middleware = {
-    wrapRun: (next) => async (input, _context, steps) => {
+    wrapRun: (next) => async (input, context, steps) => {
       const result = await next(input);
       await steps.emit('acting-chunk', { toolUseId: 'x', chunk: 'late' });
-      return result;
+      await context.storeState();
+      return { ...result, text: 'Mine.' };
     },
   };
   const inner: Middleware = {
@@ -339,7 +340,8 @@ test('if an inner wrapper hangs and the call is aborted, a late step of the oute
       return new Promise(() => {});
     },
   };
-  const { agent } = scriptedAgent(['Hi.'], { use: [outer, inner] });
+  const { agent, heard } = setUp(['Hi.'], [outer, inner]);
   const { signal } = controller;
-  expect(await agent.call('go', { signal })).toMatchObject({ reason: 'aborted' });
+  expect(await agent.call('go', { signal })).toMatchObject({ reason: 'aborted', text: 'Mine.' });
+  expect(heard).toContain('acting-chunk');
 });

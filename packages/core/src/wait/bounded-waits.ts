@@ -98,6 +98,8 @@ export class BoundedWaits {
     }
     const afterNext = async (): Promise<Out> => {
       const [{ reason }] = (await Promise.allSettled([work])) as [{ reason?: unknown }];
+      // A `next` that comes later is refused, too.
+      inner ??= work;
       const winner = await Promise.race([inner, notSettled]).catch(() => {});
       if (winner === notSettled) {
         // For example after a `Promise.race`. No code inside may outlive the run.

@@ -10,51 +10,46 @@ export interface CallTimeoutOptions {
   readonly onTimeout: (error: AgentError) => void;
 }
 
-/** Time limit of an agent call. `stop` pauses it, and `start` continues it. */
+/** Time limit of an agent call. The time counts while each pause has ended. */
 export class CallTimeout {
   readonly #options: CallTimeoutOptions;
   #remainingMs: number;
-  #startedAt = 0;
+  #resumedAt: number | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Number of waits whose time does not count. */
-  #untimedCount = 0;
+  /** Number of pauses. The first one is before the turn of the agent call. */
+  #pauses = 1;
 
   constructor(options: CallTimeoutOptions) {
     this.#options = options;
-    this.#remainingMs = options.timeoutMs || Infinity;
+    this.#remainingMs = options.timeoutMs;
   }
 
-  start(): void {
-    if (this.#remainingMs === Infinity) return;
+  /** Ends one pause. */
+  resume(): void {
     const { timeoutMs, now, onTimeout } = this.#options;
-    this.#startedAt = now();
+    this.#pauses -= 1;
+    if (this.#pauses || !timeoutMs) return;
+    this.#resumedAt = now();
     this.#timer = setTimeout(() => {
       const message = `The call took longer than ${timeoutMs} ms`;
       onTimeout(new AgentError('CALL_TIMEOUT', message, { retryable: true }));
     }, timerMs(this.#remainingMs));
   }
 
-  stop(): void {
-    if (this.#remainingMs === Infinity) return;
+  pause(): void {
+    this.#pauses += 1;
+    if (this.#pauses > 1) return;
     clearTimeout(this.#timer);
-    this.#remainingMs = Math.max(0, this.#remainingMs - (this.#options.now() - this.#startedAt));
-  }
-
-  /** Sets no limit any more. Waits may go on after the end of a run. */
-  end(): void {
-    this.stop();
-    this.#remainingMs = Infinity;
+    this.#remainingMs -= this.#options.now() - this.#resumedAt!;
   }
 
   /** Returns the value of `work`, whose time does not count. */
   async untimed<T>(work: () => Promise<T>): Promise<T> {
-    if (!this.#untimedCount) this.stop();
-    this.#untimedCount += 1;
+    this.pause();
     try {
       return await work();
     } finally {
-      this.#untimedCount -= 1;
-      if (!this.#untimedCount) this.start();
+      this.resume();
     }
   }
 }

@@ -116,7 +116,7 @@ export class Run extends Haltable implements RunContext {
     this.timeout = new CallTimeout({
       timeoutMs: options.limits.timeoutMs,
       now: this.now,
-      onTimeout: (error) => this.fail(error),
+      onTimeout: this.fail,
     });
     this.hooks = new HookDispatcher(hooks, {
       context: this,
@@ -147,6 +147,7 @@ export class Run extends Haltable implements RunContext {
   /** Ends the run. The caller's signal may live longer than many runs. */
   end(): void {
     this.enterStage('over');
+    this.timeout.pause();
     keepConversation(this.conversation);
     this.callOptions.signal?.removeEventListener('abort', this.#onAbort);
   }

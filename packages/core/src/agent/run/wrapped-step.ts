@@ -103,7 +103,7 @@ function callWrapper<K extends WrapperKey>(
 
 /** Fields of what wrappers return, for `checkFields`. The other wrappers return a `Next`. */
 const outcomeFields: { readonly [K in StepKey]?: string } = {
-  wrapRun: 'text:string',
+  wrapRun: 'text,reason:string',
   wrapInput: 'messages:array',
   wrapRequest: 'messages,tools:array',
 };
@@ -113,7 +113,7 @@ function checkOutcome(run: Run, key: StepKey, where: string, outcome: unknown): 
   // After an abort, nothing is stored.
   if (key === 'wrapInput') run.signal.throwIfAborted();
   const fields = Object(outcome) as object;
-  const nextFields = 'to' in fields ? 'to:model|tools' : 'kind:string';
+  const nextFields = 'to' in fields ? 'to:model|tools' : 'kind,reason:string';
   // `wrapRequest` may make a `Next` in place of a request.
   const isInstead = key === 'wrapRequest' && isNext(fields);
   const ownFields = isInstead ? undefined : outcomeFields[key];

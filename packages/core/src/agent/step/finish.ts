@@ -45,7 +45,7 @@ export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
     case 'aborted':
       return { kind: 'unanswered', reason: 'aborted', message: partial };
     case 'none':
-      throw misconfigured('Nothing has stopped the run.');
+      throw misconfigured('Nothing stopped the run.');
   }
 }
 

@@ -16,11 +16,11 @@ import { readReply } from './read-reply.ts';
 /** Asks the model once and returns what follows its reply. */
 export async function reason(run: Run, mustAsk = false): Promise<Next> {
   if (run.stopped) return endStopped(run);
+  const next = await jumpOfRound(run);
+  if (next) return next;
   // Messages from callers and hooks may contain tool calls without results, and results without
   // tool calls.
   await interruptOpenCalls(run);
-  const next = await jumpOfRound(run);
-  if (next) return next;
   const request = await nextRequest(run, mustAsk);
   if (isNext(request)) return request;
   const { type, message } = await readReply(run, request);

@@ -75,7 +75,7 @@ interface ReviewedCall {
 async function reviewCalls(run: Run, calls: readonly OpenCall[]): Promise<readonly ReviewedCall[]> {
   const passed: ReviewedCall[] = [];
   // A wrapper may list a call twice.
-  for (const call of new Set(calls)) {
+  for (const call of new Map(calls.map((one) => [one.toolUse.id, one])).values()) {
     if (isStopAsked(run)) break;
     const outcome = await reviewCall(run, call);
     if (isPreparedCall(outcome)) passed.push({ open: call, prepared: outcome });
