@@ -1,4 +1,4 @@
-import { ReActAgent, tool, type AgentOptions, type Msg } from '@isoloop/core';
+import { ReActAgent, tool, type AgentOptions } from '@isoloop/core';
 import { objectMediaType, objectWriterOf } from '@isoloop/core/adapter';
 import {
   createUiMessageEncoder,
@@ -14,8 +14,8 @@ interface Turn {
   /** Settles when the turn has ended. */
   ended: Promise<void>;
   readonly chunks: UiChunk[];
-  /** Messages that were stored before the turn. */
-  earlierMessages: readonly Msg[];
+  /** History before the turn. */
+  earlierMessages: readonly object[];
   /** The object so far, for clients that accept only that. */
   readonly object: string[];
   readonly aborting: AbortController;
@@ -81,10 +81,8 @@ export class ChatEndpoint {
         return this.#turn && !this.isKv ? this.#read(init) : new Response(null, { status: 204 });
       case 'GET /api/chat/ID/messages': {
         await this.beforeHistory();
-        const pending = [...this.agent.status.calls.values()].flatMap((call) => call.pending ?? []);
-        const messages =
-          (this.isKv && this.#turn?.earlierMessages) || (await this.agent.messages());
-        return Response.json({ messages: toUiMessages(messages, { pending }) });
+        const earlierMessages = this.isKv && this.#turn?.earlierMessages;
+        return Response.json({ messages: earlierMessages || (await this.#uiMessages()) });
       }
       case 'GET /api/chat/ID/changes':
         return this.canWait
@@ -113,6 +111,11 @@ export class ChatEndpoint {
     await this.agent.observe(operatorMessage(text, { name: 'Ann' }));
     this.#told += 1;
     for (const tell of this.#waiting.splice(0)) tell();
+  }
+
+  async #uiMessages(): Promise<readonly object[]> {
+    const pending = [...this.agent.status.calls.values()].flatMap((call) => call.pending ?? []);
+    return toUiMessages(await this.agent.messages(), { pending });
   }
 
   async #changes(url: string, signal: AbortSignal | null | undefined): Promise<Response> {
@@ -158,8 +161,8 @@ export class ChatEndpoint {
     const { memory } = this.agent;
     const run = async (): Promise<void> => {
       // A message that is sent again replaces itself and all later ones.
-      turn.earlierMessages = await memory.read();
-      const stored = turn.earlierMessages.map(({ id }) => id);
+      turn.earlierMessages = await this.#uiMessages();
+      const stored = (await memory.read()).map(({ id }) => id);
       const at = decisions.length ? -1 : stored.indexOf((last as { readonly id: string }).id);
       if (at >= 0) await memory.delete(stored.slice(at));
       const stream = this.agent.stream(input, { signal, detached: true, throwOnError: false });

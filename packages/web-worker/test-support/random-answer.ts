@@ -65,10 +65,7 @@ export function randomAnswer(seed: number): readonly UIMessageChunk[] {
     pick([{ a: 1 }, { text: 'one\n"two"', list: [1, null, { deep: true }] }, [1.5, 'x'], {}]);
   const metadata = (): object =>
     pick([{ usage: { input: below(9) } }, { usage: { list: [1] } }, { other: null, a: 'b' }]);
-  const provider = (): object => maybe({ providerMetadata: { some: { id: newId() } } });
   const about = (): object => ({
-    ...provider(),
-    ...maybe({ title: word() }),
     ...maybe({ providerExecuted: true }),
     ...maybe({ toolMetadata: { n: below(9) } }),
   });
@@ -76,12 +73,12 @@ export function randomAnswer(seed: number): readonly UIMessageChunk[] {
   const begin = (kind: Text['kind']): void => {
     const id = newId();
     texts.push({ kind, id });
-    push({ type: `${kind}-start`, id, ...provider() });
+    push({ type: `${kind}-start`, id });
   };
   const end = (): void => {
     const text = texts.splice(below(texts.length), 1)[0];
     if (!text) return;
-    push({ type: `${text.kind}-end`, id: text.id, ...provider() });
+    push({ type: `${text.kind}-end`, id: text.id });
   };
   const draft = (): void => {
     const call: Call = {
@@ -119,7 +116,7 @@ export function randomAnswer(seed: number): readonly UIMessageChunk[] {
     const kinds = ['available', 'error', 'preliminary', ...(isAsked ? ['denied'] : [])];
     const kind = pick(kinds);
     if (kind === 'denied') return push({ type: 'tool-output-denied', toolCallId });
-    const { title: _title, ...common } = { toolCallId, ...about() } as { readonly title?: string };
+    const common = { toolCallId, ...about() };
     if (kind === 'error') return push({ type: 'tool-output-error', ...common, errorText: word() });
     const preliminary = kind === 'preliminary' && { preliminary: true };
     push({ type: 'tool-output-available', ...common, output: value(), ...preliminary });
@@ -143,8 +140,6 @@ export function randomAnswer(seed: number): readonly UIMessageChunk[] {
       approvalId: `of ${call.toolCallId}`,
       approved: pick([true, false]),
       ...maybe({ reason: word() }),
-      ...maybe({ providerExecuted: true }),
-      ...provider(),
     });
   };
   const data = (): void => {
@@ -169,14 +164,13 @@ export function randomAnswer(seed: number): readonly UIMessageChunk[] {
     ask,
     respond,
     data,
-    () => push({ type: 'file', mediaType: 'image/png', url: 'data:,', ...provider() }),
+    () => push({ type: 'file', mediaType: 'image/png', url: 'data:,' }),
     () =>
       push({
         type: 'source-url',
         sourceId: newId(),
         url: 'https://host/',
         ...maybe({ title: 'T' }),
-        ...provider(),
       }),
     () =>
       push({
@@ -185,13 +179,12 @@ export function randomAnswer(seed: number): readonly UIMessageChunk[] {
         mediaType: 'text/plain',
         title: 'T',
         ...maybe({ filename: 'a.txt' }),
-        ...provider(),
       }),
     () => push({ type: 'message-metadata', messageMetadata: metadata() }),
   ];
   const grown = (): void => {
     const text = pick([...texts, undefined]);
-    if (text) push({ type: `${text.kind}-delta`, id: text.id, delta: word(), ...provider() });
+    if (text) push({ type: `${text.kind}-delta`, id: text.id, delta: word() });
   };
   push({ type: 'start', messageId: newId(), ...maybe({ messageMetadata: metadata() }) });
   for (let step = 0; step < 4; step += 1) {

@@ -8,6 +8,7 @@ import type { StoredSessions } from './source/agent-sessions.ts';
 import { withChanges } from './chat/is-equal.ts';
 import { Chat, type AnswerBatches, type AnswerRequest } from './chat/chat.ts';
 import type { ChatHandlers } from './chat/chat-handlers.ts';
+import { isInHistory, sentMessage, type SentMessage } from './chat/sent-message.ts';
 import type { DataUIPart, UIMessage } from './chat/ui-message.ts';
 
 /** Why a chat asks for a running answer. `check`: something may have changed. */
@@ -53,6 +54,7 @@ export class AgentChat {
   /** Ids of the tool calls that the components know. A replay repeats them. */
   readonly #reportedCallIds: Set<string> = new Set();
   #link: AgentLink | undefined;
+  #sent: SentMessage | undefined;
   /** Whether the conversation begins here, so that there is nothing to load. */
   #isNew: boolean;
   /** Lets the chat begin when this has settled. */
@@ -211,7 +213,9 @@ export class AgentChat {
     this.#link = this.#openLink();
     this.#link.watch((runId) => this.#onRunElsewhere(runId));
     void this.#loadSessions();
-    const message = this.#link.sent?.get();
+    const { pageKey } = this.#link;
+    this.#sent = pageKey ? sentMessage(pageKey) : undefined;
+    const message = this.#sent?.get();
     if (message) this.#setResumed(this.#regainAnswerTo(message));
     else this.#setResumed(this.#isNew ? undefined : this.resume());
     this.#isNew = false;
@@ -225,6 +229,8 @@ export class AgentChat {
     this.#endRegaining();
     const link = this.#link;
     this.#link = undefined;
+    // The end of the reading is not the end of the answer.
+    this.#sent = undefined;
     await this.chat.stop();
     link.close();
   }
@@ -284,6 +290,7 @@ export class AgentChat {
   async #send(request: AnswerRequest, signal: AbortSignal): Promise<AnswerBatches> {
     this.#shownRunId = undefined;
     const link = this.#connected;
+    this.#sent?.set(request.messages.at(-1)!);
     try {
       return await link.send(request, signal);
     } catch (error) {
@@ -311,7 +318,7 @@ export class AgentChat {
         messages = await link.history();
       }
       const { chat } = this;
-      if (this.#regaining && !answer) this.#keepQuestion(messages);
+      if (this.#regaining && !answer) this.#checkSent(messages);
       chat.setMessages(answer ? upToQuestion(messages) : messages);
       if (!answer) return undefined;
       if (reason === 'check') this.#set({ phase: 'other-tab' });
@@ -324,13 +331,17 @@ export class AgentChat {
     }
   }
 
-  /** Adds the last question to a history without it, and then throws: it has no answer yet. */
-  #keepQuestion(history: readonly UIMessage[]): void {
+  /**
+   * If the history does not have the message that this tab has sent, shows both and throws: there
+   * is no answer yet.
+   */
+  #checkSent(history: readonly UIMessage[]): void {
     const { messages, error } = this.chat.state;
-    const askedMessages = upToQuestion(messages);
-    const question = askedMessages.at(-1);
-    if (!question || history.some(({ id }) => id === question.id)) return;
-    this.chat.setMessages([...history, ...messages.slice(askedMessages.length - 1)]);
+    const sent = this.#sent?.get();
+    if (!sent || isInHistory(sent, history)) return;
+    const earlierMessages = sent.role === 'user' ? history : upToQuestion(history);
+    const index = messages.findLastIndex(({ id }) => id === sent.id);
+    this.chat.setMessages([...earlierMessages, ...messages.slice(index)]);
     throw error ?? new TypeError('The connection was lost.');
   }
 
@@ -375,7 +386,7 @@ export class AgentChat {
   }
 
   #endAnswer(): void {
-    this.#link?.sent?.forget();
+    this.#sent?.forget();
     this.#set({ phase: 'idle' });
   }
 

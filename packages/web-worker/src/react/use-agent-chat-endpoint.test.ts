@@ -114,6 +114,33 @@ test('after a reload, a page shows the answer of an endpoint in KV when its turn
   expect(page.chat().error).toBeUndefined();
 });
 
+test('after a reload, a decision that an endpoint in KV carries out is not asked for again', async () => {
+  const asks = { toolCalls: [{ name: 'send' }] };
+  let end = (): void => {};
+  const wait = new Promise<void>((resolve) => (end = resolve));
+  const slow = [{ text: 'Wait. ' }, { wait, text: 'Done.' }];
+  const [endpoint, id] = [new ChatEndpoint([asks, slow]), crypto.randomUUID()];
+  endpoint.isKv = true;
+  const before = open(endpoint, id);
+  await ready(before);
+  await before.chat().sendMessage({ text: 'go' });
+  await expect.poll(() => before.chat().approvals).toHaveLength(1);
+  await before.chat().approvals[0]!.approve();
+  await expect.poll(() => linesOf(before)[1]).toContain('Wait.');
+  before.unmount();
+  const page = open(endpoint, id, sameAddress);
+  const decided = 'assistant: send approval-responded';
+  await expect.poll(() => linesOf(page)).toEqual(['user: go', decided]);
+  expect(page.chat().approvals).toEqual([]);
+  end();
+  await ready(page);
+  expect(linesOf(page)).toEqual([
+    'user: go',
+    'assistant: send output-available sent | Wait. Done.',
+  ]);
+  expect(page.chat().approvals).toEqual([]);
+});
+
 test('after a reload, stop() ends the wait for the answer of an endpoint in KV', async () => {
   const [endpoint, id] = [new ChatEndpoint(['Hello.', half]), crypto.randomUUID()];
   const page = await reloadDuringTurn(endpoint, id);

@@ -49,8 +49,8 @@ export class AnswerReader {
       case 'reasoning-end':
         return this.#growText(chunk);
       case 'file': {
-        const { type, mediaType, url, providerMetadata } = chunk;
-        return this.#add({ type, mediaType, url, providerMetadata });
+        const { type, mediaType, url } = chunk;
+        return this.#add({ type, mediaType, url });
       }
       case 'source-url':
       case 'source-document':
@@ -106,10 +106,10 @@ export class AnswerReader {
     this.message = { ...this.message, metadata: mergeMetadata(this.message.metadata, added) };
   }
 
-  #beginText({ type, id, providerMetadata }: ChunkOf<'text-start' | 'reasoning-start'>): void {
+  #beginText({ type, id }: ChunkOf<'text-start' | 'reasoning-start'>): void {
     const [kind = ''] = type.split('-');
     this.#growing.set(`${kind} ${id}`, this.#parts.length);
-    const text = { type: kind, text: '', providerMetadata, state: 'streaming' };
+    const text = { type: kind, text: '', state: 'streaming' };
     this.#add(kind === 'text' ? text : { ...text, id });
   }
 
@@ -118,11 +118,9 @@ export class AnswerReader {
     const key = `${type.split('-')[0]} ${id}`;
     const index = checkedIndex(this.#growing.get(key), type, id);
     const part = this.#parts[index] as TextUIPart;
-    const { providerMetadata = part.providerMetadata } = chunk;
-    if ('delta' in chunk)
-      return this.#change(index, { text: part.text + chunk.delta, providerMetadata });
+    if ('delta' in chunk) return this.#change(index, { text: part.text + chunk.delta });
     this.#growing.delete(key);
-    this.#change(index, { state: 'done', providerMetadata });
+    this.#change(index, { state: 'done' });
   }
 
   #takeData(chunk: ChunkOf<`data-${string}`>): void {
@@ -166,18 +164,15 @@ export class AnswerReader {
 
   /** Place of the call in this step, or in an earlier one. */
   #call({ type, toolCallId }: { readonly type: string; readonly toolCallId: string }): number {
-    const isSought = (part: UIMessagePart): boolean =>
-      isToolUIPart(part) && part.toolCallId === toolCallId;
-    const index = this.#inStep(isSought);
-    return checkedIndex(index < 0 ? this.#parts.findLastIndex(isSought) : index, type, toolCallId);
+    const index = this.#parts.findLastIndex(
+      (part) => isToolUIPart(part) && part.toolCallId === toolCallId,
+    );
+    return checkedIndex(index, type, toolCallId);
   }
 
   /** Sets the state of a call in the current step. An unknown call is added. */
   #begin(state: string, call: CallFields): void {
-    const { toolCallId, dynamic = false } = call;
-    const index = this.#inStep(
-      (part) => part.toolCallId === toolCallId && (part.type === 'dynamic-tool') === dynamic,
-    );
+    const index = this.#inStep((part) => part.toolCallId === call.toolCallId);
     if (index < 0) this.#add(callOf(state, call, {}));
     else this.#change(index, callOf(state, call, { ...this.#parts[index] }));
   }
@@ -215,8 +210,6 @@ export class AnswerReader {
     this.#change(index, {
       state: 'approval-responded',
       approval: withoutUndefined({ ...part.approval, approved, reason }),
-      providerExecuted: chunk.providerExecuted ?? part.providerExecuted,
-      callProviderMetadata: chunk.providerMetadata ?? part.callProviderMetadata,
     });
   }
 }
@@ -226,10 +219,8 @@ interface CallFields {
   readonly toolCallId: string;
   readonly toolName: string;
   readonly dynamic?: boolean | undefined;
-  readonly title?: string | undefined;
   readonly providerExecuted?: boolean;
   readonly toolMetadata?: object | undefined;
-  readonly providerMetadata?: object | undefined;
   readonly input?: unknown;
   readonly rawInput?: unknown;
   readonly output?: unknown;
@@ -241,16 +232,13 @@ interface CallFields {
 function callOf(state: string, call: CallFields, part: Fields): Fields {
   const { toolCallId, toolName, dynamic } = call;
   const { input, rawInput, output, preliminary, errorText } = call;
-  const metadata = state.startsWith('output') ? 'resultProviderMetadata' : 'callProviderMetadata';
   return {
     type: dynamic ? 'dynamic-tool' : `tool-${toolName}`,
     toolName: dynamic ? toolName : undefined,
     toolCallId,
     state,
-    title: call.title ?? part['title'],
     toolMetadata: call.toolMetadata ?? part['toolMetadata'],
     providerExecuted: call.providerExecuted ?? part['providerExecuted'],
-    [metadata]: call.providerMetadata ?? part[metadata],
     input,
     rawInput,
     output,

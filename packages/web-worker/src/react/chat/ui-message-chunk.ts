@@ -1,22 +1,17 @@
-import type { TextUIPart, UIMessage } from './ui-message.ts';
+import type { UIMessage } from './ui-message.ts';
 
 type ToolMetadata = Extract<UIMessage['parts'][number], { toolCallId: string }>['toolMetadata'];
 
 /** Fields that chunks about a tool call may have. */
-interface CallFields extends ProviderFields {
+interface CallFields {
   readonly toolCallId: string;
   /** Whether the types of the tool are unknown. The part is then a `dynamic-tool`. */
   readonly dynamic?: boolean;
   readonly providerExecuted?: boolean;
   readonly toolMetadata?: ToolMetadata;
-  readonly title?: string;
 }
 
-interface ProviderFields {
-  readonly providerMetadata?: TextUIPart['providerMetadata'];
-}
-
-/** Chunk of the UI message stream of AI SDK 7, without the types that no agent sends. */
+/** Chunk of the UI message stream of AI SDK 7, without what no agent sends. */
 export type UIMessageChunk =
   | { readonly type: 'start'; readonly messageId?: string; readonly messageMetadata?: unknown }
   | { readonly type: 'finish'; readonly finishReason?: string; readonly messageMetadata?: unknown }
@@ -24,20 +19,14 @@ export type UIMessageChunk =
   | { readonly type: 'start-step' | 'finish-step' | 'reset-step' }
   | { readonly type: 'abort'; readonly reason?: string }
   | { readonly type: 'error'; readonly errorText: string }
-  | (ProviderFields & { readonly type: 'text-start' | 'reasoning-start'; readonly id: string })
-  | (ProviderFields & {
+  | { readonly type: 'text-start' | 'reasoning-start'; readonly id: string }
+  | { readonly type: 'text-end' | 'reasoning-end'; readonly id: string }
+  | {
       readonly type: 'text-delta' | 'reasoning-delta';
       readonly id: string;
       readonly delta: string;
-    })
-  | (ProviderFields & {
-      readonly type: 'text-end' | 'reasoning-end';
-      readonly id: string;
-    })
-  | (CallFields & {
-      readonly type: 'tool-input-start';
-      readonly toolName: string;
-    })
+    }
+  | (CallFields & { readonly type: 'tool-input-start'; readonly toolName: string })
   | {
       readonly type: 'tool-input-delta';
       readonly toolCallId: string;
@@ -61,31 +50,26 @@ export type UIMessageChunk =
       readonly toolCallId: string;
       readonly reason?: string;
     }
-  | (ProviderFields & {
+  | {
       readonly type: 'tool-approval-response';
       readonly approvalId: string;
       readonly approved: boolean;
       readonly reason?: string;
-      readonly providerExecuted?: boolean;
-    })
-  | (ProviderFields & {
-      readonly type: 'file';
-      readonly mediaType: string;
-      readonly url: string;
-    })
-  | (ProviderFields & {
+    }
+  | { readonly type: 'file'; readonly mediaType: string; readonly url: string }
+  | {
       readonly type: 'source-url';
       readonly sourceId: string;
       readonly url: string;
       readonly title?: string;
-    })
-  | (ProviderFields & {
+    }
+  | {
       readonly type: 'source-document';
       readonly sourceId: string;
       readonly mediaType: string;
       readonly title: string;
       readonly filename?: string;
-    })
+    }
   | {
       readonly type: `data-${string}`;
       readonly id?: string;

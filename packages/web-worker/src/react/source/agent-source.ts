@@ -1,6 +1,5 @@
 import type { ConnectOptions } from '../../page/connect-agent.ts';
 import type { StoredSessions } from './agent-sessions.ts';
-import type { SentMessage } from './sent-message.ts';
 import type { AnswerSource } from '../chat/chat.ts';
 import type { UIMessage } from '../chat/ui-message.ts';
 
@@ -11,8 +10,11 @@ export type LinkOptions = ConnectOptions;
 export interface AgentLink extends AnswerSource {
   /** Whether a turn continues without this page. If so, closing the link does not end the turn. */
   readonly outlivesPage: boolean;
-  /** Message of this tab that has no answer yet, also after a reload. Absent for a worker. */
-  readonly sent?: SentMessage;
+  /**
+   * Key under which the page keeps what it has sent over a reload. Absent for a worker, which has
+   * each message at once.
+   */
+  readonly pageKey?: string;
   /** Returns the stored conversations. */
   sessions(): Promise<StoredSessions>;
   /** Reads all messages of the conversation. */

@@ -3,7 +3,6 @@ import { typedMessages } from '@isoloop/core/ai-sdk';
 import { checkArguments } from '../../page/check-arguments.ts';
 import type { AgentLink, AgentEndpoint } from './agent-source.ts';
 import { channelOf, routesOf, type AgentEndpointOptions } from './endpoint-routes.ts';
-import { sentMessage } from './sent-message.ts';
 import type { AnswerBatches, AnswerRequest } from '../chat/chat.ts';
 import type { UIMessageChunk } from '../chat/ui-message-chunk.ts';
 
@@ -52,11 +51,9 @@ function linkEndpoint(
   const otherTabs = channelOf(path);
   const closeController = new AbortController();
   const tell = (): void => otherTabs.postMessage('changed');
-  const sent = sentMessage(otherTabs.name);
   return {
-    sent,
+    pageKey: otherTabs.name,
     async send(request, signal) {
-      sent.set(request.messages.at(-1)!);
       const answer = await ask(api, {
         method: 'POST',
         body: bodyOf(sessionId, request, latest().body),
