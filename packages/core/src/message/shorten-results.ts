@@ -13,24 +13,31 @@ export function shortenResults(messages: readonly Msg[], length: number): readon
 }
 
 function shortenedMessage(message: Msg, length: number): Msg {
+  // Each request passes all results of the conversation, and most are short.
+  if (message.content.every((block) => lengthOfResult(block) <= length)) return message;
   const earlier = shortMessages.get(message);
   if (earlier?.length === length) return earlier.message;
   const content = message.content.map((block) => shortenedBlock(block, length));
-  if (content.every((block, index) => block === message.content[index])) return message;
   const shortMessage = { ...message, content };
   shortMessages.set(message, { length, message: shortMessage });
   return shortMessage;
 }
 
 function shortenedBlock(block: ContentBlock, length: number): ContentBlock {
-  if (block.type !== 'tool_result') return block;
+  const total = lengthOfResult(block);
+  if (block.type !== 'tool_result' || total <= length) return block;
   const { output } = block;
   const blocks = blocksOf(output);
-  const total = lengthOfTexts(blocks);
-  if (total <= length) return block;
   const note = `[This result is shortened. It has ${total} characters; these are the first ${length}.]`;
   const shortBlocks = [...startOfTexts(blocks, length), { type: 'text', text: note } as const];
   return { ...block, output: typeof output === 'string' ? textOf(shortBlocks) : shortBlocks };
+}
+
+/** Returns the length of a tool result. Any other block has length 0. */
+function lengthOfResult(block: ContentBlock): number {
+  if (block.type !== 'tool_result') return 0;
+  const { output } = block;
+  return typeof output === 'string' ? output.length : lengthOfTexts(output);
 }
 
 /** Returns the length of all texts together. Media does not count. */

@@ -213,8 +213,8 @@ export function mayHaveStarted(state: CallState | undefined): boolean {
  * value without a JSON form; the result then says what the tool has to return.
  */
 export function outputResult(toolUse: ToolUse, output: ToolOutput = ''): ToolResult {
+  if (typeof output === 'string') return toolResult(toolUse, output, 'success');
   return inJsonForm(toolUse, output, `The result of "${toolUse.name}"`, (form, what) => {
-    if (typeof output === 'string') return toolResult(toolUse, output, 'success');
     if (!isToolContent(form)) {
       const result = toolResult(toolUse, JSON.stringify(form) ?? '', 'success');
       return { ...result, providerMetadata: { json: true } };
