@@ -146,6 +146,19 @@ test('on a phone the bar with the buttons that disturb the agent has one line', 
   }
 });
 
+test.for([1024, 1200, 1280])(
+  '%i pixels wide, the bar and the header have one line',
+  async (width) => {
+    const { page } = await openDemo({ viewport: { width, height: 800 } });
+    for (const selector of ['.stage button', '.header button, .header a']) {
+      const tops = await page
+        .locator(selector)
+        .evaluateAll((all) => all.map((each) => Math.round(each.getBoundingClientRect().top)));
+      expect(Math.max(...tops) - Math.min(...tops)).toBeLessThan(10);
+    }
+  },
+);
+
 test('a definition is in a list of definitions, everything is in a landmark, and targets are not too small', async () => {
   const { page } = await openDemo(phone);
   await page.getByRole('button', { name: /17 \* 23, and/ }).tap();
