@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import type { Middleware } from '../../agent/middleware.ts';
+import { AgentError } from '../../error/agent-error.ts';
 import { assistantMessage, toolMessage, userMessage, toolResultsOf } from '../../message/msg.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';
@@ -179,4 +181,25 @@ test.each([{ text: 'gone' }, null])('closeOpenCalls() rejects the options %o', (
   expect(() => closeOpenCalls(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
+});
+
+const refusing: Middleware = {
+  wrapSettle: (next) => async (input, context) => {
+    if (context.messages.length) throw new AgentError('GUARD_REJECTED', 'No.');
+    return next(input);
+  },
+};
+
+test.for([
+  ['its id is in use', 'u1', [], 'error'],
+  ['an inner `wrapSettle` refuses it', 'u2', [refusing], 'rejected'],
+] as const)('a message leaves the pending calls open if %s', async ([, id, use, reason]) => {
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'pay', id: 'c1' }] }, 'Done.'], {
+    tools: [pay],
+    use: [closeOpenCalls(), ...use],
+  });
+  await agent.call(userMessage('Go', { id: 'u1' }));
+  const result = await agent.call(userMessage('Stop', { id }), { throwOnError: false });
+  expect(result).toMatchObject({ reason, pending: [{ toolUseId: 'c1' }] });
+  expect((await agent.messages()).flatMap(toolResultsOf)).toEqual([]);
 });

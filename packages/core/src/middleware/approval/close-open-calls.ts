@@ -1,5 +1,7 @@
-import type { Middleware, OpenCall } from '../../agent/middleware.ts';
+import type { Middleware, OpenCall, RunContext } from '../../agent/middleware.ts';
+import { isEnding } from '../../agent/next.ts';
 import { checkOptions } from '../../error/agent-error.ts';
+import type { Decision } from '../../event/pending-call.ts';
 import { toolResultsOf, type ToolResult, type ToolUse } from '../../message/msg.ts';
 import { decidedResult, interruptedResult, mayHaveStarted } from '../../tool/tool-call.ts';
 
@@ -26,18 +28,35 @@ export function closeOpenCalls(options: CloseOpenCallsOptions = {}): Middleware 
     name: 'closeOpenCalls',
     wrapSettle: (next) => async (input, context, steps) => {
       // `approvals()` inside this middleware makes decisions of results in messages.
-      const decisions = [...input.decisions, ...input.messages.flatMap(toolResultsOf)];
-      const decidedIds = new Set(decisions.map(({ toolUseId }) => toolUseId));
+      const sent = [...input.decisions, ...input.messages.flatMap(toolResultsOf)];
+      const decidedIds = new Set(sent.map(({ toolUseId }) => toolUseId));
       const hasNewMessage = input.messages.some(({ role }) => role !== 'tool');
-      for (const call of hasNewMessage ? context.openCalls : []) {
-        const { toolUse } = call;
-        if (decidedIds.has(toolUse.id)) continue;
-        const ownResult = decidedResult(toolUse, call.state, context.tools);
-        await steps.closeCall(toolUse, ownResult ?? closedResult(call, text));
-      }
-      return next(input);
+      const openCalls = hasNewMessage ? context.openCalls : [];
+      const closed = openCalls
+        .filter(({ toolUse }) => !decidedIds.has(toolUse.id))
+        .map((call) => ({ call, result: resultFor(call, context, text) }));
+      if (!closed.length) return next(input);
+      // The results come after `next`, because the input may be refused there.
+      const decisions = closed.map(({ call, result }) => call.state.decision ?? decisionOf(result));
+      const outcome = await next({ ...input, decisions: [...input.decisions, ...decisions] });
+      if (isEnding(outcome)) return outcome;
+      for (const { call, result } of closed) await steps.closeCall(call.toolUse, result);
+      return input.decisions.length ? outcome : { ...outcome, to: 'model' };
     },
   };
+}
+
+/** Returns the result that a person gave the call, or one that says why it is closed. */
+function resultFor(
+  call: OpenCall,
+  { tools }: RunContext,
+  text: NonNullable<CloseOpenCallsOptions['text']>,
+): ToolResult {
+  return decidedResult(call.toolUse, call.state, tools) ?? closedResult(call, text);
+}
+
+function decisionOf({ toolUseId, output }: ToolResult): Decision {
+  return { toolUseId, type: 'result', output, state: 'interrupted' };
 }
 
 function closedResult(
