@@ -95,7 +95,7 @@ export class DirectHost implements RequestHost {
     if (!isGone) pending.abortAll();
     if (this.#runs && isGone) await this.#runs.stepDown();
     else if (this.#runs) {
-      await pending.settled();
+      await pending.whenSettled();
       await this.#runs.close();
     }
     this.#tabLink?.lock.stop();

@@ -153,7 +153,7 @@ export class TabSession implements SharedHost {
       // connected.
       const { runs, takeover, hasForeignRequests } = role.leader;
       const isForeign = this.#hasPeers && takeover.isBusyForOthers(id);
-      if (!isGone && !isForeign) await pending.settled();
+      if (!isGone && !isForeign) await pending.whenSettled();
       await (isGone || isForeign || hasForeignRequests ? runs.stepDown() : runs.close());
     }
     this.#role = { type: 'closed' };

@@ -13,7 +13,7 @@ export interface PendingRequest {
   readonly body: TabRequestBody;
   readonly controller: AbortController;
   readonly settle: (outcome: TabOutcome) => void;
-  readonly settled: Promise<TabOutcome>;
+  readonly outcome: Promise<TabOutcome>;
   /** Id of the leader (`SessionRuns`) that received the request last. */
   lastLeaderId: string | undefined;
 }
@@ -54,13 +54,13 @@ export class PendingRequests {
   ): Promise<AgentResult | CommandResult> {
     const id = crypto.randomUUID();
     let settle!: PendingRequest['settle'];
-    const settled = new Promise<TabOutcome>((resolve) => (settle = resolve));
+    const outcome = new Promise<TabOutcome>((resolve) => (settle = resolve));
     const request: PendingRequest = {
       id,
       body,
       controller,
       settle,
-      settled,
+      outcome,
       lastLeaderId: undefined,
     };
     this.#requests.set(id, request);
@@ -70,13 +70,14 @@ export class PendingRequests {
     leaveSignal?.addEventListener('abort', onLeave);
     give(request);
     try {
-      return fromOutcome(await settled);
+      return fromOutcome(await outcome);
     } finally {
       this.#requests.delete(id);
       leave?.();
     }
   }
 
+  /** Gives a request its outcome. Does nothing if the request is settled. */
   settle(id: string, outcome: TabOutcome): void {
     this.#requests.get(id)?.settle(outcome);
   }
@@ -98,8 +99,8 @@ export class PendingRequests {
   }
 
   /** Resolves when all requests are settled. */
-  async settled(): Promise<void> {
-    await Promise.all([...this].map(({ settled }) => settled));
+  async whenSettled(): Promise<void> {
+    await Promise.all([...this].map(({ outcome }) => outcome));
   }
 
   /** Rejects all requests with `ABORTED`, because no leader will answer them. */

@@ -152,7 +152,7 @@ export class SessionRuns {
       // After a reload, several readers may ask to resume at the same time. The second request
       // waits until the first run has sent events, so that its reader can join that run. The loop
       // is needed because another request may have started during the wait.
-      do await this.#unseen.settled();
+      do await this.#unseen.whenSettled();
       while (this.#unseen.size);
       if (this.#queue.activeTab !== undefined) return undefined;
     }
@@ -192,7 +192,7 @@ export class SessionRuns {
   /** Runs a command when the runs of all earlier requests have started. */
   async runCommand(command: TabCommand): Promise<CommandResult> {
     if (this.#starting.size) {
-      await this.#starting.settled();
+      await this.#starting.whenSettled();
       // Waits for one macrotask, because separate messages would also be handled in separate
       // macrotasks.
       await nextMacrotask();

@@ -18,7 +18,7 @@ export class WaitGroup {
   }
 
   /** Resolves when all tasks have reached the point. */
-  async settled(): Promise<void> {
+  async whenSettled(): Promise<void> {
     while (this.size) await Promise.all(this.#steps);
   }
 }
