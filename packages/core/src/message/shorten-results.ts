@@ -1,4 +1,11 @@
-import { blocksOf, textOf, type ContentBlock, type Msg } from './msg.ts';
+import {
+  blocksOf,
+  textOf,
+  type ContentBlock,
+  type MessageContent,
+  type Msg,
+  type ToolResult,
+} from './msg.ts';
 import { startOf } from './text.ts';
 
 /**
@@ -14,35 +21,32 @@ export function shortenResults(messages: readonly Msg[], length: number): readon
 
 function shortenedMessage(message: Msg, length: number): Msg {
   // Each request passes all results of the conversation, and most are short.
-  if (message.content.every((block) => lengthOfResult(block) <= length)) return message;
+  if (!message.content.some((block) => isLong(block, length))) return message;
   const earlier = shortMessages.get(message);
   if (earlier?.length === length) return earlier.message;
-  const content = message.content.map((block) => shortenedBlock(block, length));
+  const content = message.content.map((block) =>
+    isLong(block, length) ? shortResult(block, length) : block,
+  );
   const shortMessage = { ...message, content };
   shortMessages.set(message, { length, message: shortMessage });
   return shortMessage;
 }
 
-function shortenedBlock(block: ContentBlock, length: number): ContentBlock {
-  const total = lengthOfResult(block);
-  if (block.type !== 'tool_result' || total <= length) return block;
-  const { output } = block;
-  const blocks = blocksOf(output);
-  const note = `[This result is shortened. It has ${total} characters; these are the first ${length}.]`;
-  const shortBlocks = [...startOfTexts(blocks, length), { type: 'text', text: note } as const];
-  return { ...block, output: typeof output === 'string' ? textOf(shortBlocks) : shortBlocks };
+function isLong(block: ContentBlock, length: number): block is ToolResult {
+  return block.type === 'tool_result' && lengthOfTexts(block.output) > length;
 }
 
-/** Returns the length of a tool result. Any other block has length 0. */
-function lengthOfResult(block: ContentBlock): number {
-  if (block.type !== 'tool_result') return 0;
-  const { output } = block;
-  return typeof output === 'string' ? output.length : lengthOfTexts(output);
+function shortResult(result: ToolResult, length: number): ToolResult {
+  const { output } = result;
+  const note = `[This result is shortened. It has ${lengthOfTexts(output)} characters; these are the first ${length}.]`;
+  const blocks = [...startOfTexts(blocksOf(output), length), { type: 'text', text: note } as const];
+  return { ...result, output: typeof output === 'string' ? textOf(blocks) : blocks };
 }
 
 /** Returns the length of all texts together. Media does not count. */
-export function lengthOfTexts(blocks: readonly ContentBlock[]): number {
-  return blocks.reduce((sum, block) => sum + (block.type === 'text' ? block.text.length : 0), 0);
+export function lengthOfTexts(content: MessageContent): number {
+  if (typeof content === 'string') return content.length;
+  return content.reduce((sum, block) => sum + (block.type === 'text' ? block.text.length : 0), 0);
 }
 
 /** Returns the blocks with the first `length` characters of their texts, and with all media. */
