@@ -92,18 +92,15 @@ test.for([
   [200, '<!doctype html><title>Hi</title>', 'The reply is not an event stream'],
   [200, 'Ollama is running', 'The reply is not an event stream'],
 ] as const)(
-  'the error about the answer %i "%s" names the address and the likely base URL',
+  'the error about the answer %i "%s" names the address and how most base URLs end',
   async ([status, body, problem]) => {
     for (const { model, path, api } of httpProviders) {
       const { fetch } = answering(status, body);
-      const asked = async (baseURL: string): Promise<string> =>
-        (await errorOf(model({ model: 'm', baseURL, fetch }))).message;
-      const question = `${problem}. Is the base URL of https://host${path} right? Try https://host${api}. The reply: `;
-      expect(await asked('https://host')).toContain(question);
-      expect(await asked('https://ann:secret@host/')).toContain(question);
-      expect(await asked('https://host/v1')).toContain(
-        `Is the base URL of https://host/v1${path} right? The reply: `,
-      );
+      const question = `${problem}. Is the base URL of https://host${path} right? Most end with ${api}. The reply: `;
+      for (const baseURL of ['https://host', 'https://ann:secret@host/']) {
+        const { message } = await errorOf(model({ model: 'm', baseURL, fetch }));
+        expect(message).toContain(question);
+      }
     }
   },
 );

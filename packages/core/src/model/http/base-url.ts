@@ -20,16 +20,12 @@ export function addressOf(url: string): string {
   return url.replace(/^([^/]*\/\/)?[^/]*@|[?#].*/g, '$1');
 }
 
-type Address = Pick<HttpRequest, 'url' | 'baseURL' | 'api'>;
-
 /**
  * Returns a question for an error that suggests a wrong base URL. The error quotes the server's
  * reply after the question.
  */
-export function baseUrlHint({ url, baseURL, api = '/v1' }: Address): string {
-  const base = addressOf(baseURL?.trim() ?? '').replace(/\/+$/, '');
-  const guess = !baseURL || /\/v\d/.test(base) ? '' : ` Try ${base}${api}.`;
-  return `. Is the base URL of ${addressOf(url)} right?${guess} The reply`;
+export function baseUrlHint({ url, api = '/v1' }: Pick<HttpRequest, 'url' | 'api'>): string {
+  return `. Is the base URL of ${addressOf(url)} right? Most end with ${api}. The reply`;
 }
 
 /**

@@ -54,7 +54,7 @@ export class EventReply {
    * send no `[DONE]`. A reply without both is an error. The error about a reply that is no
    * event stream names the address of `request`.
    */
-  end(request: Pick<HttpRequest, 'url' | 'baseURL' | 'api'>): readonly ModelDelta[] {
+  end(request: Pick<HttpRequest, 'url' | 'api'>): readonly ModelDelta[] {
     const deltas: ModelDelta[] = [];
     const rest = this.#parser.end();
     if (this.done || this.error) return deltas;

@@ -22,8 +22,6 @@ type Reader = ReadableStreamDefaultReader<Uint8Array>;
 
 export interface HttpRequest {
   readonly url: string;
-  /** Part of `url` that the user has set. */
-  readonly baseURL?: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
   /** Body of a POST as JSON text. Without it, the request is a GET. */
   readonly body?: string | undefined;
