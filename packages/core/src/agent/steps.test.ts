@@ -410,3 +410,19 @@ test('steps.endStopped() refuses a run that nothing has stopped', async () => {
   const { agent } = setUp({ wrapReply: () => (_reply, _context, steps) => steps.endStopped() });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'CONFIGURATION' });
 });
+
+test('if `wrapReply` asks again without storing the reply, readers get a `step-reset` first', async () => {
+  let asked = 0;
+  const { agent } = setUp({
+    wrapReply: (next) => async (reply) => {
+      asked += 1;
+      return asked === 1 ? { to: 'model' } : next(reply);
+    },
+  });
+  const shown: string[] = [];
+  for await (const event of agent.stream('Hi')) {
+    if (event.type === 'reasoning-chunk') shown.push(event.delta);
+    if (event.type === 'step-reset') shown.push(event.reason);
+  }
+  expect(shown).toEqual(['One.', 'reply-replaced', 'Two.']);
+});

@@ -23,6 +23,8 @@ export async function reason(run: Run, mustAsk = false): Promise<Next> {
   await interruptOpenCalls(run);
   const request = await nextRequest(run, mustAsk);
   if (isNext(request)) return request;
+  // A wrapper may have asked again without storing the reply that readers have.
+  if (run.outbox.unstoredReply()) await run.outbox.emit('step-reset', { reason: 'reply-replaced' });
   const { type, message } = await readReply(run, request);
   return type === 'incomplete' ? endStopped(run, message) : afterReply(run, { message, request });
 }

@@ -354,7 +354,10 @@ test('an empty reply is invalid', async () => {
   const { agent, model } = setUp(['<think>so</think> \n', 'one']);
   const events = await eventsOf(agent.stream('go'));
   expect(events.at(-1)).toMatchObject({ result: { text: 'one', iterations: 2 } });
-  expect(events.filter(({ type }) => type === 'step-reset')).toEqual([]);
+  // The readers have its thinking.
+  expect(events.filter(({ type }) => type === 'step-reset')).toMatchObject([
+    { reason: 'reply-replaced' },
+  ]);
   expect(told(model.requests[1]!.messages.slice(1))).toEqual([
     'user: go',
     expect.stringContaining('user: Your reply is empty'),
