@@ -184,8 +184,8 @@ export interface KernelCallOptions extends GenerateOptions {
   readonly toolContext?: Iterable<ContextEntry>;
   /**
    * Middleware of this agent call. It is outside the agent's own. A part with the name of a part of
-   * the agent takes its place instead.
-   * Its `defaults` override those of the agent's middleware, but not the agent's own options.
+   * the agent takes its place instead. Its `defaults` override those of the agent's middleware, but
+   * not the agent's own options.
    */
   readonly use?: UseList;
 }

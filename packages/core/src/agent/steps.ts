@@ -127,9 +127,9 @@ export function stepsOf(run: Run): Steps {
     note: (notes, options) => step(() => note(run, notes, options)),
     closeCall: (toolUse, result) =>
       step(() => closeCall(run, toolUse, wrappedResult(toolUse, result))),
-    emit: <K extends EventType>(type: K, data: EventData<K>, options?: object) =>
+    emit: <K extends EventType>(type: K, data: EventData<K>, options?: { readonly to?: string }) =>
       step(async () =>
-        options
+        options?.to === 'readers'
           ? run.outbox.tellReaders([run.outbox.event(type, data)])
           : run.outbox.emit(type, data),
       ),
