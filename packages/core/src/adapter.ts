@@ -3,7 +3,7 @@ export { decideForMessage } from './middleware/approval/decide-for-message.ts';
 export type { DecideForMessageOptions } from './middleware/approval/decide-for-message.ts';
 export { mayNeedApproval } from './middleware/approval/approval-need.ts';
 export type { AgentStatus } from './event/agent-status.ts';
-export { clientJsonMode } from './middleware/output/text-modes.ts';
+export { clientJsonMode } from './middleware/output/json-and-yaml-mode.ts';
 export { checkDecision } from './event/pending-call.ts';
 export { jsonClientText, clientTextError } from './middleware/guard/client-texts.ts';
 export type { ClientText } from './middleware/guard/client-texts.ts';
@@ -52,16 +52,16 @@ export { addUsage, noUsage } from './model/chat-model.ts';
 export { outputToolName } from './schema/output-format.ts';
 export { inlineSource } from './message/media/media.ts';
 export { ObjectReader } from './stream/object/object-reader.ts';
-export type { AnswerSink, AnswerSource } from './middleware/output/answer-source.ts';
+export type { AnswerSink, AnswerSource } from './middleware/output/object/answer-source.ts';
 export { objectWriterOf } from './middleware/output/written-output.ts';
-export type { ObjectWriter } from './middleware/output/object-writer.ts';
+export type { ObjectWriter } from './middleware/output/object/object-writer.ts';
 export {
   failureMark,
   failureText,
   objectMediaType,
   restartMark,
   keepAlive,
-} from './middleware/output/object-format.ts';
+} from './middleware/output/object/object-format.ts';
 export { SseParser } from './model/http/sse-parser.ts';
 export { toTypedChunk } from './stream/ui/ui-typed-parts.ts';
 export { answerEnding, replyEnding, type AnswerEnding } from './stream/answer-ending.ts';

@@ -106,18 +106,18 @@ export type {
 export { modelTimeout, type ModelTimeoutOptions } from './middleware/resilience/model-timeout.ts';
 export { classifyModelErrors } from './middleware/resilience/classify-model-errors.ts';
 export { replyCache } from './middleware/resilience/reply-cache.ts';
-export { inMemoryReplies, storedReplies } from './middleware/resilience/reply-stores.ts';
+export { inMemoryReplies, storedReplies } from './middleware/resilience/cache-stores.ts';
 export type { CacheLookup, ReplyCacheOptions } from './middleware/resilience/reply-cache.ts';
-export type { CachedReply, ReplyCacheStore } from './middleware/resilience/reply-stores.ts';
+export type { CachedReply, ReplyCacheStore } from './middleware/resilience/cache-stores.ts';
 
 // Tool calls and their results.
 export { closeOpenCalls } from './middleware/approval/close-open-calls.ts';
 export type { CloseOpenCallsOptions } from './middleware/approval/close-open-calls.ts';
-export { evictLargeResults } from './middleware/results/evict-large-results.ts';
+export { evictLargeResults } from './middleware/results/large/evict-large-results.ts';
 export type {
   EvictLargeResultsOptions,
   LargeResultEviction,
-} from './middleware/results/evict-large-results.ts';
+} from './middleware/results/large/evict-large-results.ts';
 export { reuseResults, type ReuseResultsOptions } from './middleware/results/reuse-results.ts';
 export { todoList, todosOf } from './middleware/results/todo-list.ts';
 export type { Todo, TodoListOptions } from './middleware/results/todo-list.ts';

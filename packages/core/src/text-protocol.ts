@@ -1,6 +1,5 @@
 export { parseOxygent } from './middleware/text-protocol/parse-oxygent.ts';
-export { parseToolCalls } from './middleware/text-protocol/parse-tool-calls.ts';
-export { type ParseContext } from './middleware/text-protocol/reply-reader.ts';
+export { parseToolCalls, type ParseContext } from './middleware/text-protocol/reply-reader.ts';
 export { trustedCalls } from './middleware/text-protocol/trusted-calls.ts';
 export type {
   ParsedReply,

@@ -15,7 +15,7 @@ import {
   toolResultsOf,
 } from '../message/msg.ts';
 import type { Msg } from '../message/msg.ts';
-import { jsonMode } from '../middleware/output/text-modes.ts';
+import { jsonMode } from '../middleware/output/json-and-yaml-mode.ts';
 import { structured } from '../middleware/output/structured.ts';
 import { loadState, saveState } from '../middleware/state/agent-state.ts';
 import { textStream } from '../stream/text-stream.ts';

@@ -24,7 +24,7 @@ import { tool, type Tool, type ToolOptions } from '../tool/tool.ts';
 import { concurrencyLimit } from './limits/concurrency-limit.ts';
 import { Semaphore } from './limits/semaphore.ts';
 import { approvals } from './approval/approvals.ts';
-import { evictLargeResults } from './results/evict-large-results.ts';
+import { evictLargeResults } from './results/large/evict-large-results.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { metrics } from './observe/metrics.ts';
 import { closeOpenCalls } from './approval/close-open-calls.ts';

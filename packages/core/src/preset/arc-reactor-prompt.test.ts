@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import { ReActAgent } from './react-agent.ts';
 import { textOf } from '../message/msg.ts';
-import { jsonMode } from '../middleware/output/text-modes.ts';
+import { jsonMode } from '../middleware/output/json-and-yaml-mode.ts';
 import { openai } from '../openai.ts';
 import { retrieval } from '../middleware/recall/retrieval.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';

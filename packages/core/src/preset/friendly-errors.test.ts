@@ -4,7 +4,7 @@ import { userErrorText } from '../error/user-error-text.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import type { FriendlyText } from '../event/agent-result.ts';
 import { friendlyErrors } from './friendly-errors.ts';
-import { jsonMode } from '../middleware/output/text-modes.ts';
+import { jsonMode } from '../middleware/output/json-and-yaml-mode.ts';
 import { ReActAgent } from './react-agent.ts';
 
 const down = { error: new AgentError('MODEL_SERVER', 'secret: 500') };

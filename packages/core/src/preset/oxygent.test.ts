@@ -11,7 +11,7 @@ import { outputGuards } from '../middleware/guard/output/output-guards.ts';
 import { selectTools } from '../middleware/selection/select-tools.ts';
 import { byWords } from '../middleware/selection/by-words.ts';
 import type { Middleware } from '../agent/middleware.ts';
-import { parseToolCalls } from '../middleware/text-protocol/parse-tool-calls.ts';
+import { parseToolCalls } from '../middleware/text-protocol/reply-reader.ts';
 import type {
   ParsedReply,
   ReplyParser,
@@ -21,7 +21,7 @@ import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import { rolesOf } from '../../../../test/roles-of.ts';
 import { ReActAgent, type CallOptions } from './react-agent.ts';
 import { loadState, saveState } from '../middleware/state/agent-state.ts';
-import { jsonMode } from '../middleware/output/text-modes.ts';
+import { jsonMode } from '../middleware/output/json-and-yaml-mode.ts';
 import { structured } from '../middleware/output/structured.ts';
 import type { OutputMode } from '../middleware/output/output-mode.ts';
 import { oxygent, type OxygentOptions } from './oxygent.ts';

@@ -8,7 +8,7 @@ import { modelTimeout } from '../middleware/resilience/model-timeout.ts';
 import { retry } from '../middleware/resilience/retry.ts';
 import { toolRetry } from '../middleware/resilience/tool-retry.ts';
 import { parseOxygent } from '../middleware/text-protocol/parse-oxygent.ts';
-import { parseToolCalls } from '../middleware/text-protocol/parse-tool-calls.ts';
+import { parseToolCalls } from '../middleware/text-protocol/reply-reader.ts';
 import type { ReplyParser, CheckAnswer } from '../middleware/text-protocol/parsed-reply.ts';
 import { trustedCalls } from '../middleware/text-protocol/trusted-calls.ts';
 import {

@@ -1,7 +1,7 @@
 import { closeOpenCalls } from '../approval/close-open-calls.ts';
 import { expect, test } from 'vitest';
 import type { AgentOptions } from '../../preset/react-agent.ts';
-import { jsonMode } from '../output/text-modes.ts';
+import { jsonMode } from '../output/json-and-yaml-mode.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { assistantMessage, toolMessage, userMessage, textOf } from '../../message/msg.ts';

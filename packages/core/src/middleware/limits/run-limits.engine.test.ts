@@ -8,7 +8,7 @@ import type { AgentOptions, CallOptions, ReActAgent } from '../../preset/react-a
 import { Agent } from '../../agent/agent.ts';
 import { approvals } from '../approval/approvals.ts';
 import { inputGuard } from '../guard/input/input-guard.ts';
-import { jsonMode } from '../output/text-modes.ts';
+import { jsonMode } from '../output/json-and-yaml-mode.ts';
 import { structured } from '../output/structured.ts';
 import { calls, scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { runLimits } from './run-limits.ts';

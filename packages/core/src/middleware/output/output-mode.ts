@@ -148,7 +148,7 @@ async function askAtLimit(run: OutputRun, steps: LimitSteps): Promise<LimitReply
   if (reply.type === 'incomplete') return reply;
   const reading = await form.read(reply.message);
   if (!reading.ok) throw await endFailed(run, reading.issues, reply.message);
-  const answer = await createAnswer(run, reading.value, reply.message, 'summary-chunk');
+  const answer = await answerWith(run, reading.value, reply.message, 'summary-chunk');
   const { event } = await steps.revise('post-summary', { message: answer });
   return { type: 'complete', message: event.message, output: reading.value.value };
 }
@@ -159,7 +159,7 @@ async function endWith(
   parsedOutput: ParsedOutput,
   reply: Msg,
 ): Promise<Ending> {
-  const message = await createAnswer(run, parsedOutput, reply, 'reasoning-chunk');
+  const message = await answerWith(run, parsedOutput, reply, 'reasoning-chunk');
   return { ...ending, message, output: parsedOutput.value };
 }
 
@@ -213,7 +213,7 @@ async function endFailed(
  * Creates the answer with an output. It replaces all messages of the attempts. `reply`: the message
  * that contains the output.
  */
-async function createAnswer(
+async function answerWith(
   run: OutputRun,
   { value, json, text: ownText }: ParsedOutput,
   reply: Msg,

@@ -16,8 +16,8 @@ interface Candidate {
   readonly text?: string;
 }
 
-/** Text format of the output in an answer. */
-export interface TextFormat {
+/** The language in which the text of an answer has the output. */
+export interface TextSyntax {
   readonly name: 'JSON' | 'YAML';
   /** Returns the possible values in a reply, the most likely first. */
   read(text: string): Iterable<Candidate>;
@@ -31,9 +31,9 @@ export function textForm(
   steps: Steps,
   schema: Schema<unknown>,
   responseSchema: boolean | undefined,
-  format: TextFormat = jsonText,
+  syntax: TextSyntax = jsonText,
 ): OutputForm {
-  const { name } = format;
+  const { name } = syntax;
   const instruction = formatInstruction(name, schema.jsonSchema);
   const addedLater = steps.message('system', instruction);
   const addInstruction = systemTextAdder(() => addedLater);
@@ -48,19 +48,19 @@ export function textForm(
       const offered = isOffered && { responseSchema: schema.jsonSchema };
       return { ...request, messages, replyFor: 'program', ...offered };
     },
-    read: (reply) => readText(schema, format, textOf(reply)),
+    read: (reply) => readText(schema, syntax, textOf(reply)),
     writtenText: textOf,
     correctionText(issues) {
       const lines = issues.map((issue) => `- ${issue}`).join('\n');
       const problem = `Your answer does not fit the schema:\n${lines}`;
       return `${problem}\nAnswer again, with the corrected ${name} alone.`;
     },
-    answer: (parts) => createAnswer(parts, steps),
+    answer: (parts) => textAnswer(parts, steps),
   };
 }
 
 /** Creates the answer: the reply, whose text is the value alone. */
-async function createAnswer({ reply, text, metadata }: AnswerParts, steps: Steps): Promise<Msg> {
+async function textAnswer({ reply, text, metadata }: AnswerParts, steps: Steps): Promise<Msg> {
   const isSame = textOf(reply) === text;
   const blocks = reply.content.filter(
     ({ type }) => type !== 'tool_use' && (isSame || type !== 'text'),
@@ -77,11 +77,11 @@ async function createAnswer({ reply, text, metadata }: AnswerParts, steps: Steps
  */
 async function readText(
   schema: Schema<unknown>,
-  format: TextFormat,
+  syntax: TextSyntax,
   text: string,
 ): Promise<Validation<ParsedOutput>> {
   let firstFailure: Validation<ParsedOutput> | undefined;
-  for (const candidate of format.read(text)) {
+  for (const candidate of syntax.read(text)) {
     const validation = await checkCandidate(schema, candidate);
     if (validation.ok) return validation;
     firstFailure ??= validation;
@@ -90,7 +90,7 @@ async function readText(
   // If the schema asks for a string, the model may answer without quotes.
   if (!firstFailure && json && schema.jsonSchema['type'] === 'string')
     return checkCandidate(schema, { json });
-  return firstFailure ?? { ok: false, issues: [`it is not valid ${format.name}`] };
+  return firstFailure ?? { ok: false, issues: [`it is not valid ${syntax.name}`] };
 }
 
 async function checkCandidate(
@@ -115,7 +115,7 @@ function shapeIssue(type: JsonValue | undefined, json: JsonValue): string | unde
 }
 
 /** Finds JSON in the whole text, in a code fence, or between the first and the last bracket. */
-export const jsonText: TextFormat = {
+export const jsonText: TextSyntax = {
   name: 'JSON',
   *read(text) {
     for (const part of [text, ...fenceContents(text), bracketedText(text)]) {
@@ -126,10 +126,9 @@ export const jsonText: TextFormat = {
 };
 
 /**
- * Creates a format that finds YAML in the whole text or in a code fence. The text of the answer
- * stays YAML. `parse` must throw on invalid YAML.
+ * Finds YAML in the whole text or in a code fence. The text of the answer stays YAML. `parse` must throw on invalid YAML.
  */
-export function yamlText(parse: (text: string) => unknown): TextFormat {
+export function yamlText(parse: (text: string) => unknown): TextSyntax {
   return {
     name: 'YAML',
     *read(text) {

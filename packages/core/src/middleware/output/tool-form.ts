@@ -59,7 +59,7 @@ export function toolForm(
       return { reply, reading: { ok: false, issues: [outputText(result.output)] } };
     },
     correctionText: () => reminder,
-    answer: (parts) => createAnswer(parts, steps),
+    answer: (parts) => toolAnswer(parts, steps),
     withoutAttempt: withoutOutputCalls,
   };
 }
@@ -97,7 +97,7 @@ async function readCall(
 }
 
 /** Creates the answer: the last thinking of the attempts, and the output as text. */
-async function createAnswer(
+async function toolAnswer(
   { reply, removed, text, metadata, chunk }: AnswerParts,
   steps: Steps,
 ): Promise<Msg> {

@@ -1,7 +1,7 @@
 import type { Agent } from '../../agent/agent.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import { misconfigured } from '../../error/agent-error.ts';
-import { ObjectWriter } from './object-writer.ts';
+import { ObjectWriter } from './object/object-writer.ts';
 import { outputPart, type OutputMode } from './output-mode.ts';
 
 /** The part `output` of an output mode whose object an endpoint can send while it grows. */

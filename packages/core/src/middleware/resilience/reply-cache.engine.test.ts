@@ -21,7 +21,7 @@ import {
   type ReplyCacheStore,
   inMemoryReplies,
   storedReplies,
-} from './reply-stores.ts';
+} from './cache-stores.ts';
 import { wrapModel } from '../../model/wrap-model.ts';
 
 const ask = (text = 'Hi', more: Partial<ModelRequest> = {}): ModelRequest => ({

@@ -12,8 +12,8 @@ import { joinDeltas } from '../../model/deltas.ts';
 import { watchReply } from '../../model/watch-reply.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 import { abortable } from '../../wait/abort.ts';
-import { inMemoryReplies, type CachedReply, type ReplyCacheStore } from './reply-stores.ts';
-import { requestKey } from './request-key.ts';
+import { inMemoryReplies, type CachedReply, type ReplyCacheStore } from './cache-stores.ts';
+import { cacheKey } from './cache-key.ts';
 
 /** Where `replyCache()` keeps replies, for how long, and which ones. */
 export interface ReplyCacheOptions {
@@ -106,7 +106,7 @@ function cachedStream(
         return undefined;
       }
     };
-    const key = await safely(() => requestKey(model, request, run, cache));
+    const key = await safely(() => cacheKey(model, request, run, cache));
     if (key === undefined) return yield* model.stream(request, context);
     const entry = await safely(async () => checkReply(await store.get(key, request)));
     const hit = entry && entry.expiresAt > now() ? entry : undefined;

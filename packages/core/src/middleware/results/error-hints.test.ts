@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import type { Middleware, Reply } from '../../agent/middleware.ts';
 import { textOf } from '../../message/msg.ts';
-import { jsonMode } from '../output/text-modes.ts';
+import { jsonMode } from '../output/json-and-yaml-mode.ts';
 import { structured } from '../output/structured.ts';
 import { fitContext } from '../context/fit-context.ts';
 import { modelRequestLimit } from '../limits/model-request-limit.ts';

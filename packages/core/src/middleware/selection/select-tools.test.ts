@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
-import { jsonMode } from '../output/text-modes.ts';
+import { jsonMode } from '../output/json-and-yaml-mode.ts';
 import { structured } from '../output/structured.ts';
 import type { AgentError } from '../../error/agent-error.ts';
 import { toolResultsOf, userMessage } from '../../message/msg.ts';

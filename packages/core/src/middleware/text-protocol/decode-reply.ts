@@ -3,7 +3,7 @@ import type { JsonObject } from '../../message/json.ts';
 import { writtenReply } from '../../message/text-history.ts';
 import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import { abortable } from '../../wait/abort.ts';
-import { parseToolCalls } from './parse-tool-calls.ts';
+import { parseToolCalls } from './reply-reader.ts';
 import {
   replyContext,
   type ParsedReply,

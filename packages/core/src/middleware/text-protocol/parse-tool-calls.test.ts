@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ParsedReply } from './parsed-reply.ts';
-import { parseToolCalls } from './parse-tool-calls.ts';
+import { parseToolCalls } from './reply-reader.ts';
 
 const call = (name: string, args = '{}'): string => `{"tool_name":"${name}","arguments":${args}}`;
 const fenced = (json: string, info = 'json'): string => `\`\`\`${info}\n${json}\n\`\`\``;

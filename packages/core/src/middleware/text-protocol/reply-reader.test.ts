@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { seeds } from '../../../../../test/test-extent.ts';
 import { randomOf } from '../../../../../test/random-of.ts';
-import { parseToolCalls } from './parse-tool-calls.ts';
-import { ReplyReader } from './reply-reader.ts';
+import { parseToolCalls, ReplyReader } from './reply-reader.ts';
 
 const call = '{"tool_name":"a","arguments":{}}';
 

@@ -8,7 +8,7 @@ import {
 } from '../../model/chat-model.ts';
 import { corrections } from './corrections.ts';
 import { decodeReply } from './decode-reply.ts';
-import { parseToolCalls } from './parse-tool-calls.ts';
+import { parseToolCalls } from './reply-reader.ts';
 import type { ReplyParser, CheckAnswer } from './parsed-reply.ts';
 import { toolsPrompt, type ToolsPromptContext } from './tools-prompt.ts';
 import { systemMessage, textOf } from '../../message/msg.ts';

@@ -9,7 +9,7 @@ import { prepending } from '../../../test-support/prepending.ts';
 import { errorHints } from '../../middleware/results/error-hints.ts';
 import { checkAnswers } from '../../middleware/text-protocol/check-answers.ts';
 import { reuseResults } from '../../middleware/results/reuse-results.ts';
-import { jsonMode } from '../../middleware/output/text-modes.ts';
+import { jsonMode } from '../../middleware/output/json-and-yaml-mode.ts';
 import { structured } from '../../middleware/output/structured.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';

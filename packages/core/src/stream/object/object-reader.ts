@@ -1,7 +1,7 @@
 import { isObjectOrArray, isSameJson, type JsonValue } from '../../message/json.ts';
 import { JsonReader } from './json-reader.ts';
 import { wrappedName } from '../../schema/output-format.ts';
-import { AnswerSource } from '../../middleware/output/answer-source.ts';
+import { AnswerSource } from '../../middleware/output/object/answer-source.ts';
 
 /**
  * Number of values that may be copied for each character. So the cost of a reply grows with its

@@ -3,7 +3,7 @@ import { scriptedAgent } from '../../../../test-support/scripted-agent.ts';
 import type { Middleware } from '../../../agent/middleware.ts';
 import { isEnding, isNewAnswer } from '../../../agent/next.ts';
 import type { Msg } from '../../../message/msg.ts';
-import { jsonMode } from '../../output/text-modes.ts';
+import { jsonMode } from '../../output/json-and-yaml-mode.ts';
 import { piiRule } from '../pii/pii-rule.ts';
 import { outputGuards } from './output-guards.ts';
 import { lengthRule } from './length-rule.ts';

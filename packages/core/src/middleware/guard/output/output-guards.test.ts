@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { seeds } from '../../../../../../test/test-extent.ts';
-import { jsonMode } from '../../output/text-modes.ts';
+import { jsonMode } from '../../output/json-and-yaml-mode.ts';
 import { structured } from '../../output/structured.ts';
 import { ReActAgent, type AgentOptions } from '../../../preset/react-agent.ts';
 import type { AgentEvent } from '../../../event/agent-event.ts';

@@ -1,4 +1,4 @@
-import { wrappedName } from '../../schema/output-format.ts';
+import { wrappedName } from '../../../schema/output-format.ts';
 
 /**
  * Takes one JSON object or list out of a text that arrives in pieces, without insignificant spaces.

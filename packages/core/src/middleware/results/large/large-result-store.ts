@@ -1,8 +1,8 @@
-import { AgentError, fieldOf } from '../../error/agent-error.ts';
-import type { KeyValueStore } from '../../memory/store/key-value-store.ts';
-import { joinValue, splitValue } from '../../memory/store/split-value.ts';
-import { keyPrefix } from '../../memory/store/storage-keys.ts';
-import { parseJson } from '../../message/json.ts';
+import { AgentError, fieldOf } from '../../../error/agent-error.ts';
+import type { KeyValueStore } from '../../../memory/store/key-value-store.ts';
+import { joinValue, splitValue } from '../../../memory/store/split-value.ts';
+import { keyPrefix } from '../../../memory/store/storage-keys.ts';
+import { parseJson } from '../../../message/json.ts';
 
 /** Stores the texts of large results, by session and tool call. */
 export interface LargeResultStore {

@@ -2,7 +2,7 @@ import { checkOptions } from '../../error/agent-error.ts';
 import type { JsonValue } from '../../message/json.ts';
 import { readSchema, type InferOutput, type Schema, type SchemaLike } from '../../schema/schema.ts';
 import { outputMode, type OutputMode } from './output-mode.ts';
-import { jsonText, textForm, yamlText, type TextFormat } from './text-form.ts';
+import { jsonText, textForm, yamlText, type TextSyntax } from './text-form.ts';
 import { withObjectWriter } from './written-output.ts';
 
 /**
@@ -72,18 +72,18 @@ export function yamlMode(schema: undefined, options: YamlModeOptions): OutputMod
 export function yamlMode(schema: SchemaLike | undefined, options: YamlModeOptions): OutputMode {
   checkOptions('yamlMode()', options, 'parse:function attempts:natural|?');
   const checkedSchema = schemaOf('yamlMode()', schema);
-  const format = yamlText(options.parse);
-  const mode = textMode(() => checkedSchema, format, { ...options, responseSchema: false });
+  const syntax = yamlText(options.parse);
+  const mode = textMode(() => checkedSchema, syntax, { ...options, responseSchema: false });
   return withObjectWriter(mode);
 }
 
 function textMode(
   getSchema: () => Schema<unknown>,
-  format: TextFormat,
+  syntax: TextSyntax,
   { attempts = 2, responseSchema }: JsonModeOptions,
 ): OutputMode {
   return outputMode(attempts, (_context, steps) =>
-    textForm(steps, getSchema(), responseSchema, format),
+    textForm(steps, getSchema(), responseSchema, syntax),
   );
 }
 

@@ -1,6 +1,6 @@
-import type { EventBatch } from '../../event/agent-event.ts';
-import { isAnswerReason, type AgentResult } from '../../event/agent-result.ts';
-import { parseJson, sortedJson } from '../../message/json.ts';
+import type { EventBatch } from '../../../event/agent-event.ts';
+import { isAnswerReason, type AgentResult } from '../../../event/agent-result.ts';
+import { parseJson, sortedJson } from '../../../message/json.ts';
 import { AnswerSource } from './answer-source.ts';
 import { CompactJson } from './compact-json.ts';
 import { failureText, restartMark } from './object-format.ts';

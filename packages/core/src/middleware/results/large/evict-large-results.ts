@@ -1,15 +1,14 @@
-import type { Middleware } from '../../agent/middleware.ts';
-import { AgentError, checkOptions } from '../../error/agent-error.ts';
-import { reportFailure } from '../../error/report-failure.ts';
-import type { EventOf } from '../../event/agent-event.ts';
-import type { KeyValueStore } from '../../memory/store/key-value-store.ts';
-import { textOf, type ToolResult } from '../../message/msg.ts';
-import { arc } from '../../tokens/arc-profile.ts';
-import { estimateTokens } from '../../tokens/estimate-tokens.ts';
-import type { TokenProfile } from '../../tokens/token-profile.ts';
+import type { Middleware } from '../../../agent/middleware.ts';
+import { AgentError, checkOptions } from '../../../error/agent-error.ts';
+import { reportFailure } from '../../../error/report-failure.ts';
+import type { EventOf } from '../../../event/agent-event.ts';
+import type { KeyValueStore } from '../../../memory/store/key-value-store.ts';
+import { textOf, type ToolResult } from '../../../message/msg.ts';
+import { arc } from '../../../tokens/arc-profile.ts';
+import { estimateTokens } from '../../../tokens/estimate-tokens.ts';
+import type { TokenProfile } from '../../../tokens/token-profile.ts';
 import { largeResultStore } from './large-result-store.ts';
-import { readResultTool, readToolName } from './read-result.ts';
-import { countFitting, linesOf } from './result-lines.ts';
+import { countFitting, linesOf, readResultTool, readToolName } from './read-result.ts';
 
 /** Which results are too large, and where their text goes. */
 export interface EvictLargeResultsOptions {

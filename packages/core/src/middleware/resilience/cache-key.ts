@@ -17,7 +17,7 @@ interface KeyOptions {
  * has no `crypto.subtle` (pages without HTTPS), the key is the text of the request. Rejects if the
  * options are not JSON.
  */
-export async function requestKey(
+export async function cacheKey(
   { provider, modelId }: ChatModel,
   request: ModelRequest,
   run: RunInfo | undefined,

@@ -1,14 +1,14 @@
 import { expect, test, vi } from 'vitest';
-import type { AgentError } from '../../error/agent-error.ts';
-import { toolResultsOf, type ContentBlock } from '../../message/msg.ts';
-import { MemoryStore } from '../../memory/store/memory-store.ts';
-import { historyFaults } from '../../../test-support/history-faults.ts';
-import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
-import { estimateTokens } from '../../tokens/estimate-tokens.ts';
-import { tool, type ToolOutput } from '../../tool/tool.ts';
-import type { AgentOptions } from '../../preset/react-agent.ts';
+import type { AgentError } from '../../../error/agent-error.ts';
+import { toolResultsOf, type ContentBlock } from '../../../message/msg.ts';
+import { MemoryStore } from '../../../memory/store/memory-store.ts';
+import { historyFaults } from '../../../../test-support/history-faults.ts';
+import { ScriptedModel, type ScriptedReply } from '../../../testing/scripted-model.ts';
+import { estimateTokens } from '../../../tokens/estimate-tokens.ts';
+import { tool, type ToolOutput } from '../../../tool/tool.ts';
+import type { AgentOptions } from '../../../preset/react-agent.ts';
 import { evictLargeResults, type EvictLargeResultsOptions } from './evict-large-results.ts';
-import { ReActAgent } from '../../preset/react-agent.ts';
+import { ReActAgent } from '../../../preset/react-agent.ts';
 
 const numbered = (count: number): string =>
   Array.from({ length: count }, (_, index) => `line ${index + 1} of the report`).join('\n');

@@ -1,6 +1,6 @@
-import type { AgentEvent } from '../../event/agent-event.ts';
-import { messageIdOf, textOf } from '../../message/msg.ts';
-import { outputToolName } from '../../schema/output-format.ts';
+import type { AgentEvent } from '../../../event/agent-event.ts';
+import { messageIdOf, textOf } from '../../../message/msg.ts';
+import { outputToolName } from '../../../schema/output-format.ts';
 
 /**
  * Beginning of a JSON object or list in a text. A bracket in prose, such as in `[see below]`, does

@@ -1,10 +1,10 @@
-import { AgentError, checkFields } from '../../error/agent-error.ts';
-import { pickFields, type JsonObject } from '../../message/json.ts';
-import { objectInput } from '../../schema/schema.ts';
-import type { TokenProfile } from '../../tokens/token-profile.ts';
-import { tool, type Tool } from '../../tool/tool.ts';
+import { AgentError, checkFields } from '../../../error/agent-error.ts';
+import { pickFields, type JsonObject } from '../../../message/json.ts';
+import { objectInput } from '../../../schema/schema.ts';
+import { estimateTokens } from '../../../tokens/estimate-tokens.ts';
+import type { TokenProfile } from '../../../tokens/token-profile.ts';
+import { tool, type Tool } from '../../../tool/tool.ts';
 import type { LargeResultStore } from './large-result-store.ts';
-import { countFitting, linesOf } from './result-lines.ts';
 
 export const readToolName = 'read_result';
 
@@ -93,4 +93,24 @@ function findLines(lines: readonly string[], query: string): readonly number[] {
 /** Normalizes case and character width, so that texts that look the same compare equal. */
 function normalize(text: string): string {
   return text.normalize('NFKC').toLowerCase();
+}
+
+/**
+ * Returns the lines of a text. Splits a line over 1,000 characters, such as JSON without breaks.
+ */
+export function linesOf(text: string): readonly string[] {
+  return text.split(/\r\n|[\n\r]/).flatMap((line) => line.match(/.{1,1000}/gsu) ?? '');
+}
+
+/** Returns the number of texts, from the first, that together have at most `maxTokens` tokens. */
+export function countFitting(
+  texts: readonly string[],
+  maxTokens: number,
+  profile: TokenProfile,
+): number {
+  let tokens = 0;
+  const largeIndex = texts.findIndex(
+    (text) => (tokens += estimateTokens(`${text}\n`, profile)) > maxTokens,
+  );
+  return largeIndex < 0 ? texts.length : largeIndex;
 }
