@@ -1,5 +1,6 @@
 import { Agent } from '@isoloop/core/kernel';
-import { tool, toolResultsOf, type Middleware } from '@isoloop/core';
+import { MemoryStore, SessionMemory, tool, toolResultsOf } from '@isoloop/core';
+import type { Middleware, ToolResult, ToolUse } from '@isoloop/core';
 import { allowTools, deniedResult, errorResult, notStarted } from '@isoloop/core/middleware';
 import type { ToolOutcome } from '@isoloop/core/middleware';
 import { ScriptedModel } from '@isoloop/core/testing';
@@ -99,6 +100,46 @@ test('a `wrapTool` that returns no tool result gives the call an error that name
   await agent.call('go');
   const [result] = (await agent.messages()).flatMap(toolResultsOf);
   expect(result?.output).toBe('Error: The result for "look" must be a `ToolResult`.');
+});
+
+test('a result of middleware with an unknown state becomes an error that names the tool and the state', async () => {
+  const result = (toolUse: ToolUse): ToolResult => ({
+    ...deniedResult(toolUse, 'no'),
+    state: 'ok' as never,
+  });
+  const wrapping: Middleware = { wrapTool: () => async (call) => result(call.toolUse) };
+  const closing: Middleware = {
+    wrapRound: (next) => async (round, _context, steps) => {
+      for (const { toolUse } of round.calls) await steps.closeCall(toolUse, result(toolUse));
+      return next(round);
+    },
+  };
+  for (const part of [wrapping, closing]) {
+    const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
+    const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
+    const memory = new SessionMemory(new MemoryStore(), 's');
+    const agent = new Agent({ name: 'a', model, memory, tools: [look], use: [part] });
+    expect((await agent.call('go')).text).toBe('done');
+    expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
+      {
+        state: 'error',
+        output: expect.stringMatching(/^Error: The result for "look": state must be .*success/),
+      },
+    ]);
+  }
+});
+
+test('a result of middleware has the name of its call, also if it is the result of another tool', async () => {
+  const part: Middleware = {
+    wrapTool: () => async () => deniedResult({ type: 'tool_use', id: 'x', name: 'pay', input: {} }),
+  };
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look', id: 'one' }] }, 'done']);
+  const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
+  await agent.call('go');
+  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
+    { toolUseId: 'one', name: 'look' },
+  ]);
 });
 
 test('two middleware that close the same call store one result', async () => {

@@ -1,8 +1,7 @@
 import { AgentError, errorText } from '../error/agent-error.ts';
-import type { AgentEvent } from '../event/agent-event.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { ToolUse, Msg } from '../message/msg.ts';
-import { jsonForm, type JsonValue } from '../message/json.ts';
+import { jsonForm } from '../message/json.ts';
 import { runInfo, type RunInfo } from '../model/chat-model.ts';
 import { Deadline } from '../wait/deadline.ts';
 import { valueFor } from './context-token.ts';
@@ -13,7 +12,8 @@ import {
   interruptedResult,
   outputResult,
 } from './tool-call.ts';
-import type { ToolCall, ToolOutcome } from './tool-call.ts';
+import type { Execute, ExecuteWrapper, ToolCall, ToolOutcome } from './tool-call.ts';
+import type { ToolSink } from './tool-queue.ts';
 import type { ToolContext } from './tool.ts';
 
 /** The run that makes a tool call, as the tool sees it. */
@@ -31,12 +31,15 @@ export interface ToolRun extends RunInfo {
   interrupt(request?: string | Msg | InterruptRequest): boolean;
 }
 
+/** What a tool gets from its round: where its output goes, and the messages that the model got. */
+export interface FromRound extends ToolSink {
+  readonly messages: readonly Msg[];
+}
+
 /** What a tool call gets from the run that makes it. */
 export interface ExecuteOptions {
   readonly run: ToolRun;
-  readonly messages: readonly Msg[];
-  emit(progress: JsonValue): void;
-  forward(events: readonly AgentEvent[]): void;
+  readonly fromRound: FromRound;
   /**
    * Notes in the log that the tool starts. Resolves with false if the run has ended meanwhile. The
    * tool must not start then.
@@ -50,7 +53,7 @@ export interface ExecuteOptions {
  * call.
  */
 export async function executeTool(call: ToolCall, options: ExecuteOptions): Promise<ToolOutcome> {
-  const { tool, toolUse, input } = call;
+  const { tool, toolUse, input, around } = call;
   const { signal } = options.run;
   if (!tool.execute) return { suspended: true, kind: 'external' };
   if (!(await options.begin(toolUse))) return notStarted;
@@ -59,9 +62,8 @@ export async function executeTool(call: ToolCall, options: ExecuteOptions): Prom
   const deadline = new Deadline(signal, tool.timeoutMs, toError);
   const context = toolContext(call, options, deadline.signal);
   try {
-    return await deadline.wait(async () =>
-      outputResult(toolUse, await call.runExecute(tool.execute!.bind(tool), input, context)),
-    );
+    const execute = around.reduceRight(wrapExecute, tool.execute.bind(tool));
+    return await deadline.wait(async () => outputResult(toolUse, await execute(input, context)));
   } catch (error) {
     if (signal.aborted) return interruptedResult(toolUse);
     if (isSuspension(error)) return error;
@@ -72,23 +74,25 @@ export async function executeTool(call: ToolCall, options: ExecuteOptions): Prom
   }
 }
 
+function wrapExecute(next: Execute, wrapper: ExecuteWrapper): Execute {
+  return (...args) => wrapper(next, ...args);
+}
+
 function toolContext(
   { tool, toolUse, decision, waitedFor }: ToolCall,
-  { run, messages, emit, forward }: ExecuteOptions,
+  { run, fromRound }: ExecuteOptions,
   signal: AbortSignal,
 ): ToolContext {
   const { interruptSignal, interrupt, toolContext: values } = run;
   return {
     ...runInfo(run),
+    ...fromRound,
     signal,
     interruptSignal,
     toolUseId: toolUse.id,
-    messages,
     idempotencyKey: `${run.sessionId}:${toolUse.id}`,
     decision,
     waitedFor,
-    emit,
-    forward,
     interrupt,
     get: (token) => valueFor(token, values),
     suspend(reason, details) {

@@ -141,6 +141,11 @@ test('keeps a null that the schema allows, also beside one that it drops', async
   expect(await given(input, { a: null })).toEqual({ a: null });
 });
 
+test('a null in a list stays an error, because without it the other items would move', async () => {
+  const input = z.object({ at: z.array(z.string()) });
+  expect(await given(input, { at: ['A', null, 'C'] })).toContain('- at.1: ');
+});
+
 test('a null for a required argument is an error about the arguments as the model sent them', async () => {
   const input = z.object({ a: z.string(), b: z.string().optional(), c: z.string().nullable() });
   const text = await given(input, { a: null, b: null, c: null });

@@ -1,11 +1,17 @@
 import type { CallState } from '../event/agent-status.ts';
 import type { Decision, PendingCall } from '../event/pending-call.ts';
-import { isObjectOrArray, jsonForm, type JsonValue, type JsonObject } from '../message/json.ts';
+import {
+  isObjectOrArray,
+  isRecord,
+  jsonForm,
+  type JsonValue,
+  type JsonObject,
+} from '../message/json.ts';
 import type { ToolUse, ToolResult, ToolResultState, MessageContent } from '../message/msg.ts';
 import type { Path } from '../schema/schema.ts';
 import type { Tool, ToolContent, ToolOutput } from './tool.ts';
 import { toolOf, type ToolSet } from './set/tool-set.ts';
-import { isError, errorText, fieldOf } from '../error/agent-error.ts';
+import { checkFields, isError, errorText, fieldOf } from '../error/agent-error.ts';
 import { isBlock, isCompleteBlock, isToolResult } from '../message/is-message.ts';
 
 /** Tool call whose tool exists and whose arguments passed the schema. */
@@ -24,8 +30,8 @@ export interface ToolCall extends ReadyCall {
   readonly decision: Decision | undefined;
   /** What the tool call waited for before `decision`. */
   readonly waitedFor: PendingCall | undefined;
-  /** Runs the `execute` of the tool inside what middleware put around it with `withExecute`. */
-  readonly runExecute: ExecuteWrapper;
+  /** What middleware put around the `execute` of the tool with `withExecute`, outermost first. */
+  readonly around: readonly ExecuteWrapper[];
   /**
    * Checks another form of the tool call, such as one with edited arguments. Returns it ready to
    * run, or the problem as text for the model.
@@ -33,7 +39,7 @@ export interface ToolCall extends ReadyCall {
   prepare(toolUse: ToolUse): Promise<PreparedCall>;
 }
 
-type Execute = NonNullable<Tool['execute']>;
+export type Execute = NonNullable<Tool['execute']>;
 
 /** Runs around the `execute` of a tool. `next` is the tool's own function, or the next one inside. */
 export type ExecuteWrapper = (next: Execute, ...args: Parameters<Execute>) => ReturnType<Execute>;
@@ -44,9 +50,7 @@ export type ExecuteWrapper = (next: Execute, ...args: Parameters<Execute>) => Re
  * the first middleware in `use` is the outermost. It is not called for a tool without `execute`.
  */
 export function withExecute(call: ToolCall, execute: ExecuteWrapper): ToolCall {
-  const runExecute: ExecuteWrapper = (next, ...args) =>
-    call.runExecute((...innerArgs) => execute(next, ...innerArgs), ...args);
-  return { ...call, runExecute };
+  return { ...call, around: [...call.around, execute] };
 }
 
 /** A tool call that can run, or its problem as text for the model. */
@@ -70,8 +74,8 @@ export async function prepareCall(tools: ToolSet, toolUse: ToolUse): Promise<Pre
     return refuse(`Tool not found: ${name}. Available: ${names.join(', ') || 'none'}.`);
   }
   const misfit = (issues: readonly string[]) => {
-    const list = issues.map((issue) => `- ${issue}`).join('\n');
-    return refuse(`The arguments of "${name}" do not fit its schema:\n${list}\nCorrect them.`);
+    const list = ['', ...issues].join('\n- ');
+    return refuse(`The arguments of "${name}" do not fit its schema:${list}\nCorrect them.`);
   };
   if (input === null && raw) return misfit(['they are not valid JSON']);
   let validation = await tool.input.validate(input);
@@ -87,17 +91,15 @@ export async function prepareCall(tools: ToolSet, toolUse: ToolUse): Promise<Pre
  * Returns a tool call's arguments without the `null` values that do not fit the schema. Models
  * write such values for optional arguments. `paths`: places that the validation rejected.
  */
-function dropNulls(value: JsonValue, paths: readonly Path[]): JsonValue {
-  if (!isObjectOrArray(value) || !paths.length) return value;
-  const pathsBelow = (key: string): readonly Path[] =>
-    paths.flatMap(([first, ...rest]) => (first === key ? [rest] : []));
-  if (Array.isArray(value))
-    return value.map((item: JsonValue, index) => dropNulls(item, pathsBelow(String(index))));
-  const entries = Object.entries(value).flatMap(([key, item]) => {
-    const itemPaths = pathsBelow(key);
-    return item === null && itemPaths.length ? [] : [[key, dropNulls(item, itemPaths)] as const];
-  });
-  return Object.fromEntries(entries);
+function dropNulls(args: JsonValue, paths: readonly Path[]): JsonValue {
+  const copy = structuredClone(args);
+  for (const path of paths) {
+    const key = path.at(-1)!;
+    const parent = path.slice(0, -1).reduce<unknown>(fieldOf, copy);
+    // In a list, the places of the other items would change.
+    if (isRecord(parent) && parent[key] === null) Reflect.deleteProperty(parent, key);
+  }
+  return copy;
 }
 
 /** Outcome of a tool call. Without a result, the tool call stays open. */
@@ -228,16 +230,16 @@ export function outputResult(toolUse: ToolUse, output: ToolOutput = ''): ToolRes
 
 /**
  * Returns a copy of the tool result that middleware gave, in JSON form for the log. The copy has the
- * id of this call, because the result may be that of an earlier one. If middleware gave anything
- * else, returns an error result that says so.
+ * id and the name of this call, because the result may be that of an earlier one. If middleware gave
+ * anything else, or a result with an unknown `state`, returns an error result that says so.
  */
 export function wrappedResult(toolUse: ToolUse, result: unknown): ToolResult {
   const subject = `The result for "${toolUse.name}"`;
-  return inJsonForm(toolUse, result, subject, (form: unknown, what) =>
-    isToolResult(form)
-      ? { ...form, toolUseId: toolUse.id }
-      : errorResult(toolUse, `${what} must be a \`ToolResult\`.`),
-  );
+  return inJsonForm(toolUse, result, subject, (form: unknown, what) => {
+    if (!isToolResult(form)) return errorResult(toolUse, `${what} must be a \`ToolResult\`.`);
+    checkFields(what, form, 'state:success|error|denied|interrupted');
+    return { ...form, toolUseId: toolUse.id, name: toolUse.name };
+  });
 }
 
 /**

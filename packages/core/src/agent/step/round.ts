@@ -12,8 +12,8 @@ import {
   interruptedResult,
 } from '../../tool/tool-call.ts';
 import type { PreparedCall, ReadyCall, ToolCall, ToolOutcome } from '../../tool/tool-call.ts';
-import { executeTool, type ExecuteOptions } from '../../tool/execute-tool.ts';
-import { toolQueue, type ToolQueueItem, type ToolSink } from '../../tool/tool-queue.ts';
+import { executeTool, type FromRound } from '../../tool/execute-tool.ts';
+import { toolQueue, type ToolQueueItem } from '../../tool/tool-queue.ts';
 import { requireParts } from '../check-options.ts';
 import type { Round } from '../middleware.ts';
 import type { Next } from '../next.ts';
@@ -198,9 +198,6 @@ async function handle(run: Run, item: ToolQueueItem): Promise<void> {
   return run.outbox.emit('acting-chunk', { toolUseId: toolUse.id, chunk: item.chunk });
 }
 
-/** What a tool gets from its round: where its output goes, and the messages that the model got. */
-type FromRound = ToolSink & Pick<ExecuteOptions, 'messages'>;
-
 /** Starts the tool of a prepared call, and returns the outcome. Never rejects. */
 async function runSafely(run: Run, call: ReviewedCall, fromRound: FromRound): Promise<ToolOutcome> {
   const { toolUse } = call.prepared;
@@ -229,11 +226,11 @@ async function runTool(run: Run, call: ReviewedCall, fromRound: FromRound): Prom
     decision: state.decision,
     waitedFor: state.pending ?? state.waitedFor,
     prepare: (toolUse) => prepare(run, toolUse),
-    runExecute: (execute, input, context) => execute(input, context),
+    around: [],
   };
   const outcome = await runWrappedTool(run, toolCall, (changed) =>
     executeTool(changed, {
-      ...fromRound,
+      fromRound,
       run,
       begin: (toolUse) => noteStart(run, current, toolUse),
     }),
