@@ -1,7 +1,7 @@
 import { parseJson } from '../../../message/json.ts';
 import { rewriteText, type RewrittenText } from '../rewritten-text.ts';
 import { replacementOf, type CheckedRule } from './checked-rule.ts';
-import { replaceFindings, type Finding } from './output-rule.ts';
+import type { Finding } from './output-rule.ts';
 
 /**
  * Replaces what a rule finds in a text, also behind `\u` escapes. Searches each string and number
@@ -21,6 +21,18 @@ export function applyRule(rule: CheckedRule, original: string, isJson: boolean):
     end: reading.start(finding.end),
   }));
   return replaceFindings(text, findings);
+}
+
+/** Replaces each finding in the text with its replacement. */
+export function replaceFindings(text: string, findings: readonly Finding[]): string {
+  if (!findings.length) return text;
+  const pieces: string[] = [];
+  let from = 0;
+  for (const { start, end, ...rest } of findings) {
+    pieces.push(text.slice(from, start), 'replacement' in rest ? rest.replacement : '');
+    from = end;
+  }
+  return pieces.join('') + text.slice(from);
 }
 
 /**

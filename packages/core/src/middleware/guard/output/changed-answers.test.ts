@@ -1,12 +1,13 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { scriptedAgent } from '../../../../test-support/scripted-agent.ts';
 import type { Middleware } from '../../../agent/middleware.ts';
 import { isEnding, isNewAnswer } from '../../../agent/next.ts';
-import type { Msg } from '../../../message/msg.ts';
+import { textOf, type Msg } from '../../../message/msg.ts';
 import { jsonMode } from '../../output/json-and-yaml-mode.ts';
 import { piiRule } from '../pii/pii-rule.ts';
 import { outputGuards } from './output-guards.ts';
 import { lengthRule } from './length-rule.ts';
+import type { OutputRule } from './output-rule.ts';
 import { regexRule } from './regex-rule.ts';
 
 const never = regexRule({ pattern: /forbidden/, action: 'reject', name: 'never' });
@@ -95,4 +96,84 @@ test('an answer without a change, and a structured one, is reviewed once', async
   await agent.call('Hi');
   await agent.call('Hi', { output: jsonMode() });
   expect(texts).toEqual(['ok', 'So: {"a": 1}']);
+});
+
+test('a rule that wants another reply rejects a changed answer, and is not reported', async () => {
+  const calm: OutputRule = {
+    name: 'calm',
+    review: (text) => (text.includes('!') ? { retry: 'Be calm.' } : { text }),
+  };
+  const onError = vi.fn();
+  const { agent } = scriptedAgent(['ok'], {
+    use: [outputGuards([calm], { onError }), rewrite('wow!')],
+  });
+  expect(await agent.call('Hi')).toMatchObject({
+    reason: 'rejected',
+    error: { details: { category: 'OUTPUT_REJECTED', stage: 'calm' } },
+  });
+  expect(onError).not.toHaveBeenCalled();
+});
+
+const long = 'This answer is long enough for the rule.';
+const notShort = outputGuards([lengthRule({ min: 30, tooShort: 'reject' })]);
+
+test.each<[string, string, Middleware]>([
+  [
+    'with which a hook stops the run',
+    'stopped-by-hook',
+    { on: { 'post-reasoning': (_event, controls) => controls.jumpTo('end', 'Done.') } },
+  ],
+  [
+    'of an interrupt',
+    'interrupted',
+    {
+      wrapReply: (next) => async (reply, context, steps) => {
+        const outcome = await next(reply);
+        context.interrupt('Done.');
+        return context.stopped ? steps.endStopped(reply.message) : outcome;
+      },
+    },
+  ],
+])('a message %s is no answer, so rules do not check it', async (_what, reason, inner) => {
+  const { agent } = scriptedAgent([long], { use: [notShort, inner] });
+  expect(await agent.call('Hi')).toMatchObject({ reason, text: 'Done.' });
+});
+
+test('a text that lengthRule() shortened is not shortened again after a change', async () => {
+  const seen: number[] = [];
+  const rule = lengthRule({ max: 40, onViolation: ({ value }) => seen.push(value) });
+  const actions: string[] = [];
+  const guards = outputGuards([rule], { onAction: ({ action }) => actions.push(action) });
+  const upper: Middleware = {
+    wrapReply: (next) => async (reply) => {
+      const outcome = await next(reply);
+      if (!isNewAnswer(outcome)) return outcome;
+      const text = textOf(outcome.message).toUpperCase();
+      return { ...outcome, message: withText(outcome.message, text) };
+    },
+  };
+  const { agent } = scriptedAgent(['x'.repeat(60)], { use: [guards, upper] });
+  expect((await agent.call('Hi')).text).toBe(`${'X'.repeat(24)}\n\n[CUT OFF HERE]`);
+  expect([seen, actions]).toEqual([[60], ['changed']]);
+});
+
+test('rules check a reply that a hook changed before it stopped the run', async () => {
+  const hook: Middleware = {
+    on: {
+      'post-reasoning': (event, controls) => {
+        controls.stop();
+        return { ...event, message: withText(event.message, mail) };
+      },
+    },
+  };
+  const { agent } = scriptedAgent(['ok'], { use: [outputGuards([piiRule()]), hook] });
+  expect(await agent.call('Hi')).toMatchObject({ reason: 'stopped-by-hook', text: 'mail [EMAIL]' });
+});
+
+test('rules do not check what a `post-call` hook changes', async () => {
+  const hook: Middleware = {
+    on: { 'post-call': (event) => ({ ...event, message: withText(event.message, mail) }) },
+  };
+  const { agent } = scriptedAgent(['ok'], { use: [outputGuards([piiRule()]), hook] });
+  expect((await agent.call('Hi')).text).toBe(mail);
 });

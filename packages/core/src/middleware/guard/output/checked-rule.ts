@@ -98,10 +98,11 @@ function checkedIndex(index: number, length: number): number {
   throw misconfigured('A rule returned an invalid index in withheldFrom.');
 }
 
-function checkedReview(review: unknown, { retries }: ReviewContext): Review {
+function checkedReview(review: unknown, { mayRetry }: ReviewContext): Review {
   if (isGuardRejection(review)) return review;
   const { text, retry } = isObjectOrArray(review) ? review : {};
-  if (typeof retry === 'string' && retries) throw misconfigured('A rule asked for a second retry.');
+  // The rule does not let this text pass, and there is no other reply.
+  if (typeof retry === 'string' && !mayRetry) return { category: 'OUTPUT_REJECTED' };
   if (typeof text === 'string' || typeof retry === 'string') return review as Review;
   throw misconfigured('A rule returned an invalid review.');
 }

@@ -1,22 +1,33 @@
+import type { AgentError } from '../../../error/agent-error.ts';
 import type { JsonObject } from '../../../message/json.ts';
 import { startOf } from '../../../message/text.ts';
 import type { ModelDelta, RunInfo } from '../../../model/chat-model.ts';
 import type { FinishDelta, TextDelta } from '../../../model/deltas.ts';
+import type { TokenProfile } from '../../../tokens/token-profile.ts';
 import { applyRule } from './apply-rule.ts';
-import type { CheckedRule } from './checked-rule.ts';
-import { GuardedText } from './guarded-text.ts';
-import { GuardedValue, type ToolInput } from './guarded-value.ts';
+import { RuleRejection, type CheckedRule } from './checked-rule.ts';
+import { GuardedText, GuardedValue, type GuardedPart, type ToolInput } from './guarded-parts.ts';
 import type { OutputAction, ReviewContext } from './output-rule.ts';
 import { RuleWindow } from './rule-window.ts';
 
-export interface GuardedReplyOptions {
+/** The rules and settings for the replies of one run. */
+export interface ReplyGuards {
   readonly rules: readonly CheckedRule[];
   readonly lookahead: number | 'all';
   readonly thinking: boolean;
-  readonly onAction: (action: OutputAction) => void;
+  readonly profile: TokenProfile;
+  /** Absent if the model was asked outside a run. */
+  readonly run: RunInfo | undefined;
+  onAction(action: OutputAction): void;
+  errorOf(rejection: RuleRejection): AgentError;
+}
+
+/** Facts about one reply. */
+export interface GuardedReplyOptions {
   /** Whether the text is for a program, such as JSON, and not for a user. */
   readonly isForProgram: boolean;
-  readonly run?: RunInfo | undefined;
+  /** Default: that of the guards. */
+  readonly lookahead?: number | 'all';
 }
 
 /** A text that rules review: the arguments of a tool call, or the text of the reply. */
@@ -40,10 +51,12 @@ export interface ReplyEnding {
  * rejects the reply.
  */
 export class GuardedReply {
-  readonly #options: GuardedReplyOptions;
+  readonly #guards: ReplyGuards;
+  readonly #isForProgram: boolean;
+  readonly #lookahead: number | 'all';
   readonly #releaseAtMost: number;
-  /** All deltas and texts of the reply, in order. */
-  #kept: (ModelDelta | GuardedText)[] = [];
+  /** The texts and the released deltas of the reply, in order. */
+  #pieces: Pick<GuardedText, 'whole'>[] = [];
   #texts: GuardedText[] = [];
   /** Withheld tool calls, by their index in the reply. */
   #values: Map<number, GuardedValue> = new Map();
@@ -55,9 +68,14 @@ export class GuardedReply {
   isReleased = false;
   finish: FinishDelta | undefined;
 
-  constructor(options: GuardedReplyOptions) {
-    this.#options = options;
-    this.#releaseAtMost = Math.min(...options.rules.map(({ releaseAtMost }) => releaseAtMost));
+  constructor(
+    guards: ReplyGuards,
+    { isForProgram, lookahead = guards.lookahead }: GuardedReplyOptions,
+  ) {
+    this.#guards = guards;
+    this.#isForProgram = isForProgram;
+    this.#lookahead = lookahead;
+    this.#releaseAtMost = Math.min(...guards.rules.map(({ releaseAtMost }) => releaseAtMost));
   }
 
   /** Takes deltas from the model and returns the deltas that may be released. */
@@ -65,11 +83,11 @@ export class GuardedReply {
     const out: ModelDelta[] = [];
     for (const delta of batch) {
       if (delta.type === 'finish') this.finish = delta;
-      else if (delta.type === 'text' || (delta.type === 'thinking' && this.#options.thinking))
+      else if (delta.type === 'text' || (delta.type === 'thinking' && this.#guards.thinking))
         this.#addText(delta, out);
       else {
         const released = delta.type === 'tool-input' ? this.#addToolInput(delta, out) : [delta];
-        this.#kept.push(...released);
+        this.#pieces.push({ whole: () => released });
         this.isReleased ||= released.length > 0;
         out.push(...released);
       }
@@ -78,24 +96,22 @@ export class GuardedReply {
     return out;
   }
 
-  /**
-   * Checks the whole reply after its end. `retries` is the number of times the model was asked
-   * again.
-   */
-  async end(retries: number): Promise<ReplyEnding> {
-    const { rules, onAction, run } = this.#options;
+  /** Checks the whole reply after its end. `mayRetry`: see `ReviewContext`. */
+  async end(mayRetry: boolean): Promise<ReplyEnding> {
+    const { rules, run } = this.#guards;
     const values = [...this.#values.values()].filter(({ isAnswer }) => isAnswer);
+    const parts: readonly GuardedPart[] = [...this.#texts, ...values];
     for (const rule of rules) {
       const actions = new Set<OutputAction['action']>();
-      for (const part of [...this.#texts, ...values]) {
+      for (const part of parts) {
         const text = applyRule(rule, part.final, part.isJson);
         if (text !== part.final) actions.add('changed');
         part.final = text;
       }
       for (const { text, replace, ...facts } of rule.review ? this.#reviewedTexts(values) : []) {
-        const review = await rule.review!(text, { ...facts, retries, run });
+        const review = await rule.review!(text, { ...facts, mayRetry, run });
         if ('retry' in review) {
-          onAction({ rule: rule.name, action: 'retried' });
+          this.#guards.onAction({ rule: rule.name, action: 'retried' });
           return { deltas: [], text, correction: review.retry };
         }
         if (review.warning) {
@@ -107,7 +123,7 @@ export class GuardedReply {
           actions.add('changed');
         }
       }
-      for (const action of actions) onAction({ rule: rule.name, action });
+      for (const action of actions) this.#guards.onAction({ rule: rule.name, action });
     }
     return { deltas: this.#rest(), text: this.#text() };
   }
@@ -124,7 +140,7 @@ export class GuardedReply {
     const replyText: ReviewedText = {
       text: this.#text(),
       callsTools,
-      isForProgram: this.#options.isForProgram && !callsTools,
+      isForProgram: this.#isForProgram && !callsTools,
       replace: (text) => this.#replace(text),
     };
     return [...valueTexts, replyText];
@@ -148,7 +164,7 @@ export class GuardedReply {
     if (value.name && !value.isAnswer) return [delta];
     this.#values.set(delta.index, value);
     value.add(delta);
-    return value.name && !value.isAnswer ? value.release() : [];
+    return value.name && !value.isAnswer ? value.rest() : [];
   }
 
   #addText(delta: TextDelta, out: ModelDelta[]): void {
@@ -164,18 +180,18 @@ export class GuardedReply {
   }
 
   #open(block: Pick<TextDelta, 'type' | 'id'>): GuardedText {
-    const { rules, lookahead, isForProgram } = this.#options;
-    const finders = rules.filter(({ find }) => find && lookahead !== 'all');
+    const lookahead = this.#lookahead;
+    const finders = this.#guards.rules.filter(({ find }) => find && lookahead !== 'all');
     const windows = finders.map((rule) => new RuleWindow(rule, lookahead as number));
-    const text = new GuardedText(block, isForProgram, windows);
+    const text = new GuardedText(block, this.#isForProgram, windows);
     this.#texts.push(text);
-    this.#kept.push(text);
+    this.#pieces.push(text);
     return text;
   }
 
   /** Releases the text that the rules have let pass. With `isEnd`, treats all texts as complete. */
   #release(out: ModelDelta[], isEnd: boolean): void {
-    if (this.#options.lookahead === 'all') return;
+    if (this.#lookahead === 'all') return;
     for (const text of this.#texts) {
       const passed = this.#withinLimit(text.pass(isEnd));
       if (!passed) continue;
@@ -211,15 +227,23 @@ export class GuardedReply {
    * reset and the whole reply.
    */
   #rest(): readonly ModelDelta[] {
-    const values = [...this.#values.values()].flatMap((value) => value.release());
+    const restOf = (part: GuardedPart): readonly ModelDelta[] => part.rest();
+    const values = [...this.#values.values()].flatMap(restOf);
     if (this.#texts.every(({ isContinued }) => isContinued))
-      return [...this.#texts.flatMap((text) => text.rest()), ...values];
-    const keptDeltas = this.#kept.flatMap((piece) =>
-      piece instanceof GuardedText ? piece.whole() : [piece],
-    );
-    return [guardReset, ...keptDeltas, ...values];
+      return [...this.#texts.flatMap(restOf), ...values];
+    return [guardReset, ...this.#pieces.flatMap((piece) => piece.whole()), ...values];
   }
 }
 
 /** Tells readers to discard the reply so far. */
 export const guardReset: ModelDelta = { type: 'reset', reason: 'guard' };
+
+/**
+ * Tells the listener that a rule rejected a reply, and returns the error of the reply. Returns any
+ * other exception unchanged.
+ */
+export function reportRejection(thrown: unknown, guards: ReplyGuards): unknown {
+  if (!(thrown instanceof RuleRejection)) return thrown;
+  guards.onAction({ rule: thrown.rule, action: 'rejected' });
+  return guards.errorOf(thrown);
+}

@@ -10,8 +10,7 @@ import {
 } from '../../../model/chat-model.ts';
 import { deltasText, estimateUsage } from '../estimate-usage.ts';
 import { RuleRejection } from './checked-rule.ts';
-import { GuardedReply, guardReset } from './guarded-reply.ts';
-import { failureOf, type ReplyGuards } from './reply-guards.ts';
+import { GuardedReply, guardReset, reportRejection, type ReplyGuards } from './guarded-reply.ts';
 
 /**
  * Asks the model and applies the rules to its reply. If a rule asks for another reply, asks the
@@ -23,25 +22,24 @@ export async function* guardedStream(
   context: ModelContext,
   guards: ReplyGuards,
 ): AsyncGenerator<readonly ModelDelta[]> {
-  const begin = (): GuardedReply =>
-    new GuardedReply({ ...guards, isForProgram: request.replyFor === 'program' });
+  const isForProgram = request.replyFor === 'program';
   let currentRequest = request;
   let usage: Usage | undefined;
-  for (let retries = 0; ; retries++) {
-    let reply = begin();
+  for (let mayRetry = true; ; mayRetry = false) {
+    let reply = new GuardedReply(guards, { isForProgram });
     let replyText = '';
     try {
       for await (const batch of next.stream(currentRequest, context)) {
         replyText += deltasText(batch);
         const start = batch.findLastIndex(({ type }) => type === 'reset') + 1;
         if (start) {
-          reply = begin();
+          reply = new GuardedReply(guards, { isForProgram });
           yield batch.slice(start - 1, start);
         }
         const deltas = reply.take(batch.slice(start));
         if (deltas.length) yield deltas;
       }
-      const { correction, deltas, text } = await reply.end(retries);
+      const { correction, deltas, text } = await reply.end(mayRetry);
       usage = addUsage(usage, reply.finish?.usage);
       if (correction === undefined) {
         const { finish } = reply;
@@ -56,7 +54,7 @@ export async function* guardedStream(
         ? estimateUsage(currentRequest, replyText, guards.profile)
         : undefined;
       const last = lastDeltas(thrown, reply, addUsage(usage, reply.finish?.usage ?? estimate));
-      const error = failureOf(thrown, guards);
+      const error = reportRejection(thrown, guards);
       if (last.length) yield last;
       throw error;
     }

@@ -12,9 +12,9 @@ export interface LengthRuleOptions {
    */
   readonly min?: number;
   /**
-   * Maximum length of a reply in characters. Default: no limit. The text after the limit is
-   * replaced with `mark`. A structured value is not shortened. A value that is too long is rejected
-   * with `OUTPUT_REJECTED`, and the details have its `length` and `max`.
+   * Maximum length of a reply in characters. Default: no limit. A longer reply is shortened and
+   * ends with `mark`, which counts as well. A structured value is not shortened. A value that is
+   * too long is rejected with `OUTPUT_REJECTED`, and the details have its `length` and `max`.
    */
   readonly max?: number;
   /**
@@ -52,21 +52,21 @@ export function lengthRule(options: LengthRuleOptions): OutputRule {
   if (min > max) throw misconfigured(`lengthRule(): min ${min} is more than max ${max}.`);
   return {
     name: 'lengthRule',
-    releaseAtMost: max,
-    review(text, { callsTools, isForProgram, retries, run }) {
+    releaseAtMost: Math.max(0, max - mark.length),
+    review(text, { callsTools, isForProgram, mayRetry, run }) {
       const reportViolation = (violation: LengthViolation): void =>
         callListener(options.onViolation, { ...violation, ...(run && { run: runInfo(run) }) });
       if (text.length > max) {
         reportViolation({ rule: 'max', value: text.length, limit: max });
         if (isForProgram)
           return { category: 'OUTPUT_REJECTED', details: { length: text.length, max } };
-        return { text: startOf(text, max) + mark };
+        return { text: startOf(startOf(text, max - mark.length) + mark, max) };
       }
       const { length } = text.trim();
       if (length >= min || callsTools) return { text };
       reportViolation({ rule: 'min', value: length, limit: min });
       if (tooShort === 'reject') return { category: 'OUTPUT_TOO_SHORT', details: { length, min } };
-      if (tooShort !== 'retry' || retries)
+      if (tooShort !== 'retry' || !mayRetry)
         return { text, warning: { stage: 'lengthRule', length, min } };
       const why = `Your answer has ${length} characters; at least ${min} are needed.`;
       return { retry: `${why} Answer again, in more detail.` };

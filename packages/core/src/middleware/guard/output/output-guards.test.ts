@@ -17,7 +17,8 @@ import { eventsOf } from '../../../../test-support/scripted-agent.ts';
 import { look } from '../../../../test-support/plain-tools.ts';
 import { outputGuards, type OutputGuardOptions } from './output-guards.ts';
 import { lengthRule } from './length-rule.ts';
-import { replaceFindings, type OutputRule, type Review } from './output-rule.ts';
+import { replaceFindings } from './apply-rule.ts';
+import type { OutputRule, Review } from './output-rule.ts';
 import { regexRule } from './regex-rule.ts';
 
 function setUp(
@@ -260,7 +261,6 @@ const rubbish: readonly (readonly [string, Partial<OutputRule>])[] = [
   ['a review of nothing', { review: () => undefined as never }],
   ['a review of true', { review: () => true as never }],
   ['a review without text', { review: () => ({ text: 5 }) as never }],
-  ['a review that retries for ever', { review: () => ({ retry: 'Again.' }) }],
 ];
 
 test.each(rubbish)('%s rejects the reply with SYSTEM_ERROR', async (_what, rule) => {
@@ -275,6 +275,25 @@ test.each(rubbish)('%s rejects the reply with SYSTEM_ERROR', async (_what, rule)
   expect(JSON.stringify(result)).not.toMatch(/hunter2|One|Three/);
   expect((await agent.messages()).map(textOf)).toEqual(['Hi']);
   expect(onError).toHaveBeenCalledWith(expect.any(Error), 'bad');
+});
+
+test('a rule that asks again about the second reply rejects it, and is not reported', async () => {
+  const onError = vi.fn();
+  const asked: boolean[] = [];
+  const retry: OutputRule = {
+    name: 'again',
+    review(_said, { mayRetry }) {
+      asked.push(mayRetry);
+      return { retry: 'Again.' };
+    },
+  };
+  const { agent } = setUp(['One.', 'Two.'], [retry], { onError });
+  expect(await agent.call('Hi')).toMatchObject({
+    reason: 'rejected',
+    error: { details: { category: 'OUTPUT_REJECTED', stage: 'again' } },
+  });
+  expect(asked).toEqual([true, false]);
+  expect(onError).not.toHaveBeenCalled();
 });
 
 test('if a review changes text that was already streamed, a step-reset takes the text back', async () => {
@@ -401,12 +420,12 @@ test('several text blocks stay separate and keep their order', async () => {
 
 test('lengthRule() shortens a long reply and adds a mark, and readers never see the rest', async () => {
   const { agent } = setUp(
-    [`${'x'.repeat(99)}😀 and more`.replaceAll('', '\u200b').replaceAll('\u200b', '')],
-    [lengthRule({ max: 100 })],
+    [`${'x'.repeat(84)}😀${'x'.repeat(20)}`.replaceAll('', '\u200b').replaceAll('\u200b', '')],
+    [lengthRule({ max: 101 })],
     { lookahead: 0 },
   );
   const events = await eventsOf(agent.stream('Hi'));
-  const expected = `${'x'.repeat(99)}\n\n[Cut off here]`;
+  const expected = `${'x'.repeat(84)}\n\n[Cut off here]`;
   expect(read(events)).toEqual({ text: expected, seen: expected, resets: 0 });
   expect(textOf((await agent.messages())[1]!)).toBe(expected);
   expect(await setUp(['12345'], [lengthRule({ max: 5 })]).agent.call('Hi')).toMatchObject({
@@ -414,7 +433,10 @@ test('lengthRule() shortens a long reply and adds a mark, and readers never see 
   });
   expect(
     await setUp(['123456'], [lengthRule({ max: 5, mark: '…' })]).agent.call('Hi'),
-  ).toMatchObject({ text: '12345…' });
+  ).toMatchObject({ text: '1234…' });
+  expect(await setUp(['123456'], [lengthRule({ max: 5 })]).agent.call('Hi')).toMatchObject({
+    text: '\n\n[Cu',
+  });
 });
 
 test('a reply shorter than `min` causes a warning, a second attempt or a rejection, as `mode` says', async () => {

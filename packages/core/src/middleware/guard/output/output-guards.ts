@@ -1,6 +1,7 @@
 import type { Middleware } from '../../../agent/middleware.ts';
 import { isEnding, type Ending, type Next } from '../../../agent/next.ts';
 import { misconfigured, checkFields, checkOptions } from '../../../error/agent-error.ts';
+import { isAnswerReason } from '../../../event/agent-result.ts';
 import { callListener } from '../../../error/report-failure.ts';
 import { textOf, type Msg } from '../../../message/msg.ts';
 import { runInfo, type RunInfo } from '../../../model/chat-model.ts';
@@ -8,10 +9,13 @@ import { arc } from '../../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../../tokens/token-profile.ts';
 import { guardFields, rejectionError, reporter, type GuardOptions } from '../rejection.ts';
 import { checkedRule } from './checked-rule.ts';
+import type { ReplyGuards } from './guarded-reply.ts';
 import { guardedStream } from './guarded-stream.ts';
 import type { OutputAction, OutputRule } from './output-rule.ts';
-import type { ReplyGuards } from './reply-guards.ts';
 import { reviewAnswer } from './review-answer.ts';
+
+// The way of a reply: `guarded-stream.ts`, or `review-answer.ts` if no model wrote it, then
+// `guarded-reply.ts`, `guarded-parts.ts`, `rule-window.ts`, `apply-rule.ts`, `checked-rule.ts`.
 
 /**
  * How much text `outputGuards()` withholds until it is checked, and who hears of the effects of its
@@ -31,7 +35,8 @@ export interface OutputGuardOptions extends GuardOptions {
   readonly thinking?: boolean;
   /**
    * Function that gets the effect of each rule on a reply. It is called at the end of the reply,
-   * once per rule and action. An exception of this function is logged to the console.
+   * once per rule and action. An answer that hooks or inner middleware change counts as another
+   * reply. An exception of this function is logged to the console.
    */
   readonly onAction?: (action: OutputAction) => void;
   /**
@@ -49,9 +54,13 @@ export const outputFields: string = `lookahead:nonNegative|all|? thinking:boolea
  * to each reply, streamed or not. Hooks, readers and the session log get the reply after the rules.
  *
  * The rules also check answers that no model wrote. One is the direct answer of a tool. Another is a
- * text that hooks or inner middleware put in the place of a reply. About such a changed text, a rule
- * cannot ask the model again, and readers get a hook's text before the check. The rules do not check
- * an ending that replaces a request.
+ * text that `post-reasoning` hooks or inner middleware put in the place of a reply. About such a
+ * changed text, a rule cannot ask the model again, and readers get a hook's text before the check.
+ *
+ * The rules do not check what `post-call` hooks change, or what anything changes in a structured
+ * answer. Nor do they check messages that are no answer. These are an ending that replaces a
+ * request, the message of an interrupt, and that of a hook that ends the run with reason
+ * `stopped-by-hook`.
  *
  * The rules check text. If `structured()` gets its value through a tool, the rules also check the
  * strings and numbers of that value. Other tool calls and media pass unchecked. If `textToolCalls`
@@ -118,13 +127,14 @@ export function outputGuardsOf(
     }),
     wrapReply: (next) => async (reply, context) => {
       const guards = guardsOf(context);
+      let message: Msg | undefined = reply.message;
       // A reply of the model was checked while it arrived.
-      const message = reply.request ? reply.message : await reviewAnswer(reply.message, guards, 0);
+      if (!reply.request) message = await reviewAnswer(message, guards, true);
       if (!message) return { to: 'model' };
       const outcome = await next({ ...reply, message });
       if (!isChanged(outcome, message)) return outcome;
       // Not the model wrote this text, so a rule cannot ask the model to mend it.
-      const changed = await reviewAnswer(outcome.message, guards, 1);
+      const changed = await reviewAnswer(outcome.message, guards, false);
       return changed ? { ...outcome, message: changed } : { to: 'model' };
     },
   };
@@ -132,9 +142,13 @@ export function outputGuardsOf(
 
 /**
  * Returns whether hooks or inner middleware gave the run another answer than `checked`. The text of
- * a structured answer is its value, which was checked.
+ * a structured answer is its value, which was checked. The message of an interrupt, or with which a
+ * hook stops the run, is no answer.
  */
 function isChanged(outcome: Next, checked: Msg): outcome is Ending & { readonly message: Msg } {
   if (!isEnding(outcome) || !outcome.message || outcome.output !== undefined) return false;
+  const { kind, reason } = outcome;
+  const isStopMessage = kind === 'custom' && reason === 'stopped-by-hook';
+  if (isStopMessage || !isAnswerReason(reason)) return false;
   return textOf(outcome.message) !== textOf(checked);
 }

@@ -24,15 +24,19 @@ export interface ReviewContext {
   readonly isForProgram: boolean;
   /** Whether the reply has tool calls, so that it is not the answer yet. */
   readonly callsTools: boolean;
-  /** Number of times the model was asked again for this reply. */
-  readonly retries: number;
+  /**
+   * Whether the rule may ask for another reply with `retry`. A rule may ask once per reply, and not
+   * about an answer that hooks or other middleware changed.
+   */
+  readonly mayRetry: boolean;
   /** Run that asked for the reply. Absent if the model was asked outside a run. */
   readonly run?: RunInfo | undefined;
 }
 
 /**
  * What an output rule decides about a whole text. `text` is the text that may pass, changed or not.
- * `retry` is a question that asks the model for another reply; a rule may ask once per reply.
+ * `retry` is a question that asks the model for another reply. If `mayRetry` is false, `retry`
+ * rejects the text with `OUTPUT_REJECTED`.
  */
 export type Review =
   | { readonly text: string; readonly warning?: JsonObject }
@@ -72,16 +76,4 @@ export interface OutputRule {
   review?(text: string, context: ReviewContext): Awaitable<Review>;
   /** Maximum number of characters of a reply to release before its end. Default: no limit. */
   readonly releaseAtMost?: number;
-}
-
-/** Replaces each finding in the text with its replacement. */
-export function replaceFindings(text: string, findings: readonly Finding[]): string {
-  if (!findings.length) return text;
-  const pieces: string[] = [];
-  let from = 0;
-  for (const { start, end, ...rest } of findings) {
-    pieces.push(text.slice(from, start), 'replacement' in rest ? rest.replacement : '');
-    from = end;
-  }
-  return pieces.join('') + text.slice(from);
 }

@@ -1,24 +1,23 @@
 import type { Msg } from '../../../message/msg.ts';
 import type { ModelDelta } from '../../../model/chat-model.ts';
-import { GuardedReply } from './guarded-reply.ts';
-import { failureOf, type ReplyGuards } from './reply-guards.ts';
+import { GuardedReply, reportRejection, type ReplyGuards } from './guarded-reply.ts';
 
 /**
  * Applies the rules to an answer that no model wrote, such as the result of a tool. Returns
- * `undefined` if a rule asks for a reply of the model. `retries`: see `ReviewContext`.
+ * `undefined` if a rule asks for a reply of the model. `mayRetry`: see `ReviewContext`.
  */
 export async function reviewAnswer(
   answer: Msg,
   guards: ReplyGuards,
-  retries: number,
+  mayRetry: boolean,
 ): Promise<Msg | undefined> {
-  const reply = new GuardedReply({ ...guards, isForProgram: false, lookahead: 'all' });
+  const reply = new GuardedReply(guards, { isForProgram: false, lookahead: 'all' });
   const texts = answer.content.flatMap((block, index): ModelDelta[] =>
     block.type === 'text' ? [{ type: 'text', id: String(index), delta: block.text }] : [],
   );
   reply.take([...texts, { type: 'finish', reason: 'return-direct' }]);
   try {
-    const { deltas, correction } = await reply.end(retries);
+    const { deltas, correction } = await reply.end(mayRetry);
     if (correction !== undefined) return undefined;
     const saidAs = (id: string): string =>
       deltas.map((delta) => (delta.type === 'text' && delta.id === id ? delta.delta : '')).join('');
@@ -29,6 +28,6 @@ export async function reviewAnswer(
     if (addedText) content.push({ type: 'text', text: addedText });
     return { ...answer, content, metadata: { ...answer.metadata, ...reply.finish?.metadata } };
   } catch (thrown) {
-    throw failureOf(thrown, guards);
+    throw reportRejection(thrown, guards);
   }
 }

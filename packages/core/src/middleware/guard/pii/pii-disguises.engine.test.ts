@@ -4,7 +4,7 @@ import type { ModelDelta } from '../../../model/chat-model.ts';
 import { textOf } from '../../../message/msg.ts';
 import { randomOf } from '../../../../../../test/random-of.ts';
 import { outputGuards } from '../output/output-guards.ts';
-import { replaceFindings } from '../output/output-rule.ts';
+import { replaceFindings } from '../output/apply-rule.ts';
 import { scriptedAgent } from '../../../../test-support/scripted-agent.ts';
 import { piiRule, type PiiRuleOptions } from './pii-rule.ts';
 import { piiGuard } from './pii-guard.ts';

@@ -5,7 +5,7 @@ import { toolMessage, toolResultsOf, type ToolResult, type Msg } from '../../../
 import { inputGuardOf } from '../input/input-guard.ts';
 import { mapTexts, textsOf } from '../message-texts.ts';
 import { isGuardRejection, reporter, type Rejection, type ReportGuardError } from '../rejection.ts';
-import { replaceFindings } from '../output/output-rule.ts';
+import { replaceFindings } from '../output/apply-rule.ts';
 import { piiFields, piiRuleOf, type PiiRuleOptions } from './pii-rule.ts';
 import { outputFields, outputGuardsOf, type OutputGuardOptions } from '../output/output-guards.ts';
 

@@ -3,7 +3,7 @@ import { seeds } from '../../../../../../test/test-extent.ts';
 import { randomOf } from '../../../../../../test/random-of.ts';
 import { piiRule } from './pii-rule.ts';
 import { piiFinders, type PiiKind } from './pii-kinds.ts';
-import { replaceFindings } from '../output/output-rule.ts';
+import { replaceFindings } from '../output/apply-rule.ts';
 
 const kinds = [...new Set(piiFinders().map(({ kind }) => kind))];
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { piiRule, type PiiRuleOptions } from './pii-rule.ts';
 import type { PiiKind } from './pii-kinds.ts';
-import { replaceFindings } from '../output/output-rule.ts';
+import { replaceFindings } from '../output/apply-rule.ts';
 import { sha256 } from './sha256.ts';
 
 const allKinds: readonly PiiKind[] = [

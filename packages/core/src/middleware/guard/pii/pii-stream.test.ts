@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { extent } from '../../../../../../test/test-extent.ts';
 import { checkedRule } from '../output/checked-rule.ts';
-import { replaceFindings } from '../output/output-rule.ts';
+import { replaceFindings } from '../output/apply-rule.ts';
 import { RuleWindow } from '../output/rule-window.ts';
 import { piiRule } from './pii-rule.ts';
 import type { PiiKind } from './pii-kinds.ts';

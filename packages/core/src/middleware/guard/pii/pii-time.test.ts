@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { replaceFindings } from '../output/output-rule.ts';
+import { replaceFindings } from '../output/apply-rule.ts';
 import { piiRule } from './pii-rule.ts';
 import type { PiiKind } from './pii-kinds.ts';
 

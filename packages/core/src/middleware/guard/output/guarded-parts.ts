@@ -1,14 +1,23 @@
 import type { ModelDelta } from '../../../model/chat-model.ts';
 import { addExtras, type BlockExtras, type TextDelta } from '../../../model/deltas.ts';
+import { outputToolName } from '../../../schema/output-format.ts';
 import type { RuleWindow } from './rule-window.ts';
 
+/** A part of a reply that the rules check. */
+export interface GuardedPart {
+  /** Whether the rules search each string of the part on its own. */
+  readonly isJson: boolean;
+  /** The whole text of the part. After the reply has ended, the rules change it. */
+  final: string;
+  /** Returns the deltas that readers do not have yet. */
+  rest(): readonly ModelDelta[];
+}
+
 /** One text block or thinking block of a reply, which the rules check. */
-export class GuardedText {
+export class GuardedText implements GuardedPart {
   readonly type: TextDelta['type'];
   readonly id: string;
-  /** Whether the rules search each string of the text on its own. */
   readonly isJson: boolean;
-  /** The whole text. After the reply has ended, the rules change it. */
   final = '';
   /** The text as the model wrote it. */
   #raw = '';
@@ -57,7 +66,6 @@ export class GuardedText {
     return this.final.startsWith(this.#released);
   }
 
-  /** Returns the final text that readers do not have yet. */
   rest(): readonly ModelDelta[] {
     return this.#lastDelta(this.#released.length);
   }
@@ -74,5 +82,42 @@ export class GuardedText {
     const added = this.final === this.#raw ? this.#extras : {};
     const isEmpty = !delta && !Object.keys(added).length;
     return isEmpty ? [] : [{ type: this.type, id: this.id, delta, ...added }];
+  }
+}
+
+export type ToolInput = Extract<ModelDelta, { type: 'tool-input' }>;
+
+/** A withheld tool call: its arguments are the answer, or its name is not known yet. */
+export class GuardedValue implements GuardedPart {
+  readonly isJson = true;
+  name: string | undefined;
+  final = '';
+  /** The arguments as the model wrote them. */
+  #raw = '';
+  #deltas: ToolInput[] = [];
+
+  add(delta: ToolInput): void {
+    this.#deltas.push(delta);
+    this.name ||= delta.name;
+    this.final = this.#raw += delta.delta;
+  }
+
+  /**
+   * Whether the arguments of the tool call are the answer. Such a tool call is withheld until the
+   * reply ends.
+   */
+  get isAnswer(): boolean {
+    return this.name === outputToolName;
+  }
+
+  /** Releases the withheld deltas. If the rules changed the arguments, makes them one delta. */
+  rest(): readonly ToolInput[] {
+    const deltas = this.#deltas;
+    this.#deltas = [];
+    const [first, ...others] = deltas;
+    if (!first || this.final === this.#raw) return deltas;
+    const changed = { ...first, name: this.name!, delta: this.final };
+    for (const delta of others) addExtras(changed, delta);
+    return [changed];
   }
 }
