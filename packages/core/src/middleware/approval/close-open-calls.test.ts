@@ -86,6 +86,17 @@ test('`text` sets the text of the result, and the post-acting event contains it'
   expect(said).toEqual(['pay call_1 false']);
 });
 
+test.each<readonly [what: string, text: () => unknown, output: string]>([
+  ['an async function', async () => 'Canceled.', 'Canceled.'],
+  ['a function that returns nothing', () => undefined, 'The call of "pay" was canceled: '],
+  ['a function that returns an empty text', () => '', 'The call of "pay" was canceled: '],
+])('`text` may be %s', async (_what, text, output) => {
+  const { agent, results } = setUp(['pay'], ['fine'], { text: text as () => string });
+  await agent.call('Go');
+  await agent.call('Never mind');
+  expect(await results()).toEqual([['interrupted', expect.stringContaining(output)]]);
+});
+
 test('decisions and results continue the tool calls normally', async () => {
   const decided = setUp(['pay', 'ask']);
   await decided.agent.call('Go');

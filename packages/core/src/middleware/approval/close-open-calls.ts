@@ -1,6 +1,7 @@
 import type { Middleware, OpenCall, RunContext } from '../../agent/middleware.ts';
 import { isEnding } from '../../agent/next.ts';
 import { checkOptions } from '../../error/agent-error.ts';
+import type { Awaitable } from '../../event/hook.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import { toolResultsOf, type ToolResult, type ToolUse } from '../../message/msg.ts';
 import { decidedResult, interruptedResult, mayHaveStarted } from '../../tool/tool-call.ts';
@@ -9,9 +10,9 @@ import { decidedResult, interruptedResult, mayHaveStarted } from '../../tool/too
 export interface CloseOpenCallsOptions {
   /**
    * Returns the text of the result that the model gets. If `started` is true, the tool may have had
-   * effects. Default: says that another message arrived first.
+   * effects. Default, also for an empty text: says that another message arrived first.
    */
-  readonly text?: (toolUse: ToolUse, progress: { readonly started: boolean }) => string;
+  readonly text?: (toolUse: ToolUse, progress: { readonly started: boolean }) => Awaitable<string>;
 }
 
 /**
@@ -32,9 +33,11 @@ export function closeOpenCalls(options: CloseOpenCallsOptions = {}): Middleware 
       const decidedIds = new Set(sent.map(({ toolUseId }) => toolUseId));
       const hasNewMessage = input.messages.some(({ role }) => role !== 'tool');
       const openCalls = hasNewMessage ? context.openCalls : [];
-      const closed = openCalls
-        .filter(({ toolUse }) => !decidedIds.has(toolUse.id))
-        .map((call) => ({ call, result: resultFor(call, context, text) }));
+      const closed = await Promise.all(
+        openCalls
+          .filter(({ toolUse }) => !decidedIds.has(toolUse.id))
+          .map(async (call) => ({ call, result: await resultFor(call, context, text) })),
+      );
       if (!closed.length) return next(input);
       // The results come after `next`, because the input may be refused there.
       const decisions = closed.map(({ call, result }) => call.state.decision ?? decisionOf(result));
@@ -51,7 +54,7 @@ function resultFor(
   call: OpenCall,
   { tools }: RunContext,
   text: NonNullable<CloseOpenCallsOptions['text']>,
-): ToolResult {
+): Awaitable<ToolResult> {
   return decidedResult(call.toolUse, call.state, tools) ?? closedResult(call, text);
 }
 
@@ -59,13 +62,15 @@ function decisionOf({ toolUseId, output }: ToolResult): Decision {
   return { toolUseId, type: 'result', output, state: 'interrupted' };
 }
 
-function closedResult(
+async function closedResult(
   { toolUse, state, isNoted }: OpenCall,
   text: NonNullable<CloseOpenCallsOptions['text']>,
-): ToolResult {
+): Promise<ToolResult> {
   const notedState = isNoted ? state : undefined;
-  // A result without a text could not be read again.
-  const output = String(text(toolUse, { started: mayHaveStarted(notedState) }));
+  const progress = { started: mayHaveStarted(notedState) };
+  const ownText: unknown = await text(toolUse, progress);
+  const hasText = typeof ownText === 'string' && ownText !== '';
+  const output = hasText ? ownText : defaultText(toolUse, progress);
   return { ...interruptedResult(toolUse, notedState), output };
 }
 

@@ -96,6 +96,33 @@ test('reuseResults() compares the tool itself, and the arguments whatever the or
   expect(ran).toEqual(['one', 'two']);
 });
 
+test('reuseResults() keeps the results of two tools of one name that take turns', async () => {
+  const ran: string[] = [];
+  const [one, two] = ['one', 'two'].map((from) =>
+    tool({
+      name: 'look',
+      description: '',
+      input: { type: 'object' },
+      execute: () => (ran.push(from), from),
+    }),
+  );
+  const turns = [one!, two!, one!].map((turn) => toolList([turn]));
+  const swap: Middleware = {
+    wrapRequest: (next) => (draft, context) => {
+      const turn = turns[context.iteration];
+      if (turn) context.setTools(turn);
+      return next({ ...draft, tools: context.toolSchemas });
+    },
+  };
+  const call: ScriptedReply = { toolCalls: [{ name: 'look' }] };
+  const model = new ScriptedModel([call, call, call, 'done']);
+  const agent = new ReActAgent({ name: 'a', model, use: [reuseResults(), swap] });
+  await agent.call('go');
+  expect(ran).toEqual(['one', 'two']);
+  const outputs = (await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output);
+  expect(outputs).toEqual(['one', 'two', 'one']);
+});
+
 test('reuseResults() rejects invalid options', () => {
   expect(() => reuseResults({ tools: 'look' as never })).toThrow('reuseResults(): tools must be');
   expect(() => reuseResults({ tools: [1 as never] })).toThrow(

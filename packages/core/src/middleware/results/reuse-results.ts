@@ -27,7 +27,7 @@ export function reuseResults(options: ReuseResultsOptions = {}): Middleware {
   /** The successful results of a run, by tool and arguments. */
   const reuseOf = perRun(() => ({
     // Agents of a conversation may have different tools of one name.
-    results: new Map<string, { readonly tool: Tool | undefined; readonly result: ToolResult }>(),
+    results: new Map<Tool | undefined, Map<string, ToolResult>>(),
     hasRepeated: false,
   }));
   return {
@@ -42,15 +42,18 @@ export function reuseResults(options: ReuseResultsOptions = {}): Middleware {
       const { toolUse } = call;
       if (!applies(toolUse.name, context)) return next(call);
       const reuse = reuseOf(context);
+      // `call.tool` may be a copy that outer middleware made for this call.
       const tool = toolOf(context.tools, toolUse.name);
-      const key = `${toolUse.name}::${sortedJson(toolUse.input)}`;
-      const earlier = reuse.results.get(key);
-      if (earlier && earlier.tool === tool) {
+      const results = reuse.results.get(tool) ?? new Map<string, ToolResult>();
+      reuse.results.set(tool, results);
+      const key = sortedJson(toolUse.input);
+      const earlier = results.get(key);
+      if (earlier) {
         reuse.hasRepeated = true;
-        return earlier.result;
+        return earlier;
       }
       const result = await next(call);
-      if (hasResult(result) && result.state === 'success') reuse.results.set(key, { tool, result });
+      if (hasResult(result) && result.state === 'success') results.set(key, result);
       return result;
     },
   };

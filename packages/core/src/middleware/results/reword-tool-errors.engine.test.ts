@@ -56,9 +56,17 @@ test('rewordToolErrors() does not change successful results', async () => {
   ]);
 });
 
-test('a text of `format` that is missing does not end the agent call', async () => {
+test('a text of `format` that is missing does not end the agent call, and the model gets the default text', async () => {
   const format = (error: unknown): string => (error as Error).message;
-  expect(await setUp(throwing('a text'), { format }).outcome()).toEqual([['error', 'undefined']]);
+  expect(await setUp(throwing('a text'), { format }).outcome()).toEqual([
+    ['error', 'Tool failed: a text'],
+  ]);
+});
+
+test('`format` and `endsCall` may be async', async () => {
+  const format = async (error: unknown): Promise<string> => `Sorry: ${String(error)}`;
+  const { outcome } = setUp(throwing('a text'), { format, endsCall: async () => false });
+  expect(await outcome()).toEqual([['error', 'Sorry: a text']]);
 });
 
 test('`format` can write the text from the error and the tool call', async () => {

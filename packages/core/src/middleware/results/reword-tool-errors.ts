@@ -1,4 +1,5 @@
 import { AgentError, errorText, checkOptions } from '../../error/agent-error.ts';
+import type { Awaitable } from '../../event/hook.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { outputText } from '../../message/msg.ts';
 import { withExecute, hasResult } from '../../tool/tool-call.ts';
@@ -17,15 +18,15 @@ export interface RewordToolErrorsOptions {
   /** Names of the tools whose failures are handled. Default: all tools. */
   readonly tools?: readonly string[];
   /**
-   * Returns the text that the model gets. Default: `Tool failed: …` with the message of the error
-   * (Spring AI Alibaba).
+   * Returns the text that the model gets. Default, also for an empty text: `Tool failed: …` with the
+   * message of the error (Spring AI Alibaba).
    */
-  readonly format?: (error: unknown, call: FailedTool) => string;
+  readonly format?: (error: unknown, call: FailedTool) => Awaitable<string>;
   /**
    * Returns whether a failure ends the agent call with `TOOL_ERROR` and the failure as its `cause`.
    * Default: never.
    */
-  readonly endsCall?: (error: unknown, call: FailedTool) => boolean;
+  readonly endsCall?: (error: unknown, call: FailedTool) => Awaitable<boolean>;
   /**
    * Function that gets the error if `format` or `endsCall` throws. The model then gets the usual
    * error result. Default: logs a warning to the console.
@@ -71,8 +72,10 @@ export function rewordToolErrors(options: RewordToolErrorsOptions = {}): Middlew
       let endsRun: boolean | undefined;
       let output: string;
       try {
-        endsRun = endsCall?.(error, failedTool);
-        output = String(format(error, failedTool));
+        endsRun = await endsCall?.(error, failedTool);
+        const ownText: unknown = await format(error, failedTool);
+        const hasText = typeof ownText === 'string' && ownText !== '';
+        output = hasText ? ownText : defaultFormat(error);
       } catch (failure) {
         const message = 'The text for a tool’s error could not be made:';
         reportFailure(message, onError, AgentError.from(failure));
