@@ -70,7 +70,7 @@ const exceptions: readonly LayerException[] = [
   },
   {
     from: 'core/src/middleware/agent-tool/agent-tool.ts',
-    to: 'core/src/middleware/approval/approval-need.ts',
+    to: 'core/src/middleware/approval/approving-agent.ts',
     values: true,
     reason: 'the call of an agent may wait for an approval of its tools',
   },

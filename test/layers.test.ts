@@ -72,8 +72,8 @@ test('a feature may not import another feature, except what the list names', () 
   expect(
     check('packages/core/src/middleware/a.ts', `import { b } from './limits/b.ts';`),
   ).toHaveLength(1);
-  const policy = '../approval/approval-need.ts';
-  expect(check(agentTool, `import { mayNeedApproval } from '${policy}';`)).toEqual([]);
+  const policy = '../approval/approving-agent.ts';
+  expect(check(agentTool, `import { mayAskForApproval } from '${policy}';`)).toEqual([]);
 });
 
 test('only the folder of a provider and entry files may import it, except what the list names', () => {

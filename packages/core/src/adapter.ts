@@ -1,7 +1,7 @@
 export { attach, type AttachOptions } from './event/readers/attach.ts';
 export { decideForMessage } from './middleware/approval/decide-for-message.ts';
 export type { DecideForMessageOptions } from './middleware/approval/decide-for-message.ts';
-export { mayNeedApproval } from './middleware/approval/approval-need.ts';
+export { mayAskForApproval } from './middleware/approval/approving-agent.ts';
 export type { AgentStatus } from './event/agent-status.ts';
 export { clientJsonMode } from './middleware/output/json-and-yaml-mode.ts';
 export { checkDecision } from './event/pending-call.ts';

@@ -1,5 +1,5 @@
 import { directAnswers, type ReturnDirect } from '../middleware/answer/direct-answers.ts';
-import { isApprovals } from '../middleware/approval/approval-need.ts';
+import { isApprovals } from '../middleware/approval/approving-agent.ts';
 import { basicApprovals } from '../middleware/approval/basic-approvals.ts';
 import { addDecisions } from '../middleware/approval/decided-input.ts';
 import { checkClientTexts, type ClientText } from '../middleware/guard/client-texts.ts';

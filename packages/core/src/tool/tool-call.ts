@@ -1,4 +1,4 @@
-import type { CallState } from '../event/agent-status.ts';
+import type { CallState, OpenCall } from '../event/agent-status.ts';
 import type { Decision, PendingCall } from '../event/pending-call.ts';
 import {
   isObjectOrArray,
@@ -124,6 +124,11 @@ export interface NotStarted {
 
 /** Outcome that leaves a tool call open. The next model request closes it as interrupted. */
 export const notStarted: NotStarted = { notStarted: true };
+
+/** Returns an open tool call as one that has not started, unless the log says whether it has. */
+export function withoutStart(call: OpenCall): OpenCall {
+  return call.isNoted ? call : { ...call, state: { ...call.state, started: false } };
+}
 
 /** Returns whether a tool call has a result. */
 export function hasResult(outcome: ToolOutcome): outcome is ToolResult {

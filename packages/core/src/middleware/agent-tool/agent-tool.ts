@@ -12,7 +12,7 @@ import type { AgentResult } from '../../event/agent-result.ts';
 import { waitsForApproval, type PendingCall } from '../../event/pending-call.ts';
 import { provide, parentRuns, runsAboveChild } from '../../tool/context-token.ts';
 import type { Suspension } from '../../tool/tool-call.ts';
-import { mayNeedApproval } from '../approval/approval-need.ts';
+import { mayAskForApproval } from '../approval/approving-agent.ts';
 import type { Agent } from '../../agent/agent.ts';
 
 /** The part of an agent that `agentTool` uses. */
@@ -115,7 +115,7 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
     ...plainTool,
     input: { ...plainTool.input, validate: validateInput },
     takesDecisions: true,
-    ...(isLocal(agent) && { mayNeedApproval: () => mayNeedApproval(agent) }),
+    ...(isLocal(agent) && { mayNeedApproval: () => mayAskForApproval(agent) }),
     // A fork opens its own children.
     fork() {
       const copy = agentTool(agent, options);

@@ -6,16 +6,11 @@ import {
   decidedResult,
   errorResult,
   isForTool,
+  withoutStart,
   type ToolCall,
   type ToolOutcome,
 } from '../../tool/tool-call.ts';
-import {
-  isUndecided,
-  reasonOfTool,
-  withoutStart,
-  type ApprovalReason,
-  type ReasonFor,
-} from './approval-need.ts';
+import { isUndecided, reasonOfTool, type ApprovalReason, type ReasonFor } from './approval-need.ts';
 import { decidedInput } from './decided-input.ts';
 import { editCall, type DecidedRun } from './edit-call.ts';
 

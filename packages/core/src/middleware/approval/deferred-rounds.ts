@@ -2,8 +2,8 @@ import { isEnding, type Next } from '../../agent/next.ts';
 import type { InnerStep, Middleware, OpenCall, Round, RunContext } from '../../agent/middleware.ts';
 import { perRun } from '../../agent/per-run.ts';
 import { newestRound } from '../../message/turns.ts';
-import { notStarted } from '../../tool/tool-call.ts';
-import { isUndecided, withoutStart, type ReasonFor } from './approval-need.ts';
+import { notStarted, withoutStart } from '../../tool/tool-call.ts';
+import { isUndecided, type ReasonFor } from './approval-need.ts';
 
 // A deferred round takes up to three passes. Each one gives the inner wrappers a part of its calls:
 // - `decide`: those that need an approval. Somebody decides about them, and no tool runs.

@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import type { Memory, ReActAgent } from '@isoloop/core';
-import { mayNeedApproval, timerMs } from '@isoloop/core/adapter';
+import { mayAskForApproval, timerMs } from '@isoloop/core/adapter';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import { logError } from '../../http/error-response.ts';
@@ -87,7 +87,7 @@ function keepRun(c: Context<EdgeEnv>, { runEnd, memory, abort, settings }: KeptR
  * set.
  */
 export function checkApprovals(agent: ReActAgent, { approvals }: HandlerSettings): void {
-  if (!approvals && mayNeedApproval(agent)) throw needsObjectError();
+  if (!approvals && mayAskForApproval(agent)) throw needsObjectError();
 }
 
 /**
