@@ -7,7 +7,7 @@ import { AgentError } from '../error/agent-error.ts';
 import { piiGuard } from './guard/pii/pii-guard.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
-import { textOf, toolResultsOf } from '../message/msg.ts';
+import { textOf, toolResultsOf, userMessage } from '../message/msg.ts';
 import { circuitBreaker } from './resilience/circuit-breaker.ts';
 import { modelTimeout } from './resilience/model-timeout.ts';
 import { replyCache } from './resilience/reply-cache.ts';
@@ -351,5 +351,47 @@ test.each(orders)(
       result: { reason: 'stop', text: 'Well then.' },
     });
     expect(historyFaults(await agent.messages())).toEqual([]);
+  },
+);
+
+test.each(orders)(
+  'refused input over a pending call changes nothing in the log, in any order (%i)',
+  async (seed) => {
+    const controller = new AbortController();
+    const refuse: Middleware = {
+      name: 'refuse',
+      wrapSettle: (next) => async (settled, context) => {
+        const words = settled.messages.map(textOf).join();
+        if (words === 'Refuse me') throw new AgentError('GUARD_REJECTED', 'No.');
+        if (words === 'Abort me') controller.abort();
+        context.signal.throwIfAborted();
+        return next(settled);
+      },
+    };
+    const replies = [work[1]!, { toolCalls: [{ name: 'pay', id: 'pay' }] }, 'Done.'];
+    const { agent, model } = setUp(seed, replies, workTools(), {
+      // In the orders of odd numbers, an operator may join.
+      parts: (each) => [...each, ...(seed % 2 ? [operator()] : []), refuse],
+    });
+    await agent.call(userMessage('Pay', { id: 'first' }));
+    const before = await agent.messages();
+    const { signal } = controller;
+    const unknown = { toolUseId: 'unknown', type: 'approve' } as const;
+    const join = operatorMessage('I check this.', { name: 'Bo', action: 'join' });
+    for (const [refused, reason, options] of [
+      [userMessage('Stop', { id: 'first' }), 'error'],
+      ['Stop', 'error', { decisions: [unknown] }],
+      [{ ...join, id: 'first' }, 'error'],
+      ['Refuse me', 'rejected'],
+      ['Abort me', 'aborted', { signal }],
+    ] as const) {
+      const end = await agent.call(refused, { ...options, throwOnError: false });
+      expect(end).toMatchObject({ reason, pending: [{ toolUseId: 'pay' }] });
+      expect(await agent.messages()).toEqual(before);
+    }
+    const approved = await agent.call([{ toolUseId: 'pay', type: 'approve' }]);
+    expect(approved).toMatchObject({ reason: 'stop', text: 'Done.' });
+    expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([{}, { output: 'paid' }]);
+    model.assertDone();
   },
 );
