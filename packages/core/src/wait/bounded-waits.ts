@@ -5,7 +5,7 @@ import type { Haltable } from './halt.ts';
 /** Time that a store gets to finish after an abort, in milliseconds. */
 const storePatienceMs = 250;
 
-/** Stands for the value of a write that has not settled. */
+/** Stands for the value of work that has not settled. */
 const notSettled: unique symbol = Symbol();
 
 /** What a run tells its waits. */
@@ -76,21 +76,12 @@ export class BoundedWaits {
   ): Promise<Out> {
     const { fail, signal } = this.#run;
     let inner: Promise<Out> | undefined;
-    let isInnerOpen = false;
-    const runInner = async (input: In): Promise<Out> => {
-      isInnerOpen = true;
-      try {
-        return await next(input);
-      } finally {
-        isInnerOpen = false;
-      }
-    };
     const nextOnce = (input: In): Promise<Out> => {
       if (inner) {
         fail(misconfigured(`${where} may call next() once.`));
         return Promise.reject(signal.reason);
       }
-      return (inner = runInner(input));
+      return (inner = next(input));
     };
     const wrapper = {};
     this.#running.add(wrapper);
@@ -106,17 +97,13 @@ export class BoundedWaits {
       return work;
     }
     const afterNext = async (): Promise<Out> => {
-      let error: unknown;
-      try {
-        await work;
-      } catch (thrown) {
-        error = thrown;
-      }
+      const [{ reason }] = (await Promise.allSettled([work])) as [{ reason?: unknown }];
       // A `next` that comes later is refused, too.
       inner ??= work;
-      if (isInnerOpen) {
+      const winner = await Promise.race([inner, notSettled]).catch(() => {});
+      if (winner === notSettled) {
         // For example after a `Promise.race`. No code inside may outlive the run.
-        fail(error ?? misconfigured(`${where} must wait for next().`));
+        fail(reason ?? misconfigured(`${where} must wait for next().`));
         await inner!.catch(() => {});
         throw signal.reason;
       }
