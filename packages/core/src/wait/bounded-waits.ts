@@ -97,13 +97,18 @@ export class BoundedWaits {
       return work;
     }
     const afterNext = async (): Promise<Out> => {
-      const [{ reason }] = (await Promise.allSettled([work])) as [{ reason?: unknown }];
+      let error: unknown;
+      try {
+        await work;
+      } catch (thrown) {
+        error = thrown;
+      }
       // A `next` that comes later is refused, too.
       inner ??= work;
       const winner = await Promise.race([inner, notSettled]).catch(() => {});
       if (winner === notSettled) {
         // For example after a `Promise.race`. No code inside may outlive the run.
-        fail(reason ?? misconfigured(`${where} must wait for next().`));
+        fail(error ?? misconfigured(`${where} must wait for next().`));
         await inner!.catch(() => {});
         throw signal.reason;
       }
