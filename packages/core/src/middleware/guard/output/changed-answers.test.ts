@@ -177,3 +177,17 @@ test('rules do not check what a `post-call` hook changes', async () => {
   const { agent } = scriptedAgent(['ok'], { use: [outputGuards([piiRule()]), hook] });
   expect((await agent.call('Hi')).text).toBe(mail);
 });
+
+test('a text that middleware makes too long is shortened again, and reported as another reply', async () => {
+  const seen: number[] = [];
+  const rule = lengthRule({ max: 30, mark: '…', onViolation: ({ value }) => seen.push(value) });
+  const actions: string[] = [];
+  const guards = outputGuards([rule], { onAction: ({ action }) => actions.push(action) });
+  const use = [guards, rewrite('y'.repeat(31))];
+  const { agent } = scriptedAgent(['x'.repeat(60)], { use });
+  expect((await agent.call('Hi')).text).toBe(`${'y'.repeat(29)}…`);
+  expect([seen, actions]).toEqual([
+    [60, 31],
+    ['changed', 'changed'],
+  ]);
+});

@@ -133,9 +133,9 @@ export function outputGuardsOf(
       if (!message) return { to: 'model' };
       const outcome = await next({ ...reply, message });
       if (!isChanged(outcome, message)) return outcome;
-      // Not the model wrote this text, so a rule cannot ask the model to mend it.
+      // The model did not write this text, so no rule may ask it for another one.
       const changed = await reviewAnswer(outcome.message, guards, false);
-      return changed ? { ...outcome, message: changed } : { to: 'model' };
+      return { ...outcome, message: changed! };
     },
   };
 }
