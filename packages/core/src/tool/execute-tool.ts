@@ -12,7 +12,7 @@ import {
   interruptedResult,
   outputResult,
 } from './tool-call.ts';
-import type { Execute, ExecuteWrapper, ToolCall, ToolOutcome } from './tool-call.ts';
+import type { Execute, ToolCall, ToolOutcome } from './tool-call.ts';
 import type { ToolSink } from './tool-queue.ts';
 import type { ToolContext } from './tool.ts';
 
@@ -62,7 +62,12 @@ export async function executeTool(call: ToolCall, options: ExecuteOptions): Prom
   const deadline = new Deadline(signal, tool.timeoutMs, toError);
   const context = toolContext(call, options, deadline.signal);
   try {
-    const execute = around.reduceRight(wrapExecute, tool.execute.bind(tool));
+    const execute = around.reduceRight<Execute>(
+      (next, wrapper) =>
+        (...args) =>
+          wrapper(next, ...args),
+      tool.execute.bind(tool),
+    );
     return await deadline.wait(async () => outputResult(toolUse, await execute(input, context)));
   } catch (error) {
     if (signal.aborted) return interruptedResult(toolUse);
@@ -72,10 +77,6 @@ export async function executeTool(call: ToolCall, options: ExecuteOptions): Prom
   } finally {
     deadline.end();
   }
-}
-
-function wrapExecute(next: Execute, wrapper: ExecuteWrapper): Execute {
-  return (...args) => wrapper(next, ...args);
 }
 
 function toolContext(

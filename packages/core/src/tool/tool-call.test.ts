@@ -154,6 +154,29 @@ test('a null for a required argument is an error about the arguments as the mode
   expect(text).not.toContain('- c: ');
 });
 
+/** Returns a schema that rejects objects for which `isWrong` is true, at the given place. */
+function rejectedAt(path: readonly string[], isWrong: (value: object) => boolean): z.ZodType {
+  return z.looseObject({}).superRefine((value, context) => {
+    if (isWrong(value)) context.addIssue({ code: 'custom', path: [...path], message: 'wrong' });
+  });
+}
+
+test('drops a null if the schema rejects a place inside of it', async () => {
+  const input = rejectedAt(['at', 'city'], (value) => 'at' in value);
+  expect(await given(input, { at: null })).toEqual({});
+});
+
+test('drops only own fields of the arguments, whatever place the schema names', async () => {
+  const inherited = ['__proto__', '__proto__'];
+  expect(
+    await given(
+      rejectedAt(inherited, () => true),
+      {},
+    ),
+  ).toContain('wrong');
+  expect(Object.hasOwn(Object.prototype, '__proto__')).toBe(true);
+});
+
 test('a rule about an object is reported, although the object has an allowed null', async () => {
   const at = z
     .object({ city: z.string(), zip: z.string().nullable() })

@@ -1,12 +1,6 @@
 import type { CallState, OpenCall } from '../event/agent-status.ts';
 import type { Decision, PendingCall } from '../event/pending-call.ts';
-import {
-  isObjectOrArray,
-  isRecord,
-  jsonForm,
-  type JsonValue,
-  type JsonObject,
-} from '../message/json.ts';
+import { isObjectOrArray, jsonForm, type JsonValue, type JsonObject } from '../message/json.ts';
 import type { ToolUse, ToolResult, ToolResultState, MessageContent } from '../message/msg.ts';
 import type { Path } from '../schema/schema.ts';
 import type { Tool, ToolContent, ToolOutput } from './tool.ts';
@@ -81,25 +75,25 @@ export async function prepareCall(tools: ToolSet, toolUse: ToolUse): Promise<Pre
   let validation = await tool.input.validate(input);
   if (!validation.ok) {
     const { issues, paths = [] } = validation;
-    validation = await tool.input.validate(dropNulls(input, paths));
+    const inputWithoutNulls = structuredClone(input);
+    for (const path of paths) dropNull(inputWithoutNulls, path);
+    validation = await tool.input.validate(inputWithoutNulls);
     if (!validation.ok) return misfit(issues);
   }
   return { ok: true, tool, toolUse, input: validation.value };
 }
 
 /**
- * Returns a tool call's arguments without the `null` values that do not fit the schema. Models
- * write such values for optional arguments. `paths`: places that the validation rejected.
+ * Drops the `null` on the way from a value to a place in it. Models write `null` for optional
+ * arguments. `path`: a place that the validation rejected.
  */
-function dropNulls(args: JsonValue, paths: readonly Path[]): JsonValue {
-  const copy = structuredClone(args);
-  for (const path of paths) {
-    const key = path.at(-1)!;
-    const parent = path.slice(0, -1).reduce<unknown>(fieldOf, copy);
-    // In a list, the places of the other items would change.
-    if (isRecord(parent) && parent[key] === null) Reflect.deleteProperty(parent, key);
-  }
-  return copy;
+function dropNull(value: JsonValue, [key, ...rest]: Path): void {
+  const fields = Object(value) as Record<string, JsonValue>;
+  // A value inherits fields that are no part of it, such as `__proto__`.
+  if (key === undefined || !Object.hasOwn(fields, key)) return;
+  if (fields[key] !== null) dropNull(fields[key]!, rest);
+  // In a list, the places of the other items would change.
+  else if (!Array.isArray(fields)) delete fields[key];
 }
 
 /** Outcome of a tool call. Without a result, the tool call stays open. */
@@ -221,7 +215,8 @@ export function mayHaveStarted(state: CallState | undefined): boolean {
  */
 export function outputResult(toolUse: ToolUse, output: ToolOutput = ''): ToolResult {
   if (typeof output === 'string') return toolResult(toolUse, output, 'success');
-  return inJsonForm(toolUse, output, `The result of "${toolUse.name}"`, (form, what) => {
+  const what = `The result of "${toolUse.name}"`;
+  return inJsonForm(toolUse, output, what, (form) => {
     if (!isToolContent(form)) {
       const result = toolResult(toolUse, JSON.stringify(form) ?? '', 'success');
       return { ...result, providerMetadata: { json: true } };
@@ -239,8 +234,8 @@ export function outputResult(toolUse: ToolUse, output: ToolOutput = ''): ToolRes
  * anything else, or a result with an unknown `state`, returns an error result that says so.
  */
 export function wrappedResult(toolUse: ToolUse, result: unknown): ToolResult {
-  const subject = `The result for "${toolUse.name}"`;
-  return inJsonForm(toolUse, result, subject, (form: unknown, what) => {
+  const what = `The result for "${toolUse.name}"`;
+  return inJsonForm(toolUse, result, what, (form: unknown) => {
     if (!isToolResult(form)) return errorResult(toolUse, `${what} must be a \`ToolResult\`.`);
     checkFields(what, form, 'state:success|error|denied|interrupted');
     return { ...form, toolUseId: toolUse.id, name: toolUse.name };
@@ -255,11 +250,11 @@ function inJsonForm(
   toolUse: ToolUse,
   value: unknown,
   what: string,
-  readForm: (form: JsonValue | undefined, what: string) => ToolResult,
+  readForm: (form: JsonValue | undefined) => ToolResult,
 ): ToolResult {
   try {
     if (isError(value)) throw value;
-    return readForm(jsonForm(value, what), what);
+    return readForm(jsonForm(value, what));
   } catch (error) {
     return errorResult(toolUse, errorText(error));
   }
