@@ -88,7 +88,7 @@ const parts = {
   'late readers': { 'event/readers/event-log.js': true },
   'middleware: list, wrappers, steps': {
     'agent/use-list.js': true,
-    'agent/run/wrapped-step.js': ['once', 'callWrapper', 'boundedTool', 'checkOutcome'],
+    'agent/run/wrapped-step.js': ['callWrapper', 'checkOutcome'],
     'agent/steps.js': ['stepsOf'],
   },
 };
