@@ -332,7 +332,7 @@ test('lengthRule() shortens a direct answer, or marks it as too short', async ()
   const long = setUp([calls('find')], {
     use: [outputGuards([lengthRule({ max: 4, mark: '…' })])],
   });
-  expect((await run(long.agent, 'go')).result.text).toBe('find…');
+  expect((await run(long.agent, 'go')).result.text).toBe('fin…');
   const short = setUp([calls('find')], { use: [outputGuards([lengthRule({ min: 99 })])] });
   const { message } = (await run(short.agent, 'go')).result;
   expect(message.metadata).toMatchObject({
