@@ -81,8 +81,8 @@ export interface RunContext extends RunInfo {
    */
   readonly openCalls: readonly OpenCall[];
   /**
-   * The session's state. The run's next write stores it. After `next` of `wrapRun` no write follows:
-   * call `storeState()` there.
+   * The session's state. The run's next write stores it. After `next` of `wrapRun` no write
+   * follows: call `storeState()` there.
    */
   readonly state: Record<string, JsonValue>;
   /** Reads the session's state from its log, unless this run has read it. */

@@ -35,7 +35,9 @@ export interface ToolCall extends ReadyCall {
 
 export type Execute = NonNullable<Tool['execute']>;
 
-/** Runs around the `execute` of a tool. `next` is the tool's own function, or the next one inside. */
+/**
+ * Runs around the `execute` of a tool. `next` is the tool's own function, or the next one inside.
+ */
 export type ExecuteWrapper = (next: Execute, ...args: Parameters<Execute>) => ReturnType<Execute>;
 
 /**
@@ -229,9 +231,9 @@ export function outputResult(toolUse: ToolUse, output: ToolOutput = ''): ToolRes
 }
 
 /**
- * Returns a copy of the tool result that middleware gave, in JSON form for the log. The copy has the
- * id and the name of this call, because the result may be that of an earlier one. If middleware gave
- * anything else, or a result with an unknown `state`, returns an error result that says so.
+ * Returns a copy of the tool result that middleware gave, in JSON form for the log. The copy has
+ * the id and the name of this call, because the result may be that of an earlier one. If middleware
+ * gave anything else, or a result with an unknown `state`, returns an error result that says so.
  */
 export function wrappedResult(toolUse: ToolUse, result: unknown): ToolResult {
   const what = `The result for "${toolUse.name}"`;

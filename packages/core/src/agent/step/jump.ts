@@ -9,8 +9,8 @@ import { append } from '../run/run-log.ts';
 import { goToTools } from './close-calls.ts';
 
 // What hooks ask for: `stop`, `jumpTo` and `gotoReasoning`. At most events, it is carried out at
-// once. At tool calls, it waits in `run.roundJump` until the round ends. Middleware may close a call
-// outside of a round. Then it waits until the next model request.
+// once. At tool calls, it waits in `run.roundJump` until the round ends. Middleware may close a
+// call outside of a round. Then it waits until the next model request.
 
 /** An event after its hooks, and what they asked for. */
 export interface RevisedEvent<K extends ModifiableEvent> {

@@ -126,7 +126,8 @@ export const jsonText: TextSyntax = {
 };
 
 /**
- * Finds YAML in the whole text or in a code fence. The text of the answer stays YAML. `parse` must throw on invalid YAML.
+ * Finds YAML in the whole text or in a code fence. The text of the answer stays YAML. `parse` must
+ * throw on invalid YAML.
  */
 export function yamlText(parse: (text: string) => unknown): TextSyntax {
   return {

@@ -13,9 +13,9 @@ import { perRun } from '../../agent/per-run.ts';
 /**
  * Adds a hint for the model about the newest tool results (Arc Reactor 6). If a tool call failed,
  * the hint asks for a corrected tool call. If the model replies with text instead, the text is
- * withdrawn and the next hint is stricter. This happens at most twice in a run. If a limit allows no
- * further request, the withdrawn text is the answer. If a result has no entries, the hint asks for a
- * search with other words. Hints are part of one model request and are never stored.
+ * withdrawn and the next hint is stricter. This happens at most twice in a run. If a limit allows
+ * no further request, the withdrawn text is the answer. If a result has no entries, the hint asks
+ * for a search with other words. Hints are part of one model request and are never stored.
  */
 export function errorHints(): Middleware {
   const hintingOf = perRun((): Hinting => ({ withdrawnCount: 0, withdrawn: undefined }));

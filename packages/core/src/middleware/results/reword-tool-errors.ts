@@ -18,8 +18,8 @@ export interface RewordToolErrorsOptions {
   /** Names of the tools whose failures are handled. Default: all tools. */
   readonly tools?: readonly string[];
   /**
-   * Returns the text that the model gets. Default, also for an empty text: `Tool failed: …` with the
-   * message of the error (Spring AI Alibaba).
+   * Returns the text that the model gets. Default, also for an empty text: `Tool failed: …` with
+   * the message of the error (Spring AI Alibaba).
    */
   readonly format?: (error: unknown, call: FailedTool) => Awaitable<string>;
   /**

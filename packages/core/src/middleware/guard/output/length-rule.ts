@@ -13,8 +13,9 @@ export interface LengthRuleOptions {
   readonly min?: number;
   /**
    * Maximum length of a reply in characters. Default: no limit. A longer reply is shortened and
-   * ends with `mark`, which counts as well. A structured value is not shortened. A value that is
-   * too long is rejected with `OUTPUT_REJECTED`, and the details have its `length` and `max`.
+   * ends with `mark`, which counts as well, and is left out if it does not fit. A structured value
+   * is not shortened. A value that is too long is rejected with `OUTPUT_REJECTED`, and the details
+   * have its `length` and `max`.
    */
   readonly max?: number;
   /**
@@ -49,10 +50,11 @@ export function lengthRule(options: LengthRuleOptions): OutputRule {
     'min,max:nonNegative|? tooShort:warn|retry|reject|? mark:string|? onViolation:function|?';
   checkOptions('lengthRule()', options, fields);
   const { min = 0, max = Infinity, tooShort = 'warn', mark = '\n\n[Cut off here]' } = options;
+  const end = mark.length < max ? mark : '';
   if (min > max) throw misconfigured(`lengthRule(): min ${min} is more than max ${max}.`);
   return {
     name: 'lengthRule',
-    releaseAtMost: Math.max(0, max - mark.length),
+    releaseAtMost: max - end.length,
     review(text, { callsTools, isForProgram, mayRetry, run }) {
       const reportViolation = (violation: LengthViolation): void =>
         callListener(options.onViolation, { ...violation, ...(run && { run: runInfo(run) }) });
@@ -60,7 +62,7 @@ export function lengthRule(options: LengthRuleOptions): OutputRule {
         reportViolation({ rule: 'max', value: text.length, limit: max });
         if (isForProgram)
           return { category: 'OUTPUT_REJECTED', details: { length: text.length, max } };
-        return { text: startOf(startOf(text, max - mark.length) + mark, max) };
+        return { text: startOf(text, max - end.length) + end };
       }
       const { length } = text.trim();
       if (length >= min || callsTools) return { text };

@@ -435,7 +435,7 @@ test('lengthRule() shortens a long reply and adds a mark, and readers never see 
     await setUp(['123456'], [lengthRule({ max: 5, mark: '…' })]).agent.call('Hi'),
   ).toMatchObject({ text: '1234…' });
   expect(await setUp(['123456'], [lengthRule({ max: 5 })]).agent.call('Hi')).toMatchObject({
-    text: '\n\n[Cu',
+    text: '12345',
   });
 });
 

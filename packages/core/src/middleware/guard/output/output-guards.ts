@@ -53,8 +53,8 @@ export const outputFields: string = `lookahead:nonNegative|all|? thinking:boolea
  * Checks and changes what the model says, by rules such as `piiRule()`. Applies the rules in order
  * to each reply, streamed or not. Hooks, readers and the session log get the reply after the rules.
  *
- * The rules also check answers that no model wrote. One is the direct answer of a tool. Another is a
- * text that `post-reasoning` hooks or inner middleware put in the place of a reply. About such a
+ * The rules also check answers that no model wrote. One is the direct answer of a tool. Another is
+ * a text that `post-reasoning` hooks or inner middleware put in the place of a reply. About such a
  * changed text, a rule cannot ask the model again, and readers get a hook's text before the check.
  *
  * The rules do not check what `post-call` hooks change, or what anything changes in a structured

@@ -14,8 +14,8 @@ export interface PiiRuleOptions {
    * What happens to personal data. `redact` (default) replaces the data with its kind: `[EMAIL]`.
    * `mask` shows the last four letters and digits, or a part of an e-mail or IP address. For an
    * e-mail address, this part is the first letter and the domain. For an IP address, it is the
-   * first group. `hash` writes `[EMAIL:0f3a…]`, the same text for equal values. `reject` rejects the
-   * whole text.
+   * first group. `hash` writes `[EMAIL:0f3a…]`, the same text for equal values. `reject` rejects
+   * the whole text.
    */
   readonly action?: 'redact' | 'mask' | 'hash' | 'reject';
   /**
