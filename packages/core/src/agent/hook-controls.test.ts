@@ -14,6 +14,7 @@ import { ScriptedModel, type ScriptedStep } from '../testing/scripted-model.ts';
 import { toolResult } from '../tool/tool-call.ts';
 import { tool } from '../tool/tool.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
+import { pay } from '../../test-support/plain-tools.ts';
 import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import type { RunContext } from './run-context.ts';
 import { approvals } from '../middleware/approval/approvals.ts';
@@ -482,6 +483,23 @@ test.for(['tools', 'model'] as const)(
     expect(results.map(({ toolUseId }) => toolUseId)).toEqual(['a']);
   },
 );
+
+test('a `stop` at a decided result counts, though `wrapRound` left the call out', async () => {
+  const leavingOut: Middleware = {
+    wrapRound: (next) => (round) =>
+      next({ ...round, calls: round.calls.filter(({ state }) => !state.decision) }),
+  };
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'pay', id: 'c1' }] }, 'Never said.']);
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools: [pay],
+    use: [leavingOut, { on: { 'post-acting': (_event, control) => control.stop() } }],
+  });
+  await agent.call('go');
+  const result = await agent.call([{ toolUseId: 'c1', type: 'reject' }]);
+  expect(result).toMatchObject({ reason: 'stopped-by-hook', stoppedAt: 'post-acting' });
+});
 
 test('a `stop` about one tool call ends the run, though the wrapper of another one revises an event', async () => {
   let tellStopped: (() => void) | undefined;

@@ -7,6 +7,7 @@ import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import { scriptedAgent } from '../../test-support/scripted-agent.ts';
+import type { Middleware } from './middleware.ts';
 
 const says = (text: string, id = text) => userMessage(text, { id });
 const one = says('one');
@@ -142,4 +143,14 @@ test('call() with `whenBusy: inject` rejects a message that the conversation has
   });
   goOn();
   expect((await running).text).toBe('Done.');
+});
+
+test('a `wrapSettle` cannot store a message twice', async () => {
+  const twiceIn: Middleware = {
+    wrapSettle: (next) => (input) =>
+      next({ ...input, messages: [...input.messages, ...input.messages] }),
+  };
+  const { agent } = scriptedAgent(['A.'], { use: [twiceIn] });
+  await expect(agent.call(one)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  expect(await agent.messages()).toEqual([]);
 });

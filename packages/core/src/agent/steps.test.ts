@@ -214,6 +214,7 @@ test('an abort ends work before the end of a run that hangs', async () => {
         controller.abort();
         return forever;
       });
+      steps.beforeEnd(() => forever);
       return next(reply);
     },
   });
@@ -237,12 +238,13 @@ test('if work before the end of a run fails, the other work is still done', asyn
   expect(done).toEqual(['second', 'added']);
 });
 
-test('if work before the end of a run fails, the call fails and the log has the end', async () => {
+test('if works before the end of a run fail, the call fails and the log has the end', async () => {
   const memory = new SessionMemory(new MemoryStore(), 's');
   const flush = vi.spyOn(memory, 'flush');
   const failing: Middleware = {
     wrapReply: (next) => (reply, _context, steps) => {
       steps.beforeEnd(() => Promise.reject(new AgentError('INTERNAL', 'lost')));
+      steps.beforeEnd(() => Promise.reject(new AgentError('INTERNAL', 'lost, too')));
       return next(reply);
     },
   };
@@ -423,6 +425,8 @@ test('if `wrapReply` asks again without storing the reply, readers get a `step-r
   for await (const event of agent.stream('Hi')) {
     if (event.type === 'reasoning-chunk') shown.push(event.delta);
     if (event.type === 'step-reset') shown.push(event.reason);
+    if (event.type === 'pre-reasoning') shown.push(event.type);
   }
-  expect(shown).toEqual(['One.', 'reply-replaced', 'Two.']);
+  // A chat begins a new step at `pre-reasoning`.
+  expect(shown).toEqual(['pre-reasoning', 'One.', 'reply-replaced', 'pre-reasoning', 'Two.']);
 });

@@ -142,6 +142,22 @@ test('a result of middleware has the name of its call, also if it is the result 
   ]);
 });
 
+test('a result that `wrapRound` gives is checked', async () => {
+  const part: Middleware = {
+    wrapRound: (next) => (round) => {
+      const result = { type: 'tool_result', name: 'pay', output: 'x' } as unknown as ToolResult;
+      return next({ ...round, calls: round.calls.map((call) => ({ ...call, result })) });
+    },
+  };
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look', id: 'one' }] }, 'done']);
+  const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
+  await agent.call('go');
+  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
+    { toolUseId: 'one', name: 'look', state: 'error' },
+  ]);
+});
+
 test('two middleware that close the same call store one result', async () => {
   const closing = (reason: string): Middleware => ({
     wrapRound: (next) => async (round, _context, steps) => {

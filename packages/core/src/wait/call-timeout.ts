@@ -10,7 +10,7 @@ export interface CallTimeoutOptions {
   readonly onTimeout: (error: AgentError) => void;
 }
 
-/** Time limit of an agent call. The time counts while each pause has ended. */
+/** Time limit of an agent call. The time counts while no pause is open. */
 export class CallTimeout {
   readonly #options: CallTimeoutOptions;
   #remainingMs: number;

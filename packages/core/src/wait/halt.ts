@@ -31,7 +31,7 @@ const halts: readonly Halt['kind'][] = [
  * - `running`: it takes interrupts, and more input.
  * - `ending`: it has its ending, so interrupts come too late.
  * - `aborting`: it only carries out an abort or a failure. Code that hangs no longer matters.
- * - `over`: hooks and wrappers that still run can no longer change it.
+ * - `over`: the agent call has ended. What still runs can no longer change it.
  */
 export type Stage = 'running' | 'ending' | 'aborting' | 'over';
 

@@ -104,7 +104,11 @@ export async function writeEnd(run: Run, reason: string): Promise<void> {
   if (run.failure && reason !== 'error') throw run.failure;
   if (progress.isClosed) return;
   // The work may store something, so it gets the time of a store. If it fails, so does the run.
-  while (progress.beforeEnd[0]) await waits.forRead(progress.beforeEnd.shift()!(run));
+  let failure: unknown;
+  for (const work of progress.beforeEnd)
+    await waits.forRead(work(run)).catch((error: unknown) => void (failure ??= error));
+  progress.beforeEnd.length = 0;
+  if (failure) throw failure;
   progress.isClosed = true;
   await waits.forWrite(setup.memory.flush?.({ runId, reason, calls: status.calls }));
 }

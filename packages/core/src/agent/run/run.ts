@@ -147,6 +147,7 @@ export class Run extends Haltable implements RunContext {
   /** Ends the run. The caller's signal may live longer than many runs. */
   end(): void {
     this.enterStage('over');
+    // Its timer would outlive the run.
     this.timeout.pause();
     keepConversation(this.conversation);
     this.callOptions.signal?.removeEventListener('abort', this.#onAbort);

@@ -16,15 +16,15 @@ import { readReply } from './read-reply.ts';
 /** Asks the model once and returns what follows its reply. */
 export async function reason(run: Run, mustAsk = false): Promise<Next> {
   if (run.stopped) return endStopped(run);
+  // Messages from callers and hooks may contain tool calls without results, and results without
+  // tool calls. If a hook asked for a `stop`, they stay open.
+  if (!run.roundJump.jump) await interruptOpenCalls(run);
   const next = await jumpOfRound(run);
   if (next) return next;
-  // Messages from callers and hooks may contain tool calls without results, and results without
-  // tool calls.
-  await interruptOpenCalls(run);
-  const request = await nextRequest(run, mustAsk);
-  if (isNext(request)) return request;
   // A wrapper may have asked again without storing the reply that readers have.
   if (run.outbox.unstoredReply()) await run.outbox.emit('step-reset', { reason: 'reply-replaced' });
+  const request = await nextRequest(run, mustAsk);
+  if (isNext(request)) return request;
   const { type, message } = await readReply(run, request);
   return type === 'incomplete' ? endStopped(run, message) : afterReply(run, { message, request });
 }

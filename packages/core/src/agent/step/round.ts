@@ -10,6 +10,7 @@ import {
   deniedResult,
   errorResult,
   interruptedResult,
+  wrappedResult,
 } from '../../tool/tool-call.ts';
 import type { PreparedCall, ReadyCall, ToolCall, ToolOutcome } from '../../tool/tool-call.ts';
 import { executeTool, type FromRound } from '../../tool/execute-tool.ts';
@@ -90,7 +91,7 @@ async function reviewCall(run: Run, call: OpenCall): Promise<PreparedCall | Tool
   const { toolUse, state, result } = call;
   // A wrapper may have closed the call before its `next`.
   if (!isOpen(run, toolUse)) return notStarted;
-  if (result) return result;
+  if (result) return wrappedResult(toolUse, result);
   if ((state.pending && !state.decision) || !mayStart(run)) return notStarted;
   let prepared = await prepare(run, toolUse);
   const ended = state.started && outcomeOfStarted(call, prepared);

@@ -29,8 +29,6 @@ export async function settle(run: Run, { sent, admitted }: RunInput): Promise<Ne
   const input = await (admitted ?? admitInput(run, sent));
   await openLog(run);
   const { messages, requestedJump } = await preCall(run, input.messages);
-  // Before the wrappers, because these may change the log for an input that is stored afterwards.
-  checkNewIds(messages, run.messages);
   return runWrapped(run, 'wrapSettle', { ...input, messages }, (value) =>
     innerSettle(run, value, requestedJump),
   );
@@ -47,6 +45,7 @@ export function admitInput(run: Run, sent: ParsedInput): Promise<ParsedInput> {
  */
 async function innerSettle(run: Run, input: ParsedInput, requestedJump?: Jump): Promise<Next> {
   const { messages, decisions } = input;
+  checkNewIds(messages, run.messages);
   if (messages.length) checkOpenCalls(run.openCalls, decisions);
   const resumption = messages.length || decisions.length ? undefined : findResumption(run);
   if (resumption && !run.stopped) await removeLeftovers(run, resumption);

@@ -1,6 +1,7 @@
 import type { Middleware } from '../../agent/middleware.ts';
 import { isEnding, type Ending } from '../../agent/next.ts';
 import { checkOptions } from '../../error/agent-error.ts';
+import { checkNewIds } from '../../event/agent-input.ts';
 import { assistantMessage, type Msg } from '../../message/msg.ts';
 import { isOperated, metadataOf } from '../../message/metadata.ts';
 
@@ -49,6 +50,7 @@ export function operator(): Middleware {
       const hasOperatorMessage = input.messages.some((message) => metadataOf(message).operator);
       const { openCalls } = context;
       if (hasOperatorMessage && openCalls.length && !input.decisions.length) {
+        checkNewIds(input.messages, context.messages);
         // A message of the user would need decisions about these tool calls first.
         await steps.edit({ append: input.messages });
         return openCalls.every(({ state }) => state.decision) ? { to: 'tools' } : suspended;
