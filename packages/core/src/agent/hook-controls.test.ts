@@ -630,7 +630,7 @@ test('a tool runs if a hook asks for `stop` while the store records its start', 
 test("decisions are kept after a stop at `pre-call`, and `jumpTo('tools')` applies them", async () => {
   for (const ask of ['stop', 'jump'] as const) {
     const ran: string[] = [];
-    const pay = tool({
+    const payment = tool({
       name: 'pay',
       description: '',
       input: {},
@@ -639,7 +639,7 @@ test("decisions are kept after a stop at `pre-call`, and `jumpTo('tools')` appli
     });
     let isFirst = true;
     const { agent } = scriptedAgent([{ toolCalls: [{ name: 'pay' }] }, 'done'], {
-      tools: [pay],
+      tools: [payment],
       use: [
         {
           on: {

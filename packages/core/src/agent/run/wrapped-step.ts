@@ -115,7 +115,6 @@ function checkOutcome(run: Run, key: StepKey, where: string, outcome: unknown): 
   const fields = Object(outcome) as object;
   const nextFields = 'to' in fields ? 'to:model|tools' : 'kind,reason:string';
   // `wrapRequest` may make a `Next` in place of a request.
-  const isInstead = key === 'wrapRequest' && isNext(fields);
-  const ownFields = isInstead ? undefined : outcomeFields[key];
+  const ownFields = key === 'wrapRequest' && isNext(fields) ? undefined : outcomeFields[key];
   checkFields(`The result of ${where}`, outcome, ownFields ?? nextFields);
 }
