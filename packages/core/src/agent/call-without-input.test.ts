@@ -84,7 +84,7 @@ test.each([
       expect(events.filter(({ type }) => type === 'step-reset')).toHaveLength(1);
       expect(startOf(events)).toBe(stream.runId);
       expect(await texts(agent)).toEqual(['user: Count.', 'assistant: Four.']);
-      await expect(agent.call()).rejects.toThrow('needs an input');
+      await expect(agent.call()).rejects.toThrow('input is missing');
     }
   },
 );
@@ -234,7 +234,7 @@ test('an answer whose run did not end is returned without a model request, after
   expect([seen, model.requests]).toEqual([['Because.'], []]);
   expect(await memory.view()).toMatchObject({ openRunId: undefined, endReason: 'stop' });
   expect(await texts(agent)).toEqual(['user: Why?', 'assistant: Because.']);
-  await expect(agent.call()).rejects.toThrow('needs an input');
+  await expect(agent.call()).rejects.toThrow('input is missing');
 });
 
 test('every stream format contains a stored answer that a call returns again', async () => {
@@ -459,7 +459,7 @@ test("a call without input answers another agent's message that the agent observ
   const agent = new ReActAgent({ name: 'Cal', model });
   await agent.observe(assistantMessage('It is warm.', { name: 'Bob' }));
   expect((await agent.call()).text).toBe('I agree.');
-  await expect(agent.call()).rejects.toThrow('needs an input');
+  await expect(agent.call()).rejects.toThrow('input is missing');
   await agent.observe(assistantMessage('Mine.', { name: 'Cal' }));
-  await expect(agent.call()).rejects.toThrow('needs an input');
+  await expect(agent.call()).rejects.toThrow('input is missing');
 });

@@ -348,7 +348,7 @@ test.each(stopped)(
       fresh.addHook({ on: { 'run-start': (event) => void starts.push(event) } });
       const isAsked = (await memory.read()).some(({ id }) => id === question.id);
       if (/^(stop|return-direct)$/.test(ended.reason)) {
-        await expect(fresh.call(undefined, options), where).rejects.toThrow('needs an input');
+        await expect(fresh.call(undefined, options), where).rejects.toThrow('input is missing');
         continue;
       }
       const result = await finish(fresh, isAsked ? undefined : question, options);

@@ -19,7 +19,7 @@ function setUp(memory = new SessionMemory(new MemoryStore(), 's')) {
 
 const twice = {
   code: 'INVALID_INPUT',
-  message: expect.stringMatching(/^The id "one" of the input is in use\. /),
+  message: expect.stringMatching(/^The id "one" is in use\. /),
   details: { id: 'one' },
 };
 
@@ -71,7 +71,7 @@ test('after a model failure, call() without input answers the stored question, a
   const agent = new ReActAgent({ name: 'a', model, memory });
   await expect(agent.call(one)).rejects.toThrow('down');
   await expect(agent.call(one)).rejects.toMatchObject({
-    message: expect.stringContaining('To continue the conversation, call without input.'),
+    message: expect.stringContaining('To continue, call without input.'),
   });
   expect((await agent.call()).text).toBe('A.');
   expect((await agent.messages()).filter(({ id }) => id === 'one')).toHaveLength(1);

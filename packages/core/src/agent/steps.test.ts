@@ -428,5 +428,5 @@ test('if `wrapReply` asks again without storing the reply, readers get a `step-r
     if (event.type === 'pre-reasoning') shown.push(event.type);
   }
   // A chat begins a new step at `pre-reasoning`.
-  expect(shown).toEqual(['pre-reasoning', 'One.', 'reply-replaced', 'pre-reasoning', 'Two.']);
+  expect(shown).toEqual(['pre-reasoning', 'One.', 'replaced', 'pre-reasoning', 'Two.']);
 });

@@ -1,5 +1,6 @@
 import { AgentError, fieldOf, invalidInput } from '../error/agent-error.ts';
-import { createMessage, toolUsesOf, type MessageContext, type Msg } from '../message/msg.ts';
+import { createMessage, toolUsesOf } from '../message/msg.ts';
+import type { MessageContext, Msg, ToolResult, ToolUse } from '../message/msg.ts';
 import { isMessage } from '../message/is-message.ts';
 import { isObjectOrArray } from '../message/json.ts';
 import { checkDecision, type Decision } from './pending-call.ts';
@@ -25,6 +26,11 @@ export interface PlainMessage {
 export interface ParsedInput {
   readonly messages: readonly Msg[];
   readonly decisions: readonly Decision[];
+  /**
+   * Open tool calls that end because of this input, with their results. A `wrapSettle` sets them.
+   * The results are stored after the messages, so a refused input ends no tool call.
+   */
+  readonly closed?: readonly { readonly toolUse: ToolUse; readonly result: ToolResult }[];
   /**
    * What arrived while the agent call runs: messages that join it, or a decision of `decide`.
    * Absent for the input with which the agent call began.
@@ -101,7 +107,7 @@ export function checkNewIds(messages: readonly Msg[], conversation: readonly Msg
     const call = calls.size ? toolUsesOf(message).find(({ id }) => calls.has(id)) : undefined;
     const id = ids.has(message.id) ? message.id : call?.id;
     if (id === undefined) return;
-    const text = `The id "${id}" of the input is in use. To continue the conversation, call without input.`;
+    const text = `The id "${id}" is in use. To continue, call without input.`;
     throw invalidInput(text, { details: { id } });
   }
 }

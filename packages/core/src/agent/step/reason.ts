@@ -22,7 +22,7 @@ export async function reason(run: Run, mustAsk = false): Promise<Next> {
   const next = await jumpOfRound(run);
   if (next) return next;
   // A wrapper may have asked again without storing the reply that readers have.
-  if (run.outbox.unstoredReply()) await run.outbox.emit('step-reset', { reason: 'reply-replaced' });
+  if (run.outbox.unstoredReply()) await run.outbox.emit('step-reset', { reason: 'replaced' });
   const request = await nextRequest(run, mustAsk);
   if (isNext(request)) return request;
   const { type, message } = await readReply(run, request);

@@ -5,7 +5,9 @@ import type { OpenCall } from '../../event/agent-status.ts';
 import type { Jump } from '../../event/hook.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import { resumptionOf, type Resumption } from '../../memory/log/resumption.ts';
-import type { Msg } from '../../message/msg.ts';
+import type { Msg, ToolResult } from '../../message/msg.ts';
+import { wrappedResult } from '../../tool/tool-call.ts';
+import { closeCall } from './close-calls.ts';
 import { endStopped } from './finish.ts';
 import { jump } from './jump.ts';
 import type { Ending, Next } from '../next.ts';
@@ -44,9 +46,10 @@ export function admitInput(run: Run, sent: ParsedInput): Promise<ParsedInput> {
  * loop can ask the model.
  */
 async function innerSettle(run: Run, input: ParsedInput, requestedJump?: Jump): Promise<Next> {
-  const { messages, decisions } = input;
+  const { messages, decisions, closed = [] } = input;
   checkNewIds(messages, run.messages);
-  if (messages.length) checkOpenCalls(run.openCalls, decisions);
+  if (messages.length)
+    checkOpenCalls(run.openCalls, [...decisions, ...closed.map(({ result }) => result)]);
   const resumption = messages.length || decisions.length ? undefined : findResumption(run);
   if (resumption && !run.stopped) await removeLeftovers(run, resumption);
   const notes = decisions.map((decision) => ({ kind: 'decision', decision }) as const);
@@ -57,6 +60,8 @@ async function innerSettle(run: Run, input: ParsedInput, requestedJump?: Jump): 
   // The new message comes first, so that no failure can lose it. `interruptOpenCalls` later moves
   // the results of open calls before this message.
   await append(run, messages);
+  for (const { toolUse, result } of closed)
+    await closeCall(run, toolUse, wrappedResult(toolUse, result));
   run.questionId = run.messages.findLast(isQuestion)?.id;
   if (requestedJump) return jump(run, requestedJump);
   if (resumption?.answer) return storedAnswer(run, resumption.answer);
@@ -83,16 +88,17 @@ async function preCall(run: Run, input: readonly Msg[]) {
  * decisions, the run first runs these calls. One that has not started then needs no decision,
  * unless it waits for one.
  */
-function checkOpenCalls(openCalls: readonly OpenCall[], decisions: readonly Decision[]): void {
+function checkOpenCalls(
+  openCalls: readonly OpenCall[],
+  decisions: readonly (Decision | ToolResult)[],
+): void {
   const isInTheWay = ({ toolUse, state: { started, pending } }: OpenCall): boolean => {
-    const mayRunFirst = decisions.length > 0 && !started && !pending;
+    const mayRunFirst = decisions[0] && !started && !pending;
     return !mayRunFirst && decisions.every(({ toolUseId }) => toolUseId !== toolUse.id);
   };
   if (!openCalls.some(isInTheWay)) return;
-  const names = openCalls.map(
-    ({ toolUse: { id, name }, state }) => `"${name}" (${id}, ${state.pending?.kind ?? 'open'})`,
-  );
-  const message = `Tool calls wait for results: ${names.join(', ')}. Send decisions or results, or continue the run.`;
+  const names = openCalls.map(({ toolUse: { id, name } }) => `"${name}" (${id})`);
+  const message = `Tool calls wait: ${names.join(', ')}. Send decisions or results, or continue the run.`;
   const details = { ids: openCalls.map(({ toolUse }) => toolUse.id) };
   throw new AgentError('PENDING_TOOL_CALLS', message, { details });
 }
@@ -107,7 +113,7 @@ function findResumption(run: Run): Resumption {
   const openRunId = memory.note && status.openRunId;
   const resumption = resumptionOf({ messages: run.messages, openRunId }, run.options.name);
   if (resumption.type !== 'nothing') return resumption;
-  throw new AgentError('INVALID_INPUT', 'The call needs an input.');
+  throw new AgentError('INVALID_INPUT', 'The input is missing.');
 }
 
 /**

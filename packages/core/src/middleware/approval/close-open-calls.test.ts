@@ -214,3 +214,50 @@ test.for([
   expect(result).toMatchObject({ reason, pending: [{ toolUseId: 'c1' }] });
   expect((await agent.messages()).flatMap(toolResultsOf)).toEqual([]);
 });
+
+test('inner middleware sees the input as it was sent, and that the model comes next', async () => {
+  const seen: unknown[] = [];
+  const watching: Middleware = {
+    wrapSettle: (next) => async (input) => {
+      const outcome = await next(input);
+      seen.push([input.decisions, outcome]);
+      return outcome;
+    },
+  };
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'pay' }] }, 'Done.'], {
+    tools: [pay],
+    use: [closeOpenCalls(), watching],
+  });
+  await agent.call('Go');
+  await agent.call('Never mind');
+  expect(seen.at(-1)).toEqual([[], { to: 'model' }]);
+});
+
+test('if the run then suspends, a suspended tool does not run again', async () => {
+  let runs = 0;
+  const counted = tool({
+    name: 'counted',
+    description: '',
+    input: {},
+    execute: (_input, { suspend }) => {
+      runs += 1;
+      suspend('Wait.');
+    },
+  });
+  const suspending: Middleware = {
+    wrapSettle: (next) => async (input, context) => {
+      const { length } = context.messages;
+      const outcome = await next(input);
+      return length ? { kind: 'unanswered', reason: 'suspended' } : outcome;
+    },
+  };
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'counted' }] }, 'Done.', 'Done.'], {
+    tools: [counted],
+    use: [closeOpenCalls(), suspending],
+  });
+  await agent.call('Go');
+  await agent.call('Never mind');
+  await agent.call('And now').catch(() => {});
+  expect(runs).toBe(1);
+  expect((await agent.messages()).flatMap(toolResultsOf)).toHaveLength(1);
+});

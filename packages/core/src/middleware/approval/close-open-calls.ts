@@ -1,8 +1,6 @@
 import type { Middleware, OpenCall, RunContext } from '../../agent/middleware.ts';
-import { isEnding } from '../../agent/next.ts';
 import { checkOptions } from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';
-import type { Decision } from '../../event/pending-call.ts';
 import { toolResultsOf, type ToolResult, type ToolUse } from '../../message/msg.ts';
 import { decidedResult, interruptedResult, mayHaveStarted } from '../../tool/tool-call.ts';
 
@@ -27,7 +25,7 @@ export function closeOpenCalls(options: CloseOpenCallsOptions = {}): Middleware 
   const { text = defaultText } = options;
   return {
     name: 'closeOpenCalls',
-    wrapSettle: (next) => async (input, context, steps) => {
+    wrapSettle: (next) => async (input, context) => {
       // `approvals()` inside this middleware makes decisions of results in messages.
       const sent = [...input.decisions, ...input.messages.flatMap(toolResultsOf)];
       const decidedIds = new Set(sent.map(({ toolUseId }) => toolUseId));
@@ -36,15 +34,12 @@ export function closeOpenCalls(options: CloseOpenCallsOptions = {}): Middleware 
       const closed = await Promise.all(
         openCalls
           .filter(({ toolUse }) => !decidedIds.has(toolUse.id))
-          .map(async (call) => ({ call, result: await resultFor(call, context, text) })),
+          .map(async (call) => ({
+            toolUse: call.toolUse,
+            result: await resultFor(call, context, text),
+          })),
       );
-      if (!closed.length) return next(input);
-      // The results come after `next`, because the input may be refused there.
-      const decisions = closed.map(({ call, result }) => call.state.decision ?? decisionOf(result));
-      const outcome = await next({ ...input, decisions: [...input.decisions, ...decisions] });
-      if (isEnding(outcome)) return outcome;
-      for (const { call, result } of closed) await steps.closeCall(call.toolUse, result);
-      return input.decisions.length ? outcome : { ...outcome, to: 'model' };
+      return next({ ...input, closed: [...(input.closed ?? []), ...closed] });
     },
   };
 }
@@ -56,10 +51,6 @@ function resultFor(
   text: NonNullable<CloseOpenCallsOptions['text']>,
 ): Awaitable<ToolResult> {
   return decidedResult(call.toolUse, call.state, tools) ?? closedResult(call, text);
-}
-
-function decisionOf({ toolUseId, output }: ToolResult): Decision {
-  return { toolUseId, type: 'result', output, state: 'interrupted' };
 }
 
 async function closedResult(

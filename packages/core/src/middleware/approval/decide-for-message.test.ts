@@ -50,7 +50,7 @@ test('decideForMessage() returns no decisions while an external tool call is ope
   expect(await decideForMessage(agent)).toEqual([]);
   await expect(agent.call('Tea instead')).rejects.toMatchObject({
     code: 'PENDING_TOOL_CALLS',
-    message: expect.stringContaining('"pay" (call_1, approval), "color" (call_2, external)'),
+    message: expect.stringContaining('"pay" (call_1), "color" (call_2)'),
     details: { ids: ['call_1', 'call_2'] },
   });
   expect(seen).toEqual(['pre-call']);

@@ -70,7 +70,7 @@ export function handOff(options: HandOffOptions): Middleware {
       const { messages, decisions } = input;
       // The kernel would take the answer of another agent for a message to answer.
       if (!messages.length && !decisions.length && run.isAnswered())
-        throw new AgentError('INVALID_INPUT', 'The call needs an input.');
+        throw new AgentError('INVALID_INPUT', 'The input is missing.');
       const outcome = await next(input);
       if (!isEnding(outcome) && outcome.to === 'model') run.activateNewest();
       return outcome;

@@ -356,7 +356,7 @@ test('an empty reply is invalid', async () => {
   expect(events.at(-1)).toMatchObject({ result: { text: 'one', iterations: 2 } });
   // The readers have its thinking.
   expect(events.filter(({ type }) => type === 'step-reset')).toMatchObject([
-    { reason: 'reply-replaced' },
+    { reason: 'replaced' },
   ]);
   expect(told(model.requests[1]!.messages.slice(1))).toEqual([
     'user: go',
