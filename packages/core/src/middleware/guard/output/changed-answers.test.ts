@@ -191,3 +191,20 @@ test('a text that middleware makes too long is shortened again, and reported as 
     ['changed', 'changed'],
   ]);
 });
+
+test('an answer of two texts that a rule shortens keeps no empty text', async () => {
+  const two: Middleware = {
+    wrapReply: (next) => async (reply) => {
+      const outcome = await next(reply);
+      if (!isNewAnswer(outcome)) return outcome;
+      const content = ['x'.repeat(30), 'y'.repeat(30)].map(
+        (text) => ({ type: 'text', text }) as const,
+      );
+      return { ...outcome, message: { ...outcome.message, content } };
+    },
+  };
+  const use = [outputGuards([lengthRule({ max: 40 })]), two];
+  const { message } = await scriptedAgent(['ok'], { use }).agent.call('Hi');
+  expect(message.content).toHaveLength(1);
+  expect(textOf(message)).toHaveLength(40);
+});

@@ -25,8 +25,8 @@ export interface ReviewContext {
   /** Whether the reply has tool calls, so that it is not the answer yet. */
   readonly callsTools: boolean;
   /**
-   * Whether the rule may ask for another reply with `retry`. A rule may ask once per reply, and not
-   * about an answer that hooks or other middleware changed.
+   * Whether the rule may ask for another reply with `retry`. All rules together may ask once per
+   * reply, and not about an answer that hooks or other middleware changed.
    */
   readonly mayRetry: boolean;
   /** Run that asked for the reply. Absent if the model was asked outside a run. */

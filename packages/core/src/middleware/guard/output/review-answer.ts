@@ -21,9 +21,12 @@ export async function reviewAnswer(
     if (correction !== undefined) return undefined;
     const saidAs = (id: string): string =>
       deltas.map((delta) => (delta.type === 'text' && delta.id === id ? delta.delta : '')).join('');
-    const content = answer.content.map((block, index) =>
-      block.type === 'text' ? { ...block, text: saidAs(String(index)) } : block,
-    );
+    const content = answer.content.flatMap((block, index) => {
+      if (block.type !== 'text') return block;
+      const text = saidAs(String(index));
+      // Some providers refuse an empty text.
+      return text ? { ...block, text } : [];
+    });
     const addedText = saidAs('guard');
     if (addedText) content.push({ type: 'text', text: addedText });
     return { ...answer, content, metadata: { ...answer.metadata, ...reply.finish?.metadata } };
