@@ -119,7 +119,10 @@ export interface Middleware extends AgentHook {
    * of `next` is not in the log yet.
    */
   readonly wrapReply?: Wrap<Reply, Next>;
-  /** Wraps the run of the open tool calls. Leave calls out, and they stay open. */
+  /**
+   * Wraps the run of the open tool calls. Calls that you leave out do not run. The next model request
+   * ends them as interrupted.
+   */
   readonly wrapRound?: Wrap<Round, Next>;
   /**
    * Wraps one tool call. Its arguments are valid. An exception makes the agent call fail. It is

@@ -10,6 +10,7 @@ import { approvals } from '../middleware/approval/approvals.ts';
 import { springAiAlibaba } from '../preset/spring-ai-alibaba.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { toolResult } from '../tool/tool-call.ts';
 import { tool } from '../tool/tool.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
@@ -214,4 +215,26 @@ test('a `wrapSettle` that stores the input itself has begun the run: calls witho
   });
   expect((await agent.call('go')).text).toBe('Done.');
   expect(model.requests[1]!.messages.at(-1)).toMatchObject({ role: 'tool' });
+});
+
+test('a `wrapSettle` that closes one of two calls does not let a message pass over the other', async () => {
+  const closing: Middleware = {
+    wrapSettle: (next) => (input, context) => {
+      const [call] = context.openCalls;
+      if (!call) return next(input);
+      // The result of an earlier call gets the id of this one.
+      const result = toolResult({ ...call.toolUse, id: 'old' }, 'x', 'success');
+      return next({ ...input, closed: [{ toolUse: call.toolUse, result }] });
+    },
+  };
+  const toolCalls = ['c1', 'c2'].map((id) => ({ name: 'look', id }));
+  const { agent } = scriptedAgent([{ toolCalls }, 'Done.'], { tools: [look], use: [closing] });
+  const remove = agent.addHook({ on: { 'pre-acting': (_event, control) => control.stop() } });
+  await agent.call('go');
+  remove();
+  await expect(agent.call('next')).rejects.toMatchObject({
+    code: 'PENDING_TOOL_CALLS',
+    details: { ids: ['c2'] },
+  });
+  expect((await agent.messages()).flatMap(toolResultsOf)).toEqual([]);
 });

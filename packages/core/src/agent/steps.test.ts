@@ -244,7 +244,9 @@ test('if works before the end of a run fail, the call fails and the log has the 
   const failing: Middleware = {
     wrapReply: (next) => (reply, _context, steps) => {
       steps.beforeEnd(() => Promise.reject(new AgentError('INTERNAL', 'lost')));
-      steps.beforeEnd(() => Promise.reject(new AgentError('INTERNAL', 'lost, too')));
+      steps.beforeEnd(() => {
+        throw new AgentError('INTERNAL', 'lost, too');
+      });
       return next(reply);
     },
   };

@@ -116,7 +116,7 @@ test.for([
   ],
   [
     'a memory that loses results',
-    /wait for results/,
+    /Send decisions or results/,
     (process: MortalProcess) => new LostResults(process.store, 's'),
   ],
 ] as const)('injectFaults() detects %s', async ([, fault, make]) => {

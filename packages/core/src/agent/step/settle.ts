@@ -5,7 +5,7 @@ import type { OpenCall } from '../../event/agent-status.ts';
 import type { Jump } from '../../event/hook.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import { resumptionOf, type Resumption } from '../../memory/log/resumption.ts';
-import type { Msg, ToolResult } from '../../message/msg.ts';
+import type { Msg } from '../../message/msg.ts';
 import { wrappedResult } from '../../tool/tool-call.ts';
 import { closeCall } from './close-calls.ts';
 import { endStopped } from './finish.ts';
@@ -48,8 +48,9 @@ export function admitInput(run: Run, sent: ParsedInput): Promise<ParsedInput> {
 async function innerSettle(run: Run, input: ParsedInput, requestedJump?: Jump): Promise<Next> {
   const { messages, decisions, closed = [] } = input;
   checkNewIds(messages, run.messages);
-  if (messages.length)
-    checkOpenCalls(run.openCalls, [...decisions, ...closed.map(({ result }) => result)]);
+  const closedIds = closed.map(({ toolUse }) => toolUse.id);
+  const openCalls = run.openCalls.filter(({ toolUse }) => !closedIds.includes(toolUse.id));
+  if (messages.length) checkOpenCalls(openCalls, decisions);
   const resumption = messages.length || decisions.length ? undefined : findResumption(run);
   if (resumption && !run.stopped) await removeLeftovers(run, resumption);
   const notes = decisions.map((decision) => ({ kind: 'decision', decision }) as const);
@@ -88,12 +89,9 @@ async function preCall(run: Run, input: readonly Msg[]) {
  * decisions, the run first runs these calls. One that has not started then needs no decision,
  * unless it waits for one.
  */
-function checkOpenCalls(
-  openCalls: readonly OpenCall[],
-  decisions: readonly (Decision | ToolResult)[],
-): void {
+function checkOpenCalls(openCalls: readonly OpenCall[], decisions: readonly Decision[]): void {
   const isInTheWay = ({ toolUse, state: { started, pending } }: OpenCall): boolean => {
-    const mayRunFirst = decisions[0] && !started && !pending;
+    const mayRunFirst = decisions.length && !started && !pending;
     return !mayRunFirst && decisions.every(({ toolUseId }) => toolUseId !== toolUse.id);
   };
   if (!openCalls.some(isInTheWay)) return;
