@@ -48,7 +48,7 @@ test.each<[string, UseList]>([
   ['before a nested preset', [part('limit', 'own'), [part('limit', 'preset')]]],
   ['before a spread preset', [part('limit', 'own'), ...definePreset([part('limit', 'preset')])]],
 ])('two parts of one name are rejected: %s', (_where, use) => {
-  const message = 'Two parts are named "limit". Use one of the two, or rename one.';
+  const message = 'Two parts are named "limit". Rename one.';
   expect(() => partsOf(use)).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message }));
 });
 

@@ -35,9 +35,7 @@ export function partsOf(use: UseList): Middleware[] {
       const key = part.name || {};
       const earlier = parts.get(key);
       if (earlier && !presetParts.has(earlier) && !nested.has(earlier))
-        throw misconfigured(
-          `Two parts are named "${part.name}". Use one of the two, or rename one.`,
-        );
+        throw misconfigured(`Two parts are named "${part.name}". Rename one.`);
       parts.set(key, part);
       if (isNested) nested.add(part);
     }
@@ -51,10 +49,7 @@ export function partsOf(use: UseList): Middleware[] {
  * set. `limits` and `generate` are merged field by field.
  */
 export function withDefaults(options: KernelOptions, parts: readonly Middleware[]): AgentSettings {
-  const sources: readonly OptionSource[] = [
-    ...parts.flatMap(({ defaults }) => defaults ?? []),
-    options,
-  ];
+  const sources: OptionSource[] = [...parts.flatMap(({ defaults }) => defaults ?? []), options];
   return sources.reduce(mergeOptions, kernelDefaults as AgentSettings);
 }
 

@@ -105,10 +105,9 @@ export async function writeEnd(run: Run, reason: string): Promise<void> {
   if (progress.isClosed) return;
   // The work may store something, so it gets the time of a store. If it fails, so does the run.
   let failure: unknown;
+  const keepFirst = (error: unknown): void => void (failure ??= error);
   for (const work of progress.beforeEnd)
-    await waits
-      .forRead(Promise.resolve(run).then(work))
-      .catch((error: unknown) => void (failure ??= error));
+    await waits.forRead(Promise.resolve(run).then(work)).catch(keepFirst);
   progress.beforeEnd.length = 0;
   if (failure) throw failure;
   progress.isClosed = true;

@@ -135,7 +135,7 @@ test('a request for the value of an `output` at the limit still fails the call',
 });
 
 test('with an output mode in `use`, the error says to use one of the two', () => {
-  const message = 'Two parts are named "answerAtLimit". Use one of the two, or rename one.';
+  const message = 'Two parts are named "answerAtLimit". Rename one.';
   expect(() => setUp([], { use: [...structured(input)] })).toThrow(message);
 });
 
