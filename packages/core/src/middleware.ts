@@ -32,7 +32,8 @@ export type {
   Round,
   Wrap,
 } from './agent/middleware.ts';
-export { checkNewIds, type ParsedInput } from './event/agent-input.ts';
+export { checkNewIds } from './event/agent-input.ts';
+export type { ParsedInput, SettleInput } from './event/agent-input.ts';
 export { withExecute, hasResult, notStarted, deniedResult, errorResult } from './tool/tool-call.ts';
 export type {
   ExecuteWrapper,

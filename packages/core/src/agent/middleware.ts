@@ -6,7 +6,7 @@ import type { Msg } from '../message/msg.ts';
 import type { ChatModel, ModelRequest } from '../model/chat-model.ts';
 import type { ToolCall, ToolOutcome } from '../tool/tool-call.ts';
 import type { Tool } from '../tool/tool.ts';
-import type { ParsedInput } from '../event/agent-input.ts';
+import type { ParsedInput, SettleInput } from '../event/agent-input.ts';
 import type { AgentDefaults } from './kernel-options.ts';
 import type { Next, CustomReason } from './next.ts';
 import type { RequestDraft } from './request-draft.ts';
@@ -100,7 +100,7 @@ export interface Middleware extends AgentHook {
    */
   readonly wrapInput?: Wrap<ParsedInput, ParsedInput>;
   /** Wraps what adds the input to the log and decides about the tool calls of earlier runs. */
-  readonly wrapSettle?: Wrap<ParsedInput, Next>;
+  readonly wrapSettle?: Wrap<SettleInput, Next>;
   /**
    * Wraps what turns the log into the next model request. Change the draft before `next` to leave
    * out messages or to add some that are not stored. Change the request after `next` for changes

@@ -224,7 +224,7 @@ test('a `wrapSettle` that closes one of two calls does not let a message pass ov
       if (!call) return next(input);
       // The result of an earlier call gets the id of this one.
       const result = toolResult({ ...call.toolUse, id: 'old' }, 'x', 'success');
-      return next({ ...input, closed: [{ toolUse: call.toolUse, result }] });
+      return next({ ...input, closes: [{ toolUse: call.toolUse, result }] });
     },
   };
   const toolCalls = ['c1', 'c2'].map((id) => ({ name: 'look', id }));

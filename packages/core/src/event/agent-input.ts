@@ -27,15 +27,19 @@ export interface ParsedInput {
   readonly messages: readonly Msg[];
   readonly decisions: readonly Decision[];
   /**
-   * Open tool calls that end because of this input, with their results. A `wrapSettle` sets them.
-   * The results are stored after the messages, so a refused input ends no tool call.
-   */
-  readonly closed?: readonly { readonly toolUse: ToolUse; readonly result: ToolResult }[];
-  /**
    * What arrived while the agent call runs: messages that join it, or a decision of `decide`.
    * Absent for the input with which the agent call began.
    */
   readonly arrivedDuringRun?: 'messages' | 'decision';
+}
+
+/** Input of an agent call as `wrapSettle` gets it and passes it on. */
+export interface SettleInput extends ParsedInput {
+  /**
+   * Open tool calls that end because of this input, with their results. The results are stored
+   * after the messages, so a refused input ends no tool call.
+   */
+  readonly closes?: readonly { readonly toolUse: ToolUse; readonly result: ToolResult }[];
 }
 
 /**

@@ -49,7 +49,7 @@ export interface AgentResult<T = unknown> {
    */
   readonly usage: Usage;
   /**
-   * Names of the tools that were called, without duplicates, in the order in which they started.
+   * Names of the tools that ran, each once, in the order of their start.
    * Calls of tools that do not exist are left out. So are calls that were rejected or wait for an
    * approval.
    */

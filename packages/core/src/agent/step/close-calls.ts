@@ -71,7 +71,7 @@ async function askAboutResult(
   run: Run,
   fields: { readonly toolUse: ToolUse; readonly result: ToolResult },
 ): Promise<EventOf<'post-acting'>> {
-  // A call that was interrupted changes nothing about what comes next.
+  // What hooks ask for at an interrupted call is dropped.
   const request = fields.result.state === 'interrupted' ? {} : run.roundJump;
   try {
     return await run.outbox.askHooks('post-acting', fields, request);

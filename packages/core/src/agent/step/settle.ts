@@ -1,6 +1,6 @@
 import { isQuestion } from '../../message/turns.ts';
 import { AgentError } from '../../error/agent-error.ts';
-import { checkNewIds, type ParsedInput } from '../../event/agent-input.ts';
+import { checkNewIds, type ParsedInput, type SettleInput } from '../../event/agent-input.ts';
 import type { OpenCall } from '../../event/agent-status.ts';
 import type { Jump } from '../../event/hook.ts';
 import type { Decision } from '../../event/pending-call.ts';
@@ -45,10 +45,10 @@ export function admitInput(run: Run, sent: ParsedInput): Promise<ParsedInput> {
  * Adds the input to the log. Afterwards each tool call in the log has a result or runs next, so the
  * loop can ask the model.
  */
-async function innerSettle(run: Run, input: ParsedInput, requestedJump?: Jump): Promise<Next> {
-  const { messages, decisions, closed = [] } = input;
+async function innerSettle(run: Run, input: SettleInput, requestedJump?: Jump): Promise<Next> {
+  const { messages, decisions, closes = [] } = input;
   checkNewIds(messages, run.messages);
-  const closedIds = closed.map(({ toolUse }) => toolUse.id);
+  const closedIds = closes.map(({ toolUse }) => toolUse.id);
   const openCalls = run.openCalls.filter(({ toolUse }) => !closedIds.includes(toolUse.id));
   if (messages.length) checkOpenCalls(openCalls, decisions);
   const resumption = messages.length || decisions.length ? undefined : findResumption(run);
@@ -61,7 +61,7 @@ async function innerSettle(run: Run, input: ParsedInput, requestedJump?: Jump): 
   // The new message comes first, so that no failure can lose it. `interruptOpenCalls` later moves
   // the results of open calls before this message.
   await append(run, messages);
-  for (const { toolUse, result } of closed)
+  for (const { toolUse, result } of closes)
     await closeCall(run, toolUse, wrappedResult(toolUse, result));
   run.questionId = run.messages.findLast(isQuestion)?.id;
   if (requestedJump) return jump(run, requestedJump);

@@ -16,7 +16,7 @@ export interface CloseOpenCallsOptions {
 /**
  * Accepts new messages while tool calls have no result yet. Each such tool call gets an
  * `interrupted` result with a text for the model. One that a person rejected, or whose result a
- * person gave, gets this result instead. Without this middleware, the agent call fails
+ * person gave, gets this result instead. An approved one that has not run is closed, too. Without this middleware, the agent call fails
  * with `PENDING_TOOL_CALLS`. Decisions, results and an agent call without input continue the tool
  * calls as usual. Throws `CONFIGURATION` for an option of the wrong kind.
  */
@@ -31,7 +31,7 @@ export function closeOpenCalls(options: CloseOpenCallsOptions = {}): Middleware 
       const decidedIds = new Set(sent.map(({ toolUseId }) => toolUseId));
       const hasNewMessage = input.messages.some(({ role }) => role !== 'tool');
       const openCalls = hasNewMessage ? context.openCalls : [];
-      const closed = await Promise.all(
+      const closes = await Promise.all(
         openCalls
           .filter(({ toolUse }) => !decidedIds.has(toolUse.id))
           .map(async (call) => ({
@@ -39,7 +39,8 @@ export function closeOpenCalls(options: CloseOpenCallsOptions = {}): Middleware 
             result: await resultFor(call, context, text),
           })),
       );
-      return next({ ...input, closed: [...(input.closed ?? []), ...closed] });
+      if (!closes.length) return next(input);
+      return next({ ...input, closes: [...(input.closes ?? []), ...closes] });
     },
   };
 }

@@ -30,7 +30,7 @@ export interface HandOffTarget {
   readonly toolName?: string;
   /** Schema of the arguments of that tool. Default: no arguments. */
   readonly input?: SchemaLike;
-  /** Names of the agents to which the agent may hand off. Default: all others. */
+  /** Names of the agents that may take over from this one. Default: all others. */
   readonly to?: readonly string[];
   /** Part of the history that the agent sees after a hand-off to it. Default: all of it. */
   readonly inputFilter?: HandOffFilter;
