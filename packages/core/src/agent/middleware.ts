@@ -120,8 +120,8 @@ export interface Middleware extends AgentHook {
    */
   readonly wrapReply?: Wrap<Reply, Next>;
   /**
-   * Wraps the run of the open tool calls. Calls that you leave out do not run. The next model request
-   * ends them as interrupted.
+   * Wraps the run of the open tool calls. Calls that you leave out do not run. The next model
+   * request ends them as interrupted.
    */
   readonly wrapRound?: Wrap<Round, Next>;
   /**

@@ -134,7 +134,7 @@ test('a request for the value of an `output` at the limit still fails the call',
   await expect(call).rejects.toMatchObject({ code: 'MODEL_SERVER' });
 });
 
-test('with an output mode in `use`, the error says to use one of the two', () => {
+test('with an output mode in `use`, the agent is not created, and the error names the part that stands twice', () => {
   const message = 'Two parts are named "answerAtLimit". Rename one.';
   expect(() => setUp([], { use: [...structured(input)] })).toThrow(message);
 });

@@ -16,9 +16,10 @@ export interface CloseOpenCallsOptions {
 /**
  * Accepts new messages while tool calls have no result yet. Each such tool call gets an
  * `interrupted` result with a text for the model. One that a person rejected, or whose result a
- * person gave, gets this result instead. An approved one that has not run is closed, too. Without this middleware, the agent call fails
- * with `PENDING_TOOL_CALLS`. Decisions, results and an agent call without input continue the tool
- * calls as usual. Throws `CONFIGURATION` for an option of the wrong kind.
+ * person gave, gets this result instead. An approved one that has not run is closed, too. Without
+ * this middleware, the agent call fails with `PENDING_TOOL_CALLS`. Decisions, results and an agent
+ * call without input continue the tool calls as usual. Throws `CONFIGURATION` for an option of the
+ * wrong kind.
  */
 export function closeOpenCalls(options: CloseOpenCallsOptions = {}): Middleware {
   checkOptions('closeOpenCalls()', options, 'text:function|?');
