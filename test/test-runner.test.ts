@@ -97,6 +97,8 @@ test('addReport() adds up reports and keeps the names of running files and tests
     addReport(progress, { type: 'test-start', file: 'a.test.ts', name });
     addReport(progress, { type: 'test-end', file: 'a.test.ts', name, state });
   }
+  // A report may arrive late.
+  addReport(progress, { type: 'test-start', file: 'a.test.ts', name: 'one' });
   addReport(progress, { type: 'file-end', file: 'a.test.ts' });
   addReport(progress, { type: 'stray-error' });
   addReport(progress, { type: 'test-start', file: 'b.test.ts', name: 'four' });

@@ -10,6 +10,8 @@ export interface Progress {
   strayErrors: number;
   /** Names of files and tests that have started and not ended. */
   readonly running: Set<string>;
+  /** Names of tests that have ended. Vitest may report the start of a short test after its end. */
+  readonly ended: Set<string>;
 }
 
 export function noProgress(): Progress {
@@ -21,6 +23,7 @@ export function noProgress(): Progress {
     skipped: 0,
     strayErrors: 0,
     running: new Set(),
+    ended: new Set(),
   };
 }
 
@@ -36,13 +39,18 @@ export function addReport(progress: Progress, report: TestReport): void {
       progress.running.delete(report.file);
       progress.filesDone += 1;
       return;
-    case 'test-start':
-      progress.running.add(`${report.file} > ${report.name}`);
+    case 'test-start': {
+      const title = `${report.file} > ${report.name}`;
+      if (!progress.ended.has(title)) progress.running.add(title);
       return;
-    case 'test-end':
-      progress.running.delete(`${report.file} > ${report.name}`);
+    }
+    case 'test-end': {
+      const title = `${report.file} > ${report.name}`;
+      progress.running.delete(title);
+      progress.ended.add(title);
       progress[report.state] += 1;
       return;
+    }
     case 'stray-error':
       progress.strayErrors += 1;
       return;
