@@ -1,9 +1,10 @@
-import { globSync, readFileSync } from 'node:fs';
-import { root } from './root.ts';
+import { readFileSync } from 'node:fs';
+import { findFiles } from './find-files.ts';
 import { layerViolations } from './layers.ts';
+import { root } from './root.ts';
 
-const files = globSync('packages/*/src/**/*.ts', { cwd: root }).map((path) => ({
-  path: path.replaceAll('\\', '/'),
+const files = findFiles('packages/*/src/**/*.ts').map((path) => ({
+  path,
   source: readFileSync(`${root}/${path}`, 'utf8'),
 }));
 const violations = layerViolations(files);

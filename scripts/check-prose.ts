@@ -1,4 +1,5 @@
-import { globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { findFiles } from './find-files.ts';
 import { markdownProse } from './prose/markdown-prose.ts';
 import { checkProse, type Prose } from './prose/rules.ts';
 import { sourceProse } from './prose/source-prose.ts';
@@ -49,10 +50,8 @@ function prose(
   read: (path: string, source: string) => Prose,
   exclude: readonly string[] = [],
 ): readonly Prose[] {
-  return globSync(patterns, {
-    cwd: root,
+  const paths = findFiles(patterns, {
     exclude: ['**/node_modules/**', '**/dist/**', ...exclude],
-  })
-    .map((path) => path.replaceAll('\\', '/'))
-    .map((path) => read(path, readFileSync(`${root}/${path}`, 'utf8')));
+  });
+  return paths.map((path) => read(path, readFileSync(`${root}/${path}`, 'utf8')));
 }

@@ -1,4 +1,5 @@
-import { globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { findFiles } from './find-files.ts';
 import { root } from './root.ts';
 
 // `npm run lines` counts the lines of code of each package and of each folder of core's `src`: no
@@ -17,8 +18,8 @@ const budgets: Readonly<Record<string, number>> = {
 };
 
 const packages = ['core', 'web-worker', 'edge', 'create-isoloop'];
-const folders = globSync('core/src/{*,middleware/*,model/*}/', { cwd: `${root}/packages` });
-const rows = [...packages.map((name) => `${name}/src`), ...folders.toSorted()];
+const folders = findFiles('core/src/{*,middleware/*,model/*}/', { folder: `${root}/packages` });
+const rows = [...packages.map((name) => `${name}/src`), ...folders];
 for (const folder of rows) {
   const { lines, characters } = countFolder(folder);
   if (lines === 0) continue;
@@ -31,7 +32,7 @@ for (const folder of rows) {
 }
 
 function countFolder(folder: string): Count {
-  const files = globSync(`packages/${folder}/**/*.{ts,tsx}`, { cwd: root });
+  const files = findFiles(`packages/${folder}/**/*.{ts,tsx}`);
   return files
     .filter((path) => !/\.test\.tsx?$|\.fixture\.|\.d\.ts$/.test(path))
     .map((path) => countText(readFileSync(`${root}/${path}`, 'utf8')))

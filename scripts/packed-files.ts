@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { withSlashes } from './with-slashes.ts';
 
 interface SourceMap {
   readonly sources: readonly string[];
@@ -12,7 +13,9 @@ const requiredFields = ['description', 'keywords', 'license', 'engines', 'export
 /** Returns what is wrong with the files of an unpacked package. */
 export function packageProblems(folder: string): readonly string[] {
   const read = (file: string): string => readFileSync(join(folder, file), 'utf8');
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) =>
+    withSlashes(file),
+  );
   const manifest = JSON.parse(read('package.json')) as Readonly<Record<string, unknown>>;
   return [
     ...requiredFields

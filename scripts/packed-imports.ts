@@ -56,7 +56,7 @@ async function packAndImport(folder: string): Promise<CommandResult> {
   for (const name of [...dependencies, ...Object.values(entryPeers).flat()]) {
     const link = join(folder, 'node_modules', name);
     mkdirSync(dirname(link), { recursive: true });
-    if (!existsSync(link)) symlinkSync(join(root, 'node_modules', name), link);
+    if (!existsSync(link)) symlinkSync(join(root, 'node_modules', name), link, 'junction');
   }
   const entries = manifests.flatMap(entriesOf);
   const source = entries.map((entry) => `await import(${JSON.stringify(entry)});`).join('\n');

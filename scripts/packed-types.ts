@@ -23,7 +23,8 @@ export async function checkPackedTypes(
 ): Promise<CommandResult> {
   const peers = new Set([...Object.keys(entryPeers), ...withPeerTypes]);
   const checked = entries.filter((entry) => !peers.has(moduleOf(entry)));
-  symlinkSync(join(root, 'node_modules/@cloudflare'), join(folder, 'node_modules/@cloudflare'));
+  const libraries = 'node_modules/@cloudflare';
+  symlinkSync(join(root, libraries), join(folder, libraries), 'junction');
   for (const { name, isFor, options } of platforms) {
     const lines = checked
       .filter(isFor)

@@ -1,13 +1,9 @@
-import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { findFiles } from './find-files.ts';
 import { root } from './root.ts';
 
 /** The pages whose code comes from tests, relative to the root. */
-export const pages: readonly string[] = [
-  'packages/core/README.md',
-  ...globSync('docs/**/*.md', { cwd: root })
-    .map((path) => path.replaceAll('\\', '/'))
-    .toSorted(),
-];
+export const pages: readonly string[] = ['packages/core/README.md', ...findFiles('docs/**/*.md')];
 
 /** A code block in TypeScript: its marker, and the name of a file. */
 const block =
@@ -52,7 +48,7 @@ export function readPage(path: string): string {
 
 /** Reads all examples: the regions of the tests in `test/examples`. */
 export function readExamples(): ReadonlyMap<string, string> {
-  const files = globSync('test/examples/**/*.test.ts', { cwd: root }).toSorted();
+  const files = findFiles('test/examples/**/*.test.ts');
   return regionsIn(files.map((file) => readFileSync(`${root}/${file}`, 'utf8')));
 }
 

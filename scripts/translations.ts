@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { findFiles } from './find-files.ts';
 import { root } from './root.ts';
 
 /** A Chinese page, and the English page that it was written from. */
@@ -14,10 +15,8 @@ const marker = /^<!-- english: (\S+) (\w+) -->$/m;
 
 /** Reads the Chinese pages. Throws if a page does not name its English side. */
 export function readTranslations(): readonly Translation[] {
-  return globSync('docs/zh/*.md', { cwd: root })
-    .map((path) => path.replaceAll('\\', '/'))
+  return findFiles('docs/zh/*.md')
     .filter((path) => !path.endsWith('/README.md'))
-    .toSorted()
     .map((path) => translationOf(path, read(path)));
 }
 

@@ -1,6 +1,7 @@
-import { globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { expect, test } from 'vitest';
+import { findFiles } from '../scripts/find-files.ts';
 import { root } from '../scripts/root.ts';
 
 const page = readFileSync(`${root}/CONTRIBUTING.md`, 'utf8');
@@ -9,7 +10,7 @@ const sectionOf = (title: string): string =>
   sections.find((section) => section.startsWith(`${title}\n`))!;
 const recipes = sectionOf('Recipes') + sectionOf('Release');
 const words = sectionOf('Words');
-const files = globSync('{packages/*/{src,test-support},test,scripts}/**/*.{ts,tsx}', { cwd: root });
+const files = findFiles('{packages/*/{src,test-support},test,scripts}/**/*.{ts,tsx}');
 const source = [...files, 'packages/core/package.json']
   .map((file) => readFileSync(`${root}/${file}`, 'utf8'))
   .join('\n');
@@ -53,7 +54,7 @@ test('each word in the list of CONTRIBUTING.md occurs in the source of the packa
 
 test('each path in a proof of a recipe matches a file of tests', () => {
   const steps = /^(node|workerd|browser|types|packed|build|publint|attw)$/;
-  const tests = globSync('{packages/*/src,test}/**/*.test.{ts,tsx}', { cwd: root });
+  const tests = findFiles('{packages/*/src,test}/**/*.test.{ts,tsx}');
   const proofs = [...recipes.matchAll(/^Proof.*/gm)].join('\n');
   const commands = [...proofs.matchAll(/npm test -- ([^`&]+)/g)].map(([, paths = '']) => paths);
   const paths = commands

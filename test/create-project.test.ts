@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { root } from '../scripts/root.ts';
+import { withSlashes } from '../scripts/with-slashes.ts';
 
 const script = `${root}/packages/create-isoloop/create.mjs`;
 
@@ -17,7 +18,9 @@ const run = (cwd: string, ...args: readonly string[]) =>
   spawnSync(process.execPath, [script, ...args], { cwd, encoding: 'utf8' });
 
 const filesOf = (folder: string): readonly string[] =>
-  readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted();
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((file) => withSlashes(file))
+    .toSorted();
 
 test.for(['assistant', 'endpoint', 'both'])(
   'creates a project from the template "%s"',

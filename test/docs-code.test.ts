@@ -1,7 +1,8 @@
-import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { codeBlocks } from '../scripts/code-blocks.ts';
+import { findFiles } from '../scripts/find-files.ts';
 import { root } from '../scripts/root.ts';
 import { runCommand } from '../scripts/run-command.ts';
 
@@ -28,9 +29,7 @@ const hosts = {
 
 type Host = keyof typeof hosts;
 
-const pages = globSync(['docs/**/*.md', 'packages/core/SKILL.md'], { cwd: root }).map((path) =>
-  path.replaceAll('\\', '/'),
-);
+const pages = findFiles(['docs/**/*.md', 'packages/core/SKILL.md']);
 const sources: readonly Source[] = pages.flatMap((page) =>
   codeBlocks(page).map(({ file, source }) => ({ path: `${page}/${file}`, source })),
 );

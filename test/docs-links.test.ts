@@ -1,11 +1,10 @@
-import { globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { findFiles } from '../scripts/find-files.ts';
 import { brokenLinksOf } from '../scripts/markdown-links.ts';
 import { root } from '../scripts/root.ts';
 
-const files = globSync(['*.md', 'docs/**/*.md', '{bench,demo}/*.md', 'packages/*/README.md'], {
-  cwd: root,
-});
+const files = findFiles(['*.md', 'docs/**/*.md', '{bench,demo}/*.md', 'packages/*/README.md']);
 
 test.each(files)('each link of %s leads to a file and a heading', (file) => {
   expect(brokenLinksOf(file)).toEqual([]);
@@ -22,9 +21,7 @@ test('a link to a missing file or heading is found', () => {
 
 test('the index lists each page of docs, and the first README links to the index', () => {
   const index = readFileSync(`${root}/docs/README.md`, 'utf8');
-  const pages = globSync('docs/**/*.md', { cwd: root }).map((path) =>
-    path.replaceAll('\\', '/').replace('docs/', ''),
-  );
+  const pages = findFiles('**/*.md', { folder: `${root}/docs` });
   // The Chinese pages have an index of their own: see translations.test.ts.
   const listed = pages.filter((page) => page !== 'README.md' && !/^zh\/(?!README)/.test(page));
   expect(listed.filter((page) => !index.includes(`](${page})`))).toEqual([]);

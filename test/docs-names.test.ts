@@ -1,14 +1,14 @@
-import { globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { findFiles } from '../scripts/find-files.ts';
 import { root } from '../scripts/root.ts';
 
 const read = (path: string): string => readFileSync(`${root}/${path}`, 'utf8');
 
 /** Pages of this library. The pages in `coming-from` are about the names of other systems. */
-const pages = globSync(
+const pages = findFiles(
   ['*.md', 'demo/*.md', 'docs/**/*.md', 'packages/{core,edge,web-worker}/{README,SKILL}.md'],
   {
-    cwd: root,
     exclude: ['CHANGELOG.md', 'docs/coming-from/*.md', 'docs/zh/coming-from.md'],
   },
 );
@@ -16,9 +16,9 @@ const pages = globSync(
 const sources = [
   'package.json',
   'packages/core/package.json',
-  ...globSync(
+  ...findFiles(
     '{packages/*/{src,test-support,templates},demo/{src,edge},scripts,test}/**/*.{ts,tsx}',
-    { cwd: root, exclude: ['**/*.test.ts', '**/*.test.tsx'] },
+    { exclude: ['**/*.test.ts', '**/*.test.tsx'] },
   ),
 ];
 const sourceText = sources.map(read).join('\n');

@@ -12,6 +12,7 @@ import { readSitePages } from '../scripts/docs/site-pages.ts';
 import { sourceFiles } from '../scripts/docs/site-state.ts';
 import { traditionalWords } from '../scripts/docs/traditional.ts';
 import { startSiteServer } from '../scripts/docs/site-server.ts';
+import { withSlashes } from '../scripts/with-slashes.ts';
 
 test('a page has the title of its first heading, and an address by its path', () => {
   const page = sitePage('docs/guides/a-b.md', '# The `tool()` *way*\n\nText.\n');
@@ -131,7 +132,7 @@ test('the site is made of files, so that a folder that its build writes does not
   onTestFinished(() => rmSync(folder, { recursive: true }));
   mkdirSync(`${folder}/docs/site`, { recursive: true });
   writeFileSync(`${folder}/docs/site/a.ts`, '');
-  expect(sourceFiles(folder)).toEqual([`${folder}/docs/site/a.ts`]);
+  expect(sourceFiles(folder)).toEqual([withSlashes(`${folder}/docs/site/a.ts`)]);
 });
 
 test('a link of the built site to a missing file or element is found', () => {

@@ -1,5 +1,5 @@
 import { context, trace } from '@opentelemetry/api';
-import { globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { MemoryStore, type Middleware, type UseList } from '@isoloop/core';
 import { keepDataParts } from '@isoloop/core/ai-sdk';
@@ -20,6 +20,7 @@ import { addDecisions } from '../packages/core/src/middleware/approval/decided-i
 import { basicApprovals } from '../packages/core/src/middleware/approval/basic-approvals.ts';
 import { checkClientTexts } from '../packages/core/src/middleware/guard/client-texts.ts';
 import { instructions } from '../packages/core/src/middleware/guard/instructions.ts';
+import { findFiles } from '../scripts/find-files.ts';
 import { root } from '../scripts/root.ts';
 
 const model = new ScriptedModel([]);
@@ -129,7 +130,7 @@ const withoutRow = new Set([
 ]);
 
 test('the page of ready-made middleware has a row for each function that returns one', () => {
-  const files = globSync('packages/core/src/{middleware/*,preset}/**/*.ts', { cwd: root });
+  const files = findFiles('packages/core/src/{middleware/*,preset}/**/*.ts');
   const made = files
     .filter((path) => !path.endsWith('.test.ts'))
     .flatMap((path) => [

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MemoryStore, SessionMemory, type Msg } from '@isoloop/core';
@@ -48,7 +48,8 @@ function runVitest(
 }
 
 test('the tests that the inspector exports pass', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'isoloop-export-'));
+  // Vitest compares real paths. On macOS and Windows the temporary folder may be a link.
+  const folder = await mkdtemp(join(await realpath(tmpdir()), 'isoloop-export-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const sources = await exported();
   await Promise.all(

@@ -1,5 +1,5 @@
 /// <reference path="./provided-context.d.ts" />
-import { globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { parseSync } from 'vite';
 import { expect, inject, test, vi } from 'vitest';
 import { MemoryStore, ReActAgent, SessionMemory, tool } from '@isoloop/core';
@@ -7,11 +7,12 @@ import { retry } from '@isoloop/core/middleware';
 import { metrics } from '@isoloop/core/observe';
 import { openai } from '@isoloop/core/openai';
 import { httpProviders, type HttpProvider } from '../packages/core/test-support/providers.ts';
+import { findFiles } from '../scripts/find-files.ts';
 import { root } from '../scripts/root.ts';
 
 // The docs say that the library sends data to nobody: it calls only what the user's code names.
 
-const files = globSync('packages/{core,web-worker,edge}/dist/**/*.js', { cwd: root });
+const files = findFiles('packages/{core,web-worker,edge}/dist/**/*.js');
 
 /**
  * The addresses in the code of the packages, and why each is there. The default addresses of models

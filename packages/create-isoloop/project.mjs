@@ -27,9 +27,10 @@ export function createProject(folder, template) {
   const names = templateNames();
   if (!names.includes(template))
     throw new WrongUse(`There is no template "${template}". Templates: ${names.join(', ')}.`);
+  const name = packageName(folder);
   checkFolder(folder);
   const { version } = JSON.parse(readFileSync(join(import.meta.dirname, 'package.json'), 'utf8'));
-  const values = { name: packageName(folder), version, token: randomUUID() };
+  const values = { name, version, token: randomUUID() };
   for (const from of folders[template]) copyFiles(join(templates, from), folder, values);
 }
 

@@ -1,5 +1,6 @@
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path/posix';
+import { findFiles } from '../find-files.ts';
 import { basePath } from './site-folders.ts';
 
 /**
@@ -7,7 +8,7 @@ import { basePath } from './site-folders.ts';
  * all HTML files in `folder`. Links to other sites are not checked.
  */
 export function brokenSiteLinks(folder: string): readonly string[] {
-  const pages = globSync('**/*.html', { cwd: folder }).map((file) => file.replaceAll('\\', '/'));
+  const pages = findFiles('**/*.html', { folder });
   const read = pages.map((file) => [file, readFileSync(join(folder, file), 'utf8')] as const);
   const ids = new Map(read.map(([file, html]) => [file, idsIn(html)]));
   const isFile = new Map<string, boolean>();

@@ -1,6 +1,7 @@
-import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { close, createIndex } from 'pagefind';
 import { stripTypes } from '../../docs/site/live/strip-types.ts';
+import { findFiles } from '../find-files.ts';
 import { htmlFolder, siteFolder } from './site-folders.ts';
 import { searchHints } from './search-hints.ts';
 import { bodyOf, type SitePage } from './site-page.ts';
@@ -19,9 +20,7 @@ export const chineseIndex = 'pagefind-zh';
  */
 export async function buildSearchIndex(chinese: readonly SitePage[]): Promise<void> {
   const translated = new Set(chinese.map(({ address }) => address));
-  const files = globSync('**/*.html', { cwd: htmlFolder }).map((file) =>
-    file.replaceAll('\\', '/'),
-  );
+  const files = findFiles('**/*.html', { folder: htmlFolder });
   const pages = files.filter((file) => file !== '404.html');
   const isChinese = (file: string): boolean =>
     file.startsWith('zh/') && translated.has(file.replace(/\/?index\.html$/, ''));

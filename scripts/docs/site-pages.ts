@@ -1,4 +1,5 @@
-import { existsSync, globSync } from 'node:fs';
+import { existsSync } from 'node:fs';
+import { findFiles } from '../find-files.ts';
 import { root } from '../root.ts';
 import { linkedPages } from './site-links.ts';
 import { readSitePage, type SitePage } from './site-page.ts';
@@ -11,9 +12,8 @@ export const indexPath = 'docs/README.md';
  * if two files have one address.
  */
 export function readSitePages(): readonly SitePage[] {
-  const found = globSync(['docs/**/*.md', 'packages/core/SKILL.md'], { cwd: root });
   const pages = new Map<string, SitePage>();
-  const waiting = found.map((path) => path.replaceAll('\\', '/')).sort();
+  const waiting = findFiles(['docs/**/*.md', 'packages/core/SKILL.md']);
   for (const path of waiting) {
     if (pages.has(path) || !existsSync(`${root}/${path}`)) continue;
     const page = readSitePage(path);

@@ -1,5 +1,6 @@
 import { existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { root } from '../root.ts';
+import { withSlashes } from '../with-slashes.ts';
 import { outputFolder } from './site-folders.ts';
 
 const marker = `${outputFolder}/built`;
@@ -37,5 +38,5 @@ export function isSiteBuilt(): boolean {
 export function sourceFiles(folder: string): readonly string[] {
   return globSync(sources, { cwd: folder, withFileTypes: true })
     .filter((entry) => entry.isFile())
-    .map((entry) => `${entry.parentPath}/${entry.name}`);
+    .map((entry) => withSlashes(`${entry.parentPath}/${entry.name}`));
 }

@@ -1,9 +1,10 @@
-import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import type { LiveProgram } from '../../../docs/site/live/live-program.ts';
 import { stripTypes } from '../../../docs/site/live/strip-types.ts';
 import { textOfValue } from '../../../docs/site/live/text-of-value.ts';
 import { workerText } from '../../../docs/site/live/worker-text.ts';
+import { findFiles } from '../../find-files.ts';
 import { root } from '../../root.ts';
 import { liveFolder } from './build-live.ts';
 
@@ -25,12 +26,12 @@ process.on('unhandledRejection', (error) => problems.push(`Not handled: ${textOf
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
 const programs = process.argv[2] ?? `${liveFolder}/programs`;
-const results = globSync(`${programs}/*.json`).map(async (path) => {
-  const program = JSON.parse(readFileSync(path, 'utf8')) as LiveProgram;
+const results = findFiles('*.json', { folder: programs }).map(async (name) => {
+  const program = JSON.parse(readFileSync(`${programs}/${name}`, 'utf8')) as LiveProgram;
   const file = `${folder}/${program.name}.mjs`;
   try {
     writeFileSync(file, workerText(program, base, stripTypes));
-    await Promise.race([import(file), tooLate()]);
+    await Promise.race([import(pathToFileURL(file).href), tooLate()]);
   } catch (error) {
     problems.push(`${program.name}: ${textOfValue(error)}`);
   }

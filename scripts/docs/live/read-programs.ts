@@ -1,6 +1,7 @@
-import { globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { parseSync, type ESTree } from 'vite';
 import type { LiveImport, LiveProgram } from '../../../docs/site/live/live-program.ts';
+import { findFiles } from '../../find-files.ts';
 import { regionsIn } from '../../readme-examples.ts';
 import { root } from '../../root.ts';
 import { namesDeclaredIn, namesUsedIn } from './names.ts';
@@ -10,9 +11,9 @@ export const liveModules: RegExp = /^(?:@isoloop\/core(?:\/(?!mcp|unstorage)[\w-
 
 /** Reads the examples in `test/examples` that need no server, and thus run in the reader's tab. */
 export function readLivePrograms(): readonly LiveProgram[] {
-  return globSync('test/examples/**/*.test.ts', { cwd: root })
-    .toSorted()
-    .flatMap((file) => programsIn(file, readFileSync(`${root}/${file}`, 'utf8')));
+  return findFiles('test/examples/**/*.test.ts').flatMap((file) =>
+    programsIn(file, readFileSync(`${root}/${file}`, 'utf8')),
+  );
 }
 
 /** Returns the live examples of a test file: the regions whose test needs nothing from outside. */

@@ -1,6 +1,7 @@
-import { existsSync, globSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path/posix';
 import { parseSync, type ESTree } from 'vite';
+import { findFiles } from '../../find-files.ts';
 
 /** A top-level declaration of a `.d.ts` file. */
 export type DeclarationNode =
@@ -57,8 +58,10 @@ export class DeclarationFile {
 
   /** Reads the files below a folder that add members to interfaces of other files. */
   static readAdditions(folder: string): void {
-    for (const path of globSync(`${folder}/**/*.d.ts`))
+    for (const file of findFiles('**/*.d.ts', { folder })) {
+      const path = `${folder}/${file}`;
       if (readFileSync(path, 'utf8').includes('declare module')) this.read(path);
+    }
   }
 
   /** Returns the parts of an interface that other files add to it. */
