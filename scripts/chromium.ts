@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { win32 } from 'node:path';
 import { chromium } from 'playwright';
 
 /**
@@ -21,9 +22,8 @@ export const chromiumArgs: string[] = [
  */
 export function chromiumCandidates(): readonly string[] {
   const { CHROMIUM_PATH } = process.env;
-  return (CHROMIUM_PATH ? [CHROMIUM_PATH] : [...usualPlaces, chromium.executablePath()]).filter(
-    (path) => existsSync(path),
-  );
+  const usual = [...usualPlaces(process.platform, process.env), chromium.executablePath()];
+  return (CHROMIUM_PATH ? [CHROMIUM_PATH] : usual).filter((path) => existsSync(path));
 }
 
 /**
@@ -34,15 +34,46 @@ export function chromiumPath(): string {
   return chromiumCandidates()[0] ?? chromium.executablePath();
 }
 
+/** Returns where installers put Chromium, Chrome and Edge on an operating system, best first. */
+export function usualPlaces(
+  platform: NodeJS.Platform,
+  env: Readonly<Record<string, string | undefined>>,
+): readonly string[] {
+  switch (platform) {
+    case 'win32':
+      return windowsPlaces(env);
+    case 'darwin':
+      return ['Google Chrome', 'Chromium', 'Microsoft Edge'].map(
+        (name) => `/Applications/${name}.app/Contents/MacOS/${name}`,
+      );
+    default:
+      return linuxPlaces;
+  }
+}
+
 // The headless shell comes first: with it, tests need a third less time.
-const usualPlaces = [
+const linuxPlaces = [
   '/usr/bin/chromium-headless-shell',
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
   '/usr/bin/google-chrome-stable',
   '/snap/bin/chromium',
-  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-  '/Applications/Chromium.app/Contents/MacOS/Chromium',
-  'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
+  '/usr/bin/microsoft-edge',
 ];
+
+/** Chrome for all users or for one user, then Edge, which each Windows has. */
+function windowsPlaces({
+  ProgramFiles,
+  'ProgramFiles(x86)': ProgramFiles86,
+  LOCALAPPDATA,
+}: Readonly<Record<string, string | undefined>>): readonly string[] {
+  const folders = [ProgramFiles, ProgramFiles86, LOCALAPPDATA].filter(
+    (folder) => folder !== undefined,
+  );
+  const browsers = [
+    'Google\\Chrome\\Application\\chrome.exe',
+    'Microsoft\\Edge\\Application\\msedge.exe',
+  ];
+  return browsers.flatMap((browser) => folders.map((folder) => win32.join(folder, browser)));
+}

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, rmSync } from 'node:fs';
+import { commandLine } from './command-line.ts';
 import { htmlFolder } from './docs/site-folders.ts';
 import { root } from './root.ts';
 import { quietEnvironment } from './run-command.ts';
@@ -13,7 +14,8 @@ rmSync(assets, { recursive: true, force: true });
 cpSync(`${root}/demo/dist`, assets, { recursive: true });
 cpSync(htmlFolder, `${assets}/docs`, { recursive: true });
 const options = ['deploy', '--assets', assets, ...process.argv.slice(2)];
-const { status } = spawnSync('wrangler', options, {
+const { file, args } = commandLine('wrangler', options);
+const { status } = spawnSync(file, args, {
   cwd: root,
   env: quietEnvironment(),
   stdio: 'inherit',

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createServer } from 'vite';
+import { commandLine } from './command-line.ts';
 import {
   fail,
   isPortFree,
@@ -12,6 +13,7 @@ import { isSiteBuilt } from './docs/site-state.ts';
 import { onStop } from './on-stop.ts';
 import { root } from './root.ts';
 import { quietEnvironment, runCommand } from './run-command.ts';
+import { stopProcess } from './stop-process.ts';
 
 const port = await portFromEnvironment(5173);
 console.log('Building …');
@@ -26,22 +28,19 @@ const page = await runCommand('vite', ['build']);
 if (!page.ok) fail(page.output);
 
 const edge = startLocalEdge({ port: await freePortAfter(8787) });
-const compiler = spawn(
-  'tsc',
-  [
-    '-b',
-    '--watch',
-    '--preserveWatchOutput',
-    'packages/core',
-    'packages/web-worker',
-    'packages/edge',
-  ],
-  {
-    cwd: root,
-    env: quietEnvironment(),
-    stdio: ['ignore', 'inherit', 'inherit'],
-  },
-);
+const watch = commandLine('tsc', [
+  '-b',
+  '--watch',
+  '--preserveWatchOutput',
+  'packages/core',
+  'packages/web-worker',
+  'packages/edge',
+]);
+const compiler = spawn(watch.file, watch.args, {
+  cwd: root,
+  env: quietEnvironment(),
+  stdio: ['ignore', 'inherit', 'inherit'],
+});
 const docs = await startSiteServer({ isBuilt: isSiteBuilt() });
 const proxy = {
   ...Object.fromEntries(['/api', '/v1', '/healthz'].map((path) => [path, { target: edge.url }])),
@@ -67,7 +66,7 @@ console.log(
 async function stop(code: number): Promise<void> {
   if (stopping) return;
   stopping = true;
-  compiler.kill();
+  stopProcess(compiler);
   await Promise.all([vite.close(), edge.stop()]);
   process.exit(code);
 }

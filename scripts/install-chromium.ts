@@ -16,33 +16,42 @@ export async function ensureChromium(): Promise<CommandResult> {
       output: `The browser at CHROMIUM_PATH (${CHROMIUM_PATH}) does not start. Correct the path, or unset it.\n`,
     };
   let tried = '';
-  for (const install of installers()) {
-    const { output } = await install();
+  for (const command of installCommands(thisSystem())) {
+    const { output } = await runCommand(command[0], command.slice(1), {
+      env: { DEBIAN_FRONTEND: 'noninteractive' },
+    });
     tried += output;
     const found = await working();
     if (found) return { ok: true, output: found };
   }
-  return { ok: false, output: tried + advice };
+  return { ok: false, output: tried + adviceFor(process.platform) };
 }
 
-type Installer = () => Promise<CommandResult>;
-
-function installers(): readonly Installer[] {
-  if (process.getuid?.() !== 0) return [() => runCommand('playwright', ['install', 'chromium'])];
-  const playwright: Installer = () =>
-    runCommand('playwright', ['install', '--with-deps', 'chromium']);
-  return existsSync('/etc/debian_version') ? [debianPackage, playwright] : [playwright];
+/** What decides how Chromium can be installed. */
+export interface System {
+  readonly platform: NodeJS.Platform;
+  readonly isRoot: boolean;
+  /** Whether the system is Debian, or is made from it, such as Ubuntu. */
+  readonly isDebian: boolean;
 }
 
-async function debianPackage(): Promise<CommandResult> {
-  const env = { DEBIAN_FRONTEND: 'noninteractive' };
-  const update = await runCommand('apt-get', ['update'], { env });
-  const install = await runCommand(
-    'apt-get',
-    ['install', '-y', '--no-install-recommends', 'chromium-headless-shell'],
-    { env },
-  );
-  return { ok: install.ok, output: update.output + install.output };
+type Command = readonly [name: string, ...args: string[]];
+
+/** Returns the commands that may install Chromium. Run them in order until there is one. */
+export function installCommands({ platform, isRoot, isDebian }: System): readonly Command[] {
+  if (platform !== 'linux' || !isRoot) return [['playwright', 'install', 'chromium']];
+  const playwright: Command = ['playwright', 'install', '--with-deps', 'chromium'];
+  if (!isDebian) return [playwright];
+  const install = ['install', '-y', '--no-install-recommends', 'chromium-headless-shell'];
+  return [['apt-get', 'update'], ['apt-get', ...install], playwright];
+}
+
+function thisSystem(): System {
+  return {
+    platform: process.platform,
+    isRoot: process.getuid?.() === 0,
+    isDebian: existsSync('/etc/debian_version'),
+  };
 }
 
 /**
@@ -59,9 +68,16 @@ async function working(): Promise<string | undefined> {
   return undefined;
 }
 
-const advice = `
-The tests need Chromium and could neither find nor install it. Any one of these helps:
-  - Debian or Ubuntu:  sudo apt-get install chromium-headless-shell
-  - any system:        npx playwright install --with-deps chromium
-  - a Chromium or Chrome you have:  CHROMIUM_PATH=/path/to/chrome npm test
-`;
+/** Returns what a person can do on an operating system if there is no Chromium. */
+export function adviceFor(platform: NodeJS.Platform): string {
+  const isLinux = platform === 'linux';
+  const ways = [
+    isLinux
+      ? 'Debian or Ubuntu:  sudo apt-get install chromium-headless-shell'
+      : 'Install Chrome:  https://www.google.com/chrome',
+    `Download Chromium:  npx playwright install ${isLinux ? '--with-deps ' : ''}chromium`,
+    'Use a Chromium or Chrome that you have: set the environment variable CHROMIUM_PATH to its path.',
+  ];
+  const lines = ways.map((way) => `  - ${way}\n`).join('');
+  return `\nThe tests need Chromium and could neither find nor install it. Any one of these helps:\n${lines}`;
+}

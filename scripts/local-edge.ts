@@ -1,7 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createServer } from 'node:net';
+import { commandLine } from './command-line.ts';
 import { quietEnvironment } from './run-command.ts';
 import { root } from './root.ts';
+import { stopProcess } from './stop-process.ts';
 
 export interface LocalEdgeOptions {
   readonly port: number;
@@ -51,15 +53,14 @@ export function startLocalEdge({
     ...(assets === undefined ? [] : ['--assets', assets]),
   ];
   const given = Object.entries(vars).flatMap(([name, value]) => ['--var', `${name}:${value}`]);
-  const child = spawn(
-    'wrangler',
-    [...args, ...given, '--show-interactive-dev-session=false', '--log-level', 'warn'],
-    {
-      cwd: root,
-      env: quietEnvironment(),
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  );
+  const quiet = ['--show-interactive-dev-session=false', '--log-level', 'warn'];
+  const line = commandLine('wrangler', [...args, ...given, ...quiet]);
+  const child = spawn(line.file, line.args, {
+    cwd: root,
+    env: quietEnvironment(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    windowsHide: true,
+  });
   let output = '';
   const keep = (data: Buffer): void => void (output = (output + data.toString()).slice(-100_000));
   child.stdout.on('data', keep);
@@ -133,7 +134,7 @@ export function fail(message: string): never {
 }
 
 async function stop(child: ChildProcess, exited: Promise<number>): Promise<void> {
-  child.kill('SIGTERM');
+  stopProcess(child);
   const timer = setTimeout(() => child.kill('SIGKILL'), 60_000);
   await exited;
   clearTimeout(timer);

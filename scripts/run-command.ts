@@ -1,6 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { delimiter } from 'node:path';
+import { delimiter, join } from 'node:path';
+import { commandLine } from './command-line.ts';
 import { root } from './root.ts';
+import { killTree } from './stop-process.ts';
 
 export interface CommandResult {
   readonly ok: boolean;
@@ -31,7 +33,7 @@ export interface CommandOptions {
 export function quietEnvironment(): NodeJS.ProcessEnv {
   return {
     ...process.env,
-    PATH: `${root}/node_modules/.bin${delimiter}${process.env['PATH'] ?? ''}`,
+    PATH: `${join(root, 'node_modules/.bin')}${delimiter}${process.env['PATH'] ?? ''}`,
     WRANGLER_SEND_METRICS: 'false',
     WRANGLER_HIDE_BANNER: 'true',
     CLOUDFLARE_CF_FETCH_ENABLED: 'false',
@@ -44,7 +46,7 @@ const running = new Set<ChildProcess>();
 
 /** Kills all running commands. Ctrl-C does not reach their process groups. */
 export function killCommands(): void {
-  for (const child of running) killGroup(child);
+  for (const child of running) killTree(child);
 }
 
 /**
@@ -58,17 +60,19 @@ export function runCommand(
   const { env = {}, cwd = root, onMessage, silenceMs = 600_000 } = options;
   return new Promise((resolve) => {
     let output = '';
-    // The command gets its own process group, so that a kill also reaches its children, such as
-    // workerd.
-    const child = spawn(command, args, {
+    const line = commandLine(command, args);
+    const child = spawn(line.file, line.args, {
       cwd,
       env: { ...quietEnvironment(), ...env },
       stdio: ['ignore', 'pipe', 'pipe', ...(onMessage ? ['ipc' as const] : [])],
-      detached: true,
+      // The command gets its own process group, so that a kill also reaches its children, such as
+      // workerd. On Windows it would get a window instead.
+      detached: process.platform !== 'win32',
+      windowsHide: true,
     });
     const watch = setTimeout(() => {
       output += `\nStopped after ${silenceMs / 60_000} minutes without a report: ${command} ${args.join(' ')}\n`;
-      killGroup(child);
+      killTree(child);
     }, silenceMs);
     running.add(child);
     const keep = (data: string): void => {
@@ -88,13 +92,4 @@ export function runCommand(
       resolve({ ok: code === 0, output });
     });
   });
-}
-
-function killGroup({ pid }: ChildProcess): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // The process has just ended.
-  }
 }
