@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { root } from './root.ts';
 
 export interface CommandLine {
@@ -37,5 +38,5 @@ function toolScript(command: string): string | undefined {
     readonly bin?: string | Readonly<Record<string, string>>;
   };
   const script = typeof bin === 'string' ? bin : bin?.[command];
-  return script === undefined ? undefined : `${folder}/${script}`;
+  return script === undefined ? undefined : join(folder, script);
 }

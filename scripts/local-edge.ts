@@ -122,7 +122,7 @@ export async function portFromEnvironment(defaultPort: number): Promise<number> 
   if (!(await isPortFree(port))) {
     const other = port === 8787 ? 8799 : 8787;
     fail(
-      `Port ${port} of 127.0.0.1 is taken. Use another:  PORT=${other} npm ${process.env['npm_lifecycle_event'] ?? 'start'}`,
+      `Port ${port} of 127.0.0.1 is taken. Set the environment variable PORT to another, such as ${other}.`,
     );
   }
   return port;

@@ -63,17 +63,20 @@ test('Chrome is looked for in the applications of macOS, and in the usual paths 
   expect(usualPlaces('linux', {})[0]).toBe('/usr/bin/chromium-headless-shell');
 });
 
-test('only a root of Debian installs Chromium with apt-get', () => {
-  const programs = (platform: NodeJS.Platform, isRoot: boolean, isDebian: boolean) =>
-    installCommands({ platform, isRoot, isDebian }).map(([program]) => program);
-  expect(programs('linux', true, true)).toEqual(['apt-get', 'apt-get', 'playwright']);
-  for (const [platform, isRoot, isDebian] of [
-    ['linux', false, true],
-    ['linux', true, false],
-    ['darwin', true, false],
-    ['win32', false, false],
-  ] as const)
-    expect(programs(platform, isRoot, isDebian)).toEqual(['playwright']);
+test('only root on Debian installs Chromium with apt-get, and only root on Linux its libraries', () => {
+  const commands = (platform: NodeJS.Platform, isRoot: boolean, isDebian: boolean) =>
+    installCommands({ platform, isRoot, isDebian }).map((command) => command.join(' '));
+  const download = 'playwright install chromium';
+  const withLibraries = 'playwright install --with-deps chromium';
+  expect(commands('linux', true, true)).toEqual([
+    'apt-get update',
+    'apt-get install -y --no-install-recommends chromium-headless-shell',
+    withLibraries,
+  ]);
+  expect(commands('linux', true, false)).toEqual([withLibraries]);
+  expect(commands('linux', false, true)).toEqual([download]);
+  expect(commands('darwin', true, false)).toEqual([download]);
+  expect(commands('win32', false, false)).toEqual([download]);
 });
 
 test.each([
