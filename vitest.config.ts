@@ -5,6 +5,7 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 import { chromiumArgs, chromiumPath } from './scripts/chromium.ts';
 import { sourceAlias } from './scripts/source-alias.ts';
 import { bundledWorkers } from './test/bundled-workers.ts';
+import { filesOf, testExtent } from './test/extent-files.ts';
 import { holdPlugin } from './test/hold-plugin.ts';
 import { policyPlugin } from './test/policy-plugin.ts';
 import { scriptPagePlugin } from './test/script-page-plugin.ts';
@@ -12,27 +13,7 @@ import { scriptPagePlugin } from './test/script-page-plugin.ts';
 const resolve = { alias: sourceAlias };
 const minutes = 60_000;
 
-/** `npm run test:long` sets it: all core tests in every engine, random tests in full. */
-const long = process.env['TEST_LONG'] === '1';
-const core = 'packages/core/src/**/*.test.ts';
-/**
- * Core tests whose result depends on the JavaScript engine run in all of them; CONTRIBUTING.md
- * tells which.
- */
-const coreInEngines = long ? core : 'packages/core/src/**/*.engine.test.ts';
-
-/** Tests of core that need a module system of their own, so they run in Node even in long mode. */
-const nodeOnly = 'packages/core/src/**/*.node.test.ts';
-
-/** End-to-end tests of `npm run test:long` only; CONTRIBUTING.md tells why. */
-const longOnly = [
-  'test/e2e/templates.test.ts',
-  'test/e2e/readme-install.test.ts',
-  'test/e2e/tabs.test.ts',
-];
-/** What the inspector derives from events and logs needs no page. */
-const inspectorInNode = 'packages/web-worker/src/inspector/{steps,replay}/*.test.ts';
-const leaks = 'packages/web-worker/src/worker/leaks.test.ts';
+const long = testExtent === 'long';
 
 export default defineConfig({
   logLevel: 'error',
@@ -57,8 +38,7 @@ export default defineConfig({
         test: {
           name: 'node',
           environment: 'node',
-          include: [core, 'test/**/*.test.ts', inspectorInNode],
-          exclude: ['test/e2e/**'],
+          ...filesOf('node'),
         },
       },
       {
@@ -72,27 +52,21 @@ export default defineConfig({
         ],
         test: {
           name: 'workerd',
-          include: [coreInEngines, 'packages/edge/src/**/*.test.ts'],
-          exclude: [nodeOnly],
+          ...filesOf('workerd'),
           setupFiles: ['packages/edge/test-support/reset-storage.ts'],
         },
       },
-      browserProject({
-        name: 'browser',
-        include: [coreInEngines, 'packages/web-worker/src/**/*.test.ts'],
-        exclude: [leaks, nodeOnly, inspectorInNode],
-      }),
+      browserProject('browser'),
       // It counts objects of its page. In a page that other files share, its counts missed new
       // ports.
-      browserProject({ name: 'leaks', include: [leaks] }),
+      browserProject('leaks'),
       {
         extends: true,
         resolve,
         test: {
           name: 'e2e',
           environment: 'node',
-          include: ['test/e2e/**/*.test.ts'],
-          exclude: long ? [] : longOnly,
+          ...filesOf('e2e'),
           globalSetup: ['test/e2e/vitest-setup.ts'],
           // More than cores: its files mostly wait for pages and servers.
           maxWorkers: 3,
@@ -104,17 +78,7 @@ export default defineConfig({
   },
 });
 
-interface BrowserProject {
-  readonly name: string;
-  readonly include: string[];
-  readonly exclude?: string[];
-}
-
-function browserProject({
-  name,
-  include,
-  exclude = [],
-}: BrowserProject): TestProjectInlineConfiguration {
+function browserProject(name: 'browser' | 'leaks'): TestProjectInlineConfiguration {
   return {
     extends: true,
     resolve,
@@ -146,8 +110,7 @@ function browserProject({
     },
     test: {
       name,
-      include,
-      exclude,
+      ...filesOf(name),
       browser: {
         enabled: true,
         headless: true,

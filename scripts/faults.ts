@@ -49,7 +49,7 @@ async function tried(
       'vitest',
       ['run', '--project', project, file, '--reporter=json', `--outputFile=${outputFile}`],
       {
-        env: { TEST_LONG: '1' },
+        env: { TEST_EXTENT: 'long' },
         silenceMs: 3_600_000,
       },
     );

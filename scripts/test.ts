@@ -1,13 +1,13 @@
 import { onStop } from './on-stop.ts';
 import { killCommands } from './run-command.ts';
-import { chooseSteps } from './test/choose-steps.ts';
+import { chooseSteps, type Suite } from './test/choose-steps.ts';
 import { runSteps } from './test/run-steps.ts';
 import { StatusLine } from './test/status-line.ts';
 import type { Step, StepContext, StepResult } from './test/step.ts';
 import { steps } from './test/steps.ts';
 
-// Usage: npm test [-- STEP… PATH…]. With --long, every test of core runs in every engine, with all
-// random cases.
+// Usage: npm test [-- STEP… PATH…]. `--all` runs what `npm test` leaves out. `--long` runs
+// everything: every test of core in every engine, with all random cases.
 
 /**
  * How many steps run at the same time. A Vitest step alone leaves a third of two cores idle while
@@ -15,13 +15,20 @@ import { steps } from './test/steps.ts';
  */
 const lanes = 2;
 
+/** How many names of failed tests the end of the output lists. */
+const maxListed = 20;
+
+const heads: Readonly<Record<Suite, string>> = {
+  quick:
+    'npm test: types, lint and the public behavior of each package.\nThe rest: npm run test:all',
+  rest: 'npm run test:all: all that npm test leaves out.',
+  long: 'npm run test:long: every test in every engine, with all random cases.',
+};
+
 const begin = Date.now();
-const args = process.argv.slice(2);
-if (args.includes('--long')) process.env['TEST_LONG'] = '1';
-const choice = chooseSteps(
-  steps,
-  args.filter((arg) => arg !== '--long'),
-);
+const args = process.argv.slice(2).filter((arg) => !/^--(?:all|long)$/.test(arg));
+const suite = suiteOf(process.argv);
+const choice = chooseSteps(steps, args, suite);
 if ('unknown' in choice) {
   console.error(
     `Unknown step: ${choice.unknown.join(', ')}. Steps: ${steps.map(({ name }) => name).join(', ')}.`,
@@ -29,16 +36,20 @@ if ('unknown' in choice) {
   console.error('To run test files, give a part of their path that contains a slash or a dot.');
   process.exit(1);
 }
+// Chosen steps and paths have all of their files.
+process.env['TEST_EXTENT'] = args.length > 0 && suite !== 'long' ? 'all' : suite;
 
 onStop(() => {
   killCommands();
   process.exit(130);
 });
-const status = new StatusLine();
+const status = new StatusLine(choice.steps.length);
 const context: StepContext = { filters: choice.filters, status };
 let passed = 0;
 let failed = 0;
 let testsRun = 0;
+const failures: string[] = [];
+if (args.length === 0) console.log(`${heads[suite]}\n`);
 await runSteps(choice.steps, {
   lanes,
   run(step) {
@@ -49,6 +60,7 @@ await runSteps(choice.steps, {
     if (step.runsTestFiles) testsRun += result.passed + result.failed;
     passed += result.passed;
     failed += result.failed;
+    if (result.failed > 0) failures.push(failureOf(step, result));
     status.end(step.name);
     status.print(reportOf(step, result, durationMs));
   },
@@ -57,17 +69,34 @@ if (choice.filters.length > 0 && testsRun === 0) {
   console.error(`No test file of these steps matches ${choice.filters.join(' ')}.`);
   failed += 1;
 }
-console.log(`All steps took ${((Date.now() - begin) / 1000).toFixed(1)} s.`);
+if (failures.length > 0) {
+  console.log(`\nFailed:\n${failures.join('\n')}`);
+  console.log('Details are above. Run a step or a file again: npm test -- node path/of/a.test.ts');
+}
+console.log(`\nAll steps took ${((Date.now() - begin) / 1000).toFixed(1)} s.`);
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed > 0 ? 1 : 0);
 
+function suiteOf(argv: readonly string[]): Suite {
+  if (argv.includes('--long')) return 'long';
+  return argv.includes('--all') ? 'rest' : 'quick';
+}
+
 function reportOf(
-  { name }: Step,
+  { name, about }: Step,
   { failed: failures, note, output }: StepResult,
   durationMs: number,
 ): string {
   const mark = failures > 0 ? 'FAILED' : 'ok    ';
-  const line = `${mark}  ${name.padEnd(20)} ${(durationMs / 1000).toFixed(1).padStart(6)} s`;
-  if (failures === 0) return note ? `${line}  ${note}\n` : `${line}\n`;
-  return output.trim() === '' ? `${line}\n` : `${line}\n${output.trimEnd()}\n`;
+  const seconds = `${(durationMs / 1000).toFixed(1).padStart(6)} s`;
+  const line = `${mark}  ${name.padEnd(10)} ${seconds}  ${note ? `${about}: ${note}` : about}`;
+  if (failures === 0 || output.trim() === '') return `${line}\n`;
+  return `${line}\n${output.trimEnd()}\n`;
+}
+
+/** Returns the lines about a failed step in the list at the end. */
+function failureOf({ name }: Step, { failures: names = [] }: StepResult): string {
+  const listed = names.slice(0, maxListed).map((test) => `    ${test}`);
+  const more = names.length > maxListed ? [`    and ${names.length - maxListed} more`] : [];
+  return [`  ${name}`, ...listed, ...more].join('\n');
 }

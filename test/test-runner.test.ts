@@ -1,12 +1,14 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { runCommand } from '../scripts/run-command.ts';
-import { chooseSteps } from '../scripts/test/choose-steps.ts';
+import { chooseSteps, type Suite } from '../scripts/test/choose-steps.ts';
 import { runSteps } from '../scripts/test/run-steps.ts';
 import { addReport, noProgress, progressText } from '../scripts/test/progress.ts';
 import type { Step, StepResult } from '../scripts/test/step.ts';
 
-const step = (name: string, runsTestFiles = false): Step => ({
+const step = (name: string, runsTestFiles = false, runsIn: Step['runsIn'] = 'both'): Step => ({
   name,
+  about: '',
+  runsIn,
   runsTestFiles,
   run: async (): Promise<StepResult> => ({ passed: 1, failed: 0, output: '' }),
 });
@@ -14,24 +16,35 @@ const steps = [
   step('types'),
   step('node', true),
   step('workerd', true),
-  step('publint core'),
-  step('publint edge'),
+  step('lint', false, 'quick'),
+  step('publint core', false, 'rest'),
+  step('publint edge', false, 'rest'),
 ];
 
 test.for<readonly [args: readonly string[], names: readonly string[], filters: readonly string[]]>([
-  [[], ['types', 'node', 'workerd', 'publint core', 'publint edge'], []],
+  [[], ['types', 'node', 'workerd', 'lint'], []],
   [['node'], ['node'], []],
   [['publint'], ['publint core', 'publint edge'], []],
   [['node', 'packages/core/src/message'], ['node'], ['packages/core/src/message']],
   [['packages/core/src/message'], ['node', 'workerd'], ['packages/core/src/message']],
 ])('npm test with the arguments %j selects the steps %j', ([args, names, filters]) => {
-  const choice = chooseSteps(steps, args);
+  const choice = chooseSteps(steps, args, 'quick');
   if ('unknown' in choice) throw new Error(choice.unknown.join());
   expect([choice.steps.map(({ name }) => name), choice.filters]).toEqual([names, filters]);
 });
 
+test.for<readonly [suite: Suite, names: string]>([
+  ['quick', 'types node workerd lint'],
+  ['rest', 'types node workerd publint core publint edge'],
+  ['long', 'types node workerd lint publint core publint edge'],
+])('the suite %s has the steps %s', ([suite, names]) => {
+  const choice = chooseSteps(steps, [], suite);
+  if ('unknown' in choice) throw new Error(choice.unknown.join());
+  expect(choice.steps.map(({ name }) => name).join(' ')).toBe(names);
+});
+
 test('chooseSteps() returns the name of an unknown step', () => {
-  expect(chooseSteps(steps, ['nod', 'node'])).toEqual({ unknown: ['nod'] });
+  expect(chooseSteps(steps, ['nod', 'node'], 'quick')).toEqual({ unknown: ['nod'] });
 });
 
 test('runSteps() runs two steps at a time, in their order, and each after the steps that it names', async () => {
@@ -104,6 +117,7 @@ test('addReport() adds up reports and keeps the names of running files and tests
   addReport(progress, { type: 'test-start', file: 'b.test.ts', name: 'four' });
   expect(progressText(progress)).toBe('1 of 2 files, 1 passed, 2 failed');
   expect(progress.skipped).toBe(1);
+  expect(progress.failures).toEqual(['a.test.ts > two']);
   expect([...progress.running]).toEqual(['b.test.ts > four']);
 });
 

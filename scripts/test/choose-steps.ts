@@ -1,5 +1,8 @@
 import type { Step } from './step.ts';
 
+/** `quick` is `npm test`, `rest` is `npm run test:all`, `long` is `npm run test:long`. */
+export type Suite = 'quick' | 'rest' | 'long';
+
 export interface Choice {
   readonly steps: readonly Step[];
   /** Parts of the paths of test files. An empty list selects all files. */
@@ -8,12 +11,13 @@ export interface Choice {
 
 /**
  * Splits the arguments of `npm test` into names of steps and path filters. An argument with `/` or
- * `.` is a path filter. If all arguments are filters, selects every step with test files. If a step
- * is unknown, returns only the unknown names.
+ * `.` is a path filter. Without arguments, selects the steps of the suite. If all arguments are
+ * filters, selects every step with test files. If a step is unknown, returns only the unknown names.
  */
 export function chooseSteps(
   steps: readonly Step[],
   args: readonly string[],
+  suite: Suite,
 ): Choice | { readonly unknown: readonly string[] } {
   const filters = args.filter((arg) => /[/.]/.test(arg));
   const names = args.filter((arg) => !filters.includes(arg));
@@ -25,10 +29,12 @@ export function chooseSteps(
       steps: steps.filter((step) => names.some((name) => stepMatches(step, name))),
     };
   }
-  return {
-    filters,
-    steps: filters.length > 0 ? steps.filter((step) => step.runsTestFiles) : steps,
-  };
+  if (filters.length > 0) return { filters, steps: steps.filter((step) => step.runsTestFiles) };
+  return { filters, steps: steps.filter((step) => belongsTo(suite, step)) };
+}
+
+function belongsTo(suite: Suite, { runsIn }: Step): boolean {
+  return suite === 'long' || runsIn === suite || runsIn === 'both';
 }
 
 /** Returns whether a step is wanted. `publint` selects `publint core`, `publint edge` and so on. */

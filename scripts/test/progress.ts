@@ -8,6 +8,8 @@ export interface Progress {
   failed: number;
   skipped: number;
   strayErrors: number;
+  /** Names of failed tests, `file > title`. */
+  readonly failures: string[];
   /** Names of files and tests that have started and not ended. */
   readonly running: Set<string>;
   /** Names of tests that have ended. Vitest may report the start of a short test after its end. */
@@ -22,6 +24,7 @@ export function noProgress(): Progress {
     failed: 0,
     skipped: 0,
     strayErrors: 0,
+    failures: [],
     running: new Set(),
     ended: new Set(),
   };
@@ -49,6 +52,7 @@ export function addReport(progress: Progress, report: TestReport): void {
       progress.running.delete(title);
       progress.ended.add(title);
       progress[report.state] += 1;
+      if (report.state === 'failed') progress.failures.push(title);
       return;
     }
     case 'stray-error':

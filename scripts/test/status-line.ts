@@ -1,14 +1,22 @@
-/** Minimum time between two status lines if there is no terminal, in milliseconds. */
-const plainIntervalMs = 15_000;
+/** First interval between two status lines without a terminal, in milliseconds. Each next one is longer by as much. */
+const firstIntervalMs = 20_000;
 
 /**
- * Shows the progress of the running steps. A terminal gets one line that changes, other outputs get
- * a new line every 15 seconds.
+ * Shows how many steps are done, and the progress of the running ones. A terminal gets one line
+ * that changes. Other outputs get a new line in growing intervals, so that a slow machine does not
+ * fill a page.
  */
 export class StatusLine {
+  readonly #stepCount: number;
   readonly #texts = new Map<string, string>();
+  #endedSteps = 0;
   #isShown = false;
   #printedAt = Date.now();
+  #intervalMs = firstIntervalMs;
+
+  constructor(stepCount: number) {
+    this.#stepCount = stepCount;
+  }
 
   /** Shows what a step does, until `end()` of this step. */
   show(step: string, text: string): void {
@@ -18,6 +26,7 @@ export class StatusLine {
 
   end(step: string): void {
     this.#texts.delete(step);
+    this.#endedSteps += 1;
     this.#draw();
   }
 
@@ -30,7 +39,7 @@ export class StatusLine {
 
   #draw(): void {
     const all = [...this.#texts].map(([step, text]) => `${step}: ${text}`);
-    const line = `        ${all.join('   ')}`;
+    const line = `        ${this.#endedSteps} of ${this.#stepCount} steps done; ${all.join('; ')}`;
     if (process.stdout.isTTY) {
       this.#clear();
       if (all.length === 0) return;
@@ -38,8 +47,9 @@ export class StatusLine {
       this.#isShown = true;
       return;
     }
-    if (all.length === 0 || Date.now() - this.#printedAt < plainIntervalMs) return;
+    if (all.length === 0 || Date.now() - this.#printedAt < this.#intervalMs) return;
     this.#printedAt = Date.now();
+    this.#intervalMs += firstIntervalMs;
     console.log(line);
   }
 

@@ -9,6 +9,8 @@ export interface StepResult {
   readonly note?: string;
   /** Text to print if the step fails. Empty if the failures were already printed. */
   readonly output: string;
+  /** Names of failed tests, `file > title`, for the list at the end. */
+  readonly failures?: readonly string[];
 }
 
 export interface StepContext {
@@ -22,6 +24,10 @@ export interface StepContext {
 
 export interface Step {
   readonly name: string;
+  /** What the step checks, for people. */
+  readonly about: string;
+  /** Whether the step is part of `npm test`, of `npm run test:all`, or of both. */
+  readonly runsIn: 'quick' | 'rest' | 'both';
   /** Whether the step runs test files, so that path filters apply to it. */
   readonly runsTestFiles?: boolean;
   /** Names of earlier steps. If one of them has failed, this step does not run. */

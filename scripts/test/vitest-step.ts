@@ -9,16 +9,14 @@ import type { TestReport } from './test-report.ts';
  */
 const silenceMinutes = { quick: 8, long: 30 };
 
-export interface VitestStepOptions {
-  /** Name of the step and of its project in `vitest.config.ts`. */
-  readonly name: string;
-  readonly needs?: readonly string[];
-  readonly after?: readonly string[];
-}
+export type VitestStepOptions = Pick<Step, 'name' | 'about' | 'runsIn' | 'needs' | 'after'>;
 
-/** A step that runs one Vitest project and shows its progress. Skipped tests count as failed. */
-export function vitestStep({ name, needs = [], after = [] }: VitestStepOptions): Step {
-  return { name, needs, after, runsTestFiles: true, run: (context) => runProject(name, context) };
+/**
+ * A step that runs the Vitest project of its name in `vitest.config.ts`, and shows its progress.
+ * Skipped tests count as failed.
+ */
+export function vitestStep(options: VitestStepOptions): Step {
+  return { ...options, runsTestFiles: true, run: (context) => runProject(options.name, context) };
 }
 
 async function runProject(name: string, { filters, status }: StepContext): Promise<StepResult> {
@@ -36,7 +34,8 @@ async function runProject(name: string, { filters, status }: StepContext): Promi
       env: { CI: 'true', ...(!process.stdout.isTTY && { NO_COLOR: '1' }) },
       onMessage,
       silenceMs:
-        60_000 * (process.env['TEST_LONG'] === '1' ? silenceMinutes.long : silenceMinutes.quick),
+        60_000 *
+        (process.env['TEST_EXTENT'] === 'long' ? silenceMinutes.long : silenceMinutes.quick),
     },
   );
   const problems = problemsOf(progress);
@@ -52,6 +51,7 @@ async function runProject(name: string, { filters, status }: StepContext): Promi
     failed,
     note: `${progress.passed} tests`,
     output: [explanation, ...problems].join('\n'),
+    failures: progress.failures,
   };
 }
 

@@ -1,0 +1,116 @@
+import { globSync } from 'node:fs';
+import { root } from '../scripts/root.ts';
+
+/** A Vitest project of `vitest.config.ts`. */
+export type TestProjectName = 'node' | 'workerd' | 'browser' | 'leaks' | 'e2e';
+
+/**
+ * Which files run: `quick` is `npm test`, `rest` is `npm run test:all`, `long` is `npm run
+ * test:long`, which has all of them. `all` is Vitest alone, or a step that is chosen by name.
+ */
+export type TestExtent = 'quick' | 'rest' | 'all' | 'long';
+
+export const testExtent: TestExtent = (process.env['TEST_EXTENT'] ?? 'all') as TestExtent;
+
+interface ProjectFiles {
+  readonly include: readonly string[];
+  readonly exclude?: readonly string[];
+  /** Patterns of the files that `npm test` runs. Absent: none. */
+  readonly quick?: readonly string[];
+  /** Files that match `quick` and cost too much for `npm test`. */
+  readonly costly?: readonly string[];
+}
+
+const core = 'packages/core/src/**/*.test.ts';
+/** Core tests whose result depends on the JavaScript engine run in all of them. */
+const coreInEngines = testExtent === 'long' ? core : 'packages/core/src/**/*.engine.test.ts';
+/** Tests of core that need a module system of their own run in Node, even in long mode. */
+const nodeOnly = 'packages/core/src/**/*.node.test.ts';
+/** What the inspector derives from events and logs needs no page. */
+const inspectorInNode = 'packages/web-worker/src/inspector/{steps,replay}/*.test.ts';
+const leaks = 'packages/web-worker/src/worker/leaks.test.ts';
+/** End-to-end tests of `npm run test:long` only; CONTRIBUTING.md tells why. */
+const longOnly = [
+  'test/e2e/templates.test.ts',
+  'test/e2e/readme-install.test.ts',
+  'test/e2e/tabs.test.ts',
+];
+
+const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
+  node: {
+    include: [core, 'test/**/*.test.ts', inspectorInNode],
+    exclude: ['test/e2e/**'],
+    // Core in one engine, the examples of the docs, the promises of the reference documents.
+    quick: [
+      core,
+      inspectorInNode,
+      'test/{examples,documents,model-conformance}/**/*.test.ts',
+      'test/{create-project,edge-any-host,sends-data,server-rendering,test-runner}.test.ts',
+    ],
+    // Kills at every step, growth over thousands of calls, random damage, long waits.
+    costly: [
+      'packages/core/src/agent/{many-calls,unused-cost,recovery-matrix}.test.ts',
+      'packages/core/src/event/readers/late-readers.test.ts',
+      'packages/core/src/memory/{killed-hosts,damage-fuzz}.test.ts',
+      'packages/core/src/middleware/guard/pii/{pii-time,pii-stream,written-around}.test.ts',
+      'packages/core/src/model/responses/background.engine.test.ts',
+    ],
+  },
+  workerd: {
+    include: [coreInEngines, 'packages/edge/src/**/*.test.ts'],
+    exclude: [nodeOnly],
+    // One endpoint with each kind of session, one object that is killed and resumes, real clients.
+    quick: [
+      'packages/core/src/entries.engine.test.ts',
+      'packages/core/src/agent/{react-agent,timer-yield}.engine.test.ts',
+      'packages/edge/src/agent-handler.test.ts',
+      'packages/edge/src/routes/{use-chat,run-route,kv-approvals}.test.ts',
+      'packages/edge/src/routes/openai/responses-route.test.ts',
+      'packages/edge/src/session/{agent-session,session-resume}.test.ts',
+      'packages/edge/src/store/durable-store.test.ts',
+      'packages/edge/src/http/{endpoint,security}.test.ts',
+    ],
+  },
+  browser: {
+    include: [coreInEngines, 'packages/web-worker/src/**/*.test.ts'],
+    exclude: [leaks, nodeOnly, inspectorInNode],
+    // One agent in a worker, its store, `useChat` and the hook, tabs that share a run.
+    quick: [
+      'packages/core/src/entries.engine.test.ts',
+      'packages/core/src/agent/{react-agent,timer-yield}.engine.test.ts',
+      'packages/web-worker/src/page/{connect-agent,use-chat,follow-agent,page-life}.test.ts',
+      'packages/web-worker/src/react/{use-agent-chat,use-agent-chat-tabs}.test.ts',
+      'packages/web-worker/src/store/indexed-db-{store,sessions}.test.ts',
+      'packages/web-worker/src/tabs/{tabs-chat,tabs-use-chat}.test.ts',
+      'packages/web-worker/src/worker/shared-worker.test.ts',
+      'packages/web-worker/src/session/hand-off.test.ts',
+    ],
+  },
+  leaks: { include: [leaks] },
+  e2e: {
+    include: ['test/e2e/**/*.test.ts'],
+    exclude: testExtent === 'long' ? [] : longOnly,
+  },
+};
+
+/** Returns the patterns of the files that a project runs. */
+export function filesOf(name: TestProjectName): { include: string[]; exclude: string[] } {
+  const { include, exclude = [] } = projects[name];
+  if (testExtent === 'quick') return { include: [...quickFiles(name)], exclude: [...exclude] };
+  const isRest = testExtent === 'rest';
+  return { include: [...include], exclude: [...exclude, ...(isRest ? quickFiles(name) : [])] };
+}
+
+/** Returns the files that `npm test` runs in a project. Throws if a pattern matches no file. */
+export function quickFiles(name: TestProjectName): readonly string[] {
+  const { quick = [], costly = [], exclude = [] } = projects[name];
+  const unused = [...quick, ...costly].filter((pattern) => filesIn([pattern]).length === 0);
+  if (unused.length > 0) throw new Error(`No test file matches ${unused.join(', ')}.`);
+  const left = new Set(filesIn([...costly, ...exclude]));
+  return filesIn(quick).filter((file) => !left.has(file));
+}
+
+function filesIn(patterns: readonly string[]): readonly string[] {
+  const files = patterns.flatMap((pattern) => globSync(pattern, { cwd: root }));
+  return [...new Set(files.map((file) => file.replaceAll('\\', '/')))].toSorted();
+}
