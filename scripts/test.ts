@@ -84,13 +84,13 @@ function suiteOf(argv: readonly string[]): Suite {
 
 function reportOf(
   { name, about }: Step,
-  { failed: failures, note, output }: StepResult,
+  { failed: failedTests, note, output }: StepResult,
   durationMs: number,
 ): string {
-  const mark = failures > 0 ? 'FAILED' : 'ok    ';
+  const mark = failedTests > 0 ? 'FAILED' : 'ok    ';
   const seconds = `${(durationMs / 1000).toFixed(1).padStart(6)} s`;
   const line = `${mark}  ${name.padEnd(10)} ${seconds}  ${note ? `${about}: ${note}` : about}`;
-  if (failures === 0 || output.trim() === '') return `${line}\n`;
+  if (failedTests === 0 || output.trim() === '') return `${line}\n`;
   return `${line}\n${output.trimEnd()}\n`;
 }
 

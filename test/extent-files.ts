@@ -1,5 +1,4 @@
-import { globSync } from 'node:fs';
-import { root } from '../scripts/root.ts';
+import { findFiles } from '../scripts/find-files.ts';
 
 /** A Vitest project of `vitest.config.ts`. */
 export type TestProjectName = 'node' | 'workerd' | 'browser' | 'leaks' | 'e2e';
@@ -104,13 +103,8 @@ export function filesOf(name: TestProjectName): { include: string[]; exclude: st
 /** Returns the files that `npm test` runs in a project. Throws if a pattern matches no file. */
 export function quickFiles(name: TestProjectName): readonly string[] {
   const { quick = [], costly = [], exclude = [] } = projects[name];
-  const unused = [...quick, ...costly].filter((pattern) => filesIn([pattern]).length === 0);
+  const unused = [...quick, ...costly].filter((pattern) => findFiles(pattern).length === 0);
   if (unused.length > 0) throw new Error(`No test file matches ${unused.join(', ')}.`);
-  const left = new Set(filesIn([...costly, ...exclude]));
-  return filesIn(quick).filter((file) => !left.has(file));
-}
-
-function filesIn(patterns: readonly string[]): readonly string[] {
-  const files = patterns.flatMap((pattern) => globSync(pattern, { cwd: root }));
-  return [...new Set(files.map((file) => file.replaceAll('\\', '/')))].toSorted();
+  const left = new Set(findFiles([...costly, ...exclude]));
+  return findFiles(quick).filter((file) => !left.has(file));
 }

@@ -1,3 +1,4 @@
+import { withSlashes } from '../with-slashes.ts';
 import type { Step } from './step.ts';
 
 /** `quick` is `npm test`, `rest` is `npm run test:all`, `long` is `npm run test:long`. */
@@ -19,8 +20,9 @@ export function chooseSteps(
   args: readonly string[],
   suite: Suite,
 ): Choice | { readonly unknown: readonly string[] } {
-  const filters = args.filter((arg) => /[/.]/.test(arg));
-  const names = args.filter((arg) => !filters.includes(arg));
+  const isPath = (arg: string): boolean => /[\\/.]/.test(arg);
+  const filters = args.filter(isPath).map((path) => withSlashes(path));
+  const names = args.filter((arg) => !isPath(arg));
   const unknown = names.filter((name) => !steps.some((step) => stepMatches(step, name)));
   if (unknown.length > 0) return { unknown };
   if (names.length > 0) {
