@@ -52,7 +52,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
       'packages/core/src/event/readers/late-readers.test.ts',
       'packages/core/src/memory/{killed-hosts,damage-fuzz}.test.ts',
       'packages/core/src/middleware/guard/pii/{pii-time,pii-stream,written-around}.test.ts',
-      'packages/core/src/model/responses/background.engine.test.ts',
+      'packages/core/src/model/responses/background.test.ts',
     ],
   },
   workerd: {
