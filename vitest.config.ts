@@ -5,7 +5,7 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 import { chromiumArgs, chromiumPath } from './scripts/chromium.ts';
 import { sourceAlias } from './scripts/source-alias.ts';
 import { bundledWorkers } from './test/bundled-workers.ts';
-import { filesOf, testExtent } from './test/extent-files.ts';
+import { filesOf, testSuite } from './test/suite-files.ts';
 import { holdPlugin } from './test/hold-plugin.ts';
 import { policyPlugin } from './test/policy-plugin.ts';
 import { scriptPagePlugin } from './test/script-page-plugin.ts';
@@ -13,7 +13,7 @@ import { scriptPagePlugin } from './test/script-page-plugin.ts';
 const resolve = { alias: sourceAlias };
 const minutes = 60_000;
 
-const long = testExtent === 'long';
+const long = testSuite === 'long';
 
 export default defineConfig({
   logLevel: 'error',

@@ -49,7 +49,7 @@ async function tried(
       'vitest',
       ['run', '--project', project, file, '--reporter=json', `--outputFile=${outputFile}`],
       {
-        env: { TEST_EXTENT: 'long' },
+        env: { TEST_SUITE: 'long' },
         silenceMs: 3_600_000,
       },
     );

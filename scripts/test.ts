@@ -37,7 +37,7 @@ if ('unknown' in choice) {
   process.exit(1);
 }
 // Chosen steps and paths have all of their files.
-process.env['TEST_EXTENT'] = args.length > 0 && suite !== 'long' ? 'all' : suite;
+process.env['TEST_SUITE'] = args.length > 0 && suite !== 'long' ? 'all' : suite;
 
 onStop(() => {
   killCommands();

@@ -35,7 +35,7 @@ async function runProject(name: string, { filters, status }: StepContext): Promi
       onMessage,
       silenceMs:
         60_000 *
-        (process.env['TEST_EXTENT'] === 'long' ? silenceMinutes.long : silenceMinutes.quick),
+        (process.env['TEST_SUITE'] === 'long' ? silenceMinutes.long : silenceMinutes.quick),
     },
   );
   const problems = problemsOf(progress);

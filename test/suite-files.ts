@@ -7,9 +7,9 @@ export type TestProjectName = 'node' | 'workerd' | 'browser' | 'leaks' | 'e2e';
  * Which files run: `quick` is `npm test`, `rest` is `npm run test:all`, `long` is `npm run
  * test:long`, which has all of them. `all` is Vitest alone, or a step that is chosen by name.
  */
-export type TestExtent = 'quick' | 'rest' | 'all' | 'long';
+export type TestSuite = 'quick' | 'rest' | 'all' | 'long';
 
-export const testExtent: TestExtent = (process.env['TEST_EXTENT'] ?? 'all') as TestExtent;
+export const testSuite: TestSuite = (process.env['TEST_SUITE'] ?? 'all') as TestSuite;
 
 interface ProjectFiles {
   readonly include: readonly string[];
@@ -22,7 +22,7 @@ interface ProjectFiles {
 
 const core = 'packages/core/src/**/*.test.ts';
 /** Core tests whose result depends on the JavaScript engine run in all of them. */
-const coreInEngines = testExtent === 'long' ? core : 'packages/core/src/**/*.engine.test.ts';
+const coreInEngines = testSuite === 'long' ? core : 'packages/core/src/**/*.engine.test.ts';
 /** Tests of core that need a module system of their own run in Node, even in long mode. */
 const nodeOnly = 'packages/core/src/**/*.node.test.ts';
 /** What the inspector derives from events and logs needs no page. */
@@ -88,15 +88,15 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
   leaks: { include: [leaks] },
   e2e: {
     include: ['test/e2e/**/*.test.ts'],
-    exclude: testExtent === 'long' ? [] : longOnly,
+    exclude: testSuite === 'long' ? [] : longOnly,
   },
 };
 
 /** Returns the patterns of the files that a project runs. */
 export function filesOf(name: TestProjectName): { include: string[]; exclude: string[] } {
   const { include, exclude = [] } = projects[name];
-  if (testExtent === 'quick') return { include: [...quickFiles(name)], exclude: [...exclude] };
-  const isRest = testExtent === 'rest';
+  if (testSuite === 'quick') return { include: [...quickFiles(name)], exclude: [...exclude] };
+  const isRest = testSuite === 'rest';
   return { include: [...include], exclude: [...exclude, ...(isRest ? quickFiles(name) : [])] };
 }
 
