@@ -38,11 +38,20 @@ export class TimerYield {
 /** The task of the event loop that runs wait for. Many runs at once share it. */
 let sharedTask: Promise<void> | undefined;
 
-/** Resolves in a new task of the event loop. Browsers delay nested timers, but not messages. */
-function nextTask(): Promise<void> {
+/** What Cloudflare Workers have, and browsers and Node lack. */
+interface WaitingScope {
+  readonly scheduler?: { readonly wait?: (ms: number) => Promise<void> };
+}
+
+/**
+ * Resolves in a new task of the event loop. Uses no `setTimeout`: browsers delay nested timers, and
+ * a run would hang in a test with fake timers.
+ */
+export function nextTask(): Promise<void> {
+  const { scheduler } = globalThis as WaitingScope;
   // In Cloudflare Workers, messages would block timers, and requests must not share a promise.
-  const isWorkerd = globalThis.navigator?.userAgent === 'Cloudflare-Workers';
-  if (isWorkerd || !globalThis.MessageChannel) return new Promise((resolve) => setTimeout(resolve));
+  if (scheduler?.wait) return scheduler.wait(0);
+  if (!globalThis.MessageChannel) return new Promise((resolve) => setTimeout(resolve));
   sharedTask ??= taskByMessage();
   return sharedTask;
 }

@@ -2,6 +2,7 @@ import type { RunContext, Steps } from '../../agent/middleware.ts';
 import { checkNewIds, type ParsedInput } from '../../event/agent-input.ts';
 import type { Msg } from '../../message/msg.ts';
 import { abortable } from '../../wait/abort.ts';
+import { nextTask } from '../../wait/timer-yield.ts';
 
 /** Messages that came in together during a run. */
 export interface Injection {
@@ -66,8 +67,7 @@ export class SteeredRun {
    * Waits for the next task of the event loop, which is enough for guards without I/O.
    */
   async take(): Promise<void> {
-    const nextTask = new Promise((resolve) => setTimeout(resolve));
-    await Promise.race([this.waitForGuards(this.context.stopSignal), nextTask]);
+    await Promise.race([this.waitForGuards(this.context.stopSignal), nextTask()]);
     const openIndex = this.#injections.findIndex(({ messages }) => !messages);
     const injections = this.#injections.splice(0, openIndex < 0 ? Infinity : openIndex);
     await this.steps.edit({ append: injections.flatMap(({ messages = [] }) => messages) });
