@@ -14,6 +14,8 @@ const resolve = { alias: sourceAlias };
 const minutes = 60_000;
 
 const long = testSuite === 'long';
+/** It makes tests fail that mix fake and real time. */
+const wholeClocks = 'test/whole-clocks.ts';
 
 export default defineConfig({
   logLevel: 'error',
@@ -39,6 +41,7 @@ export default defineConfig({
           name: 'node',
           environment: 'node',
           ...filesOf('node'),
+          setupFiles: [wholeClocks],
         },
       },
       {
@@ -53,7 +56,7 @@ export default defineConfig({
         test: {
           name: 'workerd',
           ...filesOf('workerd'),
-          setupFiles: ['packages/edge/test-support/reset-storage.ts'],
+          setupFiles: [wholeClocks, 'packages/edge/test-support/reset-storage.ts'],
         },
       },
       browserProject('browser'),
@@ -67,6 +70,7 @@ export default defineConfig({
           name: 'e2e',
           environment: 'node',
           ...filesOf('e2e'),
+          setupFiles: [wholeClocks],
           globalSetup: ['test/e2e/vitest-setup.ts'],
           // More than cores: its files mostly wait for pages and servers.
           maxWorkers: 3,
@@ -111,6 +115,7 @@ function browserProject(name: 'browser' | 'leaks'): TestProjectInlineConfigurati
     test: {
       name,
       ...filesOf(name),
+      setupFiles: [wholeClocks],
       browser: {
         enabled: true,
         headless: true,

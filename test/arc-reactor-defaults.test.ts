@@ -9,12 +9,12 @@ import { arcReactor } from '@isoloop/core/presets';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest';
 import { readPage } from '../scripts/readme-examples.ts';
+import { fakeClock, type FakeClock } from './fake-clock.ts';
 
-const clocks = ['setTimeout', 'clearTimeout', 'Date', 'performance'] as const;
-beforeEach(() => void vi.useFakeTimers({ toFake: [...clocks] }));
+let clock: FakeClock;
+beforeEach(() => void (clock = fakeClock()));
 afterEach(() => {
   vi.restoreAllMocks();
-  vi.useRealTimers();
 });
 
 const never = new Promise<never>(() => {});
@@ -57,11 +57,11 @@ function stall() {
  * `work`.
  */
 async function timeOf(work: Promise<unknown>, begun: readonly number[]): Promise<number> {
-  await expect.poll(() => begun).toHaveLength(1);
+  await clock.waitFor(() => expect(begun).toHaveLength(1));
   let end: number | undefined;
   const note = (): void => void (end ??= Date.now());
   work.then(note, note);
-  while (end === undefined) await vi.advanceTimersByTimeAsync(10);
+  while (end === undefined) await clock.advance(10);
   return end - begun[0]!;
 }
 
@@ -83,7 +83,7 @@ async function callsEach(ms: number): Promise<number> {
   const { agent } = arcAgent(many(1_000));
   for (let calls = 0; ; calls += 1) {
     if ((await agent.call('Hi')).reason === 'rejected') return calls;
-    vi.setSystemTime(Date.now() + ms);
+    await clock.advance(ms);
   }
 }
 
@@ -149,7 +149,7 @@ async function mcpWaits(): Promise<readonly number[]> {
     reconnect: { sleep },
     onError,
   });
-  await expect.poll(() => told.length > (waits.length === 5 ? 5 : 100)).toBe(true);
+  await clock.waitFor(() => expect(told.length > (waits.length === 5 ? 5 : 100)).toBe(true));
   return waits;
 }
 
@@ -159,7 +159,6 @@ async function mcpConnectTime(): Promise<number> {
 }
 
 async function mcpOutput(): Promise<number> {
-  vi.useRealTimers();
   const tools = await mcpTools({
     url: `${inject('mcpUrl')}/servers/${crypto.randomUUID()}/mcp`,
     include: ['long'],
@@ -180,7 +179,7 @@ async function breakerTimes() {
   while (breaker.state === 'closed') await agent.call('Hi', { throwOnError: false });
   const failures = model.requests.length;
   const start = Date.now();
-  while (breaker.state === 'open') vi.setSystemTime(Date.now() + 500);
+  while (breaker.state === 'open') await clock.advance(500);
   const openMs = Date.now() - start;
   const stuck = new ScriptedModel(many(9, { hang: true } as never));
   const others = Array.from(
@@ -188,7 +187,7 @@ async function breakerTimes() {
     () => new ReActAgent({ name: 'a', model: stuck, use: [breaker] }),
   );
   for (const other of others) other.call('Hi').catch(() => {});
-  await expect.poll(() => stuck.requests.length).toBeGreaterThan(0);
+  await clock.waitFor(() => expect(stuck.requests.length).toBeGreaterThan(0));
   return { failures, openMs, trials: stuck.requests.length };
 }
 
@@ -238,7 +237,7 @@ const measured: Readonly<Record<string, () => Promise<number>>> = {
       });
       agent.call('Hi').catch(() => {});
     }
-    await expect.poll(() => stuck.mock.calls.length).toBeGreaterThan(0);
+    await clock.waitFor(() => expect(stuck.mock.calls.length).toBeGreaterThan(0));
     for (let turn = 0; turn < 100; turn += 1) await Promise.resolve();
     return stuck.mock.calls.length;
   },
@@ -252,7 +251,7 @@ const measured: Readonly<Record<string, () => Promise<number>>> = {
   async 'Tries per request'() {
     const { agent, model } = arcAgent(many(20, { error: busy }));
     agent.call('Hi').catch(() => {});
-    await vi.advanceTimersByTimeAsync(25_000);
+    await clock.advance(25_000);
     return model.requests.length;
   },
   'Wait before the second try': async () => (await retryWaits(undefined, 0.5))[0]!,

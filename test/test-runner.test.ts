@@ -1,9 +1,10 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { runCommand } from '../scripts/run-command.ts';
 import { chooseSteps, type Suite } from '../scripts/test/choose-steps.ts';
 import { runSteps } from '../scripts/test/run-steps.ts';
 import { addReport, noProgress, progressText } from '../scripts/test/progress.ts';
 import type { Step, StepResult } from '../scripts/test/step.ts';
+import { fakeClock } from './fake-clock.ts';
 
 const step = (name: string, runsTestFiles = false, runsIn: Step['runsIn'] = 'both'): Step => ({
   name,
@@ -68,7 +69,7 @@ test('runSteps() runs two steps at a time, in their order, and each after the st
   });
   const end = async (name: string): Promise<readonly string[]> => {
     ends.get(name)!();
-    await vi.waitFor(() => expect(log.join()).toMatch(new RegExp(`${name} (ok|failed)`)));
+    await expect.poll(() => log.join()).toMatch(new RegExp(`${name} (ok|failed)`));
     await Promise.resolve();
     return log.splice(0);
   };
@@ -124,12 +125,11 @@ test('addReport() adds up reports and keeps the names of running files and tests
 const silenceMs = 60_000;
 
 test('runCommand() stops a command without reports, and the processes that the command started', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  onTestFinished(() => void vi.useRealTimers());
+  const clock = fakeClock();
   const hang = 'setInterval(() => {}, 1000)';
   // The child keeps the pipes open, so `runCommand()` resolves only after the child has ended, too.
   const start = `require('node:child_process').spawn(process.execPath, ['-e', '${hang}'], { stdio: 'inherit' })`;
-  const onMessage = (): void => void vi.advanceTimersByTime(silenceMs);
+  const onMessage = (): void => void clock.advanceSync(silenceMs);
   const { ok, output } = await runCommand(
     'node',
     ['-e', `${start}; ${hang}; process.send('ready')`],
@@ -140,14 +140,13 @@ test('runCommand() stops a command without reports, and the processes that the c
 });
 
 test('runCommand() has no time limit for a command that keeps reporting', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  onTestFinished(() => void vi.useRealTimers());
+  const clock = fakeClock();
   const source =
     'let n = 0; const timer = setInterval(() => { process.send(n); if (++n === 5) process.exit(); }, 10);';
   const messages: unknown[] = [];
   const onMessage = (message: unknown): void => {
     messages.push(message);
-    vi.advanceTimersByTime(silenceMs - 1);
+    clock.advanceSync(silenceMs - 1);
   };
   expect(await runCommand('node', ['-e', source], { silenceMs, onMessage })).toEqual({
     ok: true,

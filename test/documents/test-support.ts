@@ -6,7 +6,6 @@ import {
   type ModelRequest,
   type Msg,
 } from '@isoloop/core';
-import { onTestFinished, vi } from 'vitest';
 
 /** A promise, and the function that fulfills it. */
 export interface Gate {
@@ -19,26 +18,6 @@ export function gate(): Gate {
   let open!: () => void;
   const opened = new Promise<void>((resolve) => (open = resolve));
   return { open, opened };
-}
-
-/** Uses fake timers until the test ends. */
-export function useClock(): void {
-  vi.useFakeTimers();
-  onTestFinished(() => void vi.useRealTimers());
-}
-
-/**
- * Moves the fake clock until the promise settles, and returns its value. `vi.runAllTimersAsync()` would
- * not wait for the real turns of the event loop in which a run lets timers run.
- */
-export async function advanceUntil<T>(promise: Promise<T>): Promise<T> {
-  let isOpen = true;
-  const end = (): void => {
-    isOpen = false;
-  };
-  promise.then(end, end);
-  while (isOpen) await vi.advanceTimersByTimeAsync(100);
-  return promise;
 }
 
 export async function eventsOf(stream: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {

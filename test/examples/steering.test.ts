@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import './strict-assert.ts';
 import { readPage } from '../../scripts/readme-examples.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
@@ -25,6 +25,7 @@ import { springAiAlibaba } from '@isoloop/core/presets';
 // #endregion
 import { textOf } from '@isoloop/core';
 import { loadState, saveState } from '@isoloop/core/state';
+import { fakeClock } from '../fake-clock.ts';
 
 const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () => 'nothing' });
 const tools = [look];
@@ -212,7 +213,7 @@ test('stateKeys() keeps values of a session', async () => {
 
 /** Returns the milliseconds after which a tool that never ends gets a result. */
 async function timeOfTool(): Promise<number> {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  const clock = fakeClock();
   let begun = false;
   const never = tool({
     name: 'look',
@@ -227,10 +228,8 @@ async function timeOfTool(): Promise<number> {
     tools: [never],
     use: [springAiAlibaba()],
   }).call('Look.');
-  await expect.poll(() => begun).toBe(true);
-  vi.advanceTimersToNextTimer();
-  await call;
-  vi.useRealTimers();
+  await clock.waitFor(() => expect(begun).toBe(true));
+  await clock.advanceUntil(call, 1000);
   return Number(/timed out after (\d+) ms/.exec(JSON.stringify(model.requests[1]?.messages))?.[1]);
 }
 

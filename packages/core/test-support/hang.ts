@@ -1,4 +1,3 @@
-import { vi } from 'vitest';
 import type { ChatModel } from '../src/model/chat-model.ts';
 
 /**
@@ -53,17 +52,3 @@ export const lockedModel = (
       }),
     };
   };
-
-/**
- * Moves the fake clock in steps until the promise settles, and returns its value. In a browser, each
- * step takes some real milliseconds.
- */
-export async function advanceUntil<T>(promise: Promise<T>, stepMs = 10): Promise<T> {
-  let isOpen = true;
-  const end = (): void => {
-    isOpen = false;
-  };
-  promise.then(end, end);
-  while (isOpen) await vi.advanceTimersByTimeAsync(stepMs);
-  return promise;
-}

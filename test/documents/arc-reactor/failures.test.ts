@@ -1,9 +1,9 @@
 import { tool, type AgentResult } from '@isoloop/core';
 import { userErrorText } from '@isoloop/core/middleware';
 import { friendlyErrors } from '@isoloop/core/presets';
-import { describe, expect, test, vi } from 'vitest';
-import { useClock } from '../test-support.ts';
+import { describe, expect, test } from 'vitest';
 import { calls, failing, linesOf, make, named, returned, withoutWaits } from './test-support.ts';
+import { fakeClock } from '../../fake-clock.ts';
 
 describe('failures', () => {
   test.each([
@@ -51,7 +51,7 @@ describe('failures', () => {
   });
 
   test('by the time limit abort the running tools and leave no turn', async () => {
-    useClock();
+    const clock = fakeClock();
     let signal: AbortSignal | undefined;
     const slow = tool({
       name: 'slow',
@@ -65,7 +65,7 @@ describe('failures', () => {
     });
     const { agent, model } = make([calls('slow'), 'Hello.'], { tools: [slow] });
     const called = agent.call('Wait.', returned);
-    await vi.advanceTimersByTimeAsync(30_000);
+    await clock.advance(30_000);
     expect((await called).error?.code).toBe('CALL_TIMEOUT');
     expect(signal?.aborted).toBe(true);
     await agent.call('Hi');

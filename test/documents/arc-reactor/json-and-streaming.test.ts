@@ -2,7 +2,7 @@ import { tool, type AgentResult } from '@isoloop/core';
 import { replyCache } from '@isoloop/core/middleware';
 import { jsonMode } from '@isoloop/core/output';
 import { textStream } from '@isoloop/core/stream';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { eventsOf } from '../test-support.ts';
 import {
   calls,
@@ -102,7 +102,7 @@ describe('streaming', () => {
     const controller = new AbortController();
     const stream = agent.stream('Wait.', { signal: controller.signal });
     const read = eventsOf(stream);
-    await vi.waitFor(() => expect(signals).toHaveLength(2));
+    await expect.poll(() => signals).toHaveLength(2);
     controller.abort();
     const ended = (await read).at(-1);
     expect(ended).toMatchObject({ type: 'run-end', result: { reason: 'aborted' } });

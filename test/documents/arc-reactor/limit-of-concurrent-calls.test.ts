@@ -2,13 +2,13 @@ import { ReActAgent, textOf } from '@isoloop/core';
 import { concurrencyLimit, Semaphore } from '@isoloop/core/middleware';
 import { arcReactor } from '@isoloop/core/presets';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
-import { describe, expect, test, vi } from 'vitest';
-import { useClock } from '../test-support.ts';
+import { describe, expect, test } from 'vitest';
 import { failing, make, returned } from './test-support.ts';
+import { fakeClock } from '../../fake-clock.ts';
 
 describe('the limit of concurrent calls', () => {
   test('lets the next call wait longer than its own time limit', async () => {
-    useClock();
+    const clock = fakeClock();
     const preset = arcReactor();
     const agentOf = (userId: string, model: ScriptedModel): ReActAgent =>
       new ReActAgent({ name: 'assistant', model, userId, use: [preset] });
@@ -19,12 +19,12 @@ describe('the limit of concurrent calls', () => {
       { wait: () => new Promise((resolve) => setTimeout(resolve, 20_000)), text: 'My turn.' },
     ]);
     const last = agentOf('last', model).call('Hi', returned);
-    await vi.advanceTimersByTimeAsync(29_999);
+    await clock.advance(29_999);
     expect(model.requests).toHaveLength(0);
-    await vi.advanceTimersByTimeAsync(1);
+    await clock.advance(1);
     const codes = (await Promise.all(stuck)).map(({ error }) => error?.code);
     expect(new Set(codes)).toEqual(new Set(['CALL_TIMEOUT']));
-    await vi.advanceTimersByTimeAsync(20_000);
+    await clock.advance(20_000);
     expect((await last).text).toBe('My turn.');
   });
 
@@ -64,7 +64,7 @@ describe('the limit of concurrent calls', () => {
     const { agent, model } = make(['Never.'], { use: [concurrencyLimit(semaphore)] });
     const controller = new AbortController();
     const called = agent.call('Hi', { signal: controller.signal });
-    await vi.waitFor(() => expect(semaphore.waiting).toBe(1));
+    await expect.poll(() => semaphore.waiting).toBe(1);
     controller.abort();
     expect((await called).reason).toBe('aborted');
     release();

@@ -3,8 +3,7 @@ import { circuitBreaker, fallback, retry } from '@isoloop/core/middleware';
 import { arcReactor } from '@isoloop/core/presets';
 import { textStream } from '@isoloop/core/stream';
 import { ScriptedModel } from '@isoloop/core/testing';
-import { describe, expect, test, vi } from 'vitest';
-import { useClock } from '../test-support.ts';
+import { describe, expect, test } from 'vitest';
 import {
   calls,
   failing,
@@ -15,6 +14,7 @@ import {
   textsOf,
   withoutWaits,
 } from './test-support.ts';
+import { fakeClock } from '../../fake-clock.ts';
 
 describe('retries', () => {
   test('wait 1 s, 2 s, 4 s and so on, up to 10 s, each request anew', async () => {
@@ -69,25 +69,25 @@ describe('retries', () => {
   });
 
   test('end at once if the caller cancels while they wait', async () => {
-    useClock();
+    const clock = fakeClock();
     const { agent, model } = make([failing('503'), 'Late.']);
     const controller = new AbortController();
     const called = agent.call('Hi', { signal: controller.signal });
-    await vi.advanceTimersByTimeAsync(100);
+    await clock.advance(100);
     controller.abort();
     expect((await called).reason).toBe('aborted');
-    await vi.advanceTimersByTimeAsync(20_000);
+    await clock.advance(20_000);
     expect(model.requests).toHaveLength(1);
   });
 
   test('end at the time limit of the whole call', async () => {
-    useClock();
+    const clock = fakeClock();
     const { agent, model } = make([failing('503'), failing('503'), 'Late.'], {
       limits: { timeoutMs: 2000 },
       use: [retry({ random: () => 0.5 })],
     });
     const called = agent.call('Hi', returned);
-    await vi.advanceTimersByTimeAsync(2000);
+    await clock.advance(2000);
     const { error, durationMs } = await called;
     expect([error?.code, durationMs]).toEqual(['CALL_TIMEOUT', 2000]);
     expect(model.requests).toHaveLength(2);

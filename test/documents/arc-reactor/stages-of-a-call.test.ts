@@ -4,9 +4,9 @@ import { arcReactor } from '@isoloop/core/presets';
 import { retrieval } from '@isoloop/core/recall';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { selectTools } from '@isoloop/core/tools';
-import { describe, expect, test, vi } from 'vitest';
-import { useClock } from '../test-support.ts';
+import { describe, expect, test } from 'vitest';
 import { calls, linesOf, make, named, resultsIn, returned } from './test-support.ts';
+import { fakeClock } from '../../fake-clock.ts';
 
 describe('the stages of a call', () => {
   const spies = (log: string[], ...guards: readonly Middleware[]): Middleware[] => [
@@ -144,21 +144,21 @@ describe('the stages of a call', () => {
   });
 
   test('all count toward the time limit', async () => {
-    useClock();
+    const clock = fakeClock();
     const { agent, model } = make([], {
       use: [{ on: { 'pre-call': () => new Promise(() => {}) } }],
     });
     const called = agent.call('Hi', returned);
-    await vi.advanceTimersByTimeAsync(29_999);
+    await clock.advance(29_999);
     expect(agent.busy).toBe(true);
     // The hook gets one turn of the event loop to end.
-    await vi.advanceTimersByTimeAsync(2);
+    await clock.advance(2);
     expect((await called).error?.code).toBe('CALL_TIMEOUT');
     expect(model.requests).toEqual([]);
   });
 
   test('limit the calls of a user over all agents of a preset, in windows of a minute', async () => {
-    useClock();
+    const clock = fakeClock();
     const use = [arcReactor()];
     const ask = async (userId?: string): Promise<string | undefined> => {
       const model = new ScriptedModel(['Done.']);
@@ -168,9 +168,9 @@ describe('the stages of a call', () => {
     for (let at = 0; at < 10; at += 1) expect(await ask()).toBeUndefined();
     expect(await ask()).toBe('GUARD_REJECTED');
     expect(await ask('bob')).toBeUndefined();
-    await vi.advanceTimersByTimeAsync(59_999);
+    await clock.advance(59_999);
     expect(await ask()).toBe('GUARD_REJECTED');
-    await vi.advanceTimersByTimeAsync(1);
+    await clock.advance(1);
     expect(await ask()).toBeUndefined();
   });
 

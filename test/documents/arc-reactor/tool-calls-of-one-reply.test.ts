@@ -1,9 +1,9 @@
 import { outputText, tool, type AgentHook, type JsonValue, type Tool } from '@isoloop/core';
 import { approvals } from '@isoloop/core/middleware';
 import { metrics } from '@isoloop/core/observe';
-import { describe, expect, test, vi } from 'vitest';
-import { useClock } from '../test-support.ts';
+import { describe, expect, test } from 'vitest';
 import { calls, linesOf, make, named, offeredIn, resultsIn } from './test-support.ts';
+import { fakeClock } from '../../fake-clock.ts';
 
 describe('tool calls of one reply', () => {
   test('run at the same time, and the model reads the results in their order', async () => {
@@ -19,7 +19,7 @@ describe('tool calls of one reply', () => {
       tools: ['one', 'two', 'three'].map(waiting),
     });
     const called = agent.call('All three.');
-    await vi.waitFor(() => expect(open.size).toBe(3));
+    await expect.poll(() => open.size).toBe(3);
     for (const name of ['three', 'one', 'two']) open.get(name)?.();
     const { toolsUsed } = await called;
     expect(resultsIn(model.requests[1])).toEqual(['one', 'two', 'three']);
@@ -140,7 +140,7 @@ describe('tool calls of one reply', () => {
   });
 
   test('end at the limit of their own tool, not at that of a slower one beside them', async () => {
-    useClock();
+    const clock = fakeClock();
     const hanging = (name: string, timeoutMs?: number): Tool =>
       tool({
         name,
@@ -155,11 +155,11 @@ describe('tool calls of one reply', () => {
     const ended: string[] = [];
     agent.addHook({ on: { 'post-acting': ({ toolUse }) => void ended.push(toolUse.name) } });
     const called = agent.call('Wait.');
-    await vi.advanceTimersByTimeAsync(14_999);
+    await clock.advance(14_999);
     expect(ended).toEqual(['fast']);
-    await vi.advanceTimersByTimeAsync(1);
+    await clock.advance(1);
     expect(ended).toEqual(['fast', 'usual']);
-    await vi.advanceTimersByTimeAsync(5_000);
+    await clock.advance(5_000);
     await called;
     expect(resultsIn(model.requests[1]).map((result) => /\d+/u.exec(result)?.[0])).toEqual([
       '20000',

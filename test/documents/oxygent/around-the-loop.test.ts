@@ -4,8 +4,9 @@ import { oxygent } from '@isoloop/core/presets';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
-import { advanceUntil, gate, useClock } from '../test-support.ts';
+import { gate } from '../test-support.ts';
 import { calls, echo, echoes, list, observed, read, said, setUp } from './test-support.ts';
+import { fakeClock } from '../../fake-clock.ts';
 
 describe('around the loop', () => {
   test('the result has the steps of its agent call alone, with corrections', async () => {
@@ -87,7 +88,7 @@ describe('around the loop', () => {
   });
 
   test('an abort ends the wait before a failed tool runs again', async () => {
-    useClock();
+    const clock = fakeClock();
     const run = vi.fn(() => {
       throw new Error('Busy.');
     });
@@ -95,19 +96,19 @@ describe('around the loop', () => {
     const { agent } = setUp([calls('busy'), 'Hello.'], { tools: [busy] });
     const controller = new AbortController();
     const call = agent.call('Go.', { signal: controller.signal });
-    await vi.advanceTimersByTimeAsync(500);
+    await clock.advance(500);
     controller.abort();
     expect((await call).reason).toBe('aborted');
-    await vi.advanceTimersByTimeAsync(5_000);
+    await clock.advance(5_000);
     expect(run).toHaveBeenCalledTimes(1);
     expect((await agent.call('Hello?')).text).toBe('Hello.');
   });
 
   test('failed tools of a list wait for their second try together', async () => {
-    useClock();
+    const clock = fakeClock();
     const { model, agent } = setUp([list(calls('broken'), calls('broken')), 'Done.']);
     const call = agent.call('Go.');
-    await vi.advanceTimersByTimeAsync(1_000);
+    await clock.advance(1_000);
     expect((await call).text).toBe('Done.');
     expect(model.requests).toHaveLength(2);
   });
@@ -148,7 +149,7 @@ describe('around the loop', () => {
   });
 
   test('an agent call has no time limit of its own, only each tool call has one', async () => {
-    useClock();
+    const clock = fakeClock();
     const slow = tool({
       name: 'slow',
       description: 'Takes long.',
@@ -157,7 +158,7 @@ describe('around the loop', () => {
     });
     const { model, agent } = setUp([calls('slow'), calls('slow'), 'Done.'], { tools: [slow] });
     const call = agent.call('Go.', { throwOnError: false });
-    await vi.advanceTimersByTimeAsync(6_000_000);
+    await clock.advance(6_000_000);
     expect((await call).text).toBe('Done.');
     expect(said(model, 2).at(-1)).toBe(`user: ${observed('slow', 'Slow.')}`);
   });
@@ -196,7 +197,7 @@ describe('around the loop', () => {
   });
 
   test('a sub-agent that fails runs once more, and then its failure is the observation', async () => {
-    useClock();
+    const clock = fakeClock();
     const down = { error: new Error('Down.') };
     const childModel = new ScriptedModel([down, down]);
     const child = new ReActAgent({ name: 'helper', model: childModel, use: [oxygent()] });
@@ -204,7 +205,7 @@ describe('around the loop', () => {
       tools: [agentTool(child, { description: 'Helps.' })],
     });
     const call = agent.call('Go.');
-    expect((await advanceUntil(call)).text).toBe('Done.');
+    expect((await clock.advanceUntil(call)).text).toBe('Done.');
     expect(said(model, 1).at(-1)).toContain('Down.');
     childModel.assertDone();
   });

@@ -1,8 +1,8 @@
 import { systemMessage, textOf, tool } from '@isoloop/core';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { advanceUntil, useClock } from '../test-support.ts';
 import { calls, echo, echoes, list, observed, said, setUp } from './test-support.ts';
+import { fakeClock } from '../../fake-clock.ts';
 
 describe('the messages of a round', () => {
   test('stand in the order: history, question, steps of this agent call', async () => {
@@ -86,10 +86,10 @@ describe('the messages of a round', () => {
   });
 
   test('show a failed and an unknown tool beside a successful one', async () => {
-    useClock();
+    const clock = fakeClock();
     const { model, agent } = setUp([list(calls('broken'), calls('fly'), echoes('ok')), 'Done.']);
     const call = agent.call('Go.');
-    expect((await advanceUntil(call)).text).toBe('Done.');
+    expect((await clock.advanceUntil(call)).text).toBe('Done.');
     const results = said(model, 1).at(-1)?.split('\n\n') ?? [];
     expect(results).toHaveLength(3);
     expect(results[0]).toContain('No paper.');

@@ -2,8 +2,8 @@ import { tool, userMessage } from '@isoloop/core';
 import { structured } from '@isoloop/core/output';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { advanceUntil, useClock } from '../test-support.ts';
 import { calls, chart, echo, echoes, observed, read, said, setUp } from './test-support.ts';
+import { fakeClock } from '../../fake-clock.ts';
 
 describe('rounds', () => {
   test('a tool call in the last round runs, and the answer is asked from its result', async () => {
@@ -148,11 +148,11 @@ describe('rounds', () => {
   });
 
   test('the last request is sent again after a short failure', async () => {
-    useClock();
+    const clock = fakeClock();
     const busy = { error: Object.assign(new Error('Overloaded'), { status: 503 }) };
     const { agent } = setUp([echoes('x'), busy, 'Summed up.'], { preset: { maxRounds: 1 } });
     const call = agent.call('Go.');
-    expect((await advanceUntil(call)).text).toBe('Summed up.');
+    expect((await clock.advanceUntil(call)).text).toBe('Summed up.');
   });
 
   test('after the last round, an agent call that asks for JSON gets its value', async () => {

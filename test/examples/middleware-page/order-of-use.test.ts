@@ -1,4 +1,4 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import '../strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region order-of-use
@@ -22,11 +22,10 @@ import { metrics } from '@isoloop/core/observe';
 import { selectTools } from '@isoloop/core/tools';
 // #endregion
 import { AgentError, textOf, tool } from '@isoloop/core';
-
-afterEach(() => void vi.useRealTimers());
+import { fakeClock } from '../../fake-clock.ts';
 
 test('a list of many parts in a good order guards, retries, limits and fits', async () => {
-  vi.useFakeTimers();
+  fakeClock();
   vi.setTimerTickMode('nextTimerAsync'); // the retries wait for a second
   const unreachable = new AgentError('MODEL_UNREACHABLE', 'No network.', { retryable: true });
   const fail = () => {

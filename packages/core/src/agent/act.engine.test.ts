@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
@@ -11,10 +11,10 @@ import { tool, type ToolContext } from '../tool/tool.ts';
 import { Toolkit } from '../tool/set/toolkit.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import { calls, scriptedAgent } from '../../test-support/scripted-agent.ts';
+import { fakeClock, type FakeClock } from '../../../../test/fake-clock.ts';
 
-const clocks = ['setTimeout', 'clearTimeout', 'performance'] as const;
-beforeEach(() => void vi.useFakeTimers({ toFake: [...clocks] }));
-afterEach(() => void vi.useRealTimers());
+let clock: FakeClock;
+beforeEach(() => void (clock = fakeClock()));
 
 const input = z.object({});
 const results = async (agent: ReActAgent) =>
@@ -58,11 +58,11 @@ test('after five minutes or its own timeout, a tool’s signal is aborted, and t
   });
   const run = agent.call('go');
   await started;
-  await vi.advanceTimersByTimeAsync(10);
+  await clock.advance(10);
   expect(signals.map(({ aborted }) => aborted)).toEqual([false, true]);
-  await vi.advanceTimersByTimeAsync(300_000 - 11);
+  await clock.advance(300_000 - 11);
   expect(signals[0]!.aborted).toBe(false);
-  await vi.advanceTimersByTimeAsync(1);
+  await clock.advance(1);
   await run;
   expect(signals[0]!.reason).toMatchObject({ code: 'TOOL_TIMEOUT' });
   expect(await results(agent)).toEqual([
@@ -81,9 +81,9 @@ test('an error result does not affect the other tool calls, and a fatal error ab
   const mild = scriptedAgent([calls('sibling', 'broken'), 'done'], { tools });
   const run = mild.agent.call('go');
   await started;
-  await vi.advanceTimersByTimeAsync(49);
+  await clock.advance(49);
   expect(signals[0]!.aborted).toBe(false);
-  await vi.advanceTimersByTimeAsync(1);
+  await clock.advance(1);
   expect((await run).text).toBe('done');
 
   const fatal = scriptedAgent([calls('sibling', 'fatal')], { tools });
@@ -237,15 +237,15 @@ test('a tool with an infinite timeout is not aborted, and the timeout of a queue
   const controller = new AbortController();
   const run = agent.call('go', { signal: controller.signal });
   await started;
-  await vi.advanceTimersByTimeAsync(2 ** 31 - 2);
+  await clock.advance(2 ** 31 - 2);
   expect(signals[0]!.aborted).toBe(false);
   controller.abort();
   expect((await run).reason).toBe('aborted');
 
   const next = agent.call('go on');
-  await vi.advanceTimersByTimeAsync(10);
+  await clock.advance(10);
   expect(signals.map(({ aborted }) => aborted)).toEqual([true, true, false]);
-  await vi.advanceTimersByTimeAsync(10);
+  await clock.advance(10);
   expect((await next).text).toBe('done');
 });
 

@@ -1,6 +1,6 @@
 import { agentscope } from '../preset/agentscope.ts';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { advanceUntil, Hang, lockedModel } from '../../test-support/hang.ts';
+import { beforeEach, expect, test } from 'vitest';
+import { Hang, lockedModel } from '../../test-support/hang.ts';
 import type { AgentOptions, CallOptions } from '../preset/react-agent.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
@@ -20,9 +20,10 @@ import { tool, type Tool } from '../tool/tool.ts';
 import { approvals } from '../middleware/approval/approvals.ts';
 import { look } from '../../test-support/plain-tools.ts';
 import type { InnerStep, Middleware } from './middleware.ts';
+import { fakeClock, type FakeClock } from '../../../../test/fake-clock.ts';
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
-afterEach(() => void vi.useRealTimers());
+let clock: FakeClock;
+beforeEach(() => void (clock = fakeClock()));
 
 const timeoutMs = 60_000;
 
@@ -308,9 +309,9 @@ test.for(table)(
     })();
     await hang.reached;
     if (one.end === 'an abort') controller.abort();
-    else await vi.advanceTimersByTimeAsync(timeoutMs);
+    else await clock.advance(timeoutMs);
     hang.on = false;
-    const result = await advanceUntil(reading);
+    const result = await clock.advanceUntil(reading);
     const ended = one.end === 'an abort' ? 'aborted' : 'error';
     // A run that waits for somebody survives an abort, and a timeout makes it fail.
     const isFailed = one.stands === 'suspended' && one.end === 'a timeout';
@@ -327,7 +328,7 @@ test.for(table)(
     const log = await memory.records();
     expect(historyFaults(await agent.messages())).toEqual([]);
     hang.settleLate(one.late);
-    await vi.advanceTimersByTimeAsync(300);
+    await clock.advance(300);
     expect(await memory.records()).toEqual(log);
     expect(await agent.call('again')).toMatchObject({ reason: 'stop', text: 'next' });
     expect(historyFaults(await agent.messages())).toEqual([]);

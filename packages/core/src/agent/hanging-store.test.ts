@@ -1,5 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { advanceUntil } from '../../test-support/hang.ts';
+import { beforeEach, expect, test } from 'vitest';
 import { ReActAgent } from '../preset/react-agent.ts';
 import type { AgentOptions } from '../preset/react-agent.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
@@ -8,11 +7,12 @@ import { textOf, type Msg } from '../message/msg.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
+import { fakeClock, type FakeClock } from '../../../../test/fake-clock.ts';
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
-afterEach(() => void vi.useRealTimers());
+let clock: FakeClock;
+beforeEach(() => void (clock = fakeClock()));
 
-const ended = <T>(call: Promise<T>): Promise<T> => advanceUntil(call, 100);
+const ended = <T>(call: Promise<T>): Promise<T> => clock.advanceUntil(call, 100);
 
 type Method = 'get' | 'getMany' | 'setMany' | 'set' | 'compareAndSet';
 

@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { advanceUntil, Hang, lockedModel } from '../../test-support/hang.ts';
+import { beforeEach, expect, test } from 'vitest';
+import { Hang, lockedModel } from '../../test-support/hang.ts';
 import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
@@ -9,27 +9,10 @@ import { Semaphore } from '../middleware/limits/semaphore.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import type { Middleware } from './middleware.ts';
+import { fakeClock, type FakeClock } from '../../../../test/fake-clock.ts';
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
-afterEach(() => void vi.useRealTimers());
-
-test('with real timers, an abort ends a call even if all its hooks hang', async () => {
-  vi.useRealTimers();
-  const controller = new AbortController();
-  let reach = (): void => {};
-  const reached = new Promise<void>((resolve) => (reach = resolve));
-  const model = new ScriptedModel(['first']);
-  const onEvent = (): Promise<void> => {
-    reach();
-    return new Promise(() => {});
-  };
-  const agent = new ReActAgent({ name: 'a', model, use: [{ onEvent }] });
-  const call = agent.call('go', { signal: controller.signal });
-  await reached;
-  controller.abort();
-  expect(await call).toMatchObject({ reason: 'aborted' });
-  expect(agent.busy).toBe(false);
-});
+let clock: FakeClock;
+beforeEach(() => void (clock = fakeClock()));
 
 test('if a hook for `error` hangs, the call still fails with the original error', async () => {
   const controller = new AbortController();
@@ -41,7 +24,7 @@ test('if a hook for `error` hangs, the call still fails with the original error'
   const failing = call.catch((error: Error) => error.message);
   await hang.reached;
   controller.abort();
-  expect(await advanceUntil(failing)).toBe('down');
+  expect(await clock.advanceUntil(failing)).toBe('down');
   hang.on = false;
   expect((await agent.call('again')).text).toBe('next');
 });
@@ -56,7 +39,7 @@ test('a hook from addHook() that hangs does not block an aborted call, and later
   const call = agent.call('go', { signal: controller.signal });
   await hang.reached;
   controller.abort();
-  expect((await advanceUntil(call)).reason).toBe('aborted');
+  expect((await clock.advanceUntil(call)).reason).toBe('aborted');
   expect(heard).toEqual(['run-start', 'run-end']);
 });
 
@@ -93,7 +76,7 @@ test('using the run context after the run has ended changes nothing', async () =
   await hang.reached;
   controller.abort();
   hang.on = false;
-  expect((await advanceUntil(call)).reason).toBe('aborted');
+  expect((await clock.advanceUntil(call)).reason).toBe('aborted');
   hang.settleLate('resolves');
   await finished;
   expect(late).toEqual(['false', 'false', 'The run has ended.', 'The run has ended.']);
@@ -137,7 +120,7 @@ test('if a wrapped model hangs, wrappers around the model still release their re
   await hang.reached;
   expect(places.free).toBe(0);
   controller.abort();
-  expect(await advanceUntil(call)).toMatchObject({ reason: 'aborted', text: 'Half ' });
+  expect(await clock.advanceUntil(call)).toMatchObject({ reason: 'aborted', text: 'Half ' });
   expect(places.free).toBe(1);
 });
 
@@ -151,7 +134,7 @@ test('a reader that stopped reading blocks neither an aborted call nor the next 
     if (value?.type === 'reasoning-chunk') break;
   }
   controller.abort();
-  await vi.waitFor(() => expect(agent.busy).toBe(false));
+  await clock.waitFor(() => expect(agent.busy).toBe(false));
   expect((await agent.call('again')).text).toBe('next');
   const rest: AgentEvent[] = [];
   for (let step = await reader.next(); !step.done; step = await reader.next())
@@ -171,9 +154,9 @@ test('an injected call ends with its own signal, even if the running call hangs'
   await hang.reached;
   const injected = agent.call('two', { signal: own.signal });
   own.abort();
-  expect((await advanceUntil(injected)).reason).toBe('aborted');
+  expect((await clock.advanceUntil(injected)).reason).toBe('aborted');
   other.abort();
-  expect((await advanceUntil(first)).reason).toBe('aborted');
+  expect((await clock.advanceUntil(first)).reason).toBe('aborted');
 });
 
 test('an abort of the parent ends a hanging child agent', async () => {
@@ -194,7 +177,7 @@ test('an abort of the parent ends a hanging child agent', async () => {
   await hang.reached;
   controller.abort();
   hang.on = false;
-  expect((await advanceUntil(call)).reason).toBe('aborted');
+  expect((await clock.advanceUntil(call)).reason).toBe('aborted');
   expect(child.busy).toBe(false);
   expect((await agent.call('again')).text).toBe('next');
 });

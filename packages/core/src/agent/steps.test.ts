@@ -8,10 +8,11 @@ import { tool } from '../tool/tool.ts';
 import { Agent } from './agent.ts';
 import type { Middleware, Steps } from './middleware.ts';
 import { isNewAnswer } from './next.ts';
+import { fakeClock } from '../../../../test/fake-clock.ts';
 
 afterEach(() => {
+  // A spy that is restored later would bring the fake timer back.
   vi.restoreAllMocks();
-  vi.useRealTimers();
 });
 
 function setUp(part: Middleware) {
@@ -180,7 +181,7 @@ test.each(['abort', 'interrupt'] as const)(
 );
 
 test('the time of two steps.untimed() at once does not count, and no timer is left', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+  const clock = fakeClock();
   const timers = vi.spyOn(globalThis, 'setTimeout');
   const cleared = vi.spyOn(globalThis, 'clearTimeout');
   const model = new ScriptedModel([{ toolCalls: [{ name: 'a' }, { name: 'b' }] }, 'Done.']);
@@ -195,7 +196,7 @@ test('the time of two steps.untimed() at once does not count, and no timer is le
   const limits = { timeoutMs: 20_000 };
   const agent = new Agent({ name: 'a', model, tools, limits, use: [slow] });
   const result = agent.call('go');
-  await vi.advanceTimersByTimeAsync(70_000);
+  await clock.advance(70_000);
   expect((await result).text).toBe('Done.');
   // Other tests may have left timers with other times.
   const isOfRun = (ms = 0): boolean => ms > 15_000 && ms <= 20_000;

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest';
 import { ReActAgent } from '../preset/react-agent.ts';
 import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
 import { springAiAlibaba } from '../preset/spring-ai-alibaba.ts';
+import { ScriptedModel } from '../testing/scripted-model.ts';
 import { look } from '../../test-support/plain-tools.ts';
+import { fakeClock } from '../../../../test/fake-clock.ts';
 import type { Middleware } from './middleware.ts';
 
 const features = { tools: true, media: [] } as const;
@@ -73,4 +75,34 @@ test('`limits.timeoutMs` ends a run without I/O, even if the clock does not adva
     limits: { iterations: Infinity, timeoutMs: 5 },
   });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'CALL_TIMEOUT' });
+});
+
+test('an abort ends a call even if all its hooks hang', async () => {
+  const controller = new AbortController();
+  let reach = (): void => {};
+  const reached = new Promise<void>((resolve) => (reach = resolve));
+  const model = new ScriptedModel(['first']);
+  const onEvent = (): Promise<void> => {
+    reach();
+    return new Promise(() => {});
+  };
+  const agent = new ReActAgent({ name: 'a', model, use: [{ onEvent }] });
+  const call = agent.call('go', { signal: controller.signal });
+  await reached;
+  controller.abort();
+  expect(await call).toMatchObject({ reason: 'aborted' });
+  expect(agent.busy).toBe(false);
+});
+
+test('a run without I/O continues while a test replaces the timers', async () => {
+  fakeClock();
+  let time = 0;
+  const agent = new ReActAgent({
+    name: 'a',
+    model: restless,
+    tools: [look],
+    now: () => (time += 1000),
+    limits: { iterations: 50 },
+  });
+  expect((await agent.call('go')).reason).toBe('max-iterations');
 });

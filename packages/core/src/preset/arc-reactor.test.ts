@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
@@ -16,10 +16,10 @@ import { structured } from '../middleware/output/structured.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { arcReactor } from './arc-reactor.ts';
+import { fakeClock, type FakeClock } from '../../../../test/fake-clock.ts';
 
-const clocks = ['setTimeout', 'clearTimeout', 'performance'] as const;
-beforeEach(() => void vi.useFakeTimers({ toFake: [...clocks] }));
-afterEach(() => void vi.useRealTimers());
+let clock: FakeClock;
+beforeEach(() => void (clock = fakeClock()));
 
 const input = { type: 'object' } as const;
 const look = tool({ name: 'look', description: '', input, execute: () => 'seen' });
@@ -117,8 +117,8 @@ test('arcReactor() retries a transient failure', async () => {
     'ok',
   ]);
   const call = agent.call('Hi');
-  await expect.poll(() => vi.getTimerCount()).toBe(2);
-  vi.advanceTimersByTime(2_000);
+  await clock.waitFor(() => expect(clock.pendingTimers()).toBe(2));
+  clock.advanceSync(2_000);
   expect(await call).toMatchObject({ text: 'ok' });
 });
 
@@ -138,8 +138,8 @@ test.each([
     limits: { timeoutMs: 0 },
   });
   const call = agent.call('go');
-  await expect.poll(() => execute).toHaveBeenCalled();
-  vi.advanceTimersByTime(ms);
+  await clock.waitFor(() => expect(execute).toHaveBeenCalled());
+  clock.advanceSync(ms);
   await call;
   expect((await agent.messages()).flatMap(toolResultsOf)[0]!.output).toBe(
     `Error: Tool "slow" timed out after ${ms} ms`,
@@ -160,10 +160,12 @@ test('with arcReactor(), a tool has 15 s unless it sets its own timeout, and a c
     tools: [never('slow'), never('own', 60_000)],
   });
   const call = agent.call('go').catch((error: unknown) => error);
-  await expect.poll(() => started).toHaveLength(2);
-  vi.advanceTimersByTime(15_000);
-  await expect.poll(async () => (await agent.messages()).flatMap(toolResultsOf)).toHaveLength(1);
-  vi.advanceTimersByTime(15_000);
+  await clock.waitFor(() => expect(started).toHaveLength(2));
+  clock.advanceSync(15_000);
+  await clock.waitFor(async () =>
+    expect((await agent.messages()).flatMap(toolResultsOf)).toHaveLength(1),
+  );
+  clock.advanceSync(15_000);
   expect(await call).toMatchObject({ code: 'CALL_TIMEOUT' });
   expect(
     (await agent.messages()).flatMap(toolResultsOf).map(({ name, state }) => `${name} ${state}`),

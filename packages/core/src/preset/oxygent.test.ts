@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import vectors from '../../../../test/fixtures/golden/oxygent-history.json?raw';
 import repliesText from '../../../../test/fixtures/golden/oxygent-parse.json?raw';
 import { AgentError } from '../error/agent-error.ts';
@@ -29,10 +29,10 @@ import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
 import { callVariables } from '../middleware/prompt/prompt-variables.ts';
 import { provide } from '../tool/context-token.ts';
 import { toolSearch } from '../middleware/selection/tool-search.ts';
+import { fakeClock, type FakeClock } from '../../../../test/fake-clock.ts';
 
-const clocks = ['setTimeout', 'clearTimeout', 'performance'] as const;
-beforeEach(() => void vi.useFakeTimers({ toFake: [...clocks] }));
-afterEach(() => void vi.useRealTimers());
+let clock: FakeClock;
+beforeEach(() => void (clock = fakeClock()));
 
 type AgentOptions = ConstructorParameters<typeof ReActAgent>[0];
 
@@ -216,10 +216,10 @@ test('a transient failure of the model is retried once after a second, and then 
   const busy = { error: new AgentError('MODEL_SERVER', 'busy', { retryable: true }) };
   const { agent, model } = setUp([busy, busy, 'never'], { friendlyErrorText: 'Please try again.' });
   const call = agent.call('Hi', { throwOnError: false });
-  await expect.poll(() => vi.getTimerCount()).toBe(1);
-  await vi.advanceTimersByTimeAsync(900);
+  await clock.waitFor(() => expect(clock.pendingTimers()).toBe(1));
+  await clock.advance(900);
   expect(model.requests).toHaveLength(1);
-  await vi.advanceTimersByTimeAsync(100);
+  await clock.advance(100);
   expect(await call).toMatchObject({ reason: 'error', text: 'Please try again.' });
   expect(model.requests).toHaveLength(2);
 });
@@ -256,8 +256,8 @@ test('a tool that failed is retried once after a second', async () => {
   });
   const { agent } = setUp([looks, 'Sorry.'], {}, { tools: [broken] });
   const call = agent.call('Hi');
-  await expect.poll(() => vi.getTimerCount()).toBe(2);
-  vi.advanceTimersByTime(1000);
+  await clock.waitFor(() => expect(clock.pendingTimers()).toBe(2));
+  clock.advanceSync(1000);
   expect(await call).toMatchObject({ text: 'Sorry.' });
   expect(tries).toBe(2);
 });
@@ -272,19 +272,19 @@ test('a tool has an hour unless it sets its own timeout, and a model request has
   });
   const { agent } = setUp([looks, 'Late.'], {}, { tools: [slow] });
   const call = agent.call('go');
-  await expect.poll(() => signals).toHaveLength(1);
-  vi.advanceTimersByTime(3_590_000);
+  await clock.waitFor(() => expect(signals).toHaveLength(1));
+  clock.advanceSync(3_590_000);
   expect(signals[0]!.aborted).toBe(false);
-  vi.advanceTimersByTime(10_000);
+  clock.advanceSync(10_000);
   expect(await call).toMatchObject({ text: 'Late.' });
   expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([{ state: 'error' }]);
 
   const { agent: other, model } = setUp([{ hang: true }, { hang: true }]);
   const failing = other.call('go', { throwOnError: false });
-  await expect.poll(() => model.requests).toHaveLength(1);
-  await vi.advanceTimersByTimeAsync(300_000);
-  await vi.advanceTimersByTimeAsync(1_000);
-  await vi.advanceTimersByTimeAsync(300_000);
+  await clock.waitFor(() => expect(model.requests).toHaveLength(1));
+  await clock.advance(300_000);
+  await clock.advance(1_000);
+  await clock.advance(300_000);
   expect(await failing).toMatchObject({ error: { code: 'MODEL_TIMEOUT' } });
 });
 
@@ -297,7 +297,7 @@ test('all agents with one oxygent() together run at most sixteen calls at the sa
     new ReActAgent({ name: 'a', model, use: [preset] }).call('Hi'),
   );
   const asked = () => models.filter(({ requests }) => requests.length).length;
-  await expect.poll(() => asked()).toBe(16);
+  await clock.waitFor(() => expect(asked()).toBe(16));
   open();
   expect((await Promise.all(running)).map(({ text }) => text)).toEqual(
     Array.from({ length: 17 }, () => 'ok'),
@@ -621,8 +621,8 @@ test('the variable tools_description also works with native tool calls and in an
 
   const child = setUp(['Noon.'], {}, { name: 'clock', systemPrompt: 'For ${query}', tools: [] });
   const call = '{"tool_name": "call_clock", "arguments": {"message": "the time"}}';
-  const clock = agentTool(child.agent, { description: 'Knows the time' });
-  await setUp([call, 'It is noon.'], {}, { tools: [clock] }).agent.call('Go');
+  const asksClock = agentTool(child.agent, { description: 'Knows the time' });
+  await setUp([call, 'It is noon.'], {}, { tools: [asksClock] }).agent.call('Go');
   expect(prompts(child.model)).toEqual(['For the time']);
 });
 

@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Deadline } from './deadline.ts';
 import { sleepFor } from './timer.ts';
+import { fakeClock, type FakeClock } from '../../../../test/fake-clock.ts';
 
-beforeEach(() => void vi.useFakeTimers());
+let clock: FakeClock;
+beforeEach(() => void (clock = fakeClock()));
 afterEach(() => {
   // A spy that is restored later would bring the fake timer back.
   vi.restoreAllMocks();
-  vi.useRealTimers();
 });
 
 const timedOut = { code: 'MODEL_TIMEOUT' };
@@ -27,7 +28,7 @@ async function after(promise: Promise<unknown>, ms: number): Promise<unknown> {
     (value) => (outcome = value),
     (error: unknown) => (outcome = error),
   );
-  await vi.advanceTimersByTimeAsync(ms);
+  await clock.advance(ms);
   return outcome;
 }
 
@@ -37,9 +38,9 @@ test('many short waits start one timer, which `end` removes', async () => {
   for (let waits = 0; waits < 20; waits += 1) await deadline.wait(async () => waits);
   for (let reads = 0; reads < 20; reads += 1) await deadline.listen(async () => reads);
   expect(start).toHaveBeenCalledTimes(1);
-  expect(vi.getTimerCount()).toBe(1);
+  expect(clock.pendingTimers()).toBe(1);
   deadline.end();
-  expect(vi.getTimerCount()).toBe(0);
+  expect(clock.pendingTimers()).toBe(0);
 });
 
 test('each wait has the whole time limit', async () => {
@@ -53,7 +54,7 @@ test('each wait has the whole time limit', async () => {
 test('time between two waits does not count', async () => {
   const deadline = create();
   expect(await after(deadline.wait(work(10)), 10)).toBe('done');
-  await vi.advanceTimersByTimeAsync(5_000);
+  await clock.advance(5_000);
   expect(deadline.signal.aborted).toBe(false);
   const second = deadline.wait(never);
   expect(await after(second, 999)).toBe('pending');

@@ -2,15 +2,13 @@ import { exportJWK, generateKeyPair, SignJWT, type JWK } from 'jose';
 import { afterEach, expect, test, vi } from 'vitest';
 import { testEndpoint } from '../../test-support/endpoint.ts';
 import { jwt } from '../jwt.ts';
+import { fakeClock } from '../../../../test/fake-clock.ts';
 
 const issuer = 'https://login.test/';
 const audience = 'chat';
 const minute = 60_000;
 
-afterEach(() => {
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
+afterEach(() => void vi.restoreAllMocks());
 
 interface Signer {
   readonly jwk: JWK;
@@ -128,12 +126,12 @@ test.each(outages.filter(([what]) => !what.includes('never')))(
   'if the key server %s, the last good keys serve, and unknown keys are no failed logins',
   async (what, serve) => {
     vi.spyOn(console, 'error').mockImplementation(() => {});
-    vi.useFakeTimers({ toFake: ['Date'] });
+    const clock = fakeClock();
     const [one, other] = [await signer('k1'), await signer('k2')];
     const { served, ask, counted } = open(keysOf(one));
     expect((await ask(one.token)).status).toBe(200);
     served.now = serve;
-    vi.setSystemTime(Date.now() + 20 * minute);
+    await clock.advance(20 * minute);
     // A document with a broken key cannot be told from a rotation, so it ends the old keys.
     const isUnusable = what.includes('cannot be used');
     expect((await ask(one.token)).status).toBe(isUnusable ? 503 : 200);
@@ -144,40 +142,40 @@ test.each(outages.filter(([what]) => !what.includes('never')))(
 
 test('an outage costs one read in ten seconds, and ends with the first good answer', async () => {
   vi.spyOn(console, 'error').mockImplementation(() => {});
-  vi.useFakeTimers({ toFake: ['Date'] });
+  const clock = fakeClock();
   const one = await signer('k1');
   const { served, ask } = open(() => new Response('', { status: 500 }));
   for (let time = 0; time < 5; time += 1) expect((await ask(one.token)).status).toBe(503);
   expect(served.reads).toBe(1);
   served.now = keysOf(one);
-  vi.setSystemTime(Date.now() + 11_000);
+  await clock.advance(11_000);
   expect((await ask(one.token)).status).toBe(200);
   expect(served.reads).toBe(2);
 });
 
 test('the last good keys serve for the stated time of an outage', async () => {
   vi.spyOn(console, 'error').mockImplementation(() => {});
-  vi.useFakeTimers({ toFake: ['Date'] });
+  const clock = fakeClock();
   const [one, other] = [await signer('k1'), await signer('k2')];
   const { served, ask, counted } = open(keysOf(one), { keepKeysMs: 30 * minute });
   expect((await ask(one.token)).status).toBe(200);
   served.now = () => new Response('', { status: 500 });
-  vi.setSystemTime(Date.now() + 29 * minute);
+  await clock.advance(29 * minute);
   expect((await ask(one.token)).status).toBe(200);
   // Whether a new key has come is not known during the outage.
   expect((await ask(other.token)).status).toBe(503);
-  vi.setSystemTime(Date.now() + 2 * minute);
+  await clock.advance(2 * minute);
   expect((await ask(one.token)).status).toBe(503);
   expect(counted).toEqual(['ann', 'ann']);
 });
 
 test('a new key is found at once, and tokens with unknown keys cause at most one read in 30 seconds', async () => {
-  vi.useFakeTimers({ toFake: ['Date'] });
+  const clock = fakeClock();
   const [one, next, forged] = [await signer('k1'), await signer('k2'), await signer('k3')];
   const { served, ask, counted } = open(keysOf(one));
   expect((await ask(one.token)).status).toBe(200);
   served.now = keysOf(one, next);
-  vi.setSystemTime(Date.now() + 31_000);
+  await clock.advance(31_000);
   expect((await ask(next.token)).status).toBe(200);
   expect(served.reads).toBe(2);
   for (let time = 0; time < 3; time += 1) expect((await ask(forged.token)).status).toBe(401);
@@ -230,15 +228,15 @@ test('concurrent requests share one failed read', async () => {
 });
 
 test('while one request reads the keys again, the others use the old ones without waiting', async () => {
-  vi.useFakeTimers({ toFake: ['Date'] });
+  const clock = fakeClock();
   const one = await signer('k1');
   const { served, ask } = open(keysOf(one));
   expect((await ask(one.token)).status).toBe(200);
   const gate = gateOf<Response>();
   served.now = () => gate.promise;
-  vi.setSystemTime(Date.now() + 11 * minute);
+  await clock.advance(11 * minute);
   const reader = ask(one.token);
-  await untilReading(served, 2);
+  await clock.waitFor(() => expect(served.reads).toBe(2));
   for (let time = 0; time < 5; time += 1) expect((await ask(one.token)).status).toBe(200);
   expect(served.reads).toBe(2);
   gate.resolve(await keysOf(one)(new AbortController().signal));

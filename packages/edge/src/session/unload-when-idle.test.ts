@@ -1,14 +1,13 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { SessionMemory } from '@isoloop/core';
 import type { Msg } from '@isoloop/core';
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { rowCounters } from '../../test-support/agent-session.ts';
 import { RowCounter } from '../../test-support/row-counter.ts';
 import { ask, given, open } from '../../test-support/session-client.ts';
 import { DurableStore } from '../store/durable-store.ts';
 import { maxIdleMessages, unloadAfterMs } from './unload-when-idle.ts';
-
-afterEach(() => void vi.useRealTimers());
+import { fakeClock, type FakeClock } from '../../../../test/fake-clock.ts';
 
 const message = (index: number): Msg => ({
   id: `old-${index}`,
@@ -18,11 +17,11 @@ const message = (index: number): Msg => ({
 });
 
 test('a long session that is used again soon does not read its log again', async () => {
-  const { session, counter } = await openLong(maxIdleMessages + 2);
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const clock = fakeClock();
+  const { session, counter } = await openLong(maxIdleMessages + 2, clock);
   await session.messages();
   for (let request = 0; request < 3; request++) {
-    await vi.advanceTimersByTimeAsync(unloadAfterMs - 1);
+    await clock.advance(unloadAfterMs - 1);
     counter.takeRead();
     expect((await session.messages()).length).toBe(maxIdleMessages + 2);
     expect(counter.takeRead()).toBe(0);
@@ -34,22 +33,21 @@ test.each([
   // The head, and three batches, for which SQLite reads the key in the statement and the row.
   [maxIdleMessages + 2, 'no', 1 + 2 * 3],
 ])('a session at rest with %i messages keeps %s records in memory', async (count, _kept, read) => {
-  const { session, counter } = await openLong(count);
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const clock = fakeClock();
+  const { session, counter } = await openLong(count, clock);
   for (let request = 0; request < 2; request++) {
     await session.messages();
-    await vi.advanceTimersByTimeAsync(unloadAfterMs);
+    await clock.advance(unloadAfterMs);
     counter.takeRead();
     expect((await session.messages()).length).toBe(count);
     expect(counter.takeRead()).toBe(read);
   }
-  vi.useRealTimers();
   await session.chat([ask('C')]);
   expect((await session.messages()).length).toBe(count + 2);
 });
 
 /** Opens a session that has `count` messages after its second turn, and counts its rows. */
-async function openLong(count: number) {
+async function openLong(count: number, clock: FakeClock) {
   const session = open(['One.', 'Two.', 'Three.']);
   await session.chat([ask('A')]);
   await evictDurableObject(session.stub);
@@ -65,6 +63,6 @@ async function openLong(count: number) {
   // A session at rest without an expiry has no alarm.
   const alarm = (): Promise<number | null> =>
     runInDurableObject(session.stub, (_, { storage }) => storage.getAlarm());
-  await expect.poll(alarm).toBeNull();
+  await clock.waitFor(async () => expect(await alarm()).toBeNull());
   return { session, counter };
 }

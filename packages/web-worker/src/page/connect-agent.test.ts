@@ -5,6 +5,7 @@ import { exposeAgent } from '@isoloop/web-worker/worker';
 import { unpackEvents, type WireEvent } from '../wire/wire-events.ts';
 import { initialCredits } from '../wire/protocol.ts';
 import { startWorker } from '../../test-support/worker-under-test.ts';
+import { fakeClock } from '../../../../test/fake-clock.ts';
 
 const words = (count: number): string =>
   Array.from({ length: count }, (_, index) => `w${index} `).join('');
@@ -527,8 +528,7 @@ test('a second exposeAgent() throws, and calls fail with the message of that err
 });
 
 test('without Web Locks, a call to a terminated worker fails because the worker is silent, and its run can be resumed', async () => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  onTestFinished(() => void vi.useRealTimers());
+  const clock = fakeClock();
   const options = `no-locks-${crypto.randomUUID()}`;
   const start = () => {
     const worker = new Worker(new URL('../../test-support/no-locks.ts', import.meta.url), {
@@ -544,12 +544,11 @@ test('without Web Locks, a call to a terminated worker fails because the worker 
   const rest = collect({ [Symbol.asyncIterator]: () => events });
   const failed = vi.fn();
   rest.catch(failed);
-  vi.advanceTimersByTime(2499);
+  clock.advanceSync(2499);
   worker.terminate();
-  vi.advanceTimersByTime(9999);
-  await new Promise((resolve) => setTimeout(resolve));
+  await clock.advance(9999);
   expect(failed).not.toHaveBeenCalled();
-  vi.advanceTimersByTime(2500);
+  clock.advanceSync(2500);
   await expect(rest).rejects.toMatchObject({
     code: 'WORKER_FAILED',
     message: 'The worker did not answer in 10000 ms.',

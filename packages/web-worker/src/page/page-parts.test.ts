@@ -21,9 +21,10 @@ import {
 } from '@isoloop/web-worker';
 import { readUIMessageStream, type UIMessage } from 'ai';
 import * as z from 'zod';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { initialCredits } from '../wire/protocol.ts';
 import type { PageFixtureOptions } from '../../test-support/page.ts';
+import { fakeClock } from '../../../../test/fake-clock.ts';
 
 type Connect = (options?: PageFixtureOptions, more?: Partial<ConnectOptions>) => RemoteAgent;
 
@@ -630,19 +631,18 @@ test('an unknown agent name fails with CONFIGURATION', async () => {
 });
 
 test('pending calls fail when their worker hangs in an endless loop; an idle worker is not reported', async () => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  onTestFinished(() => void vi.useRealTimers());
+  const clock = fakeClock();
   const { worker, connect } = startWorker();
   const agent = connect({ replies: [{ hang: true }] }, { timeoutMs: 10_000 });
   await agent.messages();
-  vi.advanceTimersByTime(60_000);
+  clock.advanceSync(60_000);
   const call = agent.call('go');
   for (let quarter = 0; quarter < 12; quarter++) {
-    vi.advanceTimersByTime(2500);
+    clock.advanceSync(2500);
     await agent.messages();
   }
   worker.postMessage({ spin: true });
-  vi.advanceTimersByTime(12_500);
+  clock.advanceSync(12_500);
   await expect(call).rejects.toMatchObject({
     code: 'WORKER_FAILED',
     message: 'The worker did not answer in 10000 ms.',

@@ -8,10 +8,11 @@ import {
 } from '@isoloop/web-worker/react';
 import type { UIMessage as AiMessage } from 'ai';
 import { lastAssistantMessageIsCompleteWithToolCalls } from 'ai';
-import { expect, expectTypeOf, onTestFinished, test, vi } from 'vitest';
+import { expect, expectTypeOf, onTestFinished, test } from 'vitest';
 import { ChatEndpoint } from '../../test-support/chat-endpoint.ts';
 import { beginning, delta, HeldSource } from '../../test-support/held-source.ts';
 import { linesOf, mountChat, type MountedChat } from '../../test-support/mounted-chat.ts';
+import { fakeClock } from '../../../../test/fake-clock.ts';
 
 async function opened(source: AgentSource, options: Partial<UseAgentChatOptions> = {}) {
   const view = mountChat(source, { sessionId: crypto.randomUUID(), ...options });
@@ -162,23 +163,22 @@ test('after a history that could not be loaded, retry() loads it', async () => {
 test('a question that was lost with the connection stays, and retry() sends it', async () => {
   const source = new HeldSource();
   const view = await opened(source);
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  onTestFinished(() => void vi.useRealTimers());
+  const clock = fakeClock();
   const asking = view.chat().sendMessage({ text: 'go' });
-  await vi.waitFor(() => expect(source.requests).toHaveLength(1));
+  await clock.waitFor(() => expect(source.requests).toHaveLength(1));
   source.failure = new TypeError('Failed to fetch');
   source.end(source.failure);
   await asking;
-  await vi.advanceTimersByTimeAsync(60_000);
-  await vi.waitFor(() => expect(view.chat().status).toBe('error'));
+  await clock.advance(60_000);
+  await clock.waitFor(() => expect(view.chat().status).toBe('error'));
   expect(linesOf(view)).toEqual(['user: go']);
   source.failure = undefined;
   void view.chat().retry();
-  await vi.waitFor(() => expect(source.requests).toHaveLength(2));
+  await clock.waitFor(() => expect(source.requests).toHaveLength(2));
   expect(source.requests[1]!.messages).toEqual(view.chat().messages);
   source.batch(...beginning('a'), delta('Hello.'));
   source.end();
-  await vi.waitFor(() => expect(linesOf(view)).toEqual(['user: go', 'assistant: Hello.']));
+  await clock.waitFor(() => expect(linesOf(view)).toEqual(['user: go', 'assistant: Hello.']));
 });
 
 test('setMessages() takes messages or a function, and the next request sends them', async () => {

@@ -17,9 +17,10 @@ import {
 } from 'react';
 import { createRoot, hydrateRoot } from 'react-dom/client';
 import { renderToString } from 'react-dom/server.browser';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { ChatEndpoint } from '../../test-support/chat-endpoint.ts';
 import { beginning, delta, HeldSource } from '../../test-support/held-source.ts';
+import { fakeClock } from '../../../../test/fake-clock.ts';
 
 interface Counts {
   page: number;
@@ -54,19 +55,24 @@ function pageOf(source: AgentSource, options: UseAgentChatOptions) {
   return { Page, counts, chat: () => shown.chat! };
 }
 
-async function mounted(options: Partial<UseAgentChatOptions> = {}) {
+type Wait = (isDone: () => boolean) => Promise<unknown>;
+const inRealTime: Wait = async (isDone) => {
+  await expect.poll(isDone).toBe(true);
+};
+
+async function mounted(options: Partial<UseAgentChatOptions> = {}, wait: Wait = inRealTime) {
   const source = new HeldSource();
   const page = pageOf(source, { sessionId: crypto.randomUUID(), ...options });
   const container = document.createElement('div');
   const root = createRoot(container);
   root.render(h(page.Page));
   onTestFinished(() => root.unmount());
-  await expect.poll(() => page.chat()?.status).toBe('ready');
+  await wait(() => page.chat()?.status === 'ready');
   const send = async (text: string): Promise<void> => {
     const count = source.requests.length;
     void page.chat().sendMessage({ text });
-    await expect.poll(() => source.requests.length).toBe(count + 1);
-    await expect.poll(() => page.chat().status).toBe('submitted');
+    await wait(() => source.requests.length === count + 1);
+    await wait(() => page.chat().status === 'submitted');
   };
   return { ...page, source, container, send };
 }
@@ -157,17 +163,17 @@ test('a look for changes of other pages renders nothing if there are none', asyn
 });
 
 test('with throttleMs, deltas render at most once in each period, and other changes at once', async () => {
-  const { source, counts, container, send } = await mounted({ throttleMs: 1000 });
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-  onTestFinished(() => void vi.useRealTimers());
+  const clock = fakeClock();
+  const wait: Wait = (isDone) => clock.waitFor(() => expect(isDone()).toBe(true));
+  const { source, counts, container, send } = await mounted({ throttleMs: 1000 }, wait);
   await send('go');
   source.batch(...beginning('a'), delta('0 '));
-  await vi.waitFor(() => expect(container.textContent).toContain('0 '));
+  await clock.waitFor(() => expect(container.textContent).toContain('0 '));
   const before = counts.page;
   for (const text of ['1 ', '2 ', '3 ']) source.batch(delta(text));
   await settle();
   expect(container.textContent).not.toContain('1 ');
-  vi.advanceTimersByTime(1000);
+  clock.advanceSync(1000);
   await settle();
   expect(container.textContent).toContain('0 1 2 3 ');
   expect(counts.page).toBe(before + 1);
@@ -175,7 +181,7 @@ test('with throttleMs, deltas render at most once in each period, and other chan
   source.end();
   await settle();
   expect(container.textContent).toMatch(/^ready.*4 $/);
-  expect(vi.getTimerCount()).toBe(0);
+  expect(clock.pendingTimers()).toBe(0);
 });
 
 /** Lets all microtasks and messages run, without timers. */

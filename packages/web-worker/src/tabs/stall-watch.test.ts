@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { nextMacrotask } from '../wire/macrotask.ts';
 import { StallWatch } from './stall-watch.ts';
+import { fakeClock, type FakeClock } from '../../../../test/fake-clock.ts';
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
-afterEach(() => void vi.useRealTimers());
+let clock: FakeClock;
+beforeEach(() => void (clock = fakeClock()));
 
 function watchSilence(): { readonly watch: StallWatch; readonly told: readonly string[] } {
   const told: string[] = [];
@@ -19,20 +20,20 @@ function watchSilence(): { readonly watch: StallWatch; readonly told: readonly s
 
 test('StallWatch asks a silent leader once, then reports the leader as stalled', async () => {
   const { told } = watchSilence();
-  vi.advanceTimersByTime(500);
+  clock.advanceSync(500);
   expect(told).toEqual(['asks']);
-  vi.advanceTimersByTime(500);
+  clock.advanceSync(500);
   await nextMacrotask();
   expect(told).toEqual(['asks', 'stalled']);
 });
 
 test('StallWatch counts a leader’s message that arrives during the check, before it reports a stall', async () => {
   const { watch, told } = watchSilence();
-  vi.advanceTimersByTime(1000);
+  clock.advanceSync(1000);
   watch.reset();
   await nextMacrotask();
   expect(told).toEqual(['asks']);
-  vi.advanceTimersByTime(1000);
+  clock.advanceSync(1000);
   await nextMacrotask();
   expect(told).toEqual(['asks', 'asks', 'stalled']);
 });

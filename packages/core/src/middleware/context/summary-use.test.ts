@@ -19,6 +19,7 @@ import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import type { ContextRequest, FittedContext } from './context-policy.ts';
 import { fitContext } from './fit-context.ts';
 import { summarizeHistory, type SummarizeHistoryOptions } from './summarize-history.ts';
+import { fakeClock } from '../../../../../test/fake-clock.ts';
 
 const ten = (label: string): string => label.padEnd(40, '.');
 const system = systemMessage('Be kind. '.padEnd(40), { id: 'system' });
@@ -246,35 +247,31 @@ test('if the next summary fails, the existing summary is used', async () => {
 });
 
 test('after `timeoutMs`, summarizeHistory() no longer waits for a model or a store', async () => {
-  vi.useFakeTimers();
-  try {
-    const never = new Promise<never>(() => {});
-    const deaf = {
-      provider: '',
-      modelId: 'deaf',
-      features: { tools: false, media: [] },
-      stream: () => ({ [Symbol.asyncIterator]: () => ({ next: () => never }) }),
-    };
-    const log = [...history(8), question()];
-    for (const options of [
-      { model: deaf },
-      { store: { get: () => never, set: () => never, delete: () => never } },
-    ]) {
-      const { policy, errors } = setUp([], { ...options, timeoutMs: 2_000 });
-      let fitted: FittedContext | undefined;
-      const fitting = Promise.resolve(policy.fit(requestOf(log))).then((done) => (fitted = done));
-      await vi.advanceTimersByTimeAsync(1_999);
-      expect(fitted).toBeUndefined();
-      await vi.advanceTimersByTimeAsync(1);
-      expect((await fitting).after).toBeLessThanOrEqual(150);
-      expect(errors).toMatchObject([
-        { code: 'MODEL_TIMEOUT', message: expect.stringContaining('2000 ms') as string },
-      ]);
-    }
-    expect(vi.getTimerCount()).toBe(0);
-  } finally {
-    vi.useRealTimers();
+  const clock = fakeClock();
+  const never = new Promise<never>(() => {});
+  const deaf = {
+    provider: '',
+    modelId: 'deaf',
+    features: { tools: false, media: [] },
+    stream: () => ({ [Symbol.asyncIterator]: () => ({ next: () => never }) }),
+  };
+  const log = [...history(8), question()];
+  for (const options of [
+    { model: deaf },
+    { store: { get: () => never, set: () => never, delete: () => never } },
+  ]) {
+    const { policy, errors } = setUp([], { ...options, timeoutMs: 2_000 });
+    let fitted: FittedContext | undefined;
+    const fitting = Promise.resolve(policy.fit(requestOf(log))).then((done) => (fitted = done));
+    await clock.advance(1_999);
+    expect(fitted).toBeUndefined();
+    await clock.advance(1);
+    expect((await fitting).after).toBeLessThanOrEqual(150);
+    expect(errors).toMatchObject([
+      { code: 'MODEL_TIMEOUT', message: expect.stringContaining('2000 ms') as string },
+    ]);
   }
+  expect(clock.pendingTimers()).toBe(0);
 });
 
 test('an abort ends the wait for a summary and the summary request, without an error', async () => {

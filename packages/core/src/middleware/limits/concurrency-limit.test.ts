@@ -1,4 +1,4 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { seeds } from '../../../../../test/test-extent.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { textOf } from '../../message/msg.ts';
@@ -10,8 +10,7 @@ import type { AgentOptions, ReActAgent } from '../../preset/react-agent.ts';
 import { gate, scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { concurrencyLimit } from './concurrency-limit.ts';
 import { Semaphore } from './semaphore.ts';
-
-afterEach(() => void vi.useRealTimers());
+import { fakeClock } from '../../../../../test/fake-clock.ts';
 
 function agentOf(
   semaphore: Semaphore,
@@ -56,12 +55,12 @@ test('agents that share a semaphore run one after the other', async () => {
 });
 
 test('the wait for a slot does not count toward the timeout of the call', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const clock = fakeClock();
   const { semaphore, open, agent } = await busy({ limits: { timeoutMs: 1000 } });
   const waiting = agent.call('Me too');
   await until(() => semaphore.waiting === 1);
-  expect(vi.getTimerCount()).toBe(0);
-  vi.advanceTimersByTime(5000);
+  expect(clock.pendingTimers()).toBe(0);
+  clock.advanceSync(5000);
   open();
   expect(await waiting).toMatchObject({ reason: 'stop', text: 'Mine' });
 });

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 import { textOf, toolResultsOf } from '../../message/msg.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
@@ -12,9 +12,10 @@ import { jsonMode } from '../output/json-and-yaml-mode.ts';
 import { structured } from '../output/structured.ts';
 import { calls, scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { runLimits } from './run-limits.ts';
+import { fakeClock, type FakeClock } from '../../../../../test/fake-clock.ts';
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
-afterEach(() => void vi.useRealTimers());
+let clock: FakeClock;
+beforeEach(() => void (clock = fakeClock()));
 
 const input = z.object({});
 let ran: string[] = [];
@@ -210,7 +211,7 @@ test('a call that exceeds `limits.timeoutMs` fails, its tools are aborted and cl
   const { agent } = setUp([calls('never'), 'fine'], { timeoutMs: 1000 }, { tools: [never] });
   const call = agent.call('go').catch((error: unknown) => error);
   await running;
-  vi.advanceTimersByTime(1000);
+  clock.advanceSync(1000);
   expect(await call).toMatchObject({
     code: 'CALL_TIMEOUT',
     message: 'The call took longer than 1000 ms',
@@ -220,7 +221,7 @@ test('a call that exceeds `limits.timeoutMs` fails, its tools are aborted and cl
   expect((await outputs(agent))[0]![0]).toBe('interrupted');
   expect(historyFaults(await agent.messages())).toEqual([]);
   expect(await agent.call('again')).toMatchObject({ reason: 'stop', text: 'fine' });
-  expect(vi.getTimerCount()).toBe(0);
+  expect(clock.pendingTimers()).toBe(0);
 });
 
 test('a timeout ends a model that hangs, keeps its text, and can be returned as a result', async () => {
@@ -229,7 +230,7 @@ test('a timeout ends a model that hangs, keeps its text, and can be returned as 
   const types: string[] = [];
   for await (const { type } of stream) {
     types.push(type);
-    if (type === 'reasoning-chunk') vi.advanceTimersByTime(1000);
+    if (type === 'reasoning-chunk') clock.advanceSync(1000);
   }
   expect(types.slice(-2)).toEqual(['error', 'run-end']);
   expect(await stream.result).toMatchObject({ reason: 'error', error: { code: 'CALL_TIMEOUT' } });
@@ -243,7 +244,7 @@ test('if an abort comes before the timeout, the call ends as aborted', async () 
   for await (const { type } of stream) {
     if (type !== 'reasoning-chunk') continue;
     controller.abort();
-    vi.advanceTimersByTime(1000);
+    clock.advanceSync(1000);
   }
   expect(await stream.result).toMatchObject({ reason: 'aborted' });
 });
@@ -262,7 +263,7 @@ test('a guard that exceeds the timeout fails the call, and nothing is stored', a
   const { agent } = setUp([], { timeoutMs: 1000 }, { use: [guard] });
   const call = agent.call('Hi', { throwOnError: false });
   await guarding;
-  vi.advanceTimersByTime(1000);
+  clock.advanceSync(1000);
   expect(await call).toMatchObject({ reason: 'error', error: { code: 'CALL_TIMEOUT' } });
   expect(await agent.messages()).toEqual([]);
 });

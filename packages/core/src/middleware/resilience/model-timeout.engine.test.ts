@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { textOf } from '../../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
@@ -6,15 +6,15 @@ import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { modelTimeout, type ModelTimeoutOptions } from './model-timeout.ts';
 import { retry } from './retry.ts';
 import { wrapModel } from '../../model/wrap-model.ts';
+import { fakeClock, type FakeClock } from '../../../../../test/fake-clock.ts';
 
-const clocks = ['setTimeout', 'clearTimeout', 'Date', 'performance'] as const;
-beforeEach(() => void vi.useFakeTimers({ toFake: [...clocks] }));
-afterEach(() => void vi.useRealTimers());
+let clock: FakeClock;
+beforeEach(() => void (clock = fakeClock()));
 
 /** Creates a reply step that emits its text after this many milliseconds. */
 const after = (ms: number, text: string) => ({ wait: () => pass(ms), text });
 async function pass(ms: number): Promise<void> {
-  vi.advanceTimersByTime(ms);
+  clock.advanceSync(ms);
 }
 
 async function read(
@@ -31,7 +31,7 @@ async function read(
   } catch (error) {
     text += `<${(error as Error).message}>`;
   }
-  expect(vi.getTimerCount()).toBe(0);
+  expect(clock.pendingTimers()).toBe(0);
   return text;
 }
 
@@ -82,7 +82,7 @@ test('the time between reads by the reader does not count', async () => {
     new ScriptedModel(['one two three']),
     modelTimeout({ firstDeltaMs: 1000, silenceMs: 1000, totalMs: 1000 }),
   );
-  expect(await read(model, () => void vi.advanceTimersByTime(5000))).toBe('one two three');
+  expect(await read(model, () => void clock.advanceSync(5000))).toBe('one two three');
 });
 
 test('modelTimeout() aborts the signal of a model, and does not wait if the model ignores the signal', async () => {
@@ -93,7 +93,7 @@ test('modelTimeout() aborts the signal of a model, and does not wait if the mode
     features: { tools: true, media: [] },
     stream(_request, { signal }) {
       signals.push(signal);
-      const never = (): Promise<never> => new Promise(() => void vi.advanceTimersByTime(1000));
+      const never = (): Promise<never> => new Promise(() => void clock.advanceSync(1000));
       return { [Symbol.asyncIterator]: () => ({ next: never, return: never }) };
     },
   };
@@ -119,7 +119,7 @@ test('inside retry(), each attempt has its own time limit', async () => {
 
 test('outside of retry(), the time limit applies to all attempts and waits together', async () => {
   const inner = new ScriptedModel([{ error: { status: 500 } }, 'never']);
-  const sleep = (): Promise<never> => new Promise(() => void vi.advanceTimersByTime(1000));
+  const sleep = (): Promise<never> => new Promise(() => void clock.advanceSync(1000));
   expect(await read(wrapModel(inner, modelTimeout({ totalMs: 1000 }), retry({ sleep })))).toBe(
     '<The model took longer than 1000 ms>',
   );

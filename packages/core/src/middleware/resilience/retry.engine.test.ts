@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
@@ -11,6 +11,7 @@ import { eventsOf, scriptedAgent } from '../../../test-support/scripted-agent.ts
 import { retry, type RetryOptions } from './retry.ts';
 import type { RetryInfo } from './retry-delay.ts';
 import { wrapModel } from '../../model/wrap-model.ts';
+import { fakeClock } from '../../../../../test/fake-clock.ts';
 
 const busy = (details = {}): AgentError =>
   new AgentError('MODEL_RATE_LIMITED', 'slow down', { retryable: true, details });
@@ -18,7 +19,6 @@ const fails: ScriptedReply = { error: busy() };
 
 let delays: number[] = [];
 beforeEach(() => void (delays = []));
-afterEach(() => void vi.useRealTimers());
 
 const options: RetryOptions = { sleep: async (ms) => void delays.push(ms), random: () => 0.5 };
 
@@ -224,18 +224,18 @@ test('`onRetry` gets each retry, and an `onRetry` that throws affects nothing', 
 });
 
 test('`onRetry` may abort the request', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const clock = fakeClock();
   const controller = new AbortController();
   const model = wrapModel(
     new ScriptedModel([fails, 'never']),
     retry({ onRetry: () => controller.abort() }),
   );
   await expect(ask(model, controller.signal)).rejects.toMatchObject({ code: 'ABORTED' });
-  expect(vi.getTimerCount()).toBe(0);
+  expect(clock.pendingTimers()).toBe(0);
 });
 
 test('an abort ends the wait before the next attempt and leaves no timer', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const clock = fakeClock();
   const controller = new AbortController();
   const inner = new ScriptedModel([fails, 'never']);
   let waiting!: () => void;
@@ -246,24 +246,24 @@ test('an abort ends the wait before the next attempt and leaves no timer', async
   await begun;
   controller.abort(new Error('enough'));
   expect(await asked).toMatchObject({ code: 'ABORTED', message: 'enough' });
-  expect(vi.getTimerCount()).toBe(0);
+  expect(clock.pendingTimers()).toBe(0);
   expect(inner.requests).toHaveLength(1);
 });
 
 test('without `sleep`, retry() waits with a platform timer', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const clock = fakeClock();
   let waiting!: () => void;
   const begun = new Promise<void>((resolve) => (waiting = resolve));
   const inner = new ScriptedModel([fails, 'ok']);
   const asked = ask(wrapModel(inner, retry({ random: () => 0.5, onRetry: () => waiting() })));
   await begun;
   await Promise.resolve();
-  vi.advanceTimersByTime(999);
+  clock.advanceSync(999);
   await Promise.resolve();
   expect(inner.requests).toHaveLength(1);
-  vi.advanceTimersByTime(1);
+  clock.advanceSync(1);
   expect(words(await asked)).toBe('ok');
-  expect(vi.getTimerCount()).toBe(0);
+  expect(clock.pendingTimers()).toBe(0);
 });
 
 test.each([

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { AgentOptions } from '../../preset/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
@@ -14,6 +14,7 @@ import { tool } from '../../tool/tool.ts';
 import type { Middleware } from '../../agent/middleware.ts';
 import * as z from 'zod';
 import { gate, scriptedAgent } from '../../../test-support/scripted-agent.ts';
+import { fakeClock } from '../../../../../test/fake-clock.ts';
 
 const rejection = new AgentError('GUARD_REJECTED', 'Not here.', {
   details: { category: 'OFF_TOPIC' },
@@ -259,24 +260,20 @@ test('aborting the running call does not wait for guards, and the injected call 
 });
 
 test('the time limit of a call does not wait for the guard of an injected message', async () => {
-  vi.useFakeTimers();
-  try {
-    const never = new Promise<void>(() => {});
-    const judge = (text: string) => (text === 'slow' ? never : undefined);
-    const { agent, model } = setUp([look, 'answer'], [guardWith(judge)], {
-      limits: { timeoutMs: 1000 },
-      tools: [during(() => void agent.interrupt({ mode: 'inject', messages: 'slow' }))],
-    });
-    const call = agent.call('go').catch((error: unknown) => error);
-    await vi.advanceTimersByTimeAsync(10);
-    expect(model.requests).toHaveLength(2);
-    await vi.advanceTimersByTimeAsync(1000);
-    expect(await call).toMatchObject({ code: 'CALL_TIMEOUT' });
-    expect(agent.busy).toBe(false);
-    expect(texts(await agent.messages())).toEqual(['go', '', '', 'answer']);
-  } finally {
-    vi.useRealTimers();
-  }
+  const clock = fakeClock();
+  const never = new Promise<void>(() => {});
+  const judge = (text: string) => (text === 'slow' ? never : undefined);
+  const { agent, model } = setUp([look, 'answer'], [guardWith(judge)], {
+    limits: { timeoutMs: 1000 },
+    tools: [during(() => void agent.interrupt({ mode: 'inject', messages: 'slow' }))],
+  });
+  const call = agent.call('go').catch((error: unknown) => error);
+  await clock.advance(10);
+  expect(model.requests).toHaveLength(2);
+  await clock.advance(1000);
+  expect(await call).toMatchObject({ code: 'CALL_TIMEOUT' });
+  expect(agent.busy).toBe(false);
+  expect(texts(await agent.messages())).toEqual(['go', '', '', 'answer']);
 });
 
 test('an interrupt while a guard still checks a message ends the run, and the message is stored after the end', async () => {

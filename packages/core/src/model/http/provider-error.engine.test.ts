@@ -1,6 +1,7 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { AgentErrorCode } from '../../error/agent-error.ts';
 import { errorOfChunk, errorOfResponse } from './provider-error.ts';
+import { fakeClock } from '../../../../../test/fake-clock.ts';
 
 const respond = (status: number, body: unknown, headers: Record<string, string> = {}) =>
   errorOfResponse(
@@ -109,8 +110,7 @@ test('the time to wait is read in seconds, in milliseconds or as a date', () => 
     respond(429, '', { 'retry-after': header }).details?.['retryAfterMs'];
   expect(wait('1.5')).toBe(1500);
   expect(wait('0')).toBe(0);
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 0, 1) });
-  onTestFinished(() => void vi.useRealTimers());
+  fakeClock({ now: Date.UTC(2026, 0, 1) });
   expect(wait(new Date(Date.now() + 60_000).toUTCString())).toBe(60_000);
   expect(wait(new Date(0).toUTCString())).toBe(0);
   expect(wait('soon')).toBeUndefined();

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { httpProviders } from '../../../test-support/providers.ts';
 import { unfinished } from '../../../test-support/wire-formats.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
@@ -6,9 +6,10 @@ import { modelTimeout } from '../../middleware/resilience/model-timeout.ts';
 import type { ChatModel, ModelDelta } from '../chat-model.ts';
 import { openai, type Fetch } from '../../openai.ts';
 import { fromAiSdk } from '../ai-sdk/ai-sdk-model.ts';
+import { fakeClock, type FakeClock } from '../../../../../test/fake-clock.ts';
 
-beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
+let clock: FakeClock;
+beforeEach(() => void (clock = fakeClock()));
 
 const timeoutMs = 1_000;
 const pauseMs = 400;
@@ -45,7 +46,7 @@ const outcomeAfter = async (model: ChatModel, ms: number): Promise<unknown> => {
     ({ text }) => (outcome = text),
     (error: unknown) => (outcome = error),
   );
-  await vi.advanceTimersByTimeAsync(ms);
+  await clock.advance(ms);
   return outcome;
 };
 
@@ -139,7 +140,7 @@ test('the time between reads by the reader does not count as silence', async () 
       await new Promise((resolve) => setTimeout(resolve, 5_000));
     }
   })();
-  await vi.advanceTimersByTimeAsync(100_000);
+  await clock.advance(100_000);
   await reading;
   expect(text).toBe('word word ');
 });

@@ -1,5 +1,5 @@
 /// <reference path="../../../../../test/provider-server/provided-context.d.ts" />
-import { afterEach, expect, inject, test, vi } from 'vitest';
+import { expect, inject, test, vi } from 'vitest';
 import goldenText from '../../../../../test/fixtures/golden/openai-replies.json?raw';
 import type { AgentError, AgentErrorCode } from '../../error/agent-error.ts';
 import { userMessage } from '../../message/msg.ts';
@@ -7,8 +7,7 @@ import type { ChatModel } from '../chat-model.ts';
 import { openai, type Fetch, type OpenAiOptions } from '../../openai.ts';
 import { abortHanging, leaveHanging } from '../../../test-support/closed-connection.ts';
 import { outcomeOf, readerOf } from '../../../test-support/model-outcome.ts';
-
-afterEach(() => void vi.useRealTimers());
+import { fakeClock } from '../../../../../test/fake-clock.ts';
 
 const golden = JSON.parse(goldenText) as Record<
   string,
@@ -446,19 +445,19 @@ test('a server that sends nothing for `timeoutMs` causes MODEL_TIMEOUT, before t
 });
 
 test('the time between reads by the reader does not count as silence of the server', async () => {
-  vi.useFakeTimers();
+  const clock = fakeClock();
   const { stream } = openBody(event('a'), event('b'));
   const deltas = readerOf(served(() => eventStream(stream), { timeoutMs: 1000 }));
   await deltas.next();
-  vi.advanceTimersByTime(5000);
+  clock.advanceSync(5000);
   expect((await deltas.next()).value).toMatchObject([{ delta: 'b' }]);
   const next = deltas.next();
-  vi.advanceTimersByTime(1000);
+  clock.advanceSync(1000);
   await expect(next).rejects.toMatchObject({ code: 'MODEL_TIMEOUT' });
 });
 
 test('a connection that stays open after [DONE] is closed', async () => {
-  vi.useFakeTimers();
+  const clock = fakeClock();
   const { state, stream } = openBody(`${event('a', 'stop')}data: [DONE]\n\n`);
   const deltas = readerOf(served(() => eventStream(stream)));
   expect((await deltas.next()).value).toMatchObject([
@@ -466,7 +465,7 @@ test('a connection that stays open after [DONE] is closed', async () => {
     { type: 'finish', reason: 'stop' },
   ]);
   const end = deltas.next();
-  await vi.advanceTimersByTimeAsync(1000);
+  await clock.advance(1000);
   expect(await end).toEqual({ done: true, value: undefined });
   expect(state.cancelled).toBe(true);
 });
