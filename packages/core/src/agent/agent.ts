@@ -12,6 +12,7 @@ import type { AgentInput, ParsedInput } from '../event/agent-input.ts';
 import type { Msg } from '../message/msg.ts';
 import { inRequestOrder } from '../message/tool-pairs.ts';
 import { onAbort } from '../wait/abort.ts';
+import { markHandled } from '../wait/mark-handled.ts';
 import { toolList, toolsIn, type ToolSet } from '../tool/set/tool-set.ts';
 import type { ToolSource, ToolsOf } from '../tool/tool.ts';
 import { CallLine } from './call-line.ts';
@@ -109,11 +110,16 @@ export class Agent<const S extends ToolSource = ToolSource> {
    * while another call runs, or `INVALID_INPUT` for invalid input. With `throwOnError: false`, a
    * failure resolves with a result instead. Options of a wrong type always reject. After an
    * interrupt or abort, resolves with reason `interrupted` or `aborted`. Without input, continues
-   * from the log, for example after a pause or with open tool calls.
+   * from the log, for example after a pause or with open tool calls. If nobody waits for the
+   * result, a failure is not an unhandled rejection. The events `error` and `run-end` tell of it.
    */
-  async call<T = unknown>(
-    input?: AgentInput,
-    options: KernelCallOptions = {},
+  call<T = unknown>(input?: AgentInput, options: KernelCallOptions = {}): Promise<AgentResult<T>> {
+    return markHandled(this.#call<T>(input, options));
+  }
+
+  async #call<T>(
+    input: AgentInput | undefined,
+    options: KernelCallOptions,
   ): Promise<AgentResult<T>> {
     const driver = this.#start<T>(input, options);
     driver.release();
@@ -146,9 +152,14 @@ export class Agent<const S extends ToolSource = ToolSource> {
    * Adds messages to the conversation without asking the model (AgentScope: `observe`). Rejects
    * with `INVALID_INPUT` for a tool call without a result. Also rejects if two messages have the
    * same id, or if the conversation already has a message with this id. While the agent is busy,
-   * rejects with `AGENT_BUSY`, or waits for its turn if `whenBusy` is not `reject`.
+   * rejects with `AGENT_BUSY`, or waits for its turn if `whenBusy` is not `reject`. If nobody waits
+   * for it, a failure is not an unhandled rejection.
    */
-  async observe(messages: string | Msg | readonly Msg[]): Promise<void> {
+  observe(messages: string | Msg | readonly Msg[]): Promise<void> {
+    return markHandled(this.#observe(messages));
+  }
+
+  async #observe(messages: string | Msg | readonly Msg[]): Promise<void> {
     const newMessages = toMessages(messages, this.options);
     checkNoOpenCalls(newMessages);
     await this.#line.workInLine(async () => {

@@ -3,6 +3,7 @@ import type { AgentResult } from '../event/agent-result.ts';
 import type { ParsedInput } from '../event/agent-input.ts';
 import type { RunDriver } from '../event/readers/run-driver.ts';
 import { abortable } from '../wait/abort.ts';
+import { markHandled } from '../wait/mark-handled.ts';
 import { runAgentCall } from './agent-call.ts';
 import type { AgentSettings } from './kernel-options.ts';
 import type { Run } from './run/run.ts';
@@ -96,7 +97,8 @@ export class CallLine {
     try {
       if (running?.run.stage === 'running') {
         const { result } = running.driver;
-        const admit = (): Promise<ParsedInput> => (call.admitted ??= admitInput(run, sent));
+        const admit = (): Promise<ParsedInput> =>
+          (call.admitted ??= markHandled(admitInput(run, sent)));
         const offer = { input: sent, options, signal, result, admit };
         const joined = await running.run.inbox.join(offer, earlier);
         if (joined) return joined;

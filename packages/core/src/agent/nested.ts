@@ -1,5 +1,6 @@
 import type { HookDispatcher } from '../event/hook-dispatcher.ts';
 import type { AgentHook, InnerStep, Wrap } from './middleware.ts';
+import { markHandled } from '../wait/mark-handled.ts';
 import { runOf } from './per-run.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -10,7 +11,7 @@ import type { RunContext } from './run-context.ts';
 export function nestedWraps<In, Out>(...wraps: readonly Wrap<In, Out>[]): Wrap<In, Out> {
   return (next) => (input, context, steps) => {
     const wrapInner = (inner: InnerStep<In, Out>, wrap: Wrap<In, Out>) => (value: In) =>
-      wrap(inner)(value, context, steps);
+      wrap((innerValue) => markHandled(inner(innerValue)))(value, context, steps);
     return wraps.reduceRight(wrapInner, next)(input);
   };
 }

@@ -11,6 +11,7 @@ import { endStopped } from './step/finish.ts';
 import type { Ending, Next, CustomReason } from './next.ts';
 import { readReply, type AskResult, type ToEvent } from './step/read-reply.ts';
 import { wrappedResult } from '../tool/tool-call.ts';
+import { markHandled } from '../wait/mark-handled.ts';
 import { closeCall } from './step/close-calls.ts';
 import type { RunContext } from './run-context.ts';
 import type { Run } from './run/run.ts';
@@ -111,8 +112,11 @@ export interface Steps {
 
 /** Returns the steps of a run. */
 export function stepsOf(run: Run): Steps {
-  // The wrapper that takes a step must not end before the step.
-  const step = <T>(work: () => Promise<T>): Promise<T> => run.waits.duringStep(work);
+  // The wrapper that takes a step must not end before the step. It may do other work meanwhile.
+  const step = <T>(work: () => Promise<T>): Promise<T> => markHandled(run.waits.duringStep(work));
+  const wait = async <T>(work: T | PromiseLike<T>): Promise<T> => run.alive().waits.forCode(work);
+  const untimed = async <T>(work: () => Promise<T>): Promise<T> =>
+    run.alive().timeout.untimed(work);
   return {
     edit: (change) => step(() => edit(run, change)),
     include: (messages, position) => {
@@ -134,8 +138,8 @@ export function stepsOf(run: Run): Steps {
           : run.outbox.emit(type, data),
       ),
     revise: (type, data) => step(() => revise(run, type, data)),
-    wait: async (work) => run.alive().waits.forCode(work),
-    untimed: async (work) => run.alive().timeout.untimed(work),
+    wait: (work) => markHandled(wait(work)),
+    untimed: (work) => markHandled(untimed(work)),
     suspend: () => run.alive().stopWith({ kind: 'suspended' }),
     endStopped: (partial) => step(() => endStopped(run, partial)),
     handleInbox: (handler) => run.alive().inbox.add(handler),

@@ -156,10 +156,11 @@ export class ReActAgent<const S extends ToolSource = ToolSource> extends Agent<S
   }
 
   /** Same as `call` of the kernel's `Agent`, with the options of its features. */
-  override async call<T = unknown>(
+  override call<T = unknown>(
     input?: AgentInput,
     options: CallOptions<T> = {},
   ): Promise<AgentResult<T>> {
+    // Not async: the promise of an async function would be unhandled if nobody waits for it.
     return super.call<T>(input, options);
   }
 

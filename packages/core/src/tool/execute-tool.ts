@@ -4,6 +4,7 @@ import type { ToolUse, Msg } from '../message/msg.ts';
 import { jsonForm } from '../message/json.ts';
 import { runInfo, type RunInfo } from '../model/chat-model.ts';
 import { Deadline } from '../wait/deadline.ts';
+import { markHandled } from '../wait/mark-handled.ts';
 import { valueFor } from './context-token.ts';
 import {
   isSuspension,
@@ -65,7 +66,7 @@ export async function executeTool(call: ToolCall, options: ExecuteOptions): Prom
     const execute = around.reduceRight<Execute>(
       (next, wrapper) =>
         (...args) =>
-          wrapper(next, ...args),
+          wrapper((...innerArgs) => markHandled(next(...innerArgs)), ...args),
       tool.execute.bind(tool),
     );
     return await deadline.wait(async () => outputResult(toolUse, await execute(input, context)));

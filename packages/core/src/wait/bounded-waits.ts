@@ -1,6 +1,7 @@
 import { misconfigured } from '../error/agent-error.ts';
 import { onAbort } from './abort.ts';
 import type { Haltable } from './halt.ts';
+import { markHandled } from './mark-handled.ts';
 
 /** Time that a store gets to finish after an abort, in milliseconds. */
 const storePatienceMs = 250;
@@ -76,12 +77,15 @@ export class BoundedWaits {
   ): Promise<Out> {
     const { fail, signal } = this.#run;
     let inner: Promise<Out> | undefined;
+    let hasBegun = false;
     const nextOnce = (input: In): Promise<Out> => {
       if (inner) {
         fail(misconfigured(`${where} may call next() once.`));
-        return Promise.reject(signal.reason);
+        return markHandled(Promise.reject(signal.reason));
       }
-      return (inner = next(input));
+      inner = next(input);
+      if (hasBegun) markHandled(inner);
+      return inner;
     };
     const wrapper = {};
     this.#running.add(wrapper);
@@ -96,6 +100,9 @@ export class BoundedWaits {
       this.#running.delete(wrapper);
       return work;
     }
+    // The wrapper may do other work before it waits for its `next`.
+    if (inner) markHandled(inner);
+    hasBegun = true;
     const afterNext = async (): Promise<Out> => {
       let error: unknown;
       try {

@@ -11,6 +11,7 @@ import { addUsage, noUsage, runInfo } from '../../model/chat-model.ts';
 import type { ChatModel, RunInfo, ToolSchema, Usage } from '../../model/chat-model.ts';
 import { TimerYield } from '../../wait/timer-yield.ts';
 import { BoundedWaits } from '../../wait/bounded-waits.ts';
+import { markHandled } from '../../wait/mark-handled.ts';
 import { toolsBefore, type ToolSet } from '../../tool/set/tool-set.ts';
 import type { Tool } from '../../tool/tool.ts';
 import { Haltable } from '../../wait/halt.ts';
@@ -252,16 +253,20 @@ export class Run extends Haltable implements RunContext {
     return role === 'user' ? markAsProgram(message) : message;
   }
 
-  readonly loadState = async (): Promise<void> => {
+  readonly loadState = (): Promise<void> => markHandled(this.#loadState());
+
+  async #loadState(): Promise<void> {
     const { aborted, failure } = this.alive();
     // If the agent refuses this call because another call runs, the state of the running call must
     // not change.
     if (!aborted && !failure) await restore(this);
-  };
+  }
 
-  readonly storeState = async (): Promise<void> => {
+  readonly storeState = (): Promise<void> => markHandled(this.#storeState());
+
+  async #storeState(): Promise<void> {
     await this.alive().setup.memory.flush?.();
-  };
+  }
 
   /**
    * Returns the message with role `assistant`. Sets the agent's name, but keeps the name of an

@@ -8,6 +8,7 @@ import {
 } from '../../tool/tool-call.ts';
 import type { ToolCall, ToolOutcome } from '../../tool/tool-call.ts';
 import type { InnerStep, Middleware, Wrap } from '../middleware.ts';
+import { markHandled } from '../../wait/mark-handled.ts';
 import { isNext } from '../next.ts';
 import { callState } from './open-calls.ts';
 import type { Run } from './run.ts';
@@ -68,10 +69,13 @@ export function runWrapped<K extends StepKey>(
  */
 export function runWrappedTool(run: Run, call: ToolCall, inner: ToolStep): Promise<ToolOutcome> {
   const wrap = (next: ToolStep, part: Middleware): ToolStep => {
+    // The wrapper may do other work before it waits for its `next`, or may not wait at all.
+    const handledNext: ToolStep = (input) => markHandled(next(input));
     return async (input) => {
       const { toolUse } = input;
       try {
-        const outcome = await run.waits.forCode(callWrapper(run, part, 'wrapTool', next, input));
+        const work = callWrapper(run, part, 'wrapTool', handledNext, input);
+        const outcome = await run.waits.forCode(work);
         const isOpen = isSuspension(outcome) || isNotStarted(outcome);
         return isOpen ? outcome : wrappedResult(toolUse, outcome);
       } catch (error) {
@@ -95,7 +99,7 @@ function callWrapper<K extends WrapperKey>(
   const outer = wrappers[key]!(next);
   if (typeof outer !== 'function') {
     // It may be a promise that rejects: an async wrapper of the shape `(input, next)`.
-    void Promise.allSettled([outer]);
+    markHandled(outer);
     checkFields(memberName(key, part), { result: outer }, 'result:function');
   }
   return outer(input, run, run.alive().steps);

@@ -42,7 +42,8 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
 
   /** Not a generator, because a generator makes four promises for each of thousands of deltas. */
   [Symbol.asyncIterator](): AsyncIterableIterator<AgentEvent, undefined> {
-    const batches = this.batches();
+    const reads: Promise<unknown>[] = [];
+    const batches = this.#driver.read(this.#afterSeq, reads);
     const none = ([] as EventBatch).values();
     let unread = none;
     const take = ({ value = [] }: IteratorResult<EventBatch, undefined>) => {
@@ -53,7 +54,10 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
     return {
       next() {
         const event = unread.next();
-        return event.done ? batches.next().then(take) : Promise.resolve(event);
+        if (!event.done) return Promise.resolve(event);
+        const read = batches.next().then(take);
+        reads.push(read);
+        return read;
       },
       return(value) {
         unread = none;
@@ -70,7 +74,15 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
    * is empty. Rejects with `INVALID_INPUT` if another reader sets the pace of the run.
    */
   batches(): AsyncGenerator<EventBatch, undefined> {
-    return this.#driver.read(this.#afterSeq);
+    const reads: Promise<unknown>[] = [];
+    const batches = this.#driver.read(this.#afterSeq, reads);
+    const next = batches.next.bind(batches);
+    batches.next = () => {
+      const read = next();
+      reads.push(read);
+      return read;
+    };
+    return batches;
   }
 
   /**
@@ -78,7 +90,7 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
    * calls `cancel()`.
    */
   readable(): ReadableStream<EventBatch> {
-    return onDemand(this.batches(), () => this.cancel());
+    return onDemand(this.#driver.read(this.#afterSeq), () => this.cancel());
   }
 
   /**

@@ -1,4 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
+import { markHandled } from '../../wait/mark-handled.ts';
 import type { EventBatch } from '../agent-event.ts';
 import type { AgentResult } from '../agent-result.ts';
 import { addEvent, eventsSince, type ShortenEventLog, type EventLog } from './event-log.ts';
@@ -78,9 +79,10 @@ export class RunDriver<T = unknown> {
   /**
    * Yields batches to a reader. If the run has not started, starts it, and this reader sets the
    * pace. If the run advances on its own, yields all events after `seq`. Rejects with
-   * `INVALID_INPUT` if another reader sets the pace.
+   * `INVALID_INPUT` if another reader sets the pace. `reads`: the caller adds the promise of each
+   * read. If the run fails, the reader may have left without waiting for them.
    */
-  async *read(seq: number): AsyncGenerator<EventBatch, undefined> {
+  async *read(seq: number, reads: Promise<unknown>[] = []): AsyncGenerator<EventBatch, undefined> {
     const setsPace = this.#state === 'new';
     if (setsPace) {
       this.#unread = [];
@@ -93,6 +95,7 @@ export class RunDriver<T = unknown> {
         const batch = this.#log ? eventsSince(this.#log, lastSeq) : this.#unread?.shift();
         if (batch?.length) {
           lastSeq = batch.at(-1)!.seq;
+          reads.shift();
           yield batch;
         } else if (this.#state === 'ended') break;
         else {
@@ -103,7 +106,13 @@ export class RunDriver<T = unknown> {
     } finally {
       if (setsPace) await this.cancel();
     }
-    await this.result;
+    try {
+      await this.result;
+    } catch (error) {
+      // To mark each read when it begins would make one promise more for each batch.
+      reads.forEach(markHandled);
+      throw error;
+    }
   }
 
   /**
