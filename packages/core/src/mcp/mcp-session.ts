@@ -168,7 +168,10 @@ export class McpSession {
     try {
       const timeout = this.#timeout / 2;
       const { closed } = await client.listen({ toolsListChanged: true }, { timeout });
-      void closed.then((cause) => cause !== 'local' && this.#listener.onGone());
+      const end = (cause?: unknown): void => {
+        if (cause !== 'local') this.#listener.onGone();
+      };
+      closed.then(end, () => end());
     } catch {
       // The tools work without reports. `refresh()` lists them again.
     }

@@ -200,7 +200,7 @@ export class McpTools implements ToolSet {
     // A session that was already replaced may also be lost.
     if (this.#session !== session) return;
     this.#session = undefined;
-    void session.drop();
+    session.drop().catch(() => {});
     void this.#reconnect();
   }
 

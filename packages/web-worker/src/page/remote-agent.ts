@@ -62,7 +62,8 @@ export interface RemoteAgent<T = Readonly<Record<string, unknown>>> {
   readonly sessionId: string;
   /**
    * Does the same as `ReActAgent.call`. If the signal aborts, the agent call resolves with reason
-   * `aborted`.
+   * `aborted`. If nobody waits for the result, a failure is not an unhandled rejection. The same
+   * holds for the other methods.
    */
   call<N extends Name<T> = never>(
     input?: AgentInput,
@@ -137,9 +138,18 @@ export function createRemoteAgent(
     const { signal, detached: _detached, ...sentOptions } = options;
     return begin(kind, { input, options: sentOptions }, signal);
   };
-  const call: RemoteAgent<never>['call'] = async (input, options) => {
+  const waitForCall = async (
+    input?: AgentInput,
+    options?: RemoteCallOptions,
+  ): Promise<AgentResult<never>> => {
     const { value } = await beginCall('call', input, options).batches.next();
     return value as AgentResult<never>;
+  };
+  const call: RemoteAgent<never>['call'] = (input, options) => {
+    const result = waitForCall(input, options);
+    // `watch()` and hooks tell of a failure, so nobody has to wait for the result.
+    result.catch(() => {});
+    return result;
   };
 
   return {

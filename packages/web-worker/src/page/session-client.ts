@@ -53,8 +53,8 @@ export function sessionClient(link: WorkerLink): SessionClient {
     if (!connection.signal.aborted) remote.abort(id, isUnread).catch(() => {});
   };
   return {
-    ask: <T>(method: ValueMethod, input?: unknown) =>
-      new Promise<T>((resolve, reject) => {
+    ask: <T>(method: ValueMethod, input?: unknown) => {
+      const answer = new Promise<T>((resolve, reject) => {
         connection.signal.throwIfAborted();
         pending.add(reject);
         (remote[method] as Ask)<T>(input)
@@ -62,7 +62,11 @@ export function sessionClient(link: WorkerLink): SessionClient {
           .then(fromOutcome)
           .then(resolve)
           .catch((error) => reject(boundaryError(error)));
-      }),
+      });
+      // A page may send a request, such as an interrupt, without waiting for the answer.
+      answer.catch(() => {});
+      return answer;
+    },
     begin: runsOf(link, remote, abort),
     abort,
     close(reason = 'The connection is closed.') {

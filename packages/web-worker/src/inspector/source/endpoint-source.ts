@@ -77,7 +77,7 @@ export function endpointSource(api: string, options: EndpointSourceOptions = {})
       const runUrl = address.replace(/chat$/, 'run');
       const response = await ask(runUrl, { method: 'POST', headers, body });
       // The turn goes on without this reader.
-      void response.body?.cancel();
+      response.body?.cancel().catch(() => {});
       return sessionId;
     },
   };
