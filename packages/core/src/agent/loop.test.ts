@@ -252,6 +252,7 @@ test('a second reader of batches() is rejected', async () => {
   const stream = agent.stream('go');
   await stream.batches().next();
   await expect(stream.batches().next()).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  await stream.cancel();
 });
 
 test('readable() reads nothing before its reader does, and returns all events', async () => {

@@ -267,11 +267,14 @@ test('after the host died between the two calls, another host runs the tool', as
     return new Promise(() => {});
   };
   const first = setUp([on, search], { ...sequential, memory: dying });
-  void first.agent.call('Go').catch(() => {});
+  const end = new AbortController();
+  const deadCall = first.agent.call('Go', { signal: end.signal });
   await death;
 
   const second = setUp([], { ...sequential, memory: new SessionMemory(store, 's') });
   await second.agent.call();
   expect([first.ran, second.ran]).toEqual([[], [{ q: 'tea' }]]);
   expect(await second.results()).toEqual([isOn, 'search success found']);
+  end.abort();
+  await Promise.allSettled([deadCall]);
 });

@@ -180,7 +180,10 @@ test('tool calls stay pending if the host dies during `decide`, and are closed a
     });
     return set;
   };
-  void open({ decide: never }, [calls('pay', 'mail')]).agent.call('go');
+  // Without an abort, the calls of the dead hosts would go on after their time limits.
+  const end = new AbortController();
+  const { signal } = end;
+  const first = open({ decide: never }, [calls('pay', 'mail')]).agent.call('go', { signal });
   await asking;
   const waiting = [
     { toolUseId: 'call_1', name: 'pay', input: { n: 1 }, kind: 'approval', reason: 'Moves money.' },
@@ -198,11 +201,11 @@ test('tool calls stay pending if the host dies during `decide`, and are closed a
   });
   const decide = ({ name }: PendingCall): ApprovalDecision | undefined =>
     name === 'pay' ? { type: 'edit', input: { n: 10 } } : undefined;
-  void open(
+  const second = open(
     { decide },
     [],
     [hangs, tool({ name: 'mail', description: '', input, execute: () => 'sent' })],
-  ).agent.call();
+  ).agent.call(undefined, { signal });
   await running;
 
   const last = open({ decide: () => ({ type: 'approve' }) }, ['Done.']);
@@ -212,6 +215,8 @@ test('tool calls stay pending if the host dies during `decide`, and are closed a
     'call_1 interrupted: Interrupted before it finished; its effect is unknown.',
   );
   expect(hooks).toEqual(['pay', 'mail']);
+  end.abort();
+  await Promise.allSettled([first, second]);
 });
 
 test('`decide` is asked about all tool calls at once, and each decision applies to its own tool call', async () => {

@@ -234,8 +234,10 @@ test('after loadState(), the next run names the run that left tool calls open', 
   await stream.result;
   const second = setUp([]);
   await loadState(second.agent, await saveState(first.agent));
-  const { value } = await second.agent.stream()[Symbol.asyncIterator]().next();
+  const resumed = second.agent.stream();
+  const { value } = await resumed[Symbol.asyncIterator]().next();
   expect(value).toMatchObject({ type: 'run-start', resumes: stream.runId });
+  await resumed.cancel();
 });
 
 const group = (name: string) => ({ name, description: name, active: false });
