@@ -1,4 +1,12 @@
-import { AgentError, ReActAgent, textOf, tool, userMessage, type Middleware } from '@isoloop/core';
+import {
+  AgentError,
+  assistantMessage,
+  ReActAgent,
+  textOf,
+  tool,
+  userMessage,
+  type Middleware,
+} from '@isoloop/core';
 import { keepDataParts } from '@isoloop/core/ai-sdk';
 import { joinTools } from '@isoloop/core/tools';
 import { approvals } from '@isoloop/core/middleware';
@@ -26,6 +34,8 @@ export interface PageFixtureOptions {
   readonly gated?: boolean;
   /** A guard holds back each message until the page posts `{ open: true }`. */
   readonly heldInput?: boolean;
+  /** A middleware ends each run in place of the model: it answers `Stored.` or throws. */
+  readonly withoutModel?: 'answers' | 'fails';
 }
 
 const opened = new Promise<void>((resolve) => {
@@ -60,10 +70,18 @@ const holdInput: Middleware = {
   },
 };
 
+const inPlaceOfModel = (way: 'answers' | 'fails' | undefined): Middleware => ({
+  wrapRequest: (next) => async (draft) => {
+    if (way === undefined) return next(draft);
+    if (way === 'fails') throw new AgentError('MODEL_REQUEST', 'No request is allowed.');
+    return { kind: 'answer', reason: 'stop', message: assistantMessage('Stored.') };
+  },
+});
+
 exposeAgent({
   main: ({ sessionId, options, page }: AgentSetup<PageFixtureOptions | null>) => {
     const { replies = ['ok'], needsApproval = [], database, gated } = options ?? {};
-    const { guarded, heldInput } = options ?? {};
+    const { guarded, heldInput, withoutModel } = options ?? {};
     const held = (reply: string | ScriptedStep): ScriptedStep => ({
       ...(typeof reply === 'string' ? { text: reply } : reply),
       wait: () => opened,
@@ -81,6 +99,7 @@ exposeAgent({
         keepDataParts(),
         ...(guarded ? [guard] : []),
         ...(heldInput ? [holdInput] : []),
+        inPlaceOfModel(withoutModel),
         approvals({
           needsApproval: Object.fromEntries(needsApproval.map((name) => [name, true])),
           decide: page.decide,

@@ -148,6 +148,26 @@ test('leaving the for-await loop aborts the run, keeps a valid log, and allows t
   ]);
 });
 
+test('watch() begins with its call, so it has a run that ended before its first read', async () => {
+  const agent = startWorker().connect('a', { replies: ['One.', 'Two.'] });
+  const runs = agent.watch();
+  await agent.call('first');
+  const watched = (async () => {
+    for await (const event of runs) if (event.type === 'run-end') return event.result.text;
+    return undefined;
+  })();
+  await agent.call('second');
+  expect(await watched).toBe('One.');
+});
+
+test('a stream of watch() that nobody reads ends with its connection without an unhandled error', async () => {
+  const agent = startWorker().connect('a');
+  const runs = agent.watch();
+  agent.close();
+  await expect(collect(runs)).rejects.toMatchObject({ code: 'WORKER_TERMINATED' });
+  await expect(collect(agent.watch())).rejects.toMatchObject({ code: 'WORKER_TERMINATED' });
+});
+
 test('readable() streams batches of events, and cancel() of that stream stops the run', async () => {
   const agent = startWorker().connect('readable', { replies: [{ text: 'one two', hang: true }] });
   const stream = agent.stream('go');

@@ -75,9 +75,9 @@ export interface RemoteAgent<T = Readonly<Record<string, unknown>>> {
   ): RemoteStream<T[N]>;
   /**
    * Streams the events of all runs of the session one after the other, including runs of other
-   * tabs. The stream begins at the start of the current run. It ends when you leave the loop, when
-   * you call `cancel()`, or when the connection ends. A slow reader of this stream does not slow
-   * down the runs.
+   * tabs. The stream begins with the call of `watch()`, at the start of the current run. It ends
+   * when you leave the loop, when you call `cancel()`, or when the connection ends. A slow reader of
+   * this stream does not slow down the runs. The page keeps the events that were not read yet.
    */
   watch(): Omit<RemoteStream, 'result'>;
   /**
@@ -156,7 +156,7 @@ export function createRemoteAgent(
     sessionId,
     call,
     stream: (input, options) => toStream(beginCall('stream', input, options), options?.detached),
-    watch: () => toStream(begin('watch', {})),
+    watch: () => toStream(requestNow(begin('watch', {}))),
     resume: (options) => call(undefined, options),
     decide: (decisions, options) => call([decisions].flat(), options),
     pending: () => ask('pending'),
@@ -172,6 +172,20 @@ export function createRemoteAgent(
       (worker as Partial<Worker>).terminate?.();
     },
   };
+}
+
+/** Requests a run now. Else its first read does. */
+function requestNow<T>({ batches, abort }: RemoteRun<T>): RemoteRun<T> {
+  const firstRead = batches.next();
+  // The reader gets the error.
+  firstRead.catch(() => {});
+  async function* readBatches(): RemoteRun<T>['batches'] {
+    const { done, value } = await firstRead;
+    if (done) return value;
+    yield value;
+    return yield* batches;
+  }
+  return { batches: readBatches(), abort };
 }
 
 function toStream(

@@ -85,6 +85,23 @@ test('a page that opens while a guard checks the question shows the question and
   await expect.poll(() => linesOf(view)).toEqual(['user: go', 'assistant: Yes.']);
 });
 
+test.for([
+  { withoutModel: 'answers', lines: ['user: go', 'assistant: Stored.'] },
+  { withoutModel: 'fails', lines: ['user: go'] },
+] as const)(
+  'shows the run of another tab that $withoutModel without a request to the model',
+  async ({ withoutModel, lines }) => {
+    const worker = startWorker();
+    const options = conversation({ withoutModel });
+    const view = mountChat(worker, options);
+    await ready(view);
+    await connectAgent(worker, options)
+      .call('go')
+      .catch(() => {});
+    await expect.poll(() => linesOf(view)).toEqual(lines);
+  },
+);
+
 test('after a crash, continues the answer and says so; the finished tool does not run again', async () => {
   const worker = startWorker();
   const replies = [{ text: 'I look.', toolCalls: [{ name: 'here' }] }, { hang: true }];

@@ -51,16 +51,21 @@ async function* typedBatches(
 }
 
 /**
- * Calls `listener` once for each run of the session, when its question is in the log. Ends with the
- * connection.
+ * Calls `listener` once for each run of the session, when its question is in the log. A run that
+ * ends without a request to the model, with a stored answer or an error, is in the log at its end.
+ * Ends with the connection.
  */
 async function watchRuns(client: SessionClient, listener: (runId: string) => void): Promise<void> {
   let lastRunId = '';
+  let acceptedRunId = '';
   try {
     for await (const batch of client.begin('watch', {}).batches) {
       for (const { type, runId, agentPath } of batch) {
+        if (agentPath.length > 1 || runId === lastRunId) continue;
+        if (type === 'pre-call') acceptedRunId = runId;
         const isAtWork = type === 'pre-reasoning' || type === 'pre-acting';
-        if (!isAtWork || agentPath.length > 1 || runId === lastRunId) continue;
+        // A run that was refused stores nothing.
+        if (!isAtWork && !(type === 'run-end' && runId === acceptedRunId)) continue;
         lastRunId = runId;
         listener(runId);
       }
