@@ -1,4 +1,16 @@
-import { AgentError, assistantMessage, ReActAgent, userMessage, type Msg } from '@isoloop/core';
+import {
+  AgentError,
+  assistantMessage,
+  MemoryStore,
+  ReActAgent,
+  SessionMemory,
+  tool,
+  toolResultsOf,
+  userMessage,
+  type Msg,
+} from '@isoloop/core';
+import type { LogRecord } from '@isoloop/core/adapter';
+import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { page, userEvent } from 'vitest/browser';
 import {
@@ -6,6 +18,8 @@ import {
   workerSource,
   type IsoloopInspector,
 } from '@isoloop/web-worker/inspector';
+import type { InspectorSource } from './source/inspector-source.ts';
+import type { ForkDraft } from './steps/fork-draft.ts';
 import type { FixtureOptions } from '../../test-support/agent.ts';
 import { startWorker } from '../../test-support/worker-under-test.ts';
 
@@ -172,9 +186,110 @@ test('a replay with another agent says if it ends differently than the log', asy
   const replay = timeline.getByRole('region', { name: 'Replay' });
   await replay.getByRole('button', { name: 'Play all' }).click();
   await expect
-    .element(replay.getByText('The replay has ended differently than the log.'))
+    .element(replay.getByText(/^The replay has ended differently than the log/))
     .toBeVisible();
   await expect.element(replay.getByText('stopped-by-hook')).toBeVisible();
+});
+
+/** Runs an agent on the page, and returns the records of its log, without and with its end. */
+async function recordsOfRun(...calls: readonly string[]) {
+  const memory = new SessionMemory(new MemoryStore(), 's');
+  const toolCalls = calls.map((id) => ({ name: 'look', id, input: {} }));
+  const model = new ScriptedModel([{ toolCalls }, 'Found.']);
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => 'here' });
+  await new ReActAgent({ name: 'a', memory, model, tools: [look] }).call('Where?');
+  const records = [...(await memory.flushes()).values()].flat() as readonly LogRecord[];
+  const answerIndex = records.findLastIndex(({ kind }) => kind === 'message');
+  return { unfinished: records.slice(0, answerIndex), records };
+}
+
+/** Lets the inspector read a log that the test changes. */
+function sourceOf(log: { readonly records: readonly LogRecord[] }): InspectorSource {
+  return { sessions: async () => [], records: async () => log.records, async *events() {} };
+}
+
+test('a replay compares with the log at the click, also if the page has read it in the middle of the run', async () => {
+  const { inspector } = inspect();
+  const { unfinished, records } = await recordsOfRun('x');
+  const log: { records: readonly LogRecord[] } = { records: unfinished };
+  inspector.replayAgent = ({ memory, model, tools }) =>
+    new ReActAgent({
+      name: 'other',
+      memory,
+      model,
+      tools,
+      use: [{ on: { 'post-acting': (_event, { stop }) => stop() } }],
+    });
+  inspector.source = sourceOf(log);
+  await expect.element(timeline.getByText('calls look')).toBeVisible();
+  log.records = records;
+  await timeline.getByRole('button', { name: 'Replay' }).click();
+  const replay = timeline.getByRole('region', { name: 'Replay' });
+  await replay.getByRole('button', { name: 'Play all' }).click();
+  const words = 'The replay has ended differently than the log (stopped-by-hook, not stop).';
+  await expect.element(replay.getByText(words)).toBeVisible();
+});
+
+test('a run without an end in the log is neither compared nor exported as if it were complete', async () => {
+  const { inspector } = inspect();
+  const { unfinished } = await recordsOfRun('x');
+  inspector.source = sourceOf({ records: unfinished });
+  await timeline.getByRole('button', { name: 'Replay' }).click();
+  const replay = timeline.getByRole('region', { name: 'Replay' });
+  await replay.getByRole('button', { name: 'Play all' }).click();
+  await expect
+    .element(replay.getByText(/The log has no end of this run to compare with/))
+    .toBeVisible();
+  await timeline.getByRole('button', { name: 'Export test' }).click();
+  await expect.element(timeline.getByText(/nothing to test yet/)).toBeVisible();
+});
+
+test('a slow read of the log does not replace a later one', async () => {
+  const { inspector } = inspect();
+  const { records } = await recordsOfRun('x');
+  let endFirstRead = (): void => {};
+  let reads = 0;
+  inspector.source = {
+    ...sourceOf({ records }),
+    records() {
+      reads += 1;
+      if (reads > 1) return Promise.resolve(records);
+      return new Promise((resolve) => (endFirstRead = () => resolve([])));
+    },
+  };
+  await expect.poll(() => reads).toBe(1);
+  const event = { runId: 'r', seq: 1, iteration: 0, agentPath: ['a'], at: 1, type: 'run-end' };
+  inspector.addEvents([event]);
+  const heading = timeline.getByRole('heading', { name: 'Where?' });
+  await expect.element(heading).toBeVisible();
+  endFirstRead();
+  // The inspector draws at the next frame.
+  for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
+  expect(heading.elements()).toHaveLength(1);
+});
+
+test('a fork has the results that the log got after the page has read it', async () => {
+  const { inspector } = inspect();
+  const { records } = await recordsOfRun('x', 'y');
+  const replyIndex = records.findIndex(
+    (record) => record.kind === 'message' && record.message.role === 'assistant',
+  );
+  const log: { records: readonly LogRecord[] } = { records: records.slice(0, replyIndex + 1) };
+  const drafts: ForkDraft[] = [];
+  inspector.source = {
+    ...sourceOf(log),
+    fork: async (draft) => {
+      drafts.push(draft);
+      return 'fork';
+    },
+  };
+  await openRow('look');
+  await timeline.getByText('Fork: run with other arguments').click();
+  log.records = records;
+  await timeline.getByRole('button', { name: 'Start a new conversation' }).click();
+  await expect.poll(() => drafts.length).toBe(1);
+  const results = drafts[0]!.messages.flatMap(toolResultsOf);
+  expect(results.map(({ toolUseId }) => toolUseId)).toEqual(['y']);
 });
 
 test('a fork with other arguments runs the tool again in a new conversation', async () => {

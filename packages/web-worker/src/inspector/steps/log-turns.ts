@@ -10,6 +10,37 @@ export interface LogTurn {
   readonly earlierMessages: readonly Msg[];
   /** The user message and what follows. */
   readonly messages: readonly Msg[];
+  /** Whether the log has no end of the last run: the run is at work, or was cut off. */
+  readonly isOpen: boolean;
+  /** Reason with which the last run ended, if the log shows it. */
+  readonly reason: string | undefined;
+}
+
+/** How the runs in a log ended. */
+interface LogEnds {
+  /** Reasons of the ends, by the id of the last message before each. */
+  readonly reasons: ReadonlyMap<string, string>;
+  /** Whether the log has no end of the last run. */
+  readonly isOpen: boolean;
+}
+
+/** Returns the turns in the records of a log. */
+export function turnsInLog(records: readonly LogRecord[]): readonly LogTurn[] {
+  return loggedTurns(messagesInLog(records), endsInLog(records));
+}
+
+function endsInLog(records: readonly LogRecord[]): LogEnds {
+  const reasons: Map<string, string> = new Map();
+  let isOpen = false;
+  let lastId = '';
+  for (const record of records) {
+    if (record.kind === 'message') lastId = record.message.id;
+    if (record.kind === 'run-begin') isOpen = true;
+    if (record.kind !== 'run-end') continue;
+    isOpen = false;
+    reasons.set(lastId, record.reason);
+  }
+  return { reasons, isOpen };
 }
 
 /** Returns the messages in the records of a log, in their order. */
@@ -25,19 +56,29 @@ export function messagesInLog(records: readonly LogRecord[]): readonly Msg[] {
 }
 
 /** Returns the turns of a conversation. Messages before the first user message are in no turn. */
-export function loggedTurns(messages: readonly Msg[]): readonly LogTurn[] {
+export function loggedTurns(
+  messages: readonly Msg[],
+  { reasons, isOpen }: LogEnds = { reasons: new Map(), isOpen: false },
+): readonly LogTurn[] {
   const starts = messages.flatMap((message, index) => {
     const earlier = messages[index - 1];
     // Several user messages in a row are the input of one agent call.
     return isUsers(message) && !(earlier && isUsers(earlier)) ? [index] : [];
   });
-  return starts.map((start, index) => ({
-    // Made when needed: a long conversation has many turns, and few are opened.
-    get earlierMessages() {
-      return messages.slice(0, start);
-    },
-    messages: messages.slice(start, starts[index + 1]),
-  }));
+  return starts.map((start, index) => {
+    const ownMessages = messages.slice(start, starts[index + 1]);
+    const lastMessage = ownMessages.at(-1)!;
+    const isOpenTurn = isOpen && index === starts.length - 1;
+    return {
+      // Made when needed: a long conversation has many turns, and few are opened.
+      get earlierMessages() {
+        return messages.slice(0, start);
+      },
+      messages: ownMessages,
+      isOpen: isOpenTurn,
+      reason: isOpenTurn ? undefined : (reasons.get(lastMessage.id) ?? reasonOf(lastMessage)),
+    };
+  });
 }
 
 function isUsers(message: Msg): boolean {
@@ -46,7 +87,7 @@ function isUsers(message: Msg): boolean {
 
 /** Returns a turn of the log as a run. Its prompts are recomputed from the messages. */
 export function runOfTurn(turn: LogTurn): InspectedRun {
-  const { messages } = turn;
+  const { messages, reason } = turn;
   const firstMessage = messages[0]!;
   const lastMessage = messages.at(-1)!;
   return {
@@ -57,7 +98,7 @@ export function runOfTurn(turn: LogTurn): InspectedRun {
     steps: [inputStep(messages), ...messages.flatMap((_, index) => stepsAt(turn, index))],
     startedAt: timeOf(firstMessage),
     endedAt: timeOf(lastMessage),
-    reason: reasonOf(lastMessage),
+    reason,
     usage: messages.filter(isReply).map(usageOf).reduce(addUsage, noUsage),
   };
 }

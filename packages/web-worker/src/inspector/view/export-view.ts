@@ -1,8 +1,20 @@
 import type { TestFile } from '../steps/test-file.ts';
 import { el } from './dom.ts';
 
-/** Shows a written test, with buttons that copy and save it. */
-export function exportView({ name, source }: TestFile, onClose: () => void): HTMLElement {
+/** Shows a written test, with buttons that copy and save it. Without a test, says why. */
+export function exportView(file: TestFile | undefined, onClose: () => void): HTMLElement {
+  const closeButton = el('button', { type: 'button', onclick: onClose }, 'Close');
+  if (!file) {
+    const reason = 'The log has no end of this run, so there is nothing to test yet.';
+    const actions = el(
+      'div',
+      { class: 'actions' },
+      closeButton,
+      el('span', { role: 'status' }, reason),
+    );
+    return el('section', { class: 'part export', 'aria-label': 'Test' }, actions);
+  }
+  const { name, source } = file;
   const status = el('span', { class: 'muted', role: 'status' });
   const copy = async (): Promise<void> => {
     try {
@@ -27,7 +39,7 @@ export function exportView({ name, source }: TestFile, onClose: () => void): HTM
       { class: 'actions' },
       el('button', { type: 'button', onclick: () => void copy() }, 'Copy'),
       el('button', { type: 'button', onclick: save }, 'Save'),
-      el('button', { type: 'button', onclick: onClose }, 'Close'),
+      closeButton,
       status,
     ),
   );

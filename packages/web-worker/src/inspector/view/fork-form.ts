@@ -11,8 +11,11 @@ import type { LogTurn } from '../steps/log-turns.ts';
 import { shownText } from '../steps/shown-text.ts';
 import { el, type Child } from './dom.ts';
 
-/** Stores a fork and shows it. */
-export type Fork = (draft: ForkDraft) => Promise<void>;
+/** Returns the draft of a fork, or `undefined` if the turn does not have the step. */
+type DraftOf = (turn: LogTurn) => ForkDraft | undefined;
+
+/** Stores a fork and shows it. `draftOf` gets the turn as the log has it now. */
+export type Fork = (turn: LogTurn, draftOf: DraftOf) => Promise<void>;
 
 /** Returns the form with which a step is forked, if the log has the step. */
 export function forkForm(step: InspectedStep, turn: LogTurn, fork: Fork): readonly Child[] {
@@ -20,20 +23,29 @@ export function forkForm(step: InspectedStep, turn: LogTurn, fork: Fork): readon
     case 'input': {
       if (typeof step.messages === 'number') return [];
       const text = step.messages.map(textOf).join('\n');
-      return [form('Ask something else', text, (input) => forkWithInput(turn, input), fork)];
+      const change =
+        (input: string): DraftOf =>
+        (latest) =>
+          forkWithInput(latest, input);
+      return [form('Ask something else', text, (draftOf) => fork(turn, draftOf), change)];
     }
     case 'custom':
     case 'reason': {
       const reply = step.kind === 'custom' ? step.message : step.reply;
-      const draft = reply && forkBefore(turn, reply.id);
-      return draft ? [form('Let the model reply again', undefined, () => draft, fork)] : [];
+      if (!reply || !forkBefore(turn, reply.id)) return [];
+      const change = (): DraftOf => (latest) => forkBefore(latest, reply.id);
+      const title = 'Let the model reply again';
+      return [form(title, undefined, (draftOf) => fork(turn, draftOf), change)];
     }
     case 'act': {
       const { id, input } = step.call;
-      const change = (text: string): ForkDraft | undefined =>
-        forkWithArguments(turn, id, JSON.parse(text) as JsonValue);
       if (!forkWithArguments(turn, id, null)) return [];
-      return [form('Run with other arguments', JSON.stringify(input, null, 2), change, fork)];
+      const change = (text: string): DraftOf => {
+        const value = JSON.parse(text) as JsonValue;
+        return (latest) => forkWithArguments(latest, id, value);
+      };
+      const text = JSON.stringify(input, null, 2);
+      return [form('Run with other arguments', text, (draftOf) => fork(turn, draftOf), change)];
     }
     default:
       return [];
@@ -43,8 +55,8 @@ export function forkForm(step: InspectedStep, turn: LogTurn, fork: Fork): readon
 function form(
   title: string,
   text: string | undefined,
-  draftOf: (text: string) => ForkDraft | undefined,
-  fork: Fork,
+  fork: (draftOf: DraftOf) => Promise<void>,
+  change: (text: string) => DraftOf,
 ): HTMLElement {
   const field = el('textarea', { rows: '3', 'aria-label': title, spellcheck: 'false' });
   // A field shows no secret either. Who needs it in the fork writes it again.
@@ -56,8 +68,7 @@ function form(
     problem.textContent = '';
     button.disabled = true;
     try {
-      const draft = draftOf(field.value);
-      if (draft) await fork(draft);
+      await fork(change(field.value));
     } catch (error) {
       problem.textContent = errorText(error);
     }

@@ -1,10 +1,10 @@
-import { errorText } from '@isoloop/core';
+import { errorText, type Msg } from '@isoloop/core';
 import type { LogRecord } from '@isoloop/core/adapter';
 import type { ReplayAgent } from '../replay/replay-run.ts';
 import type { InspectorSession, InspectorSource } from '../source/inspector-source.ts';
 import { contextUse } from '../steps/context-use.ts';
 import { EventRuns, type InspectedEvent } from '../steps/event-runs.ts';
-import { messagesInLog, loggedTurns, type LogTurn } from '../steps/log-turns.ts';
+import { turnsInLog, type LogTurn } from '../steps/log-turns.ts';
 import { shownRuns, type ShownRun } from '../steps/shown-runs.ts';
 import { testFile } from '../steps/test-file.ts';
 import { exportView } from './export-view.ts';
@@ -75,6 +75,9 @@ export class InspectorPanel {
   #turns: readonly LogTurn[] = [];
   #sessions: readonly InspectorSession[] = [];
   #readController = new AbortController();
+  /** Number of reads of the log so far, and of the read whose result is shown. */
+  #reads = 0;
+  #shownRead = 0;
   #frame = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -151,12 +154,16 @@ export class InspectorPanel {
   async #readLog(signal: AbortSignal): Promise<void> {
     const { source, sessionId } = this.#inspected;
     if (!source || sessionId === undefined) return;
+    this.#reads += 1;
+    const read = this.#reads;
     try {
       const [sessions, log] = await Promise.all([source.sessions(), source.records(sessionId)]);
-      if (signal.aborted) return;
+      // A slow read must not replace the result of a later one.
+      if (signal.aborted || read < this.#shownRead) return;
+      this.#shownRead = read;
       this.#sessions = sessions;
       this.#log = log;
-      this.#turns = loggedTurns(messagesInLog(log));
+      this.#turns = turnsInLog(log);
       this.#scheduleRender();
     } catch (error) {
       this.#fail(error, signal);
@@ -207,21 +214,33 @@ export class InspectorPanel {
     const { source } = this.#inspected;
     return runView({
       ofRun: (shownRun) => this.#runButtons(shownRun),
-      ofStep: (step, { turn }) =>
-        turn && source?.fork ? forkForm(step, turn, (draft) => this.#fork(draft)) : [],
+      ofStep: (step, { turn }) => (turn && source?.fork ? forkForm(step, turn, this.#fork) : []),
     });
   }
 
-  #fork: Fork = async (draft) => {
+  #fork: Fork = async (turn, draftOf) => {
+    const draft = draftOf(await this.#latestTurn(turn));
+    if (!draft) return;
     const sessionId = await this.#inspected.source!.fork!(draft);
     this.#options.onSession(sessionId, true);
   };
 
+  /** Reads the log again, because a turn may have grown since the last read. */
+  async #latestTurn(turn: LogTurn): Promise<LogTurn> {
+    await this.#readLog(this.#readController.signal);
+    const [{ id }] = turn.messages as readonly [Msg];
+    return this.#turns.find(({ messages }) => messages.some((one) => one.id === id)) ?? turn;
+  }
+
   #runButtons(shownRun: () => ShownRun): readonly HTMLElement[] {
     const button = (text: string, make: (turn: LogTurn, close: () => void) => HTMLElement) => {
+      const open = async (node: HTMLElement, shownTurn: LogTurn): Promise<void> => {
+        const turn = await this.#latestTurn(shownTurn);
+        openBelow(node, (close) => make(turn, close));
+      };
       const onclick = ({ currentTarget }: Event): void => {
         const { turn } = shownRun();
-        if (turn) openBelow(currentTarget as HTMLElement, (close) => make(turn, close));
+        if (turn) void open(currentTarget as HTMLElement, turn);
       };
       return el('button', { type: 'button', onclick }, text);
     };
@@ -230,7 +249,9 @@ export class InspectorPanel {
         const { sessionId = '', replayAgent: agent } = this.#inspected;
         return replayPlayer({ turn, sessionId, agent, onClose });
       }),
-      button('Export test', (turn, onClose) => exportView(testFile(turn), onClose)),
+      button('Export test', (turn, onClose) =>
+        exportView(turn.isOpen ? undefined : testFile(turn), onClose),
+      ),
     ];
   }
 }

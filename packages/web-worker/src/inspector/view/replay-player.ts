@@ -1,4 +1,5 @@
-import { AgentError, textOf } from '@isoloop/core';
+import { AgentError } from '@isoloop/core';
+import { endSentence, withEvents, type ReplayEnd } from '../replay/replay-end.ts';
 import type { ReplayAgent } from '../replay/replay-run.ts';
 import { stepGate } from '../replay/step-gate.ts';
 import { EventRuns, type InspectedEvent } from '../steps/event-runs.ts';
@@ -51,16 +52,14 @@ export function replayPlayer(options: ReplayPlayerOptions): HTMLElement {
       pause: () => gate.pause(),
       signal: controller.signal,
     });
-    let replayedText = '';
+    let end: ReplayEnd = { reason: '', lastMessage: undefined };
     for await (const batch of run) {
-      const end = batch.findLast(({ type }) => type === 'run-end');
-      if (end?.type === 'run-end') replayedText = end.result.text;
-      events.add(batch as readonly object[] as readonly InspectedEvent[]);
+      const inspectedEvents = batch as readonly object[] as readonly InspectedEvent[];
+      end = withEvents(end, inspectedEvents);
+      events.add(inspectedEvents);
       show(events.runs.map((each) => ({ key: each.runId, run: each, turn: undefined })));
     }
-    const answer = turn.messages.findLast(({ role }) => role === 'assistant');
-    const isSame = replayedText === (answer ? textOf(answer) : '');
-    status.textContent = `The replay has ended ${isSame ? 'as' : 'differently than'} the log.`;
+    status.textContent = endSentence(turn, end, agent !== undefined);
   };
   const fail = (error: unknown): void => {
     if (!controller.signal.aborted) status.textContent = AgentError.from(error).message;
