@@ -156,7 +156,14 @@ export function createRemoteAgent(
     sessionId,
     call,
     stream: (input, options) => toStream(beginCall('stream', input, options), options?.detached),
-    watch: () => toStream(requestNow(begin('watch', {}))),
+    watch() {
+      const run = begin('watch', {});
+      // The first read requests the events.
+      const firstRead = run.batches.next();
+      // The reader gets the error.
+      firstRead.catch(() => {});
+      return toStream(run, false, firstRead);
+    },
     resume: (options) => call(undefined, options),
     decide: (decisions, options) => call([decisions].flat(), options),
     pending: () => ask('pending'),
@@ -174,23 +181,10 @@ export function createRemoteAgent(
   };
 }
 
-/** Requests a run now. Else its first read does. */
-function requestNow<T>({ batches, abort }: RemoteRun<T>): RemoteRun<T> {
-  const firstRead = batches.next();
-  // The reader gets the error.
-  firstRead.catch(() => {});
-  async function* readBatches(): RemoteRun<T>['batches'] {
-    const { done, value } = await firstRead;
-    if (done) return value;
-    yield value;
-    return yield* batches;
-  }
-  return { batches: readBatches(), abort };
-}
-
 function toStream(
   { batches, abort }: RemoteRun<AgentEvent>,
   detached?: boolean,
+  firstRead?: ReturnType<typeof batches.next>,
 ): RemoteStream<never> {
   const driver: RunDriver = new RunDriver({
     // Readers find the run's id in its events.
@@ -198,8 +192,8 @@ function toStream(
     detached,
     abort,
     async run() {
-      for (;;) {
-        const { done, value } = await batches.next();
+      for (let read = firstRead; ; read = undefined) {
+        const { done, value } = await (read ?? batches.next());
         if (done) return value;
         await driver.push(value);
       }

@@ -11,53 +11,49 @@ import type { LogTurn } from '../steps/log-turns.ts';
 import { shownText } from '../steps/shown-text.ts';
 import { el, type Child } from './dom.ts';
 
-/** Returns the draft of a fork, or `undefined` if the turn does not have the step. */
-type DraftOf = (turn: LogTurn) => ForkDraft | undefined;
+/**
+ * Returns the draft of a fork with the text of the form, or `undefined` if the turn does not have
+ * the step.
+ */
+type DraftOf = (latestTurn: LogTurn, text: string) => ForkDraft | undefined;
 
 /** Stores a fork and shows it. `draftOf` gets the turn as the log has it now. */
-export type Fork = (turn: LogTurn, draftOf: DraftOf) => Promise<void>;
+export type Fork = (
+  turn: LogTurn,
+  draftOf: (latestTurn: LogTurn) => ForkDraft | undefined,
+) => Promise<void>;
+
+type Save = (draftOf: DraftOf, text: string) => Promise<void>;
 
 /** Returns the form with which a step is forked, if the log has the step. */
 export function forkForm(step: InspectedStep, turn: LogTurn, fork: Fork): readonly Child[] {
+  const save: Save = (draftOf, text) => fork(turn, (latest) => draftOf(latest, text));
   switch (step.kind) {
     case 'input': {
       if (typeof step.messages === 'number') return [];
       const text = step.messages.map(textOf).join('\n');
-      const change =
-        (input: string): DraftOf =>
-        (latest) =>
-          forkWithInput(latest, input);
-      return [form('Ask something else', text, (draftOf) => fork(turn, draftOf), change)];
+      return [form('Ask something else', text, save, forkWithInput)];
     }
     case 'custom':
     case 'reason': {
       const reply = step.kind === 'custom' ? step.message : step.reply;
       if (!reply || !forkBefore(turn, reply.id)) return [];
-      const change = (): DraftOf => (latest) => forkBefore(latest, reply.id);
-      const title = 'Let the model reply again';
-      return [form(title, undefined, (draftOf) => fork(turn, draftOf), change)];
+      const draftOf: DraftOf = (latest) => forkBefore(latest, reply.id);
+      return [form('Let the model reply again', undefined, save, draftOf)];
     }
     case 'act': {
       const { id, input } = step.call;
       if (!forkWithArguments(turn, id, null)) return [];
-      const change = (text: string): DraftOf => {
-        const value = JSON.parse(text) as JsonValue;
-        return (latest) => forkWithArguments(latest, id, value);
-      };
-      const text = JSON.stringify(input, null, 2);
-      return [form('Run with other arguments', text, (draftOf) => fork(turn, draftOf), change)];
+      const draftOf: DraftOf = (latest, text) =>
+        forkWithArguments(latest, id, JSON.parse(text) as JsonValue);
+      return [form('Run with other arguments', JSON.stringify(input, null, 2), save, draftOf)];
     }
     default:
       return [];
   }
 }
 
-function form(
-  title: string,
-  text: string | undefined,
-  fork: (draftOf: DraftOf) => Promise<void>,
-  change: (text: string) => DraftOf,
-): HTMLElement {
+function form(title: string, text: string | undefined, save: Save, draftOf: DraftOf): HTMLElement {
   const field = el('textarea', { rows: '3', 'aria-label': title, spellcheck: 'false' });
   // A field shows no secret either. Who needs it in the fork writes it again.
   field.value = shownText(text ?? '');
@@ -68,7 +64,7 @@ function form(
     problem.textContent = '';
     button.disabled = true;
     try {
-      await fork(change(field.value));
+      await save(draftOf, field.value);
     } catch (error) {
       problem.textContent = errorText(error);
     }

@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import { endSentence, withEvents, type ReplayEnd } from '../replay/replay-end.ts';
+import type { ReplayEnd } from '../replay/replay-end.ts';
 import type { ReplayAgent } from '../replay/replay-run.ts';
 import { stepGate } from '../replay/step-gate.ts';
 import { EventRuns, type InspectedEvent } from '../steps/event-runs.ts';
@@ -44,6 +44,7 @@ export function replayPlayer(options: ReplayPlayerOptions): HTMLElement {
   const play = async (): Promise<void> => {
     // Loaded now, because it contains the loop.
     const { replayRun } = await import('../replay/replay-run.ts');
+    const { endSentence, withEvents } = await import('../replay/replay-end.ts');
     const script = replayScript(turn);
     const run = replayRun({
       script,
