@@ -41,7 +41,7 @@ export default defineConfig({
           name: 'node',
           environment: 'node',
           ...filesOf('node'),
-          setupFiles: [wholeClocks],
+          setupFiles: [wholeClocks, 'test/left-behind/setup-node.ts'],
         },
       },
       {
@@ -56,7 +56,11 @@ export default defineConfig({
         test: {
           name: 'workerd',
           ...filesOf('workerd'),
-          setupFiles: [wholeClocks, 'packages/edge/test-support/reset-storage.ts'],
+          setupFiles: [
+            wholeClocks,
+            'test/left-behind/setup-workerd.ts',
+            'packages/edge/test-support/reset-storage.ts',
+          ],
         },
       },
       browserProject('browser'),
@@ -70,7 +74,7 @@ export default defineConfig({
           name: 'e2e',
           environment: 'node',
           ...filesOf('e2e'),
-          setupFiles: [wholeClocks],
+          setupFiles: [wholeClocks, 'test/left-behind/setup-node.ts'],
           globalSetup: ['test/e2e/vitest-setup.ts'],
           // More than cores: its files mostly wait for pages and servers.
           maxWorkers: 3,
@@ -115,7 +119,7 @@ function browserProject(name: 'browser' | 'leaks'): TestProjectInlineConfigurati
     test: {
       name,
       ...filesOf(name),
-      setupFiles: [wholeClocks],
+      setupFiles: [wholeClocks, 'test/left-behind/setup-page.ts'],
       browser: {
         enabled: true,
         headless: true,

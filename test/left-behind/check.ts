@@ -1,0 +1,78 @@
+import { aroundAll, aroundEach, inject } from 'vitest';
+import { isForeign, ownFramesOf, placeOf } from './origin.ts';
+import { registry, type Scope, type Thing } from './things.ts';
+
+/** What the check needs of an engine. */
+export interface Engine {
+  /** Resolves after the next turn of the event loop, also under a fake clock. */
+  nextTurn(this: void): Promise<void>;
+  /** Resolves after some real time. */
+  pause(this: void): Promise<void>;
+  now(this: void): number;
+}
+
+/** Number of turns of the event loop after which the check pauses between two looks. */
+const quickTurns = 50;
+
+/**
+ * Fails each test that leaves something behind, after its hooks. After the last test, fails the file
+ * for what its own hooks left.
+ */
+export function checkLeftBehind(engine: Engine): void {
+  const file = scopeOf('file');
+  registry.file = file;
+  aroundEach(async (runTest) => {
+    const test = scopeOf('test');
+    registry.test = test;
+    await runTest();
+    await checkScope(test, engine).finally(() => (registry.test = undefined));
+  });
+  aroundAll(async (runFile) => {
+    await runFile();
+    await checkScope(file, engine).finally(() => (registry.file = undefined));
+  });
+}
+
+const scopeOf = (what: Scope['what']): Scope => ({ what, allowed: new Set() });
+
+async function checkScope(scope: Scope, engine: Engine): Promise<void> {
+  const left = await thingsLeft(scope, engine);
+  for (const [id, thing] of registry.things) if (thing.scope === scope) registry.things.delete(id);
+  const errors = left.map(errorOf);
+  if (errors.length === 1) throw errors[0];
+  if (errors.length > 1) throw new AggregateError(errors);
+}
+
+/**
+ * Waits until nothing is left that can still end, such as a canceled run. Resolves with what is
+ * left. The time limit only detects a hang.
+ */
+async function thingsLeft(scope: Scope, engine: Engine): Promise<readonly Thing[]> {
+  const start = engine.now();
+  for (let turn = 0; ; turn += 1) {
+    // A rejection is reported in the next turn.
+    await engine.nextTurn();
+    for (const update of registry.updates) await update();
+    const left = [...registry.things.values()].filter((thing) => isLeft(thing, scope));
+    if (left.every(isFinal)) return left;
+    if (engine.now() - start > inject('leftBehindLimitMs')) return left;
+    if (turn > quickTurns) await engine.pause();
+  }
+}
+
+function isLeft(thing: Thing, scope: Scope): boolean {
+  return thing.scope === scope && !scope.allowed.has(thing.kind) && !isForeign(thing);
+}
+
+const isFinal = (thing: Thing): boolean =>
+  thing.kind === 'rejection' || registry.stuck.has(thing);
+
+function errorOf(thing: Thing): Error {
+  const { scope, phrase, origin } = thing;
+  const what = typeof phrase === 'string' ? phrase : phrase();
+  const place = placeOf(thing);
+  const error = new Error(`The ${scope.what} left ${what}${place ? ` created at ${place}` : ''}.`);
+  // Vitest shows the code of the first frame.
+  error.stack = [`${error.name}: ${error.message}`, ...ownFramesOf(origin)].join('\n');
+  return error;
+}

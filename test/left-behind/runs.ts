@@ -1,0 +1,22 @@
+import { Run } from '../../packages/core/src/agent/run/run.ts';
+import { captureOrigin } from './origin.ts';
+import { forget, isFirstPatch, note } from './things.ts';
+
+/** Notes all runs that begin. A run that never began has nothing to end. */
+export function watchRuns(): void {
+  const { prototype } = Run;
+  if (!isFirstPatch(prototype)) return;
+  const { begin, end } = prototype;
+  prototype.begin = function beginNoted(send) {
+    note(this, {
+      kind: 'run',
+      phrase: () => `a run (${this.options.name}, ${this.runId}, ${this.stage})`,
+      origin: captureOrigin(),
+    });
+    begin.call(this, send);
+  };
+  prototype.end = function endNoted() {
+    end.call(this);
+    forget(this);
+  };
+}
