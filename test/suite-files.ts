@@ -38,7 +38,7 @@ const longOnly = [
 const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
   node: {
     include: [core, 'test/**/*.test.ts', inspectorInNode],
-    exclude: ['test/e2e/**'],
+    exclude: ['test/e2e/**', 'test/left-behind/{page,workerd}.test.ts'],
     // Core in one engine, the examples of the docs, the promises of the reference documents.
     quick: [
       core,
@@ -56,7 +56,11 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
     ],
   },
   workerd: {
-    include: [coreInEngines, 'packages/edge/src/**/*.test.ts'],
+    include: [
+      coreInEngines,
+      'packages/edge/src/**/*.test.ts',
+      'test/left-behind/workerd.test.ts',
+    ],
     exclude: [nodeOnly],
     // One endpoint with each kind of session, one object that is killed and resumes, real clients.
     quick: [
@@ -71,7 +75,11 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
     ],
   },
   browser: {
-    include: [coreInEngines, 'packages/web-worker/src/**/*.test.ts'],
+    include: [
+      coreInEngines,
+      'packages/web-worker/src/**/*.test.ts',
+      'test/left-behind/page.test.ts',
+    ],
     exclude: [leaks, nodeOnly, inspectorInNode],
     // One agent in a worker, its store, `useChat` and the hook, tabs that share a run.
     quick: [

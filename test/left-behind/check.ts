@@ -20,34 +20,64 @@ const quickTurns = 50;
  */
 export function checkLeftBehind(engine: Engine): void {
   const file = scopeOf('file');
+  const limitMs = inject('leftBehindLimitMs');
   registry.file = file;
   aroundEach(async (runTest) => {
     const test = scopeOf('test');
     registry.test = test;
     await runTest();
-    await checkScope(test, engine).finally(() => (registry.test = undefined));
+    await checkScope(test, engine, limitMs).finally(() => (registry.test = undefined));
   });
   aroundAll(async (runFile) => {
     await runFile();
-    await checkScope(file, engine).finally(() => (registry.file = undefined));
+    await checkScope(file, engine, limitMs).finally(() => (registry.file = undefined));
   });
 }
 
 const scopeOf = (what: Scope['what']): Scope => ({ what, allowed: new Set() });
 
-async function checkScope(scope: Scope, engine: Engine): Promise<void> {
-  const left = await thingsLeft(scope, engine);
-  for (const [id, thing] of registry.things) if (thing.scope === scope) registry.things.delete(id);
-  const errors = left.map(errorOf);
+/** Runs an action like a test, and returns the sentences about what it leaves at once. */
+export async function sentencesLeftBy(
+  engine: Engine,
+  action: () => unknown,
+): Promise<readonly string[]> {
+  const { test } = registry;
+  const scope = scopeOf('test');
+  registry.test = scope;
+  try {
+    await action();
+    const errors = await errorsOf(scope, engine, 0);
+    return errors.map(({ message }) => message);
+  } finally {
+    registry.test = test;
+  }
+}
+
+async function checkScope(scope: Scope, engine: Engine, limitMs: number): Promise<void> {
+  const errors = await errorsOf(scope, engine, limitMs);
   if (errors.length === 1) throw errors[0];
   if (errors.length > 1) throw new AggregateError(errors);
+}
+
+async function errorsOf(
+  scope: Scope,
+  engine: Engine,
+  limitMs: number,
+): Promise<readonly Error[]> {
+  const left = await thingsLeft(scope, engine, limitMs);
+  for (const [id, thing] of registry.things) if (thing.scope === scope) registry.things.delete(id);
+  return left.map(errorOf);
 }
 
 /**
  * Waits until nothing is left that can still end, such as a canceled run. Resolves with what is
  * left. The time limit only detects a hang.
  */
-async function thingsLeft(scope: Scope, engine: Engine): Promise<readonly Thing[]> {
+async function thingsLeft(
+  scope: Scope,
+  engine: Engine,
+  limitMs: number,
+): Promise<readonly Thing[]> {
   const start = engine.now();
   for (let turn = 0; ; turn += 1) {
     // A rejection is reported in the next turn.
@@ -55,7 +85,7 @@ async function thingsLeft(scope: Scope, engine: Engine): Promise<readonly Thing[
     for (const update of registry.updates) await update();
     const left = [...registry.things.values()].filter((thing) => isLeft(thing, scope));
     if (left.every(isFinal)) return left;
-    if (engine.now() - start > inject('leftBehindLimitMs')) return left;
+    if (engine.now() - start > limitMs) return left;
     if (turn > quickTurns) await engine.pause();
   }
 }

@@ -28,14 +28,28 @@ export function watchNodeRejections(): void {
   };
 }
 
-/** Notes the rejections of a page or of workerd that nobody handles. */
-export function watchRejections(): void {
-  if (!isFirstPatch(noteRejection)) return;
+type AddListener = (
+  type: 'unhandledrejection' | 'rejectionhandled',
+  listener: (event: PromiseRejectionEvent) => void,
+) => void;
+
+/** Notes the rejections of a page. */
+export function watchPageRejections(): void {
   // Vitest counts listeners that are added through `window`, and reports no rejection if there are
   // any.
   const { addEventListener } = EventTarget.prototype;
-  const listen = (type: string, listener: (event: PromiseRejectionEvent) => void): void =>
-    addEventListener.call(globalThis, type, listener as unknown as EventListener);
+  watchRejections((type, listener) =>
+    addEventListener.call(globalThis, type, listener as unknown as EventListener),
+  );
+}
+
+/** Notes the rejections of workerd. */
+export function watchWorkerdRejections(): void {
+  watchRejections((type, listener) => globalThis.addEventListener(type, listener));
+}
+
+function watchRejections(listen: AddListener): void {
+  if (!isFirstPatch(globalThis)) return;
   listen('unhandledrejection', (event) => {
     noteRejection(event.promise, event.reason);
     // Later listeners of a test may say that they expect it.
