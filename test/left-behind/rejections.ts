@@ -7,10 +7,10 @@ function noteRejection(promise: unknown, reason: unknown): void {
 }
 
 /**
- * Notes the rejections of Node that nobody handles. It is no listener, because Vitest reports no
+ * Notes the rejections of Node or workerd that nobody handles. It is no listener, because Vitest reports no
  * rejection if there is another listener. Vitest reports those between two files.
  */
-export function watchNodeRejections(): void {
+export function watchRejections(): void {
   if (!isFirstPatch(process)) return;
   const { emit } = process as { emit(this: NodeJS.Process, ...event: unknown[]): boolean };
   (process as { emit: unknown }).emit = function emitNoted(
@@ -28,28 +28,13 @@ export function watchNodeRejections(): void {
   };
 }
 
-type AddListener = (
-  type: 'unhandledrejection' | 'rejectionhandled',
-  listener: (event: PromiseRejectionEvent) => void,
-) => void;
-
-/** Notes the rejections of a page. */
+/** Notes the rejections of a page that nobody handles. */
 export function watchPageRejections(): void {
-  // Vitest counts listeners that are added through `window`, and reports no rejection if there are
-  // any.
-  const { addEventListener } = EventTarget.prototype;
-  watchRejections((type, listener) =>
-    addEventListener.call(globalThis, type, listener as unknown as EventListener),
-  );
-}
-
-/** Notes the rejections of workerd. */
-export function watchWorkerdRejections(): void {
-  watchRejections((type, listener) => globalThis.addEventListener(type, listener));
-}
-
-function watchRejections(listen: AddListener): void {
   if (!isFirstPatch(globalThis)) return;
+  // Vitest reports no rejection if there are listeners that were added through `window`.
+  const { addEventListener } = EventTarget.prototype;
+  const listen = (type: string, listener: (event: PromiseRejectionEvent) => void): void =>
+    addEventListener.call(globalThis, type, listener as unknown as EventListener);
   listen('unhandledrejection', (event) => {
     noteRejection(event.promise, event.reason);
     // Later listeners of a test may say that they expect it.

@@ -1,14 +1,14 @@
 import { checkLeftBehind } from './check.ts';
 import { nodeEngine } from './engines.ts';
 import { watchProcesses, watchThreads } from './processes.ts';
-import { watchNodeRejections } from './rejections.ts';
+import { watchRejections } from './rejections.ts';
 import { watchRuns } from './runs.ts';
 import { watchServers } from './servers.ts';
 import { watchTimers } from './timers.ts';
 
 watchTimers();
 watchRuns();
-watchNodeRejections();
+watchRejections();
 watchServers();
 watchProcesses();
 watchThreads();

@@ -1,10 +1,10 @@
 import { checkLeftBehind } from './check.ts';
 import { workerdEngine } from './engines.ts';
-import { watchWorkerdRejections } from './rejections.ts';
+import { watchRejections } from './rejections.ts';
 import { watchRuns } from './runs.ts';
 import { watchTimers } from './timers.ts';
 
 watchTimers();
 watchRuns();
-watchWorkerdRejections();
+watchRejections();
 checkLeftBehind(workerdEngine);

@@ -5,6 +5,7 @@ import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { toolResultsOf } from '../message/msg.ts';
 import { agentscope } from '../preset/agentscope.ts';
+import { hostSignal } from '../../test-support/dying-host.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { metaTool } from '../tool/set/meta-tool.ts';
@@ -267,14 +268,11 @@ test('after the host died between the two calls, another host runs the tool', as
     return new Promise(() => {});
   };
   const first = setUp([on, search], { ...sequential, memory: dying });
-  const end = new AbortController();
-  const deadCall = first.agent.call('Go', { signal: end.signal });
+  void first.agent.call('Go', { signal: hostSignal() }).catch(() => {});
   await death;
 
   const second = setUp([], { ...sequential, memory: new SessionMemory(store, 's') });
   await second.agent.call();
   expect([first.ran, second.ran]).toEqual([[], [{ q: 'tea' }]]);
   expect(await second.results()).toEqual([isOn, 'search success found']);
-  end.abort();
-  await Promise.allSettled([deadCall]);
 });

@@ -5,11 +5,11 @@ import { SessionMemory } from '../../memory/session-memory.ts';
 import { textOf, toolResultsOf } from '../../message/msg.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { toUiMessages } from '../../stream/ui/ui-messages.ts';
+import { hostSignal } from '../../../test-support/dying-host.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { operator, operatorMessage } from './operator.ts';
-import { gate } from '../../../test-support/scripted-agent.ts';
 
 const pay = tool({
   name: 'pay',
@@ -127,23 +127,21 @@ test('a decision of a process that died is carried out with the next message of 
   const { agent, model, store } = setUp([{ toolCalls: [{ name: 'pay' }] }]);
   const [call] = (await agent.call('Pay')).pending;
   await agent.call(ann('I check this.', 'join'));
-  const end = new AbortController();
-  const { wait: death, open: die } = gate();
-  const dying: Middleware = {
-    wrapRound: () => () => {
-      die();
-      return new Promise<never>(() => {});
-    },
-  };
-  const decisions = [{ toolUseId: call!.toolUseId, type: 'approve' }] as const;
-  const deadCall = agent.call(decisions, { use: [dying], signal: end.signal });
-  await death;
+  const signal = hostSignal();
+  await new Promise<void>((resolve) => {
+    const dying: Middleware = {
+      wrapRound: () => async () => {
+        resolve();
+        return new Promise(() => {});
+      },
+    };
+    const options = { use: [dying], signal };
+    void agent.call([{ toolUseId: call!.toolUseId, type: 'approve' }], options);
+  });
   const { agent: later } = setUp([], store);
   expect(await later.call(ann('Done.'))).toMatchObject({ reason: 'suspended', pending: [] });
   expect((await later.messages()).flatMap(toolResultsOf)).toMatchObject([{ output: 'paid' }]);
   expect(model.requests).toHaveLength(1);
-  end.abort();
-  await Promise.allSettled([deadCall]);
 });
 
 test('pages see each message of an operator on its own, with the name', async () => {

@@ -80,7 +80,7 @@ test('an abort ends the wait for a slot, nothing is stored, and the next call wo
 });
 
 test('canceling a stream ends its wait for a slot', async () => {
-  const { semaphore, agent } = await busy();
+  const { semaphore, open, running, agent } = await busy();
   const stream = agent.stream('Me too');
   const events: AgentEvent[] = [];
   const reading = (async () => {
@@ -92,16 +92,20 @@ test('canceling a stream ends its wait for a slot', async () => {
   expect(semaphore.waiting).toBe(0);
   expect(events.map(({ type }) => type)).toEqual(['run-start', 'run-end']);
   expect(orderFaults(events)).toEqual([]);
+  open();
+  await running;
 });
 
 test('an interrupt ends the wait for a slot, keeps the input, and makes no model request', async () => {
-  const { semaphore, model, agent } = await busy();
+  const { semaphore, open, running, model, agent } = await busy();
   const waiting = agent.call('Me too');
   await until(() => semaphore.waiting === 1);
   expect(agent.interrupt('Not now.')).toBe(true);
   expect(await waiting).toMatchObject({ reason: 'interrupted', text: 'Not now.' });
   expect([semaphore.waiting, model.requests.length]).toEqual([0, 0]);
   expect((await agent.messages()).map(textOf)).toEqual(['Me too', 'Not now.']);
+  open();
+  await running;
 });
 
 test('if the queue of the semaphore is full, the call fails with OVERLOADED, and nothing is stored', async () => {
