@@ -2,6 +2,7 @@ import { textOf, type AgentEvent, type JsonValue } from '@isoloop/core';
 import { connectAgent, type ConnectOptions, type RemoteAgent } from '@isoloop/web-worker';
 import { onTestFinished } from 'vitest';
 import type { TabsFixtureName, TabsFixtureOptions, Witnessed } from './tabs.ts';
+import { testDatabase } from './database.ts';
 
 export type TabOptions = Omit<TabsFixtureOptions, 'database'>;
 
@@ -23,7 +24,8 @@ export interface Tab {
 
 /** Opens tabs of one session. Each tab has its own worker. */
 export function startTabs(): { open(name?: TabsFixtureName): Tab; readonly sessionId: string } {
-  const sessionId = `tabs-${crypto.randomUUID()}`;
+  // It is deleted after the tabs have ended.
+  const sessionId = testDatabase(`tabs-${crypto.randomUUID()}`);
   // Keeps connections reachable: a garbage-collected connection closes, and its tab leaves the
   // session.
   const kept = new Set<RemoteAgent>();

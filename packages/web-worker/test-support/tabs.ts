@@ -69,6 +69,14 @@ interface TabsCommand {
   readonly spin: boolean;
 }
 
+// Unlike a worker, a SharedWorker can only end itself.
+addEventListener('connect', (event) => {
+  for (const port of (event as MessageEvent).ports)
+    port.addEventListener('message', ({ data }: MessageEvent<{ readonly end?: true } | null>) => {
+      if (data?.end) self.close();
+    });
+});
+
 const { tabs, without = [], several } = JSON.parse(self.name || '{}') as TabsFixtureName;
 if (without.includes('locks')) Object.defineProperty(navigator, 'locks', { value: undefined });
 if (without.includes('BroadcastChannel'))

@@ -6,6 +6,7 @@ import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
 import { IndexedDbStore } from '../store/indexed-db-store.ts';
 import { browserPlace } from './browser-place.ts';
 import { movableSessions } from './movable-sessions.ts';
+import { testDatabase } from '../../test-support/database.ts';
 
 const name = 'https://edge.test/api/chat';
 const edgePlace = (store = new MemoryStore()): SessionPlace => storePlace({ name, store });
@@ -18,7 +19,7 @@ async function stored(store: IndexedDbStore): Promise<string> {
   return sessionId;
 }
 
-const database = (): IndexedDbStore => new IndexedDbStore({ database: crypto.randomUUID() });
+const database = (): IndexedDbStore => new IndexedDbStore({ database: testDatabase() });
 
 test('a conversation moves from IndexedDB to an endpoint and back, and the tabs of the browser are told', async () => {
   const [store, edge] = [database(), new MemoryStore()];

@@ -436,6 +436,7 @@ test('calls fail at once with the script’s error if the worker script throws o
   const worker = new Worker(new URL('../../test-support/throwing.ts', import.meta.url), {
     type: 'module',
   });
+  onTestFinished(() => worker.terminate());
   worker.addEventListener('error', (event) => event.preventDefault());
   await expect(connectAgent(worker, { sessionId: 's' }).messages()).rejects.toMatchObject({
     code: 'WORKER_FAILED',
@@ -555,7 +556,10 @@ test('without Web Locks, a call to a terminated worker fails because the worker 
       type: 'module',
     });
     onTestFinished(() => worker.terminate());
-    return { worker, agent: connectAgent(worker, { sessionId: 's', options }) };
+    const agent = connectAgent(worker, { sessionId: 's', options });
+    // Without Web Locks, the page does not learn that the worker has ended.
+    onTestFinished(() => agent.close());
+    return { worker, agent };
   };
   const { worker, agent } = start();
   const stream = agent.stream('go');

@@ -3,6 +3,7 @@ import { connectAgent, IndexedDbStore, type RemoteAgent } from '@isoloop/web-wor
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import type { ModelAgents } from '../../test-support/models.ts';
 import { readStored } from '../../test-support/stored.ts';
+import { testDatabase } from '../../test-support/database.ts';
 
 type Name = 'openai' | 'ai-sdk' | 'no-memory' | 'ai-sdk-no-memory';
 
@@ -79,7 +80,7 @@ test.for(['openai', 'ai-sdk'] as const)(
 
     const { text } = await connect(name, '/echo', 'sk-echoed').call('hi');
     expect(JSON.parse(text)).toMatchObject({ headers: { authorization: 'Bearer sk-echoed' } });
-    const store = new IndexedDbStore();
+    const store = new IndexedDbStore({ database: testDatabase('isoloop') });
     const values = [...(await store.getMany(await store.keys(''))).values()];
     expect(values.join()).toContain('sk-echoed');
     expect(values.join()).not.toContain('sk-secret');

@@ -102,6 +102,8 @@ test('an output object instead of its name fails with INVALID_INPUT, because fun
   await expect(agent.call('?', { output: structured(z.string()) as never })).rejects.toMatchObject({
     code: 'INVALID_INPUT',
   });
+  // The worker may be too young to tell its end.
+  agent.close();
 });
 
 /** Contains mistakes that the type checker must find. No test calls this function. */

@@ -14,6 +14,7 @@ import { IndexedDbStore } from '../store/indexed-db-store.ts';
 import type { PageMessage } from '../wire/protocol.ts';
 import { tabVersion, type TabMessage } from '../wire/tab-protocol.ts';
 import { rolesOf } from '../../../../test/roles-of.ts';
+import { testDatabase } from '../../test-support/database.ts';
 
 const channelOf = (sessionId: string): string =>
   `isoloop:session:${JSON.stringify([undefined, sessionId])}`;
@@ -255,7 +256,7 @@ test.for(['alone', 'with another tab'] as const)(
       await expect.poll(() => heard.some(({ type }) => type === 'lead')).toBe(true);
     }
     const memory = new IndexedDbMemory(sessionId, {
-      store: new IndexedDbStore({ database: sessionId }),
+      store: new IndexedDbStore({ database: testDatabase(sessionId) }),
     });
     await memory.claim({ write: true });
     agent.close();

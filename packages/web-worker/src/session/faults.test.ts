@@ -11,13 +11,14 @@ import { expect, test } from 'vitest';
 import { extent } from '../../../../test/test-extent.ts';
 import type { FaultOrder } from '../../test-support/faults.ts';
 import { IndexedDbStore } from '../store/indexed-db-store.ts';
+import { testDatabase } from '../../test-support/database.ts';
 
 /**
  * Runs each process of a scenario in its own worker. The page terminates the worker at the point
  * where the process must die.
  */
 function workerHost({ name: scenario }: FaultScenario): FaultHost {
-  const database = `faults-${crypto.randomUUID()}`;
+  const database = testDatabase();
   return {
     async live(witness, life) {
       const worker = new Worker(new URL('../../test-support/faults.ts', import.meta.url), {

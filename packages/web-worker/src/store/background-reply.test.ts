@@ -6,23 +6,32 @@ import {
   lookTool,
 } from '../../../../test/provider-server/background-provider.ts';
 import { IndexedDbMemory } from './indexed-db-memory.ts';
+import { IndexedDbStore } from './indexed-db-store.ts';
+import { testDatabase } from '../../test-support/database.ts';
+import { hostSignal } from '../../../core/test-support/dying-host.ts';
 
 test('a new tab finds an unfinished background reply in IndexedDB and continues it instead of asking again', async () => {
   const provider = new BackgroundProvider();
   const sessionId = crypto.randomUUID();
+  const database = testDatabase();
+  const memoryOfTab = (): IndexedDbMemory =>
+    new IndexedDbMemory(sessionId, { store: new IndexedDbStore({ database }) });
   const { look, runs } = lookTool();
   const agentOfTab = (): ReActAgent =>
     new ReActAgent({
       name: 'assistant',
       model: openaiResponses({ model: 'gpt-5.4', background: true, fetch: provider.fetch }),
       tools: [look],
-      memory: new IndexedDbMemory(sessionId),
+      memory: memoryOfTab(),
     });
   provider.holdAnswer = 4;
-  const first = agentOfTab().stream('Where?', { detached: true });
+  const first = agentOfTab().stream('Where?', {
+    detached: true,
+    signal: hostSignal(),
+  });
   first.result.catch(() => undefined);
   await expect
-    .poll(async () => (await new IndexedDbMemory(sessionId).view()).reply?.state?.['id'])
+    .poll(async () => (await memoryOfTab().view()).reply?.state?.['id'])
     .toBe('resp_2');
   provider.holdAnswer = Infinity;
   expect((await agentOfTab().call()).text).toBe(provider.answer);

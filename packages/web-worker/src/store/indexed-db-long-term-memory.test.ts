@@ -2,10 +2,12 @@ import { assistantMessage, userMessage } from '@isoloop/core';
 import { keywordMemory } from '@isoloop/core/memory-search';
 import { expect, test } from 'vitest';
 import { IndexedDbStore } from './indexed-db-store.ts';
+import { testDatabase } from '../../test-support/database.ts';
 
 test('tabs share a long-term memory in IndexedDB; it forgets a deleted session and can be cleared', async () => {
   const namespace = `user ${crypto.randomUUID()}`;
-  const store = (): IndexedDbStore => new IndexedDbStore({ database: 'long-term' });
+  const database = testDatabase();
+  const store = (): IndexedDbStore => new IndexedDbStore({ database });
   const here = keywordMemory({ store: store(), namespace });
   const there = keywordMemory({ store: store(), namespace });
   expect(await there.retrieve('猫')).toEqual([]);

@@ -4,8 +4,9 @@ import { IndexedDbSessions, IndexedDbStore, type SessionExport } from '@isoloop/
 import { IndexedDbMemory } from '@isoloop/web-worker/worker';
 import { expect, test, vi } from 'vitest';
 import { startWorker } from '../../test-support/worker-under-test.ts';
+import { testDatabase } from '../../test-support/database.ts';
 
-function open(database: string = `sessions-${crypto.randomUUID()}`) {
+function open(database: string = testDatabase()) {
   const store = new IndexedDbStore({ database });
   return { database, store, sessions: new IndexedDbSessions({ store }) };
 }

@@ -1,13 +1,17 @@
 import { userMessage } from '@isoloop/core';
 import { keyValueStoreConformance, memoryConformance } from '@isoloop/core/testing';
-import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import * as vitest from 'vitest';
 import { cdp } from 'vitest/browser';
 import { IndexedDbMemory } from './indexed-db-memory.ts';
 import { IndexedDbStore } from './indexed-db-store.ts';
+import { deleteDatabase, testDatabase } from '../../test-support/database.ts';
 import { sessionConformance } from '../../../../test/stores/session-conformance.ts';
 
 const shared = new IndexedDbStore({ database: 'conformance' });
+// The tests of the suites share one connection.
+beforeAll(() => shared.get('a'));
+afterAll(() => deleteDatabase('conformance'));
 keyValueStoreConformance(vitest, 'IndexedDbStore', () => shared);
 sessionConformance(vitest, 'IndexedDbStore', () => shared);
 memoryConformance(
@@ -35,7 +39,7 @@ function watchOpen(): readonly IDBDatabase[] {
 
 test('IndexedDbStore reopens a connection that died silently, and repeats the operation', async () => {
   const opened = watchOpen();
-  const store = new IndexedDbStore({ database: 'reopen' });
+  const store = new IndexedDbStore({ database: testDatabase('reopen') });
   await store.set('a', '1');
   opened[0]?.close();
   expect(await store.get('a')).toBe('1');
@@ -50,7 +54,7 @@ test('IndexedDbStore reopens a connection that died silently, and repeats the op
 
 test('after the browser has closed a connection, the next operation reports the eviction, and the one after it reopens', async () => {
   const opened = watchOpen();
-  const store = new IndexedDbStore({ database: 'forced' });
+  const store = new IndexedDbStore({ database: testDatabase('forced') });
   await store.set('a', '1');
   const closed = new Promise((resolve) => opened[0]?.addEventListener('close', resolve));
   await cdp().send('Storage.clearDataForOrigin', {
@@ -68,7 +72,7 @@ test('after the browser has closed a connection, the next operation reports the 
 });
 
 test('IndexedDbStore gives up an operation after three failed connections', async () => {
-  const store = new IndexedDbStore({ database: 'lost' });
+  const store = new IndexedDbStore({ database: testDatabase('lost') });
   const cause = new DOMException(
     'Connection to Indexed Database server lost. Refresh the page to try again',
     'UnknownError',
@@ -88,7 +92,7 @@ test('IndexedDbStore gives up an operation after three failed connections', asyn
 });
 
 test('IndexedDbStore does not retry other failures', async () => {
-  const store = new IndexedDbStore({ database: 'refused' });
+  const store = new IndexedDbStore({ database: testDatabase('refused') });
   const open = vi.spyOn(indexedDB, 'open').mockImplementation(() => {
     throw new DOMException('access denied', 'SecurityError');
   });
@@ -97,7 +101,7 @@ test('IndexedDbStore does not retry other failures', async () => {
 });
 
 test('compareAndSet() returns true if its value was written before the connection died', async () => {
-  const store = new IndexedDbStore({ database: 'uncertain' });
+  const store = new IndexedDbStore({ database: testDatabase('uncertain') });
   await store.set('a', '1');
   const put = IDBObjectStore.prototype.put;
   vi.spyOn(IDBObjectStore.prototype, 'put').mockImplementationOnce(function (
@@ -117,7 +121,7 @@ test('compareAndSet() returns true if its value was written before the connectio
 });
 
 test('setMany() writes all entries or none', async () => {
-  const store = new IndexedDbStore({ database: 'atomic' });
+  const store = new IndexedDbStore({ database: testDatabase('atomic') });
   const put = IDBObjectStore.prototype.put;
   let calls = 0;
   vi.spyOn(IDBObjectStore.prototype, 'put').mockImplementation(function (
@@ -138,7 +142,7 @@ test('setMany() writes all entries or none', async () => {
 });
 
 test('the browser can delete the database while IndexedDbStore has it open', async () => {
-  const store = new IndexedDbStore({ database: 'deleted' });
+  const store = new IndexedDbStore({ database: testDatabase('deleted') });
   await store.set('a', '1');
   await new Promise((resolve, reject) => {
     const request = indexedDB.deleteDatabase('deleted');
@@ -157,7 +161,7 @@ test('on a full disk the conversation stays complete in memory, and is stored on
   const session = cdp();
   // Chromium caches the free space of a database for half a minute, but not for a new database.
   await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'indexeddb' });
-  const store = new IndexedDbStore({ database: 'full' });
+  const store = new IndexedDbStore({ database: testDatabase('full') });
   const memory = new IndexedDbMemory('s', { store });
   const large = Array.from({ length: 30_000 }, () => crypto.randomUUID()).join('');
 

@@ -12,6 +12,19 @@ interface Shared {
   connect(replies: JsonValue): RemoteAgent;
 }
 
+/** Opens a SharedWorker that ends with the test. Without this, it ends with the page. */
+function openShared(name: string): SharedWorker {
+  const shared = new SharedWorker(new URL('../../test-support/tabs.ts', import.meta.url), {
+    type: 'module',
+    name,
+  });
+  onTestFinished(() => {
+    shared.port.postMessage({ end: true });
+    shared.port.close();
+  });
+  return shared;
+}
+
 /**
  * Prepares a SharedWorker for one test. Each connection opens the same worker as a page does, by
  * script and name.
@@ -23,10 +36,7 @@ function share(): Shared {
     worker,
     sessionId,
     connect(replies) {
-      const shared = new SharedWorker(new URL('../../test-support/tabs.ts', import.meta.url), {
-        type: 'module',
-        name: worker,
-      });
+      const shared = openShared(worker);
       const agent = connectAgent(shared, {
         timeoutMs: 120_000,
         sessionId,
@@ -67,10 +77,7 @@ async function comeAndGo(
 ): Promise<void> {
   const lock = crypto.randomUUID();
   const [api, run] = [new MessageChannel(), new MessageChannel()];
-  const { port } = new SharedWorker(new URL('../../test-support/tabs.ts', import.meta.url), {
-    type: 'module',
-    name: worker,
-  });
+  const { port } = openShared(worker);
   await navigator.locks.request(lock, async () => {
     port.postMessage(
       {
@@ -160,6 +167,7 @@ test('in a browser without SharedWorker each page starts a worker, and these wor
 
 test('a call fails with WORKER_FAILED if the script of its SharedWorker cannot be loaded', async () => {
   const shared = new SharedWorker('/no-such-worker.js', { type: 'module' });
+  onTestFinished(() => shared.port.close());
   await expect(connectAgent(shared, { sessionId: 's' }).call('hi')).rejects.toMatchObject({
     code: 'WORKER_FAILED',
   });

@@ -13,6 +13,7 @@ import { IndexedDbStore } from '../../store/indexed-db-store.ts';
 import type { TabOutcome } from '../../wire/tab-protocol.ts';
 import { RunReaders } from './run-readers.ts';
 import { SessionRuns } from './session-runs.ts';
+import { testDatabase } from '../../../test-support/database.ts';
 
 /** Returns the runs of a session whose agent answers once with `reply`. */
 function runsOf(
@@ -43,7 +44,7 @@ function runsOf(
 
 /** Stores a run that a killed worker left behind. Returns a function that opens its memory. */
 async function lostRun(): Promise<() => IndexedDbMemory> {
-  const database = `runs-${crypto.randomUUID()}`;
+  const database = testDatabase();
   const memoryOf = () => new IndexedDbMemory('s', { store: new IndexedDbStore({ database }) });
   const lost = memoryOf();
   await lost.note([{ kind: 'run-begin', runId: 'lost' }]);
@@ -142,7 +143,7 @@ test('a message is not refused while another page asks for a run to resume', asy
 });
 
 test('without tabs, a call fails with SESSION_CONFLICT if another writer has claimed the session’s log', async () => {
-  const database = `runs-${crypto.randomUUID()}`;
+  const database = testDatabase();
   const memoryOf = () => new IndexedDbMemory('s', { store: new IndexedDbStore({ database }) });
   const [mine, theirs] = [memoryOf(), memoryOf()];
   await mine.claim({ write: true });
