@@ -32,7 +32,8 @@ export default defineConfig({
     isolate: false,
     restoreMocks: true,
     unstubGlobals: true,
-    provide: { long },
+    // The check of `left-behind` waits so long for what still ends. It only detects a hang.
+    provide: { long, leftBehindLimitMs: 30_000 },
     projects: [
       {
         extends: true,

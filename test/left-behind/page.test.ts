@@ -39,7 +39,8 @@ test('the check names a worker, a port of a shared worker, a lock and a connecti
   expect(port).toEqual([`The test left a port of a shared worker (${path}) ${place}`]);
 
   const name = crypto.randomUUID();
-  const { promise, resolve } = Promise.withResolvers<void>();
+  let resolve!: () => void;
+  const promise = new Promise<void>((settle) => (resolve = settle));
   onTestFinished(() => resolve());
   const locks = await leftBy(async () => {
     await new Promise<void>((taken) => {

@@ -5,7 +5,8 @@ import { sentencesLeftBy } from './check.ts';
 import { workerdEngine } from './engines.ts';
 
 test('the check names a run, a timer and a rejection of workerd', async () => {
-  const { promise, resolve } = Promise.withResolvers<void>();
+  let resolve!: () => void;
+  const promise = new Promise<void>((settle) => (resolve = settle));
   onTestFinished(() => resolve());
   const left = await sentencesLeftBy(workerdEngine, () => {
     const model = new ScriptedModel([{ text: 'Hi.', wait: () => promise }]);

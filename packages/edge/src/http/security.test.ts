@@ -296,6 +296,7 @@ test('every response has headers against framing and caching', async () => {
     expect(headers.get('referrer-policy')).toBe('no-referrer');
     expect(headers.get('cache-control')).toMatch(/^no-(store|cache)$/);
   }
+  for (const answer of answers) await answer.text();
 });
 
 test.each([

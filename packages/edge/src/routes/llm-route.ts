@@ -41,8 +41,9 @@ export async function llmRoute(
   addSecrets(secrets);
   const requestId = c.get('requestId');
   try {
-    const response = await ask(c, url, wire, upstream, options.timeoutMs ?? 300_000);
-    if (!response.ok) return await upstreamErrorResponse(response, requestId);
+    const timeoutMs = options.timeoutMs ?? 300_000;
+    const response = await ask(c, url, wire, upstream, timeoutMs);
+    if (!response.ok) return await upstreamErrorResponse(response, requestId, timeoutMs);
     const type = response.headers.get('content-type') ?? '';
     if (!response.body || !/^(text\/event-stream|application\/json)\b/i.test(type)) {
       response.body?.cancel().catch(() => {});
@@ -85,7 +86,7 @@ async function ask(
     timerMs(timeoutMs),
   );
   try {
-    const response = await send(url, {
+    return await send(url, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
@@ -97,9 +98,6 @@ async function ask(
       // Does not follow redirects, because another server would get the key.
       redirect: 'manual',
     });
-    // The text of an error may never end.
-    if (!response.ok) setTimeout(() => controller.abort(), Math.min(timeoutMs, 5000));
-    return response;
   } catch (error) {
     const { reason } = controller.signal as { readonly reason: unknown };
     if (AgentError.is(reason)) throw reason;
@@ -117,9 +115,13 @@ async function ask(
  * Returns the response to an error of the model's server. The text of the server's error goes only
  * to the Worker's log.
  */
-async function upstreamErrorResponse(response: Response, requestId: string): Promise<Response> {
+async function upstreamErrorResponse(
+  response: Response,
+  requestId: string,
+  timeoutMs: number,
+): Promise<Response> {
   const { status } = response;
-  const errorStart = await startOf(response);
+  const errorStart = await startOf(response, Math.min(timeoutMs, 5000));
   const [code, clientStatus] = errorKind(status, errorStart);
   const retryAfter = Number(response.headers.get('retry-after') || NaN);
   const details = { ...(retryAfter >= 0 && { retryAfterMs: retryAfter * 1000 }) };
@@ -151,16 +153,24 @@ function errorKind(
   return ['MODEL_REQUEST', 400];
 }
 
-async function startOf({ body }: Response): Promise<string> {
+/** Returns the start of a text. Stops after `timeoutMs`, because the text may never end. */
+async function startOf({ body }: Response, timeoutMs: number): Promise<string> {
+  if (!body) return '';
   const decoder = new TextDecoder();
+  const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader();
+  const stop = (): void => void reader.cancel().catch(() => {});
+  const timer = setTimeout(stop, timerMs(timeoutMs));
   let text = '';
   try {
-    for await (const chunk of body ?? []) {
-      text += decoder.decode(chunk, { stream: true });
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      text += decoder.decode(read.value, { stream: true });
       if (text.length > 8000) break;
     }
   } catch {
     // The body only adds details, so an error while reading it is ignored.
+  } finally {
+    clearTimeout(timer);
+    stop();
   }
   return text.slice(0, 8000).trim().replace(/\s+/g, ' ');
 }

@@ -8,6 +8,7 @@ async function watch(session: Session, query: string, rest: { open(): void }): P
   const watched = await expect
     .poll(async () => {
       const response = await session.send(path);
+      await response.body?.cancel();
       return response.status === 200 ? response : undefined;
     })
     .toBeDefined()

@@ -1,10 +1,4 @@
-import {
-  abortAllDurableObjects,
-  createExecutionContext,
-  evictDurableObject,
-  runDurableObjectAlarm,
-  runInDurableObject,
-} from 'cloudflare:test';
+import { createExecutionContext, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import {
   AgentError,
   InMemoryMemory,
@@ -33,6 +27,7 @@ import {
 } from '../../test-support/session-client.ts';
 import { rolesOf } from '../../../../test/roles-of.ts';
 import { formatVersion } from './session-record.ts';
+import { killObject, killObjects } from '../../test-support/kill-objects.ts';
 
 test('a session streams its answers, keeps them across evictions, and shows them only to its user', async () => {
   const session = open([
@@ -45,7 +40,7 @@ test('a session streams its answers, keeps them across evictions, and shows them
     { toolName: 'clock', output: '12:00' },
   ]);
   expect(textOf(answer)).toBe('It is noon.');
-  await evictDurableObject(session.stub);
+  await killObject(session.stub);
   await session.chat([ask('What did I ask?')]);
   expect(rolesOf(session.script.model.requests.at(-1)!.messages)).toBe(
     'user assistant tool assistant user',
@@ -357,7 +352,7 @@ test('the alarm continues a run whose isolate died, and readers get its earlier 
     { tools: [note] },
   );
   await leaveAt(session, ask('Note it'), 'Half an');
-  await evictDurableObject(session.stub);
+  await killObject(session.stub);
   expect(await runDurableObjectAlarm(session.stub)).toBe(true);
   const stream = (await session.transport.reconnectToStream({ chatId: session.id }))!;
   const shown = await session.messages();
@@ -383,7 +378,7 @@ test('requests that waited when the isolate died are answered in their order, on
     ),
   );
   expect(third).toBeUndefined();
-  await evictDurableObject(session.stub);
+  await killObject(session.stub);
   // Any request wakes the object, too, not only the alarm.
   await session.messages();
   await expect
@@ -399,11 +394,11 @@ test('a session gives up a run whose isolate dies several times, and stays usabl
   ]);
   await leaveAt(session, ask('Hi'), 'Half an');
   for (let death = 1; death <= 3; death++) {
-    await evictDurableObject(session.stub);
+    await killObject(session.stub);
     await runDurableObjectAlarm(session.stub);
     await expect.poll(() => session.script.model.requests.length).toBe(death + 2);
   }
-  await evictDurableObject(session.stub);
+  await killObject(session.stub);
   await runDurableObjectAlarm(session.stub);
   await expect
     .poll(async () => (await session.send(`/api/chat/${session.id}/stream`)).status)
@@ -426,7 +421,7 @@ test('with resumeAttempts: 0, a session closes the run of a dead isolate and its
   await leaveAt(session, ask('Hi'), 'tool-input-available');
   await expect.poll(async () => (await session.messages()).length).toBe(2);
   // Aborts the object, because an eviction would wait for the tool's timeout.
-  await abortAllDurableObjects();
+  await killObjects();
   await runDurableObjectAlarm(session.stub);
   await expect
     .poll(async () => (await session.send(`/api/chat/${session.id}/stream`)).status)
@@ -455,7 +450,7 @@ test('approvals that useChat posts continue an answer, and forged results are re
   const asked = await session.chat([ask('Pay twice')]);
   const waiting = asked.parts.filter(({ type }) => type === 'dynamic-tool');
   expect(waiting).toMatchObject([{ state: 'approval-requested' }, { state: 'approval-requested' }]);
-  await evictDurableObject(session.stub);
+  await killObject(session.stub);
   expect(
     (await session.messages())[1]!.parts.filter(({ type }) => type === 'dynamic-tool'),
   ).toMatchObject([{ state: 'approval-requested' }, { state: 'approval-requested' }]);
@@ -682,7 +677,7 @@ test('a session whose object has another format is refused with a code, and noth
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const session = open(['Hello.']);
   await session.chat([ask('Hi')]);
-  await evictDurableObject(session.stub);
+  await killObject(session.stub);
   const change = (v: number) =>
     runInDurableObject(session.stub, (_, { storage }) => {
       storage.kv.put('identity', { ...storage.kv.get<object>('identity'), v });
@@ -694,7 +689,7 @@ test('a session whose object has another format is refused with a code, and noth
       await storage.getAlarm(),
     ]);
   await change(formatVersion + 1);
-  await evictDurableObject(session.stub);
+  await killObject(session.stub);
   const before = await stored();
   for (const response of [
     await session.post('/api/chat', { id: session.id, messages: [ask('Again')] }),
@@ -704,7 +699,7 @@ test('a session whose object has another format is refused with a code, and noth
     expect(await codeOf(response)).toEqual([503, 'STORAGE_FAILED']);
   expect(await stored()).toEqual(before);
   await change(formatVersion);
-  await evictDurableObject(session.stub);
+  await killObject(session.stub);
   expect((await session.messages()).map(textOf)).toEqual(['Hi', 'Hello.']);
   log.mockRestore();
 });

@@ -1,4 +1,4 @@
-import { abortAllDurableObjects, runDurableObjectAlarm } from 'cloudflare:test';
+import { runDurableObjectAlarm } from 'cloudflare:test';
 import { openaiResponses } from '@isoloop/core/openai';
 import { expect, test } from 'vitest';
 import {
@@ -6,6 +6,7 @@ import {
   lookTool,
 } from '../../../../test/provider-server/background-provider.ts';
 import { ask, leaveAt, open, read, textOf } from '../../test-support/session-client.ts';
+import { killObjects } from '../../test-support/kill-objects.ts';
 
 test('a Durable Object that was aborted continues an unfinished background reply instead of asking again', async () => {
   const provider = new BackgroundProvider();
@@ -15,7 +16,7 @@ test('a Durable Object that was aborted continues an unfinished background reply
   // The provider's second reply is the answer. Its stream hangs after four events.
   provider.holdAnswer = 4;
   await leaveAt(session, ask('Where?'), 'It is');
-  await abortAllDurableObjects();
+  await killObjects();
   provider.holdAnswer = Infinity;
   expect(await runDurableObjectAlarm(session.stub)).toBe(true);
   const stream = await session.transport.reconnectToStream({ chatId: session.id });

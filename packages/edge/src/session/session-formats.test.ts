@@ -1,4 +1,4 @@
-import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
+import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { AgentError, ReActAgent, tool } from '@isoloop/core';
 import { agentTool } from '@isoloop/core/tools';
 import { ScriptedModel } from '@isoloop/core/testing';
@@ -17,6 +17,7 @@ import {
   textOf,
 } from '../../test-support/session-client.ts';
 import { pay } from '../../test-support/plain-tools.ts';
+import { killObject } from '../../test-support/kill-objects.ts';
 
 // These tests use `/api/run` and `/v1/chat/completions` with a session in a Durable Object. The
 // Worker has no KV.
@@ -53,7 +54,7 @@ test('a run, a completion and a chat continue one conversation, which the sessio
   expect(events.at(-1)).toMatchObject({ type: 'run-end', reason: 'stop', text: 'Noon.' });
   expect(deltasIn(text)).toBe('Noon.');
   expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
-  await evictDurableObject(session.stub);
+  await killObject(session.stub);
   const completion = await session.openai.chat.completions.create({
     model: 'other',
     messages: [say('What did I ask?')],
@@ -184,7 +185,7 @@ test('a run waits for an approval that another run sends, and forged decisions a
     reason: 'suspended',
     pending: [{ toolUseId: 'c1', kind: 'approval' }],
   });
-  await evictDurableObject(session.stub);
+  await killObject(session.stub);
   const decide = (decision: object): Promise<Response> =>
     session.run({ decisions: [{ toolUseId: 'c1', ...decision }] });
   expect(await codeOf(await decide({ type: 'result', output: 'paid' }))).toEqual([
@@ -424,7 +425,7 @@ test('a run continues after its isolate died, and a completion continues with it
     stream: true,
   };
   await leave(await session.post('/v1/chat/completions', body, header(session.id)), 'Half');
-  await evictDurableObject(session.stub);
+  await killObject(session.stub);
   expect(await runDurableObjectAlarm(session.stub)).toBe(true);
   const watched = await session.send(`/api/chat/${session.id}/stream?events=only`);
   rest.open();
@@ -461,7 +462,7 @@ test('a result of a client’s tool counts once, even if the isolate dies after 
     await session.run({ decisions: [{ type: 'result', toolUseId: 'c1', output: 'Paris' }] }),
     'In Pa',
   );
-  await evictDurableObject(session.stub);
+  await killObject(session.stub);
   await runDurableObjectAlarm(session.stub);
   await expect
     .poll(async () => (await session.messages()).map(textOf))

@@ -1,4 +1,4 @@
-import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
+import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { SessionMemory, textOf as textOfMessage, toolResultsOf } from '@isoloop/core';
 import type { Decision, Msg } from '@isoloop/core';
 import type { ScriptedReply } from '@isoloop/core/testing';
@@ -16,6 +16,7 @@ import {
 import { pay } from '../../test-support/plain-tools.ts';
 import type { SessionTurnRequest } from './session-turn.ts';
 import { DurableQueue } from './queue/durable-queue.ts';
+import { killObject } from '../../test-support/kill-objects.ts';
 
 // An isolate dies just before the run of a turn (one request to the session) begins, or just after
 // the run has ended. The turn is still in the queue, and the log has no open run.
@@ -36,7 +37,7 @@ async function die(
   request: SessionTurnRequest,
   change: (memory: SessionMemory) => Promise<void> = async () => {},
 ): Promise<void> {
-  await evictDurableObject(session.stub);
+  await killObject(session.stub);
   await runInDurableObject(session.stub, async (_, { storage }) => {
     await change(new SessionMemory(new DurableStore(storage), session.id));
     const queue = new DurableQueue(storage);
@@ -45,7 +46,7 @@ async function die(
     queue.begin(id);
     await storage.setAlarm(Date.now() + 60_000);
   });
-  await evictDurableObject(session.stub);
+  await killObject(session.stub);
   expect(await runDurableObjectAlarm(session.stub)).toBe(true);
   const waiting = (): Promise<number> =>
     runInDurableObject(session.stub, (_, { storage }) => new DurableQueue(storage).size);
@@ -269,7 +270,7 @@ test.each<[string, string, readonly string[]]>([
   const session = open(['One.', hanging, 'Two.']);
   await session.chat([ask('A', 'id-A')]);
   await leaveAt(session, ask('B', id), 'So far');
-  await evictDurableObject(session.stub);
+  await killObject(session.stub);
   // The log does not have the message yet, but a page that is loaded again shows it.
   expect((await texts(session)).slice(0, shown.length - 1)).toEqual(shown.slice(0, -1));
   await expect.poll(() => texts(session)).toEqual(shown);
@@ -287,11 +288,11 @@ test.each([
     await session.chat([ask('A')]);
     await leaveAt(session, ask('B'), 'So far');
     for (let time = 1; time <= resumptions; time++) {
-      await evictDurableObject(session.stub);
+      await killObject(session.stub);
       expect(await texts(session)).toContain('B');
       await expect.poll(() => requests.length).toBe(2 + time);
     }
-    await evictDurableObject(session.stub);
+    await killObject(session.stub);
     await expect.poll(() => session.transport.reconnectToStream({ chatId: session.id })).toBeNull();
     expect(await texts(session)).toEqual(['A', 'One.', 'B']);
     expect(requests.length).toBe(2 + resumptions);
@@ -303,14 +304,14 @@ test('a turn whose agent kills the isolate each time is given up', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const session = open(['One.', 'Two.']);
   await session.chat([ask('A')]);
-  await evictDurableObject(session.stub);
+  await killObject(session.stub);
   await runInDurableObject(session.stub, (_, { storage }) => {
     const request = { kind: 'message', message: message('B') } as const;
     const queue = new DurableQueue(storage);
     const state = { hasBegun: true, attempts: 5 };
     queue.add({ request, model: 'offline', messageId: 'm', requestId: 'r' }, state);
   });
-  await evictDurableObject(session.stub);
+  await killObject(session.stub);
   await expect.poll(() => texts(session)).toEqual(['A', 'One.']);
   expect(log.mock.calls.flat().join()).toContain(
     'The isolate died 5 times before the turn could end',

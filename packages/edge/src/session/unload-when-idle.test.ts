@@ -1,4 +1,4 @@
-import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
+import { runInDurableObject } from 'cloudflare:test';
 import { SessionMemory } from '@isoloop/core';
 import type { Msg } from '@isoloop/core';
 import { expect, test } from 'vitest';
@@ -8,6 +8,7 @@ import { ask, given, open } from '../../test-support/session-client.ts';
 import { DurableStore } from '../store/durable-store.ts';
 import { maxIdleMessages, unloadAfterMs } from './unload-when-idle.ts';
 import { fakeClock, type FakeClock } from '../../../../test/fake-clock.ts';
+import { killObject } from '../../test-support/kill-objects.ts';
 
 const message = (index: number): Msg => ({
   id: `old-${index}`,
@@ -26,6 +27,7 @@ test('a long session that is used again soon does not read its log again', async
     expect((await session.messages()).length).toBe(maxIdleMessages + 2);
     expect(counter.takeRead()).toBe(0);
   }
+  await vi.advanceTimersByTimeAsync(unloadAfterMs);
 });
 
 test.each([
@@ -44,18 +46,19 @@ test.each([
   }
   await session.chat([ask('C')]);
   expect((await session.messages()).length).toBe(count + 2);
+  await killObject(session.stub);
 });
 
 /** Opens a session that has `count` messages after its second turn, and counts its rows. */
 async function openLong(count: number, clock: FakeClock) {
   const session = open(['One.', 'Two.', 'Three.']);
   await session.chat([ask('A')]);
-  await evictDurableObject(session.stub);
+  await killObject(session.stub);
   await runInDurableObject(session.stub, async (_, { storage }) => {
     const memory = new SessionMemory(new DurableStore(storage), session.id);
     await memory.append(Array.from({ length: count - 4 }, (_each, index) => message(index)));
   });
-  await evictDurableObject(session.stub);
+  await killObject(session.stub);
   const counter = new RowCounter();
   const id = given.TEST_SESSIONS.idFromName(`${session.user}/${session.id}`);
   rowCounters.set(String(id), counter);

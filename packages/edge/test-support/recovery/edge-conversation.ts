@@ -1,15 +1,17 @@
-import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
+import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { ReActAgent, tool, type JsonObject, type Memory } from '@isoloop/core';
 import { DefaultChatTransport, type UIMessage } from 'ai';
 import { vi } from 'vitest';
 import * as z from 'zod';
 import type { EdgeStore } from '../../../../test/recovery/edge-cells.ts';
+import { noteDeadHost } from '../../../../test/left-behind/may-leave.ts';
 import { HeldProcess } from '../../../../test/recovery/held-process.ts';
 import { replyTo, textIn } from '../../../../test/recovery/recovery-talk.ts';
 import { DurableQueue } from '../../src/session/queue/durable-queue.ts';
 import { echoHeader } from '../../src/turn/session-setup.ts';
 import { boundTo, factories } from '../agent-session.ts';
 import { testEndpoint, type TestEndpoint } from '../endpoint.ts';
+import { killObjects } from '../kill-objects.ts';
 import { given, read } from '../session-client.ts';
 import type { ClientRequest, UserAction } from './recovery-actions.ts';
 
@@ -101,9 +103,9 @@ export class EdgeConversation {
     this.#process.die();
     this.#process = new HeldProcess(this.#store === 'KV' ? {} : { witness });
     this.#endpoint = this.#open();
-    if (this.#store === 'KV') return;
+    if (this.#store === 'KV') return noteDeadHost();
     // An eviction would wait for the requests.
-    await abortAllDurableObjects();
+    await killObjects();
   }
 
   /** Forgets what the tools did in a turn that is lost as a whole. */

@@ -1,9 +1,4 @@
-import {
-  abortAllDurableObjects,
-  evictDurableObject,
-  runDurableObjectAlarm,
-  runInDurableObject,
-} from 'cloudflare:test';
+import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { AgentError } from '@isoloop/core';
 import { expect, test, vi } from 'vitest';
 import {
@@ -16,6 +11,7 @@ import {
   textOf,
   type Session,
 } from '../../../test-support/session-client.ts';
+import { killObject, killObjects } from '../../../test-support/kill-objects.ts';
 
 // The tests send two requests at once to one session, for every pair of routes. The session answers
 // one request at a time, so the second request waits.
@@ -120,7 +116,7 @@ test.each(names)('a %s that waits when the isolate dies is answered once', async
   const two = ways[way](session, 'B');
   await untilWaiting(session, 2);
   // Aborts the object, because an eviction would wait for the requests.
-  await abortAllDurableObjects();
+  await killObjects();
   const told = await two;
   if (way === 'whole completion') expect(await codeOf(told)).toEqual([503, 'STORAGE_FAILED']);
   else await expect(told.text()).rejects.toThrow();
@@ -242,7 +238,7 @@ test('a session gives up a request whose isolate dies before each attempt, and a
       );
     }
   });
-  await evictDurableObject(session.stub);
+  await killObject(session.stub);
   await expect.poll(() => texts(session)).toEqual(['A', 'One.', 'Last try', 'Two.']);
   expect(log.mock.calls.flat().join()).toContain('request-Deadly');
   log.mockRestore();
@@ -254,10 +250,10 @@ test('a session expires even if its object was evicted before', async () => {
   const alarm = (): Promise<number | null> =>
     runInDurableObject(session.stub, (_, { storage }) => storage.getAlarm());
   await expect.poll(alarm).toBeGreaterThan(Date.now() + 3_000_000);
-  await evictDurableObject(session.stub);
+  await killObject(session.stub);
   await alarmed(session);
   expect(await texts(session)).toEqual(['A', 'One.']);
-  await evictDurableObject(session.stub);
+  await killObject(session.stub);
   const now = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 3_700_000);
   await alarmed(session);
   now.mockRestore();
@@ -391,7 +387,7 @@ test('an idempotency key survives the death of an isolate', async () => {
     { wait: held.passed, text: 'One.' },
   ]);
   await leave(await keyed.run(session, 'A', 'k1'), 'far ');
-  await abortAllDurableObjects();
+  await killObjects();
   const again = keyed.run(session, 'A', 'k1');
   held.open();
   expect(deltasIn(await (await again).text())).toContain('One.');
