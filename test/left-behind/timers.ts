@@ -76,14 +76,14 @@ interface Noting {
 function noting(set: SetTimer, { once, phrase, onNote }: Noting): SetTimer {
   return (callback, ms, ...values) => {
     if (typeof callback !== 'function' || !currentScope()) return set(callback, ms, ...values);
-    let id: unknown;
-    const called = once
-      ? function call(this: unknown, ...given: unknown[]): void {
-          forget(id);
-          callback.apply(this, given);
-        }
-      : callback;
-    id = set(called, ms, ...values);
+    const id: unknown = set(
+      function call(this: unknown, ...given: unknown[]): void {
+        if (once) forget(id);
+        callback.apply(this, given);
+      },
+      ms,
+      ...values,
+    );
     const thing = note(id, { kind: 'timer', phrase: () => phrase(ms), origin: captureOrigin() });
     if (thing) onNote?.(id, thing);
     return id;

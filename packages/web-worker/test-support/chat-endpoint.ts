@@ -9,6 +9,7 @@ import {
 } from '@isoloop/core/ai-sdk';
 import { operatorMessage } from '@isoloop/core/middleware';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
+import { onTestFinished } from 'vitest';
 
 interface Turn {
   /** Settles when the turn has ended. */
@@ -58,6 +59,8 @@ export class ChatEndpoint {
   constructor(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
     const model = new ScriptedModel(replies);
     this.agent = new ReActAgent({ name: 'edge', model, tools: [send], ...options });
+    // A turn continues without its clients.
+    onTestFinished(() => this.#turn?.aborting.abort());
   }
 
   get isRunning(): boolean {

@@ -29,7 +29,8 @@ export function startTabs(): { open(name?: TabsFixtureName): Tab; readonly sessi
   // Keeps connections reachable: a garbage-collected connection closes, and its tab leaves the
   // session.
   const kept = new Set<RemoteAgent>();
-  onTestFinished(() => kept.clear());
+  // Without Web Locks, a page does not learn that a worker has ended.
+  onTestFinished(() => kept.forEach((agent) => agent.close()));
   return {
     sessionId,
     open(name = {}) {

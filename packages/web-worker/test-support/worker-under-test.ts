@@ -17,8 +17,14 @@ export function startWorker(): WorkerUnderTest {
   onTestFinished(() => worker.terminate());
   return {
     worker,
-    connect: (sessionId, options = {}, more = {}) =>
-      connectAgent(worker, { sessionId, options, timeoutMs: 120_000, ...more }),
+    connect(sessionId, options = {}, more = {}) {
+      const agent = connectAgent(worker, { sessionId, options, timeoutMs: 120_000, ...more });
+      // A worker that ends while it starts cannot tell it. Some tests wait until the agent is
+      // garbage.
+      const reference = new WeakRef(agent);
+      onTestFinished(() => reference.deref()?.close());
+      return agent;
+    },
     report: (sessionId) =>
       new Promise((resolve) => {
         const listen = ({ data }: MessageEvent<Partial<FixtureReport>>): void => {

@@ -1,9 +1,10 @@
 import { connectAgent, IndexedDbSessions } from '@isoloop/web-worker';
 import { useAgentEvents } from '@isoloop/web-worker/react';
 import { createElement, use, type ReactNode } from 'react';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { linesOf, mountChat, type MountedChat } from '../../test-support/mounted-chat.ts';
 import type { PageFixtureOptions } from '../../test-support/page.ts';
+import { testDatabase } from '../../test-support/database.ts';
 
 function startWorker(): Worker {
   const worker = new Worker(new URL('../../test-support/page.ts', import.meta.url), {
@@ -252,6 +253,7 @@ test('a worker that cannot be loaded gives the error', async () => {
   const worker = new Worker(new URL('../../test-support/throwing.ts', import.meta.url), {
     type: 'module',
   });
+  onTestFinished(() => worker.terminate());
   const view = mountChat(worker, { sessionId: 's' });
   await expect.poll(() => view.chat()?.status).toBe('error');
   expect(view.chat().error).toMatchObject({ code: 'WORKER_FAILED' });
@@ -299,7 +301,28 @@ test('edit() runs the tool with other arguments, and the chat shows them as its 
   expect(view.statuses).not.toContain('other-tab');
 });
 
+test('a conversation opens one connection to the database, however often it lists the conversations', async () => {
+  testDatabase('isoloop');
+  const open = vi.spyOn(indexedDB, 'open');
+  const view = mountChat(
+    startWorker(),
+    { ...conversation({ replies: ['One.', 'Two.'] }), listSessions: true },
+    { strict: false },
+  );
+  await ready(view);
+  for (const title of ['One', 'Two']) {
+    await view.chat().sendMessage({ text: 'hi' });
+    await ready(view);
+    await view.chat().sessions.rename(view.chat().sessions.current, title);
+    await expect
+      .poll(() => view.chat().sessions.list?.map((entry) => entry.title))
+      .toContain(title);
+  }
+  expect(open).toHaveBeenCalledTimes(1);
+});
+
 test('lists, renames, opens, exports and deletes conversations', async () => {
+  testDatabase('isoloop');
   const worker = new Worker(new URL('../../test-support/chat-worker.ts', import.meta.url), {
     type: 'module',
   });

@@ -12,6 +12,7 @@ import { createElement, StrictMode, useEffect, type ReactNode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { renderToString } from 'react-dom/server.browser';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { testDatabase } from '../../test-support/database.ts';
 
 type Name = 'tab' | 'edge';
 type Sessions = MovableSessions<Name>;
@@ -149,6 +150,7 @@ test('another conversation gets its own place, and an unmounted page listens no 
 });
 
 test('a chat in the browser follows a conversation that another browser has moved to the edge', async () => {
+  testDatabase('isoloop');
   const worker = new Worker(new URL('../../test-support/team-worker.ts', import.meta.url), {
     type: 'module',
   });

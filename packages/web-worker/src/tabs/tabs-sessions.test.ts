@@ -66,7 +66,12 @@ test('a SharedWorker and a tab’s own worker share one session, whichever of th
   });
   const options = { replies: ['shared'], database: sessionId } as unknown as JsonValue;
   const shared = connectAgent(worker, { timeoutMs: 120_000, sessionId, options });
-  onTestFinished(() => shared.close());
+  // A SharedWorker ends with its page, unless it ends itself.
+  onTestFinished(() => {
+    shared.close();
+    worker.port.postMessage({ end: true });
+    worker.port.close();
+  });
   expect((await shared.call('a')).text).toBe('own');
   tab.worker.terminate();
   expect((await shared.call('b')).text).toBe('shared');

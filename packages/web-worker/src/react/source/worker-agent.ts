@@ -8,6 +8,7 @@ import type { AgentLink, LinkOptions } from './agent-source.ts';
 import type { AnswerBatches } from '../chat/chat.ts';
 import type { UIMessage } from '../chat/ui-message.ts';
 import type { UIMessageChunk } from '../chat/ui-message-chunk.ts';
+import type { StoredSessions } from './agent-sessions.ts';
 
 /** Links a chat to the agent in a worker. Throws `CONFIGURATION` without a worker. */
 export function linkWorkerAgent(
@@ -15,6 +16,7 @@ export function linkWorkerAgent(
   options: LinkOptions,
 ): AgentLink {
   const client = sessionClient(linkWorker(worker as Worker, options));
+  let stored: StoredSessions | undefined;
   const ask = (
     request: Pick<ChatRequest, 'trigger' | 'messages' | 'messageId'>,
     signal: AbortSignal,
@@ -32,7 +34,8 @@ export function linkWorkerAgent(
     // Loaded at its first use, because most pages show only one conversation.
     async sessions() {
       const { databaseSessions } = await import('./database-sessions.ts');
-      return databaseSessions(options.agent);
+      // A store keeps a connection to the database open, so the link creates only one.
+      return (stored ??= databaseSessions(options.agent));
     },
     history: async () => typedMessages(await client.ask('uiMessages')) as readonly UIMessage[],
     watch: (listener) => void watchRuns(client, listener),
