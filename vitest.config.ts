@@ -33,7 +33,7 @@ export default defineConfig({
     restoreMocks: true,
     unstubGlobals: true,
     // The check of `left-behind` waits so long for what still ends. It only detects a hang.
-    provide: { long, leftBehindLimitMs: Number(process.env['LBMS'] ?? 30_000) },
+    provide: { long, leftBehindLimitMs: 30_000 },
     projects: [
       {
         extends: true,

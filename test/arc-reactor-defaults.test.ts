@@ -9,6 +9,7 @@ import { arcReactor } from '@isoloop/core/presets';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest';
 import { readPage } from '../scripts/readme-examples.ts';
+import { hostSignal } from '../packages/core/test-support/dying-host.ts';
 import { fakeClock, type FakeClock } from './fake-clock.ts';
 
 let clock: FakeClock;
@@ -186,7 +187,8 @@ async function breakerTimes() {
     { length: 3 },
     () => new ReActAgent({ name: 'a', model: stuck, use: [breaker] }),
   );
-  for (const other of others) other.call('Hi').catch(() => {});
+  const signal = hostSignal();
+  for (const other of others) other.call('Hi', { signal }).catch(() => {});
   await clock.waitFor(() => expect(stuck.requests.length).toBeGreaterThan(0));
   return { failures, openMs, trials: stuck.requests.length };
 }
@@ -227,6 +229,7 @@ const measured: Readonly<Record<string, () => Promise<number>>> = {
     const stuck = vi.fn(() => never);
     const model = new ScriptedModel(many(50, { toolCalls: [{ name: 'stuck' }] }));
     const preset = arcReactor();
+    const signal = hostSignal();
     for (let n = 0; n < 50; n += 1) {
       const agent = new ReActAgent({
         name: 'a',
@@ -235,7 +238,7 @@ const measured: Readonly<Record<string, () => Promise<number>>> = {
         tools: [named('stuck', stuck)],
         userId: `u${n}`,
       });
-      agent.call('Hi').catch(() => {});
+      agent.call('Hi', { signal }).catch(() => {});
     }
     await clock.waitFor(() => expect(stuck.mock.calls.length).toBeGreaterThan(0));
     for (let turn = 0; turn < 100; turn += 1) await Promise.resolve();

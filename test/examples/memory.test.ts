@@ -55,9 +55,11 @@ test('a session continues a run after its host died', async () => {
   ];
   let isDead = true;
   let booked = 0;
-  const model = new ScriptedModel([{ toolCalls: calls }, 'All done.']);
+  const model = new ScriptedModel([{ toolCalls: calls }, 'All done.', 'Too late.']);
   const book = (): string => `booking ${(booked += 1)}`;
-  const readPage = (): Promise<string> | string => (isDead ? new Promise(() => {}) : 'The page.');
+  let wake!: (page: string) => void;
+  const late = new Promise<string>((resolve) => (wake = resolve));
+  const readPage = (): Promise<string> | string => (isDead ? late : 'The page.');
 
   // #region durable-sessions
   const open = (): ReActAgent =>
@@ -88,6 +90,8 @@ test('a session continues a run after its host died', async () => {
 
   expect(booked).toBe(1);
   expect((await listSessions(store)).map(({ sessionId }) => sessionId)).toEqual(['trip']);
+  wake('The page.');
+  await Promise.allSettled([first.result]);
 });
 
 test('a durable agent in Node keeps its sessions in files', async () => {

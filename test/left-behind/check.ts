@@ -59,11 +59,7 @@ async function checkScope(scope: Scope, engine: Engine, limitMs: number): Promis
   if (errors.length > 1) throw new AggregateError(errors);
 }
 
-async function errorsOf(
-  scope: Scope,
-  engine: Engine,
-  limitMs: number,
-): Promise<readonly Error[]> {
+async function errorsOf(scope: Scope, engine: Engine, limitMs: number): Promise<readonly Error[]> {
   const left = await thingsLeft(scope, engine, limitMs);
   for (const [id, thing] of registry.things) if (thing.scope === scope) registry.things.delete(id);
   return left.map(errorOf);
@@ -94,8 +90,7 @@ function isLeft(thing: Thing, scope: Scope): boolean {
   return thing.scope === scope && !scope.allowed.has(thing.kind) && !isForeign(thing);
 }
 
-const isFinal = (thing: Thing): boolean =>
-  thing.kind === 'rejection' || registry.stuck.has(thing);
+const isFinal = (thing: Thing): boolean => thing.kind === 'rejection' || registry.stuck.has(thing);
 
 function errorOf(thing: Thing): Error {
   const { scope, phrase, origin } = thing;

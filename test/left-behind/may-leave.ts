@@ -10,8 +10,9 @@ export function mayLeave(kind: Exclude<Kind, 'rejection'>, reason: string): void
 }
 
 /**
- * Notes that a host has died, such as an aborted Durable Object. Its runs and timers never continue,
- * so the check no longer waits for those that the test has created so far.
+ * Notes that a host has died, such as an aborted Durable Object, or a host whose death the test
+ * simulates. Its runs and timers never continue, so the check no longer waits for those that the
+ * test has created so far.
  */
 export function noteDeadHost(): void {
   const scope = currentScope();

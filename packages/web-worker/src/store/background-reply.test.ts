@@ -30,9 +30,7 @@ test('a new tab finds an unfinished background reply in IndexedDB and continues 
     signal: hostSignal(),
   });
   first.result.catch(() => undefined);
-  await expect
-    .poll(async () => (await memoryOfTab().view()).reply?.state?.['id'])
-    .toBe('resp_2');
+  await expect.poll(async () => (await memoryOfTab().view()).reply?.state?.['id']).toBe('resp_2');
   provider.holdAnswer = Infinity;
   expect((await agentOfTab().call()).text).toBe(provider.answer);
   expect(provider.generations).toHaveLength(2);
