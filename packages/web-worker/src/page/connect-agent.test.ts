@@ -422,9 +422,9 @@ test('terminate() ends the worker for all its connections', async () => {
 });
 
 test('calls fail at once with WORKER_FAILED if the worker script cannot be loaded', async () => {
-  const agent = connectAgent(new Worker('/no-such-worker.js', { type: 'module' }), {
-    sessionId: 's',
-  });
+  const worker = new Worker('/no-such-worker.js', { type: 'module' });
+  onTestFinished(() => worker.terminate());
+  const agent = connectAgent(worker, { sessionId: 's' });
   await expect(agent.call('hi')).rejects.toMatchObject({
     code: 'WORKER_FAILED',
     message: expect.stringContaining('did not load'),

@@ -304,9 +304,19 @@ test('edit() runs the tool with other arguments, and the chat shows them as its 
 test('a conversation opens one connection to the database, however often it lists the conversations', async () => {
   testDatabase('isoloop');
   const open = vi.spyOn(indexedDB, 'open');
+  const worker = new Worker(new URL('../../test-support/chat-worker.ts', import.meta.url), {
+    type: 'module',
+  });
+  onTestFinished(() => worker.terminate());
   const view = mountChat(
-    startWorker(),
-    { ...conversation({ replies: ['One.', 'Two.'] }), listSessions: true },
+    worker,
+    {
+      agent: 'assistant',
+      sessionId: crypto.randomUUID(),
+      timeoutMs: 120_000,
+      options: { replies: ['One.', 'Two.'] },
+      listSessions: true,
+    },
     { strict: false },
   );
   await ready(view);

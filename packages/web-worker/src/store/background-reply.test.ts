@@ -1,6 +1,6 @@
 import { ReActAgent } from '@isoloop/core';
 import { openaiResponses } from '@isoloop/core/openai';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import {
   BackgroundProvider,
   lookTool,
@@ -8,7 +8,6 @@ import {
 import { IndexedDbMemory } from './indexed-db-memory.ts';
 import { IndexedDbStore } from './indexed-db-store.ts';
 import { testDatabase } from '../../test-support/database.ts';
-import { hostSignal } from '../../../core/test-support/dying-host.ts';
 
 test('a new tab finds an unfinished background reply in IndexedDB and continues it instead of asking again', async () => {
   const provider = new BackgroundProvider();
@@ -25,11 +24,14 @@ test('a new tab finds an unfinished background reply in IndexedDB and continues 
       memory: memoryOfTab(),
     });
   provider.holdAnswer = 4;
-  const first = agentOfTab().stream('Where?', {
-    detached: true,
-    signal: hostSignal(),
-  });
+  const death = new AbortController();
+  const first = agentOfTab().stream('Where?', { detached: true, signal: death.signal });
   first.result.catch(() => undefined);
+  // The last writes of the run need the database.
+  onTestFinished(async () => {
+    death.abort();
+    await Promise.allSettled([first.result]);
+  });
   await expect.poll(async () => (await memoryOfTab().view()).reply?.state?.['id']).toBe('resp_2');
   provider.holdAnswer = Infinity;
   expect((await agentOfTab().call()).text).toBe(provider.answer);
