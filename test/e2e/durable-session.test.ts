@@ -9,6 +9,7 @@ import { freePort } from './edge-server.ts';
 import { chooseHeldModel, heldQuestion, release } from './held-answer.ts';
 import { heldModelVars } from './held-model.ts';
 import { answers, ask, atRest, goHome, openDemo, questions, timeline } from './open-demo.ts';
+import { endsWithFile } from '../left-behind/may-leave.ts';
 
 let edge: LocalEdge;
 let folder: string;
@@ -24,6 +25,7 @@ afterAll(async () => {
 });
 
 async function start(): Promise<void> {
+  endsWithFile('process');
   edge = startLocalEdge({ port, persistTo: folder, vars: heldModelVars(inject('heldModelUrl')) });
   await untilHealthy(edge);
 }

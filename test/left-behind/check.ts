@@ -34,7 +34,11 @@ export function checkLeftBehind(engine: Engine): void {
   });
 }
 
-const scopeOf = (what: Scope['what']): Scope => ({ what, allowed: new Set() });
+const scopeOf = (what: Scope['what']): Scope => ({
+  what,
+  allowed: new Set(),
+  endedByFile: new Set(),
+});
 
 /** Runs an action like a test, and returns the sentences about what it leaves at once. */
 export async function sentencesLeftBy(
@@ -61,7 +65,13 @@ async function checkScope(scope: Scope, engine: Engine, limitMs: number): Promis
 
 async function errorsOf(scope: Scope, engine: Engine, limitMs: number): Promise<readonly Error[]> {
   const left = await thingsLeft(scope, engine, limitMs);
-  for (const [id, thing] of registry.things) if (thing.scope === scope) registry.things.delete(id);
+  for (const [id, thing] of [...registry.things]) {
+    if (thing.scope !== scope) continue;
+    const { file } = registry;
+    if (file && scope.endedByFile.has(thing.kind))
+      registry.things.set(id, { ...thing, scope: file });
+    else registry.things.delete(id);
+  }
   return left.map(errorOf);
 }
 
@@ -87,7 +97,9 @@ async function thingsLeft(
 }
 
 function isLeft(thing: Thing, scope: Scope): boolean {
-  return thing.scope === scope && !scope.allowed.has(thing.kind) && !isForeign(thing);
+  const { allowed, endedByFile } = scope;
+  const mayStay = allowed.has(thing.kind) || endedByFile.has(thing.kind);
+  return thing.scope === scope && !mayStay && !isForeign(thing);
 }
 
 const isFinal = (thing: Thing): boolean => thing.kind === 'rejection' || registry.stuck.has(thing);

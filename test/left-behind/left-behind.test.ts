@@ -71,7 +71,10 @@ test('a test fails if it leaves something behind, and a file if its hooks do; th
     ],
     'ends everything in its hooks': [],
     'may leave a timer': [],
+    'hands a server to its file': [],
     'file.fixture.ts': [`The file left a server (port) ${at}/file.fixture.ts.`],
+    'handed.fixture.ts': [`The file left a timer (setTimeout, 300000 ms) ${at}/handed.fixture.ts.`],
     'uses the server of its file': [],
+    'hands a timer to its file, which does not end it': [],
   });
 });

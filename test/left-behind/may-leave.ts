@@ -10,6 +10,14 @@ export function mayLeave(kind: Exclude<Kind, 'rejection'>, reason: string): void
 }
 
 /**
+ * Hands things of a kind that the running test creates to its file, whose `afterAll` hook has to end
+ * them.
+ */
+export function endsWithFile(kind: Kind): void {
+  currentScope()?.endedByFile.add(kind);
+}
+
+/**
  * Notes that a host has died, such as an aborted Durable Object, or a host whose death the test
  * simulates. Its runs and timers never continue, so the check no longer waits for those that the
  * test has created so far.

@@ -13,6 +13,8 @@ export type Kind =
 export interface Scope {
   readonly what: 'test' | 'file';
   readonly allowed: Set<Kind>;
+  /** What the hooks of the file end after its last test. */
+  readonly endedByFile: Set<Kind>;
 }
 
 /** Something that has to end before its scope ends. */
