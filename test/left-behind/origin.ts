@@ -9,14 +9,14 @@ export function captureOrigin(): Error {
   return origin;
 }
 
-/** Files of the check itself, but not its tests and their fixtures. */
-const ownFile = /\/left-behind\/[\w-]+\.ts/;
+/** Files that wrap functions such as `setTimeout` for all tests. Their frames say nothing. */
+const wrapperFile = /\/test\/(left-behind\/[\w-]+|clock-guards)\.ts/;
 const foreign = /node_modules|node:|__vitest|<anonymous>|\bnative\b|\(cloudflare:|\(workerd:/;
 
 /** Returns the frames of a stack without those of the check. */
 function framesOf(origin: Error | undefined): readonly string[] {
   const lines = (origin?.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
-  return lines.filter((line) => !ownFile.test(line));
+  return lines.filter((line) => !wrapperFile.test(line));
 }
 
 const isOurs = (frame: string): boolean => !foreign.test(frame);
