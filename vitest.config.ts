@@ -14,7 +14,7 @@ const resolve = { alias: sourceAlias };
 const minutes = 60_000;
 
 const long = testSuite === 'long';
-/** It makes tests fail that mix fake and real time. */
+/** It makes tests fail that mix fake and real time. Its guards stand around those of `left-behind`. */
 const wholeClocks = 'test/whole-clocks.ts';
 
 export default defineConfig({
@@ -42,7 +42,7 @@ export default defineConfig({
           name: 'node',
           environment: 'node',
           ...filesOf('node'),
-          setupFiles: [wholeClocks, 'test/left-behind/setup-node.ts'],
+          setupFiles: ['test/left-behind/setup-node.ts', wholeClocks],
         },
       },
       {
@@ -58,8 +58,8 @@ export default defineConfig({
           name: 'workerd',
           ...filesOf('workerd'),
           setupFiles: [
-            wholeClocks,
             'test/left-behind/setup-workerd.ts',
+            wholeClocks,
             'packages/edge/test-support/reset-storage.ts',
           ],
         },
@@ -75,7 +75,7 @@ export default defineConfig({
           name: 'e2e',
           environment: 'node',
           ...filesOf('e2e'),
-          setupFiles: [wholeClocks, 'test/left-behind/setup-node.ts'],
+          setupFiles: ['test/left-behind/setup-node.ts', wholeClocks],
           globalSetup: ['test/e2e/vitest-setup.ts'],
           // More than cores: its files mostly wait for pages and servers.
           maxWorkers: 3,
@@ -120,7 +120,7 @@ function browserProject(name: 'browser' | 'leaks'): TestProjectInlineConfigurati
     test: {
       name,
       ...filesOf(name),
-      setupFiles: [wholeClocks, 'test/left-behind/setup-page.ts'],
+      setupFiles: ['test/left-behind/setup-page.ts', wholeClocks],
       browser: {
         enabled: true,
         headless: true,

@@ -56,11 +56,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
     ],
   },
   workerd: {
-    include: [
-      coreInEngines,
-      'packages/edge/src/**/*.test.ts',
-      'test/left-behind/workerd.test.ts',
-    ],
+    include: [coreInEngines, 'packages/edge/src/**/*.test.ts', 'test/left-behind/workerd.test.ts'],
     exclude: [nodeOnly],
     // One endpoint with each kind of session, one object that is killed and resumes, real clients.
     quick: [

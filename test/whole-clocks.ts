@@ -1,7 +1,4 @@
-import { beforeEach } from 'vitest';
-import { forgetRealTimers, guardClocks, watchRealTimers } from './clock-guards.ts';
+import { guardClocks } from './clock-guards.ts';
 
 // A test that mixes fake and real time hangs on a slow machine. Here it fails on every machine.
 guardClocks();
-watchRealTimers();
-beforeEach(forgetRealTimers);

@@ -1,6 +1,6 @@
 import { aroundAll, aroundEach, inject } from 'vitest';
 import { isForeign, ownFramesOf, placeOf } from './origin.ts';
-import { registry, type Scope, type Thing } from './things.ts';
+import { phraseOf, registry, type Scope, type Thing } from './things.ts';
 
 /** What the check needs of an engine. */
 export interface Engine {
@@ -65,7 +65,7 @@ async function checkScope(scope: Scope, engine: Engine, limitMs: number): Promis
 
 async function errorsOf(scope: Scope, engine: Engine, limitMs: number): Promise<readonly Error[]> {
   const left = await thingsLeft(scope, engine, limitMs);
-  for (const [id, thing] of [...registry.things]) {
+  for (const [id, thing] of registry.things) {
     if (thing.scope !== scope) continue;
     const { file } = registry;
     if (file && scope.endedByFile.has(thing.kind))
@@ -105,8 +105,8 @@ function isLeft(thing: Thing, scope: Scope): boolean {
 const isFinal = (thing: Thing): boolean => thing.kind === 'rejection' || registry.stuck.has(thing);
 
 function errorOf(thing: Thing): Error {
-  const { scope, phrase, origin } = thing;
-  const what = typeof phrase === 'string' ? phrase : phrase();
+  const { scope, origin } = thing;
+  const what = phraseOf(thing);
   const place = placeOf(thing);
   const error = new Error(`The ${scope.what} left ${what}${place ? ` created at ${place}` : ''}.`);
   // Vitest shows the code of the first frame.

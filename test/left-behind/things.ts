@@ -76,3 +76,13 @@ export function isFirstPatch(target: object): boolean {
   registry.patched.add(target);
   return true;
 }
+
+/** Returns what the running test has created and not ended. */
+export function thingsOfTest(kind: Kind): readonly Thing[] {
+  const { test, things } = registry;
+  return [...things.values()].filter((thing) => thing.scope === test && thing.kind === kind);
+}
+
+export function phraseOf({ phrase }: Thing): string {
+  return typeof phrase === 'string' ? phrase : phrase();
+}

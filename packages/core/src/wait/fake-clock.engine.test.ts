@@ -156,7 +156,7 @@ describe('a test that mixes fake and real time fails at once', () => {
     const minute = setTimeout(() => {}, 60_000);
     const hour = setInterval(() => {}, 3_600_000);
     expect(() => fakeClock()).toThrow(
-      'fakeClock() does not move real timers, and this test has started 2, with 60000, 3600000 ms.',
+      'this test has started a timer (setTimeout, 60000 ms), a timer (setInterval, 3600000 ms). Call fakeClock() first.',
     );
     expect(vi.isFakeTimers()).toBe(false);
     clearTimeout(minute);

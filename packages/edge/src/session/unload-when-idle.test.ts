@@ -27,7 +27,7 @@ test('a long session that is used again soon does not read its log again', async
     expect((await session.messages()).length).toBe(maxIdleMessages + 2);
     expect(counter.takeRead()).toBe(0);
   }
-  await vi.advanceTimersByTimeAsync(unloadAfterMs);
+  await clock.advance(unloadAfterMs);
 });
 
 test.each([
