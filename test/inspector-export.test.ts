@@ -70,7 +70,9 @@ test('the tests that the inspector exports pass', async () => {
     `const named = ${JSON.stringify(named)};
      const alias = named.map(({ find, replacement }) => ({ find: new RegExp(find), replacement }));
      alias.push({ find: /^vitest$/, replacement: ${JSON.stringify(join(root, 'node_modules/vitest/dist/index.js'))} });
-     export default { resolve: { alias }, server: { fs: { strict: false } } };`,
+     // One worker without isolation loads the library once for all files.
+     const test = { pool: 'threads', isolate: false, maxWorkers: 1 };
+     export default { resolve: { alias }, server: { fs: { strict: false } }, test };`,
   );
   const { code, text } = await runVitest(folder);
   expect(text.slice(-20_000)).toContain(`Tests  ${sources.length} passed (${sources.length})`);
