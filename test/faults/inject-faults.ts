@@ -91,11 +91,7 @@ export async function injectFaults(
   scenario: FaultScenario,
   options: FaultOptions,
 ): Promise<FaultReport> {
-  const {
-    makeHost,
-    points = (names) => [...names.keys()],
-    again,
-  } = options;
+  const { makeHost, points = (names) => [...names.keys()], again } = options;
   const uncut = await (await makeHost()).live(makeWitness(), { generation: 0 });
   const expected = toLines(uncut.messages ?? []);
   const faults = uncut.witness.faults.map((fault) => `uncut: ${fault}`);

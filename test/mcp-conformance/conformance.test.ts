@@ -69,9 +69,13 @@ test.each(inject('long') ? [withForm] : [])(
   },
 );
 
-test('the conformance suite has no other scenarios for clients', async () => {
-  const { output } = await runCommand('conformance', ['list']);
-  const [, listed = ''] = output.split('Client scenarios');
-  const names = [...listed.matchAll(/^ *- (\S+)/gm)].map(([, name]) => name);
-  expect(names.toSorted()).toEqual([...quick, ...full, withForm, refused].toSorted());
-});
+// Only a new version of the suite changes its list.
+test.each(inject('long') ? ['clients'] : [])(
+  'the conformance suite has no other scenarios for %s',
+  async () => {
+    const { output } = await runCommand('conformance', ['list']);
+    const [, listed = ''] = output.split('Client scenarios');
+    const names = [...listed.matchAll(/^ *- (\S+)/gm)].map(([, name]) => name);
+    expect(names.toSorted()).toEqual([...quick, ...full, withForm, refused].toSorted());
+  },
+);

@@ -24,7 +24,10 @@ import { tool } from '../tool/tool.ts';
  * Number of pieces after which a server ends its reply, so that a client without a limit ends too.
  */
 const pieces = 400;
-const tenThousand = 'word '.repeat(2_000);
+const thousand = 'word '.repeat(200);
+const tenThousand = thousand.repeat(10);
+/** A tenth of the default limit, because most models here only have to have one. */
+const limits = { replyLength: 100_000 };
 
 /**
  * Creates a server that sends pieces without an end. `seen` has the number of pieces and whether
@@ -60,17 +63,14 @@ const argumentsOf = (index: number, text: string) => ({
 });
 
 const wires: readonly (readonly [what: string, ...Parameters<typeof server>])[] = [
-  ['text', () => chunk({ content: tenThousand })],
-  ['thinking', () => chunk({ reasoning_content: tenThousand })],
-  ['the arguments of one call', () => chunk(argumentsOf(0, tenThousand))],
-  ['calls', (index) => chunk(argumentsOf(index, tenThousand))],
-  [
-    'names of calls',
-    (index) => chunk({ tool_calls: [{ index, function: { name: tenThousand } }] }),
-  ],
-  ['one event without an end', () => tenThousand.repeat(4), { head: 'data: {"choices":' }],
-  ['lines of one event', () => `data: ${tenThousand.repeat(4)}\n`],
-  ['a reply that is not an event stream', () => tenThousand.repeat(4), { head: '{"choices":"' }],
+  ['text', () => chunk({ content: thousand })],
+  ['thinking', () => chunk({ reasoning_content: thousand })],
+  ['the arguments of one call', () => chunk(argumentsOf(0, thousand))],
+  ['calls', (index) => chunk(argumentsOf(index, thousand))],
+  ['names of calls', (index) => chunk({ tool_calls: [{ index, function: { name: thousand } }] })],
+  ['one event without an end', () => thousand.repeat(4), { head: 'data: {"choices":' }],
+  ['lines of one event', () => `data: ${thousand.repeat(4)}\n`],
+  ['a reply that is not an event stream', () => thousand.repeat(4), { head: '{"choices":"' }],
   [
     'turns of thinking and text',
     () =>
@@ -84,13 +84,13 @@ const tooLong = { code: 'MODEL_REPLY_TOO_LONG', retryable: false };
 
 test.for(wires)('openai() stops reading an endless reply of %s', async ([, piece, options]) => {
   const { seen, serve } = server(piece, options);
-  const agent = new ReActAgent({ name: 'a', model: openai({ model: 'm', fetch: serve }) });
+  const agent = new ReActAgent({ name: 'a', model: openai({ model: 'm', fetch: serve }), limits });
   await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
   expect(seen.cancelled).toBe(true);
   expect(seen.sent).toBeLessThan(pieces);
 });
 
-const words = Array.from({ length: pieces }, () => tenThousand);
+const words = Array.from({ length: pieces }, () => thousand);
 const longReplies = [
   ['text', { text: words }],
   ['thinking', { thinking: words }],
@@ -102,14 +102,14 @@ test.for(
 )('%s() stops reading a long reply of %s', async ([, , reply, { model, wire }]) => {
   const sent = unfinished(wire, reply);
   const { seen, serve } = server((index) => sent[index]!);
-  const agent = new ReActAgent({ name: 'a', model: model({ model: 'm', fetch: serve }) });
+  const agent = new ReActAgent({ name: 'a', model: model({ model: 'm', fetch: serve }), limits });
   await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
   expect(seen.cancelled).toBe(true);
   expect(seen.sent).toBeLessThan(pieces);
 });
 
 const emptyWires: readonly (readonly [what: string, delta: object])[] = [
-  ['unknown fields', { audio: { data: tenThousand } }],
+  ['unknown fields', { audio: { data: thousand } }],
   ['empty calls', { tool_calls: [{ index: 0 }] }],
   ['empty text', { content: '' }],
 ];
@@ -117,8 +117,8 @@ const emptyWires: readonly (readonly [what: string, delta: object])[] = [
 test.for(emptyWires)('openai() stops reading %s without an end', async ([, delta]) => {
   const piece = chunk(delta);
   const { seen, serve } = server(() => piece.repeat(Math.ceil(40_000 / piece.length)));
-  const limits = { replyLength: 10_000 };
-  const agent = new ReActAgent({ name: 'a', model: openai({ model: 'm', fetch: serve }), limits });
+  const model = openai({ model: 'm', fetch: serve });
+  const agent = new ReActAgent({ name: 'a', model, limits: { replyLength: 10_000 } });
   await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
   expect(seen.cancelled).toBe(true);
   expect(seen.sent).toBeLessThan(pieces);
@@ -127,9 +127,8 @@ test.for(emptyWires)('openai() stops reading %s without an end', async ([, delta
 test('openaiResponses() stops reading unknown events without an end', async () => {
   const event = `data: ${JSON.stringify({ type: 'response.new', text: tenThousand })}\n\n`;
   const { seen, serve } = server(() => event.repeat(4));
-  const limits = { replyLength: 10_000 };
   const model = openaiResponses({ model: 'm', fetch: serve });
-  const agent = new ReActAgent({ name: 'a', model, limits });
+  const agent = new ReActAgent({ name: 'a', model, limits: { replyLength: 10_000 } });
   await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
   expect(seen.cancelled).toBe(true);
   expect(seen.sent).toBeLessThan(pieces);
@@ -144,7 +143,7 @@ test('only the start of an endless error page is read', async () => {
 });
 
 test('nothing is read after the end of a reply, even if the server sends more', async () => {
-  const { seen, serve } = server(() => tenThousand, {
+  const { seen, serve } = server(() => thousand, {
     head: `${chunk({ content: 'Done.' })}data: [DONE]\n\n`,
   });
   const agent = new ReActAgent({ name: 'a', model: openai({ model: 'm', fetch: serve }) });
@@ -183,26 +182,24 @@ const aiSdk = (parts: (index: number) => readonly Part[]) => {
 };
 
 test.for<[what: string, parts: (index: number) => readonly Part[]]>([
-  ['text', () => [{ type: 'text-delta', id: 't', delta: tenThousand }]],
-  ['thinking', () => [{ type: 'reasoning-delta', id: 't', delta: tenThousand }]],
+  ['text', () => [{ type: 'text-delta', id: 't', delta: thousand }]],
+  ['thinking', () => [{ type: 'reasoning-delta', id: 't', delta: thousand }]],
   [
     'arguments',
     (index) => [
       { type: 'tool-input-start', id: `c${index}`, toolName: 'look' },
-      { type: 'tool-input-delta', id: `c${index}`, delta: tenThousand },
+      { type: 'tool-input-delta', id: `c${index}`, delta: thousand },
     ],
   ],
   [
     'calls',
-    (index) => [
-      { type: 'tool-call', toolCallId: `c${index}`, toolName: 'look', input: tenThousand },
-    ],
+    (index) => [{ type: 'tool-call', toolCallId: `c${index}`, toolName: 'look', input: thousand }],
   ],
-  ['files', () => [{ type: 'file', mediaType: 'image/png', data: tenThousand.repeat(20) }]],
+  ['files', () => [{ type: 'file', mediaType: 'image/png', data: thousand.repeat(20) }]],
   [
     'metadata',
     (index) => [
-      { type: 'text-start', id: `t${index}`, providerMetadata: { p: { signature: tenThousand } } },
+      { type: 'text-start', id: `t${index}`, providerMetadata: { p: { signature: thousand } } },
     ],
   ],
   [
@@ -214,7 +211,7 @@ test.for<[what: string, parts: (index: number) => readonly Part[]]>([
   ],
 ])('fromAiSdk() stops reading an endless reply of %s', async ([, parts]) => {
   const { model, seen } = aiSdk(parts);
-  const agent = new ReActAgent({ name: 'a', model });
+  const agent = new ReActAgent({ name: 'a', model, limits });
   await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
   expect(seen.cancelled).toBe(true);
   expect(seen.sent).toBeLessThan(40_000);
@@ -239,24 +236,21 @@ test('an image of three megabytes does not exceed the limit', async () => {
 });
 
 test.for<[what: string, piece: (index: number) => object]>([
-  ['text', () => ({ type: 'response.output_text.delta', output_index: 0, delta: tenThousand })],
-  [
-    'thinking',
-    () => ({ type: 'response.reasoning_text.delta', output_index: 0, delta: tenThousand }),
-  ],
+  ['text', () => ({ type: 'response.output_text.delta', output_index: 0, delta: thousand })],
+  ['thinking', () => ({ type: 'response.reasoning_text.delta', output_index: 0, delta: thousand })],
   [
     'calls',
     (index) => ({
       type: 'response.output_item.added',
       output_index: index,
-      item: { type: 'function_call', id: `i${index}`, call_id: `c${index}`, name: tenThousand },
+      item: { type: 'function_call', id: `i${index}`, call_id: `c${index}`, name: thousand },
     }),
   ],
   [
     'arguments',
     (index) =>
       index
-        ? { type: 'response.function_call_arguments.delta', output_index: 0, delta: tenThousand }
+        ? { type: 'response.function_call_arguments.delta', output_index: 0, delta: thousand }
         : {
             type: 'response.output_item.added',
             output_index: 0,
@@ -268,7 +262,7 @@ test.for<[what: string, piece: (index: number) => object]>([
     () => ({
       type: 'response.output_text.annotation.added',
       output_index: 0,
-      annotation: { type: 'url_citation', url: tenThousand.repeat(4) },
+      annotation: { type: 'url_citation', url: thousand.repeat(4) },
     }),
   ],
   ['items without content', (index) => ({ item: { type: 'web_search_call', id: `w${index}` } })],
@@ -286,7 +280,11 @@ test.for<[what: string, piece: (index: number) => object]>([
       : [{ ...event, item }];
     return events.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('');
   });
-  const agent = new ReActAgent({ name: 'a', model: openaiResponses({ model: 'm', fetch: serve }) });
+  const agent = new ReActAgent({
+    name: 'a',
+    model: openaiResponses({ model: 'm', fetch: serve }),
+    limits,
+  });
   await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
   expect(seen.cancelled).toBe(true);
   expect(seen.sent).toBeLessThan(pieces);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { extent } from '../../../../../test/test-extent.ts';
 import * as vitest from 'vitest';
 import { userMessage } from '../../message/msg.ts';
 import { memoryConformance } from '../../testing/memory-conformance.ts';
@@ -410,10 +411,11 @@ test('a session can change from SessionMemory to EchoMemory and back', async () 
 });
 
 test('a turn makes as few store operations in a long session as in a new session, and the stored size grows linearly', async () => {
+  const turns = extent({ quick: 250, full: 1100 });
   const store = new LateStore();
   let [, echo] = await turn(store, '1');
   let written = 0;
-  for (let n = 2; n <= 1100; n++) {
+  for (let n = 2; n <= turns; n++) {
     store.reads = store.writes = store.operations = 0;
     [, echo] = await turn(store, String(n), echo);
     // Two reads of the head and one bulk read, then two writes: the turn and the head.
@@ -422,14 +424,14 @@ test('a turn makes as few store operations in a long session as in a new session
     expect(store.writes).toBe(2);
     written += store.writes;
   }
-  expect(written).toBe(2 * 1099);
+  expect(written).toBe(2 * (turns - 1));
   expect((await idsOf(open(store, echo))).join()).toBe(
-    Array.from({ length: 1100 }, (_, n) => n + 1).join(),
+    Array.from({ length: turns }, (_, n) => n + 1).join(),
   );
   const texts = await Promise.all((await store.keys('')).map((key) => store.get(key)));
   const characters = (each: readonly (string | undefined)[]): number => each.join('').length;
   const [first = ''] = texts.filter((text) => text?.includes('"text of 1"'));
-  expect(characters(texts)).toBeLessThan(5 * 1100 * first.length);
+  expect(characters(texts)).toBeLessThan(5 * turns * first.length);
 });
 
 test('compaction does not write large values for a long history, and all messages stay readable', async () => {

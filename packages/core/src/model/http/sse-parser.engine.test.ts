@@ -63,7 +63,7 @@ function* everySoMany(bytes: Uint8Array, size: number): Generator<Uint8Array> {
 }
 
 /** Number of places where a recorded stream is cut. */
-const cuts = extent({ quick: 500, full: 2000 });
+const cuts = extent({ quick: 80, full: 2000 });
 
 test.each(streams)(
   '%s: SseParser emits the same events as eventsource-parser, wherever the stream is cut',

@@ -434,14 +434,11 @@ test('after an abort, openai() does not wait for a custom fetch that ignores the
   expect(state.cancelled).toBe(true);
 });
 
-test('a server that sends nothing for `timeoutMs` causes MODEL_TIMEOUT, before the reply and within it', async () => {
+test('a server that sends nothing for `timeoutMs` causes MODEL_TIMEOUT', async () => {
   expect(await errorOf(at('/fault/hang/v1', { timeoutMs: 50 }))).toMatchObject({
     code: 'MODEL_TIMEOUT',
     retryable: true,
   });
-  const { stream } = openBody(event('a'));
-  const { text, error } = await outcomeOf(served(() => eventStream(stream), { timeoutMs: 2000 }));
-  expect([text, error?.code]).toEqual(['a', 'MODEL_TIMEOUT']);
 });
 
 test('the time between reads by the reader does not count as silence of the server', async () => {
