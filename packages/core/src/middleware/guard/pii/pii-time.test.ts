@@ -68,6 +68,7 @@ test.each([...plain, ...disguised])(
       regExpWork(() => mask(unit.repeat(length / unit.length)), 64),
     );
     expect(long!.searches).toBeLessThan(5 * short!.searches);
+    expect(long!.characters).toBeLessThan(5 * short!.characters);
     expect(long!.excesses).toEqual([]);
   },
 );
