@@ -39,7 +39,8 @@ export function regExpWork(code: () => void, perCharacter: number): RegExpWork {
     'return %NewRegExpWithBacktrackLimit(source, flags, limit)',
   ) as LimitedRegExp;
   const twins = new Map<string, RegExp>();
-  const { exec } = RegExp.prototype;
+  const patterns: RegExp = RegExp.prototype;
+  const { exec } = patterns;
   const excesses = new Set<string>();
   let searches = 0;
   let characters = 0;
@@ -56,11 +57,11 @@ export function regExpWork(code: () => void, perCharacter: number): RegExpWork {
     let twin = twins.get(key);
     if (!twin) {
       // The conversion searches, too.
-      const counting = RegExp.prototype.exec;
-      RegExp.prototype.exec = exec;
+      const counting = patterns.exec;
+      patterns.exec = exec;
       const last = pattern.sticky ? '' : '(?![^])';
       twin = limited(`(?:${withCountedLoops(source)})|${last}`, flags, limit);
-      RegExp.prototype.exec = counting;
+      patterns.exec = counting;
       twins.set(key, twin);
     }
     twin.lastIndex = from;
@@ -69,7 +70,7 @@ export function regExpWork(code: () => void, perCharacter: number): RegExpWork {
   };
 
   // All methods of patterns and strings call `exec` once it is replaced.
-  RegExp.prototype.exec = function (this: RegExp, text: string) {
+  patterns.exec = function (this: RegExp, text: string) {
     const from = this.global || this.sticky ? this.lastIndex : 0;
     const match = Reflect.apply(exec, this, [text]) as RegExpExecArray | null;
     const end = match ? match.index + match[0].length : text.length;
@@ -82,7 +83,7 @@ export function regExpWork(code: () => void, perCharacter: number): RegExpWork {
   try {
     code();
   } finally {
-    RegExp.prototype.exec = exec;
+    patterns.exec = exec;
   }
   return { searches, characters, excesses: [...excesses] };
 }

@@ -411,7 +411,8 @@ test('a session can change from SessionMemory to EchoMemory and back', async () 
 });
 
 test('a turn makes as few store operations in a long session as in a new session, and the stored size grows linearly', async () => {
-  const turns = extent({ quick: 250, full: 1100 });
+  // More than the 256 turns after which the log is compacted.
+  const turns = extent({ quick: 300, full: 1100 });
   const store = new LateStore();
   let [, echo] = await turn(store, '1');
   let written = 0;
