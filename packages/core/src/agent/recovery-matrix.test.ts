@@ -328,7 +328,7 @@ test.each(stopped)(
     const options = output ? { output } : {};
     const whole = new MortalProcess(new MemoryStore(), makeWitness(), { generation: 0 });
     await begin(scenario, whole, durability);
-    const most = extent({ quick: 3, full: Infinity });
+    const most = extent({ quick: 2, full: Infinity });
     for (const at of spreadPoints(most)(whole.points)) {
       const point = whole.points[at];
       const where = `stopped at ${at} (${point})`;

@@ -38,7 +38,7 @@ test.for(scenarios)(
   async ([, scenario], { task }) => {
     const seed = 7;
     const random = randomOf(seed);
-    const most = extent({ quick: 8, full: Infinity });
+    const most = extent({ quick: 6, full: Infinity });
     const seconds = extent({ quick: 1, full: 4 });
     const again = (): readonly number[] =>
       Array.from({ length: seconds }, () => Math.floor(random() * 40));
