@@ -10,6 +10,8 @@ declare module 'vitest' {
     browserEndpoint: string;
     /** Address of the demo in the end-to-end tests. */
     demoUrl: string;
+    /** Address of the pages and of the endpoint in `e2e/chat`. */
+    chatUrl: string;
     /**
      * Address of the model that pauses during its answers in the end-to-end tests. See
      * `e2e/held-model.ts`.

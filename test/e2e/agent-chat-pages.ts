@@ -1,5 +1,6 @@
+/// <reference path="../provided-context.d.ts" />
 import type { BrowserContext, Page } from 'playwright';
-import { expect, onTestFinished } from 'vitest';
+import { expect, inject, onTestFinished } from 'vitest';
 import { newContext } from './browser.ts';
 
 /**
@@ -16,7 +17,7 @@ export interface Chat {
 }
 
 /** Opens a conversation in a new browser profile. Checks at the end that no page has failed. */
-export async function openChat(url: string, at: Place): Promise<Chat> {
+export async function openChat(at: Place): Promise<Chat> {
   const id = crypto.randomUUID();
   const context = await newContext();
   const problems: string[] = [];
@@ -25,7 +26,7 @@ export async function openChat(url: string, at: Place): Promise<Chat> {
     expect(problems).toEqual([]);
   });
   const another: Chat['another'] = (prepare) =>
-    openPage(context, `${url}/agent?at=${at}&id=${id}`, problems, prepare);
+    openPage(context, `${inject('chatUrl')}/agent?at=${at}&id=${id}`, problems, prepare);
   const page = await another();
   await ready(page);
   return { id, page, another };

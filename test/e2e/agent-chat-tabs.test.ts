@@ -1,10 +1,10 @@
 import type { Page } from 'playwright';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   asks,
   begun,
   counted,
-  openChat as openAt,
+  openChat,
   ready,
   send,
   shown,
@@ -12,19 +12,9 @@ import {
   statuses,
   type Chat,
 } from './agent-chat-pages.ts';
-import { startChatServer } from './chat-server.ts';
-import type { EdgeServer } from './edge-server.ts';
 
 /** Tabs use `useAgentChat` with workers: one for each tab, or one for all. */
 const places = ['worker', 'shared'] as const;
-
-let server: EdgeServer;
-beforeAll(async () => {
-  server = await startChatServer('agent');
-});
-afterAll(() => server?.stop());
-
-const openChat = (at: (typeof places)[number]): Promise<Chat> => openAt(server.url, at);
 
 /** Lets the answers to `count` go on after their third words, in all workers. */
 async function release({ id }: Chat, page: Page): Promise<void> {
@@ -39,7 +29,7 @@ async function openTwo(at: (typeof places)[number]) {
 }
 
 test.for(places)(
-  '%s: two tabs show one conversation, the second says that the first has asked, and can stop it',
+  '%s: two tabs show one conversation, and the second says that the first has asked',
   async (at) => {
     const { chat, one, other } = await openTwo(at);
     await send(one, 'count');
@@ -61,8 +51,8 @@ test.for(places)(
   },
 );
 
-test.for(places)('%s: a tab stops the answer that another tab has asked for', async (at) => {
-  const { one, other } = await openTwo(at);
+test('shared: a tab stops the answer that another tab has asked for', async () => {
+  const { one, other } = await openTwo('shared');
   await send(one, 'count');
   await expect.poll(() => status(other)).toBe('other-tab');
   await expect.poll(() => shown(other)).toEqual(begun);
@@ -73,24 +63,20 @@ test.for(places)('%s: a tab stops the answer that another tab has asked for', as
   }
 });
 
-test.for(['crash', 'close'] as const)(
-  'after the %s of the answering tab, the other tab continues the answer and says so',
-  async (how) => {
-    const { chat, one, other } = await openTwo('worker');
-    await send(one, 'count');
-    await expect.poll(() => status(other)).toBe('other-tab');
-    await expect.poll(() => shown(other)).toEqual(begun);
-    if (how === 'crash') await one.evaluate(() => window.crash());
-    else await one.close();
-    await expect.poll(() => statuses(other)).toContain('continuing');
-    await release(chat, other);
-    await expect.poll(() => shown(other)).toEqual(counted);
-    await ready(other);
-    await other.reload();
-    await ready(other);
-    expect(await shown(other)).toEqual(counted);
-  },
-);
+test('after the crash of the answering tab, the other tab continues the answer and says so', async () => {
+  const { chat, one, other } = await openTwo('worker');
+  await send(one, 'count');
+  await expect.poll(() => status(other)).toBe('other-tab');
+  await expect.poll(() => shown(other)).toEqual(begun);
+  await one.evaluate(() => window.crash());
+  await expect.poll(() => statuses(other)).toContain('continuing');
+  await release(chat, other);
+  await expect.poll(() => shown(other)).toEqual(counted);
+  await ready(other);
+  await other.reload();
+  await ready(other);
+  expect(await shown(other)).toEqual(counted);
+});
 
 test('a tab whose own worker has crashed shows the error', async () => {
   const { page } = await openChat('worker');
@@ -101,8 +87,8 @@ test('a tab whose own worker has crashed shows the error', async () => {
   expect(await page.evaluate(() => Object(window.agentChat.error).code)).toBe('WORKER_TERMINATED');
 });
 
-test.for(places)('%s: after a reload, the page continues the answer and says so', async (at) => {
-  const chat = await openChat(at);
+test('shared: after a reload, the page continues the answer and says so', async () => {
+  const chat = await openChat('shared');
   await send(chat.page, 'count');
   await expect.poll(() => shown(chat.page)).toEqual(begun);
   await chat.page.reload();
@@ -112,41 +98,38 @@ test.for(places)('%s: after a reload, the page continues the answer and says so'
   await ready(chat.page);
 });
 
-test.for(places)(
-  '%s: after a reload, a page approves, denies, and approves with other arguments',
-  async (at) => {
-    const { page } = await openChat(at);
-    const answer = async (): Promise<string | undefined> => (await shown(page)).at(-1);
-    const ask = async (): Promise<void> => {
-      await send(page, 'remove it');
-      await asks(page, 1);
-      await page.reload();
-      await asks(page, 1);
-      expect(await page.evaluate(() => window.agentChat.approvals[0]!.input)).toEqual({
-        place: 'Seoul',
-      });
-    };
-    const done = 'assistant | remove output-available removed | It is removed.';
-    await ask();
-    await page.evaluate(() => window.agentChat.approvals[0]!.approve());
-    await expect.poll(() => answer()).toBe(done);
-    await expect.poll(() => page.evaluate(() => window.toolRuns)).toHaveLength(1);
-    await ask();
-    await page.evaluate(() => window.agentChat.approvals[0]!.deny('not today'));
-    await expect
-      .poll(() => answer())
-      .toMatch(/^assistant \| remove output-denied not today \| It is /);
-    expect(await page.evaluate(() => window.toolRuns)).toEqual([]);
-    await ask();
-    await page.evaluate(() => window.agentChat.approvals[0]!.edit({ place: 'Busan' }));
-    await expect.poll(() => answer()).toBe(done);
-    await ready(page);
-    expect(await page.evaluate(() => window.toolRuns)).toEqual([
-      { name: 'remove', input: { place: 'Busan' } },
-    ]);
-    const all = await shown(page);
+test('worker: after a reload, a page approves, denies, and approves with other arguments', async () => {
+  const { page } = await openChat('worker');
+  const answer = async (): Promise<string | undefined> => (await shown(page)).at(-1);
+  const ask = async (): Promise<void> => {
+    await send(page, 'remove it');
+    await asks(page, 1);
     await page.reload();
-    await ready(page);
-    expect(await shown(page)).toEqual(all);
-  },
-);
+    await asks(page, 1);
+    expect(await page.evaluate(() => window.agentChat.approvals[0]!.input)).toEqual({
+      place: 'Seoul',
+    });
+  };
+  const done = 'assistant | remove output-available removed | It is removed.';
+  await ask();
+  await page.evaluate(() => window.agentChat.approvals[0]!.approve());
+  await expect.poll(() => answer()).toBe(done);
+  await expect.poll(() => page.evaluate(() => window.toolRuns)).toHaveLength(1);
+  await ask();
+  await page.evaluate(() => window.agentChat.approvals[0]!.deny('not today'));
+  await expect
+    .poll(() => answer())
+    .toMatch(/^assistant \| remove output-denied not today \| It is /);
+  expect(await page.evaluate(() => window.toolRuns)).toEqual([]);
+  await ask();
+  await page.evaluate(() => window.agentChat.approvals[0]!.edit({ place: 'Busan' }));
+  await expect.poll(() => answer()).toBe(done);
+  await ready(page);
+  expect(await page.evaluate(() => window.toolRuns)).toEqual([
+    { name: 'remove', input: { place: 'Busan' } },
+  ]);
+  const all = await shown(page);
+  await page.reload();
+  await ready(page);
+  expect(await shown(page)).toEqual(all);
+});

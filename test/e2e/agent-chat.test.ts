@@ -1,7 +1,7 @@
 import type { AgentError } from '@isoloop/core';
 import type { UIMessage } from 'ai';
 import type { Page } from 'playwright';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 import {
   asks,
   begun,
@@ -14,34 +14,27 @@ import {
   statuses,
   type Chat,
 } from './agent-chat-pages.ts';
-import { startChatServer } from './chat-server.ts';
-import type { EdgeServer } from './edge-server.ts';
 
 /** Pages use `useAgentChat` with a real endpoint: sessions in KV, and in Durable Objects. */
 const places = ['/kv', '/do'] as const;
 type Place = (typeof places)[number];
 
-let edge: EdgeServer;
-beforeAll(async () => {
-  edge = await startChatServer('agent');
-});
-afterAll(() => edge?.stop());
-
-const openChat = (at: Place): Promise<Chat> => openAt(edge.url, at);
+const url = inject('chatUrl');
+const openChat = (at: Place): Promise<Chat> => openAt(at);
 
 /** Lets the answer to `count` go on after its third word. */
 async function release(id: string): Promise<void> {
-  await fetch(`${edge.url}/release/${id}`, { method: 'POST' });
+  await fetch(`${url}/release/${id}`, { method: 'POST' });
 }
 
 async function isRunning(id: string): Promise<boolean> {
-  const response = await fetch(`${edge.url}/do/api/chat/${id}/stream`);
+  const response = await fetch(`${url}/do/api/chat/${id}/stream`);
   await response.body?.cancel();
   return response.status !== 204;
 }
 
 async function stored(at: Place, id: string): Promise<readonly string[]> {
-  const response = await fetch(`${edge.url}${at}/api/chat/${id}/messages`);
+  const response = await fetch(`${url}${at}/api/chat/${id}/messages`);
   const { messages } = (await response.json()) as { readonly messages: readonly UIMessage[] };
   return messages.map(({ role, parts }) =>
     [role, ...parts.map((part) => (part.type === 'text' ? part.text.trim() : ''))]
@@ -183,39 +176,36 @@ test.for(places)(
   },
 );
 
-test.for(places)(
-  '%s: a page lists, renames, exports, opens and deletes conversations',
-  async (at) => {
-    const { id, page } = await openChat(at);
-    const title = (): Promise<string | undefined> =>
-      page.evaluate(
-        (own) => window.agentChat.sessions.list?.find((each) => each.sessionId === own)?.title,
-        id,
-      );
-    await send(page, 'hello');
-    await expect.poll(() => title()).toBe('hello');
-    await ready(page);
-    await page.evaluate((own) => window.agentChat.sessions.rename(own, '東京'), id);
-    await expect.poll(() => title()).toBe('東京');
-    // The conversation goes on from the state that the page knows.
-    await send(page, 'again');
-    await expect.poll(() => shown(page)).toHaveLength(4);
-    await ready(page);
-    await expect.poll(() => title()).toBe('東京');
-    expect(await page.evaluate((own) => window.agentChat.sessions.export(own), id)).toMatchObject({
-      sessionId: id,
-      messages: [{}, {}, {}, {}],
-    });
-    await page.evaluate(() => window.agentChat.sessions.rename('unknown', 'x'));
-    await expect.poll(() => failure(page)).toBe('NOT_FOUND');
-    await page.evaluate(() => window.agentChat.sessions.open());
-    await expect.poll(() => shown(page)).toEqual([]);
-    await page.evaluate((own) => window.agentChat.sessions.open(own), id);
-    await expect.poll(() => shown(page)).toHaveLength(4);
-    await ready(page);
-    await page.evaluate((own) => window.agentChat.sessions.delete(own), id);
-    await expect.poll(() => shown(page)).toEqual([]);
-    await expect.poll(() => title()).toBeUndefined();
-    expect(await stored(at, id)).toEqual([]);
-  },
-);
+test('/do: a page lists, renames, exports, opens and deletes conversations', async () => {
+  const { id, page } = await openChat('/do');
+  const title = (): Promise<string | undefined> =>
+    page.evaluate(
+      (own) => window.agentChat.sessions.list?.find((each) => each.sessionId === own)?.title,
+      id,
+    );
+  await send(page, 'hello');
+  await expect.poll(() => title()).toBe('hello');
+  await ready(page);
+  await page.evaluate((own) => window.agentChat.sessions.rename(own, '東京'), id);
+  await expect.poll(() => title()).toBe('東京');
+  // The conversation goes on from the state that the page knows.
+  await send(page, 'again');
+  await expect.poll(() => shown(page)).toHaveLength(4);
+  await ready(page);
+  await expect.poll(() => title()).toBe('東京');
+  expect(await page.evaluate((own) => window.agentChat.sessions.export(own), id)).toMatchObject({
+    sessionId: id,
+    messages: [{}, {}, {}, {}],
+  });
+  await page.evaluate(() => window.agentChat.sessions.rename('unknown', 'x'));
+  await expect.poll(() => failure(page)).toBe('NOT_FOUND');
+  await page.evaluate(() => window.agentChat.sessions.open());
+  await expect.poll(() => shown(page)).toEqual([]);
+  await page.evaluate((own) => window.agentChat.sessions.open(own), id);
+  await expect.poll(() => shown(page)).toHaveLength(4);
+  await ready(page);
+  await page.evaluate((own) => window.agentChat.sessions.delete(own), id);
+  await expect.poll(() => shown(page)).toEqual([]);
+  await expect.poll(() => title()).toBeUndefined();
+  expect(await stored('/do', id)).toEqual([]);
+});

@@ -1,21 +1,13 @@
 import type { UIMessage } from 'ai';
 import type { Page } from 'playwright';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, inject, onTestFinished, test } from 'vitest';
 import { collectProblems, newContext } from './browser.ts';
-import { startChatServer } from './chat-server.ts';
-import type { EdgeServer } from './edge-server.ts';
 
 /** A page uses `useChat` with its default transport. */
-const places = ['/kv', '/do'] as const;
-type Place = (typeof places)[number] | '/kv-brief';
+type Place = '/kv' | '/do' | '/kv-brief';
 
-let edge: EdgeServer;
+const url = inject('chatUrl');
 const chunks = new Set<string>();
-
-beforeAll(async () => {
-  edge = await startChatServer('index');
-});
-afterAll(() => edge?.stop());
 
 interface Chat {
   readonly id: string;
@@ -44,7 +36,7 @@ async function openChat(at: Place, { problems = 0 } = {}): Promise<Chat> {
     await context.close();
     expect(told).toHaveLength(problems);
   });
-  await page.goto(`${edge.url}/?at=${at}&id=${id}`);
+  await page.goto(`${url}/?at=${at}&id=${id}`);
   const chat: Chat = {
     id,
     page,
@@ -68,7 +60,7 @@ async function openChat(at: Place, { problems = 0 } = {}): Promise<Chat> {
 
 /** Reads the stored messages as another client. */
 async function stored(at: Place, id: string): Promise<readonly UIMessage[]> {
-  const response = await fetch(`${edge.url}${at}/api/chat/${id}/messages`);
+  const response = await fetch(`${url}${at}/api/chat/${id}/messages`);
   return ((await response.json()) as { messages: UIMessage[] }).messages;
 }
 
@@ -80,21 +72,21 @@ const weather = [
   'assistant | (I have to look.) | I look. | weather {"place":"Seoul"} output-available "rain" | It is rain.',
 ];
 
-test.for(places)(
-  '%s: a page shows streamed reasoning, text and a tool call, and shows them again after a reload',
-  async (at) => {
-    const chat = await openChat(at);
-    await chat.ask('weather?');
-    expect(await chat.shown()).toEqual(weather);
-    await chat.reload();
-    await chat.ready();
-    expect(await chat.shown()).toEqual(weather);
-    await chat.ask('서울은?');
-    expect((await chat.shown()).at(-1)).toBe('assistant | “서울은?”, message 2, after 2.');
-  },
-);
+test('/do: a page shows streamed reasoning, text and a tool call, and shows them again after a reload', async () => {
+  const chat = await openChat('/do');
+  await chat.ask('weather?');
+  expect(await chat.shown()).toEqual(weather);
+  await chat.reload();
+  await chat.ready();
+  expect(await chat.shown()).toEqual(weather);
+  await chat.ask('서울은?');
+  expect((await chat.shown()).at(-1)).toBe('assistant | “서울은?”, message 2, after 2.');
+});
 
-test.for(places.flatMap((at) => [true, false].map((yes) => [at, yes] as const)))(
+test.for([
+  ['/kv', true],
+  ['/do', false],
+] as const)(
   '%s: a page asks for an approval, also after a reload, and the decision takes effect: %s',
   async ([at, yes]) => {
     const chat = await openChat(at);
@@ -129,8 +121,8 @@ test.for(places.flatMap((at) => [true, false].map((yes) => [at, yes] as const)))
   },
 );
 
-test.for(places)('%s: the model gets the result of a tool that runs in the page', async (at) => {
-  const chat = await openChat(at);
+test('/kv: the model gets the result of a tool that runs in the page', async () => {
+  const chat = await openChat('/kv');
   await chat.ask('where am I?');
   await chat.page.evaluate(async () => {
     const part = window.chat.messages[1]!.parts.find((each) => each.type === 'dynamic-tool')!;
@@ -145,20 +137,17 @@ test.for(places)('%s: the model gets the result of a tool that runs in the page'
     .toBe('assistant | location {} output-available "Seoul" | It is Seoul.');
 });
 
-test.for(places)(
-  '%s: the endpoint reports a failure without the model’s error text, and answers the next question',
-  async (at) => {
-    const chat = await openChat(at);
-    await chat.page.evaluate(() => window.chat.sendMessage({ text: 'fail' }));
-    await expect.poll(() => chat.page.locator('output').innerText()).toBe('error');
-    const alert = await chat.page.getByRole('alert').innerText();
-    expect(alert).not.toBe('');
-    expect(alert).not.toContain('sk-secret');
-    expect(await chat.shown()).toEqual(['user | fail', 'assistant | Half an']);
-    await chat.ask('and now?');
-    expect((await chat.shown()).at(-1)).toMatch(/^assistant \| “and now\?”, message 2/);
-  },
-);
+test('/kv: the endpoint reports a failure without the model’s error text, and answers the next question', async () => {
+  const chat = await openChat('/kv');
+  await chat.page.evaluate(() => window.chat.sendMessage({ text: 'fail' }));
+  await expect.poll(() => chat.page.locator('output').innerText()).toBe('error');
+  const alert = await chat.page.getByRole('alert').innerText();
+  expect(alert).not.toBe('');
+  expect(alert).not.toContain('sk-secret');
+  expect(await chat.shown()).toEqual(['user | fail', 'assistant | Half an']);
+  await chat.ask('and now?');
+  expect((await chat.shown()).at(-1)).toMatch(/^assistant \| “and now\?”, message 2/);
+});
 
 test.for(['/kv-brief', '/do'] as const)(
   '%s: the text of a stopped answer stays, and the conversation continues',
@@ -196,51 +185,48 @@ test('/do: when another connection stops an answer, the answer also ends in the 
 
 /** Lets the model continue its answer to "count". */
 async function release({ id }: Chat): Promise<void> {
-  await fetch(`${edge.url}/release/${id}`, { method: 'POST' });
+  await fetch(`${url}/release/${id}`, { method: 'POST' });
 }
 
 async function interrupt({ page, id }: Chat): Promise<void> {
-  const interrupted = await page.request.post(`${edge.url}/do/api/chat/${id}/interrupt`, {
+  const interrupted = await page.request.post(`${url}/do/api/chat/${id}/interrupt`, {
     data: { mode: 'abort' },
   });
   expect(await interrupted.json()).toEqual({ interrupted: true });
 }
 
-test.for(places)(
-  '%s: a page can regenerate an answer, and editing a message removes all later messages',
-  async (at) => {
-    const chat = await openChat(at);
-    await chat.ask('one');
-    await chat.ask('two');
-    await chat.page.evaluate(() => window.chat.regenerate());
-    await chat.ready();
-    const [one, answer] = ['user | one', 'assistant | “one”, message 1, after 0.'];
-    expect(await chat.shown()).toEqual([
-      one,
-      answer,
-      'user | two',
-      'assistant | “two”, message 2, after 1.',
-    ]);
-    await chat.page.evaluate(() =>
-      window.chat.sendMessage({ text: 'eins', messageId: window.chat.messages[0]!.id }),
-    );
-    await chat.ready();
-    const edited = ['user | eins', 'assistant | “eins”, message 1, after 0.'];
-    expect(await chat.shown()).toEqual(edited);
-    await chat.reload();
-    await chat.ready();
-    expect(await chat.shown()).toEqual(edited);
-    await chat.page.evaluate(() =>
-      window.chat.regenerate({ messageId: window.chat.messages[1]!.id }),
-    );
-    await chat.ready();
-    expect(await chat.shown()).toEqual(edited);
-    expect((await stored(at, chat.id)).map(textOf)).toEqual([
-      'eins',
-      '“eins”, message 1, after 0.',
-    ]);
-  },
-);
+test('/kv: a page can regenerate an answer, and editing a message removes all later messages', async () => {
+  const chat = await openChat('/kv');
+  await chat.ask('one');
+  await chat.ask('two');
+  await chat.page.evaluate(() => window.chat.regenerate());
+  await chat.ready();
+  const [one, answer] = ['user | one', 'assistant | “one”, message 1, after 0.'];
+  expect(await chat.shown()).toEqual([
+    one,
+    answer,
+    'user | two',
+    'assistant | “two”, message 2, after 1.',
+  ]);
+  await chat.page.evaluate(() =>
+    window.chat.sendMessage({ text: 'eins', messageId: window.chat.messages[0]!.id }),
+  );
+  await chat.ready();
+  const edited = ['user | eins', 'assistant | “eins”, message 1, after 0.'];
+  expect(await chat.shown()).toEqual(edited);
+  await chat.reload();
+  await chat.ready();
+  expect(await chat.shown()).toEqual(edited);
+  await chat.page.evaluate(() =>
+    window.chat.regenerate({ messageId: window.chat.messages[1]!.id }),
+  );
+  await chat.ready();
+  expect(await chat.shown()).toEqual(edited);
+  expect((await stored('/kv', chat.id)).map(textOf)).toEqual([
+    'eins',
+    '“eins”, message 1, after 0.',
+  ]);
+});
 
 test('/kv: the page sends the latest echo (the session’s token) with each question, also after a reload', async () => {
   const chat = await openChat('/kv');
@@ -283,49 +269,41 @@ test('/do: a page that reloads during an answer shows the whole answer and conti
   expect(await chat.shown()).toEqual(['user | count', `assistant | ${all}`]);
 });
 
-test.for(places)(
-  '%s: the endpoint stores the whole answer even if the page closes during the answer',
-  async (at) => {
-    const chat = await openChat(at);
-    await chat.page.evaluate(() => void window.chat.sendMessage({ text: 'count' }));
-    await expect.poll(async () => (await chat.shown()).at(-1)).toContain('1 2 3');
-    await chat.page.close();
-    await release(chat);
-    await expect
-      .poll(async () => (await stored(at, chat.id)).map(textOf).at(-1))
-      .toMatch(/^1 2 3 .* 40 $/);
-  },
-);
+test('/kv: the endpoint stores the whole answer even if the page closes during the answer', async () => {
+  const chat = await openChat('/kv');
+  await chat.page.evaluate(() => void window.chat.sendMessage({ text: 'count' }));
+  await expect.poll(async () => (await chat.shown()).at(-1)).toContain('1 2 3');
+  await chat.page.close();
+  await release(chat);
+  await expect
+    .poll(async () => (await stored('/kv', chat.id)).map(textOf).at(-1))
+    .toMatch(/^1 2 3 .* 40 $/);
+});
 
-test.for(places)(
-  '%s: the mounted endpoint lists conversations and streams the events of a run, and the app’s own routes work',
-  async (at) => {
-    const chat = await openChat(at);
-    await chat.ask('제목이 되는 말');
-    const response = await fetch(`${edge.url}${at}/api/chats`);
-    const { chats } = (await response.json()) as { chats: { sessionId: string; title: string }[] };
-    expect(chats).toContainEqual(
-      expect.objectContaining({ sessionId: chat.id, title: '제목이 되는 말' }),
+test('/kv: the mounted endpoint lists conversations and streams the events of a run, and the app’s own routes work', async () => {
+  const chat = await openChat('/kv');
+  await chat.ask('제목이 되는 말');
+  const response = await fetch(`${url}/kv/api/chats`);
+  const { chats } = (await response.json()) as { chats: { sessionId: string; title: string }[] };
+  expect(chats).toContainEqual(
+    expect.objectContaining({ sessionId: chat.id, title: '제목이 되는 말' }),
+  );
+  const run = await fetch(`${url}/kv/api/run`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ sessionId: crypto.randomUUID(), input: 'weather?' }),
+  });
+  const lines = (await run.text())
+    .split('\n')
+    .flatMap((line) =>
+      line.startsWith('data: {') ? [JSON.parse(line.slice(6)) as { type: string }] : [],
     );
-    const run = await fetch(`${edge.url}${at}/api/run`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ sessionId: crypto.randomUUID(), input: 'weather?' }),
-    });
-    const lines = (await run.text())
-      .split('\n')
-      .flatMap((line) =>
-        line.startsWith('data: {') ? [JSON.parse(line.slice(6)) as { type: string }] : [],
-      );
-    const types = lines.map(({ type }) => type);
-    expect([types[0], types.at(-1)]).toEqual(['run-start', 'run-end']);
-    expect(types).toEqual(expect.arrayContaining(['reasoning-chunk', 'pre-acting', 'post-acting']));
-    expect(await (await fetch(`${edge.url}/kv/api/mine`)).text()).toBe('mine');
-    expect((await fetch(`${edge.url}/api/chat`, { method: 'POST' })).status).toBeGreaterThanOrEqual(
-      404,
-    );
-  },
-);
+  const types = lines.map(({ type }) => type);
+  expect([types[0], types.at(-1)]).toEqual(['run-start', 'run-end']);
+  expect(types).toEqual(expect.arrayContaining(['reasoning-chunk', 'pre-acting', 'post-acting']));
+  expect(await (await fetch(`${url}/kv/api/mine`)).text()).toBe('mine');
+  expect((await fetch(`${url}/api/chat`, { method: 'POST' })).status).toBeGreaterThanOrEqual(404);
+});
 
 test('the tests of this file have read chunks of every type with AI SDK’s schema', () => {
   expect([...chunks].toSorted()).toEqual([

@@ -1,7 +1,7 @@
 import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright';
 import { expect, test } from 'vitest';
-import { answers, atRest, goHome, homes, openDemo, questions, send } from './open-demo.ts';
+import { answers, atRest, openDemo, questions, send } from './open-demo.ts';
 
 /** Returns the rules of axe that the page breaks now, also in the shadow of the inspector. */
 async function violations(page: Page): Promise<readonly string[]> {
@@ -20,50 +20,54 @@ async function openInspector(page: Page) {
 const question = 'What time is it in Tokyo?';
 const systemPrompt = 'You are a helpful assistant on a web page.';
 
-test.for(homes)(
-  'the inspector shows what the model saw, replays the run and exports it: %s',
-  async (home) => {
-    const { page, problems } = await openDemo();
-    await goHome(page, home);
-    // At the edge, a fast answer ends before another reader sees its events.
-    await page.getByLabel('Real pace').check();
-    await atRest(page);
-    const inspector = await openInspector(page);
-    await send(page, question);
-    await atRest(page);
-    const run = inspector.getByRole('group', { name: `Run: ${question}` }).first();
-    await run.getByText('answered', { exact: true }).waitFor();
-    expect(await run.locator('.name').allInnerTexts()).toEqual([
-      'Input',
-      'Reason 1',
-      'time_in_city',
-      'Reason 2',
-    ]);
-    await run.getByText('Reason 2', { exact: true }).click();
-    await run.getByText('as it was sent').waitFor();
-    await run.getByText(systemPrompt).waitFor();
-    const isAudited = home === homes[0];
-    if (isAudited) expect(await violations(page)).toEqual([]);
-    await run.getByRole('button', { name: 'Replay' }).click();
-    const replay = inspector.getByRole('region', { name: 'Replay', exact: true });
-    await replay.getByRole('button', { name: 'Play all' }).click();
-    await replay.getByText('The replay has ended as the log.').waitFor();
-    await replay.getByText('Reason 2', { exact: true }).click();
-    await replay.getByText('recomputed by this replay').waitFor();
-    // The replay ran the middleware and the prompt of the demo's agent.
-    await replay.getByText(systemPrompt).waitFor();
-    if (isAudited) expect(await violations(page)).toEqual([]);
-    await run.getByRole('button', { name: 'Export test' }).first().click();
-    await run.getByText('new ScriptedModel').waitFor();
-    expect(problems).toEqual([]);
-  },
-);
+test('the inspector shows what the model saw, replays the run and exports it', async () => {
+  const { page, problems } = await openDemo();
+  const inspector = await openInspector(page);
+  await send(page, question);
+  await atRest(page);
+  const run = inspector.getByRole('group', { name: `Run: ${question}` }).first();
+  await run.getByText('answered', { exact: true }).waitFor();
+  expect(await run.locator('.name').allInnerTexts()).toEqual([
+    'Input',
+    'Reason 1',
+    'time_in_city',
+    'Reason 2',
+  ]);
+  await run.getByText('Reason 2', { exact: true }).click();
+  await run.getByText('as it was sent').waitFor();
+  await run.getByText(systemPrompt).waitFor();
+  await run.getByRole('button', { name: 'Replay' }).click();
+  const replay = inspector.getByRole('region', { name: 'Replay', exact: true });
+  await replay.getByRole('button', { name: 'Play all' }).click();
+  await replay.getByText('The replay has ended as the log.').waitFor();
+  await replay.getByText('Reason 2', { exact: true }).click();
+  await replay.getByText('recomputed by this replay').waitFor();
+  // The replay ran the middleware and the prompt of the demo's agent.
+  await replay.getByText(systemPrompt).waitFor();
+  expect(await violations(page)).toEqual([]);
+  await run.getByRole('button', { name: 'Export test' }).first().click();
+  await run.getByText('new ScriptedModel').waitFor();
+  expect(problems).toEqual([]);
+});
 
-test('a fork asks something else in a new conversation, and the old one stays', async () => {
+/** Returns the scripts of the inspector that the page has loaded. */
+function inspectorScripts(page: Page): Promise<readonly string[]> {
+  return page.evaluate(() =>
+    performance
+      .getEntriesByType('resource')
+      .map(({ name }) => name)
+      .filter((name) => /inspector|replay|stored-logs/.test(name)),
+  );
+}
+
+test('nothing of the inspector is loaded before somebody asks for it; a fork asks something else in a new conversation', async () => {
   const { page, problems } = await openDemo();
   await send(page, question);
   await atRest(page);
+  expect(await inspectorScripts(page)).toEqual([]);
+  expect(await page.evaluate(() => customElements.get('isoloop-inspector'))).toBeUndefined();
   const inspector = await openInspector(page);
+  expect(await inspectorScripts(page)).toContainEqual(expect.stringContaining('inspector-dock'));
   const run = inspector.getByRole('group', { name: `Run: ${question}` }).first();
   await run.getByText('Input', { exact: true }).click();
   await run.getByText('Fork: ask something else').click();
@@ -74,21 +78,4 @@ test('a fork asks something else in a new conversation, and the old one stays', 
   await inspector.getByRole('combobox', { name: 'Conversation' }).selectOption({ label: question });
   await expect.poll(() => questions(page).allInnerTexts()).toEqual([question]);
   expect(problems).toEqual([]);
-});
-
-test('nothing of the inspector is loaded before somebody asks for it', async () => {
-  const { page } = await openDemo();
-  const scripts = (): Promise<readonly string[]> =>
-    page.evaluate(() =>
-      performance
-        .getEntriesByType('resource')
-        .map(({ name }) => name)
-        .filter((name) => /inspector|replay|stored-logs/.test(name)),
-    );
-  await send(page, question);
-  await atRest(page);
-  expect(await scripts()).toEqual([]);
-  expect(await page.evaluate(() => customElements.get('isoloop-inspector'))).toBeUndefined();
-  await openInspector(page);
-  expect(await scripts()).toContainEqual(expect.stringContaining('inspector-dock'));
 });

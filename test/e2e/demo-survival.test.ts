@@ -1,4 +1,4 @@
-import type { FrameLocator, Page } from 'playwright';
+import type { FrameLocator, JSHandle, Page } from 'playwright';
 import { expect, inject, test } from 'vitest';
 import { answers, atRest, goHome, openDemo, questions, send, timeline } from './open-demo.ts';
 
@@ -31,39 +31,9 @@ async function count(page: Page, name: string): Promise<string> {
   return term.locator('xpath=following-sibling::dd').innerText();
 }
 
-test.for([
-  ['while tools run', (page: Page) => tools(page, 'done').first().waitFor()],
-  ['while the answer streams', (page: Page) => answer(page, 'In Tokyo it is').waitFor()],
-] as const)(
-  'a worker killed %s: a new worker continues the answer, and no finished tool runs twice',
-  async ([, isUnderWay]) => {
-    const { page, problems } = await openSlowDemo();
-    await send(page, question);
-    await isUnderWay(page);
-    await page.getByRole('button', { name: 'Kill the worker' }).click();
-    await page.getByText('Worker 2 of this tab').waitFor();
-    // The page keeps showing the conversation while the new worker loads it.
-    expect(await questions(page).allInnerTexts()).toEqual([question]);
-    await answer(page, lastWords).waitFor();
-    await atRest(page);
-    expect(await tools(page, 'done').count()).toBe(cities.length);
-    for (const city of cities) {
-      expect(await answers(page).last().innerText()).toContain(`In ${city} it is`);
-    }
-    expect(await timeline(page).getByText('Worker killed').count()).toBe(1);
-    expect(await timeline(page).getByText('Run continued').count()).toBe(1);
-    await expect.poll(() => count(page, 'tools run')).toBe('3');
-    expect(await count(page, 'workers killed')).toBe('1');
-    expect(await count(page, 'tools that ran twice')).toBe('0');
-    expect(problems).toEqual([]);
-  },
-);
-
-test('after a kill, the page never looks idle, and shows the new run while its tools still run', async () => {
-  const { page } = await openSlowDemo();
-  await send(page, question);
-  await tools(page, 'running').nth(2).waitFor();
-  const seen = await page.evaluateHandle(() => {
+/** Collects what the page shows between a kill and the answer, while tools look as running. */
+function watchAfterKill(page: Page): Promise<JSHandle<Set<string>>> {
+  return page.evaluateHandle(() => {
     const states = new Set<string>();
     new MutationObserver(() => {
       const text = document.body.textContent;
@@ -75,13 +45,50 @@ test('after a kill, the page never looks idle, and shows the new run while its t
     }).observe(document.body, { subtree: true, childList: true, attributes: true });
     return states;
   });
-  await page.getByRole('button', { name: 'Kill the worker' }).click();
-  await answer(page, 'In Tokyo it is').waitFor();
+}
+
+test('a worker killed while tools run: a new worker continues the answer, and the page never looks idle', async () => {
+  const { page, problems } = await openSlowDemo();
+  await send(page, question);
+  await tools(page, 'running').nth(2).waitFor();
+  const seen = await watchAfterKill(page);
+  await kill(page);
+  await showsWholeAnswer(page);
   expect(await seen.evaluate((states) => [...states])).toEqual([
     'waiting: Stop',
     'continued: Stop',
   ]);
+  expect(problems).toEqual([]);
 });
+
+test('a worker killed while the answer streams: a new worker continues the answer, and no finished tool runs twice', async () => {
+  const { page, problems } = await openSlowDemo();
+  await send(page, question);
+  await answer(page, 'In Tokyo it is').waitFor();
+  await kill(page);
+  await showsWholeAnswer(page);
+  await expect.poll(() => count(page, 'tools run')).toBe('3');
+  expect(problems).toEqual([]);
+});
+
+async function kill(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Kill the worker' }).click();
+  await page.getByText('Worker 2 of this tab').waitFor();
+  // The page keeps showing the conversation while the new worker loads it.
+  expect(await questions(page).allInnerTexts()).toEqual([question]);
+}
+
+async function showsWholeAnswer(page: Page): Promise<void> {
+  await answer(page, lastWords).waitFor();
+  await atRest(page);
+  expect(await tools(page, 'done').count()).toBe(cities.length);
+  for (const city of cities)
+    expect(await answers(page).last().innerText()).toContain(`In ${city} it is`);
+  expect(await timeline(page).getByText('Worker killed').count()).toBe(1);
+  expect(await timeline(page).getByText('Run continued').count()).toBe(1);
+  await expect.poll(() => count(page, 'workers killed')).toBe('1');
+  expect(await count(page, 'tools that ran twice')).toBe('0');
+}
 
 test('a Durable Object killed during an answer: a new one continues it, and no finished tool runs twice', async () => {
   const { page, problems } = await openDemo();

@@ -8,7 +8,6 @@ import {
   ask,
   chooseModel,
   goHome,
-  homes,
   openDemo,
   openTab,
   questions,
@@ -18,44 +17,38 @@ import {
 } from './open-demo.ts';
 import { lastAnswer, openTwo, shows } from './two-tabs.ts';
 
-test.for(homes)(
-  '%s: two tabs that ask at the same time show both answers in the same order',
-  async (home) => {
-    const { first, second, problems } = await openTwo(home);
-    await Promise.all([sendSoon(first, 'What is 6 * 7?'), sendSoon(second, 'What is 5 * 5?')]);
-    const said = async (page: Page): Promise<string> =>
-      (await page.getByRole('article').allInnerTexts()).join('\n');
-    for (const page of [first, second]) {
-      await expect.poll(() => said(page)).toContain('6 * 7 = 42.');
-      await expect.poll(() => said(page)).toContain('5 * 5 = 25.');
-    }
-    await expect.poll(async () => (await said(first)) === (await said(second))).toBe(true);
-    for (const page of [first, second]) expect(await page.getByRole('article').count()).toBe(6);
-    expect(problems).toEqual([]);
-  },
-);
+test('In this tab’s worker: two tabs that ask at the same time show both answers in the same order', async () => {
+  const { first, second, problems } = await openTwo('In this tab’s worker');
+  await Promise.all([sendSoon(first, 'What is 6 * 7?'), sendSoon(second, 'What is 5 * 5?')]);
+  const said = async (page: Page): Promise<string> =>
+    (await page.getByRole('article').allInnerTexts()).join('\n');
+  for (const page of [first, second]) {
+    await expect.poll(() => said(page)).toContain('6 * 7 = 42.');
+    await expect.poll(() => said(page)).toContain('5 * 5 = 25.');
+  }
+  await expect.poll(async () => (await said(first)) === (await said(second))).toBe(true);
+  for (const page of [first, second]) expect(await page.getByRole('article').count()).toBe(6);
+  expect(problems).toEqual([]);
+});
 
-test.for(homes)(
-  '%s: a new conversation in one tab does not change the other tab, even during an answer',
-  async (home) => {
-    const { first, second, problems } = await openTwo(home, { held: true });
-    const speech = heldQuestion();
-    await send(first, speech);
-    await second.getByText('I am the offline').first().waitFor();
-    await second.getByRole('button', { name: 'New conversation' }).click();
-    await second.getByRole('heading', { name: /Ask something/ }).waitFor();
-    await release(speech);
-    await expect.poll(() => lastAnswer(first)).toContain('top of the page');
-    await ask(second, 'What is 6 * 7?');
-    await first.reload();
-    await shows([first], ['What is 1 + 1?', speech]);
-    await second.reload();
-    await shows([second], ['What is 6 * 7?']);
-    const third = await openTab(first.context(), problems);
-    await third.getByRole('article').first().waitFor();
-    expect(problems).toEqual([]);
-  },
-);
+test('In this tab’s worker: a new conversation in one tab does not change the other tab, even during an answer', async () => {
+  const { first, second, problems } = await openTwo('In this tab’s worker', { held: true });
+  const speech = heldQuestion();
+  await send(first, speech);
+  await second.getByText('I am the offline').first().waitFor();
+  await second.getByRole('button', { name: 'New conversation' }).click();
+  await second.getByRole('heading', { name: /Ask something/ }).waitFor();
+  await release(speech);
+  await expect.poll(() => lastAnswer(first)).toContain('top of the page');
+  await ask(second, 'What is 6 * 7?');
+  await first.reload();
+  await shows([first], ['What is 1 + 1?', speech]);
+  await second.reload();
+  await shows([second], ['What is 6 * 7?']);
+  const third = await openTab(first.context(), problems);
+  await third.getByRole('article').first().waitFor();
+  expect(problems).toEqual([]);
+});
 
 test('At the edge: a page that gets the focus shows messages of another browser', async () => {
   const { page } = await openDemo();

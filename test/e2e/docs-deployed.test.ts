@@ -10,19 +10,15 @@ import { startEdgeServer, type EdgeServer } from './edge-server.ts';
 const assets = mkdtempSync(join(tmpdir(), 'isoloop-deployed-'));
 let live: EdgeServer;
 let demo: EdgeServer;
-let demoWithLive: EdgeServer;
 
 beforeAll(async () => {
   cpSync(htmlFolder, `${assets}/docs`, { recursive: true });
   const health = '/docs/live/frame.html';
   live = await startEdgeServer({ assets, config: 'wrangler.live.toml', health });
-  [demo, demoWithLive] = await Promise.all([
-    startEdgeServer({ assets }),
-    startEdgeServer({ assets, vars: { LIVE_ORIGIN: live.url } }),
-  ]);
+  demo = await startEdgeServer({ assets, vars: { LIVE_ORIGIN: live.url } });
 });
 afterAll(async () => {
-  await Promise.all([live?.stop(), demo?.stop(), demoWithLive?.stop()]);
+  await Promise.all([live?.stop(), demo?.stop()]);
   rmSync(assets, { recursive: true, force: true });
 });
 
@@ -41,6 +37,8 @@ test('a deployed demo serves the documentation, with the headers of npm start', 
 
 test('without an origin of their own, the examples of a deployed site do not run, and say so', async () => {
   const page = await (await newContext()).newPage();
+  // A Worker without the variable `LIVE_ORIGIN` answers so.
+  await page.route('**/docs/live/origin.json', (route) => route.fulfill({ json: {} }));
   await page.goto(`${demo.url}/docs/concepts/`);
   const example = page.locator('live-example').first();
   await example.getByText('This server only shows its examples.').waitFor();
@@ -49,7 +47,7 @@ test('without an origin of their own, the examples of a deployed site do not run
 
 test('with an origin of their own they run there, and this origin serves nothing else', async () => {
   const page = await (await newContext()).newPage();
-  await page.goto(`${demoWithLive.url}/docs/concepts/`);
+  await page.goto(`${demo.url}/docs/concepts/`);
   const example = page.locator('live-example').first();
   await example.getByRole('button', { name: 'Run' }).click();
   await example.getByRole('status').getByText('done').waitFor();

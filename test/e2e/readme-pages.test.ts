@@ -104,13 +104,6 @@ const open = (page: Page, path: string) => page.goto(`${site.origin}/${path}.htm
 const text = (page: Page) => page.locator('body').innerText();
 const sections = (page: Page) => page.locator('section').allInnerTexts();
 
-test('the README’s page without a framework streams the answer', async () => {
-  const { page, problems } = await newPage(['A worker runs scripts beside the page.']);
-  await open(page, 'page');
-  await expect.poll(() => text(page)).toBe('A worker runs scripts beside the page.');
-  expect(problems).toEqual([]);
-});
-
 test('the page on the first screen of the root README shows the answer', async () => {
   const { page, problems } = await newPage(['Hello from the worker.']);
   await open(page, 'first');
@@ -184,7 +177,7 @@ test('the README’s page with typed answers gets the value', async () => {
   expect(problems).toEqual([]);
 });
 
-test('the README’s sessions page renames, copies and deletes the conversation of the first page', async () => {
+test('the README’s page without a framework streams the answer, and its sessions page renames, copies and deletes the conversation', async () => {
   const { page, problems } = await newPage(['Noted.']);
   await open(page, 'page');
   await expect.poll(() => text(page)).toBe('Noted.');
