@@ -12,24 +12,9 @@ import {
   openTab,
   questions,
   send,
-  sendSoon,
   timeline,
 } from './open-demo.ts';
 import { lastAnswer, openTwo, shows } from './two-tabs.ts';
-
-test('In this tab’s worker: two tabs that ask at the same time show both answers in the same order', async () => {
-  const { first, second, problems } = await openTwo('In this tab’s worker');
-  await Promise.all([sendSoon(first, 'What is 6 * 7?'), sendSoon(second, 'What is 5 * 5?')]);
-  const said = async (page: Page): Promise<string> =>
-    (await page.getByRole('article').allInnerTexts()).join('\n');
-  for (const page of [first, second]) {
-    await expect.poll(() => said(page)).toContain('6 * 7 = 42.');
-    await expect.poll(() => said(page)).toContain('5 * 5 = 25.');
-  }
-  await expect.poll(async () => (await said(first)) === (await said(second))).toBe(true);
-  for (const page of [first, second]) expect(await page.getByRole('article').count()).toBe(6);
-  expect(problems).toEqual([]);
-});
 
 test('In this tab’s worker: a new conversation in one tab does not change the other tab, even during an answer', async () => {
   const { first, second, problems } = await openTwo('In this tab’s worker', { held: true });

@@ -77,6 +77,19 @@ export async function atRest(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Send' }).waitFor({ state: 'attached' });
 }
 
+/**
+ * Moves the page's clock until the page says that it has given up. The clock must be installed
+ * before the connection is lost.
+ */
+export async function untilGivenUp(page: Page): Promise<void> {
+  await expect
+    .poll(async () => {
+      await page.clock.fastForward(9_000);
+      return page.getByRole('alert').count();
+    })
+    .toBe(1);
+}
+
 export const homes = ['In this tab’s worker', 'At the edge'] as const;
 
 export async function goHome(page: Page, home: (typeof homes)[number]): Promise<void> {
