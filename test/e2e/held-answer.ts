@@ -13,7 +13,16 @@ export async function chooseHeldModel(page: Page, home: (typeof homes)[number]):
  * question has no digits, because the offline rules would calculate with them.
  */
 export function heldQuestion(about = 'about the history of tea in'): string {
-  return `Tell me ${about} ${crypto.randomUUID().replace(/[^a-f]/g, '')}`;
+  return `Tell me ${about} ${uniqueLetters()}`;
+}
+
+/** Returns a unique question whose answer pauses when its tools have run. */
+export function heldAfterTools(question: string): string {
+  return `${question} Pause after the tools, ${uniqueLetters()}`;
+}
+
+function uniqueLetters(): string {
+  return crypto.randomUUID().replace(/[^a-f]/g, '');
 }
 
 /**

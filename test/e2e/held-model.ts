@@ -27,7 +27,8 @@ const deltasBefore = 5;
  * Serves the demo's offline rules as an OpenAI-compatible endpoint.
  *
  * If a question begins with "Tell me", the endpoint sends the first words of the reply at once. It
- * sends the rest after a test has posted the question to `/release`. It refuses the question "Who
+ * sends the rest after a test has posted the question to `/release`. A question with "after the
+ * tools" pauses the reply to the tools' results in the same way. The endpoint refuses the question "Who
  * are you?" with the error for a wrong key.
  */
 export async function startHeldModel(): Promise<LoopbackServer> {
@@ -89,9 +90,12 @@ async function answer(
     messages: fromOpenAiMessages(messages),
     tools: tools.map((tool) => tool.function),
   };
+  const pauses =
+    question.startsWith('Tell me') ||
+    (question.includes('after the tools') && messages.at(-1)?.role === 'tool');
   let count = 0;
   for await (const deltas of model.stream(asked, { signal: controller.signal })) {
-    if (count === deltasBefore && question.startsWith('Tell me')) await releases.until(question);
+    if (count === deltasBefore && pauses) await releases.until(question);
     for (const delta of deltas) response.write(wireEvents(delta));
     count++;
   }
