@@ -1,6 +1,7 @@
 /// <reference path="../provider-server/provided-context.d.ts" />
 import type { Page } from 'playwright';
 import { expect, inject, test } from 'vitest';
+import { chooseHeldModel, heldQuestion } from './held-answer.ts';
 import {
   answers,
   ask,
@@ -10,6 +11,7 @@ import {
   homes,
   openDemo,
   questions,
+  send,
 } from './open-demo.ts';
 
 function dialog(page: Page) {
@@ -178,11 +180,9 @@ test('answers are shown as Markdown (HTML stays text, an image becomes a link), 
 
 test('a stopped answer looks different, also after a reload', async () => {
   const { page } = await openDemo();
-  await page.getByLabel('Real pace').check();
-  await atRest(page);
-  await page.getByLabel('Your message').fill('How do you survive?');
-  await page.getByLabel('Your message').press('Enter');
-  await expect.poll(() => answers(page).last().innerText()).toContain('Before');
+  await chooseHeldModel(page, 'In this tab’s worker');
+  await send(page, heldQuestion());
+  await page.getByText('I am the offline').first().waitFor();
   await page.getByRole('button', { name: 'Stop' }).click();
   const stopped = page.locator('.row.stopped').getByText('Stopped', { exact: true });
   await expect.poll(() => stopped.count()).toBe(1);

@@ -1,5 +1,11 @@
 /// <reference path="../provided-context.d.ts" />
-import type { BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright';
+import type {
+  BrowserContext,
+  BrowserContextOptions,
+  FrameLocator,
+  Locator,
+  Page,
+} from 'playwright';
 import { expect, inject } from 'vitest';
 import { collectProblems, newContext } from './browser.ts';
 
@@ -130,7 +136,7 @@ export function answers(page: Page): Locator {
   return page.getByRole('article', { name: 'Assistant' });
 }
 
-export function timeline(page: Page): Locator {
+export function timeline(page: Page | FrameLocator): Locator {
   return page.getByLabel('Timeline', { exact: true });
 }
 
