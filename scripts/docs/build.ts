@@ -10,11 +10,13 @@ import { writeSidebar } from './sidebar-file.ts';
 import { htmlFolder, siteFolder } from './site-folders.ts';
 import { isChinese } from './site-page.ts';
 import { indexPath, readSitePages } from './site-pages.ts';
-import { markBuilt, markUnfinished } from './site-state.ts';
+import { isSiteBuilt, markBuilt, markUnfinished } from './site-state.ts';
 import { stageSite } from './stage-site.ts';
 
-// Usage: npm run docs. Builds the site into dist/docs/html.
+// Usage: npm run docs [-- --if-changed]. Builds the site into dist/docs/html. With `--if-changed`,
+// keeps a site whose sources have not changed since.
 
+if (process.argv.includes('--if-changed') && isSiteBuilt()) process.exit(0);
 const begin = Date.now();
 markUnfinished();
 await run('tsc', ['-b', 'packages/core', 'packages/web-worker', 'packages/edge']);
