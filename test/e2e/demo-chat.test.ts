@@ -1,7 +1,6 @@
 /// <reference path="../provider-server/provided-context.d.ts" />
 import type { Page } from 'playwright';
 import { expect, inject, test } from 'vitest';
-import { chooseHeldModel, heldQuestion } from './held-answer.ts';
 import {
   answers,
   ask,
@@ -11,7 +10,6 @@ import {
   homes,
   openDemo,
   questions,
-  send,
 } from './open-demo.ts';
 
 function dialog(page: Page) {
@@ -176,18 +174,6 @@ test('answers are shown as Markdown (HTML stays text, an image becomes a link), 
   await page.getByRole('button', { name: 'Copied' }).waitFor();
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(`Noted: “${written}”.`);
   expect(problems).toEqual([]);
-});
-
-test('a stopped answer looks different, also after a reload', async () => {
-  const { page } = await openDemo();
-  await chooseHeldModel(page, 'In this tab’s worker');
-  await send(page, heldQuestion());
-  await page.getByText('I am the offline').first().waitFor();
-  await page.getByRole('button', { name: 'Stop' }).click();
-  const stopped = page.locator('.row.stopped').getByText('Stopped', { exact: true });
-  await expect.poll(() => stopped.count()).toBe(1);
-  await page.reload();
-  await expect.poll(() => stopped.count()).toBe(1);
 });
 
 test('the dialog of models has presets, tests the connection and says how to fix it', async () => {

@@ -45,7 +45,7 @@ function keptKeys(page: Page): Promise<number> {
   );
 }
 
-test('a key is kept only on request, by the worker: after a reload it answers, and the page has no key, until its owner gives it up', async () => {
+test('a key is kept only on request, by the worker and not by the page, until its owner gives it up', async () => {
   const { page, problems } = await openDemo();
   await keepKey(page);
   expect(await keyOf(page, 'Hello?')).toBe(`Bearer ${key}`);

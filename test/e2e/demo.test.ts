@@ -118,7 +118,7 @@ test.for(homes)(
   },
 );
 
-test('In this tab’s worker: Stop ends the run at once, the streamed text stays and the conversation continues', async () => {
+test('In this tab’s worker: Stop ends the run at once, the streamed text stays and looks different, also after a reload, and the conversation continues', async () => {
   const { page } = await openDemo();
   await chooseHeldModel(page, 'In this tab’s worker');
   await page.getByLabel('Your message').fill(heldQuestion());
@@ -127,6 +127,8 @@ test('In this tab’s worker: Stop ends the run at once, the streamed text stays
   await page.getByText('I am the offline').first().waitFor();
   await page.keyboard.press('Escape');
   await timeline(page).getByText('Ended: aborted').waitFor();
+  const stopped = page.locator('.row.stopped').getByText('Stopped', { exact: true });
+  await stopped.waitFor();
   const kept = await answers(page).last().innerText();
   expect(kept).not.toContain('top of the page');
   await ask(page, 'What is 2 + 2?');
@@ -136,6 +138,7 @@ test('In this tab’s worker: Stop ends the run at once, the streamed text stays
   expect(first!.startsWith('I am the offline')).toBe(true);
   expect(first).not.toContain('top of the page');
   expect(second).toContain('2 + 2 = 4.');
+  await expect.poll(() => stopped.count()).toBe(1);
 });
 
 test('the switch moves the conversation to the edge and back, where it continues, and a second tab follows', async () => {
