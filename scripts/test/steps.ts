@@ -48,7 +48,7 @@ export const steps: readonly Step[] = [
     about: 'the documentation site',
     runsIn: 'rest',
     needs: ['types'],
-    run: () => command('node', 'scripts/docs/build.ts'),
+    run: () => command('node', 'scripts/docs/build.ts', '--if-changed'),
   },
   vitestStep({
     name: 'node',
