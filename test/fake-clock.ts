@@ -54,10 +54,17 @@ export function fakeClock(options: FakeClockOptions = {}): FakeClock {
   checkNoRealTimers();
   unguarded(vi.useFakeTimers)({ toFake: [...clocks], ...options });
   const realTimeout = AbortSignal.timeout;
-  AbortSignal.timeout = abortAfter;
+  const timeouts: ReturnType<typeof setTimeout>[] = [];
+  AbortSignal.timeout = (ms) => {
+    const { signal, timer } = abortAfter(ms);
+    timeouts.push(timer);
+    return signal;
+  };
   let hasEnded = false;
   onTestFinished(() => {
     hasEnded = true;
+    // A signal may stay behind: in an engine, its timer keeps nothing alive.
+    for (const timer of timeouts) clearTimeout(timer);
     AbortSignal.timeout = realTimeout;
     unguarded(vi.useRealTimers)();
   });
@@ -100,9 +107,12 @@ export function fakeClock(options: FakeClockOptions = {}): FakeClock {
 }
 
 /** Does what `AbortSignal.timeout` does, with the clock of the test. */
-function abortAfter(ms: number): AbortSignal {
+function abortAfter(ms: number): {
+  readonly signal: AbortSignal;
+  readonly timer: ReturnType<typeof setTimeout>;
+} {
   const controller = new AbortController();
   const reason = new DOMException('The operation timed out.', 'TimeoutError');
-  setTimeout(() => controller.abort(reason), ms);
-  return controller.signal;
+  const timer = setTimeout(() => controller.abort(reason), ms);
+  return { signal: controller.signal, timer };
 }
