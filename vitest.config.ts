@@ -5,7 +5,7 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 import { chromiumArgs, chromiumPath } from './scripts/chromium.ts';
 import { sourceAlias } from './scripts/source-alias.ts';
 import { bundledWorkers } from './test/bundled-workers.ts';
-import { filesOf, testSuite } from './test/suite-files.ts';
+import { filesOf, testSuite } from './scripts/test/suite-files.ts';
 import { holdPlugin } from './test/hold-plugin.ts';
 import { policyPlugin } from './test/policy-plugin.ts';
 import { scriptPagePlugin } from './test/script-page-plugin.ts';
@@ -14,8 +14,11 @@ const resolve = { alias: sourceAlias };
 const minutes = 60_000;
 
 const long = testSuite === 'long';
-/** It makes tests fail that mix fake and real time. Its guards stand around those of `left-behind`. */
-const wholeClocks = 'test/whole-clocks.ts';
+/**
+ * Setup file that makes a test fail if it mixes fake and real time. It comes last, because its guards
+ * wrap the functions of `left-behind`.
+ */
+const clockSetup = 'test/clock/setup.ts';
 
 export default defineConfig({
   logLevel: 'error',
@@ -32,7 +35,7 @@ export default defineConfig({
     isolate: false,
     restoreMocks: true,
     unstubGlobals: true,
-    // The check of `left-behind` waits so long for what still ends. It only detects a hang.
+    // How long the check of `left-behind` waits for what is still ending. It only detects a hang.
     provide: { long, leftBehindLimitMs: 30_000 },
     projects: [
       {
@@ -42,7 +45,7 @@ export default defineConfig({
           name: 'node',
           environment: 'node',
           ...filesOf('node'),
-          setupFiles: ['test/left-behind/setup-node.ts', wholeClocks],
+          setupFiles: ['test/left-behind/setup-node.ts', clockSetup],
         },
       },
       {
@@ -59,13 +62,13 @@ export default defineConfig({
           ...filesOf('workerd'),
           setupFiles: [
             'test/left-behind/setup-workerd.ts',
-            wholeClocks,
+            clockSetup,
             'packages/edge/test-support/reset-storage.ts',
           ],
         },
       },
       browserProject('browser'),
-      // It counts objects of its page. In a page that other files share, its counts missed new
+      // `leaks` counts the objects of its page. In a page that other files share, it would miss new
       // ports.
       browserProject('leaks'),
       {
@@ -75,7 +78,7 @@ export default defineConfig({
           name: 'e2e',
           environment: 'node',
           ...filesOf('e2e'),
-          setupFiles: ['test/left-behind/setup-node.ts', wholeClocks],
+          setupFiles: ['test/left-behind/setup-node.ts', clockSetup],
           globalSetup: ['test/e2e/vitest-setup.ts'],
           // More than cores: its files mostly wait for pages and servers.
           maxWorkers: 3,
@@ -122,7 +125,7 @@ function browserProject(name: 'browser' | 'leaks'): TestProjectInlineConfigurati
     test: {
       name,
       ...filesOf(name),
-      setupFiles: ['test/left-behind/setup-page.ts', wholeClocks],
+      setupFiles: ['test/left-behind/setup-page.ts', clockSetup],
       browser: {
         enabled: true,
         headless: true,

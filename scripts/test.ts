@@ -1,10 +1,11 @@
 import { onStop } from './on-stop.ts';
 import { killCommands } from './run-command.ts';
-import { chooseSteps, type Suite } from './test/choose-steps.ts';
+import { chooseSteps } from './test/choose-steps.ts';
 import { runSteps } from './test/run-steps.ts';
 import { StatusLine } from './test/status-line.ts';
 import type { Step, StepContext, StepResult } from './test/step.ts';
 import { steps } from './test/steps.ts';
+import type { Suite } from './test/suite-files.ts';
 
 // Usage: npm test [-- STEP… PATH…]. `--all` runs what `npm test` leaves out. `--long` runs
 // everything: every test of core in every engine, with all random cases.
@@ -18,7 +19,7 @@ const lanes = 2;
 /** How many names of failed tests the end of the output lists. */
 const maxListed = 20;
 
-const heads: Readonly<Record<Suite, string>> = {
+const headings: Readonly<Record<Suite, string>> = {
   quick:
     'npm test: types, lint and the public behavior of each package.\nThe rest: npm run test:all',
   rest: 'npm run test:all: all that npm test leaves out.',
@@ -36,8 +37,8 @@ if ('unknown' in choice) {
   console.error('To run test files, give a part of their path that contains a slash or a dot.');
   process.exit(1);
 }
-// Chosen steps and paths have all of their files.
-process.env['TEST_SUITE'] = args.length > 0 && suite !== 'long' ? 'all' : suite;
+// With steps or paths as arguments, no suite leaves out files.
+process.env['TEST_SUITE'] = args.length > 0 && suite !== 'long' ? 'chosen' : suite;
 
 onStop(() => {
   killCommands();
@@ -49,7 +50,7 @@ let passed = 0;
 let failed = 0;
 let testsRun = 0;
 const failures: string[] = [];
-if (args.length === 0) console.log(`${heads[suite]}\n`);
+if (args.length === 0) console.log(`${headings[suite]}\n`);
 await runSteps(choice.steps, {
   lanes,
   run(step) {
@@ -89,9 +90,9 @@ function reportOf(
 ): string {
   const mark = failedTests > 0 ? 'FAILED' : 'ok    ';
   const seconds = `${(durationMs / 1000).toFixed(1).padStart(6)} s`;
-  const line = `${mark}  ${name.padEnd(10)} ${seconds}  ${note ? `${about}: ${note}` : about}`;
-  if (failedTests === 0 || output.trim() === '') return `${line}\n`;
-  return `${line}\n${output.trimEnd()}\n`;
+  const line = `${mark}  ${name.padEnd(10)} ${seconds}  ${about}`;
+  if (failedTests === 0) return note ? `${line}: ${note}\n` : `${line}\n`;
+  return output.trim() === '' ? `${line}\n` : `${line}\n${output.trimEnd()}\n`;
 }
 
 /** Returns the lines about a failed step in the list at the end. */

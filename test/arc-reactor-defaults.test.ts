@@ -9,8 +9,8 @@ import { arcReactor } from '@isoloop/core/presets';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest';
 import { readPage } from '../scripts/readme-examples.ts';
-import { hostSignal } from '../packages/core/test-support/dying-host.ts';
-import { fakeClock, type FakeClock } from './fake-clock.ts';
+import { signalUntilTestEnd } from '../packages/core/test-support/test-end.ts';
+import { fakeClock, type FakeClock } from './clock/fake-clock.ts';
 
 let clock: FakeClock;
 beforeEach(() => void (clock = fakeClock()));
@@ -187,7 +187,7 @@ async function breakerTimes() {
     { length: 3 },
     () => new ReActAgent({ name: 'a', model: stuck, use: [breaker] }),
   );
-  const signal = hostSignal();
+  const signal = signalUntilTestEnd();
   for (const other of others) other.call('Hi', { signal }).catch(() => {});
   await clock.waitFor(() => expect(stuck.requests.length).toBeGreaterThan(0));
   return { failures, openMs, trials: stuck.requests.length };
@@ -229,7 +229,7 @@ const measured: Readonly<Record<string, () => Promise<number>>> = {
     const stuck = vi.fn(() => never);
     const model = new ScriptedModel(many(50, { toolCalls: [{ name: 'stuck' }] }));
     const preset = arcReactor();
-    const signal = hostSignal();
+    const signal = signalUntilTestEnd();
     for (let n = 0; n < 50; n += 1) {
       const agent = new ReActAgent({
         name: 'a',

@@ -13,7 +13,7 @@ import { storeSessions } from '@isoloop/edge/store';
 import OpenAI from 'openai';
 import fsDriver from 'unstorage/drivers/fs';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { noteDeadHost } from './left-behind/may-leave.ts';
+import { forgetRunsAndTimers } from './left-behind/may-leave.ts';
 
 // Endpoints hide secrets in the warnings of core, which other files read as they are.
 afterAll(() => showFailuresAs((failure) => failure));
@@ -211,7 +211,7 @@ test('after a process has died during a turn, a new process continues the turn a
   expect(run).toContain('"text":"All seen."');
   expect(looked).toBe(1);
   await reader.cancel();
-  noteDeadHost();
+  forgetRunsAndTimers();
 });
 
 test('a Next.js route file exports the methods, and they answer without bindings', async () => {
@@ -283,6 +283,6 @@ test('if the process dies during an edit, the conversation has the old message o
     const asked = messages.filter(({ role }) => role === 'user');
     const words = asked.flatMap(({ parts }) => parts).map((part) => Object(part).text as string);
     expect([['a', 'b'], ['new']], `dead at operation ${dieAt}`).toContainEqual(words);
-    noteDeadHost();
+    forgetRunsAndTimers();
   }
 });

@@ -2,7 +2,7 @@
 import { inject } from 'vitest';
 
 export interface Extent {
-  /** Value in `npm test`. */
+  /** Value in every command but `npm run test:long`. */
   readonly quick: number;
   /** Value in `npm run test:long`. */
   readonly full: number;

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { runCommand } from '../scripts/run-command.ts';
-import { chooseSteps, type Suite } from '../scripts/test/choose-steps.ts';
+import { chooseSteps } from '../scripts/test/choose-steps.ts';
+import type { Suite } from '../scripts/test/suite-files.ts';
 import { runSteps } from '../scripts/test/run-steps.ts';
 import { addReport, noProgress, progressText } from '../scripts/test/progress.ts';
 import type { Step, StepResult } from '../scripts/test/step.ts';
-import { fakeClock } from './fake-clock.ts';
+import { fakeClock } from './clock/fake-clock.ts';
 
 const step = (name: string, runsTestFiles = false, runsIn: Step['runsIn'] = 'both'): Step => ({
   name,

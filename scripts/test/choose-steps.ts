@@ -1,8 +1,6 @@
 import { withSlashes } from '../with-slashes.ts';
 import type { Step } from './step.ts';
-
-/** `quick` is `npm test`, `rest` is `npm run test:all`, `long` is `npm run test:long`. */
-export type Suite = 'quick' | 'rest' | 'long';
+import type { Suite } from './suite-files.ts';
 
 export interface Choice {
   readonly steps: readonly Step[];

@@ -1,4 +1,7 @@
-/** First interval between two status lines without a terminal, in milliseconds. Each next one is longer by as much. */
+/**
+ * Without a terminal: time before the first status line, in milliseconds. Each later interval grows
+ * by this time.
+ */
 const firstIntervalMs = 20_000;
 
 /**

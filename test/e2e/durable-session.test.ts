@@ -8,7 +8,7 @@ import { startLocalEdge, untilHealthy, type LocalEdge } from '../../scripts/loca
 import { freePort } from './edge-server.ts';
 import { heldQuestion, release } from './held-answer.ts';
 import { heldModelVars } from './held-model.ts';
-import { endsWithFile } from '../left-behind/may-leave.ts';
+import { handToFile } from '../left-behind/may-leave.ts';
 
 let edge: LocalEdge;
 let folder: string;
@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 
 async function start(): Promise<void> {
-  endsWithFile('process');
+  handToFile('process');
   edge = startLocalEdge({ port, persistTo: folder, vars: heldModelVars(inject('heldModelUrl')) });
   await untilHealthy(edge);
 }

@@ -25,7 +25,7 @@ import { springAiAlibaba } from '@isoloop/core/presets';
 // #endregion
 import { textOf } from '@isoloop/core';
 import { loadState, saveState } from '@isoloop/core/state';
-import { fakeClock } from '../fake-clock.ts';
+import { fakeClock } from '../clock/fake-clock.ts';
 
 const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () => 'nothing' });
 const tools = [look];

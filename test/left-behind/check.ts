@@ -19,11 +19,11 @@ const quickTurns = 50;
  * for what its own hooks left.
  */
 export function checkLeftBehind(engine: Engine): void {
-  const file = scopeOf('file');
+  const file = newScope('file');
   const limitMs = inject('leftBehindLimitMs');
   registry.file = file;
   aroundEach(async (runTest) => {
-    const test = scopeOf('test');
+    const test = newScope('test');
     registry.test = test;
     await runTest();
     await checkScope(test, engine, limitMs).finally(() => (registry.test = undefined));
@@ -34,10 +34,10 @@ export function checkLeftBehind(engine: Engine): void {
   });
 }
 
-const scopeOf = (what: Scope['what']): Scope => ({
+const newScope = (what: Scope['what']): Scope => ({
   what,
   allowed: new Set(),
-  endedByFile: new Set(),
+  handedToFile: new Set(),
 });
 
 /** Runs an action like a test, and returns the sentences about what it leaves at once. */
@@ -46,11 +46,11 @@ export async function sentencesLeftBy(
   action: () => unknown,
 ): Promise<readonly string[]> {
   const { test } = registry;
-  const scope = scopeOf('test');
+  const scope = newScope('test');
   registry.test = scope;
   try {
     await action();
-    const errors = await errorsOf(scope, engine, 0);
+    const errors = await endScope(scope, engine, 0);
     return errors.map(({ message }) => message);
   } finally {
     registry.test = test;
@@ -58,17 +58,17 @@ export async function sentencesLeftBy(
 }
 
 async function checkScope(scope: Scope, engine: Engine, limitMs: number): Promise<void> {
-  const errors = await errorsOf(scope, engine, limitMs);
+  const errors = await endScope(scope, engine, limitMs);
   if (errors.length === 1) throw errors[0];
   if (errors.length > 1) throw new AggregateError(errors);
 }
 
-async function errorsOf(scope: Scope, engine: Engine, limitMs: number): Promise<readonly Error[]> {
-  const left = await thingsLeft(scope, engine, limitMs);
+async function endScope(scope: Scope, engine: Engine, limitMs: number): Promise<readonly Error[]> {
+  const left = await waitForEnds(scope, engine, limitMs);
   for (const [id, thing] of registry.things) {
     if (thing.scope !== scope) continue;
     const { file } = registry;
-    if (file && scope.endedByFile.has(thing.kind))
+    if (file && scope.handedToFile.has(thing.kind))
       registry.things.set(id, { ...thing, scope: file });
     else registry.things.delete(id);
   }
@@ -79,7 +79,7 @@ async function errorsOf(scope: Scope, engine: Engine, limitMs: number): Promise<
  * Waits until nothing is left that can still end, such as a canceled run. Resolves with what is
  * left. The time limit only detects a hang.
  */
-async function thingsLeft(
+async function waitForEnds(
   scope: Scope,
   engine: Engine,
   limitMs: number,
@@ -97,8 +97,8 @@ async function thingsLeft(
 }
 
 function isLeft(thing: Thing, scope: Scope): boolean {
-  const { allowed, endedByFile } = scope;
-  const mayStay = allowed.has(thing.kind) || endedByFile.has(thing.kind);
+  const { allowed, handedToFile } = scope;
+  const mayStay = allowed.has(thing.kind) || handedToFile.has(thing.kind);
   return thing.scope === scope && !mayStay && !isForeign(thing);
 }
 

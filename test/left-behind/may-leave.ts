@@ -13,19 +13,18 @@ export function mayLeave(kind: Exclude<Kind, 'rejection'>, reason: string): void
  * Hands things of a kind that the running test creates to its file, whose `afterAll` hook has to end
  * them.
  */
-export function endsWithFile(kind: Kind): void {
-  currentScope()?.endedByFile.add(kind);
+export function handToFile(kind: Kind): void {
+  currentScope()?.handedToFile.add(kind);
 }
 
 /**
- * Notes that a host has died, such as an aborted Durable Object, or a host whose death the test
- * simulates. Its runs and timers never continue, so the check no longer waits for those that the
- * test has created so far.
+ * Forgets all runs and timers that the running test has created so far. Call it after a host has
+ * died, such as an aborted Durable Object, because they can no longer end.
  */
-export function noteDeadHost(): void {
+export function forgetRunsAndTimers(): void {
   const scope = currentScope();
-  for (const [id, thing] of registry.things) {
-    const isOfHost = thing.kind === 'run' || thing.kind === 'timer';
-    if (isOfHost && thing.scope === scope) registry.things.delete(id);
+  for (const [id, { kind, scope: itsScope }] of registry.things) {
+    const isForgotten = kind === 'run' || kind === 'timer';
+    if (isForgotten && itsScope === scope) registry.things.delete(id);
   }
 }

@@ -10,7 +10,7 @@ export function captureOrigin(): Error {
 }
 
 /** Files that wrap functions such as `setTimeout` for all tests. Their frames say nothing. */
-const wrapperFile = /\/test\/(left-behind\/[\w-]+|clock-guards)\.ts/;
+const wrapperFile = /\/test\/(left-behind|clock)\/[\w-]+\.ts/;
 const foreign = /node_modules|node:|__vitest|<anonymous>|\bnative\b|\(cloudflare:|\(workerd:/;
 
 /** Returns the frames of a stack without those of the check. */

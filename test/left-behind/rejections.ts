@@ -7,8 +7,8 @@ function noteRejection(promise: unknown, reason: unknown): void {
 }
 
 /**
- * Notes the rejections of Node or workerd that nobody handles. It is no listener, because Vitest reports no
- * rejection if there is another listener. Vitest reports those between two files.
+ * Notes the unhandled rejections of Node or workerd. Patches `process.emit`, because Vitest reports
+ * no rejection once there is another listener. Rejections between two files go to Vitest.
  */
 export function watchRejections(): void {
   if (!isFirstPatch(process)) return;

@@ -1,5 +1,5 @@
 import { checkLeftBehind } from './check.ts';
-import { watchDatabases } from './databases.ts';
+import { watchDatabases } from './page-databases.ts';
 import { pageEngine } from './engines.ts';
 import { watchLocks } from './page-locks.ts';
 import { watchWorkers } from './page-workers.ts';

@@ -14,7 +14,7 @@ export interface Scope {
   readonly what: 'test' | 'file';
   readonly allowed: Set<Kind>;
   /** What the hooks of the file end after its last test. */
-  readonly endedByFile: Set<Kind>;
+  readonly handedToFile: Set<Kind>;
 }
 
 /** Something that has to end before its scope ends. */

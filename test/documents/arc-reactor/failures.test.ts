@@ -3,7 +3,7 @@ import { userErrorText } from '@isoloop/core/middleware';
 import { friendlyErrors } from '@isoloop/core/presets';
 import { describe, expect, test } from 'vitest';
 import { calls, failing, linesOf, make, named, returned, withoutWaits } from './test-support.ts';
-import { fakeClock } from '../../fake-clock.ts';
+import { fakeClock } from '../../clock/fake-clock.ts';
 
 describe('failures', () => {
   test.each([

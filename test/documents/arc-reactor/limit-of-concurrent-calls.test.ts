@@ -4,7 +4,7 @@ import { arcReactor } from '@isoloop/core/presets';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { describe, expect, test } from 'vitest';
 import { failing, make, returned } from './test-support.ts';
-import { fakeClock } from '../../fake-clock.ts';
+import { fakeClock } from '../../clock/fake-clock.ts';
 
 describe('the limit of concurrent calls', () => {
   test('lets the next call wait longer than its own time limit', async () => {

@@ -14,7 +14,7 @@ import {
   textsOf,
   withoutWaits,
 } from './test-support.ts';
-import { fakeClock } from '../../fake-clock.ts';
+import { fakeClock } from '../../clock/fake-clock.ts';
 
 describe('retries', () => {
   test('wait 1 s, 2 s, 4 s and so on, up to 10 s, each request anew', async () => {

@@ -6,7 +6,7 @@ import { ScriptedModel } from '@isoloop/core/testing';
 import { selectTools } from '@isoloop/core/tools';
 import { describe, expect, test } from 'vitest';
 import { calls, linesOf, make, named, resultsIn, returned } from './test-support.ts';
-import { fakeClock } from '../../fake-clock.ts';
+import { fakeClock } from '../../clock/fake-clock.ts';
 
 describe('the stages of a call', () => {
   const spies = (log: string[], ...guards: readonly Middleware[]): Middleware[] => [

@@ -3,7 +3,7 @@ import { approvals } from '@isoloop/core/middleware';
 import { metrics } from '@isoloop/core/observe';
 import { describe, expect, test } from 'vitest';
 import { calls, linesOf, make, named, offeredIn, resultsIn } from './test-support.ts';
-import { fakeClock } from '../../fake-clock.ts';
+import { fakeClock } from '../../clock/fake-clock.ts';
 
 describe('tool calls of one reply', () => {
   test('run at the same time, and the model reads the results in their order', async () => {

@@ -6,7 +6,7 @@ import { describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { gate } from '../test-support.ts';
 import { calls, echo, echoes, list, observed, read, said, setUp } from './test-support.ts';
-import { fakeClock } from '../../fake-clock.ts';
+import { fakeClock } from '../../clock/fake-clock.ts';
 
 describe('around the loop', () => {
   test('the result has the steps of its agent call alone, with corrections', async () => {

@@ -2,7 +2,7 @@ import { systemMessage, textOf, tool } from '@isoloop/core';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { calls, echo, echoes, list, observed, said, setUp } from './test-support.ts';
-import { fakeClock } from '../../fake-clock.ts';
+import { fakeClock } from '../../clock/fake-clock.ts';
 
 describe('the messages of a round', () => {
   test('stand in the order: history, question, steps of this agent call', async () => {

@@ -3,7 +3,7 @@ import { structured } from '@isoloop/core/output';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { calls, chart, echo, echoes, observed, read, said, setUp } from './test-support.ts';
-import { fakeClock } from '../../fake-clock.ts';
+import { fakeClock } from '../../clock/fake-clock.ts';
 
 describe('rounds', () => {
   test('a tool call in the last round runs, and the answer is asked from its result', async () => {

@@ -8,7 +8,7 @@ import { listSessions, MemoryStore, ReActAgent, SessionMemory } from '@isoloop/c
 import { isCutOff } from '@isoloop/core/adapter';
 // #endregion
 import { tool } from '@isoloop/core';
-import { hostSignal } from '../../../packages/core/test-support/dying-host.ts';
+import { signalUntilTestEnd } from '../../../packages/core/test-support/test-end.ts';
 
 test('the page about memory continues a conversation in another agent, and lists and deletes it', async () => {
   const model = new ScriptedModel(['Hello Ann.', 'You are Ann.']);
@@ -55,7 +55,7 @@ test('the page about memory resumes a run whose host died', async () => {
   ];
   const open = (): ReActAgent =>
     new ReActAgent({ name: 'assistant', model, tools, memory: new SessionMemory(store, 'trip') });
-  const first = open().stream('Book, then read.', { detached: true, signal: hostSignal() });
+  const first = open().stream('Book, then read.', { detached: true, signal: signalUntilTestEnd() });
   for await (const event of first) if (event.type === 'post-acting') break;
   isDead = false;
 

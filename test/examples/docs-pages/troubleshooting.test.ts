@@ -9,7 +9,7 @@ import { withStream } from '@isoloop/core/middleware';
 import { tool } from '@isoloop/core';
 // #endregion
 import { MemoryStore, SessionMemory } from '@isoloop/core';
-import { hostSignal } from '../../../packages/core/test-support/dying-host.ts';
+import { signalUntilTestEnd } from '../../../packages/core/test-support/test-end.ts';
 
 const named = (name: string) =>
   tool({ name, description: `The tool ${name}`, input: {}, execute: () => 'ok' });
@@ -74,7 +74,7 @@ test('the page about troubleshooting gives a tool that runs again the same key',
       sessionId: 's',
       memory: new SessionMemory(store, 's'),
     });
-  const first = open().stream('Charge it.', { detached: true, signal: hostSignal() });
+  const first = open().stream('Charge it.', { detached: true, signal: signalUntilTestEnd() });
   for await (const event of first) if (event.type === 'pre-acting') break;
   await expect.poll(() => keys.length).toBe(1);
   isDead = false;

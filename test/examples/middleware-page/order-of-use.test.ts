@@ -22,7 +22,7 @@ import { metrics } from '@isoloop/core/observe';
 import { selectTools } from '@isoloop/core/tools';
 // #endregion
 import { AgentError, textOf, tool } from '@isoloop/core';
-import { fakeClock } from '../../fake-clock.ts';
+import { fakeClock } from '../../clock/fake-clock.ts';
 
 test('a list of many parts in a good order guards, retries, limits and fits', async () => {
   fakeClock();

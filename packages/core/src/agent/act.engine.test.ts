@@ -11,7 +11,7 @@ import { tool, type ToolContext } from '../tool/tool.ts';
 import { Toolkit } from '../tool/set/toolkit.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import { calls, scriptedAgent } from '../../test-support/scripted-agent.ts';
-import { fakeClock, type FakeClock } from '../../../../test/fake-clock.ts';
+import { fakeClock, type FakeClock } from '../../../../test/clock/fake-clock.ts';
 
 let clock: FakeClock;
 beforeEach(() => void (clock = fakeClock()));

@@ -5,7 +5,7 @@ import { SessionMemory } from '../memory/session-memory.ts';
 import { userMessage, textOf } from '../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
-import { hostSignal } from '../../test-support/dying-host.ts';
+import { signalUntilTestEnd } from '../../test-support/test-end.ts';
 import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 
 const failing: ScriptedReply = { error: new Error('The server is down.') };
@@ -38,7 +38,7 @@ test.each(Object.entries(earlier))(
     await prepare(agent);
     expect(isCutOff(await open().view())).toBe(false);
 
-    const dying = agent.call(undefined, { signal: hostSignal() });
+    const dying = agent.call(undefined, { signal: signalUntilTestEnd() });
     dying.catch(() => {});
     await expect.poll(() => model.requests.length).toBe(first.length + 1);
     expect(isCutOff(await open().view())).toBe(true);

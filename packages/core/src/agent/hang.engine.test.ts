@@ -20,7 +20,7 @@ import { tool, type Tool } from '../tool/tool.ts';
 import { approvals } from '../middleware/approval/approvals.ts';
 import { look } from '../../test-support/plain-tools.ts';
 import type { InnerStep, Middleware } from './middleware.ts';
-import { fakeClock, type FakeClock } from '../../../../test/fake-clock.ts';
+import { fakeClock, type FakeClock } from '../../../../test/clock/fake-clock.ts';
 
 let clock: FakeClock;
 beforeEach(() => void (clock = fakeClock()));

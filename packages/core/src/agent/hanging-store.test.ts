@@ -7,7 +7,7 @@ import { textOf, type Msg } from '../message/msg.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import { fakeClock, type FakeClock } from '../../../../test/fake-clock.ts';
+import { fakeClock, type FakeClock } from '../../../../test/clock/fake-clock.ts';
 
 let clock: FakeClock;
 beforeEach(() => void (clock = fakeClock()));

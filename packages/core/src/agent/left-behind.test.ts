@@ -9,7 +9,7 @@ import { Semaphore } from '../middleware/limits/semaphore.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import type { Middleware } from './middleware.ts';
-import { fakeClock, type FakeClock } from '../../../../test/fake-clock.ts';
+import { fakeClock, type FakeClock } from '../../../../test/clock/fake-clock.ts';
 
 let clock: FakeClock;
 beforeEach(() => void (clock = fakeClock()));

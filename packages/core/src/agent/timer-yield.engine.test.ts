@@ -4,7 +4,7 @@ import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
 import { springAiAlibaba } from '../preset/spring-ai-alibaba.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { look } from '../../test-support/plain-tools.ts';
-import { fakeClock } from '../../../../test/fake-clock.ts';
+import { fakeClock } from '../../../../test/clock/fake-clock.ts';
 import type { Middleware } from './middleware.ts';
 
 const features = { tools: true, media: [] } as const;

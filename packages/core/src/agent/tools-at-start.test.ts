@@ -5,7 +5,7 @@ import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { toolResultsOf } from '../message/msg.ts';
 import { agentscope } from '../preset/agentscope.ts';
-import { hostSignal } from '../../test-support/dying-host.ts';
+import { signalUntilTestEnd } from '../../test-support/test-end.ts';
 import { historyFaults } from '../../test-support/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { metaTool } from '../tool/set/meta-tool.ts';
@@ -268,7 +268,7 @@ test('after the host died between the two calls, another host runs the tool', as
     return new Promise(() => {});
   };
   const first = setUp([on, search], { ...sequential, memory: dying });
-  void first.agent.call('Go', { signal: hostSignal() }).catch(() => {});
+  void first.agent.call('Go', { signal: signalUntilTestEnd() }).catch(() => {});
   await death;
 
   const second = setUp([], { ...sequential, memory: new SessionMemory(store, 's') });

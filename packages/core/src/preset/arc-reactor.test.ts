@@ -16,7 +16,7 @@ import { structured } from '../middleware/output/structured.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { arcReactor } from './arc-reactor.ts';
-import { fakeClock, type FakeClock } from '../../../../test/fake-clock.ts';
+import { fakeClock, type FakeClock } from '../../../../test/clock/fake-clock.ts';
 
 let clock: FakeClock;
 beforeEach(() => void (clock = fakeClock()));

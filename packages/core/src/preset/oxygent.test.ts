@@ -29,7 +29,7 @@ import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
 import { callVariables } from '../middleware/prompt/prompt-variables.ts';
 import { provide } from '../tool/context-token.ts';
 import { toolSearch } from '../middleware/selection/tool-search.ts';
-import { fakeClock, type FakeClock } from '../../../../test/fake-clock.ts';
+import { fakeClock, type FakeClock } from '../../../../test/clock/fake-clock.ts';
 
 let clock: FakeClock;
 beforeEach(() => void (clock = fakeClock()));

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { CallTimeout } from './call-timeout.ts';
-import { fakeClock } from '../../../../test/fake-clock.ts';
+import { fakeClock } from '../../../../test/clock/fake-clock.ts';
 
 function setUp() {
   const clock = fakeClock();

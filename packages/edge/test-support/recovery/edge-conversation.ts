@@ -4,7 +4,7 @@ import { DefaultChatTransport, type UIMessage } from 'ai';
 import { vi } from 'vitest';
 import * as z from 'zod';
 import type { EdgeStore } from '../../../../test/recovery/edge-cells.ts';
-import { noteDeadHost } from '../../../../test/left-behind/may-leave.ts';
+import { forgetRunsAndTimers } from '../../../../test/left-behind/may-leave.ts';
 import { HeldProcess } from '../../../../test/recovery/held-process.ts';
 import { replyTo, textIn } from '../../../../test/recovery/recovery-talk.ts';
 import { DurableQueue } from '../../src/session/queue/durable-queue.ts';
@@ -103,7 +103,7 @@ export class EdgeConversation {
     this.#process.die();
     this.#process = new HeldProcess(this.#store === 'KV' ? {} : { witness });
     this.#endpoint = this.#open();
-    if (this.#store === 'KV') return noteDeadHost();
+    if (this.#store === 'KV') return forgetRunsAndTimers();
     // An eviction would wait for the requests.
     await killObjects();
   }

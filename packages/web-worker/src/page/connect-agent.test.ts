@@ -5,7 +5,7 @@ import { exposeAgent } from '@isoloop/web-worker/worker';
 import { unpackEvents, type WireEvent } from '../wire/wire-events.ts';
 import { initialCredits } from '../wire/protocol.ts';
 import { startWorker } from '../../test-support/worker-under-test.ts';
-import { fakeClock } from '../../../../test/fake-clock.ts';
+import { fakeClock } from '../../../../test/clock/fake-clock.ts';
 
 const words = (count: number): string =>
   Array.from({ length: count }, (_, index) => `w${index} `).join('');

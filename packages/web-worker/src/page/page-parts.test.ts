@@ -24,7 +24,7 @@ import * as z from 'zod';
 import { expect, onTestFinished, test } from 'vitest';
 import { initialCredits } from '../wire/protocol.ts';
 import type { PageFixtureOptions } from '../../test-support/page.ts';
-import { fakeClock } from '../../../../test/fake-clock.ts';
+import { fakeClock } from '../../../../test/clock/fake-clock.ts';
 
 type Connect = (options?: PageFixtureOptions, more?: Partial<ConnectOptions>) => RemoteAgent;
 

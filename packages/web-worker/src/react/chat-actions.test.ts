@@ -12,7 +12,7 @@ import { expect, expectTypeOf, onTestFinished, test } from 'vitest';
 import { ChatEndpoint } from '../../test-support/chat-endpoint.ts';
 import { beginning, delta, HeldSource } from '../../test-support/held-source.ts';
 import { linesOf, mountChat, type MountedChat } from '../../test-support/mounted-chat.ts';
-import { fakeClock } from '../../../../test/fake-clock.ts';
+import { fakeClock } from '../../../../test/clock/fake-clock.ts';
 
 async function opened(source: AgentSource, options: Partial<UseAgentChatOptions> = {}) {
   const view = mountChat(source, { sessionId: crypto.randomUUID(), ...options });

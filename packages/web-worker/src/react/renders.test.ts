@@ -20,7 +20,7 @@ import { renderToString } from 'react-dom/server.browser';
 import { expect, onTestFinished, test } from 'vitest';
 import { ChatEndpoint } from '../../test-support/chat-endpoint.ts';
 import { beginning, delta, HeldSource } from '../../test-support/held-source.ts';
-import { fakeClock } from '../../../../test/fake-clock.ts';
+import { fakeClock } from '../../../../test/clock/fake-clock.ts';
 
 interface Counts {
   page: number;

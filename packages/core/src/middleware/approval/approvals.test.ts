@@ -5,7 +5,7 @@ import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
 import { toolResultsOf, type ToolUse } from '../../message/msg.ts';
-import { hostSignal } from '../../../test-support/dying-host.ts';
+import { signalUntilTestEnd } from '../../../test-support/test-end.ts';
 import { historyFaults, requestFaults } from '../../../test-support/history-faults.ts';
 import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
@@ -181,7 +181,7 @@ test('tool calls stay pending if the host dies during `decide`, and are closed a
     });
     return set;
   };
-  const signal = hostSignal();
+  const signal = signalUntilTestEnd();
   void open({ decide: never }, [calls('pay', 'mail')]).agent.call('go', { signal });
   await asking;
   const waiting = [

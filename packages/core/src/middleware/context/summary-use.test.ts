@@ -19,7 +19,7 @@ import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import type { ContextRequest, FittedContext } from './context-policy.ts';
 import { fitContext } from './fit-context.ts';
 import { summarizeHistory, type SummarizeHistoryOptions } from './summarize-history.ts';
-import { fakeClock } from '../../../../../test/fake-clock.ts';
+import { fakeClock } from '../../../../../test/clock/fake-clock.ts';
 
 const ten = (label: string): string => label.padEnd(40, '.');
 const system = systemMessage('Be kind. '.padEnd(40), { id: 'system' });

@@ -5,7 +5,7 @@ import { SessionMemory } from '../../memory/session-memory.ts';
 import { textOf, toolResultsOf } from '../../message/msg.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
 import { toUiMessages } from '../../stream/ui/ui-messages.ts';
-import { hostSignal } from '../../../test-support/dying-host.ts';
+import { signalUntilTestEnd } from '../../../test-support/test-end.ts';
 import { historyFaults } from '../../../test-support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
@@ -127,7 +127,7 @@ test('a decision of a process that died is carried out with the next message of 
   const { agent, model, store } = setUp([{ toolCalls: [{ name: 'pay' }] }]);
   const [call] = (await agent.call('Pay')).pending;
   await agent.call(ann('I check this.', 'join'));
-  const signal = hostSignal();
+  const signal = signalUntilTestEnd();
   await new Promise<void>((resolve) => {
     const dying: Middleware = {
       wrapRound: () => async () => {

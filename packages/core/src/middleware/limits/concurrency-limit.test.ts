@@ -10,7 +10,7 @@ import type { AgentOptions, ReActAgent } from '../../preset/react-agent.ts';
 import { gate, scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { concurrencyLimit } from './concurrency-limit.ts';
 import { Semaphore } from './semaphore.ts';
-import { fakeClock } from '../../../../../test/fake-clock.ts';
+import { fakeClock } from '../../../../../test/clock/fake-clock.ts';
 
 function agentOf(
   semaphore: Semaphore,

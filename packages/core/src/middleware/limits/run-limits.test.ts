@@ -12,7 +12,7 @@ import { jsonMode } from '../output/json-and-yaml-mode.ts';
 import { structured } from '../output/structured.ts';
 import { calls, scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { runLimits } from './run-limits.ts';
-import { fakeClock, type FakeClock } from '../../../../../test/fake-clock.ts';
+import { fakeClock, type FakeClock } from '../../../../../test/clock/fake-clock.ts';
 
 let clock: FakeClock;
 beforeEach(() => void (clock = fakeClock()));

@@ -6,7 +6,7 @@ import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
 import { modelTimeout, type ModelTimeoutOptions } from './model-timeout.ts';
 import { retry } from './retry.ts';
 import { wrapModel } from '../../model/wrap-model.ts';
-import { fakeClock, type FakeClock } from '../../../../../test/fake-clock.ts';
+import { fakeClock, type FakeClock } from '../../../../../test/clock/fake-clock.ts';
 
 let clock: FakeClock;
 beforeEach(() => void (clock = fakeClock()));

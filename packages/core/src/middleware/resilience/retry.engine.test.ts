@@ -11,7 +11,7 @@ import { eventsOf, scriptedAgent } from '../../../test-support/scripted-agent.ts
 import { retry, type RetryOptions } from './retry.ts';
 import type { RetryInfo } from './retry-delay.ts';
 import { wrapModel } from '../../model/wrap-model.ts';
-import { fakeClock } from '../../../../../test/fake-clock.ts';
+import { fakeClock } from '../../../../../test/clock/fake-clock.ts';
 
 const busy = (details = {}): AgentError =>
   new AgentError('MODEL_RATE_LIMITED', 'slow down', { retryable: true, details });

@@ -6,7 +6,7 @@ import { modelTimeout } from '../../middleware/resilience/model-timeout.ts';
 import type { ChatModel, ModelDelta } from '../chat-model.ts';
 import { openai, type Fetch } from '../../openai.ts';
 import { fromAiSdk } from '../ai-sdk/ai-sdk-model.ts';
-import { fakeClock, type FakeClock } from '../../../../../test/fake-clock.ts';
+import { fakeClock, type FakeClock } from '../../../../../test/clock/fake-clock.ts';
 
 let clock: FakeClock;
 beforeEach(() => void (clock = fakeClock()));

@@ -7,7 +7,7 @@ import type { ChatModel } from '../chat-model.ts';
 import { openai, type Fetch, type OpenAiOptions } from '../../openai.ts';
 import { abortHanging, leaveHanging } from '../../../test-support/closed-connection.ts';
 import { outcomeOf, readerOf } from '../../../test-support/model-outcome.ts';
-import { fakeClock } from '../../../../../test/fake-clock.ts';
+import { fakeClock } from '../../../../../test/clock/fake-clock.ts';
 
 const golden = JSON.parse(goldenText) as Record<
   string,

@@ -11,7 +11,7 @@ import {
 } from '../../../../../test/provider-server/background-provider.ts';
 import { fallback } from '../../middleware/resilience/fallback.ts';
 import type { Fetch } from '../http/http-model.ts';
-import { hostSignal } from '../../../test-support/dying-host.ts';
+import { signalUntilTestEnd } from '../../../test-support/test-end.ts';
 import { openaiResponses } from './openai-responses.ts';
 
 interface Host {
@@ -42,7 +42,7 @@ async function storedId(store: MemoryStore): Promise<unknown> {
  */
 async function runUntilHeld(provider: BackgroundProvider, store: MemoryStore): Promise<void> {
   const { agent } = host(provider, store);
-  const stream = agent.stream('Where?', { detached: true, signal: hostSignal() });
+  const stream = agent.stream('Where?', { detached: true, signal: signalUntilTestEnd() });
   stream.result.catch(() => undefined);
   await expect.poll(() => storedId(store)).toBe('resp_1');
 }
@@ -72,7 +72,7 @@ test.for(Array.from({ length: textLength - 1 }, (_, index) => index + 1))(
     const stream = agent.stream('Where?', {
       detached: true,
       throwOnError: false,
-      signal: hostSignal(),
+      signal: signalUntilTestEnd(),
     });
     for await (const event of stream) {
       if (event.type !== 'post-acting') continue;
@@ -304,7 +304,7 @@ test.for([true, false])(
       });
     };
     provider.hold = 4;
-    const stream = open().stream('Where?', { detached: true, signal: hostSignal() });
+    const stream = open().stream('Where?', { detached: true, signal: signalUntilTestEnd() });
     stream.result.catch(() => undefined);
     await expect.poll(() => storedId(store)).toBe('resp_1');
     provider.hold = Infinity;

@@ -1,12 +1,12 @@
 import { onTestFinished, vi } from 'vitest';
-import { checkNoRealTimers, unguarded } from './clock-guards.ts';
+import { checkNoRealTimers, unguarded } from './mixed-time.ts';
 
 /** Time in real milliseconds after which `waitFor` fails. It only detects a hang. */
 const hangMs = 120_000;
 
 /**
- * Every clock that our code reads, and none that the engine itself needs to go on: no microtasks,
- * messages or I/O. An engine that lacks one ignores it.
+ * Every clock that our code reads. Microtasks, messages and I/O stay real, because the engine needs
+ * them. An engine ignores a clock that it lacks.
  */
 const clocks = [
   'setTimeout',
@@ -63,7 +63,7 @@ export function fakeClock(options: FakeClockOptions = {}): FakeClock {
   let hasEnded = false;
   onTestFinished(() => {
     hasEnded = true;
-    // A signal may stay behind: in an engine, its timer keeps nothing alive.
+    // A test need not end these signals, because the timer of a real one keeps nothing alive.
     for (const timer of timeouts) clearTimeout(timer);
     AbortSignal.timeout = realTimeout;
     unguarded(vi.useRealTimers)();

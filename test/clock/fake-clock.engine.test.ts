@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { fakeClock, type FakeClock } from '../../../../test/fake-clock.ts';
+import { fakeClock, type FakeClock } from './fake-clock.ts';
 
 const start = Date.UTC(2026, 0, 1);
 
@@ -127,7 +127,7 @@ describe('a test that mixes fake and real time fails at once', () => {
     ['vi.useRealTimers()', () => vi.useRealTimers()],
     ['vi.setSystemTime()', () => vi.setSystemTime(0)],
   ])('if it calls %s', (name, call) => {
-    const sentence = `Use fakeClock() of test/fake-clock.ts, not ${name}`;
+    const sentence = `Use fakeClock() of test/clock/fake-clock.ts, not ${name}`;
     expect(call).toThrow(sentence);
     expect(vi.isFakeTimers()).toBe(false);
     fakeClock();

@@ -1,4 +1,4 @@
-import { guardClocks } from './clock-guards.ts';
+import { forbidMixedTime } from './mixed-time.ts';
 
 // A test that mixes fake and real time hangs on a slow machine. Here it fails on every machine.
-guardClocks();
+forbidMixedTime();

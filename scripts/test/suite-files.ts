@@ -1,15 +1,21 @@
-import { findFiles } from '../scripts/find-files.ts';
+import { findFiles } from '../find-files.ts';
 
 /** A Vitest project of `vitest.config.ts`. */
 export type TestProjectName = 'node' | 'workerd' | 'browser' | 'leaks' | 'e2e';
 
 /**
- * Which files run: `quick` is `npm test`, `rest` is `npm run test:all`, `long` is `npm run
- * test:long`, which has all of them. `all` is Vitest alone, or a step that is chosen by name.
+ * `quick` is `npm test`. `rest` is `npm run test:all`, which runs what `quick` leaves out. `long` is
+ * `npm run test:long`, which runs everything.
  */
-export type TestSuite = 'quick' | 'rest' | 'all' | 'long';
+export type Suite = 'quick' | 'rest' | 'long';
 
-export const testSuite: TestSuite = (process.env['TEST_SUITE'] ?? 'all') as TestSuite;
+/**
+ * The suite whose files run. `chosen`: no suite, because someone chose steps or files, or started
+ * Vitest alone. No file is then left out.
+ */
+export const testSuite: Suite | 'chosen' = (process.env['TEST_SUITE'] ?? 'chosen') as
+  | Suite
+  | 'chosen';
 
 interface ProjectFiles {
   readonly include: readonly string[];
@@ -22,7 +28,10 @@ interface ProjectFiles {
 
 const core = 'packages/core/src/**/*.test.ts';
 /** Core tests whose result depends on the JavaScript engine run in all of them. */
-const coreInEngines = testSuite === 'long' ? core : 'packages/core/src/**/*.engine.test.ts';
+const inEngines = [
+  testSuite === 'long' ? core : 'packages/core/src/**/*.engine.test.ts',
+  'test/clock/fake-clock.engine.test.ts',
+];
 /** Tests of core that need a module system of their own run in Node, even in long mode. */
 const nodeOnly = 'packages/core/src/**/*.node.test.ts';
 /** What the inspector derives from events and logs needs no page. */
@@ -55,7 +64,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
     ],
   },
   workerd: {
-    include: [coreInEngines, 'packages/edge/src/**/*.test.ts', 'test/left-behind/workerd.test.ts'],
+    include: [...inEngines, 'packages/edge/src/**/*.test.ts', 'test/left-behind/workerd.test.ts'],
     exclude: [nodeOnly],
     // One endpoint with each kind of session, one object that is killed and resumes, real clients.
     quick: [
@@ -71,7 +80,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
   },
   browser: {
     include: [
-      coreInEngines,
+      ...inEngines,
       'packages/web-worker/src/**/*.test.ts',
       'test/left-behind/page.test.ts',
     ],
@@ -108,6 +117,6 @@ export function quickFiles(name: TestProjectName): readonly string[] {
   const { quick = [], costly = [], exclude = [] } = projects[name];
   const unused = [...quick, ...costly].filter((pattern) => findFiles(pattern).length === 0);
   if (unused.length > 0) throw new Error(`No test file matches ${unused.join(', ')}.`);
-  const left = new Set(findFiles([...costly, ...exclude]));
-  return findFiles(quick).filter((file) => !left.has(file));
+  const leftOut = new Set(findFiles([...costly, ...exclude]));
+  return findFiles(quick).filter((file) => !leftOut.has(file));
 }

@@ -1,5 +1,5 @@
 import { expect, vi } from 'vitest';
-import { phraseOf, thingsOfTest } from './left-behind/things.ts';
+import { phraseOf, thingsOfTest } from '../left-behind/things.ts';
 
 type AnyFunction = (...args: never[]) => unknown;
 type Guarded<F> = F & { readonly [original]?: F };
@@ -27,11 +27,11 @@ function guardMethod<Name extends string>(
 }
 
 /** Makes each function of Vitest that mixes fake and real time throw an error that says so. */
-export function guardClocks(): void {
+export function forbidMixedTime(): void {
   for (const name of ['useFakeTimers', 'useRealTimers', 'setSystemTime'] as const) {
     guardMethod(vi as never, name, () => {
       throw new Error(
-        `Use fakeClock() of test/fake-clock.ts, not vi.${name}(): it replaces every clock at once, until the end of the test.`,
+        `Use fakeClock() of test/clock/fake-clock.ts, not vi.${name}(): it replaces every clock at once, until the end of the test.`,
       );
     });
   }
