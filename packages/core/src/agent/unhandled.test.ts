@@ -244,6 +244,18 @@ const streamWays: readonly Way[] = [
     }),
   ],
   [
+    'a second reader of a paced stream is refused, and does not wait for its read',
+    left(async (agent, fail) => {
+      const stream = agent.stream('go');
+      const first = stream[Symbol.asyncIterator]();
+      await first.next();
+      void stream[Symbol.asyncIterator]().next();
+      void stream.batches().next();
+      fail();
+      void stream.cancel();
+    }),
+  ],
+  [
     'a reader cancels the stream, and nobody waits for it',
     left(async (agent, fail) => {
       const stream = agent.stream('go');

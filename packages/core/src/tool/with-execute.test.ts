@@ -56,6 +56,32 @@ test('the functions around a tool also run around a call with edited arguments',
   expect(outputsOf(await agent.messages())).toEqual(['outside(inside(10))']);
 });
 
+test('a tool that returns a thenable runs once, also if each then() runs it', async () => {
+  let runs = 0;
+  const query = {
+    then(resolve: (value: string) => void) {
+      runs += 1;
+      resolve(`run ${runs}`);
+    },
+  };
+  const insert = tool({
+    name: 'insert',
+    description: '',
+    input: { type: 'object' },
+    execute: () => query as unknown as Promise<string>,
+  });
+  const passOn: Middleware = {
+    wrapTool: (next) => (call) =>
+      next(withExecute(call, (execute, input, context) => execute(input, context))),
+  };
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'insert' }] }, 'done'], {
+    tools: [insert],
+    use: [passOn],
+  });
+  await agent.call('Go');
+  expect(outputsOf(await agent.messages())).toEqual(['run 1']);
+});
+
 test('the functions around a tool are not called for a tool without execute', async () => {
   const ask = tool({ name: 'ask', description: '', input: { type: 'object' } });
   const { agent } = scriptedAgent([{ toolCalls: [{ name: 'ask' }] }, 'done'], {

@@ -3,6 +3,7 @@
  * not count as unhandled. In Node, an unhandled rejection ends the process.
  */
 export function markHandled<T>(work: T): T {
-  Promise.resolve(work).catch(() => {});
+  // Other thenables stay untouched: a query of a database may run once for each `then`.
+  if (work instanceof Promise) work.catch(() => {});
   return work;
 }

@@ -28,6 +28,7 @@ export class TimerYield {
     this.#ticks = 0;
     this.#yieldedAt = now;
     if (this.#task) return this.#task;
+    // Does not wait yet: often the task runs before the next time, and then nothing waits.
     this.#task = nextTask().then(() => {
       this.#task = undefined;
     });
@@ -44,14 +45,15 @@ interface WaitingScope {
 }
 
 /**
- * Resolves in a new task of the event loop. Uses no `setTimeout`: browsers delay nested timers, and
- * a run would hang in a test with fake timers.
+ * Resolves in a new task of the event loop. Avoids `setTimeout`: browsers delay nested timers, and a
+ * run would hang in a test with fake timers.
  */
 export function nextTask(): Promise<void> {
-  const { scheduler } = globalThis as WaitingScope;
+  const { scheduler, navigator } = globalThis as WaitingScope & Partial<typeof globalThis>;
+  const isWorkerd = navigator?.userAgent === 'Cloudflare-Workers';
   // In Cloudflare Workers, messages would block timers, and requests must not share a promise.
-  if (scheduler?.wait) return scheduler.wait(0);
-  if (!globalThis.MessageChannel) return new Promise((resolve) => setTimeout(resolve));
+  if (isWorkerd && scheduler?.wait) return scheduler.wait(0);
+  if (isWorkerd || !globalThis.MessageChannel) return new Promise((resolve) => setTimeout(resolve));
   sharedTask ??= taskByMessage();
   return sharedTask;
 }

@@ -1,6 +1,7 @@
 import type { AgentEvent, EventBatch } from '../agent-event.ts';
 import type { AgentResult } from '../agent-result.ts';
 import { onDemand } from './on-demand.ts';
+import { PendingReads } from './pending-reads.ts';
 import type { RunDriver } from './run-driver.ts';
 
 /**
@@ -42,7 +43,7 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
 
   /** Not a generator, because a generator makes four promises for each of thousands of deltas. */
   [Symbol.asyncIterator](): AsyncIterableIterator<AgentEvent, undefined> {
-    const reads: Promise<unknown>[] = [];
+    const reads = new PendingReads();
     const batches = this.#driver.read(this.#afterSeq, reads);
     const none = ([] as EventBatch).values();
     let unread = none;
@@ -55,9 +56,7 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
       next() {
         const event = unread.next();
         if (!event.done) return Promise.resolve(event);
-        const read = batches.next().then(take);
-        reads.push(read);
-        return read;
+        return reads.add(batches.next().then(take));
       },
       return(value) {
         unread = none;
@@ -74,14 +73,10 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
    * is empty. Rejects with `INVALID_INPUT` if another reader sets the pace of the run.
    */
   batches(): AsyncGenerator<EventBatch, undefined> {
-    const reads: Promise<unknown>[] = [];
+    const reads = new PendingReads();
     const batches = this.#driver.read(this.#afterSeq, reads);
     const next = batches.next.bind(batches);
-    batches.next = () => {
-      const read = next();
-      reads.push(read);
-      return read;
-    };
+    batches.next = () => reads.add(next());
     return batches;
   }
 

@@ -1,8 +1,8 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { markHandled } from '../../wait/mark-handled.ts';
 import type { EventBatch } from '../agent-event.ts';
 import type { AgentResult } from '../agent-result.ts';
 import { addEvent, eventsSince, type ShortenEventLog, type EventLog } from './event-log.ts';
+import { PendingReads } from './pending-reads.ts';
 
 /** The run of a `RunDriver`, and whether it goes on without a reader. */
 export interface RunDriverOptions<T = unknown> {
@@ -79,15 +79,20 @@ export class RunDriver<T = unknown> {
   /**
    * Yields batches to a reader. If the run has not started, starts it, and this reader sets the
    * pace. If the run advances on its own, yields all events after `seq`. Rejects with
-   * `INVALID_INPUT` if another reader sets the pace. `reads`: the caller adds the promise of each
-   * read. If the run fails, the reader may have left without waiting for them.
+   * `INVALID_INPUT` if another reader sets the pace. `reads`: the caller adds each of its reads.
    */
-  async *read(seq: number, reads: Promise<unknown>[] = []): AsyncGenerator<EventBatch, undefined> {
+  async *read(
+    seq: number,
+    reads: PendingReads = new PendingReads(),
+  ): AsyncGenerator<EventBatch, undefined> {
     const setsPace = this.#state === 'new';
     if (setsPace) {
       this.#unread = [];
       this.#run('paced');
     } else if (!this.#log) {
+      // The caller adds its first read after the generator has begun.
+      await Promise.resolve();
+      reads.markHandled();
       throw new AgentError('INVALID_INPUT', 'This stream has a reader already.');
     }
     try {
@@ -95,7 +100,7 @@ export class RunDriver<T = unknown> {
         const batch = this.#log ? eventsSince(this.#log, lastSeq) : this.#unread?.shift();
         if (batch?.length) {
           lastSeq = batch.at(-1)!.seq;
-          reads.shift();
+          reads.settleFirst();
           yield batch;
         } else if (this.#state === 'ended') break;
         else {
@@ -109,8 +114,7 @@ export class RunDriver<T = unknown> {
     try {
       await this.result;
     } catch (error) {
-      // To mark each read when it begins would make one promise more for each batch.
-      reads.forEach(markHandled);
+      reads.markHandled();
       throw error;
     }
   }
