@@ -78,6 +78,7 @@ test('a worker killed while the answer streams: a new worker continues the answe
   await send(page, held);
   await answer(page, 'In Tokyo it is').waitFor();
   await kill(page, held);
+  await hasContinued(page);
   await release(held);
   await showsWholeAnswer(page);
   await expect.poll(() => count(page, 'tools run')).toBe('3');
@@ -89,6 +90,11 @@ async function kill(page: Page, asked: string): Promise<void> {
   await page.getByText('Worker 2 of this tab').waitFor();
   // The page keeps showing the conversation while the new worker loads it.
   expect(await questions(page).allInnerTexts()).toEqual([asked]);
+}
+
+/** Waits for the run of the new host. Before, the answer could still end in the killed one. */
+async function hasContinued(page: Page): Promise<void> {
+  await timeline(page).getByText('Run continued').waitFor({ state: 'attached' });
 }
 
 async function showsWholeAnswer(page: Page, end = lastWords): Promise<void> {
@@ -112,6 +118,7 @@ test('a Durable Object killed during an answer: a new one continues it, and no f
   await answer(page, 'In Tokyo it is').waitFor();
   await page.getByRole('button', { name: 'Kill the edge' }).click();
   await page.getByText('Durable Object 2 at the edge').waitFor();
+  await hasContinued(page);
   await release(held);
   await answer(page, lastWords).waitFor();
   await atRest(page);
@@ -133,14 +140,33 @@ test('only the page itself can kill a session at the edge', async () => {
   expect((await fetch(route)).status).toBe(403);
 });
 
-test('two tabs in one page: when the tab that runs the agent closes, the other one continues', async () => {
-  const { page, problems } = await openDemo();
-  await chooseHeldModel(page, 'In this tab’s worker');
-  await page.getByRole('button', { name: 'Two tabs' }).click();
+/**
+ * Opens two tabs in the page. The first tab runs the agent: the second tab loads when the first
+ * one has its place in the queue of leaders. Otherwise, the faster tab would run the agent.
+ */
+async function openTabs(page: Page): Promise<Record<'first' | 'second', FrameLocator>> {
   const [first, second] = ['Tab A', 'Tab B'].map((name) =>
     page.frameLocator(`iframe[title="${name}"]`),
   ) as [FrameLocator, FrameLocator];
-  await second.getByRole('heading', { name: /Ask something/ }).waitFor();
+  const isLoaded = (tab: FrameLocator): Promise<void> =>
+    tab.getByRole('heading', { name: /Ask something/ }).waitFor();
+  await page.route(
+    /[?&]frame=B/,
+    async (route) => {
+      await isLoaded(first);
+      await route.continue();
+    },
+    { times: 1 },
+  );
+  await page.getByRole('button', { name: 'Two tabs' }).click();
+  await isLoaded(second);
+  return { first, second };
+}
+
+test('two tabs in one page: when the tab that runs the agent closes, the other one continues', async () => {
+  const { page, problems } = await openDemo();
+  await chooseHeldModel(page, 'In this tab’s worker');
+  const { first, second } = await openTabs(page);
   const held = heldAfterTools(question);
   await first.getByLabel('Your message').fill(held);
   await first.getByLabel('Your message').press('Enter');
