@@ -12,8 +12,7 @@ import { openAiRoutes } from '@isoloop/edge/openai';
 import { storeSessions } from '@isoloop/edge/store';
 import OpenAI from 'openai';
 import fsDriver from 'unstorage/drivers/fs';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { forgetRunsAndTimers } from './left-behind/may-leave.ts';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 
 // Endpoints hide secrets in the warnings of core, which other files read as they are.
 afterAll(() => showFailuresAs((failure) => failure));
@@ -201,17 +200,25 @@ test('after a process has died during a turn, a new process continues the turn a
       }),
     );
   };
-  const dying = await process({ toolCalls: [{ name: 'look' }] }, { hang: true });
+  let endProcess!: (reason: Error) => void;
+  const hanging = new Promise<never>((_resolve, reject) => (endProcess = reject));
+  hanging.catch(() => {});
+  const dying = await process({ toolCalls: [{ name: 'look' }] }, { wait: () => hanging });
   const lost = await dying('/api/run', { sessionId: 'c1', input: 'Look' });
   const reader = lost.body!.getReader();
   for (let seen = ''; !/post-acting[^]*pre-reasoning/.test(seen);)
     seen += new TextDecoder().decode((await reader.read()).value);
+  // The dead process lives in this one, so the test ends its run.
+  onTestFinished(async () => {
+    vi.spyOn(console, 'error').mockImplementation(() => {});
+    vi.spyOn(console, 'warn').mockImplementation(() => {});
+    endProcess(new Error('The process has died.'));
+    for (let isDone = false; !isDone;) isDone = (await reader.read()).done;
+  });
   const next = await process('All seen.');
   const run = await (await next('/api/run', { sessionId: 'c1' })).text();
   expect(run).toContain('"text":"All seen."');
   expect(looked).toBe(1);
-  await reader.cancel();
-  forgetRunsAndTimers();
 });
 
 test('a Next.js route file exports the methods, and they answer without bindings', async () => {
@@ -244,45 +251,86 @@ test('the first turn of a conversation that has nothing to continue is refused, 
   expect(await (await ask('/api/chats')).json()).toEqual({ chats: [] });
 });
 
-test('if the process dies during an edit, the conversation has the old message or the new one', async () => {
-  for (let dieAt = 0, isDead = true; isDead; dieAt++) {
-    isDead = false;
-    let left = Infinity;
-    const store = new MemoryStore();
-    const mortal = new Proxy(store, {
-      get(target, key: keyof MemoryStore) {
+/** A store whose process dies at one of the operations that follow `watch`. */
+class MortalStore {
+  readonly store: MemoryStore = new MemoryStore();
+  /** The store as the process sees it. */
+  readonly seen: KeyValueStore;
+  /** Resolves when the process reaches the operation at which it dies. */
+  readonly death: Promise<void>;
+  operations: number = 0;
+  #dieAt = Infinity;
+  #die!: () => void;
+  #end!: (reason: Error) => void;
+
+  constructor() {
+    this.death = new Promise((resolve) => (this.#die = resolve));
+    const lost = new Promise<never>((_resolve, reject) => (this.#end = reject));
+    lost.catch(() => {});
+    this.seen = new Proxy(this.store, {
+      get: (target, key: keyof MemoryStore) => {
         const value: unknown = target[key];
         if (typeof value !== 'function') return value;
         return async (...given: unknown[]) => {
-          if (left-- > 0) return value.apply(target, given) as unknown;
-          isDead = true;
-          return new Promise(() => {});
+          if (this.operations++ < this.#dieAt) return value.apply(target, given) as unknown;
+          this.#die();
+          return lost;
         };
       },
     });
-    const replies = ['One.', 'Two.', 'New.'];
-    const ask = asker(async (path, init) =>
-      handler.fetch(new Request(`http://localhost${path}`, init)),
-    );
-    const handler = handlerOf({ replies, store: mortal });
-    for (const id of ['a', 'b'])
-      await (await ask('/api/chat', { id: 'c', messages: [message(id, id)] })).text();
-    left = dieAt;
-    const edit = ask('/api/chat', { id: 'c', messages: [message('new', 'a')] });
-    await Promise.race([
-      edit.then((response) => response.text()),
-      new Promise((resolve) => setTimeout(resolve, 20)),
-    ]);
-    const after = handlerOf({ replies: [], store });
-    const read = asker(async (path, init) =>
-      after.fetch(new Request(`http://localhost${path}`, init)),
-    );
-    const { messages } = (await (await read('/api/chat/c/messages')).json()) as {
-      readonly messages: readonly { readonly role: string; readonly parts: readonly object[] }[];
-    };
-    const asked = messages.filter(({ role }) => role === 'user');
-    const words = asked.flatMap(({ parts }) => parts).map((part) => Object(part).text as string);
-    expect([['a', 'b'], ['new']], `dead at operation ${dieAt}`).toContainEqual(words);
-    forgetRunsAndTimers();
   }
+
+  watch(dieAt: number): void {
+    this.operations = 0;
+    this.#dieAt = dieAt;
+  }
+
+  /** Lets all operations of the dead process fail, so that its runs end. */
+  end(): void {
+    this.#end(new Error('The process has died.'));
+  }
+}
+
+/** Edits a conversation whose process dies at an operation. */
+async function editUntil(dieAt: number): Promise<{
+  readonly hasDied: boolean;
+  readonly operations: number;
+  readonly words: readonly string[];
+}> {
+  const mortal = new MortalStore();
+  const askerOf = (handler: AgentHandler): Ask =>
+    asker(async (path, init) => handler.fetch(new Request(`http://localhost${path}`, init)));
+  const ask = askerOf(handlerOf({ replies: ['One.', 'Two.', 'New.'], store: mortal.seen }));
+  for (const id of ['a', 'b'])
+    await (await ask('/api/chat', { id: 'c', messages: [message(id, id)] })).text();
+  mortal.watch(dieAt);
+  const edit = ask('/api/chat', { id: 'c', messages: [message('new', 'a')] });
+  const answer = edit.then((response) => response.text());
+  const hasDied = await Promise.race([answer.then(() => false), mortal.death.then(() => true)]);
+  const { operations } = mortal;
+  const read = askerOf(handlerOf({ replies: [], store: mortal.store }));
+  const { messages } = (await (await read('/api/chat/c/messages')).json()) as {
+    readonly messages: readonly { readonly role: string; readonly parts: readonly object[] }[];
+  };
+  mortal.end();
+  await answer;
+  const asked = messages.filter(({ role }) => role === 'user');
+  const words = asked.flatMap(({ parts }) => parts).map((part) => Object(part).text as string);
+  return { hasDied, operations, words };
+}
+
+test('if the process dies during an edit, the conversation has the old message or the new one', async () => {
+  // The dead processes report the failures of their store.
+  vi.spyOn(console, 'error').mockImplementation(() => {});
+  const { operations, words } = await editUntil(Infinity);
+  expect(words).toEqual(['new']);
+  const found = new Set<string>();
+  for (let dieAt = 0; dieAt < operations; dieAt++) {
+    const edit = await editUntil(dieAt);
+    expect(edit.hasDied, `dead at operation ${dieAt}`).toBe(true);
+    expect([['a', 'b'], ['new']], `dead at operation ${dieAt}`).toContainEqual(edit.words);
+    found.add(edit.words.join());
+  }
+  expect(operations).toBeGreaterThanOrEqual(5);
+  expect(found).toEqual(new Set(['a,b', 'new']));
 });

@@ -19,6 +19,8 @@ export class HeldProcess extends MortalProcess {
   #release!: () => void;
   readonly #started: Promise<void>;
   #start!: () => void;
+  readonly #ended: Promise<never>;
+  #end!: (reason: Error) => void;
   #isWatched = false;
   #isDead = false;
   #isHeld = false;
@@ -32,6 +34,8 @@ export class HeldProcess extends MortalProcess {
     this.#holdAt = holdAt;
     this.#released = new Promise((resolve) => (this.#release = resolve));
     this.#started = new Promise((resolve) => (this.#start = resolve));
+    this.#ended = new Promise((_resolve, reject) => (this.#end = reject));
+    this.#ended.catch(() => {});
   }
 
   /** Whether the process has reached the point at which it waits. */
@@ -52,15 +56,24 @@ export class HeldProcess extends MortalProcess {
     this.#release();
   }
 
-  /** Ends the process. Everything that it awaits at a point stays pending. */
+  /** Ends the process. Everything that it awaits at a point stays pending until `end`. */
   die(): void {
     this.#isDead = true;
     this.#release();
   }
 
+  /**
+   * Lets everything that the dead process awaits at a point fail, so that its runs end. Call it at
+   * the end of a test whose engine does not end with the process.
+   */
+  end(): void {
+    this.die();
+    this.#end(new Error('The process has died.'));
+  }
+
   override async point(name: string): Promise<void> {
     if (this.#isWatched) await this.#count(name);
-    if (this.#isDead) await new Promise<never>(() => {});
+    if (this.#isDead) await this.#ended;
   }
 
   async #count(name: string): Promise<void> {

@@ -1,10 +1,9 @@
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { ReActAgent, tool, type JsonObject, type Memory } from '@isoloop/core';
 import { DefaultChatTransport, type UIMessage } from 'ai';
-import { vi } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import * as z from 'zod';
 import type { EdgeStore } from '../../../../test/recovery/edge-cells.ts';
-import { forgetRunsAndTimers } from '../../../../test/left-behind/may-leave.ts';
 import { HeldProcess } from '../../../../test/recovery/held-process.ts';
 import { replyTo, textIn } from '../../../../test/recovery/recovery-talk.ts';
 import { DurableQueue } from '../../src/session/queue/durable-queue.ts';
@@ -99,11 +98,16 @@ export class EdgeConversation {
 
   /** Ends the isolate. The next one continues from what is stored. */
   async kill(): Promise<void> {
-    const { witness } = this.#process;
-    this.#process.die();
+    const dead = this.#process;
+    const { witness } = dead;
+    dead.die();
     this.#process = new HeldProcess(this.#store === 'KV' ? {} : { witness });
     this.#endpoint = this.#open();
-    if (this.#store === 'KV') return forgetRunsAndTimers();
+    if (this.#store === 'KV') {
+      // The dead process lives in the isolate of the test, which ends its runs.
+      onTestFinished(() => dead.end());
+      return;
+    }
     // An eviction would wait for the requests.
     await killObjects();
   }
