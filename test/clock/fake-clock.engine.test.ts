@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { fakeClock, type FakeClock } from './fake-clock.ts';
+import { fakeDate } from './fake-date.ts';
 
 const start = Date.UTC(2026, 0, 1);
 
@@ -121,6 +122,26 @@ test('waits on a fake clock end with their test', async () => {
   await clock.advance(1);
 });
 
+test('fakeDate() replaces only the date, until the test ends or restores it', async () => {
+  const { Date: realDate } = globalThis;
+  const { setTimeout: realTimeout } = globalThis;
+  onTestFinished(() => expect(Date).toBe(realDate));
+  const before = new Date();
+  const date = fakeDate(start);
+  expect([Date.now(), new Date().getTime(), Date()]).toEqual([start, start, String(new Date())]);
+  expect(new Date(5).getTime()).toBe(5);
+  expect(before).toBeInstanceOf(Date);
+  expect(new Date()).toBeInstanceOf(realDate);
+  date.set(start + 1);
+  expect(Date.now()).toBe(start + 1);
+  expect(setTimeout).toBe(realTimeout);
+  await expect.poll(() => Date.now()).toBe(start + 1);
+  expect(() => fakeDate(1)).toThrow('fakeDate() works once at a time.');
+  date.restore();
+  expect(Date).toBe(realDate);
+  fakeDate(start);
+});
+
 describe('a test that mixes fake and real time fails at once', () => {
   test.each([
     ['vi.useFakeTimers()', () => vi.useFakeTimers()],
@@ -144,6 +165,38 @@ describe('a test that mixes fake and real time fails at once', () => {
     fakeClock();
     const sentence = `${name} measures real time, but this test has a fake clock.`;
     await expect(call()).rejects.toThrow(sentence);
+  });
+
+  test.each<[spied: string, spy: () => unknown]>([
+    ["Date, 'now'", () => vi.spyOn(Date, 'now')],
+    ["performance, 'now'", () => vi.spyOn(performance, 'now')],
+    ["globalThis, 'Date'", () => vi.spyOn(globalThis, 'Date')],
+  ])('if it spies on a real clock with vi.spyOn(%s)', (spied, spy) => {
+    const { Date: realDate } = globalThis;
+    const { now } = Date;
+    const { now: performanceNow } = performance;
+    expect(spy).toThrow(`vi.spyOn(${spied}) replaces one clock and leaves the others real.`);
+    expect([Date, Date.now, performance.now]).toEqual([realDate, now, performanceNow]);
+  });
+
+  test('if it stubs a clock', () => {
+    const { setTimeout: realTimeout } = globalThis;
+    for (const name of ['setTimeout', 'clearInterval', 'Date', 'performance']) {
+      const sentence = `vi.stubGlobal('${name}') replaces one clock and leaves the others real. Use fakeClock()`;
+      expect(() => vi.stubGlobal(name, undefined)).toThrow(sentence);
+    }
+    expect(setTimeout).toBe(realTimeout);
+    vi.stubGlobal('isoloopStub', 1);
+    expect(globalThis).toMatchObject({ isoloopStub: 1 });
+    vi.unstubAllGlobals();
+  });
+
+  test('if it uses fakeClock() and fakeDate()', () => {
+    const date = fakeDate(start);
+    expect(() => fakeClock()).toThrow('fakeClock() does not work after fakeDate().');
+    date.restore();
+    fakeClock();
+    expect(() => fakeDate(start)).toThrow('This test has a fake clock');
   });
 
   test('if real time would move its fake clock', () => {

@@ -1,23 +1,9 @@
 import { onTestFinished, vi } from 'vitest';
-import { checkNoRealTimers, unguarded } from './mixed-time.ts';
+import { isDateFake } from './fake-date.ts';
+import { checkNoRealTimers, clocks, unguarded } from './mixed-time.ts';
 
 /** Time in real milliseconds after which `waitFor` fails. It only detects a hang. */
 const hangMs = 120_000;
-
-/**
- * Every clock that our code reads. Microtasks, messages and I/O stay real, because the engine needs
- * them. An engine ignores a clock that it lacks.
- */
-const clocks = [
-  'setTimeout',
-  'clearTimeout',
-  'setInterval',
-  'clearInterval',
-  'Date',
-  'performance',
-  'requestAnimationFrame',
-  'cancelAnimationFrame',
-] as const;
 
 export interface FakeClockOptions {
   /** First time, in milliseconds since 1970. Default: the real time. */
@@ -51,6 +37,7 @@ export interface FakeClock {
  */
 export function fakeClock(options: FakeClockOptions = {}): FakeClock {
   if (vi.isFakeTimers()) throw new Error('fakeClock() works once in a test.');
+  if (isDateFake()) throw new Error('fakeClock() does not work after fakeDate().');
   checkNoRealTimers();
   unguarded(vi.useFakeTimers)({ toFake: [...clocks], ...options });
   const realTimeout = AbortSignal.timeout;

@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import './strict-assert.ts';
+import { fakeClock } from '../clock/fake-clock.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region resilience
 import { ReActAgent } from '@isoloop/core';
@@ -28,12 +29,11 @@ const busy = new AgentError('MODEL_RATE_LIMITED', 'Slow down.', {
   details: { retryAfterMs: 1 },
 });
 
-// Skips the waits between retries. Timeouts keep their length.
+// The clock runs until the test ends, so that the waits between retries take no real time.
 beforeEach(() => {
-  const { setTimeout: later } = globalThis;
-  vi.stubGlobal('setTimeout', (run: () => void, ms: number) => later(run, ms < 2_000 ? 0 : ms));
+  const clock = fakeClock();
+  clock.advanceUntil(new Promise(() => {})).catch(() => {});
 });
-afterEach(() => void vi.unstubAllGlobals());
 
 test('fallback(), circuitBreaker(), retry() and modelTimeout() protect a model', async () => {
   const model = new ScriptedModel([{ error: busy }, 'Hello.']);

@@ -2,6 +2,6 @@ import { ReActAgent } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { exposeAgent } from '@isoloop/web-worker/worker';
 
-// Messages that arrive before this await ends are lost.
-await new Promise((resolve) => setTimeout(resolve, 20));
+// The first message of the page is lost, because the agent is exposed after it.
+await new Promise((resolve) => addEventListener('message', resolve, { once: true }));
 exposeAgent(() => new ReActAgent({ name: 'late', model: new ScriptedModel(['better late']) }));

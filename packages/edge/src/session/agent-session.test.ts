@@ -25,6 +25,7 @@ import {
   read,
   textOf,
 } from '../../test-support/session-client.ts';
+import { fakeDate } from '../../../../test/clock/fake-date.ts';
 import { rolesOf } from '../../../../test/roles-of.ts';
 import { formatVersion } from './session-record.ts';
 import { killObject, killObjects } from '../../test-support/kill-objects.ts';
@@ -521,11 +522,11 @@ test('a client can send the result of its own tool', async () => {
 
 test('GET /api/chats lists sessions with titles, the newest first, and in pages', async () => {
   const user = `list/${crypto.randomUUID()}`;
-  const now = vi.spyOn(Date, 'now');
+  const date = fakeDate(1_000_000);
   const ids: string[] = [];
   for (const [index, text] of ['Plan  a\ntrip', '旅'.repeat(100), 'Third'].entries()) {
     // The whole request falls into one millisecond.
-    now.mockReturnValue(1_000_000 + index);
+    date.set(1_000_000 + index);
     const session = open(['Yes.', 'No.'], { user });
     ids.push(session.id);
     await session.chat([ask(text)]);
@@ -549,7 +550,7 @@ test('GET /api/chats lists sessions with titles, the newest first, and in pages'
     expect(await codeOf(await session.send(`/api/chats?${query}`))).toEqual([400, 'INVALID_INPUT']);
   }
   expect(await (await session.send('/api/chats', {}, 'list')).json()).toEqual({ chats: [] });
-  now.mockRestore();
+  date.restore();
 });
 
 test('deleting a session stops its run and removes all its data, and the session id can be used again', async () => {
@@ -589,9 +590,9 @@ test('an idle session expires, and a session in use does not', async () => {
   await expect.poll(alarm).toBeGreaterThan(Date.now() + 3_000_000);
   await runDurableObjectAlarm(session.stub);
   expect((await session.messages()).length).toBe(2);
-  const now = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 3_700_000);
+  const date = fakeDate(Date.now() + 3_700_000);
   await runDurableObjectAlarm(session.stub);
-  now.mockRestore();
+  date.restore();
   expect(await session.messages()).toEqual([]);
   expect(await session.list()).toEqual([]);
   expect(await alarm()).toBeNull();
@@ -620,14 +621,14 @@ test('a rejected decision does not move a session in the list and does not delay
     .toEqual([before]);
   const listed = await session.list();
   const began = Date.now();
-  const now = vi.spyOn(Date, 'now').mockReturnValue(began + 1_800_000);
+  const date = fakeDate(began + 1_800_000);
   const refused = await session.run({ decisions: [{ type: 'approve', toolUseId: 'x' }] });
   expect(await codeOf(refused)).toEqual([400, 'INVALID_DECISION']);
   expect(await changed()).toEqual(before);
   expect(await session.list()).toEqual(listed);
-  now.mockReturnValue(began + 3_700_000);
+  date.set(began + 3_700_000);
   await runDurableObjectAlarm(session.stub);
-  now.mockRestore();
+  date.restore();
   expect(await session.list()).toEqual([]);
 });
 
@@ -736,10 +737,10 @@ test('a session whose expiry fails keeps its data and tries again later', async 
   await session.chat([ask('Hi')]);
   await expect.poll(async () => (await session.list())[0]?.title).toBe('Hi');
   const later = Date.now() + 3_700_000;
-  const now = vi.spyOn(Date, 'now').mockReturnValue(later);
+  const date = fakeDate(later);
   await runDurableObjectAlarm(session.stub);
   const alarm = await runInDurableObject(session.stub, (_, { storage }) => storage.getAlarm());
-  now.mockRestore();
+  date.restore();
   expect(alarm).toBe(later + 600_000);
   expect((await session.messages()).length).toBe(2);
   log.mockRestore();

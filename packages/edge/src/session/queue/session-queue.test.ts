@@ -12,6 +12,7 @@ import {
   type Session,
 } from '../../../test-support/session-client.ts';
 import { killObject, killObjects } from '../../../test-support/kill-objects.ts';
+import { fakeDate } from '../../../../../test/clock/fake-date.ts';
 
 // The tests send two requests at once to one session, for every pair of routes. The session answers
 // one request at a time, so the second request waits.
@@ -254,9 +255,9 @@ test('a session expires even if its object was evicted before', async () => {
   await alarmed(session);
   expect(await texts(session)).toEqual(['A', 'One.']);
   await killObject(session.stub);
-  const now = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 3_700_000);
+  const date = fakeDate(Date.now() + 3_700_000);
   await alarmed(session);
-  now.mockRestore();
+  date.restore();
   expect([await session.messages(), await session.list(), await alarm()]).toEqual([[], [], null]);
 });
 
