@@ -27,10 +27,13 @@ interface ProjectFiles {
 }
 
 const core = 'packages/core/src/**/*.test.ts';
+/** Shows that the setup file of a project watches what tests leave behind. */
+const leftBehindIsActive = 'test/left-behind/active.engine.test.ts';
 /** Core tests whose result depends on the JavaScript engine run in all of them. */
 const inEngines = [
   testSuite === 'long' ? core : 'packages/core/src/**/*.engine.test.ts',
   'test/clock/fake-clock.engine.test.ts',
+  leftBehindIsActive,
 ];
 /** Tests of core that need a module system of their own run in Node, even in long mode. */
 const nodeOnly = 'packages/core/src/**/*.node.test.ts';
@@ -99,7 +102,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
   },
   leaks: { include: [leaks] },
   e2e: {
-    include: ['test/e2e/**/*.test.ts'],
+    include: ['test/e2e/**/*.test.ts', leftBehindIsActive],
     exclude: testSuite === 'long' ? [] : longOnly,
   },
 };

@@ -55,6 +55,12 @@ test('a test fails if it leaves something behind, and a file if its hooks do; th
     'leaves an interval that does not keep the process alive': [
       `The test left a timer (setInterval, 1000 ms) ${at}/tests.fixture.ts.`,
     ],
+    'leaves an interval of node:timers': [
+      `The test left a timer (setInterval, 1000 ms) ${at}/tests.fixture.ts.`,
+    ],
+    'leaves a wait of node:timers/promises': [
+      `The test left a timer (setTimeout of node:timers/promises, 300000 ms) ${at}/tests.fixture.ts.`,
+    ],
     'leaves a timer of a fake clock': [
       `The test left a timer of a fake clock (setTimeout, 10 ms) ${at}/tests.fixture.ts.`,
     ],

@@ -9,6 +9,7 @@ import {
 } from '@isoloop/web-worker';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, onTestFinished, test } from 'vitest';
+import { registry } from '../../../../test/left-behind/things.ts';
 import { extent } from '../../../../test/test-extent.ts';
 import { inspectFrame, inspectWorker, type Inspected } from '../../test-support/inspected.ts';
 import type { PageFixtureOptions } from '../../test-support/page.ts';
@@ -32,6 +33,10 @@ const none = Object.fromEntries(tabClasses.map((name) => [name, 0]));
 
 /** Number of connections that a test uses after its warm-up. */
 const count = extent({ quick: 300, full: 1000 });
+
+test('the check of test/left-behind watches this page, too', () => {
+  expect(registry).toMatchObject({ test: { what: 'test' }, file: { what: 'file' } });
+});
 
 /** Counts the session locks that tabs hold or wait for. */
 async function sessionLocks(): Promise<number> {
