@@ -73,9 +73,7 @@ const useInstead =
 function refuseClockSpy(target: unknown, name: string): void {
   const what = spiedClock(target, name);
   if (what === undefined || vi.isFakeTimers()) return;
-  throw new Error(
-    `vi.spyOn(${what}) replaces one clock and leaves the others real. ${useInstead}`,
-  );
+  throw new Error(`vi.spyOn(${what}) replaces one clock and leaves the others real. ${useInstead}`);
 }
 
 function spiedClock(target: unknown, name: string): string | undefined {

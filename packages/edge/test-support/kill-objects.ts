@@ -1,9 +1,15 @@
 import { abortAllDurableObjects, evictDurableObject } from 'cloudflare:test';
 import { currentScope, registry } from '../../../test/left-behind/things.ts';
 
-/** Ends a Durable Object after its requests. It must be idle, so that it leaves no run or timer. */
+/** Ends an idle Durable Object after its requests. */
 export async function killObject(stub: DurableObjectStub): Promise<void> {
   await evictDurableObject(stub);
+}
+
+/** Ends a Durable Object after its requests, while a turn runs. The run does not continue. */
+export async function killBusyObject(stub: DurableObjectStub): Promise<void> {
+  await evictDurableObject(stub);
+  forgetRunsAndTimers();
 }
 
 /** Ends all Durable Objects, also during requests. Their runs and timers do not continue. */

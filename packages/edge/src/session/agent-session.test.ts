@@ -28,7 +28,7 @@ import {
 import { fakeDate } from '../../../../test/clock/fake-date.ts';
 import { rolesOf } from '../../../../test/roles-of.ts';
 import { formatVersion } from './session-record.ts';
-import { killObject, killObjects } from '../../test-support/kill-objects.ts';
+import { killBusyObject, killObject, killObjects } from '../../test-support/kill-objects.ts';
 
 test('a session streams its answers, keeps them across evictions, and shows them only to its user', async () => {
   const session = open([
@@ -353,7 +353,7 @@ test('the alarm continues a run whose isolate died, and readers get its earlier 
     { tools: [note] },
   );
   await leaveAt(session, ask('Note it'), 'Half an');
-  await killObject(session.stub);
+  await killBusyObject(session.stub);
   expect(await runDurableObjectAlarm(session.stub)).toBe(true);
   const stream = (await session.transport.reconnectToStream({ chatId: session.id }))!;
   const shown = await session.messages();
@@ -379,7 +379,7 @@ test('requests that waited when the isolate died are answered in their order, on
     ),
   );
   expect(third).toBeUndefined();
-  await killObject(session.stub);
+  await killBusyObject(session.stub);
   // Any request wakes the object, too, not only the alarm.
   await session.messages();
   await expect
@@ -395,11 +395,11 @@ test('a session gives up a run whose isolate dies several times, and stays usabl
   ]);
   await leaveAt(session, ask('Hi'), 'Half an');
   for (let death = 1; death <= 3; death++) {
-    await killObject(session.stub);
+    await killBusyObject(session.stub);
     await runDurableObjectAlarm(session.stub);
     await expect.poll(() => session.script.model.requests.length).toBe(death + 2);
   }
-  await killObject(session.stub);
+  await killBusyObject(session.stub);
   await runDurableObjectAlarm(session.stub);
   await expect
     .poll(async () => (await session.send(`/api/chat/${session.id}/stream`)).status)

@@ -17,7 +17,7 @@ import {
   textOf,
 } from '../../test-support/session-client.ts';
 import { pay } from '../../test-support/plain-tools.ts';
-import { killObject } from '../../test-support/kill-objects.ts';
+import { killBusyObject, killObject } from '../../test-support/kill-objects.ts';
 
 // These tests use `/api/run` and `/v1/chat/completions` with a session in a Durable Object. The
 // Worker has no KV.
@@ -425,7 +425,7 @@ test('a run continues after its isolate died, and a completion continues with it
     stream: true,
   };
   await leave(await session.post('/v1/chat/completions', body, header(session.id)), 'Half');
-  await killObject(session.stub);
+  await killBusyObject(session.stub);
   expect(await runDurableObjectAlarm(session.stub)).toBe(true);
   const watched = await session.send(`/api/chat/${session.id}/stream?events=only`);
   rest.open();
@@ -462,7 +462,7 @@ test('a result of a client’s tool counts once, even if the isolate dies after 
     await session.run({ decisions: [{ type: 'result', toolUseId: 'c1', output: 'Paris' }] }),
     'In Pa',
   );
-  await killObject(session.stub);
+  await killBusyObject(session.stub);
   await runDurableObjectAlarm(session.stub);
   await expect
     .poll(async () => (await session.messages()).map(textOf))

@@ -16,7 +16,7 @@ import {
 import { pay } from '../../test-support/plain-tools.ts';
 import type { SessionTurnRequest } from './session-turn.ts';
 import { DurableQueue } from './queue/durable-queue.ts';
-import { killObject } from '../../test-support/kill-objects.ts';
+import { killBusyObject, killObject } from '../../test-support/kill-objects.ts';
 
 // An isolate dies just before the run of a turn (one request to the session) begins, or just after
 // the run has ended. The turn is still in the queue, and the log has no open run.
@@ -270,7 +270,7 @@ test.each<[string, string, readonly string[]]>([
   const session = open(['One.', hanging, 'Two.']);
   await session.chat([ask('A', 'id-A')]);
   await leaveAt(session, ask('B', id), 'So far');
-  await killObject(session.stub);
+  await killBusyObject(session.stub);
   // The log does not have the message yet, but a page that is loaded again shows it.
   expect((await texts(session)).slice(0, shown.length - 1)).toEqual(shown.slice(0, -1));
   await expect.poll(() => texts(session)).toEqual(shown);
@@ -288,11 +288,11 @@ test.each([
     await session.chat([ask('A')]);
     await leaveAt(session, ask('B'), 'So far');
     for (let time = 1; time <= resumptions; time++) {
-      await killObject(session.stub);
+      await killBusyObject(session.stub);
       expect(await texts(session)).toContain('B');
       await expect.poll(() => requests.length).toBe(2 + time);
     }
-    await killObject(session.stub);
+    await killBusyObject(session.stub);
     await expect.poll(() => session.transport.reconnectToStream({ chatId: session.id })).toBeNull();
     expect(await texts(session)).toEqual(['A', 'One.', 'B']);
     expect(requests.length).toBe(2 + resumptions);
