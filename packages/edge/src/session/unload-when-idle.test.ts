@@ -46,7 +46,7 @@ test.each([
   }
   await session.chat([ask('C')]);
   expect((await session.messages()).length).toBe(count + 2);
-  await killObject(session.stub);
+  await clock.advance(unloadAfterMs);
 });
 
 /** Opens a session that has `count` messages after its second turn, and counts its rows. */
