@@ -61,7 +61,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
     // Failures at every step, random damage, patterns over long texts, real waits.
     costly: [
       'packages/core/src/agent/{unused-cost,recovery-matrix}.test.ts',
-      'packages/core/src/memory/damage-fuzz.test.ts',
+      'packages/core/src/memory/{damage-fuzz,killed-hosts}.test.ts',
       'packages/core/src/middleware/guard/pii/{pii-time,pii-stream,written-around}.test.ts',
       'packages/core/src/model/responses/background.test.ts',
     ],

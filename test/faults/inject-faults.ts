@@ -53,10 +53,10 @@ export interface FaultOptions {
    */
   readonly makeHost: () => Awaitable<FaultHost>;
   /**
-   * Returns the indexes of the points at which the first process dies. `names`: names of the points
+   * Returns the indexes of the points at which the first process dies. `count`: number of points
    * without a death. Default: all points.
    */
-  readonly points?: (names: readonly string[]) => readonly number[];
+  readonly points?: (count: number) => readonly number[];
   /**
    * Returns the indexes of the points at which the second process dies. `first`: the point at which
    * the first process died. Default: the second process does not die.
@@ -91,12 +91,16 @@ export async function injectFaults(
   scenario: FaultScenario,
   options: FaultOptions,
 ): Promise<FaultReport> {
-  const { makeHost, points = (names) => [...names.keys()], again } = options;
+  const {
+    makeHost,
+    points = (count) => Array.from({ length: count }, (_, index) => index),
+    again,
+  } = options;
   const uncut = await (await makeHost()).live(makeWitness(), { generation: 0 });
   const expected = toLines(uncut.messages ?? []);
   const faults = uncut.witness.faults.map((fault) => `uncut: ${fault}`);
   let kills = 0;
-  for (const first of points(uncut.points)) {
+  for (const first of points(uncut.points.length)) {
     for (const deaths of [[first], ...(again?.(first) ?? []).map((second) => [first, second])]) {
       kills += 1;
       const where = deaths
@@ -110,20 +114,11 @@ export async function injectFaults(
 }
 
 /** Returns a function for `FaultOptions.points` that selects up to `most` evenly spread points. */
-export function spreadPoints(most: number): (names: readonly string[]) => readonly number[] {
-  return ({ length }) =>
-    Array.from({ length: Math.min(most, length) }, (_, index) =>
-      Math.floor(((index + 0.5) * length) / Math.min(most, length)),
+export function spreadPoints(most: number): (count: number) => readonly number[] {
+  return (count) =>
+    Array.from({ length: Math.min(most, count) }, (_, index) =>
+      Math.floor(((index + 0.5) * count) / Math.min(most, count)),
     );
-}
-
-/**
- * Returns the first point of each kind, for `FaultOptions.points`. Points are of one kind if they
- * and the two points before them have the same names. A repeated step therefore counts once.
- */
-export function pointsOfEachKind(names: readonly string[]): readonly number[] {
-  const kinds = names.map((_, index) => names.slice(Math.max(0, index - 2), index + 1).join('\n'));
-  return [...kinds.keys()].filter((index) => kinds.indexOf(kinds[index]!) === index);
 }
 
 /** Creates a host that simulates each process by a `MortalProcess` object. */

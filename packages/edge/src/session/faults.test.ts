@@ -37,7 +37,7 @@ function objectHost({ name }: FaultScenario): FaultHost {
 test.for(faultScenarios().map((scenario) => [scenario.name, scenario] as const))(
   '%s: a Durable Object evicted at a sample of points loses nothing',
   async ([, scenario], { task }) => {
-    const most = extent({ quick: 2, full: 40 });
+    const most = extent({ quick: 4, full: 40 });
     const report = await injectFaults(scenario, {
       makeHost: () => objectHost(scenario),
       points: spreadPoints(most),

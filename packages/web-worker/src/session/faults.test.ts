@@ -46,7 +46,7 @@ function workerHost({ name: scenario }: FaultScenario): FaultHost {
 test.for(faultScenarios().map((scenario) => [scenario.name, scenario] as const))(
   '%s: IndexedDB loses nothing when workers are terminated at a sample of points',
   async ([, scenario], { task }) => {
-    const most = extent({ quick: 2, full: 40 });
+    const most = extent({ quick: 4, full: 40 });
     const report = await injectFaults(scenario, {
       makeHost: () => workerHost(scenario),
       points: spreadPoints(most),
