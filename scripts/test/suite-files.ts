@@ -51,12 +51,14 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
   node: {
     include: [core, 'test/**/*.test.ts', inspectorInNode],
     exclude: ['test/e2e/**', 'test/left-behind/{page,workerd}.test.ts'],
-    // Core in one engine, the examples of the docs, the promises of the reference documents.
+    // Core in one engine, the examples of the docs, the promises of the reference documents, and what
+    // differs on macOS and Windows.
     quick: [
       core,
       inspectorInNode,
       'test/{examples,documents,model-conformance}/**/*.test.ts',
       'test/{create-project,edge-any-host,sends-data,server-rendering,test-runner}.test.ts',
+      'test/{platforms,workflows}.test.ts',
     ],
     // Failures at every step, random damage, patterns over long texts, real waits.
     costly: [
