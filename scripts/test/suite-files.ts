@@ -35,7 +35,7 @@ const inEngines = [
   'test/clock/fake-clock.engine.test.ts',
   leftBehindIsActive,
 ];
-/** Tests of core that need a module system of their own run in Node, even in long mode. */
+/** Tests of core that use Node's API or mock a module run in Node, even in long mode. */
 const nodeOnly = 'packages/core/src/**/*.node.test.ts';
 /** What the inspector derives from events and logs needs no page. */
 const inspectorInNode = 'packages/web-worker/src/inspector/{steps,replay}/*.test.ts';
@@ -62,9 +62,9 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
     ],
     // Failures at every step, random damage, patterns over long texts, real waits.
     costly: [
-      'packages/core/src/agent/{unused-cost,recovery-matrix}.test.ts',
+      'packages/core/src/agent/{unused-cost.node,recovery-matrix}.test.ts',
       'packages/core/src/memory/{damage-fuzz,killed-hosts}.test.ts',
-      'packages/core/src/middleware/guard/pii/{pii-time,pii-stream,written-around}.test.ts',
+      'packages/core/src/middleware/guard/pii/{pii-time.node,pii-stream,written-around}.test.ts',
       'packages/core/src/model/responses/background.test.ts',
     ],
   },
