@@ -6,15 +6,38 @@ import { chooseHeldModel, heldQuestion, release } from './held-answer.ts';
 import {
   answers,
   ask,
+  atRest,
   chooseModel,
   goHome,
+  homes,
   openDemo,
   openTab,
   questions,
   send,
+  sendSoon,
   timeline,
 } from './open-demo.ts';
 import { lastAnswer, openTwo, shows } from './two-tabs.ts';
+
+test.for(homes)(
+  '%s: two tabs that ask at the same time show both answers in the same order',
+  async (home) => {
+    const { first, second, problems } = await openTwo(home);
+    await Promise.all([sendSoon(first, 'What is 6 * 7?'), sendSoon(second, 'What is 5 * 5?')]);
+    const said = (page: Page): Promise<string[]> => page.getByRole('article').allInnerTexts();
+    for (const page of [first, second]) {
+      await expect.poll(() => answers(page).count()).toBe(3);
+      await expect.poll(async () => (await said(page)).join()).toContain('6 * 7 = 42.');
+      await expect.poll(async () => (await said(page)).join()).toContain('5 * 5 = 25.');
+    }
+    for (const page of [first, second]) await atRest(page);
+    await expect
+      .poll(async () => (await said(first)).join('\n') === (await said(second)).join('\n'))
+      .toBe(true);
+    for (const page of [first, second]) expect(await said(page)).toHaveLength(6);
+    expect(problems).toEqual([]);
+  },
+);
 
 test('In this tab’s worker: a new conversation in one tab does not change the other tab, even during an answer', async () => {
   const { first, second, problems } = await openTwo('In this tab’s worker', { held: true });
