@@ -168,6 +168,20 @@ test('a stream of watch() that nobody reads ends with its connection without an 
   await expect(collect(agent.watch())).rejects.toMatchObject({ code: 'WORKER_TERMINATED' });
 });
 
+test.for(['events', 'batches'] as const)(
+  'a reader of %s that leaves watch() before its first read ends it in the worker',
+  async (unit) => {
+    const agent = startWorker().connect('a');
+    const messages = watchPorts();
+    const runs = agent.watch();
+    const reader =
+      unit === 'events' ? runs[Symbol.asyncIterator]() : runs.batches()[Symbol.asyncIterator]();
+    expect(await reader.return!()).toEqual({ done: true, value: undefined });
+    await expect.poll(() => messages.map(({ type }) => type)).toContain('end');
+    expect(await reader.next()).toEqual({ done: true, value: undefined });
+  },
+);
+
 test('readable() streams batches of events, and cancel() of that stream stops the run', async () => {
   const agent = startWorker().connect('readable', { replies: [{ text: 'one two', hang: true }] });
   const stream = agent.stream('go');

@@ -31,17 +31,8 @@ test('a chat shows the run of another tab that begins before the chat has read i
   const { connect } = startWorker();
   const options = { replies: ['One.', 'Two.'] };
   const [agent, other] = [connect(options), connect(options)];
-  let open = (): void => {};
-  const opened = new Promise<void>((resolve) => (open = resolve));
-  const transport: WorkerChatTransport = agent.chatTransport();
-  const held: ChatTransport<UIMessage> = {
-    ...transport,
-    sendMessages: async (request) =>
-      (await transport.sendMessages(request)).pipeThrough(
-        new TransformStream({ flush: () => opened }),
-      ),
-  };
-  const chat = new PlainChat({ transport: held });
+  const { transport, open } = holdAnswers(agent);
+  const chat = new PlainChat({ transport });
   onTestFinished(followAgent(agent, chat));
   await agent.uiMessages();
   const sending = chat.sendMessage({ text: 'first' });
@@ -57,12 +48,41 @@ test('a chat shows the run of another tab that begins before the chat has read i
     .toEqual(['user: first', 'assistant: One.', 'user: second', 'assistant: Two.']);
 });
 
+/**
+ * Holds the end of each answer until the test calls `open()`, which ends the held answers. With an
+ * error, they fail.
+ */
+function holdAnswers(agent: RemoteAgent) {
+  let ends: ((error?: Error) => void)[] = [];
+  const hold = <T>(answer: ReadableStream<T>): ReadableStream<T> => {
+    const opened = new Promise<void>((resolve, reject) => {
+      ends.push((error) => (error ? reject(error) : resolve()));
+    });
+    return answer.pipeThrough(new TransformStream({ flush: () => opened }));
+  };
+  const open = (error?: Error): void => {
+    for (const end of ends) end(error);
+    ends = [];
+  };
+  const inner: WorkerChatTransport = agent.chatTransport();
+  const transport: ChatTransport<UIMessage> = {
+    sendMessages: async (request) => hold(await inner.sendMessages(request)),
+    async reconnectToStream(request) {
+      const answer = await inner.reconnectToStream(request);
+      return answer && hold(answer);
+    },
+  };
+  return { transport, open };
+}
+
 /** Lets a test hold the history that a chat has read, and counts how often the chat reads it. */
-function holdHistory(agent: RemoteAgent, heldRead: number) {
+function holdHistory(agent: RemoteAgent, firstHeldRead: number) {
+  let heldRead = firstHeldRead;
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => (open = resolve));
   const counts = { begun: 0, ended: 0 };
-  const held: Pick<RemoteAgent, 'uiMessages' | 'watch'> = {
+  const holdNext = (): number => (heldRead = counts.begun + 1);
+  const held = {
     watch: () => agent.watch(),
     async uiMessages() {
       counts.begun += 1;
@@ -73,7 +93,7 @@ function holdHistory(agent: RemoteAgent, heldRead: number) {
       return messages;
     },
   };
-  return { held, counts, open };
+  return { held, counts, holdNext, open };
 }
 
 // A chat that mounts reads the history before and after it asks for a running answer.
@@ -153,3 +173,110 @@ test('a chat that mounts again while its continued run ends shows the whole answ
   onTestFinished(followAgent(agent, chat));
   await expect.poll(() => textsOf(chat)).toEqual(['user: first', 'assistant: One.']);
 });
+
+test('a chat shows a run that ends while the chat reads another one, if its user sends before the next history', async () => {
+  const { worker, connect } = startWorker();
+  const options = { replies: ['One.', 'Two.', 'Three.'], gated: true };
+  const [agent, other] = [connect(options), connect(options)];
+  const { transport, open } = holdAnswers(agent);
+  const { held, counts, holdNext, open: openHistory } = holdHistory(agent, 0);
+  const chat = new PlainChat({ transport });
+  onTestFinished(followAgent(held, chat));
+  await expect.poll(() => counts.ended).toBe(2);
+  const first = other.call('first');
+  await expect.poll(() => chat.status).toBe('streaming');
+  worker.postMessage({ open: true });
+  await first;
+  await other.call('second');
+  // The worker answers in order, so the chat's page has all events of the second run.
+  await agent.pending();
+  const heldRead = holdNext();
+  open();
+  await expect.poll(() => counts.ended).toBe(heldRead);
+  const sending = chat.sendMessage({ text: 'third' });
+  await expect.poll(() => textsOf(chat).at(-1)).toBe('assistant: Three.');
+  openHistory();
+  open();
+  await sending;
+  await expect.poll(() => textsOf(chat)).toEqual(threeRuns);
+});
+
+const threeRuns = ['first', 'One.', 'second', 'Two.', 'third', 'Three.'].map(
+  (text, index) => `${index % 2 ? 'assistant' : 'user'}: ${text}`,
+);
+
+test('a chat shows the run of another tab if its user sends while the chat looks for this run', async () => {
+  const { connect } = startWorker();
+  const options = { replies: ['One.', 'Two.', 'Three.'] };
+  const [agent, other] = [connect(options), connect(options)];
+  const { transport, open } = holdAnswers(agent);
+  const { held, counts, holdNext, open: openHistory } = holdHistory(agent, 0);
+  const chat = new PlainChat({ transport });
+  onTestFinished(followAgent(held, chat));
+  await expect.poll(() => counts.ended).toBe(2);
+  const first = chat.sendMessage({ text: 'first' });
+  await expect.poll(() => textsOf(chat).at(-1)).toBe('assistant: One.');
+  await other.call('second');
+  await agent.pending();
+  const heldRead = holdNext();
+  open();
+  await first;
+  await expect.poll(() => counts.ended).toBe(heldRead);
+  const third = chat.sendMessage({ text: 'third' });
+  await expect.poll(() => textsOf(chat).at(-1)).toBe('assistant: Three.');
+  openHistory();
+  // The chat handles the history while it is busy.
+  await agent.pending();
+  open();
+  await third;
+  await expect.poll(() => textsOf(chat)).toEqual(threeRuns);
+});
+
+test('a chat shows the run of another tab after an answer of its own has failed', async () => {
+  const { connect } = startWorker();
+  const options = { replies: ['One.', 'Two.'] };
+  const [agent, other] = [connect(options), connect(options)];
+  const { transport, open } = holdAnswers(agent);
+  const { held, counts } = holdHistory(agent, 0);
+  const chat = new PlainChat({ transport });
+  onTestFinished(followAgent(held, chat));
+  await expect.poll(() => counts.ended).toBe(2);
+  const first = chat.sendMessage({ text: 'first' });
+  await expect.poll(() => textsOf(chat).at(-1)).toBe('assistant: One.');
+  await other.call('second');
+  await agent.pending();
+  open(new Error('The page has lost the answer.'));
+  await first;
+  expect(chat.status).toBe('error');
+  await expect.poll(() => textsOf(chat)).toEqual(threeRuns.slice(0, 4));
+});
+
+test.for(['history', 'answer'] as const)(
+  'a chat that fails once to read the %s reads it at the next run',
+  async (failing) => {
+    const { connect } = startWorker();
+    const options = { replies: ['One.', 'Two.'] };
+    const [agent, other] = [connect(options), connect(options)];
+    const held = holdHistory(agent, 0).held;
+    const chat = chatOver(agent);
+    let failures = 0;
+    const failOnce =
+      <T>(read: () => Promise<T>) =>
+      async (): Promise<T> => {
+        failures += 1;
+        if (failures === 1) throw new Error('Nothing can be read.');
+        return read();
+      };
+    if (failing === 'history') held.uiMessages = failOnce(held.uiMessages);
+    else chat.resumeStream = failOnce(() => PlainChat.prototype.resumeStream.call(chat));
+    onTestFinished(followAgent(held, chat));
+    await expect.poll(() => failures).toBe(1);
+    await other.call('first');
+    await expect.poll(() => textsOf(chat)).toEqual(threeRuns.slice(0, 2));
+    // The chat knows its own run again, and does not load it.
+    await chat.sendMessage({ text: 'second' });
+    const answer = chat.lastMessage;
+    for (let trip = 0; trip < 20; trip += 1) await agent.pending();
+    expect(chat.lastMessage).toBe(answer);
+  },
+);

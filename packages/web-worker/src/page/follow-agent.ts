@@ -1,5 +1,5 @@
 import type { RemoteAgent } from './remote-agent.ts';
-import { RunNews } from './run-news.ts';
+import { RunNews, type NewsOfRun } from './run-news.ts';
 
 /** `Chat` of AI SDK, for example of `@ai-sdk/vue` or `@ai-sdk/svelte`. */
 export interface FollowingChat<M> {
@@ -13,15 +13,17 @@ export interface FollowingChat<M> {
  * Keeps a chat in step with its agent. Loads the history, reads a running or interrupted answer to
  * its end, and shows the questions and answers of other tabs. Returns a function that ends this.
  * The chat's transport must be `agent.chatTransport()`. React has `useAgentChat` instead.
+ *
+ * If the history cannot be read, the chat keeps its messages. It reads the history again when the
+ * next run begins or ends. Ends with the connection.
  */
 export function followAgent<M extends object>(
   agent: Pick<RemoteAgent, 'uiMessages' | 'watch'>,
   chat: FollowingChat<M>,
 ): () => void {
   const follower = new ChatFollower(agent, chat);
-  follower.follow().catch(() => {
-    // The connection has ended. The next message reports it.
-  });
+  void follower.readEvents();
+  void follower.showRuns();
   return () => follower.leave();
 }
 
@@ -29,7 +31,7 @@ class ChatFollower<M extends object> {
   readonly #agent: Pick<RemoteAgent, 'uiMessages' | 'watch'>;
   readonly #chat: FollowingChat<M>;
   readonly #runs: ReturnType<RemoteAgent['watch']>;
-  // A chat that is busy when a run begins may have asked for it.
+  // If the chat is busy when a run begins, the run may be its own.
   readonly #news = new RunNews(
     (runId) => (this.#isReading || this.#isIdle) && this.#readRunId !== runId,
   );
@@ -44,14 +46,40 @@ class ChatFollower<M extends object> {
     this.#runs = agent.watch();
   }
 
-  async follow(): Promise<void> {
-    await Promise.all([this.#readEvents(), this.#showRuns()]);
+  /** Reads all events at once, so that none of them waits while the chat shows a run. */
+  async readEvents(): Promise<void> {
+    try {
+      for await (const event of this.#runs) this.#news.add(event);
+    } catch {
+      // The connection has ended. The next message reports it.
+    }
+    this.leave();
+  }
+
+  async showRuns(): Promise<void> {
+    let isInStep = false;
+    let news: NewsOfRun | undefined;
+    while (!this.#hasLeft) {
+      try {
+        if (!isInStep) await this.#showFirst();
+        else if (news && (await this.#isMissing(news))) await this.#showNext();
+        isInStep = true;
+      } catch {
+        // The next news may find a history that can be read.
+        isInStep = false;
+      }
+      await this.#news.whenSome();
+      await this.#whenIdle();
+      news = this.#news.take();
+    }
   }
 
   leave(): void {
+    if (this.#hasLeft) return;
     this.#hasLeft = true;
     void this.#runs.cancel();
-    this.#news.wake();
+    // `showRuns()` waits for news.
+    this.#news.markStale({ certain: false });
   }
 
   get #isIdle(): boolean {
@@ -66,26 +94,17 @@ class ChatFollower<M extends object> {
     return metadata?.runId;
   }
 
-  /** Reads all events at once, so that none of them waits while the chat shows a run. */
-  async #readEvents(): Promise<void> {
-    for await (const event of this.#runs) this.#news.add(event);
-  }
-
-  async #showRuns(): Promise<void> {
-    await this.#show(true);
-    while (!this.#hasLeft) {
-      await this.#news.whenTold();
-      await this.#whenIdle();
-      const item = this.#hasLeft ? undefined : this.#news.take();
-      // A chat that was busy has read this run, or the one before it.
-      if (item && (item.isCertain || (await this.#lacks(item.runId)))) await this.#show(false);
-    }
-  }
-
-  async #show(isFirst: boolean): Promise<void> {
+  /** Shows the history, and continues an interrupted run. */
+  async #showFirst(): Promise<void> {
     const messages = await this.#latestHistory();
-    if (!this.#isIdle) this.#news.tell(true);
-    else if (isFirst || this.#news.isAtWork) await this.#readAnswer(messages);
+    if (this.#isIdle) await this.#readAnswer(messages);
+    else this.#news.markStale({ certain: true });
+  }
+
+  async #showNext(): Promise<void> {
+    const messages = await this.#latestHistory();
+    if (!this.#isIdle) this.#news.markStale({ certain: true });
+    else if (this.#news.isAnswering) await this.#readAnswer(messages);
     else this.#chat.messages = messages;
   }
 
@@ -94,21 +113,29 @@ class ChatFollower<M extends object> {
     // The stream repeats the answer from its start.
     chat.messages = messagesSoFar.slice(0, messagesSoFar.findLastIndex(isQuestion) + 1);
     this.#isReading = true;
-    await chat.resumeStream();
-    this.#isReading = false;
+    try {
+      await chat.resumeStream();
+    } finally {
+      this.#isReading = false;
+    }
     const lastMessage = chat.lastMessage;
     // The history has all runs that have ended.
-    if (!this.#news.isAtWork) this.#news.clear();
+    const news = this.#news.isAnswering ? undefined : this.#news.take();
     const messages = await this.#history();
     // Keeps messages that the user has added meanwhile.
     if (this.#isIdle && chat.lastMessage === lastMessage) chat.messages = messages;
+    else if (news) this.#news.markStale(news);
   }
 
-  async #lacks(runId: string): Promise<boolean> {
-    if (this.#readRunId === runId) return false;
+  /** A chat that was busy when a run began may have read this run. */
+  async #isMissing(news: NewsOfRun): Promise<boolean> {
+    if (news.certain) return true;
+    if (this.#readRunId === news.runId) return false;
     const lastMessage = (await this.#history()).at(-1);
-    const { status, lastMessage: shownMessage } = this.#chat;
-    return status === 'ready' && idOf(lastMessage) !== idOf(shownMessage);
+    if (this.#isIdle) return idOf(lastMessage) !== idOf(this.#chat.lastMessage);
+    // The user has sent a message meanwhile.
+    this.#news.markStale(news);
+    return false;
   }
 
   /** Reads the history, and reads it again while runs change it. */

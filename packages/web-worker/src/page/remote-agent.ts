@@ -77,7 +77,8 @@ export interface RemoteAgent<T = Readonly<Record<string, unknown>>> {
    * Streams the events of all runs of the session one after the other, including runs of other
    * tabs. The stream begins with the call of `watch()`, at the start of the current run. It ends
    * when you leave the loop, when you call `cancel()`, or when the connection ends. A slow reader of
-   * this stream does not slow down the runs. The page keeps the events that were not read yet.
+   * this stream does not slow down the runs. The page keeps the events that were not read yet. So
+   * call `cancel()` if you do not read the stream.
    */
   watch(): Omit<RemoteStream, 'result'>;
   /**
@@ -181,12 +182,27 @@ export function createRemoteAgent(
   };
 }
 
+/** A watch begins before its first read, so a reader that leaves before this read cancels it. */
+class WatchDriver extends RunDriver {
+  override read(...options: Parameters<RunDriver['read']>): ReturnType<RunDriver['read']> {
+    const batches = super.read(...options);
+    const leave = batches.return.bind(batches);
+    batches.return = async (value) => {
+      const result = leave(value);
+      await this.cancel();
+      return result;
+    };
+    return batches;
+  }
+}
+
 function toStream(
   { batches, abort }: RemoteRun<AgentEvent>,
   detached?: boolean,
   firstRead?: ReturnType<typeof batches.next>,
 ): RemoteStream<never> {
-  const driver: RunDriver = new RunDriver({
+  const Driver = firstRead ? WatchDriver : RunDriver;
+  const driver: RunDriver = new Driver({
     // Readers find the run's id in its events.
     runId: '',
     detached,

@@ -1,21 +1,11 @@
 import type { AgentEvent } from '@isoloop/core';
-
-/** The run whose events came last. */
-interface LatestRun {
-  readonly id: string;
-  /** Whether someone else than the chat has asked for the run. */
-  readonly isOther: boolean;
-  /** Whether the run has an answer to read, and has not ended. */
-  isAtWork: boolean;
-  /** Whether the agent has accepted the input. A run that was refused stores nothing. */
-  hasInput: boolean;
-}
+import { LatestRun } from './latest-run.ts';
 
 /** A run that a chat may lack. */
 export interface NewsOfRun {
   readonly runId: string;
   /** Whether it is certain that the chat lacks this run or one before it. */
-  readonly isCertain: boolean;
+  readonly certain: boolean;
 }
 
 /**
@@ -23,46 +13,49 @@ export interface NewsOfRun {
  * one, because the history has all others.
  */
 export class RunNews {
-  readonly #isOther: (runId: string) => boolean;
-  #run: LatestRun = { id: '', isOther: false, isAtWork: false, hasInput: false };
+  readonly #isFromElsewhere: (runId: string) => boolean;
+  readonly #run = new LatestRun();
+  /** Whether someone else than the chat has surely started the latest run. */
+  #startedElsewhere = false;
   #news: NewsOfRun | undefined;
   #wake = (): void => {};
 
-  /** `isOther`: returns, when a run begins, whether someone else than the chat has asked for it. */
-  constructor(isOther: (runId: string) => boolean) {
-    this.#isOther = isOther;
+  /**
+   * `isFromElsewhere`: returns, when a run begins, whether someone else than the chat has surely
+   * started it.
+   */
+  constructor(isFromElsewhere: (runId: string) => boolean) {
+    this.#isFromElsewhere = isFromElsewhere;
   }
 
   get isEmpty(): boolean {
     return this.#news === undefined;
   }
 
-  /** Whether a run is at work, so that a chat can read its answer. */
-  get isAtWork(): boolean {
-    return this.#run.isAtWork;
+  /** Whether the latest run has an answer that a chat can read. */
+  get isAnswering(): boolean {
+    return this.#run.isAnswering;
   }
 
   /** Takes the next event of the session. */
-  add({ type, runId, agentPath }: AgentEvent): void {
-    if (agentPath.length > 1) return;
-    if (runId !== this.#run.id)
-      this.#run = { id: runId, isOther: this.#isOther(runId), isAtWork: false, hasInput: false };
-    const run = this.#run;
-    const isBegun = !run.isAtWork && (type === 'pre-reasoning' || type === 'pre-acting');
-    run.hasInput ||= isBegun || type === 'pre-call';
-    // A run may end without a request to the model, with a stored answer or an error.
-    if (!isBegun && !(type === 'run-end' && run.hasInput)) return;
-    run.isAtWork = isBegun;
-    this.tell(run.isOther);
+  add(event: AgentEvent): void {
+    const lastRunId = this.#run.id;
+    const hasMore = this.#run.add(event);
+    const { id } = this.#run;
+    if (id !== lastRunId) this.#startedElsewhere = this.#isFromElsewhere(id);
+    if (hasMore) this.markStale({ certain: this.#startedElsewhere });
   }
 
-  /** Tells the chat to look at the last run. */
-  tell(isCertain: boolean): void {
+  /**
+   * Reports that the chat may lack a run. Default: the latest run. Also puts back news that were
+   * taken and not used.
+   */
+  markStale({ runId = this.#run.id, certain }: Partial<NewsOfRun>): void {
     const news = this.#news;
-    const { id } = this.#run;
-    const isAnother = news !== undefined && news.runId !== id;
-    this.#news = { runId: id, isCertain: isCertain || isAnother || news?.isCertain === true };
-    this.wake();
+    // The chat has read at most one of two runs.
+    const isAnother = news !== undefined && news.runId !== runId;
+    this.#news = { runId, certain: certain === true || isAnother || news?.certain === true };
+    this.#wake();
   }
 
   clear(): void {
@@ -76,12 +69,8 @@ export class RunNews {
     return news;
   }
 
-  /** Resolves when there are news, or when `wake()` is called. */
-  async whenTold(): Promise<void> {
+  /** Resolves when there are news. */
+  async whenSome(): Promise<void> {
     if (this.isEmpty) await new Promise<void>((resolve) => (this.#wake = resolve));
-  }
-
-  wake(): void {
-    this.#wake();
   }
 }

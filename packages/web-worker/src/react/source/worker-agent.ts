@@ -1,6 +1,7 @@
 import { toTypedChunk } from '@isoloop/core/adapter';
 import { typedMessages, type UiChunk } from '@isoloop/core/ai-sdk';
 import { sentMessages } from '../../page/chat-transport.ts';
+import { LatestRun } from '../../page/latest-run.ts';
 import { sessionClient, type SessionClient } from '../../page/session-client.ts';
 import { linkWorker } from '../../page/worker-link.ts';
 import type { ChatRequest } from '../../wire/protocol.ts';
@@ -54,23 +55,18 @@ async function* typedBatches(
 }
 
 /**
- * Calls `listener` once for each run of the session, when its question is in the log. A run that
- * ends without a request to the model, with a stored answer or an error, is in the log at its end.
- * Ends with the connection.
+ * Calls `listener` once per run, as soon as the log has its question. That is at the first model
+ * request, or at the end of a run that makes none. Ends with the connection.
  */
 async function watchRuns(client: SessionClient, listener: (runId: string) => void): Promise<void> {
+  const run = new LatestRun();
   let lastRunId = '';
-  let acceptedRunId = '';
   try {
     for await (const batch of client.begin('watch', {}).batches) {
-      for (const { type, runId, agentPath } of batch) {
-        if (agentPath.length > 1 || runId === lastRunId) continue;
-        if (type === 'pre-call') acceptedRunId = runId;
-        const isAtWork = type === 'pre-reasoning' || type === 'pre-acting';
-        // A run that was refused stores nothing.
-        if (!isAtWork && !(type === 'run-end' && runId === acceptedRunId)) continue;
-        lastRunId = runId;
-        listener(runId);
+      for (const event of batch) {
+        if (!run.add(event) || run.id === lastRunId) continue;
+        lastRunId = run.id;
+        listener(lastRunId);
       }
     }
   } catch {
