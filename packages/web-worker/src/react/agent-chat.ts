@@ -231,7 +231,9 @@ export class AgentChat {
     this.#link = undefined;
     // The end of the reading is not the end of the answer.
     this.#sent = undefined;
-    await this.chat.stop();
+    const whenStopped = this.chat.stop();
+    // An endpoint tells other tabs when the reading has ended. A worker may never answer.
+    if (link.outlivesPage) await whenStopped;
     link.close();
   }
 
