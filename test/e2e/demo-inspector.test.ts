@@ -39,7 +39,7 @@ test('the inspector shows what the model saw, replays the run and exports it', a
   await run.getByRole('button', { name: 'Replay' }).click();
   const replay = inspector.getByRole('region', { name: 'Replay', exact: true });
   await replay.getByRole('button', { name: 'Play all' }).click();
-  await replay.getByText('The replay has ended as the log.').waitFor();
+  await replay.getByText('The replay ended like the log.').waitFor();
   await replay.getByText('Reason 2', { exact: true }).click();
   await replay.getByText('recomputed by this replay').waitFor();
   // The replay ran the middleware and the prompt of the demo's agent.

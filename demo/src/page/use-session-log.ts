@@ -19,7 +19,10 @@ export interface SessionLog {
 
 const empty: SessionLog = { records: [], writes: undefined, toolsRun: 0, ranTwice: 0 };
 
-/** Reads again so soon after a change, in milliseconds: a worker writes shortly after an event. */
+/**
+ * Delay before the log is read again after a change, in milliseconds: a worker writes the log shortly
+ * after the event.
+ */
 const delayMs = 150;
 
 /**

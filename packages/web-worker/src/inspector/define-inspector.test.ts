@@ -166,12 +166,12 @@ test('a replay goes on step by step, and calls no model and no tool', async () =
   await next.click();
   await expect.element(replay.getByText(/→ 42$/)).toBeVisible();
   await replay.getByRole('button', { name: 'Play all' }).click();
-  await expect.element(replay.getByText('The replay has ended as the log.')).toBeVisible();
+  await expect.element(replay.getByText('The replay ended like the log.')).toBeVisible();
   await expect.element(replay.getByText(/^It is 42/)).toBeVisible();
   expect(await under.report(sessionId)).toMatchObject({ requests });
 });
 
-test('a replay with another agent says if it ends differently than the log', async () => {
+test('a replay with another agent says if it ends differently from the log', async () => {
   const { agent, inspector } = inspect();
   inspector.replayAgent = ({ memory, model, tools }) =>
     new ReActAgent({
@@ -186,7 +186,7 @@ test('a replay with another agent says if it ends differently than the log', asy
   const replay = timeline.getByRole('region', { name: 'Replay' });
   await replay.getByRole('button', { name: 'Play all' }).click();
   await expect
-    .element(replay.getByText(/^The replay has ended differently than the log/))
+    .element(replay.getByText(/^The replay ended differently from the log/))
     .toBeVisible();
   await expect.element(replay.getByText('stopped-by-hook')).toBeVisible();
 });
@@ -226,7 +226,7 @@ test('a replay compares with the log at the click, also if the page has read it 
   await timeline.getByRole('button', { name: 'Replay' }).click();
   const replay = timeline.getByRole('region', { name: 'Replay' });
   await replay.getByRole('button', { name: 'Play all' }).click();
-  const words = 'The replay has ended differently than the log (stopped-by-hook, not stop).';
+  const words = 'The replay ended differently from the log (stopped-by-hook, not stop).';
   await expect.element(replay.getByText(words)).toBeVisible();
 });
 
@@ -238,10 +238,94 @@ test('a run without an end in the log is neither compared nor exported as if it 
   const replay = timeline.getByRole('region', { name: 'Replay' });
   await replay.getByRole('button', { name: 'Play all' }).click();
   await expect
-    .element(replay.getByText(/The log has no end of this run to compare with/))
+    .element(replay.getByText(/The log does not contain the end of this run/))
     .toBeVisible();
   await timeline.getByRole('button', { name: 'Export test' }).click();
   await expect.element(timeline.getByText(/nothing to test yet/)).toBeVisible();
+});
+
+test('a click waits for the log, and another replay ends the one that it replaces', async () => {
+  const { inspector } = inspect();
+  const { records } = await recordsOfRun('x');
+  const reasons: string[] = [];
+  inspector.replayAgent = ({ memory, model, tools }) =>
+    new ReActAgent({
+      name: 'other',
+      memory,
+      model,
+      tools,
+      use: [{ on: { 'run-end': ({ result }) => void reasons.push(result.reason) } }],
+    });
+  const held: (() => void)[] = [];
+  let holds = false;
+  inspector.source = {
+    ...sourceOf({ records }),
+    async records() {
+      if (holds) await new Promise<void>((resolve) => held.push(resolve));
+      return records;
+    },
+  };
+  const button = timeline.getByRole('button', { name: 'Replay' });
+  const next = timeline.getByRole('button', { name: 'Next step' });
+  await expect.element(button).toBeEnabled();
+  holds = true;
+  await button.click();
+  await expect.poll(() => held.length).toBe(1);
+  await expect.element(button).toBeDisabled();
+  // An event makes the inspector draw the run again, at the next frame.
+  inspector.addEvents([]);
+  for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
+  await expect.element(button).toBeDisabled();
+  expect(next.elements()).toHaveLength(0);
+  held.pop()!();
+  await expect.element(next).toBeEnabled();
+  await expect.element(button).toBeEnabled();
+  await button.click();
+  await expect.poll(() => held.length).toBe(1);
+  expect(reasons).toEqual([]);
+  held.pop()!();
+  await expect.poll(() => reasons).toEqual(['aborted']);
+  await expect.element(next).toBeEnabled();
+  expect(next.elements()).toHaveLength(1);
+  await timeline.getByRole('button', { name: 'Close' }).click();
+  await expect.poll(() => reasons).toEqual(['aborted', 'aborted']);
+});
+
+test('a click whose read of the log fails opens nothing and says why', async () => {
+  const { inspector } = inspect();
+  const { records } = await recordsOfRun('x');
+  let failure: Error | undefined;
+  const drafts: ForkDraft[] = [];
+  inspector.source = {
+    ...sourceOf({ records }),
+    async records() {
+      if (failure) throw failure;
+      return records;
+    },
+    fork: async (draft) => {
+      drafts.push(draft);
+      return 'fork';
+    },
+  };
+  const button = timeline.getByRole('button', { name: 'Replay' });
+  await expect.element(button).toBeEnabled();
+  failure = new Error('The endpoint is down.');
+  await button.click();
+  const problem = timeline.getByText('The endpoint is down.');
+  await expect.element(problem).toBeVisible();
+  await expect.element(button).toBeEnabled();
+  const replay = timeline.getByRole('region', { name: 'Replay' });
+  expect(replay.elements()).toHaveLength(0);
+  await openRow('Input');
+  await timeline.getByText('Fork: ask something else').click();
+  await timeline.getByRole('button', { name: 'Start a new conversation' }).click();
+  await expect.poll(() => problem.elements().length).toBe(2);
+  expect(drafts).toEqual([]);
+  failure = undefined;
+  await button.click();
+  await expect.poll(() => problem.elements().length).toBe(1);
+  await replay.getByRole('button', { name: 'Play all' }).click();
+  await expect.element(replay.getByText('The replay ended like the log.')).toBeVisible();
 });
 
 test('a slow read of the log does not replace a later one', async () => {

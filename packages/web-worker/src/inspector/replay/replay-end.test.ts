@@ -1,8 +1,9 @@
 import { assistantMessage, createMessage, userMessage, type Msg } from '@isoloop/core';
 import type { LogRecord } from '@isoloop/core/adapter';
 import { expect, test } from 'vitest';
+import type { InspectedEvent } from '../steps/event-runs.ts';
 import { turnsInLog } from '../steps/log-turns.ts';
-import { endSentence } from './replay-end.ts';
+import { endAfter, endSentence } from './replay-end.ts';
 
 const question = userMessage('Q?');
 const answer = assistantMessage('A.');
@@ -20,24 +21,24 @@ function turnOf(messages: readonly Msg[], reason?: string) {
   return turnsInLog(records)[0]!;
 }
 
-const same = 'The replay has ended as the log.';
+const same = 'The replay ended like the log.';
 
 test.for([
   { name: 'the same answer', end: { reason: 'stop', lastMessage: answer }, words: same },
   {
     name: 'another answer',
     end: { reason: 'stop', lastMessage: assistantMessage('B.') },
-    words: 'The replay has ended differently than the log.',
+    words: 'The replay ended differently from the log.',
   },
   {
     name: 'another reason',
     end: { reason: 'max-iterations', lastMessage: answer },
-    words: 'The replay has ended differently than the log (max-iterations, not stop).',
+    words: 'The replay ended differently from the log (max-iterations, not stop).',
   },
   {
     name: 'a tool call',
     end: { reason: 'stop', lastMessage: reply },
-    words: 'The replay has ended differently than the log.',
+    words: 'The replay ended differently from the log.',
   },
 ])('a replay with $name is compared by reason and content', ({ end, words }) => {
   expect(endSentence(turnOf([answer], 'stop'), end, true)).toBe(words);
@@ -67,9 +68,39 @@ test('a replay without an agent has none of its middleware, so only the content 
   expect(endSentence(turnOf([answer], 'stop'), end, false)).toMatch('differently');
 });
 
+test('a nested agent does not tell how a replay ended', () => {
+  const eventOf = (
+    type: InspectedEvent['type'],
+    agentPath: readonly string[],
+    fields: object,
+  ): InspectedEvent => ({
+    runId: agentPath.join(),
+    seq: 0,
+    iteration: 0,
+    agentPath,
+    at: 0,
+    type,
+    ...fields,
+  });
+  const nested = ['a', 'b'];
+  const nestedResult = { reason: 'max-iterations', message: assistantMessage('B.') };
+  const end = endAfter({ reason: '', lastMessage: undefined }, [
+    eventOf('post-reasoning', ['a'], { message: reply }),
+    eventOf('post-reasoning', nested, { message: callOf('go') }),
+    eventOf('run-end', nested, { result: nestedResult }),
+  ]);
+  expect(end).toEqual({ reason: '', lastMessage: reply });
+  const result = { reason: 'stop', message: answer };
+  const events = [
+    eventOf('run-end', ['a'], { result }),
+    eventOf('run-end', nested, { result: nestedResult }),
+  ];
+  expect(endAfter(end, events)).toEqual({ reason: 'stop', lastMessage: answer });
+});
+
 test('a replay of a log without an end says so', () => {
   const end = { reason: 'stop', lastMessage: answer };
-  expect(endSentence(turnOf([reply]), end, true)).toMatch('no end of this run');
+  expect(endSentence(turnOf([reply]), end, true)).toMatch('does not contain the end of this run');
   // Only the last run may be at work. A log of messages alone tells the end of an answer.
   const messages = [reply, userMessage('And?'), answer];
   const records = [question, ...messages].map((message): LogRecord => ({
@@ -81,5 +112,5 @@ test('a replay of a log without an end says so', () => {
     [false, undefined],
     [false, 'stop'],
   ]);
-  expect(endSentence(turns[0]!, end, true)).toMatch('no end of this run');
+  expect(endSentence(turns[0]!, end, true)).toMatch('does not contain the end of this run');
 });

@@ -5,12 +5,13 @@ import {
   SessionMemory,
   textOf,
   tool,
+  userMessage,
 } from '@isoloop/core';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { contextUse } from './context-use.ts';
 import { EventRuns, type InspectedEvent } from './event-runs.ts';
-import { messagesInLog, runOfTurn, loggedTurns } from './log-turns.ts';
+import { messagesInLog, runOfTurn, loggedTurns, turnsInLog } from './log-turns.ts';
 import { shownRuns } from './shown-runs.ts';
 
 const add = tool({ name: 'add', description: '', input: {}, execute: () => '3' });
@@ -82,6 +83,20 @@ test('removed messages are not in the turns, and replaced ones have their new co
     { kind: 'replace', message: one! },
   ]);
   expect(messages.map(textOf)).toEqual(['Other.']);
+});
+
+test('the end of a run without a message belongs to the last message that a truncate has left', () => {
+  const answer = assistantMessage('One.');
+  const turns = turnsInLog([
+    { kind: 'run-begin', runId: '1' },
+    { kind: 'message', message: userMessage('One?') },
+    { kind: 'message', message: answer },
+    { kind: 'run-end', runId: '1', reason: 'stop' },
+    { kind: 'truncate', ids: [answer.id] },
+    { kind: 'run-begin', runId: '2' },
+    { kind: 'run-end', runId: '2', reason: 'error' },
+  ]);
+  expect(turns.map(({ isOpen, reason }) => [isOpen, reason])).toEqual([[false, 'error']]);
 });
 
 test('the gauge has the tokens that the provider counted, or else an estimate', async () => {

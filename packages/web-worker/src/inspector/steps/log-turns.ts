@@ -24,35 +24,52 @@ interface LogEnds {
   readonly isOpen: boolean;
 }
 
-/** Returns the turns in the records of a log. */
-export function turnsInLog(records: readonly LogRecord[]): readonly LogTurn[] {
-  return loggedTurns(messagesInLog(records), endsInLog(records));
+/** Messages of a log, and how its runs ended. */
+interface LogContent extends LogEnds {
+  readonly messages: readonly Msg[];
 }
 
-function endsInLog(records: readonly LogRecord[]): LogEnds {
-  const reasons: Map<string, string> = new Map();
-  let isOpen = false;
-  let lastId = '';
-  for (const record of records) {
-    if (record.kind === 'message') lastId = record.message.id;
-    if (record.kind === 'run-begin') isOpen = true;
-    if (record.kind !== 'run-end') continue;
-    isOpen = false;
-    reasons.set(lastId, record.reason);
-  }
-  return { reasons, isOpen };
+/** Returns the turns in the records of a log. */
+export function turnsInLog(records: readonly LogRecord[]): readonly LogTurn[] {
+  const { messages, ...ends } = contentOfLog(records);
+  return loggedTurns(messages, ends);
 }
 
 /** Returns the messages in the records of a log, in their order. */
 export function messagesInLog(records: readonly LogRecord[]): readonly Msg[] {
+  return contentOfLog(records).messages;
+}
+
+function contentOfLog(records: readonly LogRecord[]): LogContent {
   const messages: Map<string, Msg> = new Map();
+  const reasons: Map<string, string> = new Map();
+  let isOpen = false;
+  let lastId = '';
   for (const record of records) {
-    if (record.kind === 'message') messages.set(record.message.id, record.message);
-    if (record.kind === 'truncate') for (const id of record.ids) messages.delete(id);
-    if (record.kind === 'replace' && messages.has(record.message.id))
-      messages.set(record.message.id, record.message);
+    switch (record.kind) {
+      case 'message':
+        messages.set(record.message.id, record.message);
+        lastId = record.message.id;
+        break;
+      case 'replace':
+        if (messages.has(record.message.id)) messages.set(record.message.id, record.message);
+        break;
+      case 'truncate':
+        for (const id of record.ids) messages.delete(id);
+        // A run may end without a new message. Its end belongs to the last one that remains.
+        lastId = [...messages.keys()].at(-1) ?? '';
+        break;
+      case 'run-begin':
+        isOpen = true;
+        break;
+      case 'run-end':
+        isOpen = false;
+        reasons.set(lastId, record.reason);
+        break;
+      default:
+    }
   }
-  return [...messages.values()];
+  return { messages: [...messages.values()], reasons, isOpen };
 }
 
 /** Returns the turns of a conversation. Messages before the first user message are in no turn. */

@@ -13,6 +13,7 @@ import { el, keyedList } from './dom.ts';
 import { panelHead } from './panel-head.ts';
 import { recordsView } from './records-view.ts';
 import { replayPlayer } from './replay-player.ts';
+import { runButtons } from './run-buttons.ts';
 import { runView } from './run-view.ts';
 
 export interface InspectorPanelOptions {
@@ -34,7 +35,10 @@ const writeEvents = /^(pre-call|post-reasoning|post-acting|suspended|run-end)$/;
 /** Number of turns of the log that are shown at first, and that the reader adds at once. */
 const turnsPerPage = 30;
 
-/** A worker writes shortly after an event, in milliseconds. */
+/**
+ * Delay before the log is read after an event, in milliseconds: a worker writes the log shortly after
+ * the event.
+ */
 const afterWriteMs = 150;
 
 /** The content of an inspector: reads a source, and shows a conversation. */
@@ -148,7 +152,11 @@ export class InspectorPanel {
 
   #reload(afterMs: number): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#readLog(this.#readController.signal), afterMs);
+    const read = (): void => {
+      const { signal } = this.#readController;
+      this.#readLog(signal).catch((error: unknown) => this.#fail(error, signal));
+    };
+    this.#timer = setTimeout(read, afterMs);
   }
 
   async #readLog(signal: AbortSignal): Promise<void> {
@@ -156,18 +164,14 @@ export class InspectorPanel {
     if (!source || sessionId === undefined) return;
     this.#reads += 1;
     const read = this.#reads;
-    try {
-      const [sessions, log] = await Promise.all([source.sessions(), source.records(sessionId)]);
-      // A slow read must not replace the result of a later one.
-      if (signal.aborted || read < this.#shownRead) return;
-      this.#shownRead = read;
-      this.#sessions = sessions;
-      this.#log = log;
-      this.#turns = turnsInLog(log);
-      this.#scheduleRender();
-    } catch (error) {
-      this.#fail(error, signal);
-    }
+    const [sessions, log] = await Promise.all([source.sessions(), source.records(sessionId)]);
+    // A slow read must not replace the result of a later one.
+    if (signal.aborted || read < this.#shownRead) return;
+    this.#shownRead = read;
+    this.#sessions = sessions;
+    this.#log = log;
+    this.#turns = turnsInLog(log);
+    this.#scheduleRender();
   }
 
   #fail(error: unknown, signal: AbortSignal): void {
@@ -219,52 +223,39 @@ export class InspectorPanel {
   }
 
   #fork: Fork = async (turn, draftOf) => {
-    const draft = draftOf(await this.#latestTurn(turn));
+    const latestTurn = await this.#latestTurn(turn);
+    const draft = latestTurn && draftOf(latestTurn);
     if (!draft) return;
     const sessionId = await this.#inspected.source!.fork!(draft);
     this.#options.onSession(sessionId, true);
   };
 
-  /** Reads the log again, because a turn may have grown since the last read. */
-  async #latestTurn(turn: LogTurn): Promise<LogTurn> {
-    await this.#readLog(this.#readController.signal);
+  /**
+   * Reads the log again, because a turn may have grown since the last read. Rejects if the log cannot
+   * be read. Returns `undefined` if the inspector shows something else by then.
+   */
+  async #latestTurn(turn: LogTurn): Promise<LogTurn | undefined> {
+    const { signal } = this.#readController;
+    await this.#readLog(signal);
+    if (signal.aborted) return undefined;
     const [{ id }] = turn.messages as readonly [Msg];
     return this.#turns.find(({ messages }) => messages.some((one) => one.id === id)) ?? turn;
   }
 
   #runButtons(shownRun: () => ShownRun): readonly HTMLElement[] {
-    const button = (text: string, make: (turn: LogTurn, close: () => void) => HTMLElement) => {
-      const open = async (node: HTMLElement, shownTurn: LogTurn): Promise<void> => {
-        const turn = await this.#latestTurn(shownTurn);
-        openBelow(node, (close) => make(turn, close));
-      };
-      const onclick = ({ currentTarget }: Event): void => {
-        const { turn } = shownRun();
-        if (turn) void open(currentTarget as HTMLElement, turn);
-      };
-      return el('button', { type: 'button', onclick }, text);
-    };
-    return [
-      button('Replay', (turn, onClose) => {
-        const { sessionId = '', replayAgent: agent } = this.#inspected;
-        return replayPlayer({ turn, sessionId, agent, onClose });
-      }),
-      button('Export test', (turn, onClose) =>
-        exportView(turn.isOpen ? undefined : testFile(turn), onClose),
-      ),
-    ];
+    return runButtons({
+      shownRun,
+      latestTurn: (turn) => this.#latestTurn(turn),
+      views: {
+        Replay: (opened) => {
+          const { sessionId = '', replayAgent: agent } = this.#inspected;
+          return replayPlayer({ ...opened, sessionId, agent });
+        },
+        'Export test': ({ turn, onClose }) =>
+          exportView(turn.isOpen ? undefined : testFile(turn), onClose),
+      },
+    });
   }
-}
-
-/** Shows something below the head of the run to which a button belongs. */
-function openBelow(button: HTMLElement, make: (close: () => void) => HTMLElement): void {
-  const extra = button.closest('.run')?.querySelector<HTMLElement>(':scope > .extra');
-  if (!extra) return;
-  const close = (): void => {
-    extra.replaceChildren();
-    button.focus();
-  };
-  extra.replaceChildren(make(close));
 }
 
 /** Returns whether the reader looks at the end, so that new rows may scroll into view. */

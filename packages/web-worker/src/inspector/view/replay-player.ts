@@ -13,6 +13,8 @@ export interface ReplayPlayerOptions {
   readonly turn: LogTurn;
   readonly sessionId: string;
   readonly agent: ReplayAgent | undefined;
+  /** Ends the replay. */
+  readonly signal: AbortSignal;
   readonly onClose: () => void;
 }
 
@@ -21,8 +23,7 @@ export interface ReplayPlayerOptions {
  * before each reply and each tool result until the reader goes on.
  */
 export function replayPlayer(options: ReplayPlayerOptions): HTMLElement {
-  const { turn, sessionId, agent, onClose } = options;
-  const controller = new AbortController();
+  const { turn, sessionId, agent, signal, onClose } = options;
   const events = new EventRuns('replay');
   const list = el('div', {});
   const show = keyedList<ShownRun>(
@@ -33,37 +34,33 @@ export function replayPlayer(options: ReplayPlayerOptions): HTMLElement {
   const status = el('span', { class: 'muted', role: 'status' }, 'No model and no tool is called.');
   const nextButton = el('button', { type: 'button', disabled: true }, 'Next step');
   const playAllButton = el('button', { type: 'button' }, 'Play all');
-  const gate = stepGate(controller.signal, (waits) => (nextButton.disabled = !waits));
+  const gate = stepGate(signal, (waits) => (nextButton.disabled = !waits));
   nextButton.addEventListener('click', () => gate.next());
   playAllButton.addEventListener('click', () => gate.open());
-  const close = (): void => {
-    controller.abort();
-    onClose();
-  };
-  const closeButton = el('button', { type: 'button', onclick: close }, 'Close');
+  const closeButton = el('button', { type: 'button', onclick: onClose }, 'Close');
   const play = async (): Promise<void> => {
     // Loaded now, because it contains the loop.
     const { replayRun } = await import('../replay/replay-run.ts');
-    const { endSentence, withEvents } = await import('../replay/replay-end.ts');
+    const { endSentence, endAfter } = await import('../replay/replay-end.ts');
     const script = replayScript(turn);
     const run = replayRun({
       script,
       sessionId,
       agent,
       pause: () => gate.pause(),
-      signal: controller.signal,
+      signal,
     });
     let end: ReplayEnd = { reason: '', lastMessage: undefined };
     for await (const batch of run) {
       const inspectedEvents = batch as readonly object[] as readonly InspectedEvent[];
-      end = withEvents(end, inspectedEvents);
+      end = endAfter(end, inspectedEvents);
       events.add(inspectedEvents);
       show(events.runs.map((each) => ({ key: each.runId, run: each, turn: undefined })));
     }
     status.textContent = endSentence(turn, end, agent !== undefined);
   };
   const fail = (error: unknown): void => {
-    if (!controller.signal.aborted) status.textContent = AgentError.from(error).message;
+    if (!signal.aborted) status.textContent = AgentError.from(error).message;
   };
   play()
     .catch(fail)

@@ -4,6 +4,7 @@ import type { ShownRun } from '../steps/shown-runs.ts';
 import { el, fill, keyedList, type Child, type Part } from './dom.ts';
 import { stepView, type StepInRun } from './step-view.ts';
 import type { InspectedStep } from '../steps/inspected-run.ts';
+import { isBusy } from './run-buttons.ts';
 
 /** What a reader can do with a run. */
 export interface RunActions {
@@ -50,7 +51,8 @@ export function runView(actions: RunActions): Part<ShownRun> {
           actions.ofRun(() => current),
         );
       // Replays and tests come from the log, which has the run a moment later.
-      for (const button of buttons.querySelectorAll('button')) button.disabled = !shownRun.turn;
+      for (const button of buttons.querySelectorAll('button'))
+        button.disabled = !shownRun.turn || isBusy(button);
       const logged = shownRun.turn?.messages.length ?? 0;
       showSteps(run.steps.map((step) => ({ step, run, logged })));
     },
