@@ -59,6 +59,7 @@ test('the functions around a tool also run around a call with edited arguments',
 test('a tool that returns a thenable runs once, also if each then() runs it', async () => {
   let runs = 0;
   const query = {
+    // oxlint-disable-next-line unicorn/no-thenable -- the test is about a thenable
     then(resolve: (value: string) => void) {
       runs += 1;
       resolve(`run ${runs}`);

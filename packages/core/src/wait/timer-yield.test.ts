@@ -11,7 +11,7 @@ test('runs that let timers run at the same time share one task of the event loop
   }
   vi.stubGlobal('MessageChannel', CountedChannel);
   // In Cloudflare Workers, runs must not share a task.
-  vi.stubGlobal('scheduler', undefined);
+  vi.stubGlobal('navigator', undefined);
   for (let run = 0; run < 3; run++) new TimerYield(0).tick(20);
   expect(channels).toBe(1);
 });
