@@ -27,6 +27,10 @@ function textsOf(chat: PlainChat): readonly string[] {
   );
 }
 
+const threeRuns = ['first', 'One.', 'second', 'Two.', 'third', 'Three.'].map(
+  (text, index) => `${index % 2 ? 'assistant' : 'user'}: ${text}`,
+);
+
 test('a chat shows the run of another tab that begins before the chat has read its own to the end', async () => {
   const { connect } = startWorker();
   const options = { replies: ['One.', 'Two.'] };
@@ -184,7 +188,7 @@ test('a chat shows a run that ends while the chat reads another one, if its user
   onTestFinished(followAgent(held, chat));
   await expect.poll(() => counts.ended).toBe(2);
   const first = other.call('first');
-  await expect.poll(() => chat.status).toBe('streaming');
+  await expect.poll(() => chat.status).toBe('submitted');
   worker.postMessage({ open: true });
   await first;
   await other.call('second');
@@ -200,10 +204,6 @@ test('a chat shows a run that ends while the chat reads another one, if its user
   await sending;
   await expect.poll(() => textsOf(chat)).toEqual(threeRuns);
 });
-
-const threeRuns = ['first', 'One.', 'second', 'Two.', 'third', 'Three.'].map(
-  (text, index) => `${index % 2 ? 'assistant' : 'user'}: ${text}`,
-);
 
 test('a chat shows the run of another tab if its user sends while the chat looks for this run', async () => {
   const { connect } = startWorker();
@@ -268,7 +268,7 @@ test.for(['history', 'answer'] as const)(
         return read();
       };
     if (failing === 'history') held.uiMessages = failOnce(held.uiMessages);
-    else chat.resumeStream = failOnce(() => PlainChat.prototype.resumeStream.call(chat));
+    else chat.resumeStream = failOnce(chat.resumeStream);
     onTestFinished(followAgent(held, chat));
     await expect.poll(() => failures).toBe(1);
     await other.call('first');
