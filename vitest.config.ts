@@ -35,7 +35,7 @@ export default defineConfig({
     isolate: false,
     restoreMocks: true,
     unstubGlobals: true,
-    // How long the check of `left-behind` waits for what is still ending. It only detects a hang.
+    // Time that the check of `left-behind` waits for an end. The limit only detects a hang.
     provide: { long, leftBehindLimitMs: 30_000 },
     projects: [
       {

@@ -53,7 +53,7 @@ test('/do: an object grows, and the log has it', async () => {
   const answered = page.waitForResponse((response) => response.request().method() === 'POST');
   await submit(page);
   await is(page, 'streaming', half);
-  // The model pauses, so that what comes now are signs of life within the text of the object.
+  // The model pauses, so the stream now has only signs of life, within the text of the object.
   await moreBytes(page);
   await release(id);
   await is(page, 'ready', whole);

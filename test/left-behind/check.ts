@@ -76,8 +76,8 @@ async function endScope(scope: Scope, engine: Engine, limitMs: number): Promise<
 }
 
 /**
- * Waits until nothing is left that can still end, such as a canceled run. Resolves with what is
- * left. The time limit only detects a hang.
+ * Waits for things that can still end, such as a canceled run. Resolves with those that stay. The
+ * time limit only detects a hang.
  */
 async function waitForEnds(
   scope: Scope,

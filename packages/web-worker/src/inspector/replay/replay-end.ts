@@ -9,7 +9,7 @@ const noEnd =
 /** How a replay ended. */
 export interface ReplayEnd {
   readonly reason: string;
-  /** The last message of the agent. Absent if there is none. */
+  /** The last message of the agent. `undefined`: it sent none. */
   readonly lastMessage: Msg | undefined;
 }
 
