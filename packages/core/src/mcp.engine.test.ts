@@ -51,6 +51,12 @@ test('approval rules know the tools of a server, even after its connection was c
   expect((await agent.call()).reason).toBe('suspended');
 });
 
+test('a server gets no half surrogate pair, which strict JSON parsers refuse', async () => {
+  const tools = await newServer().open();
+  const { output } = await resultOf(tools, 'echo', { text: 'a\ud83c' });
+  expect(JSON.stringify(output)).toContain('a\ufffd');
+});
+
 test('all pages of a server’s tools become tools of the agent', async () => {
   const tools = await newServer().open();
   const names = tools.schemas().map(({ name }) => name);

@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import type { JsonObject } from '../message/json.ts';
+import { wellFormed, type JsonObject } from '../message/json.ts';
 import { abortable } from '../wait/abort.ts';
 import { sleepFor } from '../wait/timer.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
@@ -280,7 +280,7 @@ export class McpTools implements ToolSet {
         execute: (input, context) =>
           callServerTool(
             this.#server,
-            { name: tool.name, arguments: input as JsonObject },
+            { name: tool.name, arguments: wellFormed(input as JsonObject) },
             context,
           ),
         report: (error) => this.#report(error),

@@ -155,3 +155,22 @@ export function sortedJson(value: unknown): string {
       : item,
   );
 }
+
+/** Returns a value without half a surrogate pair in its texts, as `jsonText` does. */
+export function wellFormed<T>(value: T): T {
+  const isWellFormed = !JSON.stringify(value).includes('\\ud');
+  return isWellFormed ? value : (JSON.parse(jsonText(value)) as T);
+}
+
+/**
+ * Returns the JSON text of a value without half a surrogate pair, such as half an emoji of a text
+ * that was cut. Strict JSON parsers refuse a request that has one.
+ */
+export function jsonText(value: unknown): string {
+  const text = JSON.stringify(value);
+  if (!text.includes('\\ud')) return text;
+  // `JSON.stringify` escapes only unpaired surrogates. An escaped backslash may stand before "ud…".
+  return text.replace(/\\(?:ud[89a-f]..|.)/g, (escape) =>
+    escape.startsWith('\\ud') ? '\ufffd' : escape,
+  );
+}

@@ -1,6 +1,6 @@
+import { jsonText } from '../message/json.ts';
 import type { AgentError } from '../error/agent-error.ts';
 import type { ToolUse } from '../message/msg.ts';
-import { parseJson } from '../message/json.ts';
 import type { ModelDelta, ModelRequest } from './chat-model.ts';
 
 /**
@@ -61,7 +61,7 @@ export function jsonWithLists(
   fields: object,
   lists: Readonly<Record<string, readonly string[]>>,
 ): string {
-  let text = JSON.stringify(fields).slice(0, -1);
+  let text = jsonText(fields).slice(0, -1);
   for (const [name, texts] of Object.entries(lists))
     if (texts.length && !(name in fields)) text += `,"${name}":[${joinTexts(texts)}]`;
   return `${text}}`;
@@ -75,8 +75,7 @@ export function joinTexts(texts: readonly string[]): string {
   return texts.reduce((list, text) => (list && text ? `${list},${text}` : list + text), '');
 }
 
-/** Returns a call's arguments as text. Servers refuse arguments that are not JSON. */
+/** Returns the arguments of a call as text, as the model wrote them. */
 export function argumentsOf({ input, raw }: ToolUse): string {
-  if (raw === undefined) return JSON.stringify(input ?? {});
-  return parseJson(raw) === undefined ? '{}' : raw;
+  return raw ?? JSON.stringify(input);
 }

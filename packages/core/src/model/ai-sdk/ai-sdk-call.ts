@@ -1,9 +1,12 @@
 import { outputText, textOf, toolResultsOf } from '../../message/msg.ts';
 import type { ContentBlock, MediaBlock, MediaSource, ToolResult, Msg } from '../../message/msg.ts';
 import { isEdited, isNewestReplyEdited } from '../../message/metadata.ts';
-import { isRecord, jsonCopy, pickFields, type JsonObject } from '../../message/json.ts';
+import { isRecord, jsonCopy, pickFields, wellFormed, type JsonObject } from '../../message/json.ts';
 import { hostedToolOf } from '../../message/provider-metadata.ts';
 import { inlineSource, mediaPlaceholder, mediaTypeOf } from '../../message/media/media.ts';
+import { callIdFitter } from '../call-ids.ts';
+import { fitMessage } from '../fit-message.ts';
+import { memoize } from '../formatter.ts';
 import { groupMessages } from '../../message/tool-pairs.ts';
 import { hostedToolParts } from './ai-sdk-hosted-tool.ts';
 import type { AiSdkLanguageModel, SupportedUrls } from './ai-sdk-contract.ts';
@@ -11,6 +14,8 @@ import type { ModelFeatures, ModelRequest, ToolChoice, ToolSchema } from '../cha
 
 /** Facts about the AI SDK model that decide how content blocks are converted. */
 export interface AiSdkTarget {
+  /** Fits a message to the provider. Made by `messageFitter()`. */
+  readonly fitMessage: (message: Msg) => Msg;
   readonly version: AiSdkLanguageModel['specificationVersion'];
   readonly provider: string;
   readonly media: ModelFeatures['media'];
@@ -27,21 +32,35 @@ type Message =
   | { readonly role: 'user' | 'assistant' | 'tool'; readonly content: readonly Part[] };
 
 /**
+ * Returns a function that fits messages to a provider, once for each message. `server`: names of
+ * the provider and the model.
+ */
+export function messageFitter(server: string): AiSdkTarget['fitMessage'] {
+  const fitCallId = callIdFitter(server);
+  return memoize((message: Msg) => wellFormed(fitMessage(withoutStored(message), fitCallId)));
+}
+
+/**
  * Converts a request to `LanguageModelV4CallOptions` or the V3 type, without the signal. A field
  * that is `undefined` counts as absent.
  */
 export function toAiSdkCall(request: ModelRequest, target: AiSdkTarget): Part {
   const { messages, tools, toolChoice, responseSchema, providerOptions } = request;
   const { maxTokens, temperature, topP, seed, stop } = request;
-  const shape = { ...target, hostedParts: hostedToolParts(messages, target.provider) };
+  const fittedMessages = messages.map(target.fitMessage);
+  const shape = { ...target, hostedParts: hostedToolParts(fittedMessages, target.provider) };
   return {
-    prompt: joinToolMessages(messages.flatMap((message) => toMessages(message, shape))),
+    prompt: joinToolMessages(fittedMessages.flatMap((message) => toMessages(message, shape))),
     maxOutputTokens: maxTokens,
     temperature,
     topP,
     seed,
     stopSequences: stop,
-    responseFormat: responseSchema && { type: 'json', schema: responseSchema, name: 'response' },
+    responseFormat: responseSchema && {
+      type: 'json',
+      schema: wellFormed(responseSchema),
+      name: 'response',
+    },
     tools: tools.length > 0 ? tools.map(toTool) : undefined,
     toolChoice: tools.length > 0 ? toToolChoice(toolChoice) : undefined,
     providerOptions: isNewestReplyEdited(messages)
@@ -52,7 +71,7 @@ export function toAiSdkCall(request: ModelRequest, target: AiSdkTarget): Part {
 
 function toMessages(message: Msg, shape: Shape): readonly Message[] {
   const { role, content } = message;
-  if (role === 'system') return [{ role, content: textOf(content) }];
+  if (role === 'system') return content.length ? [{ role, content: textOf(content) }] : [];
   if (role === 'assistant') return fromReply(message, shape);
   const parts = content.flatMap((block) => toParts(block, shape));
   const results = toolResultsOf(message).map(toResult);
@@ -64,25 +83,29 @@ function toMessages(message: Msg, shape: Shape): readonly Message[] {
 }
 
 /**
- * Returns the message of a reply, or none if no part is left. Removes reasoning at the end if the
+ * Returns the message of a reply, or none if no part but reasoning is left. Removes reasoning at the end if the
  * call that followed it is left out, because OpenAI refuses such reasoning.
  */
 function fromReply(message: Msg, shape: Shape): readonly Message[] {
-  const content = message.content.map((block) => withoutStored(block, message));
+  const { content } = message;
   const parts = content.map((block) => toParts(block, shape));
   const isCallLeftOut = content.some(
     (block, index) => hostedToolOf(block) && !parts[index]!.length,
   );
   const sentParts = parts.flat();
   while (isCallLeftOut && sentParts.at(-1)?.['type'] === 'reasoning') sentParts.pop();
-  return sentParts.length ? [{ role: 'assistant', content: sentParts }] : [];
+  const isThoughtAlone = sentParts.every((part) => part['type'] === 'reasoning');
+  return isThoughtAlone ? [] : [{ role: 'assistant', content: sentParts }];
 }
 
-/** Removes the id under which OpenAI stores a tool call, if a person has edited the call since. */
-function withoutStored(block: ContentBlock, message: Msg): ContentBlock {
-  const { providerMetadata } = block;
-  if (block.type !== 'tool_use' || !providerMetadata || !isEdited(message, block.id)) return block;
-  return { ...block, providerMetadata: withoutKey(providerMetadata, 'itemId') };
+/** Removes the ids under which OpenAI stores tool calls that a person has edited since. */
+function withoutStored(message: Msg): Msg {
+  const content = message.content.map((block) => {
+    const { type, providerMetadata } = block;
+    if (type !== 'tool_use' || !providerMetadata || !isEdited(message, block.id)) return block;
+    return { ...block, providerMetadata: withoutKey(providerMetadata, 'itemId') };
+  });
+  return { ...message, content };
 }
 
 /** Removes a key from the options or the metadata of each provider. */
@@ -123,7 +146,7 @@ function toParts(block: ContentBlock, shape: Shape): readonly Part[] {
           type: 'tool-call',
           toolCallId: block.id,
           toolName: block.name,
-          input: block.input ?? {},
+          input: block.input,
           providerOptions,
         },
       ];
@@ -202,9 +225,10 @@ function toProviderOptions(metadata: JsonObject | undefined): Part | undefined {
   return Object.keys(fields).length ? fields : undefined;
 }
 
-function toTool({ name, description, parameters, strict }: ToolSchema): Part {
+const toTool = /* @__PURE__ */ memoize((tool: ToolSchema): Part => {
+  const { name, description, parameters, strict } = wellFormed(tool);
   return { type: 'function', name, description, inputSchema: parameters, strict };
-}
+});
 
 function toToolChoice(choice: ToolChoice | undefined): Part | undefined {
   if (typeof choice === 'object') return { type: 'tool', toolName: choice.name };

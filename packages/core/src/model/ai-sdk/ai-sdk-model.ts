@@ -1,5 +1,5 @@
 import { checkOptions, AgentError, misconfigured } from '../../error/agent-error.ts';
-import { toAiSdkCall } from './ai-sdk-call.ts';
+import { messageFitter, toAiSdkCall, type AiSdkTarget } from './ai-sdk-call.ts';
 import type { AiSdkLanguageModel } from './ai-sdk-contract.ts';
 import { AiSdkDecoder } from './ai-sdk-decoder.ts';
 import { toAgentError } from './ai-sdk-error.ts';
@@ -45,11 +45,14 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
   }
   checkOptions('fromAiSdk()', options, 'features:object|? timeoutMs:nonNegative|?');
   const features: ModelFeatures = { tools: true, media: ['image', 'file'], ...options.features };
+  const { provider, modelId } = model;
+  const { media } = features;
+  const target = { version, provider, media, fitMessage: messageFitter(`${provider} ${modelId}`) };
   return {
-    provider: model.provider,
-    modelId: model.modelId,
+    provider,
+    modelId,
     features,
-    stream: (request, context) => stream(model, request, features, { ...options, ...context }),
+    stream: (request, context) => stream(model, request, target, { ...options, ...context }),
   };
 }
 
@@ -59,16 +62,16 @@ type Reader = ReadableStreamDefaultReader<{ readonly type: string }>;
 async function* stream(
   model: AiSdkLanguageModel,
   request: ModelRequest,
-  { media }: ModelFeatures,
+  target: Omit<AiSdkTarget, 'supportedUrls'>,
   { signal, timeoutMs, replyLength }: FromAiSdkOptions & ModelContext,
 ): ReplyStream {
   const deadline = new Deadline(signal, timeoutMs);
   let reader: Reader | undefined;
   try {
-    const { specificationVersion: version, provider } = model;
+    const { provider } = target;
     const supportedUrls = await deadline.wait(async () => model.supportedUrls);
     const call = {
-      ...toAiSdkCall(request, { version, provider, media, supportedUrls }),
+      ...toAiSdkCall(request, { ...target, supportedUrls }),
       abortSignal: deadline.signal,
     };
     const started = await deadline.wait(async () => model.doStream(call as never));

@@ -1,9 +1,10 @@
 import { invalidInput } from '../../error/agent-error.ts';
-import type { JsonObject } from '../../message/json.ts';
+import { jsonText, type JsonObject } from '../../message/json.ts';
 import { blocksOf, toolResultsOf, toolUsesOf } from '../../message/msg.ts';
 import type { ContentBlock, Msg } from '../../message/msg.ts';
 import type { ModelFeatures, ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
 import { DashScopeDecoder } from './dashscope-decoder.ts';
+import { fitMessage } from '../fit-message.ts';
 import { joinTexts, jsonWithLists, memoize } from '../formatter.ts';
 import type { Formatter, WireObject } from '../formatter.ts';
 import {
@@ -41,11 +42,15 @@ export function dashScopeFormatter(format: DashScopeFormat): DashScopeFormatter 
   const { model, endpoint } = format;
   const media = sendableMedia(format.features);
   const toText = (sent?: typeof media): ((message: Msg) => string) =>
-    memoize((message) => JSON.stringify(toDashScopeMessages(message, sent)).slice(1, -1));
+    memoize((message) => {
+      // The service accepts every id.
+      const fittedMessage = fitMessage(message, (id) => id);
+      return jsonText(toDashScopeMessages(fittedMessage, sent)).slice(1, -1);
+    });
   const messageText = { text: toText(), multimodal: toText(media) };
   // The service has no strict mode.
   const toolText = memoize((tool: ToolSchema) =>
-    JSON.stringify(toWireTool({ ...tool, strict: undefined })),
+    jsonText(toWireTool({ ...tool, strict: undefined })),
   );
   const endpointOf = ({ messages }: ModelRequest): DashScopeEndpoint => {
     if (endpoint) return endpoint;
@@ -137,6 +142,8 @@ export function toDashScopeMessages(message: Msg, media: Media | undefined): rea
     media ? toParts(blocks, media) : contentText(blocks);
   if (role === 'assistant') {
     const calls = toolUsesOf(message).map(toWireCall);
+    // The service refuses a reply of thinking alone, because it has no content.
+    if (!contentText(content) && !calls.length) return [];
     return [{ role, content: toContent(content), tool_calls: calls.length ? calls : undefined }];
   }
   const results = toolResultsOf(message).map(({ toolUseId, name, output }) => ({
@@ -146,7 +153,7 @@ export function toDashScopeMessages(message: Msg, media: Media | undefined): rea
     content: toContent(blocksOf(output)),
   }));
   const rest = content.filter((block) => block.type !== 'tool_result');
-  if (!rest.length && (results.length || role === 'tool')) return results;
+  if (!rest.length) return results;
   return [...results, { role: role === 'tool' ? 'user' : role, content: toContent(rest) }];
 }
 

@@ -15,6 +15,11 @@ export function checkedBase(baseURL: string, service: RegExp): string {
   throw misconfigured(message);
 }
 
+/** Returns the host of an address, or the whole address if it is a path of the page's own server. */
+export function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : url;
+}
+
 /** Returns an address without credentials, query and fragment, for error messages. */
 export function addressOf(url: string): string {
   return url.replace(/^([^/]*\/\/)?[^/]*@|[?#].*/g, '$1');

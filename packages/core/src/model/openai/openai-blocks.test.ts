@@ -6,6 +6,7 @@ import { openAiFormatter, type OpenAiFormatterOptions } from './openai-formatter
 
 const all: OpenAiFormatterOptions = {
   model: 'm',
+  host: 'x.test',
   features: { tools: true, media: ['image', 'audio', 'video', 'file'] },
   maxTokensField: 'max_tokens',
   sendThinking: true,
@@ -82,8 +83,10 @@ test.each<[role: Role, content: readonly ContentBlock[], wired: readonly unknown
     [thinking, use],
     [{ role: 'assistant', content: null, reasoning_content: 'Hm.', tool_calls: [wiredCall] }],
   ],
-  ['assistant', [thinking], [{ role: 'assistant', content: '', reasoning_content: 'Hm.' }]],
-  ['assistant', [], [{ role: 'assistant', content: '' }]],
+  ['assistant', [thinking], []],
+  ['assistant', [], []],
+  ['user', [], [{ role: 'user', content: '(empty message)' }]],
+  ['system', [], []],
   ['tool', [result], [wiredResult]],
   [
     'tool',

@@ -1,7 +1,9 @@
-import { isObjectOrArray, type JsonObject, type JsonValue } from '../../message/json.ts';
+import { isObjectOrArray, jsonText, type JsonObject, type JsonValue } from '../../message/json.ts';
 import { thinkingOf, toolResultsOf, toolUsesOf } from '../../message/msg.ts';
 import type { ContentBlock, MediaBlock, Msg, ToolResult, ToolUse } from '../../message/msg.ts';
 import type { ModelFeatures, ToolChoice, ToolSchema } from '../chat-model.ts';
+import { callIdFitter } from '../call-ids.ts';
+import { fitMessage } from '../fit-message.ts';
 import { argumentsOf, jsonWithLists, memoize } from '../formatter.ts';
 import type { Formatter, WireObject } from '../formatter.ts';
 import { OpenAiDecoder } from './openai-decoder.ts';
@@ -15,6 +17,8 @@ import {
 
 export interface OpenAiFormatterOptions {
   readonly model: string;
+  /** Host of the server, which decides what form the ids of tool calls need. */
+  readonly host: string;
   readonly features: ModelFeatures;
   /**
    * Field of the body for `maxTokens`. OpenAI's reasoning models reject `max_tokens`, and most
@@ -35,11 +39,12 @@ export interface OpenAiFormatterOptions {
  * its object exists. A long history is therefore not serialized again for each request.
  */
 export function openAiFormatter(format: OpenAiFormatterOptions): Formatter {
+  const fitCallId = callIdFitter(`${format.host} ${format.model}`);
   // Text of the array's elements, without the brackets.
   const messageText = memoize((message: Msg) =>
-    JSON.stringify(toWireMessages(message, format)).slice(1, -1),
+    jsonText(toWireMessages(fitMessage(message, fitCallId), format)).slice(1, -1),
   );
-  const toolText = memoize((tool: ToolSchema) => JSON.stringify(toWireTool(tool)));
+  const toolText = memoize((tool: ToolSchema) => jsonText(toWireTool(tool)));
 
   return {
     format(request) {
@@ -109,10 +114,10 @@ type MessageFormat = Pick<OpenAiFormatterOptions, 'features' | 'sendThinking'>;
  */
 export function toWireMessages(message: Msg, format: MessageFormat): readonly WireObject[] {
   const { role, name, content } = message;
-  if (role === 'assistant') return [toWireAssistant(message, format)];
+  if (role === 'assistant') return toWireAssistant(message, format);
   const results = toolResultsOf(message).map(toWireResult);
   const rest = content.filter((block) => block.type !== 'tool_result');
-  if (!rest.length && (results.length || role === 'tool')) return results;
+  if (!rest.length) return results;
   return [
     ...results,
     {
@@ -124,15 +129,18 @@ export function toWireMessages(message: Msg, format: MessageFormat): readonly Wi
   ];
 }
 
-function toWireAssistant(message: Msg, { sendThinking }: MessageFormat): WireObject {
-  const { content } = message;
+/** Returns no message for a reply of thinking alone: servers refuse a message without content. */
+function toWireAssistant(message: Msg, { sendThinking }: MessageFormat): readonly WireObject[] {
+  const text = contentText(message.content);
   const calls = toolUsesOf(message).map(toWireCall);
-  return {
+  if (!text && !calls.length) return [];
+  const wireMessage = {
     role: 'assistant',
-    content: contentText(content) || (calls.length ? null : ''),
+    content: text || null,
     reasoning_content: (sendThinking && thinkingOf(message).join('\n')) || undefined,
     tool_calls: calls.length ? calls : undefined,
   };
+  return [wireMessage];
 }
 
 export function toWireCall(call: ToolUse): WireObject {

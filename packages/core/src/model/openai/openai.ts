@@ -1,6 +1,6 @@
 import { checkOptions } from '../../error/agent-error.ts';
 import type { ChatModel, ModelFeatures } from '../chat-model.ts';
-import { checkedBase } from '../http/base-url.ts';
+import { checkedBase, hostOf } from '../http/base-url.ts';
 import { httpFields, httpModel, type HttpModelOptions } from '../http/http-model.ts';
 import { openAiFormatter, type OpenAiFormatterOptions } from './openai-formatter.ts';
 
@@ -56,6 +56,7 @@ export function openai(options: OpenAiOptions): ChatModel {
   const features: ModelFeatures = { tools: true, media: ['image', 'file'], ...options.features };
   const formatter = openAiFormatter({
     ...options,
+    host: hostOf(url),
     features,
     maxTokensField: options.maxTokensField ?? maxTokensFieldOf(url),
   });

@@ -1,7 +1,7 @@
 import { invalidInput, checkOptions } from '../../error/agent-error.ts';
 import type { JsonObject } from '../../message/json.ts';
 import type { ChatModel, ModelFeatures, ModelRequest } from '../chat-model.ts';
-import { checkedBase } from '../http/base-url.ts';
+import { checkedBase, hostOf } from '../http/base-url.ts';
 import { httpFields, type HttpModelOptions, httpRequest } from '../http/http-model.ts';
 import { defaultBaseURL, openAiServices } from '../openai/openai.ts';
 import { streamInBackground } from './background.ts';
@@ -65,7 +65,7 @@ export function openaiResponses(options: OpenAiResponsesOptions): ChatModel {
   );
   const { model, baseURL = defaultBaseURL } = options;
   const url = `${checkedBase(baseURL, openAiServices)}/responses`;
-  const origin = URL.canParse(url) ? new URL(url).host : url;
+  const origin = hostOf(url);
   const features: ModelFeatures = { tools: true, media: ['image', 'file'], ...options.features };
   const formatter = responsesFormatter({
     model,

@@ -1,12 +1,14 @@
+import { callIdFitter } from '../call-ids.ts';
+import { fitMessage } from '../fit-message.ts';
 import { jsonWithLists, memoize, type WireObject } from '../formatter.ts';
-import { isObjectOrArray, type JsonObject } from '../../message/json.ts';
+import { isObjectOrArray, jsonText, type JsonObject } from '../../message/json.ts';
 import { isNewestReplyEdited } from '../../message/metadata.ts';
 import { contentText } from '../../message/media/media.ts';
 import { toolResultsOf, type Msg } from '../../message/msg.ts';
 import type { ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
 import { isStrict } from '../openai/openai-formatter.ts';
 import { conversationSums, previousResponse } from './previous-response.ts';
-import { callersIn, toInputItems, type InputTarget } from './responses-input.ts';
+import { callersIn, toInputItems, type Callers, type InputTarget } from './responses-input.ts';
 
 export interface ResponsesFormat extends InputTarget {
   readonly model: string;
@@ -48,14 +50,15 @@ export interface ResponsesFormatter {
  * lifetime of the object.
  */
 export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter {
+  const fitCallId = callIdFitter(`${format.origin} ${format.model}`);
   // The elements of an array, without its brackets.
-  const itemsText = memoize((message: Msg) =>
-    JSON.stringify(toInputItems(message, format)).slice(1, -1),
-  );
+  const toItemsText = (message: Msg, callers?: Callers): string =>
+    jsonText(toInputItems(fitMessage(message, fitCallId), format, callers)).slice(1, -1);
+  const itemsText = memoize((message: Msg) => toItemsText(message));
   const sumsOf = conversationSums(format.origin, itemsText);
   // Messages with a stored response that a later response continues.
   const continuedMessages = new WeakSet<Msg>();
-  const toolText = memoize((tool: ToolSchema) => JSON.stringify(toWireTool(tool)));
+  const toolText = memoize((tool: ToolSchema) => jsonText(toWireTool(tool)));
   const builtInTools = format.builtInTools.map((tool) => JSON.stringify(tool));
 
   /** Returns a function that returns the JSON text of the items of each message. */
@@ -64,7 +67,7 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
     if (!callers.size) return itemsText;
     return (message) =>
       toolResultsOf(message).some(({ toolUseId }) => callers.has(toolUseId))
-        ? JSON.stringify(toInputItems(message, format, callers)).slice(1, -1)
+        ? toItemsText(message, callers)
         : itemsText(message);
   };
 

@@ -65,7 +65,7 @@ export function toInputItems(
     output: typeof output === 'string' ? output : toContent(output, target),
     caller: callers.get(toolUseId),
   }));
-  if (!rest.length && (outputs.length || role === 'tool')) return outputs;
+  if (!rest.length) return outputs;
   const textMessage = {
     role: role === 'tool' ? 'user' : role,
     content: role === 'system' ? contentText(rest) : toContent(rest, target),

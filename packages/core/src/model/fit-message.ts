@@ -1,0 +1,61 @@
+import { isRecord, parseJson, wellFormed } from '../message/json.ts';
+import { contentText } from '../message/media/media.ts';
+import type { ContentBlock, Msg, ToolUse } from '../message/msg.ts';
+import type { FitCallId } from './call-ids.ts';
+
+/** Text for an empty user message. GLM, MiniMax and Anthropic refuse an empty content. */
+const emptyMessage = '(empty message)';
+/** Text for an empty tool result. Anthropic refuses an empty error. */
+const emptyResult = '(no output)';
+
+/**
+ * Returns a message in a form that every server accepts. The log keeps the message as it came:
+ *
+ * - Tool calls have names that servers accept, and arguments that are a JSON object.
+ * - Ids of tool calls have the form that `fitCallId` returns.
+ * - No text is empty. An assistant message may have no blocks then; the formatter leaves it out.
+ */
+export function fitMessage(message: Msg, fitCallId: FitCallId): Msg {
+  const { role, content } = message;
+  const hasText = content.some((block) => block.type === 'text' && block.text.trim() !== '');
+  const fittedBlocks = content.flatMap((block) => {
+    if (block.type !== 'text') return fitBlock(block, fitCallId);
+    const isSent = hasText ? block.text !== '' : block.providerMetadata !== undefined;
+    return isSent ? block : [];
+  });
+  const isEmptyInput = role === 'user' && !fittedBlocks.some(({ type }) => type !== 'thinking');
+  if (isEmptyInput) fittedBlocks.push({ type: 'text', text: emptyMessage });
+  return { ...message, content: fittedBlocks };
+}
+
+function fitBlock(block: ContentBlock, fitCallId: FitCallId): ContentBlock {
+  if (block.type === 'tool_use') {
+    const fittedUse = { ...block, id: fitCallId(block.id), name: fitName(block.name) };
+    return withFittedArguments(fittedUse);
+  }
+  if (block.type !== 'tool_result') return block;
+  const { toolUseId, name, output } = block;
+  return {
+    ...block,
+    toolUseId: fitCallId(toolUseId),
+    name: fitName(name),
+    output: contentText(output).trim() ? output : emptyResult,
+  };
+}
+
+/** Returns a name that servers accept. Names of tools fit; models also invent other names. */
+function fitName(name: string): string {
+  return name.replace(/[^\w-]+/g, '_').slice(0, 64) || 'unnamed';
+}
+
+/**
+ * Replaces other arguments than a JSON object with `{}`. The result of such a call tells the model
+ * what was wrong. Replaces half surrogate pairs, because some servers parse the arguments.
+ */
+function withFittedArguments(use: ToolUse): ToolUse {
+  const { raw, ...rest } = use;
+  const value = raw === undefined ? use.input : parseJson(raw);
+  if (!isRecord(value)) return { ...rest, input: {} };
+  const input = wellFormed(value);
+  return raw !== undefined && input === value ? use : { ...rest, input };
+}
