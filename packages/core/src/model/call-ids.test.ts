@@ -21,6 +21,7 @@ const servers: readonly (readonly [server: string, form: RegExp])[] = [
   ['api.mistral.ai mistral-small-latest', /^[a-zA-Z0-9]{9}$/],
   ['localhost:8000 mistralai/Devstral-Small-2507', /^[a-zA-Z0-9]{9}$/],
   ['openrouter.ai mistralai/mixtral-8x22b', /^[a-zA-Z0-9]{9}$/],
+  ['localhost:1234 ministral-3b', /^[a-zA-Z0-9]{9}$/],
   ['mistral.chat codestral-latest', /^[a-zA-Z0-9]{9}$/],
   ['api.openai.com gpt-5-mini', /^[\w-]{1,40}$/],
   ['x.openai.azure.com my-deployment', /^[\w-]{1,40}$/],

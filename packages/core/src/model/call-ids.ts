@@ -3,6 +3,9 @@ import { textChecksum } from '../message/text.ts';
 /** Returns an id of a tool call in the form that a server accepts. Pairs keep equal ids. */
 export type FitCallId = (id: string) => string;
 
+/** Names of Mistral's models. Other servers run them with Mistral's own rules. */
+export const mistralModels: RegExp = /(mis|mix|minis|codes|devs|magis|pix)tral/i;
+
 /**
  * Returns a function that fits the ids of tool calls to a server. Ids that fit stay unchanged. So do
  * all ids for servers without a known rule: an id may have a meaning for the server that made it.
@@ -14,8 +17,7 @@ export type FitCallId = (id: string) => string;
  * [Copilot](https://github.com/BerriAI/litellm/issues/17343).
  */
 export function callIdFitter(server: string): FitCallId {
-  if (/mi[sx]tral|codestral|devstral|magistral|pixtral/i.test(server))
-    return (id) => (/^[a-z\d]{9}$/i.test(id) ? id : shortId(id));
+  if (mistralModels.test(server)) return (id) => (/^[a-z\d]{9}$/i.test(id) ? id : shortId(id));
   if (/openai|azure|anthropic|claude|bedrock|copilot|\bgpt-|\bo\d\b/i.test(server))
     return (id) => (/^[\w-]{1,40}$/.test(id) ? id : `call_${shortId(id)}`);
   return (id) => id;

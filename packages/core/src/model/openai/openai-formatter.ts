@@ -6,6 +6,7 @@ import { callIdFitter } from '../call-ids.ts';
 import { fitMessage } from '../fit-message.ts';
 import { argumentsOf, jsonWithLists, memoize } from '../formatter.ts';
 import type { Formatter, WireObject } from '../formatter.ts';
+import { joinTurns, needsAlternatingRoles } from './join-turns.ts';
 import { OpenAiDecoder } from './openai-decoder.ts';
 import {
   contentText,
@@ -39,16 +40,20 @@ export interface OpenAiFormatterOptions {
  * its object exists. A long history is therefore not serialized again for each request.
  */
 export function openAiFormatter(format: OpenAiFormatterOptions): Formatter {
-  const fitCallId = callIdFitter(`${format.host} ${format.model}`);
+  const server = `${format.host} ${format.model}`;
+  const fitCallId = callIdFitter(server);
+  const isAlternating = needsAlternatingRoles(server);
+  const fit = (message: Msg): Msg => fitMessage(message, fitCallId);
   // Text of the array's elements, without the brackets.
   const messageText = memoize((message: Msg) =>
-    jsonText(toWireMessages(fitMessage(message, fitCallId), format)).slice(1, -1),
+    jsonText(toWireMessages(fit(message), format)).slice(1, -1),
   );
   const toolText = memoize((tool: ToolSchema) => jsonText(toWireTool(tool)));
 
   return {
     format(request) {
-      const { providerOptions, messages, tools, stop, responseSchema } = request;
+      const { providerOptions, tools, stop, responseSchema } = request;
+      const messages = isAlternating ? joinTurns(request.messages.map(fit)) : request.messages;
       const fields = {
         model: format.model,
         stream: true,

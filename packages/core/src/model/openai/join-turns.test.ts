@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { openai } from '../../openai.ts';
+import { assistantMessage, toolMessage, userMessage, type Msg } from '../../message/msg.ts';
+import type { Fetch } from '../http/http-model.ts';
+
+/** Returns the messages that `openai()` sends to a model. */
+async function sentTo(model: string, messages: readonly Msg[]): Promise<readonly unknown[]> {
+  const bodies: { readonly messages: readonly unknown[] }[] = [];
+  const fetch: Fetch = async (_url, { body }) => {
+    bodies.push(JSON.parse(body as string));
+    return new Response('{}', { status: 400 });
+  };
+  const context = { signal: new AbortController().signal };
+  const reply = openai({ model, fetch }).stream({ messages, tools: [] }, context);
+  await expect(reply[Symbol.asyncIterator]().next()).rejects.toThrow();
+  return bodies[0]!.messages;
+}
+
+const call = { type: 'tool_use', id: 'a1B2c3D4e', name: 'w', input: {} } as const;
+const result = {
+  type: 'tool_result',
+  toolUseId: call.id,
+  name: 'w',
+  output: 'sun',
+  state: 'success',
+} as const;
+const interrupted: readonly Msg[] = [
+  userMessage('Hi'),
+  // The user stopped the model while it thought.
+  assistantMessage([{ type: 'thinking', thinking: 'Hm.' }]),
+  userMessage('Is it warm?'),
+  assistantMessage([call]),
+  toolMessage(result),
+  userMessage('Be quick'),
+  userMessage(''),
+  assistantMessage('It is'),
+  assistantMessage('warm.'),
+  userMessage('Thanks'),
+];
+
+test.each(['gemma-3-12b-it', 'mistralai/Devstral-2', 'ministral-8b', 'sonar-pro'])(
+  '%s gets no two messages of the user or the assistant in a row',
+  async (model) => {
+    expect(await sentTo(model, interrupted)).toMatchObject([
+      { role: 'user', content: 'Hi\nIs it warm?' },
+      { role: 'assistant', content: null, tool_calls: [{ id: call.id }] },
+      { role: 'tool', content: 'sun' },
+      { role: 'user', content: 'Be quick\n(empty message)' },
+      { role: 'assistant', content: 'It is\nwarm.' },
+      { role: 'user', content: 'Thanks' },
+    ]);
+  },
+);
+
+test('another model gets each message', async () => {
+  expect((await sentTo('gpt-5-mini', interrupted)).length).toBe(9);
+});

@@ -1,0 +1,38 @@
+import type { Msg } from '../../message/msg.ts';
+import { mistralModels } from '../call-ids.ts';
+
+/**
+ * Returns whether a server refuses two messages of the user in a row. `server`: host of the server
+ * and name of the model. The templates of small models do, in every server.
+ *
+ * Sources: [Devstral](https://github.com/mistralai/mistral-vibe/issues/255),
+ * [Gemma](https://github.com/google/adk-python/issues/1373),
+ * [Perplexity](https://github.com/perplexityai/api-discussion/issues/265).
+ */
+export function needsAlternatingRoles(server: string): boolean {
+  return mistralModels.test(server) || /gemma|perplexity|sonar/i.test(server);
+}
+
+/**
+ * Joins adjacent messages of the user, and adjacent messages of the assistant. After an
+ * interruption, a conversation may have two messages of the user, which some servers refuse for
+ * ever. `messages`: fitted ones; drops replies that have nothing to send.
+ */
+export function joinTurns(messages: readonly Msg[]): readonly Msg[] {
+  const turns: Msg[] = [];
+  for (const message of messages.filter(isSent)) {
+    const last = turns.at(-1);
+    if (last?.role === message.role && isPlain(last) && isPlain(message))
+      turns[turns.length - 1] = { ...last, content: [...last.content, ...message.content] };
+    else turns.push(message);
+  }
+  return turns;
+}
+
+function isSent({ role, content }: Msg): boolean {
+  return role !== 'assistant' || content.some(({ type }) => type !== 'thinking');
+}
+
+function isPlain({ content }: Msg): boolean {
+  return !content.some(({ type }) => type === 'tool_use' || type === 'tool_result');
+}
