@@ -58,7 +58,8 @@ export class Conversation {
   toolUseId(proposedId: string | undefined, generateId: () => string): string {
     const isFree =
       proposedId && !this.#toolUseIds.has(proposedId) && !this.#usedIds.has(proposedId);
-    const id = isFree ? proposedId : `call_${generateId()}`;
+    // A prefix would make a UUID longer than the 40 characters that OpenAI and Copilot accept.
+    const id = isFree ? proposedId : generateId();
     this.#usedIds.add(id);
     return id;
   }

@@ -102,7 +102,7 @@ function toCall(call: NativeCall, state: State): readonly object[] {
   return [
     {
       index,
-      ...(name && { id: call.id ?? `call_${crypto.randomUUID()}` }),
+      ...(name && { id: call.id ?? crypto.randomUUID() }),
       function: { ...(name && { name }), arguments: text },
     },
   ];

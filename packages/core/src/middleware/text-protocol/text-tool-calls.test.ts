@@ -117,7 +117,7 @@ test('textToolCalls() lets a model without tool calling use three tools', async 
   expect(log[1]!.content).toMatchObject([
     { type: 'thinking', thinking: 'First the time.' },
     { type: 'text', text: 'I look at the clock.' },
-    { type: 'tool_use', id: expect.stringMatching(/^call_/), name: 'now', input: {} },
+    { type: 'tool_use', id: expect.stringMatching(/^id/), name: 'now', input: {} },
   ]);
   expect(log[3]!.content).toMatchObject([
     { type: 'tool_use', name: 'look_up' },
