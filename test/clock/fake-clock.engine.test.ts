@@ -94,6 +94,25 @@ test('advanceSync() runs timers before it returns', () => {
   expect(hasFired).toBe(true);
 });
 
+test('jumpDate() moves only the date', async () => {
+  const clock = fakeClock({ now: start });
+  const origin = performance.now();
+  const firedAt: number[] = [];
+  const note = (): void => void firedAt.push(performance.now() - origin);
+  setTimeout(note, 100);
+  const interval = setInterval(note, 60);
+  clock.jumpDate(3_600_000);
+  expect(Date.now()).toBe(start + 3_600_000);
+  expect(firedAt).toEqual([]);
+  await clock.advance(60);
+  clock.jumpDate(-7_200_000);
+  await clock.advance(60);
+  expect(Date.now()).toBe(start - 3_600_000 + 120);
+  expect(firedAt).toEqual([60, 100, 120]);
+  expect(performance.now() - origin).toBe(120);
+  clearInterval(interval);
+});
+
 test('waitFor() waits for real work while the clock stands still', async () => {
   const clock = fakeClock({ now: start });
   let isDone = false;

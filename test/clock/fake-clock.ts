@@ -25,6 +25,11 @@ export interface FakeClock {
   /** Moves the clock until no timer is left. */
   runAll(): Promise<void>;
   /**
+   * Moves only the date, as if a person or a time server had set it. Timers and `performance` go on
+   * as before.
+   */
+  jumpDate(ms: number): void;
+  /**
    * Calls `check` after each turn of the event loop until it returns without an error, and returns
    * its value. The clock stands still, so only timers of 0 ms fire.
    */
@@ -70,6 +75,7 @@ export function fakeClock(options: FakeClockOptions = {}): FakeClock {
     async runAll() {
       await vi.runAllTimersAsync();
     },
+    jumpDate: (ms) => void unguarded(vi.setSystemTime)(Date.now() + ms),
     async advanceUntil(promise, stepMs = 10) {
       let isOpen = true;
       const end = (): void => {

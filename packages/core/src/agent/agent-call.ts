@@ -8,6 +8,7 @@ import { endStopped, finish, type RunOutcome } from './step/finish.ts';
 import { pendingCallsOf } from './run/open-calls.ts';
 import type { Run } from './run/run.ts';
 import { restore, writeEnd } from './run/run-log.ts';
+import { msSince } from '../wait/monotonic.ts';
 import { runWrapped } from './run/wrapped-step.ts';
 import type { RunInput } from './step/settle.ts';
 
@@ -91,7 +92,7 @@ function resultOf(run: Run, end: RunOutcome): AgentResult {
     ...omitUndefined({ reason, output, error, stoppedAt, warnings: warnings[0] && [...warnings] }),
     usage,
     toolsUsed: [...run.toolsUsed],
-    durationMs: run.now() - run.startedAt,
+    durationMs: msSince(run.startedAt, run.monotonicNow),
     iterations: run.iteration,
     pending: pendingCallsOf(run),
     sessionVersion: run.setup.memory.sessionVersion ?? 0,

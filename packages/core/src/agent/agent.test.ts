@@ -92,6 +92,7 @@ test('a call runs tools until the model answers, and its result says what happen
   const { agent, model } = setUp([{ text: 'I add.', toolCalls: [two] }, 'It is 2.'], {
     systemPrompt: 'Be brief.',
     now: () => 5,
+    monotonicNow: () => 5,
   });
   const result = await agent.call('What is 1 + 1?');
   expect(result).toEqual({

@@ -29,7 +29,7 @@ export const kernelFields: OptionFields = {
   agent:
     'name:string systemPrompt,recoveryMessage,userId,sessionId:string|? model:stream() ' +
     'tools:array|schemas()|? toolContext:iterator()|? memory:append()|? use ' +
-    'limits,generate:object|? generateId,now:function|? onHookError:fail|ignore|? ' +
+    'limits,generate:object|? generateId,now,monotonicNow:function|? onHookError:fail|ignore|? ' +
     'whenBusy:reject|queue|? presetPriority:preset|model|?',
   limits: 'iterations,parallelTools,timeoutMs,replyLength,replyCalls,resultLength:nonNegative|?',
   call:

@@ -282,8 +282,6 @@ function setUp({ options, calls = [] }: Case, hang: Hang) {
     model,
     tools: [emitting],
     memory,
-    // `now` never advances, because timers in this test are fake.
-    now: () => 0,
     ...given,
     limits: { timeoutMs, ...given.limits },
     use: [concurrencyLimit(semaphore), ...(given.use ?? [])],

@@ -3,6 +3,7 @@ import type { ChatModel, GenerateOptions } from '../model/chat-model.ts';
 import { defaultReplyLength } from '../model/reply-length.ts';
 import type { ContextEntry } from '../tool/context-token.ts';
 import type { ToolSource } from '../tool/tool.ts';
+import { monotonicNow } from '../wait/monotonic.ts';
 import type { UseList } from './middleware.ts';
 
 /** Where an agent call has to stop, and how much of a reply or a tool result it takes. */
@@ -91,7 +92,7 @@ export type CompletedOptions = Partial<AgentDefaults> &
 /** The options of an agent, completed with the defaults of middleware and kernel. */
 export type AgentSettings = KernelOptions &
   CompletedOptions &
-  Required<Pick<KernelOptions, 'whenBusy' | 'generateId' | 'now'>>;
+  Required<Pick<KernelOptions, 'whenBusy' | 'generateId' | 'now' | 'monotonicNow'>>;
 
 /** The defaults of the kernel's options. */
 export const kernelDefaults: Omit<AgentSettings, 'name' | 'model'> = {
@@ -111,6 +112,7 @@ export const kernelDefaults: Omit<AgentSettings, 'name' | 'model'> = {
   // Node links 20 strings to an id, 490 bytes. `trim` makes them one string, 80 bytes.
   generateId: () => crypto.randomUUID().trim(),
   now: () => Date.now(),
+  monotonicNow,
 };
 
 /**
@@ -153,10 +155,16 @@ export interface KernelOptions<S extends ToolSource = ToolSource> extends Partia
    */
   readonly generateId?: () => string;
   /**
-   * Clock, in milliseconds since 1970.
+   * Clock for dates, in milliseconds since 1970.
    * @default Date.now
    */
   readonly now?: () => number;
+  /**
+   * Clock for durations and time limits, in milliseconds since any moment. It must never go back. A
+   * clock in `now` does not replace it.
+   * @default performance.now
+   */
+  readonly monotonicNow?: () => number;
 }
 
 /**

@@ -18,7 +18,7 @@ export async function loop(run: Run, input: RunInput): Promise<RunOutcome> {
       run.signal.throwIfAborted();
       // A `wrapSettle` may have stored the input itself, without its `next`.
       run.status.openRunId = run.runId;
-      const pause = run.timerYield.tick(run.now(), ticksOfStep);
+      const pause = run.timerYield.tick(run.monotonicNow(), ticksOfStep);
       if (pause) await pause;
       next = await (next.to === 'model' ? reason(run, next.mustAsk) : act(run));
     }

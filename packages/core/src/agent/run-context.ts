@@ -28,8 +28,10 @@ export interface RunContext extends RunInfo {
   readonly interruptSignal: AbortSignal;
   /** Reason why the run ends before its answer. `undefined` if nothing has stopped the run. */
   readonly stopped: HaltReason | undefined;
-  /** Milliseconds since 1970, by the agent's clock. */
+  /** Milliseconds since 1970, by the agent's clock. For dates: this clock may go back. */
   now(): number;
+  /** Milliseconds since any moment, by a clock that never goes back. For durations. */
+  monotonicNow(): number;
   /**
    * Number of model requests of the loop so far, including requests that a hook canceled. Requests
    * of `steps.ask()` do not count.

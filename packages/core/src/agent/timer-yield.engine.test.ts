@@ -71,7 +71,7 @@ test('`limits.timeoutMs` ends a run without I/O, even if the clock does not adva
     name: 'a',
     model: restless,
     tools: [look],
-    now: () => 0,
+    monotonicNow: () => 0,
     limits: { iterations: Infinity, timeoutMs: 5 },
   });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'CALL_TIMEOUT' });
@@ -101,7 +101,7 @@ test('a run without I/O continues while a test replaces the timers', async () =>
     name: 'a',
     model: restless,
     tools: [look],
-    now: () => (time += 1000),
+    monotonicNow: () => (time += 1000),
     limits: { iterations: 50 },
   });
   expect((await agent.call('go')).reason).toBe('max-iterations');

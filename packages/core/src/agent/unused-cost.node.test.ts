@@ -32,8 +32,14 @@ function modelOf({ deltas, toolCalls }: Size): ChatModel {
 /** Returns a function that makes one agent call. */
 function callOf(size: Size, use: readonly Middleware[]): () => Promise<void> {
   // A run gives way to timers now and then, by its clock.
-  const now = (): number => 0;
-  const agent = new ReActAgent({ name: 'a', model: modelOf(size), tools: [look], use, now });
+  const monotonicNow = (): number => 0;
+  const agent = new ReActAgent({
+    name: 'a',
+    model: modelOf(size),
+    tools: [look],
+    use,
+    monotonicNow,
+  });
   return async () => {
     for await (const _batch of agent.stream('go').batches());
   };

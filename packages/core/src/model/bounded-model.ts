@@ -7,13 +7,14 @@ import type {
   ModelRequest,
   ReplyStream,
 } from './chat-model.ts';
+import { monotonicNow } from '../wait/monotonic.ts';
 import { TimerYield } from '../wait/timer-yield.ts';
 import { ReplyLength, defaultReplyLength } from './reply-length.ts';
 import { withStream } from './wrap-model.ts';
 
 /** How long a reply of `boundedModel()` may be. */
 export interface ModelBounds {
-  /** Clock, in milliseconds. Default: `Date.now`. */
+  /** Clock for durations, in milliseconds. Default: `performance.now`. */
   readonly now?: () => number;
   /**
    * Maximum length of a reply, in characters. Default: `limits.replyLength` of the agent that makes
@@ -31,7 +32,7 @@ export interface ModelBounds {
  */
 export function boundedModel(model: ChatModel, bounds: ModelBounds = {}): ChatModel {
   return withStream(model, (request, context) => {
-    const { now = Date.now, replyLength = context.replyLength ?? defaultReplyLength } = bounds;
+    const { now = monotonicNow, replyLength = context.replyLength ?? defaultReplyLength } = bounds;
     const length = new ReplyLength(replyLength);
     const timerYield = new TimerYield(now());
     return abortableReply(model, request, context, (deltas) => {

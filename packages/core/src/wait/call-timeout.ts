@@ -4,7 +4,7 @@ import { timerMs } from './timer.ts';
 export interface CallTimeoutOptions {
   /** 0 sets no limit. */
   readonly timeoutMs: number;
-  /** Clock, in milliseconds. */
+  /** Clock for durations, in milliseconds. */
   readonly now: () => number;
   /** Gets the error `CALL_TIMEOUT` when the time is over. */
   readonly onTimeout: (error: AgentError) => void;

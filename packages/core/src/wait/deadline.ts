@@ -1,5 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import { onAbort } from './abort.ts';
+import { monotonicNow } from './monotonic.ts';
 import { timerMs } from './timer.ts';
 
 /**
@@ -47,7 +48,7 @@ export class Deadline {
     return new Promise((resolve, reject) => {
       this.signal.throwIfAborted();
       this.#reject = reject;
-      this.#endsAt = performance.now() + timeoutMs - spentMs;
+      this.#endsAt = monotonicNow() + timeoutMs - spentMs;
       this.#limitMs = timeoutMs;
       if (this.#endsAt < this.#firesAt) this.#start();
       const end = (): void => void (this.#endsAt = Infinity);
@@ -59,11 +60,11 @@ export class Deadline {
 
   /** Works like `wait`, but all waits since the last call of `reset` share one time limit. */
   async listen<T>(work: () => Promise<T>): Promise<T> {
-    const startedAt = performance.now();
+    const startedAt = monotonicNow();
     try {
       return await this.wait(work, this.#timeoutMs, this.#silentMs);
     } finally {
-      this.#silentMs += performance.now() - startedAt;
+      this.#silentMs += monotonicNow() - startedAt;
     }
   }
 
@@ -82,13 +83,14 @@ export class Deadline {
    * Starts the timer. It keeps running after the wait, because most waits of a reply have the same
    * time limit. A new timer for each network read would be slow, above all in Cloudflare Workers.
    */
-  #start(): void {
+  #start(now: number = monotonicNow()): void {
     clearTimeout(this.#timer);
-    const now = performance.now();
     const ms = timerMs(this.#endsAt - now);
     this.#firesAt = now + ms;
     this.#timer = setTimeout(() => {
-      if (this.#endsAt > performance.now()) this.#start();
+      // A timer may fire before its time by the clock, and mock timers do not move the clock.
+      const firedAt = Math.max(this.#firesAt, monotonicNow());
+      if (this.#endsAt > firedAt) this.#start(firedAt);
       else this.#stop(this.#toError(this.#limitMs));
     }, ms);
   }

@@ -169,6 +169,24 @@ test('the last good keys serve for the stated time of an outage', async () => {
   expect(counted).toEqual(['ann', 'ann']);
 });
 
+test('a jump of the date makes no key older, and no outage longer', async () => {
+  vi.spyOn(console, 'error').mockImplementation(() => {});
+  const clock = fakeClock();
+  const one = await signer('k1');
+  const { served, ask } = open(keysOf(one), { keepKeysMs: 30 * minute });
+  expect((await ask(one.token)).status).toBe(200);
+  served.now = () => new Response('', { status: 500 });
+  clock.jumpDate(60 * minute);
+  expect((await ask(one.token)).status).toBe(200);
+  expect(served.reads).toBe(1);
+  await clock.advance(31 * minute);
+  expect((await ask(one.token)).status).toBe(503);
+  served.now = keysOf(one);
+  clock.jumpDate(-60 * minute);
+  await clock.advance(11_000);
+  expect((await ask(one.token)).status).toBe(200);
+});
+
 test('a new key is found at once, and tokens with unknown keys cause at most one read in 30 seconds', async () => {
   const clock = fakeClock();
   const [one, next, forged] = [await signer('k1'), await signer('k2'), await signer('k3')];

@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import { sleepFor } from '@isoloop/core/adapter';
+import { monotonicNow, sleepFor } from '@isoloop/core/adapter';
 import { createLocalJWKSet, errors } from 'jose';
 import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
 import { readText } from './request-body.ts';
@@ -44,22 +44,22 @@ export function issuerKeys(options: IssuerKeysOptions): JWTVerifyGetKey {
 
   /** Returns the last good keys if they are younger than a time. */
   const youngerThan = (ageMs: number): KeySet | undefined =>
-    lastKeys && Date.now() - lastKeys.at < ageMs ? lastKeys.keys : undefined;
+    lastKeys && monotonicNow() - lastKeys.at < ageMs ? lastKeys.keys : undefined;
 
   /**
    * Returns whether a request reads the keys. A request that the runtime ended never ends its read.
    */
   const isReading = (): boolean =>
-    currentRead !== undefined && Date.now() - currentRead.at < timeoutMs + pollMs;
+    currentRead !== undefined && monotonicNow() - currentRead.at < timeoutMs + pollMs;
 
   const refresh = async (): Promise<void> => {
-    const thisRead = { at: Date.now() };
+    const thisRead = { at: monotonicNow() };
     currentRead = thisRead;
     try {
-      lastKeys = { keys: await readKeys(options), at: Date.now() };
+      lastKeys = { keys: await readKeys(options), at: monotonicNow() };
       lastFailure = undefined;
     } catch (cause) {
-      lastFailure = { cause, at: Date.now() };
+      lastFailure = { cause, at: monotonicNow() };
     }
     if (currentRead === thisRead) currentRead = undefined;
   };
@@ -71,7 +71,7 @@ export function issuerKeys(options: IssuerKeysOptions): JWTVerifyGetKey {
       if (oldKeys) return oldKeys;
       await sleepFor(pollMs);
     }
-    const hasJustFailed = lastFailure && Date.now() - lastFailure.at < retryMs;
+    const hasJustFailed = lastFailure && monotonicNow() - lastFailure.at < retryMs;
     if (!youngerThan(maxAgeMs) && !hasJustFailed) await refresh();
     const keys = youngerThan(maxAgeMs) ?? oldKeys;
     if (!keys) throw keysUnavailableError(lastFailure?.cause);

@@ -37,3 +37,21 @@ test('StallWatch counts a leader’s message that arrives during the check, befo
   await nextMacrotask();
   expect(told).toEqual(['asks', 'asks', 'stalled']);
 });
+
+test.each([3_600_000, -3_600_000])(
+  'StallWatch gives a leader its time if the date jumps by %i ms',
+  async (jumpMs) => {
+    const { told } = watchSilence();
+    clock.advanceSync(499);
+    clock.jumpDate(jumpMs);
+    expect(told).toEqual([]);
+    clock.advanceSync(1);
+    expect(told).toEqual(['asks']);
+    clock.jumpDate(jumpMs);
+    clock.advanceSync(499);
+    expect(told).toEqual(['asks']);
+    clock.advanceSync(1);
+    await nextMacrotask();
+    expect(told).toEqual(['asks', 'stalled']);
+  },
+);

@@ -59,7 +59,7 @@ export function memberName(key: keyof Middleware, { name = 'unnamed' }: Middlewa
 }
 
 function wrappedModel(
-  { model, limits, now }: AgentSettings,
+  { model, limits, monotonicNow: now }: AgentSettings,
   use: readonly Middleware[],
 ): ChatModel {
   // Replies are measured inside the wrappers, because one may collect a whole reply.

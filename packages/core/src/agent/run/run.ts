@@ -48,6 +48,8 @@ export class Run extends Haltable implements RunContext {
   readonly status: AgentStatus;
   readonly agentKey: object;
   readonly now: () => number;
+  readonly monotonicNow: () => number;
+  /** Begin of the run, by `monotonicNow`. */
   readonly startedAt: number;
 
   // Its parts.
@@ -107,7 +109,8 @@ export class Run extends Haltable implements RunContext {
     this.agentKey = setup.status;
     this.model = setup.model;
     this.now = options.now;
-    this.startedAt = this.now();
+    this.monotonicNow = options.monotonicNow;
+    this.startedAt = this.monotonicNow();
     this.options = runOptions(options, callOptions);
     this.runId = options.generateId();
     this.sessionId = setup.sessionId;
@@ -116,7 +119,7 @@ export class Run extends Haltable implements RunContext {
     this.timerYield = new TimerYield(this.startedAt);
     this.timeout = new CallTimeout({
       timeoutMs: options.limits.timeoutMs,
-      now: this.now,
+      now: this.monotonicNow,
       onTimeout: this.fail,
     });
     this.hooks = new HookDispatcher(hooks, {

@@ -40,7 +40,7 @@ export async function closeCall(
 ): Promise<void> {
   // Another middleware may have closed it.
   if (!isOpen(run, toolUse)) return;
-  const pause = run.timerYield.tick(run.now(), ticksOfCall);
+  const pause = run.timerYield.tick(run.monotonicNow(), ticksOfCall);
   if (pause) await pause;
   const event = await askAboutResult(run, { toolUse, result });
   const message = run.message('tool', [{ ...event.result, toolUseId: toolUse.id }]);

@@ -1,4 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
+import { monotonicNow } from '../../wait/monotonic.ts';
 import { sleepFor } from '../../wait/timer.ts';
 import { containsTip, batchIdOf, coveredRefs, type Branch } from './branch.ts';
 import { attemptId, BranchReader, maxTurnWrites } from './branch-reader.ts';
@@ -33,6 +34,15 @@ export interface BranchLogOptions
   readonly isMoving?: boolean;
   /** Ownership to write, for a move. Default: the ownership in the head. */
   readonly ownership?: Ownership | undefined;
+}
+
+/** Why the session cannot be loaded, and for how long that is known without another read. */
+interface Refusal {
+  readonly error: AgentError;
+  readonly fork: Fork;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly forMs: number;
 }
 
 /** Returns the defaults of `EchoMemoryOptions`. */
@@ -90,7 +100,7 @@ export class BranchLog implements Log {
   #seenHead: string | undefined;
   /** Whether the stored head belongs to another branch. Writes then do not change the head. */
   #isOnOtherBranch = false;
-  #refusal: { readonly error: AgentError; readonly fork: Fork; readonly until: number } | undefined;
+  #refusal: Refusal | undefined;
   readonly #newRecords: LogRecord[] = [];
   #turnId: string;
   /** Writes of this turn with unknown outcome, each with its number of records. */
@@ -135,7 +145,7 @@ export class BranchLog implements Log {
    * belongs to another place.
    */
   async load(): Promise<Flushes> {
-    if (this.#refusal && this.#options.now() < this.#refusal.until) throw this.#refusal.error;
+    if (this.#refusal && this.#isInForce(this.#refusal)) throw this.#refusal.error;
     if (!this.#isLoaded)
       await (this.#clientEcho === undefined
         ? this.#begin()
@@ -236,13 +246,17 @@ export class BranchLog implements Log {
    * Returns the last result.
    */
   async #retryStale(compare: () => Promise<Comparison>): Promise<Comparison> {
-    const { now, sleep, waitMs } = this.#options;
-    const end = now() + waitMs;
+    const { sleep, waitMs } = this.#options;
+    const startedAt = monotonicNow();
+    let sleptMs = 0;
     for (let delay = firstDelayMs; ; delay *= 2) {
       const result = await compare();
       const isFinal = result.type === 'continue' || (result.type === 'fork' && !result.mayBeStale);
-      if (isFinal || now() + delay > end) return result;
+      // An injected `sleep` may take no time.
+      const spentMs = Math.max(sleptMs, monotonicNow() - startedAt);
+      if (isFinal || spentMs + delay > waitMs) return result;
       await sleep(delay);
+      sleptMs += delay;
     }
   }
 
@@ -257,7 +271,7 @@ export class BranchLog implements Log {
     if (comparison.type === 'fork') {
       const message = 'The session was continued elsewhere from an earlier state';
       const error = new AgentError('SESSION_CONFLICT', message);
-      this.#refusal = { error, fork: comparison.fork, until: Infinity };
+      this.#refusal = { error, fork: comparison.fork, at: 0, forMs: Infinity };
       throw error;
     }
     const { now, staleMs } = this.#options;
@@ -265,8 +279,13 @@ export class BranchLog implements Log {
     const message = 'The store still shows an older state of the session; try again';
     const details = { retryAfterMs };
     const error = new AgentError('SESSION_STALE', message, { retryable: true, details });
-    this.#refusal = { error, fork: {}, until: now() + retryAfterMs };
+    this.#refusal = { error, fork: {}, at: now(), forMs: retryAfterMs };
     throw error;
+  }
+
+  /** A refusal also ends when the date is set back. */
+  #isInForce({ at, forMs }: Refusal): boolean {
+    return Math.abs(this.#options.now() - at) < forMs;
   }
 
   /** Reports the damaged batches of a branch. */

@@ -140,6 +140,28 @@ test('if the store returns a state older than the echo, read() retries and then 
   await expect(open(store, second).read()).rejects.toMatchObject({ code: 'SESSION_STALE' });
 });
 
+test.each([3_600_000, -3_600_000])(
+  'if the date jumps by %i ms, read() still waits for its time, and reads again after it',
+  async (jumpMs) => {
+    const store = new LateStore();
+    const [, first] = await turn(store, '1');
+    await store.freeze('s:s:head');
+    const [, second] = await turn(store, '2', first);
+    const waits: number[] = [];
+    const sleep = async (ms: number): Promise<void> => {
+      waits.push(ms);
+      if (waits.length === 1) store.time += jumpMs;
+    };
+    // An hour later, the echo would count as old.
+    const memory = open(store, second, { sleep, staleMs: 1e9 });
+    await expect(memory.read()).rejects.toMatchObject({ code: 'SESSION_STALE' });
+    expect(waits).toEqual([250, 500, 1000]);
+    store.frozen.clear();
+    store.time -= jumpMs;
+    expect(await idsOf(memory)).toEqual(['1', '2']);
+  },
+);
+
 test('if the store shows an old head for longer than its maximum delay, the session continues from the echo', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');

@@ -215,7 +215,7 @@ test.for(seeds({ quick: 5, full: 50 }))(
     const call = async (): Promise<void> => {
       await pause();
       // With a real clock, calls on a busy machine wait for timers, and do not overlap.
-      const { agent, model } = agentOf(semaphore, [reply], { now: () => 0 });
+      const { agent, model } = agentOf(semaphore, [reply], { monotonicNow: () => 0 });
       // After its end, a run makes no further requests, and its slot is free.
       agent.addHook({ on: { 'run-end': () => void (asked.now -= model.requests.length) } });
       const controller = new AbortController();

@@ -11,6 +11,7 @@ import type { ToolResult, ToolUse } from '../../message/msg.ts';
 import type { ChatModel, ModelDelta, RunInfo, Usage } from '../../model/chat-model.ts';
 import { failureIn, watchReply, type ReplyEnd } from '../../model/watch-reply.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
+import { monotonicNow, msSince } from '../../wait/monotonic.ts';
 import { hasResult, withExecute } from '../../tool/tool-call.ts';
 import type { StopReason } from '../../event/agent-result.ts';
 import type { Middleware } from '../../agent/middleware.ts';
@@ -115,7 +116,7 @@ export interface Metrics {
 
 /** Clock of `metrics()`. */
 export interface MetricsOptions {
-  /** Returns the time of any clock, in milliseconds. Default `Date.now`. */
+  /** Clock for durations, in milliseconds. Default: `performance.now`. */
   readonly now?: () => number;
 }
 
@@ -133,7 +134,7 @@ export function metrics(
 ): Middleware & ModelMiddleware {
   checkFields('metrics()', { recorder }, 'recorder:object');
   checkOptions('metrics()', options, 'now:function|?');
-  const { now = Date.now } = options;
+  const { now = monotonicNow } = options;
   /** Ids of tool calls after `pre-acting` whose tool was not called yet. */
   const waitingIn = perRun((): Set<string> => new Set());
   const recordCall = (
@@ -172,7 +173,7 @@ export function metrics(
         return execute(input, toolContext);
       });
       const record = (outcome: ToolMetric['outcome']): void =>
-        recordCall(context, toolUse, { durationMs: now() - startedAt, outcome });
+        recordCall(context, toolUse, { durationMs: msSince(startedAt, now), outcome });
       try {
         const outcome = await next(timedCall);
         const state = hasResult(outcome) ? outcome.state : 'suspended';
@@ -217,13 +218,14 @@ function measuredModel(model: ChatModel, recorder: Metrics, now: () => number): 
         lastModel = next;
       },
       add(deltas) {
-        if (firstDeltaMs === undefined && deltas.some(isContent)) firstDeltaMs = now() - startedAt;
+        if (firstDeltaMs === undefined && deltas.some(isContent))
+          firstDeltaMs = msSince(startedAt, now);
         for (const delta of deltas) if (delta.type === 'finish') ({ usage } = delta);
       },
       end(end) {
         const { provider, modelId } = lastModel;
         const labels = context.run && labelsOf(context.run);
-        const durationMs = now() - startedAt;
+        const durationMs = msSince(startedAt, now);
         const measured = omitUndefined({ provider, modelId, durationMs, firstDeltaMs, usage });
         callListener(() => recorder.modelRequest?.({ ...labels, ...measured, ...outcomeOf(end) }));
       },

@@ -46,19 +46,21 @@ export function openTelemetry(options: OpenTelemetryOptions): Middleware & Model
     on: {
       'pre-acting': {
         priority: Infinity,
-        handle: ({ toolUse, at }, _control, context) =>
-          void spansOf(context)?.beginTool(toolUse, at),
+        handle: ({ toolUse }, _control, context) => void spansOf(context)?.beginTool(toolUse),
       },
       'post-acting': {
         priority: Infinity,
-        handle: ({ toolUse, result, at }, _control, context) =>
-          spansOf(context)?.endTool(toolUse.id, result, at),
+        handle: ({ toolUse, result }, _control, context) =>
+          spansOf(context)?.endTool(toolUse.id, result),
       },
-      'step-reset': ({ reason, at }, _control, context) =>
-        void spansOf(context)?.innermost.span.addEvent('step-reset', { reason }, at),
-      'context-fitted': ({ removed, before, after, error, at }, _control, context) => {
+      'step-reset': ({ reason }, _control, context) => {
+        const spans = spansOf(context);
+        spans?.innermost.span.addEvent('step-reset', { reason }, spans.now());
+      },
+      'context-fitted': ({ removed, before, after, error }, _control, context) => {
         const attributes = { removed, before, after, ...(error && errorAttributes(error)) };
-        spansOf(context)?.span.addEvent('context-fitted', attributes, at);
+        const spans = spansOf(context);
+        spans?.span.addEvent('context-fitted', attributes, spans.now());
       },
     },
     wrapModel: (model) =>

@@ -27,6 +27,8 @@ export class RunSpans implements OpenSpan {
   /** Spans of the open model requests. The innermost span is last. */
   readonly chats: Set<OpenSpan> = new Set();
   readonly #tracing: Tracing;
+  /** Begin of the run, as a date and by the clock for durations. */
+  readonly #begin: { readonly date: number; readonly at: number };
   /** Spans of the open tool calls, by the id of the tool call. */
   readonly #tools: Map<string, OpenSpan> = new Map();
 
@@ -34,6 +36,7 @@ export class RunSpans implements OpenSpan {
   constructor(tracing: Tracing, run: RunContext, input: readonly Msg[]) {
     this.#tracing = tracing;
     this.run = run;
+    this.#begin = { date: run.now(), at: run.monotonicNow() };
     const { model, agentPath } = run;
     const name = agentPath.at(-1) ?? '';
     const parent = tracing.api.context.active();
@@ -43,10 +46,18 @@ export class RunSpans implements OpenSpan {
         'gen_ai.agent.name': name,
         ...runAttributes(run),
       },
-      startTime: run.now(),
+      startTime: this.#begin.date,
     });
     this.span = span;
     this.spanContext = spanContext;
+  }
+
+  /**
+   * Returns the time for a begin or an end, in milliseconds since 1970. It advances with the clock
+   * for durations, so that no span ends before it begins if the date is set back.
+   */
+  now(): number {
+    return this.#begin.date + this.run.monotonicNow() - this.#begin.at;
   }
 
   /** The span of the innermost open model request, else of the agent call. */
@@ -54,10 +65,10 @@ export class RunSpans implements OpenSpan {
     return [...this.chats].at(-1) ?? this;
   }
 
-  beginTool(toolUse: ToolUse, startTime: number): OpenSpan {
+  beginTool(toolUse: ToolUse): OpenSpan {
     const tool = toolAttributes(toolUse, this.#tracing.content);
     const attributes = { ...tool, ...runAttributes(this.run) };
-    const options = { attributes, startTime };
+    const options = { attributes, startTime: this.now() };
     const toolSpan = openSpan(
       this.#tracing,
       this.spanContext,
@@ -71,17 +82,17 @@ export class RunSpans implements OpenSpan {
 
   /** Returns the span of a tool call. Begins it if it is not open. */
   ofTool(toolUse: ToolUse): OpenSpan {
-    return this.#tools.get(toolUse.id) ?? this.beginTool(toolUse, this.run.now());
+    return this.#tools.get(toolUse.id) ?? this.beginTool(toolUse);
   }
 
-  endTool(id: string, result: ToolResult, at: number): void {
+  endTool(id: string, result: ToolResult): void {
     const span = this.#tools.get(id)?.span;
     if (!span) return;
     this.#tools.delete(id);
     span.setAttribute('isoloop.tool.state', result.state);
     if (this.#tracing.content) span.setAttribute('gen_ai.tool.call.result', resultText(result));
     if (result.state === 'error') failSpan(span, { code: 'TOOL_ERROR' });
-    span.end(at);
+    span.end(this.now());
   }
 
   /** Writes how the agent call ended. */
@@ -104,7 +115,7 @@ export class RunSpans implements OpenSpan {
    * Ends the span and all open spans inside it. Tool calls that suspended still have open spans.
    */
   end(): void {
-    const at = this.run.now();
+    const at = this.now();
     for (const { span } of [...this.chats, ...this.#tools.values(), this]) span.end(at);
   }
 }
@@ -131,7 +142,7 @@ export async function* tracedReply(
       ...(context.run && runAttributes(context.run)),
       ...requestAttributes(request),
     },
-    ...(spans && { startTime: spans.run.now() }),
+    ...(spans && { startTime: spans.now() }),
   });
   const { span, spanContext } = chatSpan;
   spans?.chats.add(chatSpan);
@@ -155,7 +166,7 @@ export async function* tracedReply(
       const answered = isOther ? { 'gen_ai.response.model': lastModel.modelId } : {};
       span.setAttribute('gen_ai.provider.name', lastModel.provider);
       span.setAttributes({ ...answered, ...replyAttributes(reply, content) });
-      span.end(spans?.run.now());
+      span.end(spans?.now());
     },
   });
 }

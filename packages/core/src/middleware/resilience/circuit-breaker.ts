@@ -2,6 +2,7 @@ import { AgentError, checkOptions, type AgentErrorCode } from '../../error/agent
 import { classifyError } from '../../error/classify-error.ts';
 import { watchReply, type ReplyEnd } from '../../model/watch-reply.ts';
 import { callListener } from '../../error/report-failure.ts';
+import { monotonicNow } from '../../wait/monotonic.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 
 /** Whether a circuit breaker lets requests pass. `half-open`: it tries one request. */
@@ -25,7 +26,7 @@ export interface CircuitBreakerOptions {
   /** Time that the breaker stays open before it is half open, in milliseconds. Default 30 000. */
   readonly openMs?: number;
   readonly onStateChange?: (change: CircuitChange) => void;
-  /** Returns the time of any clock, in milliseconds. Default `Date.now`. */
+  /** Clock for durations, in milliseconds. Default: `performance.now`. */
   readonly now?: () => number;
 }
 
@@ -61,7 +62,7 @@ export function circuitBreaker(options: CircuitBreakerOptions = {}): CircuitBrea
   const fields = 'failures,openMs:nonNegative|? onStateChange,now:function|?';
   checkOptions('circuitBreaker()', options, fields);
   const { failures: maxFailures = 5, openMs = 30_000 } = options;
-  const { onStateChange, now = Date.now } = options;
+  const { onStateChange, now = monotonicNow } = options;
   let state: CircuitState = 'closed';
   let failureCount = 0;
   let openUntil = 0;
@@ -87,7 +88,7 @@ export function circuitBreaker(options: CircuitBreakerOptions = {}): CircuitBrea
     const isTrialRunning = state === 'half-open' && period.running > 0;
     if (state === 'open' || isTrialRunning) {
       // While a trial request runs, the wait is that after its failure.
-      const retryAfterMs = isTrialRunning ? openMs : openUntil - now();
+      const retryAfterMs = isTrialRunning ? openMs : Math.ceil(openUntil - now());
       const message = 'The model failed too often. It gets no requests for a while.';
       const details = { retryAfterMs };
       throw new AgentError('CIRCUIT_OPEN', message, { retryable: true, details });

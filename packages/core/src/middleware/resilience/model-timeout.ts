@@ -1,6 +1,7 @@
 import { AgentError, misconfigured, checkOptions } from '../../error/agent-error.ts';
 import type { ChatModel, ModelDelta } from '../../model/chat-model.ts';
 import { Deadline } from '../../wait/deadline.ts';
+import { monotonicNow } from '../../wait/monotonic.ts';
 import { hasContent } from '../../model/deltas.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 
@@ -15,7 +16,7 @@ export interface ModelTimeoutOptions {
    * Default: no limit.
    */
   readonly totalMs?: number;
-  /** Returns the time of any clock, in milliseconds. Default `Date.now`. */
+  /** Clock for durations, in milliseconds. Default: `performance.now`. */
   readonly now?: () => number;
 }
 
@@ -41,7 +42,7 @@ type Deltas = readonly ModelDelta[];
 
 function timedStream(model: ChatModel, options: ModelTimeoutOptions): ChatModel['stream'] {
   const { firstDeltaMs = Infinity, silenceMs = Infinity } = options;
-  const { totalMs = Infinity, now = Date.now } = options;
+  const { totalMs = Infinity, now = monotonicNow } = options;
   return async function* (request, context) {
     let remainingMs = totalMs;
     let silentMs = 0;
