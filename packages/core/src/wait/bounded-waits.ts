@@ -28,8 +28,14 @@ interface WaitOptions {
    * rejects with the signal's reason.
    */
   readonly resolves?: boolean;
-  /** The wrapper's key in `#running`. The wait goes on while something runs that began later. */
-  readonly wrapper?: unknown;
+  /** The wrapper. The wait goes on while something runs that began later. */
+  readonly wrapper?: Running;
+}
+
+/** A wrapper or a step that has not ended. */
+interface Running {
+  /** Starts the timer of the wrapper's wait again. Present while the wait goes on after an abort. */
+  waitAgain?: (() => void) | undefined;
 }
 
 /**
@@ -42,10 +48,10 @@ export class BoundedWaits {
   /** Errors of steps of the run. */
   readonly #stepErrors: Set<unknown> = new Set();
   /**
-   * A key for each wrapper and step that has not ended, in the order of their begin. What a wrapper
-   * began comes after it.
+   * The wrappers and steps that have not ended, in the order of their begin. What a wrapper began
+   * comes after it.
    */
-  readonly #running: Set<unknown> = new Set();
+  readonly #running: Set<Running> = new Set();
   /** Functions that start the timer of each open wait, for the abort. */
   readonly #open: Set<() => void> = new Set();
   /** Whether a wait for a write has ended before the write. Stores then get no more time. */
@@ -87,7 +93,7 @@ export class BoundedWaits {
       if (hasBegun) markHandled(inner);
       return inner;
     };
-    const wrapper = {};
+    const wrapper: Running = {};
     this.#running.add(wrapper);
     let work: Promise<Out>;
     try {
@@ -97,7 +103,7 @@ export class BoundedWaits {
     }
     if (inner && work === inner) {
       // The run waits for that promise already.
-      this.#running.delete(wrapper);
+      this.#end(wrapper);
       return work;
     }
     // The wrapper may do other work before it waits for its `next`.
@@ -132,7 +138,7 @@ export class BoundedWaits {
   async duringStep<T>(begin: () => Promise<T>): Promise<T> {
     // The wrapper that takes a step too late gets the error, and need not pass it on.
     this.#run.alive();
-    const step = {};
+    const step: Running = {};
     this.#running.add(step);
     try {
       return await begin();
@@ -140,7 +146,7 @@ export class BoundedWaits {
       this.#stepErrors.add(error);
       throw error;
     } finally {
-      this.#running.delete(step);
+      this.#end(step);
     }
   }
 
@@ -181,6 +187,22 @@ export class BoundedWaits {
     return signal.aborted && thrown === signal.reason;
   }
 
+  /** The wrapper or step that began last. */
+  get #innermost(): Running | undefined {
+    return [...this.#running].at(-1);
+  }
+
+  /** Ends a wrapper or step. After an abort, the wrapper around it gets time to end, too. */
+  #end(running: Running): void {
+    this.#running.delete(running);
+    if (!this.#run.aborted) return;
+    const outer = this.#innermost;
+    const waitAgain = outer?.waitAgain;
+    if (!waitAgain) return;
+    outer.waitAgain = undefined;
+    waitAgain();
+  }
+
   #bound<T>(
     work: T | PromiseLike<T>,
     { isStore, resolves, wrapper }: WaitOptions = {},
@@ -193,7 +215,11 @@ export class BoundedWaits {
       const wait = (): void => {
         timer = setTimeout(
           () => {
-            if (wrapper && wrapper !== [...this.#running].at(-1)) return wait();
+            if (wrapper && wrapper !== this.#innermost) {
+              // A timer that starts itself again would block mock timers.
+              wrapper.waitAgain = wait;
+              return;
+            }
             this.abandoned = true;
             end();
             giveUp();
@@ -204,7 +230,7 @@ export class BoundedWaits {
       const end = (): void => {
         clearTimeout(timer);
         this.#open.delete(wait);
-        this.#running.delete(wrapper);
+        if (wrapper) this.#end(wrapper);
       };
       this.#open.add(wait);
       if (wasAborted) wait();
