@@ -1,3 +1,4 @@
+import { retryableOnce } from '@isoloop/core/adapter';
 import {
   browserPlace,
   endpointPlace,
@@ -8,7 +9,7 @@ import {
 import type { Home } from './settings.ts';
 
 const edge = endpointPlace(new URL('/api/chat', location.href).href);
-let browser: Promise<SessionPlace> | undefined;
+const browser = retryableOnce(() => browserPlace());
 
 /** The conversations, which move between this browser and the edge. */
 export const conversations: MovableSessions<Home> = movableSessions({
@@ -18,6 +19,5 @@ export const conversations: MovableSessions<Home> = movableSessions({
 
 /** Returns the place with the conversations of a home. */
 export async function placeOf(home: Home): Promise<SessionPlace> {
-  browser ??= browserPlace();
-  return home === 'edge' ? edge : browser;
+  return home === 'edge' ? edge : browser();
 }

@@ -44,6 +44,7 @@ export { isCorrection, metadataOf } from './message/metadata.ts';
 export { hostedToolOf, sourcesOf } from './message/provider-metadata.ts';
 export { jsonForm, isObjectOrArray, parseJson } from './message/json.ts';
 export { monotonicNow } from './wait/monotonic.ts';
+export { retryableOnce } from './wait/retryable-once.ts';
 export { maxTimeoutMs, sleepFor, timerMs } from './wait/timer.ts';
 export { isQuestion, titleOf } from './message/turns.ts';
 export { readSchema } from './schema/schema.ts';

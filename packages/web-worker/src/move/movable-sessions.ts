@@ -1,6 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import {
   moveSession,
+  retryableOnce,
   type MoveOptions,
   type SessionCopy,
   type SessionPlace,
@@ -59,19 +60,14 @@ const channelName = 'isoloop:moves';
  */
 export function movableSessions<N extends string>(placesByName: Places<N>): MovableSessions<N> {
   const names = Object.keys(placesByName) as N[];
-  let openPlaces: Promise<readonly SessionPlace[]> | undefined;
-  const loadPlaces = (): Promise<readonly SessionPlace[]> => {
-    openPlaces ??= Promise.all(
+  const loadPlaces = retryableOnce((): Promise<readonly SessionPlace[]> => {
+    return Promise.all(
       names.map(async (name) => {
         const place: SessionPlace | (() => Promise<SessionPlace>) = placesByName[name];
         return typeof place === 'function' ? place() : place;
       }),
-    ).catch((error: unknown) => {
-      openPlaces = undefined;
-      throw error;
-    });
-    return openPlaces;
-  };
+    );
+  });
   const nameOf = (places: readonly SessionPlace[], place: string): N | undefined =>
     names[places.findIndex(({ name }) => name === place)];
 
@@ -108,10 +104,12 @@ export function movableSessions<N extends string>(placesByName: Places<N>): Mova
       const channel = new BroadcastChannel(channelName);
       channel.addEventListener('message', ({ data }: MessageEvent<MoveMessage>) => {
         if (data.sessionId !== sessionId) return;
-        void loadPlaces().then((places) => {
+        const tell = (places: readonly SessionPlace[]): void => {
           const name = nameOf(places, data.movedTo);
           if (name !== undefined) listener(name);
-        });
+        };
+        // If a place cannot be opened, the next use of the conversation finds its owner.
+        loadPlaces().then(tell, () => {});
       });
       return () => channel.close();
     },

@@ -100,6 +100,51 @@ test('IndexedDbStore does not retry other failures', async () => {
   expect(open).toHaveBeenCalledTimes(1);
 });
 
+/** Lets the next `times` attempts to open a database fail, and counts the attempts. */
+function failOpen(error: DOMException, times = 1): { readonly opens: () => number } {
+  const open = indexedDB.open.bind(indexedDB);
+  const spy = vi.spyOn(indexedDB, 'open').mockImplementation((...args) => {
+    if (spy.mock.calls.length > times) return open(...args);
+    const request = Object.assign(new EventTarget(), {
+      error,
+      onerror: undefined as (() => void) | undefined,
+    });
+    queueMicrotask(() => request.onerror?.());
+    return request as never;
+  });
+  return { opens: () => spy.mock.calls.length };
+}
+
+test.each([
+  ['QuotaExceededError', 'STORAGE_QUOTA', 1],
+  ['NotAllowedError', 'STORAGE_FAILED', 1],
+  ['TimeoutError', 'STORAGE_FAILED', 1],
+  ['SecurityError', 'STORAGE_FAILED', 1],
+  ['VersionError', 'STORAGE_FAILED', 1],
+  ['UnknownError', 'STORAGE_FAILED', 3],
+])('after indexedDB.open failed with %s, the next operations work', async (name, code, times) => {
+  const store = new IndexedDbStore({ database: testDatabase(`open-${name}`) });
+  const { opens } = failOpen(new DOMException('not now', name), times);
+  const operations = () => [store.set('a', '1'), store.get('a'), store.compareAndSet('b', '', '')];
+  const outcomes = await Promise.allSettled(operations());
+  expect(outcomes).toMatchObject(Array(3).fill({ status: 'rejected', reason: { code } }));
+  // Concurrent operations share each attempt.
+  expect(opens()).toBe(times);
+  expect(await Promise.all(operations())).toEqual([undefined, '1', false]);
+  expect(opens()).toBe(times + 1);
+});
+
+test('a store that cannot be opened for a moment loses no message', async () => {
+  const store = new IndexedDbStore({ database: testDatabase('lost-message') });
+  failOpen(new DOMException('not now', 'TimeoutError'), 2);
+  const memory = new IndexedDbMemory('s', { store });
+  const [one, two, three] = ['one', 'two', 'three'].map((text) => userMessage(text));
+  const failures = await Promise.allSettled([memory.append([one!]), memory.append([two!])]);
+  expect(failures).toMatchObject(Array(2).fill({ reason: { code: 'STORAGE_FAILED' } }));
+  await memory.append([three!]);
+  expect(await new IndexedDbMemory('s', { store }).read()).toEqual([one, two, three]);
+});
+
 test('compareAndSet() returns true if its value was written before the connection died', async () => {
   const store = new IndexedDbStore({ database: testDatabase('uncertain') });
   await store.set('a', '1');

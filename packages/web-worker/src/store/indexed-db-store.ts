@@ -1,6 +1,6 @@
 import { AgentError, errorText } from '@isoloop/core';
 import type { KeyValueStore } from '@isoloop/core';
-import { checkOptions } from '@isoloop/core/adapter';
+import { checkOptions, retryableOnce } from '@isoloop/core/adapter';
 import type { StoreFeatures } from '@isoloop/core/adapter';
 import { get, getMany, promisifyRequest } from 'idb-keyval';
 import type { UseStore } from 'idb-keyval';
@@ -105,34 +105,40 @@ export class IndexedDbStore implements KeyValueStore {
   }
 
   /**
-   * Returns a connection that opens at its first use. It opens again after the browser has closed
-   * it.
+   * Returns a connection that opens at its first use. If it cannot be opened, its next use tries
+   * again. After the browser has closed it, the next operation uses a new one.
    */
   #connect(): UseStore {
-    let openDb: Promise<IDBDatabase> | undefined;
-    const openConnection = async (): Promise<IDBDatabase> => {
+    const openDb = retryableOnce(async () => {
       const db = await openDatabase(this.#databaseName, () => (this.#isEvicted = this.#wasOpened));
       this.#wasOpened = true;
-      db.addEventListener('close', () => (openDb = undefined));
+      db.addEventListener('close', () => this.#forget(withStore));
       // Closes the connection if another tab deletes the database, because that tab would otherwise
       // wait until all other tabs close.
       db.addEventListener('versionchange', () => db.close());
       return db;
-    };
-    return async (mode, callback) => {
-      const db = await (openDb ??= openConnection());
+    });
+    const withStore: UseStore = async (mode, callback) => {
+      const db = await openDb();
       if (this.#isEvicted) {
         this.#isEvicted = false;
         throw evictedMark;
       }
       return callback(db.transaction('values', mode).objectStore('values'));
     };
+    return withStore;
+  }
+
+  /** Lets the next operation connect again, unless another one has done so. */
+  #forget(connection: UseStore): void {
+    if (this.#withStore === connection) this.#withStore = undefined;
   }
 
   async #run<T>(operation: (withStore: UseStore, attempt: number) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
+      const withStore = (this.#withStore ??= this.#connect());
       try {
-        return await operation((this.#withStore ??= this.#connect()), attempt);
+        return await operation(withStore, attempt);
       } catch (error) {
         if (error === evictedMark) {
           throw new AgentError(
@@ -144,7 +150,7 @@ export class IndexedDbStore implements KeyValueStore {
           );
         }
         if (attempt === maxAttempts || !isConnectionLost(error)) throw storageError(error);
-        this.#withStore = undefined;
+        this.#forget(withStore);
       }
     }
   }

@@ -78,9 +78,11 @@ export class Sessions {
     const entry = this.#openSessions.get(key);
     if (!entry || --entry.connections > 0) return;
     this.#openSessions.delete(key);
-    const ending = entry.session.close({ isGone }).then(() => {
+    const end = (): void => {
       if (this.#closingSessions.get(key) === ending) this.#closingSessions.delete(key);
-    });
+    };
+    // The session can be opened again even if its end failed.
+    const ending: Promise<void> = entry.session.close({ isGone }).then(end, end);
     this.#closingSessions.set(key, ending);
   }
 

@@ -1,9 +1,8 @@
-import { checkOptions } from '@isoloop/core/adapter';
+import { checkOptions, retryableOnce } from '@isoloop/core/adapter';
 import { connectAgent, type ConnectOptions } from '../../page/connect-agent.ts';
 import type { RemoteAgent } from '../../page/remote-agent.ts';
 import type { InspectedEvent } from '../steps/event-runs.ts';
 import type { InspectorSource } from './inspector-source.ts';
-import type { StoredLogs } from './stored-logs.ts';
 
 /** Which agent of a worker to inspect. Give the same values as to `connectAgent()`. */
 export interface WorkerSourceOptions extends Pick<
@@ -38,12 +37,11 @@ export function workerSource(
     agent.close();
     openAgents.delete(agent);
   };
-  let logs: Promise<StoredLogs> | undefined;
   // Loaded at its first use, because it is most of the inspector's size.
-  const loadLogs = (): Promise<StoredLogs> =>
-    (logs ??= import('./stored-logs.ts').then(({ storedLogs }) =>
-      storedLogs(connect.agent, database),
-    ));
+  const loadLogs = retryableOnce(async () => {
+    const { storedLogs } = await import('./stored-logs.ts');
+    return storedLogs(connect.agent, database);
+  });
   return {
     sessions: async () => (await loadLogs()).sessions(),
     records: async (sessionId) => (await loadLogs()).records(sessionId),

@@ -239,7 +239,8 @@ export class SessionRuns {
    */
   async stepDown(): Promise<void> {
     this.#isOver = true;
-    await this.log.release();
+    // If the memory fails, the next leader still takes the log over.
+    await this.log.release().catch(() => {});
     void this.#session.close();
   }
 
