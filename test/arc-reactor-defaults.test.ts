@@ -174,7 +174,7 @@ async function mcpOutput(): Promise<number> {
 }
 
 async function breakerTimes() {
-  const breaker = circuitBreaker({ now: Date.now });
+  const breaker = circuitBreaker();
   const without = ['rateLimit', 'retry'].map((name) => ({ name }));
   const { agent, model } = arcAgent([...many(50, { error: busy })], { use: [...without, breaker] });
   while (breaker.state === 'closed') await agent.call('Hi', { throwOnError: false });

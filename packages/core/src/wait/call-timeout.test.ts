@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { CallTimeout } from './call-timeout.ts';
+import { monotonicNow } from './monotonic.ts';
 import { fakeClock } from '../../../../test/clock/fake-clock.ts';
 
 function setUp() {
@@ -8,7 +9,7 @@ function setUp() {
   return {
     clock,
     onTimeout,
-    timeout: new CallTimeout({ timeoutMs: 100, now: Date.now, onTimeout }),
+    timeout: new CallTimeout({ timeoutMs: 100, now: monotonicNow, onTimeout }),
   };
 }
 

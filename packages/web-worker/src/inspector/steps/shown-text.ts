@@ -41,9 +41,9 @@ export function size(bytes: number): string {
   return bytes < 1_000 ? `${bytes} B` : `${(bytes / 1_000).toFixed(1)} kB`;
 }
 
-/** Returns a duration in milliseconds. */
+/** Returns a duration in milliseconds. An empty text if the date was set back meanwhile. */
 export function duration(ms: number | undefined): string {
-  if (ms === undefined) return '';
+  if (ms === undefined || ms < 0) return '';
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   return ms < 60_000 ? `${(ms / 1_000).toFixed(2)} s` : `${(ms / 60_000).toFixed(1)} min`;
 }
