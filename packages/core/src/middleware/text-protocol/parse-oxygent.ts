@@ -1,6 +1,7 @@
 import { isObjectOrArray, parseJson, type JsonObject, type JsonValue } from '../../message/json.ts';
 import type { ParseContext } from './reply-reader.ts';
 import type { ParsedReply, TextCall } from './parsed-reply.ts';
+import { closingTag } from '../../model/think-tags.ts';
 
 /**
  * Parses a reply as OxyGent does. A JSON object with `tool_name` is a tool call; a JSON object
@@ -14,8 +15,8 @@ import type { ParsedReply, TextCall } from './parsed-reply.ts';
  * invalid, as in OxyGent's code.
  */
 export function parseOxygent(reply: string, context?: ParseContext): ParsedReply {
-  const end = reply.lastIndexOf('</think>');
-  const text = end < 0 ? reply : strip(reply.slice(end + 8));
+  const end = reply.lastIndexOf(closingTag);
+  const text = end < 0 ? reply : strip(reply.slice(end + closingTag.length));
   const part = jsonPart(text);
   const several = context?.parallel ? parseList(part) : undefined;
   if (several) return several;

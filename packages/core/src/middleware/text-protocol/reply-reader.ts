@@ -1,5 +1,6 @@
 import type { ModelDelta } from '../../model/chat-model.ts';
 import { joinDeltas } from '../../model/deltas.ts';
+import { closingTag, ThinkTags } from '../../model/think-tags.ts';
 import { CallScanner } from './call-scanner.ts';
 import type { ParsedReply, ReplyContext, TextCall } from './parsed-reply.ts';
 
@@ -8,9 +9,6 @@ export type ParseContext = Partial<Pick<ReplyContext, 'finishReason' | 'replyFor
 
 /** The beginning of a tool call whose keys have no double quotes. */
 const bareCall = /^(?:```(?:json)?\s*)?\[?\s*\{\s*['‘“`]?(?:tool_name|arguments|think)['’”`]?\s*:/m;
-
-const openingTag = '<think>';
-const closingTag = '</think>';
 
 /**
  * Separates a reply's thinking from its text, and prose in the text from possible tool calls. Reads
@@ -24,8 +22,12 @@ export class ReplyReader {
   #calls: readonly TextCall[] = [];
   #problem: string | undefined;
   #out: ModelDelta[] = [];
-  /** Withheld text that may be the beginning of a tag. */
-  #tag = '';
+  readonly #tags: ThinkTags = new ThinkTags({
+    accepts: () => !this.#scanner?.isInString,
+    add: (text) => this.#add(text),
+    open: () => this.#open(),
+    close: () => this.#close(),
+  });
   #isThinking = false;
   #thoughtCount = 0;
   /** All text so far, without thinking. */
@@ -45,34 +47,13 @@ export class ReplyReader {
    * was thinking, which follows.
    */
   push(chunk: string): readonly ModelDelta[] {
-    const text = this.#tag + chunk;
-    this.#tag = '';
-    for (let index = 0; index < text.length;) {
-      const tagStart = text.indexOf('<', index);
-      const end = tagStart < 0 ? text.length : tagStart;
-      this.#add(text.slice(index, end));
-      index = end;
-      if (tagStart < 0) break;
-      const rest = text.slice(end, end + closingTag.length);
-      const tag =
-        !this.#scanner?.isInString &&
-        [openingTag, closingTag].find((one) => one.startsWith(rest) || rest.startsWith(one));
-      if (tag && rest.length < tag.length) {
-        this.#tag = rest;
-        break;
-      }
-      if (tag === openingTag) this.#begin();
-      else if (tag) this.#end();
-      else this.#add('<');
-      index += tag ? tag.length : 1;
-    }
+    this.#tags.push(chunk);
     return this.#takeDeltas();
   }
 
   /** Ends the reply, and returns its last deltas. */
   end(): readonly ModelDelta[] {
-    this.#add(this.#tag);
-    this.#tag = '';
+    this.#tags.end();
     let scan = this.#scanner?.end();
     // A thought may contain an incomplete tool call. The end tag of the thought then looks like a
     // part of the tool call's string.
@@ -80,7 +61,7 @@ export class ReplyReader {
     if (thoughtIndex >= 0) {
       const answer = this.text.slice(thoughtIndex + closingTag.length);
       this.text = this.text.slice(0, thoughtIndex);
-      this.#end();
+      this.#close();
       this.#add(answer);
       scan = this.#scanner?.end();
     }
@@ -130,13 +111,13 @@ export class ReplyReader {
     this.#out.push({ type: 'thinking', id: `think:${this.#thoughtCount}`, delta: thinking });
   }
 
-  #begin(): void {
+  #open(): void {
     if (this.#isThinking) return;
     this.#isThinking = true;
     this.#thoughtCount += 1;
   }
 
-  #end(): void {
+  #close(): void {
     if (!this.#isThinking) {
       const thought = this.text;
       this.text = this.proseText = '';
