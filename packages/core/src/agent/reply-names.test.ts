@@ -120,7 +120,6 @@ test.for([
 ] as const)('chat completions get the name of a user %j as %j', ([name, sent]) => {
   const formatter = openAiFormatter({
     model: 'm',
-    host: 'x.test',
     features: { tools: true, media: [] },
     maxTokensField: 'max_tokens',
   });

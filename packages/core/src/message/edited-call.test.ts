@@ -7,6 +7,7 @@ import type { ChatModel } from '../model/chat-model.ts';
 import { openai, openaiResponses } from '../openai.ts';
 import { assistantMessage, toolMessage, userMessage } from './msg.ts';
 import { withEditedCall } from './metadata.ts';
+import { withOrigin } from './provider-metadata.ts';
 
 const reply = {
   ...assistantMessage([
@@ -23,7 +24,9 @@ const reply = {
       raw: '{"n": 111}',
       providerMetadata: {
         openai: { itemId: 'fc_1' },
-        extra_content: { google: { thought_signature: 'thought' } },
+        ...withOrigin('models.test', {
+          extra_content: { google: { thought_signature: 'thought' } },
+        }),
       },
     },
   ]),
@@ -79,6 +82,7 @@ test('every provider gets only the new arguments of an edited tool call', async 
     expect(body).not.toMatch(/111|fc_1|resp_1/);
   }
   expect(bodies[0]).toContain('thought_signature');
+  for (const body of bodies.slice(1)) expect(body).not.toContain('thought_signature');
 });
 
 test('withEditedCall() keeps the original arguments once and does not change other tool calls', () => {

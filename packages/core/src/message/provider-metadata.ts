@@ -1,6 +1,6 @@
 import { fieldsOf } from '../error/agent-error.ts';
 import type { ContentBlock, ToolResult } from './msg.ts';
-import { isObjectOrArray, type JsonValue } from './json.ts';
+import { isObjectOrArray, isRecord, type JsonObject, type JsonValue } from './json.ts';
 
 /**
  * Call of a tool that the provider itself runs, such as the provider's web search. A call without
@@ -39,6 +39,27 @@ export function hostedToolOf(
 /** Returns whether the call of a hosted tool has its result. */
 export function hasEnded({ output, error }: HostedTool): boolean {
   return output !== undefined || error !== undefined;
+}
+
+/** Key of the fields that `withOrigin` keeps. */
+export const keptKey = 'chatCompletions';
+
+/**
+ * Returns provider metadata with fields of a reply or a call that only their server may get back.
+ * `origin`: host of that server.
+ */
+export function withOrigin(origin: string, fields: JsonObject): JsonObject {
+  return { [keptKey]: { origin, fields } };
+}
+
+/** Returns the fields that a block keeps for the server on the host `origin`. */
+export function fieldsFor(
+  origin: string | undefined,
+  { providerMetadata }: Pick<ContentBlock, 'providerMetadata'>,
+): JsonObject {
+  const stored = Object(providerMetadata?.[keptKey]) as JsonObject;
+  const { fields } = stored;
+  return origin && stored['origin'] === origin && isRecord(fields) ? (fields as JsonObject) : {};
 }
 
 /** Returns the sources that a block cites. */

@@ -24,6 +24,8 @@ export interface ReplyDecoder {
    * that is not a chunk. Throws if text or tool calls in a chunk have the wrong type.
    */
   decode(chunk: unknown, deltas: ModelDelta[]): void;
+  /** Adds the deltas that wait for the end of the reply. Called before `end`. */
+  flush?(deltas: ModelDelta[]): void;
   /** Returns the last delta of the reply. Called once, after a complete reply. */
   end(): ModelDelta;
 }

@@ -30,7 +30,7 @@ export interface TokenProfile {
   countMedia?(block: MediaBlock): number | undefined;
   /**
    * Whether requests contain the thinking of earlier replies. With models of the AI SDK they do,
-   * with `openai()` only if `sendThinking` is set, and with `dashscope()` never. Default: true, so
+   * with `openai()` only if `sendThinking` is on, and with `dashscope()` never. Default: true, so
    * that no thinking is left out of the estimate.
    */
   readonly thinking?: boolean;

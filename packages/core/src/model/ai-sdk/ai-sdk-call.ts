@@ -2,7 +2,7 @@ import { outputText, textOf, toolResultsOf } from '../../message/msg.ts';
 import type { ContentBlock, MediaBlock, MediaSource, ToolResult, Msg } from '../../message/msg.ts';
 import { isEdited, isNewestReplyEdited } from '../../message/metadata.ts';
 import { isRecord, jsonCopy, pickFields, wellFormed, type JsonObject } from '../../message/json.ts';
-import { hostedToolOf } from '../../message/provider-metadata.ts';
+import { hostedToolOf, keptKey } from '../../message/provider-metadata.ts';
 import { inlineSource, mediaPlaceholder, mediaTypeOf } from '../../message/media/media.ts';
 import { callIdFitter } from '../call-ids.ts';
 import { fitMessage } from '../fit-message.ts';
@@ -218,10 +218,12 @@ function toResult({ toolUseId, name, output, state, providerMetadata }: ToolResu
 
 /**
  * Returns the fields whose value is an object: AI SDK stores the fields of a provider in an object
- * under the provider's name. Other fields are not for AI SDK, such as the sources of a text.
+ * under the provider's name. Other fields are not for AI SDK, such as the sources of a text and the
+ * fields that belong to one server.
  */
 function toProviderOptions(metadata: JsonObject | undefined): Part | undefined {
-  const fields = pickFields(metadata ?? {}, (_key, value) => isRecord(value)) as Part;
+  const isOption = (key: string, value: unknown): boolean => isRecord(value) && key !== keptKey;
+  const fields = pickFields(metadata ?? {}, isOption) as Part;
   return Object.keys(fields).length ? fields : undefined;
 }
 

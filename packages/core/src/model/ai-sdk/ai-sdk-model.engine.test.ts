@@ -10,6 +10,7 @@ import {
   toolMessage,
   userMessage,
 } from '../../message/msg.ts';
+import { withOrigin } from '../../message/provider-metadata.ts';
 import type { ContentBlock } from '../../message/msg.ts';
 import type { AiSdkLanguageModel } from './ai-sdk-contract.ts';
 import { fromAiSdk } from './ai-sdk-model.ts';
@@ -430,11 +431,13 @@ test('streamed tool input is not repeated when the whole tool call follows', asy
 
 test('provider metadata is sent back to the provider that it came from', async () => {
   const doStream = vi.fn();
-  const providerMetadata = { fake: { signature: 's' }, id: 'replaced' };
+  const foreign = withOrigin('openrouter.ai', { reasoning_details: [{ data: 'x' }] });
+  const providerMetadata = { fake: { signature: 's' }, id: 'replaced', ...foreign };
   await collect(scripted([finish], doStream), {
     messages: [
       assistantMessage([
         { type: 'thinking', thinking: 'hm', providerMetadata },
+        { type: 'thinking', thinking: '', providerMetadata: foreign },
         { type: 'tool_use', id: 'c', name: 'f', input: {}, providerMetadata },
       ]),
     ],

@@ -141,7 +141,7 @@ export function toDashScopeMessages(message: Msg, media: Media | undefined): rea
   const toContent = (blocks: readonly ContentBlock[]): string | readonly WireObject[] =>
     media ? toParts(blocks, media) : contentText(blocks);
   if (role === 'assistant') {
-    const calls = toolUsesOf(message).map(toWireCall);
+    const calls = toolUsesOf(message).map((call) => toWireCall(call));
     // The service refuses a reply of thinking alone, because it has no content.
     if (!contentText(content) && !calls.length) return [];
     return [{ role, content: toContent(content), tool_calls: calls.length ? calls : undefined }];

@@ -15,7 +15,7 @@ export function checkedBase(baseURL: string, service: RegExp): string {
   throw misconfigured(message);
 }
 
-/** Returns the host of an address, or the whole address if it is a path of the page's own server. */
+/** Returns the host of an address. Returns a path of the page's own server unchanged. */
 export function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : url;
 }

@@ -98,6 +98,8 @@ export class EventReply {
     // Gateways send `[DONE]` after every stream, also after one without its last event.
     this.done = this.decoder.isComplete !== false;
     this.error = this.done ? undefined : badResponseError('The reply ended early', '[DONE]', true);
-    if (this.done) deltas.push(this.decoder.end());
+    if (!this.done) return;
+    this.decoder.flush?.(deltas);
+    deltas.push(this.decoder.end());
   }
 }

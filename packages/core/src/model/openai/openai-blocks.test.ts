@@ -6,7 +6,6 @@ import { openAiFormatter, type OpenAiFormatterOptions } from './openai-formatter
 
 const all: OpenAiFormatterOptions = {
   model: 'm',
-  host: 'x.test',
   features: { tools: true, media: ['image', 'audio', 'video', 'file'] },
   maxTokensField: 'max_tokens',
   sendThinking: true,
@@ -71,7 +70,7 @@ test.each<[role: Role, content: readonly ContentBlock[], wired: readonly unknown
   [
     'assistant',
     [text, image, audio, video, file],
-    [{ role: 'assistant', content: `T\n${placeholders}` }],
+    [{ role: 'assistant', content: `T\n${placeholders}`, reasoning_content: ' ' }],
   ],
   [
     'assistant',

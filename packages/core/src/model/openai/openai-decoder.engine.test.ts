@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import goldenText from '../../../../../test/fixtures/golden/openai-replies.json?raw';
+import { withOrigin } from '../../message/provider-metadata.ts';
 import type { ModelDelta } from '../chat-model.ts';
 import { EventReply } from '../http/event-reply.ts';
 import { OpenAiDecoder } from './openai-decoder.ts';
@@ -37,7 +38,7 @@ function replay(bytes: Uint8Array, size: number): Readonly<Record<string, unknow
 }
 
 const decode = (...chunks: readonly unknown[]): ModelDelta[] => {
-  const decoder = new OpenAiDecoder();
+  const decoder = new OpenAiDecoder('models.test');
   const deltas: ModelDelta[] = [];
   for (const chunk of chunks) decoder.decode(chunk, deltas);
   return [...deltas, decoder.end()];
@@ -168,7 +169,7 @@ test('arguments may be an object, and a thought signature is kept with its tool 
     index: 0,
     id: 'a',
     name: 'f',
-    providerMetadata: { extra_content: extra },
+    providerMetadata: withOrigin('models.test', { extra_content: extra }),
     delta: '{"x":1}',
   });
 });

@@ -1,6 +1,7 @@
 import { isObjectOrArray, omitUndefined } from '../../message/json.ts';
 import type { ModelDelta, Usage } from '../chat-model.ts';
 import type { Loose, ReplyDecoder } from '../formatter.ts';
+import { keepFields, keptMetadata, type KeptFields } from './kept-fields.ts';
 import {
   decodeToolCall,
   isComplete,
@@ -37,6 +38,8 @@ type WireDelta = Loose<{
   reasoning_content: string;
   /** Sent by OpenRouter and Groq. */
   reasoning: string;
+  /** Sent by OpenRouter, and by MiniMax in place of the fields above. */
+  reasoning_details: readonly (Loose<{ text: string; summary: string }> | null)[];
   tool_calls: readonly (WireToolCall | null)[];
 }>;
 
@@ -64,15 +67,23 @@ type Kind = 'text' | 'thinking';
  * from the specification.
  */
 export class OpenAiDecoder implements ReplyDecoder {
+  /** Host that gets the reply's extra fields back. `undefined`: nobody does. */
+  readonly #origin: string | undefined;
+  readonly #extras: KeptFields = {};
   readonly #calls: DecodedCall[] = [];
   #blockCount = 0;
   /** Kind and id of the current block. */
   #kind: Kind | undefined;
   #id = '';
+  #thinkingId = 'kept';
   #choiceIndex: number | null | undefined;
   finishReason = '';
   #usage: WireUsage | undefined;
   readonly #metadata: { id?: string; model?: string } = {};
+
+  constructor(origin?: string) {
+    this.#origin = origin;
+  }
 
   /**
    * Some servers send no finish reason. Without one, a tool call with empty or incomplete arguments
@@ -91,16 +102,23 @@ export class OpenAiDecoder implements ReplyDecoder {
     this.#choiceIndex ??= choice.index;
     if ((choice.index ?? this.#choiceIndex) !== this.#choiceIndex) return;
     if (choice.finish_reason) this.finishReason = choice.finish_reason;
-    const { content, refusal, reasoning_content, reasoning, tool_calls } =
-      choice.delta ?? choice.message ?? {};
-    this.#push('thinking', reasoning_content || reasoning, deltas);
+    const delta = choice.delta ?? choice.message ?? {};
+    const { content, refusal, reasoning_content, reasoning, tool_calls } = delta;
+    keepFields(this.#extras, delta);
+    this.#push('thinking', reasoning_content || reasoning || detailsText(delta), deltas);
     this.#push('text', content, deltas);
     this.#push('text', refusal, deltas);
     for (const fragment of tool_calls ?? []) {
       if (!fragment) continue;
       this.#kind = undefined;
-      decodeToolCall(fragment, this.#calls, deltas);
+      decodeToolCall(fragment, this.#calls, deltas, this.#origin);
     }
+  }
+
+  flush(deltas: ModelDelta[]): void {
+    const providerMetadata = keptMetadata(this.#origin, this.#extras);
+    if (providerMetadata)
+      deltas.push({ type: 'thinking', id: this.#thinkingId, delta: '', providerMetadata });
   }
 
   end(): ModelDelta {
@@ -123,6 +141,7 @@ export class OpenAiDecoder implements ReplyDecoder {
     if (typeof content === 'string') {
       if (this.#kind !== kind) this.#id = `${kind}-${this.#blockCount++}`;
       this.#kind = kind;
+      if (kind === 'thinking') this.#thinkingId = this.#id;
       deltas.push({ type: kind, id: this.#id, delta: content });
       return;
     }
@@ -132,6 +151,13 @@ export class OpenAiDecoder implements ReplyDecoder {
       if ('text' in part) this.#push(kind, part.text, deltas);
     }
   }
+}
+
+function detailsText({ reasoning_details: details }: WireDelta): string {
+  if (!Array.isArray(details)) return '';
+  return (details as NonNullable<WireDelta['reasoning_details']>)
+    .map((part) => part?.text ?? part?.summary ?? '')
+    .join('');
 }
 
 /**

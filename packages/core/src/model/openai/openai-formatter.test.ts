@@ -1,14 +1,15 @@
 import { expect, test } from 'vitest';
 import { createMessage, type ContentBlock, type MediaBlock, type Role } from '../../message/msg.ts';
+import { withOrigin } from '../../message/provider-metadata.ts';
 import type { ModelRequest, ToolSchema } from '../chat-model.ts';
 import { openAiFormatter, type OpenAiFormatterOptions } from './openai-formatter.ts';
 import { readsInLaterRequests } from '../../../test-support/model-outcome.ts';
 
 const plain: OpenAiFormatterOptions = {
   model: 'm',
-  host: 'x.test',
   features: { tools: true, media: ['image', 'audio', 'video', 'file'] },
   maxTokensField: 'max_tokens',
+  origin: 'models.test',
   sendThinking: false,
   includeUsage: true,
 };
@@ -238,7 +239,10 @@ test('the model’s own arguments of a tool call are sent if they are JSON', () 
     name: 'f',
     input: { a: 1 },
     ...(raw === undefined ? {} : { raw }),
-    providerMetadata: { extra_content: { google: { thought_signature: 's' } }, other: 1 },
+    providerMetadata: {
+      ...withOrigin('models.test', { extra_content: { google: { thought_signature: 's' } } }),
+      other: 1,
+    },
   });
   const args = (raw?: string): unknown =>
     (wire('assistant', [call(raw)]) as [{ tool_calls: [{ function: { arguments: string } }] }])[0]

@@ -8,6 +8,8 @@ import { argumentsOf, jsonWithLists, memoize } from '../formatter.ts';
 import type { Formatter, WireObject } from '../formatter.ts';
 import { joinTurns, needsAlternatingRoles } from './join-turns.ts';
 import { OpenAiDecoder } from './openai-decoder.ts';
+import { keptFieldsOf } from './kept-fields.ts';
+import { ThinkDecoder } from './think-decoder.ts';
 import {
   contentText,
   inlineSource,
@@ -18,19 +20,21 @@ import {
 
 export interface OpenAiFormatterOptions {
   readonly model: string;
-  /** Host of the server, which decides what form the ids of tool calls need. */
-  readonly host: string;
   readonly features: ModelFeatures;
   /**
    * Field of the body for `maxTokens`. OpenAI's reasoning models reject `max_tokens`, and most
    * other servers support only `max_tokens`.
    */
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens';
+  /** Host of the server, which gets back the extra fields of its own replies. */
+  readonly origin?: string | undefined;
   /**
-   * Whether to send thinking back as `reasoning_content`. DeepSeek requires this field between tool
-   * calls; OpenAI does not support it.
+   * Whether to send thinking back, as `reasoning_content` or, with `thinkTags`, within the text.
+   * DeepSeek requires it; OpenAI does not support it.
    */
   readonly sendThinking?: boolean | undefined;
+  /** Whether replies have thinking within the text, in `<think>` tags. */
+  readonly thinkTags?: boolean | undefined;
   /** Whether to request token counts with `stream_options.include_usage`. Default true. */
   readonly includeUsage?: boolean | undefined;
 }
@@ -40,7 +44,7 @@ export interface OpenAiFormatterOptions {
  * its object exists. A long history is therefore not serialized again for each request.
  */
 export function openAiFormatter(format: OpenAiFormatterOptions): Formatter {
-  const server = `${format.host} ${format.model}`;
+  const server = `${format.origin ?? ''} ${format.model}`;
   const fitCallId = callIdFitter(server);
   const isAlternating = needsAlternatingRoles(server);
   const fit = (message: Msg): Msg => fitMessage(message, fitCallId);
@@ -49,6 +53,7 @@ export function openAiFormatter(format: OpenAiFormatterOptions): Formatter {
     jsonText(toWireMessages(fit(message), format)).slice(1, -1),
   );
   const toolText = memoize((tool: ToolSchema) => jsonText(toWireTool(tool)));
+  const Decoder = format.thinkTags ? ThinkDecoder : OpenAiDecoder;
 
   return {
     format(request) {
@@ -70,7 +75,7 @@ export function openAiFormatter(format: OpenAiFormatterOptions): Formatter {
       const lists = { messages: messages.map(messageText), tools: tools.map(toolText) };
       return jsonWithLists(fields, lists);
     },
-    decoder: () => new OpenAiDecoder(),
+    decoder: () => new Decoder(format.origin),
   };
 }
 
@@ -110,7 +115,10 @@ export function isStrict(schema: JsonValue): boolean {
   return Object.values(schema).every(isStrict);
 }
 
-type MessageFormat = Pick<OpenAiFormatterOptions, 'features' | 'sendThinking'>;
+type MessageFormat = Pick<
+  OpenAiFormatterOptions,
+  'features' | 'origin' | 'sendThinking' | 'thinkTags'
+>;
 
 /**
  * Converts one message to the wire format. Each tool result becomes a separate message. The `name`
@@ -135,26 +143,39 @@ export function toWireMessages(message: Msg, format: MessageFormat): readonly Wi
 }
 
 /** Returns no message for a reply of thinking alone: servers refuse a message without content. */
-function toWireAssistant(message: Msg, { sendThinking }: MessageFormat): readonly WireObject[] {
-  const text = contentText(message.content);
-  const calls = toolUsesOf(message).map(toWireCall);
+function toWireAssistant(message: Msg, format: MessageFormat): readonly WireObject[] {
+  const { content } = message;
+  const { origin, sendThinking, thinkTags } = format;
+  const calls = toolUsesOf(message).map((call) => toWireCall(call, origin));
+  const blocks = content.filter(({ type }) => type !== 'tool_use');
+  const extras: WireObject = Object.assign(
+    {},
+    ...blocks.map((block) => keptFieldsOf(block, origin)),
+  );
+  const thinking = thinkingOf(message).join('\n');
+  const text = contentText(content);
   if (!text && !calls.length) return [];
+  const isTagged = sendThinking && thinkTags && thinking && !extras['reasoning_details'];
   const wireMessage = {
     role: 'assistant',
-    content: text || null,
-    reasoning_content: (sendThinking && thinkingOf(message).join('\n')) || undefined,
+    content: (isTagged ? `<think>\n${thinking}</think>\n\n${text}` : text) || null,
+    // DeepSeek wants the field in each reply, and refuses an empty one:
+    // https://github.com/NousResearch/hermes-agent/pull/18263
+    reasoning_content: sendThinking && !thinkTags ? thinking || ' ' : undefined,
+    ...extras,
     tool_calls: calls.length ? calls : undefined,
   };
   return [wireMessage];
 }
 
-export function toWireCall(call: ToolUse): WireObject {
-  const { id, name, providerMetadata } = call;
+/** `origin`: host of the server. Without it, the call gets no fields beside the usual ones. */
+export function toWireCall(call: ToolUse, origin?: string): WireObject {
+  const { id, name } = call;
   return {
     id,
     type: 'function',
     function: { name, arguments: argumentsOf(call) },
-    extra_content: providerMetadata?.['extra_content'],
+    ...keptFieldsOf(call, origin),
   };
 }
 

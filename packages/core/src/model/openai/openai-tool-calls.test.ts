@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { withOrigin } from '../../message/provider-metadata.ts';
 import type { ModelDelta } from '../chat-model.ts';
 import { decodeToolCall, type DecodedCall, type WireToolCall } from './openai-tool-calls.ts';
 
@@ -8,7 +9,8 @@ function decode(fragments: readonly unknown[]): {
 } {
   const calls: DecodedCall[] = [];
   const deltas: ModelDelta[] = [];
-  for (const fragment of fragments) decodeToolCall(fragment as WireToolCall, calls, deltas);
+  for (const fragment of fragments)
+    decodeToolCall(fragment as WireToolCall, calls, deltas, 'models.test');
   return { calls, deltas };
 }
 
@@ -58,6 +60,11 @@ test('id and name are reported once, and other provider data is passed on, even 
   expect(deltas).toEqual([
     { type: 'tool-input', index: 0, id: 'c', name: 'f', delta: '{' },
     { type: 'tool-input', index: 0, delta: '}' },
-    { type: 'tool-input', index: 0, providerMetadata: { extra_content }, delta: '' },
+    {
+      type: 'tool-input',
+      index: 0,
+      providerMetadata: withOrigin('models.test', { extra_content }),
+      delta: '',
+    },
   ]);
 });

@@ -1,6 +1,7 @@
 import { isWholeObject, type JsonObject } from '../../message/json.ts';
 import type { ModelDelta } from '../chat-model.ts';
 import type { Loose } from '../formatter.ts';
+import { keepFields, keptMetadata, type KeptFields } from './kept-fields.ts';
 
 /** Part of a tool call in a chunk. Any field may be missing or null. */
 export type WireToolCall = Loose<{
@@ -9,6 +10,8 @@ export type WireToolCall = Loose<{
   function: Loose<{ name: string; arguments: unknown }>;
   /** Contains thought signatures of Gemini, which must be sent back. */
   extra_content: JsonObject;
+  /** Sent by LiteLLM. */
+  provider_specific_fields: JsonObject;
 }>;
 
 export interface DecodedCall {
@@ -22,37 +25,57 @@ export interface DecodedCall {
   input: string;
   /** Length of the input when it was found to be complete. */
   completeAt?: number;
+  /** Fields that only the host `origin` gets back. */
+  readonly extras: KeptFields;
 }
 
 /** Number of the newest tool calls that a fragment may continue, so that many take linear time. */
 const maxSearchedCalls = 256;
 
-/** Adds a fragment of `tool_calls` to its tool call, or starts a new tool call. */
+/**
+ * Adds a fragment of `tool_calls` to its tool call, or starts a new tool call. `origin`: host that
+ * gets the fragment's extra fields back. Without it, they are dropped.
+ */
 export function decodeToolCall(
   fragment: WireToolCall,
   calls: DecodedCall[],
   deltas: ModelDelta[],
+  origin?: string,
 ): void {
-  const { id, function: called, extra_content } = fragment;
-  const delta = argumentText(called?.arguments);
-  if (!id && !called?.name && !delta && !extra_content) return;
+  const delta = argumentText(fragment.function?.arguments);
+  if (!delta && isEmpty(fragment)) return;
   const newest = calls.slice(-maxSearchedCalls);
   const callIndex = newest.findLastIndex((openCall) => continues(openCall, fragment));
   let index = callIndex + calls.length - newest.length;
-  if (callIndex < 0) index = calls.push({ wireIndex: fragment.index, input: '' }) - 1;
+  if (callIndex < 0) index = calls.push(newCall(fragment)) - 1;
   const call = calls[index]!;
   const missing = missingFields(call, fragment);
   // Some servers repeat the id and the name while they wait.
-  if (!delta && !extra_content && !Object.keys(missing).length) return;
+  const hasExtras = keepFields(call.extras, fragment);
+  const providerMetadata = hasExtras && keptMetadata(origin, call.extras);
+  if (!delta && !providerMetadata && !Object.keys(missing).length) return;
   Object.assign(call, missing);
   call.input += delta;
   deltas.push({
     type: 'tool-input',
     index,
     ...missing,
-    ...(extra_content && { providerMetadata: { extra_content } }),
+    ...(providerMetadata && { providerMetadata }),
     delta,
   });
+}
+
+function isEmpty({
+  id,
+  function: called,
+  extra_content: content,
+  provider_specific_fields: fields,
+}: WireToolCall): boolean {
+  return !id && !called?.name && !content && !fields;
+}
+
+function newCall({ index }: WireToolCall): DecodedCall {
+  return { wireIndex: index, input: '', extras: {} };
 }
 
 /** Returns the id and the name in a fragment, if its tool call does not have them yet. */

@@ -3,6 +3,7 @@ import type { ChatModel, ModelFeatures } from '../chat-model.ts';
 import { checkedBase, hostOf } from '../http/base-url.ts';
 import { httpFields, httpModel, type HttpModelOptions } from '../http/http-model.ts';
 import { openAiFormatter, type OpenAiFormatterOptions } from './openai-formatter.ts';
+import { serverRulesOf } from './server-rules.ts';
 
 export const defaultBaseURL = 'https://api.openai.com/v1';
 
@@ -24,10 +25,15 @@ export interface OpenAiOptions extends HttpModelOptions {
    */
   readonly maxTokensField?: OpenAiFormatterOptions['maxTokensField'];
   /**
-   * Whether to send the model's thinking back as `reasoning_content`, which DeepSeek requires.
-   * @default false
+   * Whether to send the model's thinking back: as `reasoning_content` or, with `thinkTags`, within
+   * the text. Default: true for servers that require it, such as DeepSeek, Kimi and MiniMax.
    */
   readonly sendThinking?: boolean;
+  /**
+   * Whether the model writes its thinking into the text, between `<think>` and `</think>`. It then
+   * becomes thinking. Default: true for servers known for it, such as MiniMax.
+   */
+  readonly thinkTags?: boolean;
   /**
    * Whether to ask for token counts. Set false if the server refuses `stream_options`.
    * @default true
@@ -49,15 +55,19 @@ export function openai(options: OpenAiOptions): ChatModel {
   checkOptions(
     'openai()',
     options,
-    `${httpFields} features:object|? maxTokensField,sendThinking,includeUsage`,
+    `${httpFields} features:object|? maxTokensField,sendThinking,thinkTags,includeUsage`,
   );
   const { baseURL = defaultBaseURL } = options;
   const url = `${checkedBase(baseURL, openAiServices)}/chat/completions`;
   const features: ModelFeatures = { tools: true, media: ['image', 'file'], ...options.features };
+  const origin = hostOf(url);
+  const rules = serverRulesOf(origin, options.model);
   const formatter = openAiFormatter({
     ...options,
-    host: hostOf(url),
     features,
+    origin,
+    sendThinking: options.sendThinking ?? rules.sendThinking,
+    thinkTags: options.thinkTags ?? rules.splitsThinking,
     maxTokensField: options.maxTokensField ?? maxTokensFieldOf(url),
   });
   return httpModel(options, { provider: 'openai', features, formatter, url: () => url });

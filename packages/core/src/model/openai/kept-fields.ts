@@ -1,0 +1,123 @@
+import { isRecord, pickFields, type JsonObject, type JsonValue } from '../../message/json.ts';
+import type { ContentBlock } from '../../message/msg.ts';
+import { fieldsFor, withOrigin } from '../../message/provider-metadata.ts';
+import type { WireObject } from '../formatter.ts';
+
+/**
+ * Fields of a reply, of its deltas and of a tool call that the server must get back:
+ *
+ * - `reasoning_details`: OpenRouter and Vercel's gateway.
+ *   https://openrouter.ai/docs/use-cases/reasoning-tokens
+ * - `thinking_blocks`: LiteLLM, for Anthropic. https://docs.litellm.ai/docs/reasoning_content
+ * - `extra_content`: thought signatures of Gemini.
+ *   https://ai.google.dev/gemini-api/docs/thought-signatures
+ * - `provider_specific_fields`: LiteLLM, for Gemini. https://docs.litellm.ai/blog/gemini_3
+ */
+const keptNames: readonly string[] = [
+  'reasoning_details',
+  'thinking_blocks',
+  'extra_content',
+  'provider_specific_fields',
+];
+
+/** Names of text that arrives in pieces. */
+const pieceNames = /^(text|summary|thinking|data)$/;
+
+/** Number of the newest list items that a piece may continue, so that many take linear time. */
+const maxSearchedItems = 256;
+
+/** Fields that are being collected. They are changed in place, so that many pieces are fast. */
+export type KeptFields = Record<string, JsonValue>;
+
+/**
+ * Adds the fields of a delta that the server must get back to those so far. Returns whether the
+ * delta has such fields.
+ */
+export function keepFields(fields: KeptFields, delta: object): boolean {
+  return joinFields(fields, delta as JsonObject, keptNames);
+}
+
+/** Returns the fields as provider metadata. Returns `undefined` if no server may get them back. */
+export function keptMetadata(
+  origin: string | undefined,
+  { thinking_blocks: blocks, ...fields }: KeptFields,
+): JsonObject | undefined {
+  // Anthropic refuses thinking without a signature, such as that of an incomplete reply.
+  const signedBlocks = Array.isArray(blocks) ? blocks.filter(isSigned) : [];
+  if (signedBlocks.length) fields['thinking_blocks'] = signedBlocks;
+  return origin && Object.keys(fields).length ? withOrigin(origin, fields) : undefined;
+}
+
+function isSigned(block: JsonObject): boolean {
+  return Boolean(block['signature'] ?? block['data']);
+}
+
+/** Returns the fields of a block that the server on the host `origin` gets back. */
+export function keptFieldsOf(block: ContentBlock, origin: string | undefined): WireObject {
+  return pickFields(fieldsFor(origin, block), (name) => keptNames.includes(name)) as WireObject;
+}
+
+/** Joins some fields of an object with their next parts. Returns whether a part has content. */
+function joinFields(fields: KeptFields, parts: JsonObject, names: readonly string[]): boolean {
+  let hasContent = false;
+  for (const name of names) {
+    const part = parts[name];
+    const whole = part == null ? undefined : join(fields[name], part, name);
+    if (whole === undefined) continue;
+    fields[name] = whole;
+    hasContent = true;
+  }
+  return hasContent;
+}
+
+/** Joins a value with its next part: objects by field, and items of lists by type and index. */
+function join(value: JsonValue | undefined, part: JsonValue, name: string): JsonValue | undefined {
+  if (Array.isArray(part)) return joinList(Array.isArray(value) ? value : [], part);
+  if (!isRecord(part)) return joinText(value, part, name);
+  const fields = (isRecord(value) ? value : {}) as KeptFields;
+  // LiteLLM passes its other fields on to providers that refuse them:
+  // https://github.com/BerriAI/litellm/issues/25595
+  const isNamed = (key: string): boolean =>
+    name !== 'provider_specific_fields' || /signature/.test(key);
+  const hasContent = joinFields(fields, part as JsonObject, Object.keys(part).filter(isNamed));
+  return hasContent ? fields : value;
+}
+
+/**
+ * Joins texts that arrive in pieces. Any other text replaces the earlier one. Leaves out a flag,
+ * because it describes only its own delta, such as Gemini's `google.thought`.
+ */
+function joinText(
+  value: JsonValue | undefined,
+  part: JsonValue,
+  name: string,
+): JsonValue | undefined {
+  if (typeof part === 'number') return part;
+  if (typeof part !== 'string' || !part) return value;
+  if (typeof value !== 'string' || !pieceNames.test(name)) return part;
+  // Some servers repeat encrypted data.
+  return name === 'data' && part === value ? value : value + part;
+}
+
+function joinList(list: JsonValue[], parts: readonly JsonValue[]): JsonValue | undefined {
+  // The items of one delta are different items.
+  const earlierItems = list.slice(-maxSearchedItems);
+  const last = earlierItems.at(-1);
+  for (const [position, part] of parts.entries()) {
+    const item = earlierItems.findLast((one) => continues(one, part, one === last && !position));
+    const whole = join(item, part, '');
+    if (item === undefined && whole !== undefined) list.push(whole);
+  }
+  return list.length ? list : undefined;
+}
+
+/**
+ * Returns whether a part continues an item. OpenRouter numbers its items. LiteLLM does not: there,
+ * a signature ends an item, and encrypted data is always an item of its own.
+ */
+function continues(item: JsonValue, part: JsonValue, isNext: boolean): boolean {
+  if (!isRecord(item) || !isRecord(part) || item['type'] !== part['type']) return false;
+  if ((part['id'] ?? item['id']) !== item['id']) return false;
+  if (part['index'] != null) return part['index'] === item['index'];
+  return isNext && !item['signature'] && !part['data'];
+}
