@@ -131,6 +131,14 @@ test('workersAi() separates thinking from text', async () => {
   expect(deltas.map(({ type }) => type)).toEqual(['thinking', 'text', 'finish']);
 });
 
+test('with `thinkTags`, workersAi() splits thinking from text, in its own stream format', async () => {
+  const reply = events({ response: '<think>Hm</th' }, { response: 'ink>\n\nYes' }, '[DONE]');
+  const deltas = await deltasOf(binding(response(reply)), { thinkTags: true });
+  expect(deltas.map(({ type }) => type)).toEqual(['thinking', 'text', 'finish']);
+  expect(textOf(deltas)).toBe('Yes');
+  expect(textOf(await deltasOf(binding(response(reply))))).toContain('<think>');
+});
+
 const calls = [
   { name: 'clock', arguments: { city: '서울' } },
   { name: 'clock', arguments: { city: 'Rome' } },

@@ -25,6 +25,11 @@ export interface WorkersAiOptions {
    */
   readonly features?: Partial<ModelFeatures>;
   /**
+   * Whether the model writes its thinking into the text, between `<think>` and `</think>`.
+   * @default false
+   */
+  readonly thinkTags?: boolean;
+  /**
    * Maximum time without data, before and during the reply, in milliseconds. Default: 300,000,
    * which is 5 minutes.
    */
@@ -37,10 +42,11 @@ export interface WorkersAiOptions {
  * with the same errors as `openai()`. Throws `CONFIGURATION` without a binding.
  */
 export function workersAi(ai: WorkersAiBinding, options: WorkersAiOptions): ChatModel {
-  const fields = 'model:string gateway,features:object|? timeoutMs:nonNegative|?';
+  const fields =
+    'model:string gateway,features:object|? thinkTags:boolean|? timeoutMs:nonNegative|?';
   checkOptions('workersAi()', options, fields);
   checkOptions('workersAi()', { binding: ai }, 'binding:run()');
-  const { model, gateway, features, timeoutMs } = options;
+  const { model, gateway, features, thinkTags = false, timeoutMs } = options;
   const send = async (_url: string, { body, signal }: RequestInit): Promise<Response> => {
     const inputs = toInputs(JSON.parse(String(body)) as WireRequest);
     try {
@@ -60,6 +66,7 @@ export function workersAi(ai: WorkersAiBinding, options: WorkersAiOptions): Chat
     baseURL: 'https://workers-ai.binding/v1',
     fetch: send,
     maxTokensField: 'max_tokens',
+    thinkTags,
     features: { media: ['image'], ...features },
     ...(timeoutMs !== undefined && { timeoutMs }),
   });
