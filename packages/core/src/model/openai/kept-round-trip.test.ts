@@ -189,6 +189,22 @@ test('MiniMax gets back the text that it sent, with its tags', async () => {
   ]);
 });
 
+test('reasoning details without another field are shown as thinking, and go back once', async () => {
+  const part = { type: 'reasoning.text', format: 'MiniMax-response-v1', index: 0 };
+  const pieces = ['I ', 'ask.'].map((text) => ({ reasoning_details: [{ ...part, text }] }));
+  const server = new FakeServer('https://api.minimax.io/v1', [
+    [...pieces, { content: 'I look.' }, { tool_calls: [wireCall] }],
+  ]);
+  const agent = server.agent(new SessionMemory(new MemoryStore(), 's'));
+  await agent.call('Weather?');
+  const [, reply] = await agent.messages();
+  expect(reply!.content[0]).toMatchObject({ type: 'thinking', thinking: 'I ask.' });
+  expect(server.reply).toMatchObject({
+    content: 'I look.',
+    reasoning_details: [{ ...part, text: 'I ask.' }],
+  });
+});
+
 test('a stored field that no server sends is not sent', async () => {
   const memory = new SessionMemory(new MemoryStore(), 's');
   const server = new FakeServer('https://a.test/v1', [[{ content: 'Hi' }]]);
