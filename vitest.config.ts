@@ -9,6 +9,7 @@ import { filesOf, testSuite } from './scripts/test/suite-files.ts';
 import { holdPlugin } from './test/hold-plugin.ts';
 import { policyPlugin } from './test/policy-plugin.ts';
 import { scriptPagePlugin } from './test/script-page-plugin.ts';
+import { sentRequestsPlugin } from './test/sent-requests/plugin.ts';
 
 const resolve = { alias: sourceAlias };
 const minutes = 60_000;
@@ -19,9 +20,12 @@ const long = testSuite === 'long';
  * wrap the functions of `left-behind`.
  */
 const clockSetup = 'test/clock/setup.ts';
+/** Setup file that makes a test fail if it sends a request which its provider refuses. */
+const requestsSetup = 'test/sent-requests/setup.ts';
 
 export default defineConfig({
   logLevel: 'error',
+  plugins: [sentRequestsPlugin()],
   test: {
     globalSetup: ['test/provider-server/vitest-setup.ts', 'test/mcp-server/vitest-setup.ts'],
     // Time limits only detect a hang: on a busy machine, everything may take much longer.
@@ -45,7 +49,7 @@ export default defineConfig({
           name: 'node',
           environment: 'node',
           ...filesOf('node'),
-          setupFiles: ['test/left-behind/setup-node.ts', clockSetup],
+          setupFiles: ['test/left-behind/setup-node.ts', clockSetup, requestsSetup],
         },
       },
       {
@@ -63,6 +67,7 @@ export default defineConfig({
           setupFiles: [
             'test/left-behind/setup-workerd.ts',
             clockSetup,
+            requestsSetup,
             'packages/edge/test-support/reset-storage.ts',
           ],
         },
@@ -78,7 +83,7 @@ export default defineConfig({
           name: 'e2e',
           environment: 'node',
           ...filesOf('e2e'),
-          setupFiles: ['test/left-behind/setup-node.ts', clockSetup],
+          setupFiles: ['test/left-behind/setup-node.ts', clockSetup, requestsSetup],
           globalSetup: ['test/e2e/vitest-setup.ts'],
           // More than cores: its files mostly wait for pages and servers.
           maxWorkers: 3,
@@ -125,7 +130,7 @@ function browserProject(name: 'browser' | 'leaks'): TestProjectInlineConfigurati
     test: {
       name,
       ...filesOf(name),
-      setupFiles: ['test/left-behind/setup-page.ts', clockSetup],
+      setupFiles: ['test/left-behind/setup-page.ts', clockSetup, requestsSetup],
       browser: {
         enabled: true,
         headless: true,

@@ -1,6 +1,7 @@
 import { build, type Plugin } from 'vite';
 import { root } from '../scripts/root.ts';
 import { sourceAlias } from '../scripts/source-alias.ts';
+import { sentRequestsPlugin } from './sent-requests/plugin.ts';
 
 /**
  * Serves each worker script of the tests as one bundle. Otherwise, Vite's development server would
@@ -32,6 +33,7 @@ async function bundleWorker(path: string): Promise<string> {
     root,
     configFile: false,
     logLevel: 'error',
+    plugins: [sentRequestsPlugin()],
     resolve: { alias: sourceAlias },
     build: {
       write: false,

@@ -1,0 +1,80 @@
+import { isObjectOrArray, isRecord } from '../../message/json.ts';
+import { join, type Wire } from './request-rule.ts';
+
+/** Keywords that the root of a function's parameters may not have. */
+const rootKeywords = ['oneOf', 'anyOf', 'allOf', 'enum', 'not'];
+
+/** Returns whether a server accepts the root of the parameters. A tool may have no parameters. */
+export function isObjectRoot(parameters: unknown): boolean {
+  if (parameters === undefined) return true;
+  if (!isRecord(parameters) || parameters['type'] !== 'object') return false;
+  return rootKeywords.every((keyword) => parameters[keyword] === undefined);
+}
+
+/** Returns whether an object at the root lists its properties, even if it has none. */
+export function hasProperties(parameters: unknown): boolean {
+  return !isRecord(parameters) || parameters['type'] !== 'object' || 'properties' in parameters;
+}
+
+/** Keywords that strict mode refuses. */
+const looseKeywords = new Set([
+  'oneOf',
+  'allOf',
+  'not',
+  'if',
+  'then',
+  'else',
+  'dependentRequired',
+  'dependentSchemas',
+  'prefixItems',
+  'patternProperties',
+]);
+
+/** Formats of a string that strict mode accepts. */
+const strictFormats = new Set([
+  'date-time',
+  'time',
+  'date',
+  'duration',
+  'email',
+  'hostname',
+  'ipv4',
+  'ipv6',
+  'uuid',
+]);
+
+/** Keywords whose value has a schema for each name. */
+const schemaMaps = new Set(['properties', '$defs', 'definitions']);
+/** Keywords whose value is an example, not a schema. */
+const values = new Set(['enum', 'const', 'default', 'examples']);
+
+/** Returns the paths within a schema that strict mode refuses. */
+export function looseParts(schema: unknown, path: string): readonly string[] {
+  if (!isRecord(schema)) return [];
+  return [
+    ...looseObject(schema, path),
+    ...Object.entries(schema).flatMap(([keyword, value]) => {
+      const at = join(path, keyword);
+      if (looseKeywords.has(keyword)) return [at];
+      if (keyword === 'format') return strictFormats.has(String(value)) ? [] : [at];
+      if (values.has(keyword)) return [];
+      return schemasIn(keyword, value).flatMap(([name, item]) => looseParts(item, join(at, name)));
+    }),
+  ];
+}
+
+function schemasIn(keyword: string, value: unknown): readonly (readonly [string, unknown])[] {
+  if (schemaMaps.has(keyword) || Array.isArray(value))
+    return isObjectOrArray(value) ? Object.entries(value) : [];
+  return isRecord(value) ? [['', value]] : [];
+}
+
+/** Strict mode wants each property to be required, and no others. */
+function looseObject(schema: Wire, path: string): readonly string[] {
+  const { type, properties, required, additionalProperties } = schema;
+  if (type !== 'object' && !isRecord(properties)) return [];
+  const listed: readonly unknown[] = Array.isArray(required) ? required : [];
+  const names = Object.keys(isRecord(properties) ? properties : {});
+  const isStrict = additionalProperties === false && names.every((name) => listed.includes(name));
+  return isStrict ? [] : [path];
+}

@@ -1,0 +1,42 @@
+import type { BrokenRule } from '../../packages/core/src/testing/request-rules/broken-rules.ts';
+
+/** The rules that requests of the running test, or else of its file, have broken. */
+interface Registry {
+  /** Whether a setup file checks this global object. Workers have no tests. */
+  isWatched: boolean;
+  scope: Scope | undefined;
+}
+
+/** A test, or a test file with its `beforeAll` and `afterAll` hooks. */
+export interface Scope {
+  readonly broken: BrokenRule[];
+  /** Ids of rules that the requests may break. */
+  readonly allowed: Set<string>;
+}
+
+export const channelName = 'isoloop.tests.sent-requests';
+
+const key = Symbol.for(channelName);
+
+/** Returns the state of the check. Test files share a global object, but load this module again. */
+export function registry(): Registry {
+  return ((globalThis as { [key]?: Registry })[key] ??= { isWatched: false, scope: undefined });
+}
+
+export const newScope = (): Scope => ({ broken: [], allowed: new Set() });
+
+export function noteBroken(broken: readonly BrokenRule[]): void {
+  registry().scope?.broken.push(...broken);
+}
+
+/** Returns what a request of the scope did wrong, one sentence for each rule. */
+export function sentencesOf({ broken, allowed }: Scope): readonly string[] {
+  const sentences = broken
+    .filter(({ id }) => !allowed.has(id))
+    .map(
+      ({ id, text, at, source }) =>
+        `A request breaks the rule ${id}: ${text} It is broken at ${at.join(', ')}. ` +
+        `Published: ${source}`,
+    );
+  return [...new Set(sentences)];
+}
