@@ -11,6 +11,7 @@ import {
   usageChunk,
 } from '../provider-server/event-stream.ts';
 import { readBody, sendError } from '../provider-server/exchange.ts';
+import { refusalOf } from '../sent-requests/note.ts';
 
 interface CompletionRequest {
   readonly messages: readonly { readonly role: string; readonly content?: unknown }[];
@@ -29,7 +30,8 @@ const deltasBefore = 5;
  * If a question begins with "Tell me", the endpoint sends the first words of the reply at once. It
  * sends the rest after a test has posted the question to `/release`. A question with "after the
  * tools" pauses the reply to the tools' results in the same way. The endpoint refuses the question "Who
- * are you?" with the error for a wrong key.
+ * are you?" with the error for a wrong key. It answers 400 for a request that breaks a published
+ * rule.
  */
 export async function startHeldModel(): Promise<LoopbackServer> {
   const releases = new Releases();
@@ -78,6 +80,8 @@ async function answer(
     releases.release(body);
     return void response.writeHead(204).end();
   }
+  const refusal = refusalOf({ url: request.url ?? '', body });
+  if (refusal) return sendError(response, 400, { message: refusal });
   const { messages, tools = [] } = JSON.parse(body) as CompletionRequest;
   const question = String(messages.findLast(({ role }) => role === 'user')?.content);
   if (question === 'Who are you?')

@@ -43,10 +43,10 @@ test('the multimodal service of the DashScope server sends content as parts', as
 test.each<[problem: string, service: string, body: Record<string, unknown>]>([
   ['"model" missing', 'text', { input: { messages: plain } }],
   ['cannot both be none', 'text', { model: 'm', messages: plain }],
-  ['url error', 'text', { model: 'm', input: { messages: inParts } }],
-  ['valid list', 'multimodal', { model: 'm', input: { messages: plain } }],
+  ['text service takes texts', 'text', { model: 'm', input: { messages: inParts } }],
+  ['lists of parts', 'multimodal', { model: 'm', input: { messages: plain } }],
   [
-    'valid part',
+    'parts such as {text}',
     'multimodal',
     {
       model: 'm',

@@ -1,5 +1,5 @@
 import { dashScopeFaults } from './dashscope-faults.ts';
-import { refusal } from './dashscope-rules.ts';
+import { refusalOf } from '../sent-requests/note.ts';
 import {
   dashScopeChunk,
   dashScopeEvents,
@@ -23,7 +23,7 @@ export async function dashScope(exchange: Exchange): Promise<void> {
   const service = serviceOf(request.url ?? '');
   if (!service)
     return sendDashScopeError(response, 404, 'InvalidURL', 'Invalid URL provided in your request.');
-  const problem = refusal(body, service);
+  const problem = refusalOf({ url: request.url ?? '', body });
   if (problem !== undefined) return sendDashScopeError(response, 400, 'InvalidParameter', problem);
 
   const fault = Object.hasOwn(dashScopeFaults, name) ? dashScopeFaults[name] : undefined;

@@ -3,9 +3,11 @@ import { expect, inject, test } from 'vitest';
 import { cjkText, faults } from './faults.ts';
 import { recordedNames } from './replay.ts';
 
+const messages = [{ role: 'user', content: 'Hi' }];
+
 const post = (
   path: string,
-  body: unknown = { stream: true },
+  body: unknown = { stream: true, messages },
   headers: Record<string, string> = {},
 ): Promise<Response> =>
   fetch(`${inject('providerUrl')}${path}/chat/completions`, {
@@ -47,8 +49,10 @@ test('OpenAI’s client works with the scripted model, with and without streamin
       ['call_2', 'clock', '{"zone":"UTC"}'],
     ]);
 
+    // The client adds fields of its own to a message.
+    const { role, content, tool_calls = [] } = first.message;
     messages.push(
-      first.message,
+      { role, content, tool_calls },
       { role: 'tool', tool_call_id: 'call_1', content: 'sun' },
       { role: 'tool', tool_call_id: 'call_2', content: 'noon' },
     );
@@ -64,16 +68,33 @@ test('a script in the body sets the steps of the model, and a new user message r
       content: string;
       tool_calls?: { id: string }[];
     };
-  const result = (content: string) => ({ role: 'tool', content });
-  expect((await ask({ role: 'user' })).tool_calls).toMatchObject([
-    { id: 'call_1', function: { name: 'a' } },
-  ]);
-  expect((await ask({ role: 'user' }, result('1'))).tool_calls).toMatchObject([
+  const user = { role: 'user', content: 'Go.' };
+  const round = (id: string, content: string): readonly unknown[] => [
+    {
+      role: 'assistant',
+      tool_calls: [{ id, type: 'function', function: { name: 'a', arguments: '{}' } }],
+    },
+    { role: 'tool', tool_call_id: id, content },
+  ];
+  expect((await ask(user)).tool_calls).toMatchObject([{ id: 'call_1', function: { name: 'a' } }]);
+  expect((await ask(user, ...round('call_1', '1'))).tool_calls).toMatchObject([
     { id: 'call_2', function: { name: 'b' } },
   ]);
-  expect((await ask({ role: 'user' }, result('1'), result('2'))).content).toBe('done 1; 2');
-  expect((await ask({ role: 'user' }, result('1'), { role: 'user' })).tool_calls).toMatchObject([
+  const both = [...round('call_1', '1'), ...round('call_2', '2')];
+  expect((await ask(user, ...both)).content).toBe('done 1; 2');
+  expect((await ask(user, ...round('call_1', '1'), user)).tool_calls).toMatchObject([
     { function: { name: 'a' } },
+  ]);
+});
+
+test('the provider server refuses a request that breaks a published rule', async () => {
+  const response = await post('/scripted/v1', { messages: [{ role: 'tool', content: 'sun' }] });
+  const { error } = await response.json();
+  expect([response.status, error.message]).toEqual([
+    400,
+    'A request breaks the rule chat-completions/called-results: A tool message follows the ' +
+      'message whose tool call it answers. It is broken at messages[0]. ' +
+      'Published: https://github.com/miurla/morphic/issues/136',
   ]);
 });
 
@@ -101,12 +122,12 @@ test('the provider server serves each fault by its name', async () => {
 
 test('the route /echo returns the request', async () => {
   const { choices } = await (
-    await post('/echo/v1', { model: 'm', a: 1 }, { authorization: 'Bearer k' })
+    await post('/echo/v1', { model: 'm', messages }, { authorization: 'Bearer k' })
   ).json();
   expect(JSON.parse(choices[0].message.content)).toMatchObject({
     path: '/echo/v1/chat/completions',
     headers: { authorization: 'Bearer k' },
-    body: { model: 'm', a: 1 },
+    body: { model: 'm', messages },
   });
 });
 
@@ -115,7 +136,7 @@ test('the provider server detects a client that disconnects', async () => {
   const controller = new AbortController();
   const response = await fetch(`${url}/fault/hang-mid/v1/chat/completions`, {
     method: 'POST',
-    body: '{}',
+    body: JSON.stringify({ messages }),
     headers: { 'x-test-key': 'departure' },
     signal: controller.signal,
   });

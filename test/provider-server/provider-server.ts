@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { listenOnLoopback, type LoopbackServer } from '../listen-on-loopback.ts';
+import { refusalOf } from '../sent-requests/note.ts';
 import { dashScope } from './dashscope.ts';
 import { deltas, echo } from './echo.ts';
 import { readBody, sendError, sendJson, type ChatRequest, type Handler } from './exchange.ts';
@@ -67,6 +68,8 @@ async function answer(
     return sendError(response, 400, {
       message: 'We could not parse the JSON body of your request.',
     });
+  const refusal = route === 'dashscope' ? undefined : refusalOf({ url: pathname, body });
+  if (refusal) return sendError(response, 400, { message: refusal });
   await handler({ request, response, parameters: rest, body });
 }
 

@@ -11,7 +11,7 @@ const places = [
   {
     file: '/packages/core/src/model/ai-sdk/ai-sdk-model.ts',
     before: '    const started = await deadline.wait(async () => model.doStream(call as never));\n',
-    statement: '    noteCall(call);\n',
+    statement: '    noteCall(call, provider);\n',
   },
 ];
 

@@ -29,14 +29,15 @@ export function noteBroken(broken: readonly BrokenRule[]): void {
   registry().scope?.broken.push(...broken);
 }
 
-/** Returns what a request of the scope did wrong, one sentence for each rule. */
+/** Returns what the requests of the scope did wrong, one sentence for each rule. */
 export function sentencesOf({ broken, allowed }: Scope): readonly string[] {
-  const sentences = broken
-    .filter(({ id }) => !allowed.has(id))
-    .map(
-      ({ id, text, at, source }) =>
-        `A request breaks the rule ${id}: ${text} It is broken at ${at.join(', ')}. ` +
-        `Published: ${source}`,
-    );
+  const sentences = broken.filter(({ id }) => !allowed.has(id)).map(phraseOf);
   return [...new Set(sentences)];
+}
+
+/** Returns which rule is broken, where in the request, and where the rule is published. */
+export function phraseOf({ id, text, at, source }: BrokenRule): string {
+  const shown = at.slice(0, 3).join(', ');
+  const places = at.length > 3 ? `${shown} and ${at.length - 3} more places` : shown;
+  return `A request breaks the rule ${id}: ${text} It is broken at ${places}. Published: ${source}`;
 }

@@ -74,7 +74,10 @@ const read = (
   model: ChatModel,
   request: Partial<ModelRequest> = {},
   signal: AbortSignal = new AbortController().signal,
-) => model.stream({ messages: [], tools: [], ...request }, { signal })[Symbol.asyncIterator]();
+) => {
+  const messages = [userMessage('Hi')];
+  return model.stream({ messages, tools: [], ...request }, { signal })[Symbol.asyncIterator]();
+};
 
 async function collect(model: ChatModel, request: Partial<ModelRequest> = {}) {
   const deltas: ModelDelta[] = [];
@@ -440,18 +443,19 @@ test('provider metadata is sent back to the provider that it came from', async (
         { type: 'thinking', thinking: '', providerMetadata: foreign },
         { type: 'tool_use', id: 'c', name: 'f', input: {}, providerMetadata },
       ]),
+      toolMessage([
+        { type: 'tool_result', toolUseId: 'c', name: 'f', output: 'ok', state: 'success' },
+      ]),
     ],
   });
   const providerOptions = { fake: { signature: 's' } };
-  expect(doStream.mock.calls[0]?.[0].prompt).toEqual([
-    {
-      role: 'assistant',
-      content: [
-        { type: 'reasoning', text: 'hm', providerOptions },
-        { type: 'tool-call', toolCallId: 'c', toolName: 'f', input: {}, providerOptions },
-      ],
-    },
-  ]);
+  expect(doStream.mock.calls[0]?.[0].prompt[0]).toEqual({
+    role: 'assistant',
+    content: [
+      { type: 'reasoning', text: 'hm', providerOptions },
+      { type: 'tool-call', toolCallId: 'c', toolName: 'f', input: {}, providerOptions },
+    ],
+  });
 });
 
 test('addresses that the provider does not fetch, and unsupported media, become text', async () => {

@@ -25,12 +25,13 @@ test.each(['alibaba-reasoning', 'alibaba-tool-call'])(
 
 test('provider options turn thinking on in the compatible mode', async () => {
   const request = {
-    messages: [],
+    messages: [userMessage('Hi')],
     maxTokens: 50,
     providerOptions: { enable_thinking: true, thinking_budget: 100 },
   };
   expect(await echoed(compatible('/echo'), request)).toEqual({
     model: 'qwen3-max',
+    messages: [{ role: 'user', content: 'Hi' }],
     stream: true,
     stream_options: { include_usage: true },
     max_tokens: 50,

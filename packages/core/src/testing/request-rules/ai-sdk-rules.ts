@@ -6,10 +6,11 @@ import {
   unknownFields,
   type Place,
   type RequestRule,
+  type ServerName,
   type Wire,
 } from './request-rule.ts';
 import { functionName, wellFormedText } from './text-rules.ts';
-import { isObjectRoot } from './tool-schema.ts';
+import { hasProperties, isObjectRoot } from './tool-schema.ts';
 
 const contract =
   'https://github.com/vercel/ai/blob/main/packages/provider/src/language-model/v4/language-model-v4-prompt.ts';
@@ -46,6 +47,13 @@ const messageContents: RequestRule = {
     }),
 };
 
+const someMessages: RequestRule = {
+  id: 'some-messages',
+  text: 'The prompt is not empty.',
+  source: 'https://platform.openai.com/docs/api-reference/chat/create',
+  find: (request) => (placesIn(request, 'prompt').length ? [] : ['prompt']),
+};
+
 const toolNames: RequestRule = {
   id: 'tool-name',
   text: 'The name of a function has 1 to 64 letters, digits, underscores and dashes.',
@@ -73,12 +81,23 @@ function functionsOf(request: Place): readonly Place[] {
   return placesIn(request, 'tools').filter(({ value }) => value['type'] === 'function');
 }
 
+/** Ids that a provider accepts. Others have the limit of OpenAI's Responses API. */
+const idPatterns: Partial<Readonly<Record<ServerName, RegExp>>> = {
+  mistral: /^[a-zA-Z0-9]{9}$/,
+  anthropic: /^[\w-]+$/,
+};
+
 const callIds: RequestRule = {
   id: 'call-id',
-  text: 'The id of a tool call is not empty.',
-  source: contract,
-  find: (request) =>
-    pathsOf(ownCalls(request), ({ toolCallId: id }) => typeof id !== 'string' || !id),
+  text: 'The id of a tool call fits its provider: 1 to 64 characters, for OpenAI chat 40.',
+  source: 'https://github.com/maximhq/bifrost/issues/5097',
+  find: (request, { server, name }) => {
+    const maximum = name === 'openai.chat' ? 40 : 64;
+    const pattern = idPatterns[server] ?? new RegExp(`^[^]{1,${maximum}}$`);
+    const isWrong = ({ toolCallId: id }: Wire): boolean =>
+      typeof id !== 'string' || !pattern.test(id);
+    return pathsOf([...ownCalls(request), ...toolResults(request)], isWrong);
+  },
 };
 
 const objectInputs: RequestRule = {
@@ -136,8 +155,15 @@ const objectSchemas: RequestRule = {
   id: 'object-schema',
   text: 'The schema of a function has the type object, and no union at its root.',
   source: 'https://github.com/langchain-ai/langchainjs/issues/9804',
+  find: (request) => pathsOf(functionsOf(request), ({ inputSchema }) => !isObjectRoot(inputSchema)),
+};
+
+const schemaProperties: RequestRule = {
+  id: 'schema-properties',
+  text: 'The schema of a function lists its properties, even if there are none.',
+  source: 'https://github.com/langchain-ai/langchain-mcp-adapters/issues/137',
   find: (request) =>
-    pathsOf(functionsOf(request), ({ inputSchema }: Wire) => !isObjectRoot(inputSchema)),
+    pathsOf(functionsOf(request), ({ inputSchema }) => !hasProperties(inputSchema)),
 };
 
 const knownFields: RequestRule = {
@@ -150,6 +176,7 @@ const knownFields: RequestRule = {
 /** Rules of a call of AI SDK's `LanguageModelV3` or `V4`. */
 export const aiSdkRules: readonly RequestRule[] = [
   wellFormedText,
+  someMessages,
   messageContents,
   toolNames,
   callIds,
@@ -157,5 +184,6 @@ export const aiSdkRules: readonly RequestRule[] = [
   answeredCalls,
   calledResults,
   objectSchemas,
+  schemaProperties,
   knownFields,
 ];

@@ -31,19 +31,19 @@ const rules: Readonly<Record<RequestWire, readonly RequestRule[]>> = {
 
 /**
  * Returns the rules of its provider that a request breaks. `request` is the body, as an object or as
- * JSON text, or the options of a call of AI SDK. `url` names the server: OpenAI, Mistral, DeepSeek
- * and Anthropic have more rules than their API.
+ * JSON text, or the options of a call of AI SDK. `target` is the address, or the name of AI SDK's
+ * provider: OpenAI, Mistral, DeepSeek and Anthropic have more rules than their API.
  */
 export function brokenRules(
   wire: RequestWire,
   request: unknown,
-  url: string = '',
+  target: string = '',
 ): readonly BrokenRule[] {
   const value = typeof request === 'string' ? parseJson(request) : request;
-  if (!isRecord(value)) return [{ ...jsonObject, id: `${wire}/${jsonObject.id}`, at: [''] }];
-  const server = serverOf(url);
+  if (!isRecord(value)) return [{ ...jsonObject, id: `${wire}/${jsonObject.id}`, at: ['body'] }];
+  const server = serverOf(target);
   return rules[wire].flatMap(({ id, text, source, find }) => {
-    const at = find({ path: '', value }, server);
+    const at = find({ path: '', value }, { server, name: target });
     return at.length ? [{ id: `${wire}/${id}`, text, source, at }] : [];
   });
 }
@@ -54,13 +54,14 @@ const jsonObject = {
   source: 'https://platform.openai.com/docs/api-reference/chat/create',
 };
 
+/** Servers with more rules, by their host or the name of AI SDK's provider. */
 const servers: readonly (readonly [RegExp, ServerName])[] = [
-  [/\b(openai|azure)\.com\//, 'openai'],
-  [/\bmistral\.ai\//, 'mistral'],
-  [/\bdeepseek\.com\//, 'deepseek'],
-  [/\banthropic\.com\//, 'anthropic'],
+  [/\b(openai|azure)\.com\/|^openai\./, 'openai'],
+  [/\bmistral\.ai\/|^mistral\./, 'mistral'],
+  [/\bdeepseek\.com\/|^deepseek\./, 'deepseek'],
+  [/\banthropic\.com\/|^anthropic\./, 'anthropic'],
 ];
 
-function serverOf(url: string): ServerName {
-  return servers.find(([pattern]) => pattern.test(url))?.[1] ?? 'other';
+function serverOf(target: string): ServerName {
+  return servers.find(([pattern]) => pattern.test(target))?.[1] ?? 'other';
 }

@@ -137,7 +137,7 @@ const messageContents: RequestRule = {
   id: 'message-content',
   text: 'A message has a known role, and its content is a string or a list of known parts.',
   source: reference,
-  find: (request, server) =>
+  find: (request, { server }) =>
     pathsOf(placesIn(request, 'messages'), ({ role, content }, message) => {
       if (!Object.hasOwn(messageFields, String(role))) return true;
       if (role === 'assistant' && (content === null || content === undefined)) return false;
@@ -174,7 +174,7 @@ const knownFields: RequestRule = {
   id: 'known-fields',
   text: 'A server refuses fields that its reference does not name.',
   source: 'https://github.com/TutteInstitute/toponymy/pull/148',
-  find: (request, server) =>
+  find: (request, { server }) =>
     unknownFields(request, server === 'openai' ? openAiFields : otherFields),
 };
 
@@ -182,7 +182,7 @@ const knownMessageFields: RequestRule = {
   id: 'known-message-fields',
   text: 'A message has only the fields of its role.',
   source: 'https://github.com/charmbracelet/crush/issues/1590',
-  find: (request, server) => {
+  find: (request, { server }) => {
     const isStrict = server === 'openai' || server === 'mistral';
     return placesIn(request, 'messages').flatMap((message) => {
       const fields = messageFields[String(message.value['role'])];
@@ -239,7 +239,7 @@ const stopCount: RequestRule = {
   id: 'stop-count',
   text: 'There are at most 4 stop sequences.',
   source: reference,
-  find: ({ value: { stop } }, server) =>
+  find: ({ value: { stop } }, { server }) =>
     server === 'openai' && Array.isArray(stop) && stop.length > 4 ? ['stop'] : [],
 };
 
@@ -272,7 +272,7 @@ const mistralIds: RequestRule = {
   id: 'mistral-call-id',
   text: 'Mistral wants ids of nine letters and digits.',
   source: 'https://github.com/nearai/ironclaw/issues/1241',
-  find: (request, server) =>
+  find: (request, { server }) =>
     server === 'mistral'
       ? pathsOf(callsOf(request), ({ id }) => !/^[a-zA-Z0-9]{9}$/.test(String(id)))
       : [],
@@ -282,7 +282,7 @@ const anthropicIds: RequestRule = {
   id: 'anthropic-call-id',
   text: 'Anthropic wants ids of letters, digits, underscores and dashes.',
   source: 'https://github.com/maximhq/bifrost/issues/5097',
-  find: (request, server) =>
+  find: (request, { server }) =>
     server === 'anthropic'
       ? pathsOf(callsOf(request), ({ id }) => !/^[\w-]+$/.test(String(id)))
       : [],
@@ -292,7 +292,7 @@ const deepSeekReasoning: RequestRule = {
   id: 'deepseek-reasoning',
   text: 'In thinking mode, DeepSeek wants reasoning_content beside tool calls.',
   source: 'https://api-docs.deepseek.com/guides/thinking_mode',
-  find: (request, server) => {
+  find: (request, { server }) => {
     const isThinking =
       placeIn(request, 'thinking')?.value['type'] === 'enabled' ||
       /reasoner/.test(String(request.value['model']));

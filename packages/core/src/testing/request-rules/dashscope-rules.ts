@@ -31,7 +31,7 @@ function chatOf(request: Place): Place {
 
 /** Applies a rule of chat completions. DashScope publishes the same rule. */
 function asChat(rule: RequestRule, source = rule.source): RequestRule {
-  return { ...rule, source, find: (request, server) => rule.find(chatOf(request), server) };
+  return { ...rule, source, find: (request, target) => rule.find(chatOf(request), target) };
 }
 
 const someMessages: RequestRule = {
@@ -124,11 +124,12 @@ const resultIds: RequestRule = {
 
 const messageContents: RequestRule = {
   id: 'message-content',
-  text: 'The content of a message is a text, or a list of parts: {text}, {image}, {audio}, {video}.',
+  text: 'The text service takes texts, and the multimodal service lists of parts such as {text}.',
   source: reference,
-  find: (request) =>
+  find: (request, { name }) =>
     pathsOf(placesIn(chatOf(request), 'messages'), ({ content }, message) => {
-      if (typeof content === 'string') return false;
+      if (typeof content === 'string') return name.includes('/multimodal-generation/');
+      if (name.includes('/text-generation/')) return true;
       return !Array.isArray(content) || !placesIn(message, 'content').every(isPart);
     }),
 };

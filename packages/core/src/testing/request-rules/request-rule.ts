@@ -18,7 +18,14 @@ export interface RequestRule {
   /** Address at which the rule is published: a page of documentation, or a report that quotes it. */
   readonly source: string;
   /** Returns the paths of the parts that break the rule. */
-  readonly find: (request: Place, server: ServerName) => readonly string[];
+  readonly find: (request: Place, target: RequestTarget) => readonly string[];
+}
+
+/** Where a request goes. */
+export interface RequestTarget {
+  readonly server: ServerName;
+  /** Address of the request, or the provider's name in AI SDK: `anthropic.messages`. */
+  readonly name: string;
 }
 
 /** Server whose additional rules apply. Other servers have the rules of the API alone. */
