@@ -3,11 +3,11 @@ import { expect, inject, test } from 'vitest';
 import { cjkText, faults } from './faults.ts';
 import { recordedNames } from './replay.ts';
 
-const messages = [{ role: 'user', content: 'Hi' }];
+const greeting = [{ role: 'user', content: 'Hi' }];
 
 const post = (
   path: string,
-  body: unknown = { stream: true, messages },
+  body: unknown = { stream: true, messages: greeting },
   headers: Record<string, string> = {},
 ): Promise<Response> =>
   fetch(`${inject('providerUrl')}${path}/chat/completions`, {
@@ -122,12 +122,12 @@ test('the provider server serves each fault by its name', async () => {
 
 test('the route /echo returns the request', async () => {
   const { choices } = await (
-    await post('/echo/v1', { model: 'm', messages }, { authorization: 'Bearer k' })
+    await post('/echo/v1', { model: 'm', messages: greeting }, { authorization: 'Bearer k' })
   ).json();
   expect(JSON.parse(choices[0].message.content)).toMatchObject({
     path: '/echo/v1/chat/completions',
     headers: { authorization: 'Bearer k' },
-    body: { model: 'm', messages },
+    body: { model: 'm', messages: greeting },
   });
 });
 
@@ -136,7 +136,7 @@ test('the provider server detects a client that disconnects', async () => {
   const controller = new AbortController();
   const response = await fetch(`${url}/fault/hang-mid/v1/chat/completions`, {
     method: 'POST',
-    body: JSON.stringify({ messages }),
+    body: JSON.stringify({ messages: greeting }),
     headers: { 'x-test-key': 'departure' },
     signal: controller.signal,
   });

@@ -43,21 +43,42 @@ export const openAiFields: ReadonlySet<string> = new Set([
 export const otherFields: ReadonlySet<string> = new Set([
   ...openAiFields,
   // https://docs.qwencloud.com/api-reference/chat/openai-chat
-  ...['enable_thinking', 'thinking_budget', 'enable_search', 'search_options', 'top_k'],
+  'enable_thinking',
+  'thinking_budget',
+  'enable_search',
+  'search_options',
+  'top_k',
   // https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html
-  ...['repetition_penalty', 'min_p', 'chat_template_kwargs', 'stop_token_ids', 'ignore_eos'],
+  'repetition_penalty',
+  'min_p',
+  'chat_template_kwargs',
+  'stop_token_ids',
+  'ignore_eos',
   // https://api-docs.deepseek.com/guides/thinking_mode
   'thinking',
   // https://openrouter.ai/docs/api-reference/overview
-  ...['reasoning', 'provider', 'models', 'route', 'transforms', 'plugins', 'include_reasoning'],
+  'reasoning',
+  'provider',
+  'models',
+  'route',
+  'transforms',
+  'plugins',
+  'include_reasoning',
   // https://docs.mistral.ai/api
-  ...['random_seed', 'safe_prompt', 'prompt_mode'],
+  'random_seed',
+  'safe_prompt',
+  'prompt_mode',
   // https://console.groq.com/docs/api-reference
   'reasoning_format',
   // https://ai.google.dev/gemini-api/docs/openai
   'extra_body',
   // https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md
-  ...['cache_prompt', 'grammar', 'n_predict', 'samplers', 'reasoning_format', 'timings_per_token'],
+  'cache_prompt',
+  'grammar',
+  'n_predict',
+  'samplers',
+  'reasoning_format',
+  'timings_per_token',
 ]);
 
 /** Fields of a request in OpenAI's reference of responses. */

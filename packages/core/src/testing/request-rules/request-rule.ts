@@ -59,7 +59,7 @@ export function pathsOf(
 }
 
 /** Returns the paths of the fields that are not in the list. */
-export function unknownFields(place: Place, known: ReadonlySet<string>): readonly string[] {
-  const names = Object.keys(place.value).filter((name) => !known.has(name));
+export function unknownFields(place: Place, fields: ReadonlySet<string>): readonly string[] {
+  const names = Object.keys(place.value).filter((name) => !fields.has(name));
   return names.map((name) => join(place.path, name));
 }
