@@ -29,11 +29,14 @@ interface ProjectFiles {
 const core = 'packages/core/src/**/*.test.ts';
 /** Shows that the setup file of a project watches what tests leave behind. */
 const leftBehindIsActive = 'test/left-behind/active.engine.test.ts';
+/** Shows that the setup file of a project checks the requests of its tests. */
+const requestsAreChecked = 'test/sent-requests/active.engine.test.ts';
 /** Core tests whose result depends on the JavaScript engine run in all of them. */
 const inEngines = [
   testSuite === 'long' ? core : 'packages/core/src/**/*.engine.test.ts',
   'test/clock/fake-clock.engine.test.ts',
   leftBehindIsActive,
+  requestsAreChecked,
 ];
 /** Tests of core that use Node's API or mock a module run in Node, even in long mode. */
 const nodeOnly = 'packages/core/src/**/*.node.test.ts';
@@ -50,7 +53,11 @@ const longOnly = [
 const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
   node: {
     include: [core, 'test/**/*.test.ts', inspectorInNode],
-    exclude: ['test/e2e/**', 'test/left-behind/{page,workerd}.test.ts'],
+    exclude: [
+      'test/e2e/**',
+      'test/left-behind/{page,workerd}.test.ts',
+      'test/sent-requests/page.test.ts',
+    ],
     // Core in one engine, the examples of the docs, the promises of the reference documents, and what
     // differs on macOS and Windows.
     quick: [
@@ -88,6 +95,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
       ...inEngines,
       'packages/web-worker/src/**/*.test.ts',
       'test/left-behind/page.test.ts',
+      'test/sent-requests/page.test.ts',
     ],
     exclude: [leaks, nodeOnly, inspectorInNode],
     // One agent in a worker, its store, `useChat` and the hook, tabs that share a run.
@@ -104,7 +112,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
   },
   leaks: { include: [leaks] },
   e2e: {
-    include: ['test/e2e/**/*.test.ts', leftBehindIsActive],
+    include: ['test/e2e/**/*.test.ts', leftBehindIsActive, requestsAreChecked],
     exclude: testSuite === 'long' ? [] : longOnly,
   },
 };
