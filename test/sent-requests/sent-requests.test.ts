@@ -51,7 +51,7 @@ test('a test fails if it sends a request that its provider refuses, and a file i
       'sends it to DashScope',
       sentence(
         'dashscope',
-        'messages[0]',
+        'input.messages[0]',
         text,
         'https://www.alibabacloud.com/help/en/model-studio/error-code',
       ),

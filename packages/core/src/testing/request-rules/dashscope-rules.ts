@@ -23,6 +23,11 @@ const reference = 'https://docs.qwencloud.com/api-reference/chat/dashscope';
 
 const parametersOf = (request: Place): Wire => placeIn(request, 'parameters')?.value ?? {};
 
+function messagesOf(request: Place): readonly Place[] {
+  const input = placeIn(request, 'input');
+  return input ? placesIn(input, 'messages') : [];
+}
+
 /** Returns the request in the form of chat completions: one object with messages and tools. */
 function chatOf(request: Place): Place {
   const messages = placeIn(request, 'input')?.value['messages'];
@@ -31,14 +36,22 @@ function chatOf(request: Place): Place {
 
 /** Applies a rule of chat completions. DashScope publishes the same rule. */
 function asChat(rule: RequestRule, source = rule.source): RequestRule {
-  return { ...rule, source, find: (request, target) => rule.find(chatOf(request), target) };
+  return {
+    ...rule,
+    source,
+    find: (request, target) => rule.find(chatOf(request), target).map(pathInRequest),
+  };
+}
+
+function pathInRequest(path: string): string {
+  return `${path.startsWith('messages') ? 'input' : 'parameters'}.${path}`;
 }
 
 const someMessages: RequestRule = {
   id: 'some-messages',
   text: 'Either "prompt" or "messages" must exist and cannot both be none',
   source: errors,
-  find: (request) => (placesIn(chatOf(request), 'messages').length ? [] : ['input.messages']),
+  find: (request) => (messagesOf(request).length ? [] : ['input.messages']),
 };
 
 const modelName: RequestRule = {
@@ -107,8 +120,7 @@ const messageRoles: RequestRule = {
   id: 'role',
   text: 'Role must be in [user, assistant, system, tool]',
   source: errors,
-  find: (request) =>
-    pathsOf(placesIn(chatOf(request), 'messages'), ({ role }) => !roles.includes(String(role))),
+  find: (request) => pathsOf(messagesOf(request), ({ role }) => !roles.includes(String(role))),
 };
 
 const resultIds: RequestRule = {
@@ -116,10 +128,7 @@ const resultIds: RequestRule = {
   text: 'messages with role "tool" must have a tool_call_id',
   source: errors,
   find: (request) =>
-    pathsOf(
-      placesIn(chatOf(request), 'messages'),
-      ({ role, tool_call_id: id }) => role === 'tool' && !id,
-    ),
+    pathsOf(messagesOf(request), ({ role, tool_call_id: id }) => role === 'tool' && !id),
 };
 
 const messageContents: RequestRule = {
@@ -127,7 +136,7 @@ const messageContents: RequestRule = {
   text: 'The text service takes texts, and the multimodal service lists of parts such as {text}.',
   source: reference,
   find: (request, { name }) =>
-    pathsOf(placesIn(chatOf(request), 'messages'), ({ content }, message) => {
+    pathsOf(messagesOf(request), ({ content }, message) => {
       if (typeof content === 'string') return name.includes('/multimodal-generation/');
       if (name.includes('/text-generation/')) return true;
       return !Array.isArray(content) || !placesIn(message, 'content').every(isPart);

@@ -58,16 +58,15 @@ export function looseParts(schema: unknown, path: string): readonly string[] {
       if (looseKeywords.has(keyword)) return [at];
       if (keyword === 'format') return strictFormats.has(String(value)) ? [] : [at];
       if (values.has(keyword)) return [];
-      return schemasIn(keyword, value).flatMap(([name, item]) => looseParts(item, join(at, name)));
+      if (schemaMaps.has(keyword) || Array.isArray(value))
+        return entriesOf(value).flatMap(([name, item]) => looseParts(item, join(at, name)));
+      return looseParts(value, at);
     }),
   ];
 }
 
-function schemasIn(keyword: string, value: unknown): readonly (readonly [string, unknown])[] {
-  if (schemaMaps.has(keyword) || Array.isArray(value))
-    return isObjectOrArray(value) ? Object.entries(value) : [];
-  return isRecord(value) ? [['', value]] : [];
-}
+const entriesOf = (value: unknown): readonly (readonly [string, unknown])[] =>
+  isObjectOrArray(value) ? Object.entries(value) : [];
 
 /** Strict mode wants each property to be required, and no others. */
 function looseObject(schema: Wire, path: string): readonly string[] {
