@@ -81,19 +81,21 @@ function functionsOf(request: Place): readonly Place[] {
   return placesIn(request, 'tools').filter(({ value }) => value['type'] === 'function');
 }
 
-/** Ids that a provider accepts. Others have the limit of OpenAI's Responses API. */
-const idPatterns: Partial<Readonly<Record<ServerName, RegExp>>> = {
+/** Ids that a provider accepts. */
+const idPatterns: Readonly<Record<ServerName, RegExp>> = {
+  openai: /^[^]{1,64}$/,
   mistral: /^[a-zA-Z0-9]{9}$/,
+  deepseek: /^[^]+$/,
   anthropic: /^[\w-]+$/,
+  other: /^[^]+$/,
 };
 
 const callIds: RequestRule = {
   id: 'call-id',
-  text: 'The id of a tool call fits its provider: 1 to 64 characters, for OpenAI chat 40.',
+  text: 'The id of a tool call fits its provider: for OpenAI at most 64 characters, for its chat 40.',
   source: 'https://github.com/maximhq/bifrost/issues/5097',
   find: (request, { server, name }) => {
-    const maximum = name === 'openai.chat' ? 40 : 64;
-    const pattern = idPatterns[server] ?? new RegExp(`^[^]{1,${maximum}}$`);
+    const pattern = name === 'openai.chat' ? /^[^]{1,40}$/ : idPatterns[server];
     const isWrong = ({ toolCallId: id }: Wire): boolean =>
       typeof id !== 'string' || !pattern.test(id);
     return pathsOf([...ownCalls(request), ...toolResults(request)], isWrong);
