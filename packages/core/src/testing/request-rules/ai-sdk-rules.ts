@@ -3,6 +3,7 @@ import { aiSdkFields } from './known-fields.ts';
 import {
   pathsOf,
   placesIn,
+  repeatedNames,
   unknownFields,
   type Place,
   type RequestRule,
@@ -80,6 +81,13 @@ function toolResults(request: Place): readonly Place[] {
 function functionsOf(request: Place): readonly Place[] {
   return placesIn(request, 'tools').filter(({ value }) => value['type'] === 'function');
 }
+
+const uniqueNames: RequestRule = {
+  id: 'unique-tool-names',
+  text: 'The names of the functions differ.',
+  source: 'https://github.com/anthropics/claude-code/issues/10687',
+  find: (request) => repeatedNames(functionsOf(request)),
+};
 
 /** Ids that a provider accepts. */
 const idPatterns: Readonly<Record<ServerName, RegExp>> = {
@@ -181,6 +189,7 @@ export const aiSdkRules: readonly RequestRule[] = [
   someMessages,
   messageContents,
   toolNames,
+  uniqueNames,
   callIds,
   objectInputs,
   answeredCalls,

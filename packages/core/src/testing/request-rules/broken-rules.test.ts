@@ -92,6 +92,7 @@ const chatCases: readonly Case[] = [
   ['called-results', { messages: [user, result] }, 'messages[1]'],
   ['called-results', { messages: [user, reply([call()]), result, user, result] }, 'messages[4]'],
   ['tool-name', withTool({ name: 'get weather' }), 'tools[0].function'],
+  ['unique-tool-names', { tools: [...tools, ...tools] }, 'tools[1].function'],
   ['object-schema', withTool({ parameters: {} }), 'tools[0].function'],
   ['object-schema', withTool({ parameters: { ...schema, anyOf: [] } }), 'tools[0].function'],
   ['schema-properties', withTool({ parameters: { type: 'object' } }), 'tools[0].function'],
@@ -120,6 +121,8 @@ const chatCases: readonly Case[] = [
   ['choice-with-tools', { tools: [] }, 'tools'],
   ['stop-count', { stop: [...'abcde'] }, 'stop', openai],
   ['sampling', { temperature: 2.1 }, 'temperature'],
+  ['fixed-temperature', { model: 'gpt-5-mini', temperature: 0.3 }, 'temperature', openai],
+  ['completion-tokens', { model: 'o3-mini', max_tokens: 9 }, 'max_tokens', openai],
   ['known-fields', { of_nobody: 1 }, 'of_nobody'],
   ['known-fields', { enable_thinking: true }, 'enable_thinking', openai],
   [
@@ -183,6 +186,7 @@ const responsesCases: readonly Case[] = [
     },
     'input[0]',
   ],
+  ['item-id', { input: [{ ...functionCall, id: 'call_1' }, output] }, 'input[0]', openai],
   ['object-arguments', { input: [{ ...functionCall, arguments: '5' }, output] }, 'input[0]'],
   ['answered-calls', { input: [functionCall] }, 'input[0]'],
   ['answered-calls', { input: [functionCall, output, output] }, 'input[0]'],
@@ -289,6 +293,7 @@ const aiSdkCases: readonly Case[] = [
   ['message-content', { prompt: [{ role: 'assistant', content: [] }] }, 'prompt[0]'],
   ['tool-name', aiSdkRound({ toolName: 'w<|channel|>x' }), 'prompt[1].content[0]'],
   ['tool-name', { tools: [{ ...aiSdkTool, name: '' }] }, 'tools[0]'],
+  ['unique-tool-names', { tools: [aiSdkTool, aiSdkTool] }, 'tools[1]'],
   ['call-id', aiSdkRound({ toolCallId: '' }, { toolCallId: '' }), 'prompt[1].content[0]'],
   [
     'call-id',

@@ -3,6 +3,7 @@ import {
   pathsOf,
   placeIn,
   placesIn,
+  repeatedNames,
   unknownFields,
   type Place,
   type RequestRule,
@@ -57,6 +58,13 @@ export const toolNames: RequestRule = {
   text: 'The name of a tool has 1 to 64 letters, digits, underscores and dashes.',
   source: reference,
   find: (request) => pathsOf(functionsOf(request), hasWrongName),
+};
+
+const uniqueNames: RequestRule = {
+  id: 'unique-tool-names',
+  text: 'The names of the tools differ.',
+  source: 'https://github.com/liliMozi/openhanako/issues/789',
+  find: (request) => repeatedNames(functionsOf(request)),
 };
 
 export const calledNames: RequestRule = {
@@ -257,6 +265,29 @@ function isOutside(value: unknown, maximum: number): boolean {
   return typeof value === 'number' && !(value >= 0 && value <= maximum);
 }
 
+/** Models of OpenAI that always reason. Later ones may be told not to. */
+const reasoningModel = /^(o\d|gpt-5(-mini|-nano)?(-\d|$))/;
+
+const fixedTemperature: RequestRule = {
+  id: 'fixed-temperature',
+  text: 'A reasoning model of OpenAI has no temperature but 1.',
+  source: 'https://github.com/QwenLM/qwen-code/issues/921',
+  find: ({ value: { model, temperature = 1 } }, { server }) => {
+    const isRefused = server === 'openai' && temperature !== null && temperature !== 1;
+    return isRefused && reasoningModel.test(String(model)) ? ['temperature'] : [];
+  },
+};
+
+const completionTokens: RequestRule = {
+  id: 'completion-tokens',
+  text: 'A reasoning model of OpenAI takes max_completion_tokens, not max_tokens.',
+  source: 'https://github.com/teilomillet/gollm/issues/33',
+  find: ({ value: { model, max_tokens: tokens } }, { server }) => {
+    const isRefused = server === 'openai' && tokens !== undefined;
+    return isRefused && reasoningModel.test(String(model)) ? ['max_tokens'] : [];
+  },
+};
+
 const choiceWithTools: RequestRule = {
   id: 'choice-with-tools',
   text: 'A request with tool_choice has tools, and a list of tools is not empty.',
@@ -318,6 +349,7 @@ export const chatRules: readonly RequestRule[] = [
   answeredCalls,
   calledResults,
   toolNames,
+  uniqueNames,
   objectSchemas,
   schemaProperties,
   strictSchemas,
@@ -325,6 +357,8 @@ export const chatRules: readonly RequestRule[] = [
   choiceWithTools,
   stopCount,
   sampling,
+  fixedTemperature,
+  completionTokens,
   knownFields,
   knownMessageFields,
   mistralIds,

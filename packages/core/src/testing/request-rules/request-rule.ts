@@ -58,6 +58,16 @@ export function pathsOf(
   return places.filter((place) => isBroken(place.value, place)).map(({ path }) => path);
 }
 
+/** Returns the paths of the parts whose name an earlier part has. */
+export function repeatedNames(places: readonly Place[]): readonly string[] {
+  const names = new Set<unknown>();
+  return pathsOf(places, ({ name }) => {
+    const isRepeated = names.has(name);
+    names.add(name);
+    return isRepeated;
+  });
+}
+
 /** Returns the paths of the fields that are not in the list. */
 export function unknownFields(place: Place, fields: ReadonlySet<string>): readonly string[] {
   const names = Object.keys(place.value).filter((name) => !fields.has(name));

@@ -44,6 +44,27 @@ const callIds: RequestRule = {
     ),
 };
 
+/** How the ids of OpenAI's items begin, by the type of the item. */
+const idPrefixes: Readonly<Record<string, string>> = {
+  message: 'msg',
+  function_call: 'fc',
+  reasoning: 'rs',
+};
+
+const itemIds: RequestRule = {
+  id: 'item-id',
+  text: 'For OpenAI, the id of an item begins with msg, fc or rs, and has only letters, digits, _ and -.',
+  source: 'https://github.com/Wei-Shaw/sub2api/issues/3981',
+  find: (request, { server }) => {
+    if (server !== 'openai') return [];
+    return pathsOf(placesIn(request, 'input'), ({ type = 'message', id }) => {
+      const prefix = idPrefixes[String(type)];
+      if (id === undefined || !prefix) return false;
+      return !/^[\w-]+$/.test(String(id)) || !String(id).startsWith(prefix);
+    });
+  },
+};
+
 const objectArguments: RequestRule = {
   id: 'object-arguments',
   text: 'The arguments of a call are the JSON text of an object.',
@@ -176,6 +197,7 @@ export const responsesRules: readonly RequestRule[] = [
   messageContents,
   toolNames,
   callIds,
+  itemIds,
   objectArguments,
   answeredCalls,
   calledResults,
