@@ -83,7 +83,12 @@ export default defineConfig({
           name: 'e2e',
           environment: 'node',
           ...filesOf('e2e'),
-          setupFiles: ['test/left-behind/setup-node.ts', clockSetup, requestsSetup],
+          setupFiles: [
+            'test/left-behind/setup-node.ts',
+            clockSetup,
+            requestsSetup,
+            'test/e2e/refusals-setup.ts',
+          ],
           globalSetup: ['test/e2e/vitest-setup.ts'],
           // More than cores: its files mostly wait for pages and servers.
           maxWorkers: 3,

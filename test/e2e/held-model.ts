@@ -10,7 +10,7 @@ import {
   openEventStream,
   usageChunk,
 } from '../provider-server/event-stream.ts';
-import { readBody, sendError } from '../provider-server/exchange.ts';
+import { readBody, sendError, sendJson } from '../provider-server/exchange.ts';
 import { refusalOf } from '../sent-requests/note.ts';
 
 interface CompletionRequest {
@@ -31,12 +31,14 @@ const deltasBefore = 5;
  * sends the rest after a test has posted the question to `/release`. A question with "after the
  * tools" pauses the reply to the tools' results in the same way. The endpoint refuses the question "Who
  * are you?" with the error for a wrong key. It answers 400 for a request that breaks a published
- * rule.
+ * rule. `/refusals` lists these answers since the last look.
  */
 export async function startHeldModel(): Promise<LoopbackServer> {
   const releases = new Releases();
+  const refusals: string[] = [];
   const server = createServer((request, response) => {
-    answer(request, response, releases).catch(() => response.destroy());
+    if (request.url === '/refusals') return sendJson(response, 200, refusals.splice(0));
+    answer(request, response, releases, refusals).catch(() => response.destroy());
   });
   return listenOnLoopback(server, 0);
 }
@@ -68,6 +70,7 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
   releases: Releases,
+  refusals: string[],
 ): Promise<void> {
   response.setHeader('access-control-allow-origin', '*');
   response.setHeader(
@@ -81,7 +84,10 @@ async function answer(
     return void response.writeHead(204).end();
   }
   const refusal = refusalOf({ url: request.url ?? '', body });
-  if (refusal) return sendError(response, 400, { message: refusal });
+  if (refusal) {
+    refusals.push(refusal);
+    return sendError(response, 400, { message: refusal });
+  }
   const { messages, tools = [] } = JSON.parse(body) as CompletionRequest;
   const question = String(messages.findLast(({ role }) => role === 'user')?.content);
   if (question === 'Who are you?')
