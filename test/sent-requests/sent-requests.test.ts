@@ -53,7 +53,7 @@ test('a test fails if it sends a request that its provider refuses, and a file i
         'dashscope',
         'input.messages[0]',
         text,
-        'https://www.alibabacloud.com/help/en/model-studio/error-code',
+        'https://github.com/philschmid/mcp-openai-gemini-llama-example/pull/5',
       ),
     ],
     [

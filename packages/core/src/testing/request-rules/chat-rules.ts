@@ -160,6 +160,7 @@ function hasKnownParts(message: Place, server: ServerName): boolean {
   return parts.length > 0 && parts.every(({ value }) => types.includes(String(value['type'])));
 }
 
+// The published pattern of 2024 has only ASCII letters. OpenAI has relaxed it since.
 const speakerNames: RequestRule = {
   id: 'speaker-name',
   text: 'The name of a speaker has no spaces and none of the characters <, |, \\, / and >.',
@@ -322,7 +323,7 @@ const anthropicIds: RequestRule = {
 const deepSeekReasoning: RequestRule = {
   id: 'deepseek-reasoning',
   text: 'In thinking mode, DeepSeek wants reasoning_content beside tool calls.',
-  source: 'https://api-docs.deepseek.com/guides/thinking_mode',
+  source: 'https://github.com/gptme/gptme/pull/918',
   find: (request, { server }) => {
     const isThinking =
       placeIn(request, 'thinking')?.value['type'] === 'enabled' ||

@@ -54,7 +54,7 @@ export const otherFields: ReadonlySet<string> = new Set([
   'chat_template_kwargs',
   'stop_token_ids',
   'ignore_eos',
-  // https://api-docs.deepseek.com/guides/thinking_mode
+  // https://www.promptgenius.net/prompts/deepseek/api-integration/tool-calls-thinking
   'thinking',
   // https://openrouter.ai/docs/api-reference/overview
   'reasoning',
@@ -68,8 +68,6 @@ export const otherFields: ReadonlySet<string> = new Set([
   'random_seed',
   'safe_prompt',
   'prompt_mode',
-  // https://console.groq.com/docs/api-reference
-  'reasoning_format',
   // https://ai.google.dev/gemini-api/docs/openai
   'extra_body',
   // https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md
