@@ -9,5 +9,7 @@ export { memoryConformance, type MemoryConformanceOptions } from './testing/memo
 export { modelConformance } from './testing/model-conformance.ts';
 export type { HttpModelUnderTest, OtherModelUnderTest } from './testing/model-conformance.ts';
 export type { ConformanceCall, ConformanceReply } from './testing/model-outcome.ts';
+export { brokenRules } from './testing/request-rules/broken-rules.ts';
+export type { BrokenRule, RequestWire } from './testing/request-rules/broken-rules.ts';
 export { keyValueStoreConformance } from './testing/store-conformance.ts';
 export type { TestFramework } from './testing/test-framework.ts';

@@ -261,7 +261,7 @@ const entries: Readonly<Record<string, Entry>> = {
       modelConformance: (wrong) =>
         testing.modelConformance({} as Wrong, '', given({ modelWith: noop }, wrong) as Wrong),
     },
-    others: 'keyValueStoreConformance',
+    others: 'brokenRules keyValueStoreConformance',
   },
   './text-protocol': {
     exports: protocols,

@@ -2,6 +2,7 @@ import type { ChatModel } from '@isoloop/core';
 import * as dashscopes from '@isoloop/core/dashscope';
 import * as openais from '@isoloop/core/openai';
 import type { HttpModelOptions } from '../src/model/http/http-model.ts';
+import type { RequestWire } from '../src/testing/request-rules/broken-rules.ts';
 import { chatCompletions, dashScopeWire, responsesWire, type WireFormat } from './wire-formats.ts';
 
 /** A function that creates models over HTTP. */
@@ -17,6 +18,8 @@ export interface HttpProvider {
   readonly api: string;
   /** Format of the replies. */
   readonly wire: WireFormat;
+  /** Format whose published rules the requests keep. */
+  readonly rules: RequestWire;
 }
 
 /** All functions that create models over HTTP. What they share is tested for each row. */
@@ -29,6 +32,7 @@ export const httpProviders: readonly HttpProvider[] = [
     path: '/chat/completions',
     api: '/v1',
     wire: chatCompletions,
+    rules: 'chat-completions',
   },
   {
     name: 'openaiResponses',
@@ -38,6 +42,7 @@ export const httpProviders: readonly HttpProvider[] = [
     path: '/responses',
     api: '/v1',
     wire: responsesWire,
+    rules: 'responses',
   },
   {
     name: 'dashscope',
@@ -47,5 +52,6 @@ export const httpProviders: readonly HttpProvider[] = [
     path: '/services/aigc/text-generation/generation',
     api: '/api/v1',
     wire: dashScopeWire,
+    rules: 'dashscope',
   },
 ];

@@ -17,6 +17,8 @@ interface AnsweringFetch {
   readonly fetch: Fetch;
   /** Bodies of the requests so far, as text. */
   readonly bodies: readonly string[];
+  /** Addresses of the requests so far. */
+  readonly urls: readonly string[];
   /** Resolves once the client has read all pieces and waits for more. */
   readonly drained: Promise<void>;
   /** Resolves once the client has left or the reply has ended. */
@@ -29,6 +31,7 @@ export function answeringFetch(
   { end = 'close', init = {} }: AnsweringOptions = {},
 ): AnsweringFetch {
   const bodies: string[] = [];
+  const urls: string[] = [];
   const [drained, noteDrained] = createDeferred();
   const [ended, noteEnded] = createDeferred();
   const encoder = new TextEncoder();
@@ -47,9 +50,11 @@ export function answeringFetch(
   });
   return {
     bodies,
+    urls,
     drained,
     ended,
-    async fetch(_url, { body, signal }) {
+    async fetch(url, { body, signal }) {
+      urls.push(url);
       bodies.push(typeof body === 'string' ? body : '');
       signal?.addEventListener('abort', noteEnded);
       const headers = { 'content-type': 'text/event-stream' };

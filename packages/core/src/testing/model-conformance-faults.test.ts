@@ -4,7 +4,7 @@ import { AgentError } from '../error/agent-error.ts';
 import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
 import { withStream } from '../model/wrap-model.ts';
 import { openai, type Fetch } from '../openai.ts';
-import { modelConformance } from './model-conformance.ts';
+import { modelConformance, type HttpModelUnderTest } from './model-conformance.ts';
 
 interface Check {
   readonly title: string;
@@ -12,14 +12,18 @@ interface Check {
 }
 
 /** Returns the titles of the tests that this model fails. */
-async function failuresOf(model: (fetch: Fetch) => ChatModel): Promise<readonly string[]> {
+async function failuresOf(
+  model: (fetch: Fetch) => ChatModel,
+  rules?: HttpModelUnderTest['rules'],
+): Promise<readonly string[]> {
   const checks: Check[] = [];
   const framework = {
     describe: (_name: string, define: () => void) => define(),
     test: (title: string, run: Check['run']) => void checks.push({ title, run }),
     expect,
   };
-  modelConformance(framework, 'a model', { model, wire: chatCompletions, maxSplits: 20 });
+  const target = { model, wire: chatCompletions, maxSplits: 20, ...(rules && { rules }) };
+  modelConformance(framework, 'a model', target);
   const failed: string[] = [];
   for (const { title, run } of checks) await run().catch(() => failed.push(title));
   return failed;
@@ -166,4 +170,31 @@ test('a correct model passes the conformance suite', async () => {
 
 test.for(faults)('the conformance suite finds a model that %s', async ([, model, failed]) => {
   expect((await failuresOf(model)).join('\n')).toMatch(failed);
+});
+
+/** Returns a model that changes the text of each body. */
+const sending =
+  (change: (body: string) => string) =>
+  (fetch: Fetch): ChatModel =>
+    correct((url, init) => fetch(url, { ...init, body: change(String(init.body)) }));
+
+test('a model that sends half an emoji fails, without rules of its own', async () => {
+  const failed = await failuresOf(sending((body) => body.replace('Oslo', '\\ud83d')));
+  expect(failed).toContain('a server accepts the request with a plain history');
+});
+
+test('a model that breaks a rule of its format fails', async () => {
+  const change = (body: string): string => body.replace('"stream":true', '"of_nobody":true');
+  const failed = await failuresOf(sending(change), 'chat-completions');
+  expect(failed).toContain('a server accepts the request with a plain history');
+});
+
+test('a function checks the requests of a format of its own', async () => {
+  const bodies: string[] = [];
+  const failed = await failuresOf(correct, (body, url) => {
+    bodies.push(`${url} ${body}`);
+    return body.includes('天气') ? ['The name is not ASCII.'] : [];
+  });
+  expect(bodies[0]).toMatch(/\/chat\/completions \{/);
+  expect(failed.filter((title) => !/天气/.test(title))).toEqual([]);
 });

@@ -5,10 +5,11 @@ import { modelConformance } from './model-conformance.ts';
 import type { ConformanceReply } from './model-outcome.ts';
 import { ScriptedModel } from './scripted-model.ts';
 
-for (const { name, model, wire } of httpProviders)
+for (const { name, model, wire, rules } of httpProviders)
   modelConformance(vitest, `${name}()`, {
     model: (fetch) => model({ model: 'm', apiKey: 'k', fetch }),
     wire,
+    rules,
   });
 
 modelConformance(vitest, 'ScriptedModel', { modelWith: scripted });

@@ -5,6 +5,7 @@ import type { ChatModel, Usage } from '../model/chat-model.ts';
 import type { Fetch } from '../model/http/http-model.ts';
 import { replyEnding } from '../stream/answer-ending.ts';
 import { answeringFetch } from './answering-fetch.ts';
+import { difficultRequests } from './difficult-requests.ts';
 import {
   callWith,
   contentOf,
@@ -19,6 +20,7 @@ import {
   type ConformanceReply,
   type ModelOutcome,
 } from './model-outcome.ts';
+import { brokenRules, type BrokenRule, type RequestWire } from './request-rules/broken-rules.ts';
 import type { TestFramework } from './test-framework.ts';
 
 /** A model over HTTP. The suite is its server. */
@@ -34,7 +36,16 @@ export interface HttpModelUnderTest {
   readonly wireError?: (message: string) => string;
   /** Most places at which a reply is split into two pieces. Default: every byte. */
   readonly maxSplits?: number;
+  /**
+   * Rules that each request must keep, so that its server does not refuse it: the published rules of
+   * a format, or your own function. It returns a sentence for each rule that a body breaks. Default:
+   * `json`, what every server refuses.
+   */
+  readonly rules?: RequestWire | RequestCheck;
 }
+
+/** Returns what is wrong with the body of a request to this address. */
+type RequestCheck = (body: string, url: string) => readonly string[];
 
 /** A model that sends no HTTP requests with `fetch`. */
 export interface OtherModelUnderTest {
@@ -58,7 +69,8 @@ export function modelConformance(
 ): void {
   const isHttp = 'wire' in target;
   const fields = isHttp
-    ? 'model,wire:function wireError:function|? maxSplits:nonNegative|?'
+    ? 'model,wire:function wireError:function|? maxSplits:nonNegative|? ' +
+      'rules:json|chat-completions|responses|dashscope|ai-sdk|function|?'
     : 'modelWith:function';
   checkOptions('modelConformance()', target, fields);
   const modelWith = isHttp ? modelFactory(target) : target.modelWith;
@@ -69,6 +81,7 @@ export function modelConformance(
   if (!isHttp) return;
   framework.describe(`${name} is a ChatModel over HTTP`, () => {
     requestTests(framework, target);
+    ruleTests(framework, target);
     pieceTests(framework, target);
     errorTests(framework, target);
     connectionTests(framework, target);
@@ -222,6 +235,32 @@ function requestTests({ expect, test }: TestFramework, { model, wire }: HttpMode
     await undefined;
     expect(server.bodies.length).toBe(0);
   });
+}
+
+/** What a request must be, so that its server does not refuse it. */
+function ruleTests({ expect, test }: TestFramework, target: HttpModelUnderTest): void {
+  const { model, wire, rules = 'json' } = target;
+  const faultsOf: RequestCheck =
+    typeof rules === 'function'
+      ? rules
+      : (body, url) => brokenRules(rules, body, url).map(sentenceOf);
+
+  for (const [kind, sent] of Object.entries({ 'a plain history': request, ...difficultRequests }))
+    test(`a server accepts the request with ${kind}`, async () => {
+      const server = answeringFetch(wire(text) ?? []);
+      const requestJson = JSON.stringify(sent);
+      const { error } = await outcomeOf(model(server.fetch), { request: sent });
+      const [body, url = ''] = [server.bodies[0], server.urls[0]];
+      // A model may refuse a tool that no server takes, but never a stored history.
+      const mayRefuse = kind.includes('schema') && error?.retryable === false;
+      expect(body !== undefined || mayRefuse).toBe(true);
+      expect(body === undefined ? [] : faultsOf(body, url)).toEqual([]);
+      expect(JSON.stringify(sent)).toBe(requestJson);
+    });
+}
+
+function sentenceOf({ id, text: rule, at, source }: BrokenRule): string {
+  return `${id}: ${rule} It is broken at ${at.slice(0, 3).join(', ')}. Published: ${source}`;
 }
 
 /** A reply whose bytes arrive in other pieces. */

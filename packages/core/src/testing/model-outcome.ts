@@ -52,6 +52,8 @@ export interface ModelOutcome {
 }
 
 interface Reading {
+  /** Default: a conversation with two tools. */
+  readonly request?: ModelRequest;
   readonly signal?: AbortSignal;
   /** Number of reads after which the reader leaves. */
   readonly leaveAfter?: number;
@@ -63,11 +65,12 @@ interface Reading {
 export async function outcomeOf(model: ChatModel, reading: Reading = {}): Promise<ModelOutcome> {
   const controller = new AbortController();
   const { signal = controller.signal, leaveAfter, abortAfter } = reading;
+  const sent = reading.request ?? request;
   const deltas: ModelDelta[] = [];
   let reads = 0;
   let error: AgentError | undefined;
   try {
-    for await (const read of model.stream(request, { signal })) {
+    for await (const read of model.stream(sent, { signal })) {
       deltas.push(...read);
       reads += 1;
       if (reads === leaveAfter) break;
