@@ -42,6 +42,11 @@ test.each(ownIds)('%s gets its own id unchanged: %s', (server, id) => {
   expect(callIdFitter(server)(id)).toBe(id);
 });
 
+test('an empty id is no id for any server', () => {
+  for (const server of ['DashScope', ...servers.map(([name]) => name)])
+    expect(callIdFitter(server)('')).toMatch(/^[\w-]{9,}$/);
+});
+
 test('10,000 ids stay different in nine characters', () => {
   const fit = callIdFitter('api.mistral.ai m');
   const ids = Array.from({ length: 10_000 }, (_, index) => fit(`functions.w:${index}`));

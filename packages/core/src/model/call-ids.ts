@@ -20,7 +20,7 @@ export function callIdFitter(server: string): FitCallId {
   if (mistralModels.test(server)) return (id) => (/^[a-z\d]{9}$/i.test(id) ? id : shortId(id));
   if (/openai|azure|anthropic|claude|bedrock|copilot|\bgpt-|\bo\d\b/i.test(server))
     return (id) => (/^[\w-]{1,40}$/.test(id) ? id : `call_${shortId(id)}`);
-  return (id) => id;
+  return (id) => id || shortId(id);
 }
 
 /** Returns nine letters and digits that depend on the text alone. Two checksums make collisions rare. */

@@ -4,6 +4,7 @@ import { blocksOf, toolResultsOf, toolUsesOf } from '../../message/msg.ts';
 import type { ContentBlock, Msg } from '../../message/msg.ts';
 import type { ModelFeatures, ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
 import { DashScopeDecoder } from './dashscope-decoder.ts';
+import { callIdFitter } from '../call-ids.ts';
 import { fitMessage } from '../fit-message.ts';
 import { joinTexts, jsonWithLists, memoize } from '../formatter.ts';
 import type { Formatter, WireObject } from '../formatter.ts';
@@ -41,10 +42,10 @@ const fixedParameters: JsonObject = { result_format: 'message', incremental_outp
 export function dashScopeFormatter(format: DashScopeFormat): DashScopeFormatter {
   const { model, endpoint } = format;
   const media = sendableMedia(format.features);
+  const fitCallId = callIdFitter('DashScope');
   const toText = (sent?: typeof media): ((message: Msg) => string) =>
     memoize((message) => {
-      // The service accepts every id.
-      const fittedMessage = fitMessage(message, (id) => id);
+      const fittedMessage = fitMessage(message, fitCallId);
       return jsonText(toDashScopeMessages(fittedMessage, sent)).slice(1, -1);
     });
   const messageText = { text: toText(), multimodal: toText(media) };

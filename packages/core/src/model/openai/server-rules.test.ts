@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { assistantMessage, userMessage } from '../../message/msg.ts';
+import { assistantMessage, toolMessage, toolUsesOf, userMessage } from '../../message/msg.ts';
 import type { ContentBlock } from '../../message/msg.ts';
 import { openai, type OpenAiOptions } from '../../openai.ts';
 import { serverRulesOf } from './server-rules.ts';
@@ -34,6 +34,13 @@ test.each([
 
 const thinking: ContentBlock = { type: 'thinking', thinking: 'Hm.' };
 const call: ContentBlock = { type: 'tool_use', id: 'c1', name: 'f', input: {} };
+const result = {
+  type: 'tool_result',
+  toolUseId: 'c1',
+  name: 'f',
+  output: 'done',
+  state: 'success',
+} as const;
 const text: ContentBlock = { type: 'text', text: 'Hi' };
 
 /** Returns the assistant message that the model sends for a reply with these blocks. */
@@ -50,12 +57,13 @@ async function sent(
     },
   });
   const { signal } = new AbortController();
-  const messages = [userMessage('Hi'), assistantMessage(content)];
+  const reply = assistantMessage(content);
+  const messages = [userMessage('Hi'), reply, ...toolUsesOf(reply).map(() => toolMessage(result))];
   for await (const _batch of model.stream({ messages, tools: [] }, { signal }));
   const { messages: sentMessages } = JSON.parse(body) as {
     readonly messages: readonly Readonly<Record<string, unknown>>[];
   };
-  return sentMessages.at(-1)!;
+  return sentMessages[1]!;
 }
 
 const deepseek = { model: 'deepseek-v4-pro', baseURL: 'https://api.deepseek.com/v1' };
