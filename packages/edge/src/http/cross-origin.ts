@@ -8,7 +8,12 @@ import type { EdgeEnv } from '../handler-options.ts';
 const maxLoggedOrigins = 50;
 
 /** Headers of answers that pages may read. */
-const exposedHeaders = ['x-request-id', 'x-vercel-ai-ui-message-stream', 'retry-after'];
+const exposedHeaders = [
+  'x-request-id',
+  'x-vercel-ai-ui-message-stream',
+  'retry-after',
+  'x-should-retry',
+];
 
 /** Result of a check of a request's origin. */
 export interface OriginCheck {

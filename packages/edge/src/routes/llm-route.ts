@@ -1,5 +1,5 @@
 import { AgentError, errorText } from '@isoloop/core';
-import { timerMs } from '@isoloop/core/adapter';
+import { errorOfResponse, timerMs } from '@isoloop/core/adapter';
 import { addSecrets } from '@isoloop/core/observe';
 import type { Context } from 'hono';
 import { errorResponse } from '../http/error-response.ts';
@@ -113,44 +113,24 @@ async function ask(
 
 /**
  * Returns the response to an error of the model's server. The text of the server's error goes only
- * to the Worker's log.
+ * to the Worker's log. An error in the client's request gets 400. Clients learn how long to wait, and
+ * whether another try may help.
  */
 async function upstreamErrorResponse(
   response: Response,
   requestId: string,
   timeoutMs: number,
 ): Promise<Response> {
-  const { status } = response;
+  const { status, headers } = response;
   const errorStart = await startOf(response, Math.min(timeoutMs, 5000));
-  const [code, clientStatus] = errorKind(status, errorStart);
-  const retryAfter = Number(response.headers.get('retry-after') || NaN);
-  const details = { ...(retryAfter >= 0 && { retryAfterMs: retryAfter * 1000 }) };
-  const error = new AgentError(code, `HTTP ${status} from the model server: ${errorStart}`, {
-    details,
-  });
-  return errorResponse(error, {
+  const { code, retryable, details } = errorOfResponse(status, headers, errorStart);
+  const message = `HTTP ${status} from the model server: ${errorStart}`;
+  return errorResponse(new AgentError(code, message, { retryable, details }), {
     requestId,
     errorFormat: 'openai',
-    ...(clientStatus && { status: clientStatus }),
+    headers: { 'x-should-retry': String(retryable) },
+    ...(code === 'MODEL_REQUEST' && { status: 400 }),
   });
-}
-
-/**
- * Returns the error code for a status of the model's server. Also returns a status for the client
- * if it differs from the default status of the code. An error in the client's request gets 400.
- */
-function errorKind(
-  status: number,
-  errorStart: string,
-): readonly [code: AgentError['code'], status?: number] {
-  if (status < 400) return ['MODEL_BAD_RESPONSE'];
-  if (status === 401 || status === 403 || status === 402) return ['MODEL_AUTH'];
-  if (status === 429) return ['MODEL_RATE_LIMITED'];
-  if (status === 408) return ['MODEL_TIMEOUT'];
-  if (status >= 500) return ['MODEL_SERVER'];
-  if (/context.?(length|window)|too (long|many tokens)|maximum.{0,20}tokens/i.test(errorStart))
-    return ['MODEL_CONTEXT_LENGTH'];
-  return ['MODEL_REQUEST', 400];
 }
 
 /** Returns the start of a text. Stops after `timeoutMs`, because the text may never end. */

@@ -1,4 +1,5 @@
 import { AgentError, errorText, type AgentErrorCode } from '../../error/agent-error.ts';
+import { classifyError } from '../../error/classify-error.ts';
 import { errorOfChunk, errorOfResponse, quote } from '../http/provider-error.ts';
 
 /**
@@ -27,13 +28,30 @@ export function toAgentError(error: unknown): AgentError {
   if (!(error instanceof Error))
     return errorOfChunk({ error: error ?? 'unknown' }) ?? AgentError.from(error);
   if (error.name === 'AI_APICallError') return apiCallError(error);
-  const code =
-    codes[error.name] ??
-    (error.name.startsWith('AI_') ? 'MODEL_BAD_RESPONSE' : 'MODEL_UNREACHABLE');
-  return new AgentError(code, quote(errorText(error)), {
-    cause: error,
-    retryable: code === 'MODEL_UNREACHABLE',
-  });
+  const known = codes[error.name];
+  if (known) return new AgentError(known, quote(errorText(error)), { cause: error });
+  return errorOfUnknown(error);
+}
+
+/**
+ * Returns the error for an exception that is no API call. Many providers throw such an exception for
+ * a failure within the stream, and AI SDK throws `AI_RetryError` around the last failure.
+ */
+function errorOfUnknown(error: Error): AgentError {
+  const { code, transient, retryAfterMs } = classifyError(error);
+  const details = retryAfterMs === undefined ? undefined : { retryAfterMs };
+  if (code !== 'INTERNAL' && code !== 'ABORTED')
+    return new AgentError(code, quote(errorText(error)), {
+      cause: error,
+      retryable: transient,
+      details,
+    });
+  const isAiSdk = error.name.startsWith('AI_');
+  return new AgentError(
+    isAiSdk ? 'MODEL_BAD_RESPONSE' : 'MODEL_UNREACHABLE',
+    quote(errorText(error)),
+    { cause: error, retryable: !isAiSdk },
+  );
 }
 
 function apiCallError(error: ApiCallError): AgentError {

@@ -1,4 +1,4 @@
-import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
+import type { AgentError } from '../../error/agent-error.ts';
 import { isObjectOrArray } from '../../message/json.ts';
 import type { ModelDelta } from '../chat-model.ts';
 import type { Loose } from '../formatter.ts';
@@ -28,8 +28,8 @@ type DashScopeUsage = Loose<{
  */
 export class DashScopeDecoder extends OpenAiDecoder {
   errorOf(chunk: unknown, isErrorEvent: boolean): AgentError | undefined {
-    const error = errorOfChunk(chunk, isErrorEvent);
-    return error && withOwnCode(error);
+    // The HTTP status is only in a comment of the event stream, which the parser does not return.
+    return errorOfChunk(chunk, isErrorEvent, { code: 'MODEL_REQUEST', transient: false });
   }
 
   override decode(chunk: unknown, deltas: ModelDelta[]): void {
@@ -54,28 +54,4 @@ function toWireUsage(usage: DashScopeUsage): WireUsage {
     prompt_tokens_details: { cached_tokens: prompt?.cached_tokens ?? input?.cached_tokens ?? null },
     completion_tokens_details: usage.output_tokens_details ?? null,
   };
-}
-
-type Meaning = readonly [pattern: RegExp, code: AgentErrorCode, retryable: boolean];
-
-/** Codes for DashScope's error codes, by their first characters. The last one is for any other. */
-const meanings: readonly Meaning[] = [
-  [/^(throttling|limit_requests)/i, 'MODEL_RATE_LIMITED', true],
-  [/^(invalid_?api_?key|(\w+\.)?accessdenied)/i, 'MODEL_AUTH', false],
-  [/^(requesttimeout|responsetimeout)/i, 'MODEL_TIMEOUT', true],
-  [/^(internal(error|_)|systemerror|badgateway)/i, 'MODEL_SERVER', true],
-  [/^(serviceunavailable|model(unavailable|servingerror))/i, 'MODEL_SERVER', true],
-  [/^/, 'MODEL_REQUEST', false],
-];
-
-/**
- * Returns the error of a chunk with the code that DashScope's own code means. Its HTTP status is
- * only in a comment of the event stream, which the parser does not return. Other errors stay
- * unchanged.
- */
-function withOwnCode(error: AgentError): AgentError {
-  const providerCode = error.details?.['providerCode'];
-  if (error.code !== 'MODEL_SERVER' || typeof providerCode !== 'string') return error;
-  const [, code, retryable] = meanings.find(([pattern]) => pattern.test(providerCode))!;
-  return new AgentError(code, error.message, { retryable, details: error.details });
 }

@@ -1,10 +1,9 @@
 import { shortenText } from '../../message/text.ts';
-import { AgentError, type AgentErrorCode, fieldsOf } from '../../error/agent-error.ts';
+import { AgentError, fieldsOf } from '../../error/agent-error.ts';
+import { modelFailure, wordsOfBody, type ModelFailure } from '../../error/model-failure.ts';
+import { retryAfterOf } from '../../error/retry-after.ts';
 import { addressOf } from './base-url.ts';
 import { isObjectOrArray, parseJson, omitUndefined } from '../../message/json.ts';
-
-const contextLengthPattern =
-  /context.?(length|window|size)|(prompt|input) (is )?(too l|length)|(input|many) token|reduce the length/i;
 
 /**
  * Returns the error for an HTTP status that is not a success. `hint`: text to add if the server
@@ -22,28 +21,26 @@ export function errorOfResponse(
     const message = `The model server redirects to ${target}. Set baseURL to it if you trust it.`;
     return new AgentError('MODEL_BAD_RESPONSE', message);
   }
-  const retryAfter = headers.get('retry-after') || 'none';
-  // `retry-after-ms` is in milliseconds, `retry-after` in seconds or a date.
-  const retryAfterMs = [
-    Number(headers.get('retry-after-ms') || NaN),
-    Number(retryAfter) * 1000,
-    Math.max(0, Date.parse(retryAfter) - Date.now()),
-  ].find((ms) => ms >= 0);
-  const details = omitUndefined({ status, retryAfterMs });
   // If the text names a model, the address is right and the model is missing.
   const isUnknown = status === 404 && !/model/i.test(text);
   const title = `HTTP ${status} from the model server${isUnknown ? hint : ''}`;
-  return providerError(title, parseJson(text), text, details);
+  return providerError(title, parseJson(text), text, { status, headers });
 }
 
 /**
  * Returns the error that a chunk reports, if any. Such a chunk is `{ error: … }`, `{ object:
- * 'error' }`, `{ code: 'text' }`, or the data of an `error` event.
+ * 'error' }`, `{ code: 'text' }`, or the data of an `error` event. `unknown`: what an unknown
+ * `code` means. Default: the server failed.
  */
-export function errorOfChunk(chunk: unknown, isErrorEvent = false): AgentError | undefined {
+export function errorOfChunk(
+  chunk: unknown,
+  isErrorEvent = false,
+  unknown?: ModelFailure,
+): AgentError | undefined {
   const { error, object, code } = fieldsOf(chunk);
   if (!isErrorEvent && !error && !isText(code) && object !== 'error') return undefined;
-  return providerError('The model server reported an error', chunk, JSON.stringify(chunk));
+  const text = JSON.stringify(chunk);
+  return providerError('The model server reported an error', chunk, text, { unknown });
 }
 
 /**
@@ -56,9 +53,11 @@ export function badResponseError(problem: string, text: string, retryable = fals
   });
 }
 
-interface HttpDetails {
+interface Answer {
+  /** HTTP status. Absent for an error inside a reply. */
   readonly status?: number;
-  readonly retryAfterMs?: number;
+  readonly headers?: Headers;
+  readonly unknown?: ModelFailure | undefined;
 }
 
 /**
@@ -69,42 +68,48 @@ function providerError(
   title: string,
   body: unknown,
   text: string,
-  details: HttpDetails = {},
+  { status, headers, unknown }: Answer,
 ): AgentError {
   const outer = fieldsOf(Array.isArray(body) ? body[0] : body);
   const inner = isObjectOrArray(outer['error']) ? outer['error'] : outer;
   const words = [inner['message'], outer['error'], inner['detail']].find(isText);
   const providerCode = [inner['code'], inner['type']].find(isText) ?? '';
-  const status =
-    details.status ??
-    [inner['code'], inner['status_code'], inner['status']].find(isErrorStatus) ??
-    500;
-  const code = classify(status, `${providerCode} ${words ?? text}`, details.status);
-  const isTransient = code === 'MODEL_SERVER' ? status >= 500 : /RATE|TIMEOUT/.test(code);
+  const bodyWords = wordsOfBody(body ?? text);
+  const { code, transient } =
+    status === undefined
+      ? failureInReply(bodyWords, inner, providerCode ? unknown : undefined)
+      : modelFailure(bodyWords, status)!;
+  const isLimited = code === 'MODEL_RATE_LIMITED';
+  const retryAfterMs = retryAfterOf(headers, bodyWords, isLimited);
   return new AgentError(code, `${title}: ${words ? quote(words, 600) : quote(text)}`, {
-    retryable: isTransient && providerCode !== 'insufficient_quota',
-    details: { ...details, ...(providerCode && { providerCode }) },
+    // OpenAI, Anthropic and the model proxy of `edge` send it.
+    retryable: transient && headers?.get('x-should-retry') !== 'false',
+    details: omitUndefined({ status, retryAfterMs, providerCode: providerCode || undefined }),
   });
 }
 
 /**
- * Returns the code of an error. An error inside a reply has no `httpStatus`. If such an error is
- * not recognized, it counts as a failure of the server, whatever status the chunk contains.
+ * Returns what an error inside a reply means. If it is not recognized, it counts as a failure of the
+ * server, whatever status the chunk contains.
  */
-function classify(status: number, words: string, httpStatus: number | undefined): AgentErrorCode {
-  if (status === 401 || status === 403) return 'MODEL_AUTH';
-  if (status === 429 || /^rate_?limit/i.test(words)) return 'MODEL_RATE_LIMITED';
-  if (contextLengthPattern.test(words)) return 'MODEL_CONTEXT_LENGTH';
-  if (status === 408) return 'MODEL_TIMEOUT';
-  return status >= 500 || !httpStatus ? 'MODEL_SERVER' : 'MODEL_REQUEST';
+function failureInReply(
+  words: string,
+  { code, status_code: statusCode, status }: Readonly<Record<string, unknown>>,
+  unknown: ModelFailure = { code: 'MODEL_SERVER', transient: true },
+): ModelFailure {
+  const chunkStatus = [code, statusCode, status].map(Number).find(isErrorStatus);
+  const known = modelFailure(words);
+  if (known || chunkStatus === undefined) return known ?? unknown;
+  const failure = modelFailure('', chunkStatus)!;
+  return failure.code === 'MODEL_REQUEST' ? { ...failure, code: 'MODEL_SERVER' } : failure;
 }
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
 
-function isErrorStatus(value: unknown): value is number {
-  return typeof value === 'number' && value >= 400;
+function isErrorStatus(value: number): boolean {
+  return value >= 400 && value < 600;
 }
 
 /** Returns the text on one line, shortened to `length` characters. */

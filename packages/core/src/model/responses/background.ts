@@ -180,5 +180,6 @@ function isBroken(error: unknown): boolean {
 function isGone(error: unknown): boolean {
   if (!AgentError.is(error)) return false;
   const { code, details } = error;
-  return code === 'MODEL_REQUEST' || details?.['providerCode'] === 'response_cancelled';
+  const isRefused = code === 'MODEL_REQUEST' && details?.['status'] !== undefined;
+  return isRefused || details?.['providerCode'] === 'response_cancelled';
 }

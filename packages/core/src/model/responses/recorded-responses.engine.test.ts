@@ -122,7 +122,7 @@ test.each(names)('the recorded stream %s gives the same deltas byte by byte', (n
 test('an error about a used-up quota cannot be retried', () => {
   const { error } = replay(bytesOf('openai-openai-error-1'), Infinity);
   expect(error).toMatchObject({
-    code: 'MODEL_SERVER',
+    code: 'MODEL_RATE_LIMITED',
     retryable: false,
     details: { providerCode: 'insufficient_quota' },
   });
