@@ -7,48 +7,46 @@ export interface ModelFailure {
   readonly transient: boolean;
 }
 
-type Row = readonly [words: RegExp, code: AgentErrorCode, transient: boolean];
+type Row = readonly [code: AgentErrorCode, transient: boolean, ...words: readonly RegExp[]];
 
 /**
  * Words that say more than the status. The first match counts. The texts of the servers and their
  * sources are in `test/provider-errors/provider-errors.ts`.
  */
 const knownFailures: readonly Row[] = [
-  // Nothing but a payment, a new month or a smaller request helps.
+  // Only a payment, a new month or a smaller request helps.
   [
-    /insufficient[\w ]{0,20}(quota|balance|credit)|credit balance|more credits|current_quota|usage.limit|余额不足|使用上限|request too large for .{0,200}per min/i,
     'MODEL_RATE_LIMITED',
     false,
+    /insufficient[\w ]{0,20}(quota|balance|credit)|credit balance|more credits|current_quota/i,
+    /usage.limit.{0,12}reached|reached.{0,40}usage.limit|余额不足|使用上限/i,
+    /request too large for .{0,200}per min/i,
   ],
   // Precedes the next row, because Bedrock says "Too many tokens, please wait".
   [
-    /rate.?limit|too many requests|too many[^.:;]{0,30}wait|throttl|resource.?(has been )?exhausted|limit_requests|per minute limit|速率限制|访问量过大/i,
     'MODEL_RATE_LIMITED',
     true,
+    /rate.?limit|too many requests|too many[^.:;]{0,30}wait|throttl|resource.?(has been )?exhausted/i,
+    /limit_requests|per minute limit|速率限制|访问量过大/i,
   ],
+  // Sentences about one field, such as `tool_calls[0].id: string too long`, have a colon or period.
   [
-    new RegExp(
-      [
-        // Subject and verb, without the sentences about one field, such as `tool_calls[0].id`.
-        '\\b(input|prompt|tokens?)\\b[^.:;]{0,80}\\bexceed',
-        'exceed[^.:;]{0,40}(context|token.limit|request.size|maximum.size)',
-        'context.(length|window|size).{0,3}exceed',
-        '\\b(input|prompt|tokens)\\b[^.:;]{0,30}too.(long|large)|(characters|tokens|request)_too_l',
-        'max(imum)?.(context|prompt).length|max_seq_len|model_context_length',
-        '(longer than|greater than|into) the [^.:;]{0,20}context|context length of only|context size is',
-        'reduce the length|too many tokens|n_ctx|token_limit_exceeded|tokens_limit_reached',
-        'range of input length|inputs\\W{0,2} (tokens \\+|must have less)|at least 1, got -',
-        '(输入|上下文|长度|prompt).{0,12}(超|过长)|超[过出].{0,12}(长度|上下文)',
-      ].join('|'),
-      'i',
-    ),
     'MODEL_CONTEXT_LENGTH',
     false,
+    /\b(input|prompt|tokens?)\b(?! (image|file|audio|video))[^.:;]{0,80}\bexceed/i,
+    /exceed[^.:;]{0,40}(context|token.limit)|context.(length|window|size).{0,3}exceed/i,
+    /\b(input|prompt|tokens)\b,?( is| tokens| \([^()]{0,40}\) is)? too (long|large)/i,
+    /(longer than|greater than|into) the [^.:;]{0,20}context|context length of only|context size is/i,
+    /max(imum)?.(context|prompt).length|max_seq_len|n_ctx|model_context_length/i,
+    /reduce the length|too many tokens|(characters|tokens|request)_too_l|tokens?_limit_(exc|rea)/i,
+    /range of input length|inputs\W{0,2} (tokens \+|must have less)|at least 1, got -/i,
+    /(输入|上下文|长度|prompt).{0,12}(超|过长)|超[过出].{0,12}(长度|上下文)/i,
   ],
   [
-    /invalid.?api.?key|api.?key.(not.valid|invalid)|(authentication|permission)_error|access.?denied|model_auth/i,
     'MODEL_AUTH',
     false,
+    /invalid.?api.?key|api.?key.(not.valid|invalid)|(authentication|permission)_error/i,
+    /access.?denied|model_auth/i,
   ],
 ];
 
@@ -57,12 +55,13 @@ const uselessTry = /n[o']t support|unsupported|requires --|must alternate/i;
 
 /** Words that count if there is no status. */
 const statusWords: readonly Row[] = [
-  [/invalid.?(request|param|argument)/i, 'MODEL_REQUEST', false],
-  [/time.?out|timed out/i, 'MODEL_TIMEOUT', true],
+  ['MODEL_REQUEST', false, /invalid.?(request|param|argument)/i],
+  ['MODEL_TIMEOUT', true, /time.?out|timed out/i],
   [
-    /internal.?(server.?)?error|\bsystem_?error|bad.?gateway|(service|model).?unavailable|overloaded|serving.?error/i,
     'MODEL_SERVER',
     true,
+    /internal.?(server.?)?error|\bsystem_?error|bad.?gateway|(service|model).?unavailable/i,
+    /overloaded|serving.?error/i,
   ],
 ];
 
@@ -73,8 +72,7 @@ const statusWords: readonly Row[] = [
  */
 export function modelFailure(words: string, status?: number): ModelFailure | undefined {
   if (status === 401) return byStatus(status);
-  // Validation errors of FastAPI end with what the user sent.
-  const text = words.slice(0, maxWordsLength).split(/["']input["']:/, 1)[0]!;
+  const text = words.slice(0, maxWordsLength).split(otherWords, 1)[0]!;
   const known = find(knownFailures, text);
   if (known) return known;
   if ((status === undefined || status >= 500) && uselessTry.test(text))
@@ -84,9 +82,16 @@ export function modelFailure(words: string, status?: number): ModelFailure | und
 
 const maxWordsLength = 2000;
 
+/**
+ * Start of words that are not about the failure: the page of a gateway, or what the user sent, which
+ * FastAPI repeats.
+ */
+const otherWords = /<!doctype|<html|["']input["']:/i;
+
 function find(rows: readonly Row[], words: string): ModelFailure | undefined {
-  const row = rows.find(([pattern]) => pattern.test(words));
-  return row && { code: row[1], transient: row[2] };
+  for (const [code, transient, ...patterns] of rows)
+    if (patterns.some((pattern) => pattern.test(words))) return { code, transient };
+  return undefined;
 }
 
 function byStatus(status: number): ModelFailure {

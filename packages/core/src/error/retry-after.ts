@@ -37,12 +37,17 @@ const delayField = /"retry_?(?:delay|after)(_?ms)?(?:_seconds)?\\*": ?\\*"?(\d[\
 const delaySentence =
   /\b(?:retry|again|wait)(?: again)?(?: in| after| for)? ((?:\d+(?:\.\d+)? ?[a-z]+ ?){1,4})/i;
 
+/** Returns the headers by their names in lower case. `headers` may be from any library. */
 function headersIn(headers: unknown): Map<string, string> {
-  const isIterable = typeof fieldsOf(headers)[Symbol.iterator as never] === 'function';
-  const entries = isIterable
-    ? [...(headers as Iterable<[string, unknown]>)]
-    : Object.entries(fieldsOf(headers));
-  return new Map(entries.map(([name, value]) => [String(name).toLowerCase(), String(value)]));
+  const fields = new Map<string, string>();
+  const add = (value: unknown, name: unknown): void => {
+    const isText = typeof value === 'string' || typeof value === 'number';
+    if (isText && typeof name === 'string') fields.set(name.toLowerCase(), String(value));
+  };
+  const { forEach } = fieldsOf(headers);
+  if (typeof forEach === 'function') forEach.call(headers, add);
+  else for (const [name, value] of Object.entries(fieldsOf(headers))) add(value, name);
+  return fields;
 }
 
 /** Returns the longest wait for a limit that is used up, if any. */
@@ -61,7 +66,7 @@ function resetsOf(fields: ReadonlyMap<string, string>): readonly number[] {
  */
 function toMs(value = '', unit = 1000): number | undefined {
   const count = Number(value || NaN);
-  const isTime = unit === 1000 && count > 1e8;
+  const isTime = unit === 1000 && count > 1e9;
   let ms = count * unit;
   if (isTime) ms = (count > 1e11 ? count : count * 1000) - Date.now();
   else if (/^\d[\d.]* ?[a-z]/i.test(value)) ms = durationMs(value);
