@@ -558,13 +558,6 @@ export const limitErrors: readonly Row[] = [
   },
   {
     ...limited,
-    server: 'Cerebras',
-    body: { message: 'Tokens per minute limit exceeded - too many tokens processed.' },
-    source: github('continuedev/continue/issues/9800'),
-    retryable: true,
-  },
-  {
-    ...limited,
     server: 'Groq',
     body: says(
       'Rate limit reached for model `llama-3.3-70b-versatile` in organization `org_01hs26sgxde6dva0eke39336sv` on tokens per minute (TPM): Limit 6000, Used 3513, Requested 3166. Please try again in 6.780999999s. Visit https://console.groq.com/docs/rate-limits for more information.',
@@ -765,20 +758,6 @@ export const limitErrors: readonly Row[] = [
   },
   {
     ...limited,
-    server: 'GLM',
-    body: says('您的账户已达到速率限制，请您控制请求频率', { code: '1302' }),
-    source: github('yilewang/llm-for-zotero/issues/17'),
-    retryable: true,
-  },
-  {
-    ...limited,
-    server: 'GLM, busy',
-    body: says('该模型当前访问量过大，请您稍后再试', { code: '1305' }),
-    source: github('zhukunpenglinyutong/jetbrains-cc-gui/issues/897'),
-    retryable: true,
-  },
-  {
-    ...limited,
     server: 'GLM, no credit',
     body: says('余额不足或无可用资源包,请充值。', { code: '1113' }),
     source: github('agentscope-ai/QwenPaw/issues/202'),
@@ -930,6 +909,27 @@ export const statusErrors: readonly Row[] = [
       code: null,
     },
     source: github('continuedev/continue/issues/6185'),
+    retryable: true,
+  },
+  {
+    ...limited,
+    server: 'Cerebras',
+    body: { message: 'Tokens per minute limit exceeded - too many tokens processed.' },
+    source: github('continuedev/continue/issues/9800'),
+    retryable: true,
+  },
+  {
+    ...limited,
+    server: 'GLM',
+    body: says('您的账户已达到速率限制，请您控制请求频率', { code: '1302' }),
+    source: github('yilewang/llm-for-zotero/issues/17'),
+    retryable: true,
+  },
+  {
+    ...limited,
+    server: 'GLM, busy',
+    body: says('该模型当前访问量过大，请您稍后再试', { code: '1305' }),
+    source: github('zhukunpenglinyutong/jetbrains-cc-gui/issues/897'),
     retryable: true,
   },
 ];

@@ -144,6 +144,35 @@ test('classifyError() returns the retry time that the server sent', () => {
   });
 });
 
+test.each<[what: string, fields: object]>([
+  ['a `Headers`', { headers: new Headers({ 'Retry-After': '3' }) }],
+  ['an object', { headers: { 'Retry-After': '3' } }],
+  ['an object with a number', { headers: { 'retry-after': 3 } }],
+  ['a `Map`', { headers: new Map([['retry-after', '3']]) }],
+  ['AI SDK', { responseHeaders: { 'retry-after': '3' } }],
+  ['a response', { response: { headers: { 'retry-after': '3' } } }],
+  ['a response of AWS', { $response: { headers: { 'retry-after': '3' } } }],
+  ['the words', { message: 'Try again in 3s.' }],
+  ['the body', { error: { error: { details: [{ retryDelay: '3s' }] } } }],
+])('classifyError() reads the retry time of another error from %s', (_what, fields) => {
+  expect(classifyError(withFields({ status: 429, ...fields }))).toEqual({
+    code: 'MODEL_RATE_LIMITED',
+    transient: true,
+    retryAfterMs: 3000,
+  });
+});
+
+test('classifyError() ignores headers and bodies that are no text', () => {
+  const odd = Object.assign(Object.create(null) as object, { a: Object.create(null), b: Symbol() });
+  const cycle: { self?: object } = {};
+  cycle.self = cycle;
+  for (const value of [null, undefined, 7, 'text', [1, 2], new Map([[1, 2]]), odd, cycle])
+    expect(classifyError({ status: 503, headers: value, error: value })).toEqual({
+      code: 'MODEL_SERVER',
+      transient: true,
+    });
+});
+
 test('classifyError() follows ten causes and stops at a cycle', () => {
   const nested = (depth: number): unknown =>
     depth ? withCause('x', nested(depth - 1)) : withFields({ status: 500 });

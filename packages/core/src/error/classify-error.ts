@@ -1,5 +1,5 @@
 import { AgentError, errorText, fieldsOf, type AgentErrorCode } from './agent-error.ts';
-import { modelFailure, wordsOfBody, type ModelFailure } from './model-failure.ts';
+import { failureInWords, modelFailure, type ModelFailure } from './model-failure.ts';
 import { retryAfterOf } from './retry-after.ts';
 
 /** What `classifyError()` says about an error: its code, and whether another try may help. */
@@ -104,11 +104,35 @@ function byFields(link: unknown): ErrorClass | undefined {
   return match && { code: match[1], transient: match[2] };
 }
 
+/** Returns the words of a body: its JSON without escaped letters, or its text. */
+function wordsOfBody(body: unknown): string {
+  try {
+    const value: unknown = typeof body === 'string' ? JSON.parse(body) : body;
+    return JSON.stringify(value) ?? '';
+  } catch {
+    // Not JSON, or an object with a cycle.
+    return typeof body === 'string' ? body : '';
+  }
+}
+
+/** Returns the headers of a response, which may be from any library. */
+function headersIn(source: unknown): Headers {
+  const headers = new Headers();
+  const add = (value: unknown, name: unknown): void => {
+    const isText = typeof value === 'string' || typeof value === 'number';
+    if (isText && /^[a-z][a-z-]*$/i.test(String(name))) headers.set(String(name), String(value));
+  };
+  const { forEach } = fieldsOf(source);
+  if (typeof forEach === 'function') forEach.call(source, add);
+  else for (const [name, value] of Object.entries(fieldsOf(source))) add(value, name);
+  return headers;
+}
+
 /** Adds the wait that the server asked for. */
 function withWait(failure: ModelFailure, link: unknown): ErrorClass {
   const { headers, responseHeaders, response, $response } = fieldsOf(link);
   const retryAfterMs = retryAfterOf(
-    headers ?? responseHeaders ?? fieldsOf(response ?? $response)['headers'],
+    headersIn(headers ?? responseHeaders ?? fieldsOf(response ?? $response)['headers']),
     wordsOf(link),
     failure.code === 'MODEL_RATE_LIMITED',
   );
@@ -131,7 +155,7 @@ function statusOf(link: unknown): number | undefined {
 
 function byMessage(words: string): ErrorClass {
   const status = statusInWords.exec(words)?.[1];
-  const failure = modelFailure(words, status === undefined ? undefined : Number(status));
+  const failure = status ? modelFailure(words, Number(status)) : failureInWords(words);
   if (failure) return withWait(failure, { message: words });
   return networkWords.test(words)
     ? { code: 'MODEL_UNREACHABLE', transient: true }

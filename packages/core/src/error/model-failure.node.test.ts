@@ -34,7 +34,7 @@ test.each(parts)('a text of 20 000 characters with %j costs linear time', (part)
   const { excesses } = regExpWork(() => {
     modelFailure(text);
     modelFailure(text, 500);
-    retryAfterOf({}, text, true);
+    retryAfterOf(undefined, text, true);
     classifyError(new Error(text));
   }, 60);
   expect(excesses).toEqual([]);

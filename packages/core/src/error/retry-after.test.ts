@@ -24,13 +24,12 @@ test.each<[header: string, ms: number | undefined]>([
   ['1e999', undefined],
 ])('the wait of the header retry-after: %s is %s ms', (header, ms) => {
   fakeClock({ now });
-  expect(retryAfterOf({ 'Retry-After': header }, '', false)).toBe(ms);
   expect(retryAfterOf(new Headers({ 'retry-after': header }), '', false)).toBe(ms);
 });
 
 test('retry-after-ms is in milliseconds, and precedes retry-after', () => {
   const wait = (ms: string, seconds: string) =>
-    retryAfterOf({ 'retry-after-ms': ms, 'retry-after': seconds }, '', false);
+    retryAfterOf(new Headers({ 'retry-after-ms': ms, 'retry-after': seconds }), '', false);
   expect(wait('1250', '2')).toBe(1250);
   expect(wait('0', '2')).toBe(0);
   for (const invalid of ['soon', '-5', '']) expect(wait(invalid, '2')).toBe(2000);
@@ -44,9 +43,7 @@ test.each<[words: string, ms: number | undefined]>([
   ['{"details":[{"retryDelay":"0.5s"}]}', 500],
   [String.raw`{"raw":"{\"retryDelay\": \"58s\"}"}`, 58_000],
   ['{"retry_after":30}', 30_000],
-  ['{"retry_after_seconds":1.5}', 1500],
-  ['{"retry_after_ms":250}', 250],
-  ['{"retryAfterMs":250}', 250],
+  ['{"retry_after":1.5}', 1500],
   ['Please try again in 6.5s. Visit the console.', 6500],
   ['Please try again in 1m30s.', 90_000],
   ['Please try again in 20ms.', 20],
@@ -74,16 +71,16 @@ const limits = {
 
 test('the reset of a limit counts if the limit is used up, and only for an error about a limit', () => {
   fakeClock({ now });
-  expect(retryAfterOf(limits, '', true)).toBe(360_000);
-  expect(retryAfterOf(limits, '', false)).toBeUndefined();
-  expect(retryAfterOf({ ...limits, 'x-ratelimit-remaining-tokens': '-1' }, '', true)).toBe(
-    undefined,
-  );
-  expect(retryAfterOf({ ...limits, 'retry-after': '7' }, '', true)).toBe(7000);
+  expect(retryAfterOf(new Headers(limits), '', true)).toBe(360_000);
+  expect(retryAfterOf(new Headers(limits), '', false)).toBeUndefined();
+  expect(
+    retryAfterOf(new Headers({ ...limits, 'x-ratelimit-remaining-tokens': '-1' }), '', true),
+  ).toBe(undefined);
+  expect(retryAfterOf(new Headers({ ...limits, 'retry-after': '7' }), '', true)).toBe(7000);
   // Both limits must be free again.
-  expect(retryAfterOf({ ...limits, 'x-ratelimit-remaining-requests': '0' }, '', true)).toBe(
-    360_000,
-  );
+  expect(
+    retryAfterOf(new Headers({ ...limits, 'x-ratelimit-remaining-requests': '0' }), '', true),
+  ).toBe(360_000);
 });
 
 test.each<[server: string, headers: Record<string, string>, ms: number | undefined]>([
@@ -115,15 +112,7 @@ test.each<[server: string, headers: Record<string, string>, ms: number | undefin
   ],
 ])('the reset of %s is read', (_server, headers, ms) => {
   fakeClock({ now });
-  expect(retryAfterOf(headers, '', true)).toBe(ms);
+  expect(retryAfterOf(new Headers(headers), '', true)).toBe(ms);
   // OpenRouter and gateways put headers into the body.
   expect(retryAfterOf(undefined, JSON.stringify({ metadata: { headers } }), true)).toBe(ms);
-});
-
-test('headers of any kind are read, and values that are no text are ignored', () => {
-  const odd = Object.assign(Object.create(null) as object, { a: Object.create(null), b: Symbol() });
-  for (const headers of [null, undefined, 7, 'text', [1, 2], new Map([[1, 2]]), odd])
-    expect(retryAfterOf(headers, '', true)).toBeUndefined();
-  expect(retryAfterOf(new Map([['Retry-After', '3']]), '', true)).toBe(3000);
-  expect(retryAfterOf({ 'retry-after': 3 }, '', true)).toBe(3000);
 });

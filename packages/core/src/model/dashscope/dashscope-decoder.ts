@@ -1,4 +1,5 @@
 import type { AgentError } from '../../error/agent-error.ts';
+import { failureInWords, type ModelFailure } from '../../error/model-failure.ts';
 import { isObjectOrArray } from '../../message/json.ts';
 import type { ModelDelta } from '../chat-model.ts';
 import type { Loose } from '../formatter.ts';
@@ -28,8 +29,7 @@ type DashScopeUsage = Loose<{
  */
 export class DashScopeDecoder extends OpenAiDecoder {
   errorOf(chunk: unknown, isErrorEvent: boolean): AgentError | undefined {
-    // The HTTP status is only in a comment of the event stream, which the parser does not return.
-    return errorOfChunk(chunk, isErrorEvent, { code: 'MODEL_REQUEST', transient: false });
+    return errorOfChunk(chunk, isErrorEvent, failureOfCode);
   }
 
   override decode(chunk: unknown, deltas: ModelDelta[]): void {
@@ -54,4 +54,12 @@ function toWireUsage(usage: DashScopeUsage): WireUsage {
     prompt_tokens_details: { cached_tokens: prompt?.cached_tokens ?? input?.cached_tokens ?? null },
     completion_tokens_details: usage.output_tokens_details ?? null,
   };
+}
+
+/**
+ * Returns what an error with a code of DashScope means. Its HTTP status is only in a comment of the
+ * event stream, which the parser does not return.
+ */
+function failureOfCode(words: string): ModelFailure {
+  return failureInWords(words) ?? { code: 'MODEL_REQUEST', transient: false };
 }

@@ -1,6 +1,6 @@
 import { shortenText } from '../../message/text.ts';
 import { AgentError, fieldsOf } from '../../error/agent-error.ts';
-import { modelFailure, wordsOfBody, type ModelFailure } from '../../error/model-failure.ts';
+import { modelFailure, type ModelFailure } from '../../error/model-failure.ts';
 import { retryAfterOf } from '../../error/retry-after.ts';
 import { addressOf } from './base-url.ts';
 import { isObjectOrArray, parseJson, omitUndefined } from '../../message/json.ts';
@@ -29,18 +29,18 @@ export function errorOfResponse(
 
 /**
  * Returns the error that a chunk reports, if any. Such a chunk is `{ error: … }`, `{ object:
- * 'error' }`, `{ code: 'text' }`, or the data of an `error` event. `unknown`: what an unknown
- * `code` means. Default: the server failed.
+ * 'error' }`, `{ code: 'text' }`, or the data of an `error` event. `failureOfCode`: returns
+ * what a text as `code` means. Default: if it is unknown, the server failed.
  */
 export function errorOfChunk(
   chunk: unknown,
   isErrorEvent = false,
-  unknown?: ModelFailure,
+  failureOfCode?: FailureOfCode,
 ): AgentError | undefined {
   const { error, object, code } = fieldsOf(chunk);
   if (!isErrorEvent && !error && !isText(code) && object !== 'error') return undefined;
   const text = JSON.stringify(chunk);
-  return providerError('The model server reported an error', chunk, text, { unknown });
+  return providerError('The model server reported an error', chunk, text, { failureOfCode });
 }
 
 /**
@@ -53,11 +53,13 @@ export function badResponseError(problem: string, text: string, retryable = fals
   });
 }
 
+type FailureOfCode = (words: string) => ModelFailure;
+
 interface Answer {
   /** HTTP status. Absent for an error inside a reply. */
   readonly status?: number;
   readonly headers?: Headers;
-  readonly unknown?: ModelFailure | undefined;
+  readonly failureOfCode?: FailureOfCode | undefined;
 }
 
 /**
@@ -68,16 +70,17 @@ function providerError(
   title: string,
   body: unknown,
   text: string,
-  { status, headers, unknown }: Answer,
+  { status, headers, failureOfCode }: Answer,
 ): AgentError {
   const outer = fieldsOf(Array.isArray(body) ? body[0] : body);
   const inner = isObjectOrArray(outer['error']) ? outer['error'] : outer;
   const words = [inner['message'], outer['error'], inner['detail']].find(isText);
   const providerCode = [inner['code'], inner['type']].find(isText) ?? '';
-  const bodyWords = wordsOfBody(body ?? text);
+  // JSON without escaped letters.
+  const bodyWords = JSON.stringify(body) ?? text;
   const { code, transient } =
     status === undefined
-      ? failureInReply(bodyWords, inner, providerCode ? unknown : undefined)
+      ? failureInReply(bodyWords, inner, providerCode ? failureOfCode : undefined)
       : modelFailure(bodyWords, status)!;
   const isLimited = code === 'MODEL_RATE_LIMITED';
   const retryAfterMs = retryAfterOf(headers, bodyWords, isLimited);
@@ -95,11 +98,11 @@ function providerError(
 function failureInReply(
   words: string,
   { code, status_code: statusCode, status }: Readonly<Record<string, unknown>>,
-  unknown: ModelFailure = { code: 'MODEL_SERVER', transient: true },
+  failureOfCode: FailureOfCode | undefined,
 ): ModelFailure {
-  const chunkStatus = [code, statusCode, status].map(Number).find(isErrorStatus);
-  const known = modelFailure(words);
-  if (known || chunkStatus === undefined) return known ?? unknown;
+  const known = failureOfCode ? failureOfCode(words) : modelFailure(words);
+  if (known) return known;
+  const chunkStatus = [code, statusCode, status].map(Number).find(isErrorStatus) ?? 500;
   const failure = modelFailure('', chunkStatus)!;
   return failure.code === 'MODEL_REQUEST' ? { ...failure, code: 'MODEL_SERVER' } : failure;
 }
