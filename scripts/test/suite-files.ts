@@ -63,7 +63,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
     quick: [
       core,
       inspectorInNode,
-      'test/{examples,documents,model-conformance}/**/*.test.ts',
+      'test/{examples,documents,model-conformance,provider-errors}/**/*.test.ts',
       'test/{create-project,edge-any-host,sends-data,server-rendering,test-runner}.test.ts',
       'test/{platforms,workflows}.test.ts',
     ],

@@ -1,13 +1,12 @@
 import { APICallError } from '@ai-sdk/provider';
-import type { ChatModel } from '@isoloop/core';
-import { ReActAgent, type AgentErrorData } from '@isoloop/core';
+import { ReActAgent, type AgentErrorData, type ChatModel } from '@isoloop/core';
 import { fromAiSdk } from '@isoloop/core/ai-sdk';
 import { showFailuresAs } from '@isoloop/core/adapter';
 import { classifyError } from '@isoloop/core/middleware';
 import { openai } from '@isoloop/core/openai';
 import { createAgentHandler } from '@isoloop/edge';
 import { llmProxy } from '@isoloop/edge/llm';
-import OpenAI from 'openai';
+import { APIError } from 'openai';
 import { afterAll, expect, test, vi } from 'vitest';
 import { fakeDate } from '../clock/fake-date.ts';
 import {
@@ -99,7 +98,7 @@ function apiCallError(error: ProviderError): APICallError {
 function clientError(error: ProviderError): Error {
   const { status, headers = {}, body } = error;
   const parsed = typeof body === 'string' ? undefined : objectOf(error);
-  return OpenAI.APIError.generate(status, parsed, textOf(error), new Headers(headers));
+  return APIError.generate(status, parsed, textOf(error), new Headers(headers));
 }
 
 function classified(error: unknown): ExpectedFailure {

@@ -428,7 +428,8 @@ export const tooLongErrors: readonly Row[] = [
   tooLong(
     'WebLLM',
     says(
-      'Prompt tokens exceed context window size: number of prompt tokens: 33000; context window size: 32768\nConsider shortening the prompt, or increase `context_window_size`, or using sliding window via `sliding_window_size`.',
+      'Prompt tokens exceed context window size: number of prompt tokens: 33000; context window size: 32768\n' +
+        'Consider shortening the prompt, or increase `context_window_size`, or using sliding window via `sliding_window_size`.',
     ),
     github('mlc-ai/web-llm/blob/main/src/llm_chat.ts'),
   ),
@@ -584,7 +585,8 @@ export const limitErrors: readonly Row[] = [
     server: 'Groq, one request above the limit',
     status: 413,
     body: says(
-      'Request too large for model `llama-3.1-70b-versatile` in organization `org_01hw8f0aa0ekmrn70ffm2zkdv1` on tokens per minute (TPM): Limit 6000, Requested 14368, please reduce your message size and try again. Visit https://console.groq.com/docs/rate-limits for more information.',
+      'Request too large for model `llama-3.1-70b-versatile` in organization `org_01hw8f0aa0ekmrn70ffm2zkdv1` on tokens per minute (TPM): ' +
+        'Limit 6000, Requested 14368, please reduce your message size and try again. Visit https://console.groq.com/docs/rate-limits for more information.',
       { type: 'tokens', code: 'rate_limit_exceeded' },
     ),
     source: github('assafelovic/gpt-researcher/issues/985'),
@@ -629,7 +631,8 @@ export const limitErrors: readonly Row[] = [
     ...limited,
     server: 'Azure',
     body: says(
-      'Requests to the Creates a completion for the chat message Operation under Azure OpenAI API version 2023-03-15-preview have exceeded token rate limit of your current OpenAI S0 pricing tier. Please retry after 9 seconds. Please go here: https://aka.ms/oai/quotaincrease if you would like to further increase the default rate limit.',
+      'Requests to the Creates a completion for the chat message Operation under Azure OpenAI API version 2023-03-15-preview ' +
+        'have exceeded token rate limit of your current OpenAI S0 pricing tier. Please retry after 9 seconds. Please go here: https://aka.ms/oai/quotaincrease if you would like to further increase the default rate limit.',
       { code: '429' },
     ),
     source: github('microsoft/sample-app-aoai-chatGPT/issues/406'),

@@ -65,8 +65,8 @@ export function modelFailure(words: string, status?: number): ModelFailure | und
   const text = words.slice(0, 2000).split(otherWords, 1)[0]!;
   // After 429, words can only say that another try is useless.
   const rows = status === 429 ? knownFailures.slice(0, 1) : knownFailures;
-  const known = rows.find(([pattern]) => pattern.test(text));
-  if (known && status !== 401) return { code: known[1], transient: known[2] === true };
+  const row = rows.find(([pattern]) => pattern.test(text));
+  if (row && status !== 401) return { code: row[1], transient: row[2] === true };
   const isUseless =
     status === undefined
       ? uselessTry.test(text) || invalidRequest.test(text)

@@ -19,7 +19,7 @@ export interface RetryDelayOptions {
    */
   readonly maxDelayMs?: number;
   /**
-   * Maximum `Retry-After` to wait for, in milliseconds. If the server asks for a longer wait, the
+   * Maximum wait that the server may ask for, in milliseconds. If it asks for a longer wait, the
    * request fails at once. Default 60 000.
    */
   readonly maxRetryAfterMs?: number;

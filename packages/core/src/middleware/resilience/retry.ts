@@ -14,7 +14,7 @@ export interface RetryOptions extends RetryDelayOptions {
 
 /**
  * Asks the model again after a transient failure. Waits 1 s, 2 s, 4 s and so on, or as long as the
- * server says in `Retry-After`. A cancellation ends the wait at once and is never retried. Throws
+ * server asks for. A cancellation ends the wait at once and is never retried. Throws
  * `CONFIGURATION` for an option of the wrong kind.
  */
 export function retry(options: RetryOptions = {}): ModelMiddleware {

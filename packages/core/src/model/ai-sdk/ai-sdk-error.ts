@@ -28,30 +28,21 @@ export function toAgentError(error: unknown): AgentError {
   if (!(error instanceof Error))
     return errorOfChunk({ error: error ?? 'unknown' }) ?? AgentError.from(error);
   if (error.name === 'AI_APICallError') return apiCallError(error);
-  const known = codes[error.name];
-  if (known) return new AgentError(known, quote(errorText(error)), { cause: error });
-  return errorOfUnknown(error);
+  const isAiSdk = error.name.startsWith('AI_');
+  const code = codes[error.name] ?? (isAiSdk ? 'MODEL_BAD_RESPONSE' : undefined);
+  if (code) return new AgentError(code, quote(errorText(error)), { cause: error });
+  return providerException(error);
 }
 
-/**
- * Returns the error for an exception that is no API call. Many providers throw such an exception for
- * a failure within the stream, and AI SDK throws `AI_RetryError` around the last failure.
- */
-function errorOfUnknown(error: Error): AgentError {
+/** Returns the error for an exception of a provider's own code, such as of AI Gateway. */
+function providerException(error: Error): AgentError {
   const { code, transient, retryAfterMs } = classifyError(error);
-  const details = retryAfterMs === undefined ? undefined : { retryAfterMs };
-  if (code !== 'INTERNAL' && code !== 'ABORTED')
-    return new AgentError(code, quote(errorText(error)), {
-      cause: error,
-      retryable: transient,
-      details,
-    });
-  const isAiSdk = error.name.startsWith('AI_');
-  return new AgentError(
-    isAiSdk ? 'MODEL_BAD_RESPONSE' : 'MODEL_UNREACHABLE',
-    quote(errorText(error)),
-    { cause: error, retryable: !isAiSdk },
-  );
+  const isUnknown = code === 'INTERNAL' || code === 'ABORTED';
+  return new AgentError(isUnknown ? 'MODEL_UNREACHABLE' : code, quote(errorText(error)), {
+    cause: error,
+    retryable: isUnknown || transient,
+    details: retryAfterMs === undefined ? undefined : { retryAfterMs },
+  });
 }
 
 function apiCallError(error: ApiCallError): AgentError {

@@ -530,6 +530,17 @@ test.each<[error: unknown, code: AgentErrorCode]>([
   ],
   [Object.assign(new Error('Odd.'), { name: 'AI_TypeValidationError' }), 'MODEL_BAD_RESPONSE'],
   [new TypeError('fetch failed'), 'MODEL_UNREACHABLE'],
+  // AI SDK quotes what it could not parse, which may be the model's own words.
+  [
+    Object.assign(new Error('Value: "a rate limit"'), { name: 'AI_JSONParseError' }),
+    'MODEL_BAD_RESPONSE',
+  ],
+  [
+    Object.assign(new Error('Slow down.'), { name: 'GatewayRateLimitError', statusCode: 429 }),
+    'MODEL_RATE_LIMITED',
+  ],
+  [new Error('Too many tokens, please wait before trying again.'), 'MODEL_RATE_LIMITED'],
+  [new Error('Input is too long for requested model.'), 'MODEL_CONTEXT_LENGTH'],
   [{ message: 'Slow down.', code: 'rate_limit_exceeded' }, 'MODEL_RATE_LIMITED'],
   ['Something broke', 'MODEL_SERVER'],
   [undefined, 'MODEL_SERVER'],

@@ -123,6 +123,19 @@ test('the time to wait is read in seconds, in milliseconds or as a date', () => 
   expect(both('', '2')).toBe(2000);
 });
 
+test('an error that the server calls final cannot be retried', () => {
+  const retryable = (value: string) => respond(429, '', { 'x-should-retry': value }).retryable;
+  expect([retryable('false'), retryable('true')]).toEqual([false, true]);
+});
+
+test('an error within a reply has the wait that its words name', () => {
+  const error = { message: 'Please try again in 6.5s.', code: 'rate_limit_exceeded' };
+  expect(errorOfChunk({ error })?.details).toEqual({
+    providerCode: 'rate_limit_exceeded',
+    retryAfterMs: 6500,
+  });
+});
+
 test('long explanations in error messages are shortened', () => {
   expect(respond(500, 'x'.repeat(10_000)).message.length).toBeLessThan(300);
   expect(respond(500, { error: { message: 'x'.repeat(10_000) } }).message.length).toBeLessThan(700);

@@ -100,11 +100,12 @@ function failureInReply(
   { code, status_code: statusCode, status }: Readonly<Record<string, unknown>>,
   failureOfCode: FailureOfCode | undefined,
 ): ModelFailure {
-  const known = failureOfCode ? failureOfCode(words) : modelFailure(words);
-  if (known) return known;
+  const failure = failureOfCode ? failureOfCode(words) : modelFailure(words);
+  if (failure) return failure;
   const chunkStatus = [code, statusCode, status].map(Number).find(isErrorStatus) ?? 500;
-  const failure = modelFailure('', chunkStatus)!;
-  return failure.code === 'MODEL_REQUEST' ? { ...failure, code: 'MODEL_SERVER' } : failure;
+  const statusFailure = modelFailure('', chunkStatus)!;
+  const isRequest = statusFailure.code === 'MODEL_REQUEST';
+  return isRequest ? { ...statusFailure, code: 'MODEL_SERVER' } : statusFailure;
 }
 
 function isText(value: unknown): value is string {
