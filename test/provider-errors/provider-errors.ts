@@ -559,6 +559,13 @@ export const limitErrors: readonly Row[] = [
   },
   {
     ...limited,
+    server: 'Cerebras',
+    body: { message: 'Tokens per minute limit exceeded - too many tokens processed.' },
+    source: github('continuedev/continue/issues/9800'),
+    retryable: true,
+  },
+  {
+    ...limited,
     server: 'Groq',
     body: says(
       'Rate limit reached for model `llama-3.3-70b-versatile` in organization `org_01hs26sgxde6dva0eke39336sv` on tokens per minute (TPM): Limit 6000, Used 3513, Requested 3166. Please try again in 6.780999999s. Visit https://console.groq.com/docs/rate-limits for more information.',
@@ -912,13 +919,6 @@ export const statusErrors: readonly Row[] = [
       code: null,
     },
     source: github('continuedev/continue/issues/6185'),
-    retryable: true,
-  },
-  {
-    ...limited,
-    server: 'Cerebras',
-    body: { message: 'Tokens per minute limit exceeded - too many tokens processed.' },
-    source: github('continuedev/continue/issues/9800'),
     retryable: true,
   },
   {

@@ -54,3 +54,23 @@ test('the words of an HTML page and what the user sent do not count', () => {
     transient: false,
   });
 });
+
+test.each<[words: string, status: number | undefined, isTooLong: boolean]>([
+  ['Context length exceeded', 400, true],
+  ['ollama: context length exceeded for llama3', undefined, true],
+  ['the request exceeds the available context size, try increasing it', 500, true],
+  ['500 input length too long', 500, true],
+  ['Prompt has 32769 tokens, but the configured context size is 32768 tokens', 400, true],
+  // Nothing after 429 is about the window.
+  ['The input tokens exceed the limit of your plan', 429, false],
+  ['context deadline exceeded (Client.Timeout exceeded while awaiting headers)', 500, false],
+  ['messages.0.content.1.image.source.base64: image exceeds 5 MB maximum', 400, false],
+  ['At least one of the image dimensions exceed max allowed size: 8000 pixels', 400, false],
+  ['The input image exceeds 20 MB', 400, false],
+  ['Unrecognized request argument supplied: context_length', 400, false],
+  ['tools.0.name: String should have at most 64 characters, string_too_long', 400, false],
+  ['max_tokens exceeds the limit of this model', 400, false],
+])('whether %j after status %s is about the length of the conversation: %s', (...row) => {
+  const [words, status, isTooLong] = row;
+  expect(modelFailure(words, status)?.code === 'MODEL_CONTEXT_LENGTH').toBe(isTooLong);
+});

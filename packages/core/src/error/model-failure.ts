@@ -21,17 +21,17 @@ const knownFailures: readonly Row[] = [
   ],
   // Precedes the next rows, because Bedrock says "Too many tokens, please wait".
   [
-    /rate.?limit|too many (requests|.{0,30}wait)|throttl|resource.?(has been )?exhausted|limit_requests/i,
+    /rate.?limit|too many (requests|.{0,30}wait)|throttl|resource.?(has been )?exhausted|limit_requests|per minute limit/i,
     'MODEL_RATE_LIMITED',
     true,
   ],
   // Sentences about one field, such as `tool_calls[0].id: string too long`, have a colon or period.
   [
-    /\b(input|prompt|tokens?|window)\b(?! (image|file|per)\b)[^.:;]{0,80}\bexceed|exceed[^.:;]{0,40}(context|token.limit)/i,
+    /\b(input|prompt|tokens?|context.(length|window|size))\b(?! (image|file|per)\b)[^.:;]{0,80}\bexceed|exceed[^.:;]{0,40}(context|token.limit)/i,
     'MODEL_CONTEXT_LENGTH',
   ],
   [
-    /(context|prompt).length.{0,20}\d|context_length[_"]|\b(input|prompt|tokens),?( is| \([^()]{0,40}\) is)? too l|[st]_too_l|too many tokens:|n_ctx/i,
+    /(context|prompt).(length|size).{0,20}\d|context_length[_"]|\b(input|prompt|tokens),?( length)?( \([^()]{0,40}\))?( is)? too l|[st]_too_l|too many tokens|n_ctx/i,
     'MODEL_CONTEXT_LENGTH',
   ],
   [
