@@ -1,6 +1,9 @@
 import type { AgentErrorCode } from '@isoloop/core';
 
-/** An error of a model's server, as somebody reported it in public or as its makers document it. */
+/**
+ * An error of a model's server, as somebody reported it in public or as its makers document it. The
+ * words are the server's. Where the source shows only the message, the body has the usual form.
+ */
 export interface ProviderError {
   readonly server: string;
   readonly status: number;
@@ -117,7 +120,6 @@ export const tooLongErrors: readonly Row[] = [
       object: 'error',
       message:
         'Prompt contains 300000 tokens, too large for model with 131072 maximum context length',
-      type: 'invalid_request_prompt',
     },
     github(
       'earendil-works/pi/blob/17c253c5d6a9364b392a0fd3ee68333026d94255/packages/ai/src/utils/overflow.ts',
@@ -144,15 +146,12 @@ export const tooLongErrors: readonly Row[] = [
     {
       message:
         'Please reduce the length of the messages or completion. Current length is 42328 while limit is 40000',
-      ...invalid,
-      code: 'context_length_exceeded',
     },
     github('cline/cline/issues/5140'),
   ),
   tooLong(
     'xAI',
     {
-      code: 'Client specified an invalid argument',
       error: "This model's maximum prompt length is 131072 but the request contains 136973 tokens.",
     },
     github('cline/cline/issues/3120'),
@@ -281,9 +280,7 @@ export const tooLongErrors: readonly Row[] = [
   ),
   tooLong(
     'Together, newer',
-    says("The input (516368 tokens) is longer than the model's context length (262144 tokens).", {
-      ...invalid,
-    }),
+    says("The input (516368 tokens) is longer than the model's context length (262144 tokens)."),
     github(
       'earendil-works/pi/blob/17c253c5d6a9364b392a0fd3ee68333026d94255/packages/ai/src/utils/overflow.ts',
     ),
@@ -431,7 +428,7 @@ export const tooLongErrors: readonly Row[] = [
       'Prompt tokens exceed context window size: number of prompt tokens: 33000; context window size: 32768\n' +
         'Consider shortening the prompt, or increase `context_window_size`, or using sliding window via `sliding_window_size`.',
     ),
-    github('mlc-ai/web-llm/blob/main/src/llm_chat.ts'),
+    github('mlc-ai/web-llm/blob/308660a43f5ba5fc72f8dc8270aff7820ec93cd3/src/error.ts'),
   ),
 ];
 
@@ -631,7 +628,7 @@ export const limitErrors: readonly Row[] = [
       param: null,
       code: 'insufficient_quota',
     }),
-    source: 'https://platform.openai.com/docs/guides/error-codes/api-errors',
+    source: github('Pythagora-io/gpt-pilot/issues/340'),
     retryable: false,
   },
   {
@@ -667,7 +664,7 @@ export const limitErrors: readonly Row[] = [
         type: 'rate_limit_error',
       }),
     },
-    source: 'https://docs.anthropic.com/en/api/errors',
+    source: github('anthropics/claude-code/issues/71279'),
     retryable: true,
     retryAfterMs: 12_000,
   },
@@ -793,7 +790,7 @@ export const limitErrors: readonly Row[] = [
     ...limited,
     server: 'DeepSeek, no credit',
     status: 402,
-    body: says('Insufficient Balance', { type: 'unknown_error', code: 'invalid_request_error' }),
+    body: says('Insufficient Balance'),
     source: github('continuedev/continue/issues/9942'),
     retryable: false,
   },
@@ -802,7 +799,7 @@ export const limitErrors: readonly Row[] = [
     server: 'OpenRouter, no credit',
     status: 402,
     body: says(
-      'This request requires more credits, or fewer max_tokens. You requested up to 65536 tokens, but can only afford 4000.',
+      'This request requires more credits, or fewer max_tokens. You requested up to 65536 tokens',
       { code: 402 },
     ),
     source: github('can1357/oh-my-pi/issues/9569'),
