@@ -67,6 +67,7 @@ export {
 export { SseParser } from './model/http/sse-parser.ts';
 export { toTypedChunk } from './stream/ui/ui-typed-parts.ts';
 export { answerEnding, replyEnding, type AnswerEnding } from './stream/answer-ending.ts';
+export { incompleteReason } from './model/finish-reason.ts';
 export { deniedChunks } from './stream/ui/ui-parts.ts';
 export { errorOfResponse } from './model/http/provider-error.ts';
 export { maxTokensFieldOf } from './model/openai/openai.ts';

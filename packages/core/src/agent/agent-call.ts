@@ -3,6 +3,7 @@ import type { AgentResult } from '../event/agent-result.ts';
 import type { ParsedInput } from '../event/agent-input.ts';
 import { textOf } from '../message/msg.ts';
 import { omitUndefined } from '../message/json.ts';
+import { incompleteReason } from '../model/finish-reason.ts';
 import { loop } from './loop.ts';
 import { endStopped, finish, type RunOutcome } from './step/finish.ts';
 import { pendingCallsOf } from './run/open-calls.ts';
@@ -89,7 +90,14 @@ function resultOf(run: Run, end: RunOutcome): AgentResult {
   return {
     text: textOf(message),
     message,
-    ...omitUndefined({ reason, output, error, stoppedAt, warnings: warnings[0] && [...warnings] }),
+    ...omitUndefined({
+      reason,
+      incomplete: reason === 'suspended' ? undefined : incompleteReason(message),
+      output,
+      error,
+      stoppedAt,
+      warnings: warnings[0] && [...warnings],
+    }),
     usage,
     toolsUsed: [...run.toolsUsed],
     durationMs: msSince(run.startedAt, run.monotonicNow),

@@ -1,6 +1,7 @@
 import type { AgentErrorData } from '../error/agent-error.ts';
 import type { Msg } from '../message/msg.ts';
 import type { Usage } from '../model/chat-model.ts';
+import type { IncompleteReason } from '../model/finish-reason.ts';
 import type { PendingCall } from './pending-call.ts';
 
 /**
@@ -43,6 +44,12 @@ export interface AgentResult<T = unknown> {
   /** Last message of the agent call. The field `text` contains the text of this message. */
   readonly message: Msg;
   readonly reason: StopReason;
+  /**
+   * Why the answer may not be whole, although the model wrote it: `length`, `filtered` or `other`.
+   * Absent if the model ended its last reply itself, and if no model wrote `message`.
+   * `message.metadata.finishReason` has the provider's word.
+   */
+  readonly incomplete?: IncompleteReason;
   /**
    * Tokens, summed over all model requests of the call. The child agents of `agentTool()` count
    * their own: each child's `run-end` event has them.

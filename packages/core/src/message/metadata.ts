@@ -16,7 +16,7 @@ export interface MessageMetadata {
   readonly output?: JsonValue;
   /** The JSON that the model wrote for `output`, if the schema changed it. */
   readonly outputJson?: JsonValue;
-  /** Why the model ended the reply, in the provider's words. */
+  /** Why the model ended the reply, in the provider's words. `incompleteReason()` reads it. */
   readonly finishReason?: string;
   /** Tokens of the request and the reply: a `Usage`. */
   readonly usage?: JsonObject;

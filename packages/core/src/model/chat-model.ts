@@ -107,8 +107,9 @@ interface DeltaBase {
 /**
  * New part of a model's reply. `id` identifies the block of a text and is unique within the reply.
  * `index` identifies a tool call. A new index begins a new tool call. `finish` is the last delta of
- * a complete reply. Its `reason` is `length` if the reply reached the limit of its length, and
- * `content_filter` if the provider withheld the rest. Otherwise it is the provider's term. `reset`
+ * a reply. Its `reason` is the provider's term. Known terms are `stop`, `tool_calls`, `length`,
+ * `content_filter` and those in `finish-reason.ts`; after any other one, the answer counts as
+ * incomplete. If the provider fails, `stream` throws, so that `retry()` can ask again. `reset`
  * discards all earlier deltas, because the reply starts again, for example after a retry.
  */
 export type ModelDelta = DeltaBase &

@@ -12,6 +12,8 @@ export interface ReplyDecoder {
   readonly finishReason: string;
   /** Whether the reply is complete. `undefined` if `[DONE]` decides. */
   readonly isComplete?: boolean | undefined;
+  /** Error of a reply that has its last delta and cannot be used. Read after `end()`. */
+  readonly failure?: AgentError | undefined;
   /** Characters that the decoder keeps and that are no deltas yet. Default 0. */
   readonly bufferedLength?: number;
   /**
@@ -26,7 +28,7 @@ export interface ReplyDecoder {
   decode(chunk: unknown, deltas: ModelDelta[]): void;
   /** Adds the deltas that wait for the end of the reply. Called before `end`. */
   flush?(deltas: ModelDelta[]): void;
-  /** Returns the last delta of the reply. Called once, after a complete reply. */
+  /** Returns the last delta of the reply. Called once, after the end of the reply. */
   end(): ModelDelta;
 }
 

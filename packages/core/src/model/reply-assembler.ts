@@ -1,8 +1,10 @@
+import { AgentError } from '../error/agent-error.ts';
 import type { ContentBlock, MediaBlock } from '../message/msg.ts';
 import { hostedToolOf, type HostedTool } from '../message/provider-metadata.ts';
 import { isWholeObject, parseJson, type JsonObject } from '../message/json.ts';
 import { mediaKind } from '../message/media/media.ts';
 import type { ModelDelta, Usage } from './chat-model.ts';
+import { finishError, finishMeaning } from './finish-reason.ts';
 import { addExtras, type BlockExtras, type TextDelta } from './deltas.ts';
 
 /** An incomplete text or thinking block. Only the field with the name of `type` is set. */
@@ -102,12 +104,13 @@ export class ReplyAssembler {
   }
 
   /**
-   * Whether the reply ended inside a tool call. Without a `finish` delta, empty arguments may be
-   * the start of others.
+   * Error of a reply that ended inside a tool call, or that the model could not finish. Models over
+   * HTTP throw it themselves. Without a `finish` delta, empty arguments may be the start of others.
    */
-  get isIncomplete(): boolean {
-    const calls = [...this.#calls.values()];
-    return this.finishReason === undefined && !calls.every(({ raw }) => isWholeObject(raw));
+  get failure(): AgentError | undefined {
+    if (this.finishReason !== undefined) return finishError(this.finishReason, true);
+    if ([...this.#calls.values()].every(({ raw }) => isWholeObject(raw))) return undefined;
+    return new AgentError('MODEL_BAD_RESPONSE', 'The reply ended early', { retryable: true });
   }
 
   /**
@@ -118,8 +121,14 @@ export class ReplyAssembler {
     const texts = [...this.#texts.values()]
       .map((openBlock) => openBlock.block)
       .filter((block) => block[block.type] || block.signature || block.providerMetadata);
-    const calls = options.partial ? [] : [...this.#calls.values()].map(toolUseBlock);
-    return [...texts, ...this.#media, ...calls];
+    const calls = options.partial ? [] : [...this.#calls.values()];
+    const cutCall = this.#isAtLengthLimit ? calls.at(-1) : undefined;
+    const callBlocks = calls.map((call) => toolUseBlock(call, call === cutCall));
+    return [...texts, ...this.#media, ...callBlocks];
+  }
+
+  get #isAtLengthLimit(): boolean {
+    return finishMeaning(this.finishReason ?? '') === 'length';
   }
 
   #addText(delta: TextDelta): ReplyPiece | undefined {
@@ -167,13 +176,14 @@ export class ReplyAssembler {
   }
 }
 
-function toolUseBlock({ raw, ...call }: AssembledCall): ContentBlock {
-  // An empty text means a tool call without arguments.
-  const input = raw.trim() ? parseJson(raw) : {};
+/** `isCut`: whether the reply reached its length limit within the call. */
+function toolUseBlock({ raw, ...call }: AssembledCall, isCut: boolean): ContentBlock {
+  // An empty text means a tool call without arguments, unless the arguments were still to come.
+  const input = raw.trim() || isCut ? parseJson(raw) : {};
   return {
     type: 'tool_use',
     ...call,
     input: input ?? null,
-    ...(raw && raw !== JSON.stringify(input) && { raw }),
+    ...((raw || isCut) && raw !== JSON.stringify(input) && { raw }),
   };
 }

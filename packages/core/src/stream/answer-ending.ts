@@ -1,6 +1,7 @@
 import { metadataOf } from '../message/metadata.ts';
 import type { AgentResult, StopReason } from '../event/agent-result.ts';
 import type { Msg } from '../message/msg.ts';
+import { incompleteReason } from '../model/finish-reason.ts';
 
 /**
  * How the answer of an agent call ends for its reader.
@@ -10,7 +11,7 @@ import type { Msg } from '../message/msg.ts';
  * - `waiting`: the call waits for something that this format cannot give, such as an approval.
  * - `length`: a limit of the model or of the agent ended the answer.
  * - `filtered`: the provider's filter, a guard or a hook withheld the answer.
- * - `incomplete`: an interrupt or abort ended the answer, or the provider ended it without a known
+ * - `incomplete`: an interrupt or abort ended the answer, or the provider ended it for an unknown
  *   reason.
  * - `failed`: the agent call failed.
  */
@@ -49,19 +50,8 @@ export function answerEnding(result: AgentResult): AnswerEnding {
   return isWhole || (byReason === 'length' && reply === 'filtered') ? reply : byReason;
 }
 
-const otherEndings: readonly (readonly [ending: AnswerEnding, finishReason: RegExp])[] = [
-  ['length', /^(length|max_tokens|max_output_tokens)$/i],
-  [
-    'filtered',
-    /^(content[-_]filter(ed)?|refusal|safety|recitation|blocklist|prohibited_content|spii)$/i,
-  ],
-  ['incomplete', /^(incomplete|max_messages|steered|interrupted)$/i],
-];
-
 /** Returns how a reply of the model ends: `complete`, `length`, `filtered` or `incomplete`. */
 export function replyEnding(message: Msg): AnswerEnding {
-  const { partial, finishReason } = metadataOf(message);
-  if (partial) return 'incomplete';
-  if (typeof finishReason !== 'string') return 'complete';
-  return otherEndings.find(([, pattern]) => pattern.test(finishReason))?.[0] ?? 'complete';
+  const reason = metadataOf(message).partial ? 'other' : incompleteReason(message);
+  return reason === 'other' ? 'incomplete' : (reason ?? 'complete');
 }

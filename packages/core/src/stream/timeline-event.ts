@@ -1,6 +1,7 @@
 import type { AgentEvent } from '../event/agent-event.ts';
-import type { JsonObject } from '../message/json.ts';
-import { textOf, toolUsesOf } from '../message/msg.ts';
+import { omitUndefined, type JsonObject } from '../message/json.ts';
+import { textOf, toolUsesOf, type Msg } from '../message/msg.ts';
+import { incompleteReason } from '../model/finish-reason.ts';
 
 /**
  * Converts an event to an entry of a timeline, without prompts, messages and tool schemas. Returns
@@ -27,12 +28,12 @@ function describe(event: AgentEvent): JsonObject | undefined {
       return { messages: event.messages.length };
     case 'post-reasoning':
       return {
-        characters: textOf(event.message).length,
+        ...lengthOf(event.message),
         toolCalls: toolUsesOf(event.message).map(({ name }) => name),
       };
     case 'post-call':
     case 'post-summary':
-      return { characters: textOf(event.message).length };
+      return lengthOf(event.message);
     case 'pre-acting':
       return { toolUseId: event.toolUse.id, name: event.toolUse.name };
     case 'acting-chunk':
@@ -50,10 +51,24 @@ function describe(event: AgentEvent): JsonObject | undefined {
     case 'error':
       return { code: event.error.code, message: event.error.message };
     case 'run-end': {
-      const { reason, usage, durationMs, iterations, toolsUsed } = event.result;
-      return { reason, usage: { ...usage }, durationMs, iterations, toolsUsed };
+      const { reason, incomplete, usage, durationMs, iterations, toolsUsed } = event.result;
+      return {
+        reason,
+        ...(incomplete && { incomplete }),
+        usage: { ...usage },
+        durationMs,
+        iterations,
+        toolsUsed,
+      };
     }
     case 'run-start':
       return {};
   }
+}
+
+function lengthOf(message: Msg): JsonObject {
+  return omitUndefined({
+    characters: textOf(message).length,
+    incomplete: incompleteReason(message),
+  });
 }

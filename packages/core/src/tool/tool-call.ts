@@ -73,7 +73,7 @@ export async function prepareCall(tools: ToolSet, toolUse: ToolUse): Promise<Pre
     const list = ['', ...issues].join('\n- ');
     return refuse(`The arguments of "${name}" do not fit its schema:${list}\nCorrect them.`);
   };
-  if (input === null && raw) return misfit(['they are not valid JSON']);
+  if (input === null && raw !== undefined) return misfit(['they are not valid JSON']);
   let validation = await tool.input.validate(input);
   if (!validation.ok) {
     const { issues, paths = [] } = validation;

@@ -61,8 +61,8 @@ export async function readReply(
       }
       if (run.stopped) return incomplete();
     }
-    if (reply.isIncomplete)
-      throw new AgentError('MODEL_BAD_RESPONSE', 'The reply ended early', { retryable: true });
+    const { failure } = reply;
+    if (failure) throw failure;
   } catch (error) {
     if (run.stopped) return incomplete();
     throw AgentError.from(error);

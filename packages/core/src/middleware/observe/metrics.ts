@@ -9,6 +9,7 @@ import type { EventOf } from '../../event/agent-event.ts';
 import { omitUndefined } from '../../message/json.ts';
 import type { ToolResult, ToolUse } from '../../message/msg.ts';
 import type { ChatModel, ModelDelta, RunInfo, Usage } from '../../model/chat-model.ts';
+import type { IncompleteReason } from '../../model/finish-reason.ts';
 import { failureIn, watchReply, type ReplyEnd } from '../../model/watch-reply.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 import { monotonicNow, msSince } from '../../wait/monotonic.ts';
@@ -28,6 +29,8 @@ export interface RunLabels {
 /** Measurement of one agent call. */
 export interface AgentCallMetric extends RunLabels {
   readonly reason: StopReason;
+  /** Why the answer may not be whole. */
+  readonly incomplete?: IncompleteReason;
   /**
    * Error code of an agent call that failed or was rejected, or whose summary at a limit failed.
    */
@@ -194,8 +197,8 @@ function labelsOf({ agentPath, runId, sessionId, userId }: RunInfo): RunLabels {
 function recordEnd(recorder: Metrics, event: EventOf<'run-end'>): void {
   const { result } = event;
   const labels = labelsOf(event);
-  const { reason, error, durationMs, iterations, toolsUsed, usage } = result;
-  const fields = { reason, durationMs, iterations, toolsUsed };
+  const { reason, incomplete, error, durationMs, iterations, toolsUsed, usage } = result;
+  const fields = { reason, ...(incomplete && { incomplete }), durationMs, iterations, toolsUsed };
   const code = error && { error: error.code as AgentErrorCode };
   callListener(() => recorder.agentCall?.({ ...labels, ...fields, ...code }));
   const isUsed = usage.inputTokens + usage.outputTokens > 0;

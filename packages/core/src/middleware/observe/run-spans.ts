@@ -96,10 +96,11 @@ export class RunSpans implements OpenSpan {
   }
 
   /** Writes how the agent call ended. */
-  result({ reason, error, usage, iterations, message }: AgentResult): void {
+  result({ reason, incomplete, error, usage, iterations, message }: AgentResult): void {
     this.span.setAttributes({
       ...usageAttributes(usage),
       'isoloop.reason': reason,
+      ...(incomplete && { 'isoloop.incomplete': incomplete }),
       'isoloop.iterations': iterations,
     });
     if (this.#tracing.content)

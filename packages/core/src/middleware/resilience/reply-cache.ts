@@ -9,6 +9,7 @@ import {
   type RunInfo,
 } from '../../model/chat-model.ts';
 import { joinDeltas } from '../../model/deltas.ts';
+import { finishMeaning } from '../../model/finish-reason.ts';
 import { watchReply } from '../../model/watch-reply.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 import { abortable } from '../../wait/abort.ts';
@@ -134,17 +135,15 @@ function cachedStream(
   };
 }
 
-/** Finish reasons of different providers for a complete reply. */
-const completeReasons =
-  /^(stop|end_?turn|stop_sequence|eos|completed?|tool[-_](calls?|use)|function_call)$/i;
-
 /** Returns whether a reply has content and is complete. */
 function isComplete(deltas: readonly ModelDelta[]): boolean {
   const last = deltas.at(-1);
   const hasContent = deltas.some((delta) =>
     delta.type === 'text' ? delta.delta : delta.type === 'tool-input' || delta.type === 'file',
   );
-  return hasContent && last?.type === 'finish' && completeReasons.test(last.reason);
+  return (
+    hasContent && last?.type === 'finish' && /^(complete|calls)$/.test(finishMeaning(last.reason))
+  );
 }
 
 /** Checks a reply from the store, which may contain invalid data. */

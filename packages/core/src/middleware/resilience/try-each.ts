@@ -12,7 +12,7 @@ export interface FailedRequest {
   readonly error: unknown;
   /** Number of failed requests so far, including this request. */
   readonly attempt: number;
-  /** Whether the reader has received deltas of any failed request. */
+  /** Whether the reader has received a part of the reply to any failed request. */
   readonly hasBegun: boolean;
 }
 
@@ -23,9 +23,9 @@ export interface Attempt {
 
 /**
  * Returns one reply from several tries. `next` returns the next attempt after a failure, or
- * `undefined` if the failure is final. If the reader has received deltas of a failed try, a `reset`
- * delta comes right before the first deltas of the next try. The token usage of failed tries is
- * added to the usage of the reply.
+ * `undefined` if the failure is final. If the reader has a part of a failed reply, a `reset` delta
+ * comes right before the first deltas of the next try. The token usage of
+ * failed tries is added to the usage of the reply.
  */
 export async function* tryEach(
   firstAttempt: Attempt,
@@ -48,7 +48,8 @@ export async function* tryEach(
         const batch = total ? [...deltas.slice(0, -1), { ...last, usage: total }] : deltas;
         yield isStale ? [{ type: 'reset', reason }, ...batch] : batch;
         isStale = false;
-        hasBegun = true;
+        // A failed reply without content has a `finish` delta alone, for its usage.
+        hasBegun ||= batch.length > 1 || last.type !== 'finish';
       }
       return;
     } catch (error) {

@@ -35,7 +35,7 @@ export interface ReplyContext {
   readonly tools: readonly ToolSchema[];
   /** Thinking of the model, from `<think>` parts and from separate thinking blocks. */
   readonly thinking: string;
-  /** Reason why the reply ended, in the provider's words. `length`: the reply reached its limit. */
+  /** Reason why the reply ended, in the provider's words, such as `stop` or `length`. */
   readonly finishReason: string | undefined;
   /**
    * `value` if the request asks for JSON or YAML, as `jsonMode()` does. JSON in such a reply is an

@@ -5,6 +5,7 @@ import { toBase64 } from '../../message/media/media.ts';
 import { metadataOfCall, withResult } from './ai-sdk-hosted-tool.ts';
 import type { AiSdkPart, AiSdkPartOf, HostedToolMetadata } from './ai-sdk-hosted-tool.ts';
 import { toAgentError } from './ai-sdk-error.ts';
+import { finishError, finishMeaning } from '../finish-reason.ts';
 import type { ModelDelta, Usage } from '../chat-model.ts';
 
 type FinishPart = AiSdkPartOf<'finish'>;
@@ -147,12 +148,6 @@ export class AiSdkDecoder {
   }
 
   #finish({ finishReason: { unified, raw }, usage }: FinishPart): void {
-    // OpenRouter reports a failure as the finish reason `error`, which some provider packages do
-    // not recognize.
-    if (unified === 'error' || raw === 'error')
-      throw new AgentError('MODEL_SERVER', 'The model failed in the middle of its reply', {
-        retryable: true,
-      });
     // Providers of an older version report a reply without a finish reason as `other`.
     const isUnknown = raw === undefined && /^(other|unknown)$/.test(unified);
     const isIncomplete =
@@ -161,13 +156,24 @@ export class AiSdkDecoder {
       throw new AgentError('MODEL_BAD_RESPONSE', 'The reply ended early', { retryable: true });
     this.hasFinishPart = true;
     this.#showSources();
+    const reason = reasonOf(unified, raw);
     this.#sink.push({
       type: 'finish',
-      reason: commonReasons.get(unified) ?? raw ?? unified,
+      reason,
       usage: toUsage(usage),
       metadata: this.#metadata,
     });
+    const hasCalls = this.#calls.size + this.#hosted.size > 0;
+    // Some provider packages do not recognize the failures of their servers.
+    const failure = finishError(reason, hasCalls) ?? finishError(unified, hasCalls);
+    if (failure) throw failure;
   }
+}
+
+/** Returns the provider's word, unless only the provider's package knows what it means. */
+function reasonOf(unified: string, raw = unified): string {
+  const hasMeaning = finishMeaning(raw) !== 'other' || finishMeaning(unified) === 'other';
+  return commonReasons.get(unified) ?? (hasMeaning ? raw : unified);
 }
 
 /** Finish reasons for which providers have their own words. */

@@ -97,9 +97,13 @@ export class EventReply {
   #finish(deltas: ModelDelta[]): void {
     // Gateways send `[DONE]` after every stream, also after one without its last event.
     this.done = this.decoder.isComplete !== false;
-    this.error = this.done ? undefined : badResponseError('The reply ended early', '[DONE]', true);
-    if (!this.done) return;
+    if (!this.done) {
+      this.error = badResponseError('The reply ended early', '[DONE]', true);
+      return;
+    }
     this.decoder.flush?.(deltas);
+    // The usage of a failed reply counts, too.
     deltas.push(this.decoder.end());
+    this.error = this.decoder.failure;
   }
 }

@@ -1,5 +1,7 @@
+import type { AgentError } from '../../error/agent-error.ts';
 import { isObjectOrArray, omitUndefined } from '../../message/json.ts';
 import type { ModelDelta, Usage } from '../chat-model.ts';
+import { finishError } from '../finish-reason.ts';
 import type { Loose, ReplyDecoder } from '../formatter.ts';
 import { keepFields, keptMetadata, type KeptFields } from './kept-fields.ts';
 import {
@@ -92,6 +94,10 @@ export class OpenAiDecoder implements ReplyDecoder {
   get isComplete(): false | undefined {
     if (this.finishReason || this.#calls.every(isComplete)) return undefined;
     return false;
+  }
+
+  get failure(): AgentError | undefined {
+    return finishError(this.finishReason, this.#calls.length > 0);
   }
 
   decode(chunk: unknown, deltas: ModelDelta[]): void {

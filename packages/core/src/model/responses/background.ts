@@ -138,7 +138,8 @@ class BackgroundReply {
       } catch (error) {
         if (this.#decoder.sequence > startSequence) attempt = 1;
         const id = this.#stored;
-        const isOver = signal.aborted || !isBroken(error) || attempt >= maxAttempts;
+        const hasEnded = signal.aborted || this.#decoder.isComplete;
+        const isOver = hasEnded || !isBroken(error) || attempt >= maxAttempts;
         // Without event numbers, the provider would send the whole reply again.
         if (id === undefined || isOver || !this.#decoder.isNumbered) throw error;
         await sleepFor(100 * 2 ** attempt, signal);

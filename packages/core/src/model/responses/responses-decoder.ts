@@ -1,6 +1,7 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { isObjectOrArray, omitUndefined } from '../../message/json.ts';
 import type { ModelDelta, Usage } from '../chat-model.ts';
+import { finishError, finishMeaning } from '../finish-reason.ts';
 import type { ReplyDecoder } from '../formatter.ts';
 import { errorOfChunk } from '../http/provider-error.ts';
 import { isIgnored } from './responses-wire.ts';
@@ -45,14 +46,18 @@ export class ResponsesDecoder implements ReplyDecoder {
   get finishReason(): string {
     if (!this.#response) return '';
     const { status, incomplete_details: details } = this.#response;
-    const cause = details?.reason;
-    if (cause === 'max_output_tokens' || cause === 'max_tokens') return 'length';
-    if (status === 'incomplete') return cause || 'incomplete';
+    const ownStatus = status === 'completed' ? undefined : status;
+    const cause = details?.reason || ownStatus;
+    if (cause) return finishMeaning(cause) === 'length' ? 'length' : cause;
     return this.#items.all.some(({ call }) => call) ? 'tool_calls' : 'stop';
   }
 
   get isComplete(): boolean {
     return this.#response !== undefined;
+  }
+
+  get failure(): AgentError | undefined {
+    return finishError(this.finishReason, true);
   }
 
   get bufferedLength(): number {

@@ -308,11 +308,12 @@ class Encoder implements UiMessageEncoder {
   }
 
   #end(result: AgentResult): void {
-    const { reason, usage, durationMs, iterations, error } = result;
+    const { reason, incomplete, usage, durationMs, iterations, error } = result;
     this.#endStep(reason === 'suspended' || reason === 'stopped-by-hook');
     if (reason === 'error') return;
     const messageMetadata = {
       reason,
+      ...(incomplete && { incomplete }),
       usage: { ...usage },
       durationMs,
       iterations,

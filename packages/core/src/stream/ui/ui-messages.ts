@@ -17,9 +17,15 @@ import {
   hostedToolOf,
   type HostedTool,
 } from '../../message/provider-metadata.ts';
-import { isObjectOrArray, type JsonObject, type JsonValue } from '../../message/json.ts';
+import {
+  isObjectOrArray,
+  omitUndefined,
+  type JsonObject,
+  type JsonValue,
+} from '../../message/json.ts';
 import { inlineSource, mediaKind } from '../../message/media/media.ts';
 import { addUsage, noUsage, type Usage } from '../../model/chat-model.ts';
+import { incompleteReason } from '../../model/finish-reason.ts';
 import {
   asksUser,
   deniedReason,
@@ -66,8 +72,8 @@ export interface UiMessage {
 /**
  * Converts a conversation to messages for `useChat`. All replies to a user message become one
  * assistant message, with a `step-start` for each reply. A tool result becomes a part of its tool
- * call, and so do its files and data parts. The `usage` in the metadata is the sum over the
- * replies. System messages, replies that were corrected, and the corrections are left out. If a
+ * call, and so do its files and data parts. In the metadata, `usage` is the sum over the replies,
+ * and `incomplete` says why the last reply may not be whole. System messages, replies that were corrected, and the corrections are left out. If a
  * tool call in `pending` waits for approval, it becomes an approval request with the same id.
  */
 export function toUiMessages(
@@ -147,6 +153,10 @@ function isCallOf(part: UiPart, other: UiPart): boolean {
 
 function addReplyMetadata(answer: UiMessage, message: Msg): void {
   const { usage, imported } = metadataOf(message);
+  const incomplete = incompleteReason(message);
+  // The last reply of an answer decides.
+  if (incomplete || answer.metadata?.['incomplete'])
+    answer.metadata = omitUndefined({ ...answer.metadata, incomplete });
   if (imported) answer.metadata = { ...answer.metadata, imported };
   if (!isObjectOrArray(usage)) return;
   const sum = (answer.metadata?.['usage'] ?? noUsage) as Usage;

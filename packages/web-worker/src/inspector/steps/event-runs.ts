@@ -1,6 +1,13 @@
-import type { AgentEvent, JsonValue, Msg, PendingCall, Usage } from '@isoloop/core';
+import type {
+  AgentEvent,
+  IncompleteReason,
+  JsonValue,
+  Msg,
+  PendingCall,
+  Usage,
+} from '@isoloop/core';
 import { textOf, toolUsesOf } from '@isoloop/core';
-import { addUsage, metadataOf, noUsage } from '@isoloop/core/adapter';
+import { addUsage, incompleteReason, metadataOf, noUsage } from '@isoloop/core/adapter';
 import type { EventChange } from '@isoloop/core/observe';
 import type {
   InspectedRun,
@@ -191,6 +198,9 @@ function withReply(run: InspectedRun, event: InspectedEvent): InspectedRun {
       ? toolUsesOf(reply).map(({ name }) => name)
       : ((event['toolCalls'] as readonly string[] | undefined) ?? []),
     ...(reply && { reply, text: textOf(reply), bytes: recordBytes(reply) }),
+    incomplete: reply
+      ? incompleteReason(reply)
+      : (event['incomplete'] as IncompleteReason | undefined),
     usage,
   }));
   return usage ? { ...changedRun, usage: addUsage(run.usage, usage) } : changedRun;
@@ -226,12 +236,12 @@ function withCall(
 }
 
 function withEnd(run: InspectedRun, event: InspectedEvent): InspectedRun {
-  const { reason, usage } = (event['result'] ?? event) as Pick<InspectedRun, 'reason' | 'usage'>;
+  const { reason, incomplete, usage } = (event['result'] ?? event) as Partial<InspectedRun>;
   // A step that an abort ended has no event of its own.
   const steps = run.steps.map((step) =>
     step.endedAt === undefined ? { ...step, endedAt: event.at } : step,
   );
-  return { ...run, steps, reason, endedAt: event.at, usage: usage ?? run.usage };
+  return { ...run, steps, reason, incomplete, endedAt: event.at, usage: usage ?? run.usage };
 }
 
 function sum(values: readonly number[]): number {

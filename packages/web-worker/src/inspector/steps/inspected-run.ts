@@ -1,4 +1,12 @@
-import type { AgentErrorData, JsonValue, Msg, PendingCall, ToolSchema, Usage } from '@isoloop/core';
+import type {
+  AgentErrorData,
+  IncompleteReason,
+  JsonValue,
+  Msg,
+  PendingCall,
+  ToolSchema,
+  Usage,
+} from '@isoloop/core';
 import type { EventChange } from '@isoloop/core/observe';
 
 /**
@@ -60,6 +68,8 @@ export type InspectedStep = StepBase &
         /** The whole reply. Absent while it streams, and if the events do not contain it. */
         readonly reply?: Msg;
         readonly usage?: Usage | undefined;
+        /** Why the reply may not be whole. */
+        readonly incomplete?: IncompleteReason | undefined;
         /** Reasons why readers had to discard the text so far. */
         readonly resets: readonly string[];
         /** Whether the reply is the answer at a limit. */
@@ -100,6 +110,8 @@ export interface InspectedRun {
   readonly endedAt?: number | undefined;
   /** Reason of the end. */
   readonly reason?: string | undefined;
+  /** Why the answer may not be whole. */
+  readonly incomplete?: IncompleteReason | undefined;
   /** Sum of all model requests. */
   readonly usage: Usage;
 }

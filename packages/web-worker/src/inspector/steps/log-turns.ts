@@ -1,6 +1,13 @@
 import { textOf, toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { Msg, ToolResult, ToolUse, Usage } from '@isoloop/core';
-import { addUsage, isQuestion, metadataOf, noUsage, type LogRecord } from '@isoloop/core/adapter';
+import {
+  addUsage,
+  incompleteReason,
+  isQuestion,
+  metadataOf,
+  noUsage,
+  type LogRecord,
+} from '@isoloop/core/adapter';
 import type { InspectedRun, InspectedStep } from './inspected-run.ts';
 import { recordBytes } from './record-bytes.ts';
 
@@ -116,6 +123,7 @@ export function runOfTurn(turn: LogTurn): InspectedRun {
     startedAt: timeOf(firstMessage),
     endedAt: timeOf(lastMessage),
     reason,
+    incomplete: incompleteReason(lastMessage),
     usage: messages.filter(isReply).map(usageOf).reduce(addUsage, noUsage),
   };
 }
@@ -146,6 +154,7 @@ function stepsAt({ earlierMessages, messages }: LogTurn, index: number): readonl
     calls: calls.map(({ name }) => name),
     reply: message,
     usage: metadataOf(message).usage as Usage | undefined,
+    incomplete: incompleteReason(message),
     resets: [],
     isSummary: reason !== '',
   };

@@ -1,4 +1,4 @@
-import { textOf } from '@isoloop/core';
+import { textOf, type IncompleteReason } from '@isoloop/core';
 import type { InspectedRun, InspectedStep, StepOf } from './inspected-run.ts';
 import { briefly, count, duration, plural, size } from './shown-text.ts';
 
@@ -50,6 +50,7 @@ function tokensOf(step: InspectedStep): string {
 
 function isBad(step: InspectedStep): boolean {
   if (step.kind === 'error') return true;
+  if (step.kind === 'reason') return step.incomplete !== undefined;
   return step.kind === 'act' && /error|denied|interrupted/.test(step.result?.state ?? '');
 }
 
@@ -59,8 +60,9 @@ function wordsOf(step: InspectedStep): Pick<StepRow, 'name' | 'about'> {
       return { name: 'Input', about: inputWords(step.messages) };
     case 'reason': {
       const name = step.isSummary ? 'Last answer' : `Reason ${step.iteration}`;
-      if (step.calls.length) return { name, about: `calls ${step.calls.join(', ')}` };
-      return { name, about: briefly(step.text || step.thinking) };
+      const { calls, text, thinking, incomplete } = step;
+      const summary = calls.length ? `calls ${calls.join(', ')}` : briefly(text || thinking);
+      return { name, about: incomplete ? `${incompleteWords(incomplete)} ${summary}` : summary };
     }
     case 'act':
       return { name: step.call.name, about: step.problem ?? callWords(step) };
@@ -121,11 +123,15 @@ function parseOrKeep(text: string): unknown {
 }
 
 /** Returns the words for how a run ended, or that it runs. */
-export function endWords({ reason, endedAt, origin }: InspectedRun): string {
-  if (reason === 'stop') return 'answered';
+export function endWords({ reason, incomplete, endedAt, origin }: InspectedRun): string {
+  if (reason === 'stop') return incomplete ? incompleteWords(incomplete) : 'answered';
   if (reason) return reason;
   if (origin === 'log' || endedAt !== undefined) return 'cut off';
   return 'running';
+}
+
+function incompleteWords(incomplete: IncompleteReason): string {
+  return `incomplete (${incomplete})`;
 }
 
 /** Returns the question of a run, or what it continues. */

@@ -1,5 +1,5 @@
 import { assistantMessage, textOf, toolUsesOf } from '@isoloop/core';
-import { metadataOf, noUsage } from '@isoloop/core/adapter';
+import { incompleteReason, metadataOf, noUsage } from '@isoloop/core/adapter';
 import type { AgentError, AgentResult, Msg, StopReason } from '@isoloop/core';
 import type { SessionView } from '@isoloop/core/adapter';
 
@@ -41,10 +41,12 @@ export function suspendedResult(error: AgentError): AgentResult {
 
 function emptyResult(message: Msg, reason: StopReason): Omit<AgentResult, 'error'> {
   const text = textOf(message);
+  const incomplete = reason === 'suspended' ? undefined : incompleteReason(message);
   return {
     text,
     message,
     reason,
+    ...(incomplete && { incomplete }),
     usage: noUsage,
     toolsUsed: [],
     durationMs: 0,
