@@ -100,7 +100,11 @@ test.each<[string, Case, readonly unknown[]]>([
   ['the filter of the provider', ends('content_filter'), filtered],
   ['the filter of an AI SDK provider', ends('content-filter'), filtered],
   ['a refusal of the model', ends('refusal'), filtered],
-  ['an unknown reason of the provider', ends('incomplete'), cut],
+  ["a filter in Gemini's words", ends('content_filter: PROHIBITED_CONTENT'), filtered],
+  ["a filter in GLM's words", ends('sensitive'), filtered],
+  ['the end of the context window', ends('model_context_window_exceeded'), length],
+  ['an incomplete reply for no reason', ends('incomplete'), cut],
+  ['an unknown reason of the provider', ends('a_new_reason'), cut],
   ['the limit of iterations', limits({ iterations: 1 }), length],
   ['the limit of tokens', limits({ tokens: 1 }), length],
   ['the limit of tool calls', limits({ toolCalls: 0 }), length],
@@ -114,6 +118,8 @@ test.each<[string, Case, readonly unknown[]]>([
   expect(toResponse(sent.result, about)).toMatchObject(expected);
   expect(sent.chat).toMatchObject({ choices: [{ finish_reason: chat }] });
   expect(toChatCompletion(sent.result, about).choices[0]!.finish_reason).toBe(chat);
+  const items = toResponse(sent.result, about).output as readonly { readonly status: string }[];
+  if (sent.result.incomplete) expect(items.map((item) => item.status)).toEqual(['incomplete']);
   expect(sent.ui).toMatchObject({ type: 'finish', finishReason: ui });
 });
 
@@ -151,6 +157,24 @@ test('a failed answer is a failed response, and an error of the other streams', 
   expect(sent.chat).toMatchObject({ error: { code: 'MODEL_SERVER' } });
   expect(sent.ui).toEqual({ type: 'error', errorText: 'It broke. [MODEL_SERVER]' });
 });
+
+test.each(['error', 'network_error', 'MALFORMED_FUNCTION_CALL'])(
+  'a reply that ended with %s is a failed response, and an error of the other streams',
+  async (reason) => {
+    const sent = await run(ends(reason));
+    const code = sent.result.error?.code;
+    expect(code).toMatch(/^MODEL_/);
+    expect(sent.responses).toMatchObject({
+      type: 'response.failed',
+      response: { error: { code } },
+    });
+    expect(sent.chat).toMatchObject({ error: { code } });
+    expect(sent.ui).toMatchObject({
+      type: 'error',
+      errorText: expect.stringContaining(`[${code}]`),
+    });
+  },
+);
 
 test('an answer with the value that was asked for is complete, also at a limit', async () => {
   const schema = {

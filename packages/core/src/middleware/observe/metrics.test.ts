@@ -153,6 +153,12 @@ test('metrics() measures a call, its model requests, its tool calls and its toke
   );
 });
 
+test('metrics() names why an answer may not be whole', async () => {
+  const { agent, of } = setUp([{ deltas: [[{ type: 'finish', reason: 'length' }]] }]);
+  await agent.call('go');
+  expect(of('agentCall')).toMatchObject([{ reason: 'stop', incomplete: 'length' }]);
+});
+
 test('metrics() measures a tool that suspends and a tool that ends the call', async () => {
   const { agent, of } = setUp([{ toolCalls: [{ name: 'wait' }] }]);
   await agent.call('go');

@@ -59,6 +59,17 @@ const named = (spans: readonly ReadableSpan[], name: string) =>
   spans.filter((span) => span.name === name);
 const ms = ([seconds, nanoseconds]: HrTime) => seconds * 1000 + nanoseconds / 1e6;
 
+test('the span of a call names why the answer may not be whole', async () => {
+  const { agent, spans } = setUp([{ deltas: [[{ type: 'finish', reason: 'sensitive' }]] }]);
+  await agent.call('go');
+  expect(named(spans(), 'invoke_agent a')[0]).toMatchObject({
+    attributes: { 'isoloop.reason': 'stop', 'isoloop.incomplete': 'filtered' },
+  });
+  expect(named(spans(), 'chat scripted')[0]).toMatchObject({
+    attributes: { 'gen_ai.response.finish_reasons': ['sensitive'] },
+  });
+});
+
 test('the span of a call shows a failed summary at a limit, and a context policy that worked around an error', async () => {
   const error = new AgentError('MODEL_SERVER', 'down, apiKey=a1b2c3d4e5');
   const limited = setUp([{ error }], { limits: { iterations: 0 }, use: [summaryFallback()] });

@@ -103,12 +103,15 @@ test.each<readonly [string, string]>([
   });
 });
 
-test('the message for a cut-off reply tells the model that it reached its length limit', () => {
-  const { message } = parseToolCalls('{"tool_name": "x', { finishReason: 'length' }) as {
-    readonly message: string;
-  };
-  expect(message).toContain('reached its length limit');
-});
+test.each(['length', 'MAX_TOKENS'])(
+  'the message for a reply that ended with %s tells the model that it reached its length limit',
+  (finishReason) => {
+    const { message } = parseToolCalls('{"tool_name": "x', { finishReason }) as {
+      readonly message: string;
+    };
+    expect(message).toContain('reached its length limit');
+  },
+);
 
 test.each<readonly [string, string]>([
   ['<think>a</think><think>b</think> final', 'final'],

@@ -1,6 +1,12 @@
 import { validateUIMessages } from 'ai';
 import { expect, test } from 'vitest';
-import { AgentError, tool, type AgentOptions, type CallOptions } from '@isoloop/core';
+import {
+  AgentError,
+  assistantMessage,
+  tool,
+  type AgentOptions,
+  type CallOptions,
+} from '@isoloop/core';
 import { approvals } from '@isoloop/core/middleware';
 import {
   createUiMessageEncoder,
@@ -279,6 +285,55 @@ test('the deltas of a batch are joined into one chunk', async () => {
   ];
   const chunks = await answer([{ deltas }]);
   expect(chunks.filter((chunk) => chunk.type === 'text-delta')).toMatchObject([{ delta: 'abc' }]);
+});
+
+/** A reply that ends with a finish reason of the provider. */
+const halfReply = (reason: string): ScriptedReply => ({
+  deltas: [
+    [
+      { type: 'text', id: 't', delta: 'Half' },
+      { type: 'finish', reason },
+    ],
+  ],
+});
+
+test.each([
+  ['length', 'length', 'length'],
+  ['content_filter: PROHIBITED_CONTENT', 'filtered', 'content-filter'],
+  ['a_new_reason', 'other', 'other'],
+])(
+  'the message of an answer that ended with %s says %s, live and from the log',
+  async (reason, incomplete, finishReason) => {
+    const { agent } = scriptedAgent([halfReply(reason), 'Whole.']);
+    const chunks = await chunksOf(agent.stream('go'), { events: true });
+    expect(chunks.at(-1)).toMatchObject({
+      type: 'finish',
+      finishReason,
+      messageMetadata: { reason: 'stop', incomplete },
+    });
+    expect((await readChunks(chunks)).metadata).toMatchObject({ incomplete });
+    const entries = chunks.flatMap((chunk) => ('data' in chunk ? [chunk.data] : []));
+    expect(entries).toMatchObject(
+      entries.map((entry) => {
+        const { type } = entry as { readonly type: string };
+        return /^(post-reasoning|post-call|run-end)$/.test(type) ? { type, incomplete } : { type };
+      }),
+    );
+    const next = await chunksOf(agent.stream('and now'));
+    expect(JSON.stringify(next)).not.toContain('incomplete');
+    const answers = toUiMessages(await agent.messages()).filter(({ role }) => role !== 'user');
+    expect(answers.map(({ metadata }) => metadata?.['incomplete'])).toEqual([
+      incomplete,
+      undefined,
+    ]);
+  },
+);
+
+test('only the last reply decides whether a message from the log is incomplete', () => {
+  const reply = (id: string, finishReason: string) =>
+    assistantMessage(id, { id, metadata: { finishReason } });
+  const [message] = toUiMessages([reply('first', 'length'), reply('second', 'stop')]);
+  expect(message).not.toHaveProperty('metadata.incomplete');
 });
 
 test('with `events`, timeline events are transient, in order, and contain no prompt', async () => {

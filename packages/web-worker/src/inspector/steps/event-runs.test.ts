@@ -1,11 +1,12 @@
-import { ReActAgent, tool } from '@isoloop/core';
+import { ReActAgent, tool, type ModelDelta } from '@isoloop/core';
 import { toTimelineEvent } from '@isoloop/core/ai-sdk';
 import { traceChanges } from '@isoloop/core/observe';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { EventRuns, type InspectedEvent } from './event-runs.ts';
 import type { InspectedStep } from './inspected-run.ts';
-import { stepRow } from './step-row.ts';
+import { loggedTurns, runOfTurn } from './log-turns.ts';
+import { endWords, stepRow } from './step-row.ts';
 
 /** Runs an agent with a tool that reports progress and a tool that fails. */
 async function eventsOf() {
@@ -102,6 +103,33 @@ test('a reply that streams is shown so far, and a reset discards it', async () =
   const reset = { ...events[chunk]!, type: 'step-reset', seq: 1_000, reason: 'retry' } as const;
   const [again] = read([...events.slice(0, chunk + 1), reset]);
   expect(again!.steps.at(-1)).toMatchObject({ text: '', thinking: '', resets: ['retry'] });
+});
+
+test.each([
+  ['length', 'length'],
+  ['sensitive', 'filtered'],
+  ['a_new_reason', 'other'],
+])('a reply that ended with %s is shown as incomplete', async (reason, incomplete) => {
+  const deltas: readonly ModelDelta[] = [
+    { type: 'text', id: 't', delta: 'Half' },
+    { type: 'finish', reason },
+  ];
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([{ deltas: [deltas] }]) });
+  const events: InspectedEvent[] = [];
+  for await (const event of agent.stream('Go.')) events.push(event as never);
+  const [run] = read(events);
+  expect(words(run!).at(-1)).toBe(`reason | Reason 1 | incomplete (${incomplete}) Half`);
+  expect(stepRow(run!.steps.at(-1)!, run!).isBad).toBe(true);
+  expect(endWords(run!)).toBe(`incomplete (${incomplete})`);
+  // An endpoint sends the events without texts.
+  const shown = events.flatMap((event) => toTimelineEvent(event as never) ?? []);
+  const [remoteRun] = read(shown as never);
+  expect(remoteRun!.steps.at(-1)).toMatchObject({ incomplete });
+  expect(endWords(remoteRun!)).toBe(`incomplete (${incomplete})`);
+  const [turn] = loggedTurns(await agent.messages());
+  const loggedRun = runOfTurn(turn!);
+  expect(loggedRun.steps.at(-1)).toMatchObject({ incomplete });
+  expect(endWords(loggedRun)).toBe(`incomplete (${incomplete})`);
 });
 
 test('events of an endpoint without prompts become the same steps, with numbers of messages', async () => {
