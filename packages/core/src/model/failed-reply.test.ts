@@ -4,6 +4,8 @@ import { expect, test } from 'vitest';
 import { dashscope } from '../dashscope.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { Middleware } from '../agent/middleware.ts';
+import { toolResultsOf } from '../message/msg.ts';
+import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
 import { fallback } from '../middleware/resilience/fallback.ts';
 import { replyCache } from '../middleware/resilience/reply-cache.ts';
 import { retry } from '../middleware/resilience/retry.ts';
@@ -161,16 +163,38 @@ test.each(wires.map((wire) => [wire.name, wire] as const))(
   '%s: retry() asks again by default if the failed reply has no content',
   async (_name, wire) => {
     const answer = wire === responsesWire ? completedResponse : wire.ending('stop', 'Whole.');
-    const resets: unknown[] = [];
-    const { agent } = setUp(
-      wire,
-      [wire.ending('error', ''), answer],
-      [retry({ sleep }), { on: { 'step-reset': (reset) => void resets.push(reset) } }],
-    );
+    const { agent } = setUp(wire, [wire.ending('error', ''), answer], [retry({ sleep })]);
     expect(await agent.call('Go.')).toMatchObject({ text: 'Whole.' });
-    expect(resets).toEqual([]);
   },
 );
+
+test('the finish reason of a failed reply does not count for a next model that reports none', async () => {
+  const next: ChatModel = {
+    ...ownModel('unused'),
+    async *stream() {
+      yield [{ type: 'text', id: 't', delta: 'Whole.' }];
+    },
+  };
+  const { agent } = setUp(openaiWire, [chat('error', '')], [fallback([next])]);
+  const result = await agent.call('Go.');
+  expect(result).toMatchObject({ text: 'Whole.', reason: 'stop' });
+  expect(result).not.toHaveProperty('incomplete');
+});
+
+test('agentTool() tells the parent that an answer is incomplete', async () => {
+  const child = new ReActAgent({ name: 'child', model: ownModel('length') });
+  const parent = new ReActAgent({
+    name: 'parent',
+    model: new ScriptedModel([
+      { toolCalls: [{ name: 'call_child', input: { message: 'Go.' } }] },
+      'Done.',
+    ]),
+    tools: [agentTool(child, { description: '' })],
+  });
+  await parent.call('Go.');
+  const [result] = (await parent.messages()).flatMap(toolResultsOf);
+  expect(result!.output).toMatch(/Half\n\n\(incomplete answer: length\)$/);
+});
 
 test('fallback() asks the next model after a failed reply', async () => {
   const other = new ScriptedModel(['Whole.']);

@@ -90,6 +90,7 @@ export class ReplyAssembler {
       this.#last = undefined;
       this.#media = [];
       this.#calls = new Map();
+      this.finishReason = undefined;
       return { type: 'step-reset', reason: delta.reason };
     }
     if (delta.type === 'file') {

@@ -192,7 +192,13 @@ async function takeTurn({ id, agent }: Child, text: string, context: ToolContext
   });
   if (result.reason === 'suspended') throw suspension(agent, result.pending);
   if (result.reason === 'error') throw failure(result.error?.message);
-  return answerText(id, result.text || `(no text; it ended with: ${result.reason})`);
+  return answerText(id, textOfResult(result));
+}
+
+/** Returns the child's answer. The caller's model has to know that an answer is not whole. */
+function textOfResult({ text, reason, incomplete }: AgentResult): string {
+  const answer = text || `(no text; it ended with: ${reason})`;
+  return incomplete ? `${answer}\n\n(incomplete answer: ${incomplete})` : answer;
 }
 
 /**

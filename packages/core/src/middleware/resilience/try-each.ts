@@ -23,9 +23,9 @@ export interface Attempt {
 
 /**
  * Returns one reply from several tries. `next` returns the next attempt after a failure, or
- * `undefined` if the failure is final. If the reader has a part of a failed reply, a `reset` delta
- * comes right before the first deltas of the next try. The token usage of
- * failed tries is added to the usage of the reply.
+ * `undefined` if the failure is final. If the reader has deltas of a failed reply, a `reset` delta
+ * comes right before the first deltas of the next try. The token usage of failed tries is added to
+ * the usage of the reply.
  */
 export async function* tryEach(
   firstAttempt: Attempt,
@@ -35,10 +35,11 @@ export async function* tryEach(
 ): AsyncGenerator<readonly ModelDelta[], void> {
   let current = firstAttempt;
   let earlierUsage: Usage | undefined;
+  let hasYielded = false;
   let hasBegun = false;
   for (let attempt = 1; ; attempt += 1) {
     let usage: Usage | undefined;
-    let isStale = hasBegun;
+    let isStale = hasYielded;
     try {
       for await (const deltas of current.model.stream(current.request, context)) {
         if (!deltas.length) continue;
@@ -48,6 +49,7 @@ export async function* tryEach(
         const batch = total ? [...deltas.slice(0, -1), { ...last, usage: total }] : deltas;
         yield isStale ? [{ type: 'reset', reason }, ...batch] : batch;
         isStale = false;
+        hasYielded = true;
         // A failed reply without content has a `finish` delta alone, for its usage.
         hasBegun ||= batch.length > 1 || last.type !== 'finish';
       }
