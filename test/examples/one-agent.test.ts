@@ -1,5 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
+import type { ModelDelta } from '@isoloop/core';
+import { ScriptedModel } from '@isoloop/core/testing';
 import { redirectFetch } from './redirect-fetch.ts';
 // #region one-agent
 import { ReActAgent, textOf, tool } from '@isoloop/core';
@@ -54,4 +56,20 @@ test('one agent calls a tool, answers and keeps the conversation', async () => {
     role: 'user',
     content: 'By the way, my name is Ann.',
   });
+});
+
+test('the result says that the answer is incomplete', async () => {
+  const warn = vi.spyOn(console, 'warn').mockReturnValue();
+  const deltas: readonly ModelDelta[] = [
+    { type: 'text', id: 't', delta: 'Once upon a' },
+    { type: 'finish', reason: 'length' },
+  ];
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([{ deltas: [deltas] }]) });
+
+  // #region incomplete
+  const story = await agent.call('Tell me a long story.');
+  if (story.incomplete) console.warn(`The answer may not be whole: ${story.incomplete}.`);
+  // #endregion
+
+  expect(warn.mock.calls).toEqual([['The answer may not be whole: length.']]);
 });
