@@ -92,7 +92,7 @@ function resultOf(run: Run, end: RunOutcome): AgentResult {
     message,
     ...omitUndefined({
       reason,
-      incomplete: reason === 'suspended' ? undefined : incompleteReason(message),
+      incomplete: incompleteReason(message),
       output,
       error,
       stoppedAt,

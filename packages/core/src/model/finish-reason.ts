@@ -1,4 +1,4 @@
-import { AgentError, type AgentErrorCode } from '../error/agent-error.ts';
+import { AgentError } from '../error/agent-error.ts';
 import { shortenText } from '../message/text.ts';
 import { metadataOf } from '../message/metadata.ts';
 import type { Msg } from '../message/msg.ts';
@@ -14,28 +14,22 @@ export type IncompleteReason = 'length' | 'filtered' | 'other';
 
 /**
  * What a finish reason says about a reply. `calls`: it ends with tool calls. `failed`: the provider
- * could not finish it.
+ * could not finish it, or could not read its tool call.
  */
 export type FinishMeaning = 'complete' | 'calls' | 'failed' | IncompleteReason;
 
-interface FinishKind {
-  readonly meaning: FinishMeaning;
-  /** Matches the finish reason in lower case, with `_` for `-`. */
-  readonly pattern: RegExp;
-  /** Code of the error of a failed reply. */
-  readonly code?: AgentErrorCode;
-}
-
 /**
- * The finish reasons of all formats, by their meaning. All other reasons mean `other`. Sources:
+ * The finish reasons of all formats, by their meaning. The first match counts, so that a prefix such
+ * as `function_call_filter: ` is no filter. All other reasons mean `other`. Sources:
  *
  * - OpenAI: `stop`, `length`, `tool_calls`, `content_filter`, `function_call`
  *   (https://github.com/openai/openai-openapi/pull/88). Responses: `max_output_tokens`,
  *   `content_filter`, `max_messages`, `steered`
  *   (https://docs.rs/crate/openai-client-base/0.16.0/source/src/models/object0_21.rs).
- * - Gemini: https://firebase.google.com/docs/reference/kotlin/com/google/firebase/vertexai/type/FinishReason.
- *   Its chat completions add a prefix, such as `content_filter: ` or `function_call_filter: `
- *   (https://github.com/HKUDS/Vibe-Trading/pull/308).
+ * - Gemini: https://googleapis.github.io/js-genai/release_docs/enums/types.FinishReason.html.
+ *   Its chat completions send these words (https://github.com/HKUDS/Vibe-Trading/pull/308), some
+ *   after `content_filter: ` or `function_call_filter: `
+ *   (https://github.com/ravendb/ravendb/blob/313f66f/src/Raven.Server/Documents/AI/Settings/AbstractOpenAiCompatibleChatCompletionProvider.cs).
  * - GLM: `sensitive`, `network_error`, `model_context_window_exceeded`
  *   (https://docs.z.ai/api-reference/llm/chat-completion,
  *   https://github.com/mozilla-ai/any-llm/pull/1204).
@@ -45,45 +39,26 @@ interface FinishKind {
  *   `engine_overloaded`, `failed` (https://github.com/Kilo-Org/cloud/pull/3071).
  * - Mistral: `model_length`, `error`
  *   (https://docs.rs/crate/mistral-openapi-client/latest/source/src/models/chat_completion_choice.rs).
- * - Anthropic, Bedrock, Cohere, Hugging Face, Together:
+ * - Hugging Face and Together: `eos_token`, `eos`. Anthropic and Cohere, through gateways:
  *   https://github.com/BerriAI/litellm/blob/main/litellm/litellm_core_utils/core_helpers.py.
- * - watsonx: `time_limit`, `token_limit`, `cancelled`, `error`
+ * - watsonx: `cancelled`, `error`
  *   (https://ibm.github.io/watsonx-ai-node-sdk/enums/1_7_x.WatsonXAI.TextChatResultChoice.Constants.FinishReason.html).
+ * - vLLM: `tool_calls` without a call (https://github.com/vllm-project/vllm/issues/53255).
  */
-const finishKinds: readonly FinishKind[] = [
-  { meaning: 'complete', pattern: /^(stop|end_turn|stop_sequence|eos(_token)?|completed?)$/ },
-  { meaning: 'calls', pattern: /^(tool_(calls?|use)|function_call)$/ },
-  {
-    meaning: 'length',
-    pattern:
-      /^(length|(max|max_output|max_completion)_tokens|(model_length|(token|time)_limit)|model_context_window_exceeded)$/,
-  },
-  {
-    meaning: 'filtered',
-    pattern:
-      /^(content_filter.*|refusal|sensitive|error_toxic|guardrail_intervened|recitation|blocklist|spii|(image_)?(safety|prohibited_content)|image_recitation)$/,
-  },
-  {
-    meaning: 'failed',
-    code: 'MODEL_BAD_RESPONSE',
-    pattern: /^(function_call_filter.*|malformed_.+|unexpected_tool_call|too_many_tool_calls)$/,
-  },
-  {
-    meaning: 'failed',
-    code: 'MODEL_SERVER',
-    pattern:
-      /^((.+_)?error|failed|aborted|abort|cancelled|timeout|engine_overloaded|insufficient_system_resource)$/,
-  },
+const meanings: readonly (readonly [meaning: FinishMeaning, finishReasons: RegExp])[] = [
+  ['complete', /^(|stop(_sequence)?|end_turn|eos(_token)?|completed?)$/i],
+  ['calls', /^(tool|function).(call|use)s?$/i],
+  [
+    'failed',
+    /(^|_)error$|^(fail|abort|cancel|function_call_filter)|overloaded|insufficient|malformed|(unexpected|many)_tool/i,
+  ],
+  ['filtered', /filter|refusal|sensitive|recitation|blocklist|spii|safety|prohibited/i],
+  ['length', /(^|_)(length|tokens)$|window_exceeded/i],
 ];
 
-function finishKindOf(reason: string): FinishKind | undefined {
-  const word = reason.toLowerCase().replaceAll('-', '_');
-  return finishKinds.find(({ pattern }) => pattern.test(word));
-}
-
 /** Returns what a finish reason means, in the words of any provider. */
-export function finishMeaning(reason: string): FinishMeaning {
-  return finishKindOf(reason)?.meaning ?? 'other';
+export function finishMeaning(reason = ''): FinishMeaning {
+  return meanings.find(([, finishReasons]) => finishReasons.test(reason))?.[0] ?? 'other';
 }
 
 /**
@@ -91,21 +66,17 @@ export function finishMeaning(reason: string): FinishMeaning {
  * has none. Returns `undefined` for other replies. Another try may help, so the error is retryable.
  */
 export function finishError(reason: string, hasCalls: boolean): AgentError | undefined {
-  const { meaning, code } = finishKindOf(reason) ?? {};
-  const finishReason = shortenText(reason, 100);
-  const fields = { retryable: true, details: { finishReason } };
-  if (code)
-    return new AgentError(code, `The model failed: its finish reason is "${finishReason}"`, fields);
-  if (meaning !== 'calls' || hasCalls) return undefined;
-  const problem = `The finish reason is "${finishReason}", but the reply has no tool call`;
-  return new AgentError('MODEL_BAD_RESPONSE', problem, fields);
+  const meaning = finishMeaning(reason);
+  const lacksCalls = meaning === 'calls' && !hasCalls;
+  if (meaning !== 'failed' && !lacksCalls) return undefined;
+  const what = lacksCalls ? 'without a tool call ' : '';
+  const problem = `The reply ended ${what}with the finish reason "${shortenText(reason, 100)}"`;
+  return new AgentError('MODEL_SERVER', problem, { retryable: true });
 }
 
 /** Returns why a reply may not be whole, or `undefined` if the model ended it itself. */
 export function incompleteReason(reply: Pick<Msg, 'metadata'>): IncompleteReason | undefined {
-  const { finishReason } = metadataOf(reply);
-  if (typeof finishReason !== 'string' || !finishReason) return undefined;
-  const meaning = finishMeaning(finishReason);
+  const meaning = finishMeaning(metadataOf(reply).finishReason);
   if (meaning === 'complete' || meaning === 'calls') return undefined;
   return meaning === 'failed' ? 'other' : meaning;
 }

@@ -123,13 +123,9 @@ export class ReplyAssembler {
       .map((openBlock) => openBlock.block)
       .filter((block) => block[block.type] || block.signature || block.providerMetadata);
     const calls = options.partial ? [] : [...this.#calls.values()];
-    const cutCall = this.#isAtLengthLimit ? calls.at(-1) : undefined;
+    const cutCall = finishMeaning(this.finishReason) === 'length' && calls.at(-1);
     const callBlocks = calls.map((call) => toolUseBlock(call, call === cutCall));
     return [...texts, ...this.#media, ...callBlocks];
-  }
-
-  get #isAtLengthLimit(): boolean {
-    return finishMeaning(this.finishReason ?? '') === 'length';
   }
 
   #addText(delta: TextDelta): ReplyPiece | undefined {

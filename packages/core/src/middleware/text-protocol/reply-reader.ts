@@ -77,7 +77,7 @@ export class ReplyReader {
   /** Returns the meaning of the reply, after its end. */
   parsedReply(context?: ParseContext): ParsedReply {
     if (this.#problem !== undefined) {
-      const isAtLengthLimit = finishMeaning(context?.finishReason ?? '') === 'length';
+      const isAtLengthLimit = finishMeaning(context?.finishReason) === 'length';
       const why = isAtLengthLimit ? ' Your reply reached its length limit: be shorter.' : '';
       const question = 'Reply again, with the corrected call or with your answer.';
       return { type: 'invalid', message: `${this.#problem}${why} No tool was called. ${question}` };

@@ -6,6 +6,7 @@ import {
   tool,
   type AgentOptions,
   type CallOptions,
+  type ModelDelta,
 } from '@isoloop/core';
 import { approvals } from '@isoloop/core/middleware';
 import {
@@ -328,6 +329,24 @@ test.each([
     ]);
   },
 );
+
+test('a suspended answer is not incomplete, because its message goes on', async () => {
+  const deltas: readonly ModelDelta[] = [
+    { type: 'tool-input', index: 0, id: 'c', name: 'pay', delta: '{}' },
+    { type: 'finish', reason: 'length' },
+  ];
+  const pay = tool({
+    name: 'pay',
+    description: '',
+    input: {},
+    needsApproval: true,
+    execute: () => 1,
+  });
+  const use = [approvals()];
+  const chunks = await answer([{ deltas: [deltas] }], { agent: { tools: [pay], use } });
+  expect(chunks.at(-1)).toMatchObject({ type: 'finish', messageMetadata: { reason: 'suspended' } });
+  expect(JSON.stringify(chunks)).not.toContain('incomplete');
+});
 
 test('only the last reply decides whether a message from the log is incomplete', () => {
   const reply = (id: string, finishReason: string) =>

@@ -313,7 +313,8 @@ class Encoder implements UiMessageEncoder {
     if (reason === 'error') return;
     const messageMetadata = {
       reason,
-      ...(incomplete && { incomplete }),
+      // The run that continues a suspended one adds to the same message.
+      ...(incomplete && reason !== 'suspended' && { incomplete }),
       usage: { ...usage },
       durationMs,
       iterations,

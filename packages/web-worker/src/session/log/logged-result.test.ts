@@ -24,8 +24,3 @@ test.each([
     expect(result.incomplete).toBe(incomplete);
   }
 });
-
-test('a suspended run has no word about its answer', () => {
-  const result = lastResult({ ...viewWith('length'), endReason: 'suspended' });
-  expect(result.incomplete).toBeUndefined();
-});

@@ -41,7 +41,7 @@ export function suspendedResult(error: AgentError): AgentResult {
 
 function emptyResult(message: Msg, reason: StopReason): Omit<AgentResult, 'error'> {
   const text = textOf(message);
-  const incomplete = reason === 'suspended' ? undefined : incompleteReason(message);
+  const incomplete = incompleteReason(message);
   return {
     text,
     message,
