@@ -1,4 +1,4 @@
-import { AgentError, textOf, userMessage, type AgentEvent } from '@isoloop/core';
+import { AgentError, textOf, userMessage, type AgentEvent, type ModelDelta } from '@isoloop/core';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { connectAgent, type RemoteAgent } from '@isoloop/web-worker';
 import { exposeAgent } from '@isoloop/web-worker/worker';
@@ -55,6 +55,19 @@ test('call() answers with tools and keeps the conversation', async () => {
     'assistant',
   ]);
   expect(messages[4]).toMatchObject({ id: 'u2', content: [{ type: 'text', text: 'thanks' }] });
+});
+
+test('a result from a worker says that the answer is incomplete', async () => {
+  const deltas: readonly ModelDelta[] = [
+    { type: 'text', id: 't', delta: 'Half' },
+    { type: 'finish', reason: 'length' },
+  ];
+  const agent = startWorker().connect('incomplete', { replies: [{ deltas: [deltas] }] });
+  const stream = agent.stream('Go.');
+  const events = await collect(stream);
+  const expected = { text: 'Half', reason: 'stop', incomplete: 'length' };
+  expect(events.at(-1)).toMatchObject({ type: 'run-end', result: expected });
+  expect(await stream.result).toMatchObject(expected);
 });
 
 test('stream() delivers all events of the agent in order', async () => {
