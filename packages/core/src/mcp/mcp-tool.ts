@@ -1,6 +1,7 @@
 import type * as sdk from '@modelcontextprotocol/client';
 import { AgentError, checkFields, fieldsOf } from '../error/agent-error.ts';
 import { isRecord, omitUndefined, type JsonObject } from '../message/json.ts';
+import { parametersIssue } from '../model/wire-schema.ts';
 import type { StandardSchema } from '../schema/schema.ts';
 import type { McpToolsOptions } from './mcp-options.ts';
 import { tool, type Tool } from '../tool/tool.ts';
@@ -45,7 +46,8 @@ export class ToolLister {
   #read(item: unknown): ServerTool | undefined {
     const read = partsOf(item) as ServerTool;
     const checked = this.#schemas.Tool['~standard'].validate(read);
-    if (!('issues' in checked && checked.issues) && read.name !== '') return read;
+    const isTool = !('issues' in checked && checked.issues) && read.name !== '';
+    if (isTool && !parametersIssue(read.inputSchema as JsonObject)) return read;
     this.#refused.add(String(JSON.stringify(item)).slice(0, 200));
     return undefined;
   }

@@ -6,6 +6,7 @@ import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { ContentBlock, ToolUse, Msg } from '../message/msg.ts';
 import { isRecord, type JsonObject, type JsonValue } from '../message/json.ts';
 import type { ToolSchema, RunInfo } from '../model/chat-model.ts';
+import { parametersIssue } from '../model/wire-schema.ts';
 import { toSchema } from '../schema/schema.ts';
 import type { Schema, InferInput, InferOutput, SchemaLike } from '../schema/schema.ts';
 import type { ContextToken } from './context-token.ts';
@@ -221,8 +222,8 @@ export interface ToolContent {
 /**
  * Creates a tool. `execute` gets input that passed the schema. If `execute` throws, the model gets
  * an error result. Throws `CONFIGURATION` for a name that providers would refuse, and for a preset
- * that is not a parameter of the tool. Also throws it for a schema without JSON Schema. Forks of
- * the tool pass the second parameter.
+ * that is not a parameter of the tool. Also throws it for a schema without JSON Schema, and for
+ * one that accepts no object. Forks of the tool pass the second parameter.
  *
  * @example
  * const weather = tool({ name: 'weather', description: 'Current weather of a city', input:
@@ -270,6 +271,8 @@ function makeTool<const S extends SchemaLike>(
     throw misconfigured(`"${name}" is not a tool name. Use at most 64 letters, digits, _ and -.`);
   }
   const whole = toSchema(options.input, `The input of the tool "${name}"`);
+  const issue = parametersIssue(whole.jsonSchema);
+  if (issue) throw misconfigured(`The input of the tool "${name}" ${issue}.`);
   const input = preset ? presetInput(name, whole, preset, presetPriority) : whole;
   return {
     ...(options as Omit<typeof options, 'needsApproval' | 'execute'> &

@@ -4,6 +4,7 @@ import { outputText, textOf, toolResultsOf, toolUsesOf } from '../../message/msg
 import type { ContentBlock, ToolUse, Msg } from '../../message/msg.ts';
 import { omitUndefined, type JsonObject, type JsonValue } from '../../message/json.ts';
 import { outputToolName, wrappedName } from '../../schema/output-format.ts';
+import { withMovedRefs } from '../../schema/local-refs.ts';
 import { objectInput, type Schema, type Validation } from '../../schema/schema.ts';
 import type { Tool } from '../../tool/tool.ts';
 import type { AnswerParts, ParsedOutput, OutputForm } from './output-form.ts';
@@ -169,14 +170,9 @@ export function asArguments({ jsonSchema, validate }: Schema<unknown>): Schema<P
  * new root, so references to them stay. Other references get the path of the property.
  */
 function wrap(schema: JsonObject): JsonObject {
-  const movedJson = JSON.stringify(schema, (key, value: unknown) => {
-    const isRef = key === '$ref' && typeof value === 'string';
-    return isRef ? value.replace(otherRef, wrappedRef) : value;
-  });
-  const { $defs, definitions, ...response } = JSON.parse(movedJson) as JsonObject;
+  const { $defs, definitions, ...response } = withMovedRefs(schema, wrappedRef);
   const wrapper = objectInput({ [wrappedName]: response });
   return { ...wrapper, ...omitUndefined({ $defs, definitions }) };
 }
 
-const otherRef = /^#(?=$|\/(?!\$defs\/|definitions\/))/;
 const wrappedRef = `#/properties/${wrappedName}`;

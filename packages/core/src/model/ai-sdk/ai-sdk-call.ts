@@ -8,6 +8,8 @@ import { callIdFitter } from '../call-ids.ts';
 import { fitMessage } from '../fit-message.ts';
 import { memoize } from '../formatter.ts';
 import { groupMessages } from '../../message/tool-pairs.ts';
+import { isStrict, wireParameters } from '../strict-schema.ts';
+import { replySchema } from '../wire-schema.ts';
 import { hostedToolParts } from './ai-sdk-hosted-tool.ts';
 import type { AiSdkLanguageModel, SupportedUrls } from './ai-sdk-contract.ts';
 import type { ModelFeatures, ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
@@ -45,9 +47,10 @@ export function messageFitter(server: string): AiSdkTarget['fitMessage'] {
  * that is `undefined` counts as absent.
  */
 export function toAiSdkCall(request: ModelRequest, target: AiSdkTarget): Part {
-  const { messages, tools, toolChoice, responseSchema, providerOptions } = request;
+  const { messages, tools, toolChoice, responseSchema } = request;
   const { maxTokens, temperature, topP, seed, stop } = request;
   const fittedMessages = messages.map(target.fitMessage);
+  const schema = responseSchema && replySchema(responseSchema);
   const shape = { ...target, hostedParts: hostedToolParts(fittedMessages, target.provider) };
   return {
     prompt: joinToolMessages(fittedMessages.flatMap((message) => toMessages(message, shape))),
@@ -56,16 +59,10 @@ export function toAiSdkCall(request: ModelRequest, target: AiSdkTarget): Part {
     topP,
     seed,
     stopSequences: stop,
-    responseFormat: responseSchema && {
-      type: 'json',
-      schema: wellFormed(responseSchema),
-      name: 'response',
-    },
+    responseFormat: schema && { type: 'json', schema: wellFormed(schema), name: 'response' },
     tools: tools.length > 0 ? tools.map(toTool) : undefined,
     toolChoice: tools.length > 0 ? toToolChoice(toolChoice) : undefined,
-    providerOptions: isNewestReplyEdited(messages)
-      ? withoutKey(providerOptions, 'previousResponseId')
-      : providerOptions,
+    providerOptions: toCallOptions(request, schema, target.provider),
   };
 }
 
@@ -228,9 +225,26 @@ function toProviderOptions(metadata: JsonObject | undefined): Part | undefined {
 }
 
 const toTool = /* @__PURE__ */ memoize((tool: ToolSchema): Part => {
-  const { name, description, parameters, strict } = wellFormed(tool);
-  return { type: 'function', name, description, inputSchema: parameters, strict };
+  const fittedTool = wellFormed(tool);
+  const { name, description } = fittedTool;
+  const { parameters: inputSchema, strict } = wireParameters(fittedTool);
+  return { type: 'function', name, description, inputSchema, strict };
 });
+
+/**
+ * Returns the options of the providers. Packages for OpenAI's protocol make each reply schema strict
+ * unless the option `strictJsonSchema` says otherwise.
+ */
+function toCallOptions(request: ModelRequest, schema: JsonObject | undefined, provider: string) {
+  const { messages, providerOptions } = request;
+  const options = isNewestReplyEdited(messages)
+    ? withoutKey(providerOptions, 'previousResponseId')
+    : providerOptions;
+  if (!schema || isStrict(schema)) return options;
+  const name = provider.split('.')[0]!;
+  const ownOptions = { strictJsonSchema: false, ...(options?.[name] as JsonObject | undefined) };
+  return { ...options, [name]: ownOptions };
+}
 
 function toToolChoice(choice: ToolChoice | undefined): Part | undefined {
   if (typeof choice === 'object') return { type: 'tool', toolName: choice.name };

@@ -255,7 +255,11 @@ test('the tools and the tool choice are sent', () => {
     tools: [
       {
         type: 'function',
-        function: { name: 'lookup', description: 'Looks up.', parameters: { type: 'object' } },
+        function: {
+          name: 'lookup',
+          description: 'Looks up.',
+          parameters: { type: 'object', properties: {} },
+        },
       },
     ],
     tool_choice: forced,
@@ -263,7 +267,11 @@ test('the tools and the tool choice are sent', () => {
   expect(parameters({ tools })['tools']).toEqual([
     {
       type: 'function',
-      function: { name: 'lookup', description: 'Looks up.', parameters: { type: 'object' } },
+      function: {
+        name: 'lookup',
+        description: 'Looks up.',
+        parameters: { type: 'object', properties: {} },
+      },
     },
   ]);
   expect(parameters({ tools, toolChoice: 'none' })).toMatchObject({ tool_choice: 'none' });

@@ -108,7 +108,12 @@ test.each<[given: ToolChoice, wired: unknown]>([
 });
 
 test.each([true, false])('`strict: %s` applies to each tool separately', (strict) => {
-  const parameters = { type: 'object', properties: { a: { enum: ['東京'] } } };
+  const parameters = {
+    type: 'object',
+    properties: { a: { type: 'string', enum: ['東京'] } },
+    required: ['a'],
+    additionalProperties: false,
+  };
   const tools = [
     { name: 'f', description: 'F', parameters, strict },
     { name: 'g', description: 'G', parameters },

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { createMessage, type ContentBlock, type MediaBlock, type Role } from '../../message/msg.ts';
 import { withOrigin } from '../../message/provider-metadata.ts';
 import type { ModelRequest, ToolSchema } from '../chat-model.ts';
+import { objectInput } from '../../schema/schema.ts';
 import { openAiFormatter, type OpenAiFormatterOptions } from './openai-formatter.ts';
 import { readsInLaterRequests } from '../../../test-support/model-outcome.ts';
 
@@ -120,7 +121,15 @@ test('provider options take precedence, and each field is sent once', () => {
 test('the tools and the tool choice are sent', () => {
   expect(
     format({
-      tools: [lookup, { ...lookup, name: 'strict', strict: true }],
+      tools: [
+        lookup,
+        {
+          ...lookup,
+          name: 'strict',
+          parameters: objectInput({ a: { type: 'string' } }),
+          strict: true,
+        },
+      ],
       toolChoice: { name: 'lookup' },
     }),
   ).toMatchObject({

@@ -1,4 +1,4 @@
-import { isObjectOrArray, jsonText, type JsonObject, type JsonValue } from '../../message/json.ts';
+import { jsonText, type JsonObject } from '../../message/json.ts';
 import { thinkingOf, toolResultsOf, toolUsesOf } from '../../message/msg.ts';
 import type { ContentBlock, MediaBlock, Msg, ToolResult, ToolUse } from '../../message/msg.ts';
 import type { ModelFeatures, ToolChoice, ToolSchema } from '../chat-model.ts';
@@ -7,6 +7,8 @@ import { fitMessage } from '../fit-message.ts';
 import { argumentsOf, jsonWithLists, memoize } from '../formatter.ts';
 import type { Formatter, WireObject } from '../formatter.ts';
 import { joinTurns, needsAlternatingRoles } from './join-turns.ts';
+import { isStrict, wireParameters } from '../strict-schema.ts';
+import { replySchema } from '../wire-schema.ts';
 import { OpenAiDecoder } from './openai-decoder.ts';
 import { keptFieldsOf } from './kept-fields.ts';
 import { ThinkDecoder } from './think-decoder.ts';
@@ -79,8 +81,9 @@ export function openAiFormatter(format: OpenAiFormatterOptions): Formatter {
   };
 }
 
-export function toWireTool({ name, description, parameters, strict }: ToolSchema): WireObject {
-  return { type: 'function', function: { name, description, parameters, strict } };
+export function toWireTool(tool: ToolSchema): WireObject {
+  const { name, description } = tool;
+  return { type: 'function', function: { name, description, ...wireParameters(tool) } };
 }
 
 export function toWireChoice(choice: ToolChoice | undefined): unknown {
@@ -89,30 +92,16 @@ export function toWireChoice(choice: ToolChoice | undefined): unknown {
     : choice;
 }
 
-export function toWireResponseFormat(schema: JsonObject): WireObject {
-  const format = { name: 'response', schema, strict: isStrict(schema) };
-  return { type: 'json_schema', json_schema: format };
-}
+export const toWireResponseFormat: (schema: JsonObject) => WireResponseFormat =
+  /* @__PURE__ */ memoize((responseSchema) => {
+    const schema = replySchema(responseSchema);
+    const format = { name: 'response', schema, strict: isStrict(schema) };
+    return { type: 'json_schema', json_schema: format };
+  });
 
-/**
- * Returns whether OpenAI accepts the schema in strict mode: no object allows additional properties,
- * and every property is required.
- */
-export function isStrict(schema: JsonValue): boolean {
-  if (!isObjectOrArray(schema)) return true;
-  const {
-    type,
-    properties,
-    required = [],
-    additionalProperties,
-  } = schema as JsonObject & { readonly required?: readonly JsonValue[] };
-  const names = Object.keys(properties ?? {});
-  if (
-    type === 'object' &&
-    (additionalProperties !== false || names.some((name) => !required.includes(name)))
-  )
-    return false;
-  return Object.values(schema).every(isStrict);
+interface WireResponseFormat extends WireObject {
+  readonly type: 'json_schema';
+  readonly json_schema: WireObject;
 }
 
 type MessageFormat = Pick<

@@ -117,7 +117,7 @@ test('a request of openaiResponses() stores nothing and asks for encrypted reaso
         type: 'function',
         name: 'f',
         description: 'd',
-        parameters: { type: 'object' },
+        parameters: { type: 'object', properties: {} },
         strict: false,
       },
       { type: 'web_search' },

@@ -6,7 +6,8 @@ import { isNewestReplyEdited } from '../../message/metadata.ts';
 import { contentText } from '../../message/media/media.ts';
 import { toolResultsOf, type Msg } from '../../message/msg.ts';
 import type { ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
-import { isStrict } from '../openai/openai-formatter.ts';
+import { toWireResponseFormat } from '../openai/openai-formatter.ts';
+import { wireParameters } from '../strict-schema.ts';
 import { conversationSums, previousResponse } from './previous-response.ts';
 import { callersIn, toInputItems, type Callers, type InputTarget } from './responses-input.ts';
 
@@ -118,9 +119,10 @@ interface WireRequest extends WireObject {
 }
 
 function toWireRequest(
-  { maxTokens, temperature, topP, responseSchema: schema }: ModelRequest,
+  { maxTokens, temperature, topP, responseSchema }: ModelRequest,
   { model, reasoning, encryptedReasoning, previousResponse: store }: ResponsesFormat,
 ): WireRequest {
+  const responseFormat = responseSchema && toWireResponseFormat(responseSchema);
   return {
     model,
     stream: true,
@@ -130,8 +132,8 @@ function toWireRequest(
     temperature,
     top_p: topP,
     reasoning,
-    text: schema && {
-      format: { type: 'json_schema', name: 'response', schema, strict: isStrict(schema) },
+    text: responseFormat && {
+      format: { type: responseFormat.type, ...responseFormat.json_schema },
     },
   };
 }
@@ -152,7 +154,9 @@ function withOptions(request: WireRequest, options: JsonObject): WireObject {
   };
 }
 
-function toWireTool({ name, description, parameters, strict = false }: ToolSchema): WireObject {
+function toWireTool(tool: ToolSchema): WireObject {
+  const { name, description } = tool;
+  const { parameters, strict = false } = wireParameters(tool);
   // The API makes a schema strict if the field is missing.
   return { type: 'function', name, description, parameters, strict };
 }

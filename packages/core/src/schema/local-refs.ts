@@ -1,0 +1,42 @@
+import { isObjectOrArray, type JsonObject, type JsonValue } from '../message/json.ts';
+
+/** Returns the value in `root` that a reference such as `#/$defs/Node` names, if there is one. */
+export function valueAtRef(root: JsonObject, ref: string): JsonValue | undefined {
+  if (!ref.startsWith('#')) return undefined;
+  let value: unknown = root;
+  for (const key of ref.split('/').slice(1)) {
+    const name = decodeKey(key);
+    if (!isObjectOrArray(value) || !Object.hasOwn(value, name)) return undefined;
+    value = value[name];
+  }
+  return ref === '#' || ref.startsWith('#/') ? (value as JsonValue) : undefined;
+}
+
+function decodeKey(key: string): string {
+  const name = key.replaceAll('~1', '/').replaceAll('~0', '~');
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
+/** A reference to the root or to a place in it, but not to a definition. */
+const rootRef = /^#(?=$|\/(?!\$defs\/|definitions\/))/;
+
+/** Returns whether the text of a schema has a reference that `withMovedRefs` would change. */
+export function hasRootRefs(schema: JsonObject): boolean {
+  return /"\$ref":"#(?:"|\/(?!\$defs\/|definitions\/))/.test(JSON.stringify(schema));
+}
+
+/**
+ * Returns a copy of a schema whose root moves to `place`, such as `#/properties/response`.
+ * References to definitions stay, because definitions move to the new root.
+ */
+export function withMovedRefs(schema: JsonObject, place: string): JsonObject {
+  const json = JSON.stringify(schema, (key, value: unknown) => {
+    const isRef = key === '$ref' && typeof value === 'string';
+    return isRef ? value.replace(rootRef, () => place) : value;
+  });
+  return JSON.parse(json) as JsonObject;
+}
