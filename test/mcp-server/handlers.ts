@@ -145,6 +145,10 @@ export const handlers: Readonly<Record<string, Handler>> = {
     later();
     return text('now');
   },
+  async grow(_args, { host }) {
+    await host.control('add', 'later');
+    return text('grown');
+  },
   async ask_for_model(_args, { askForModel }) {
     return text(JSON.stringify(await askForModel()));
   },

@@ -443,6 +443,7 @@ test.each([
   { name: 'x', inputSchema: { type: 'array' } },
   { name: 'x', inputSchema: { type: 'object', properties: 7 } },
   { name: 'x', inputSchema: { type: 'object', required: 'a' } },
+  { name: 'x', inputSchema: { anyOf: [{ type: 'string' }, { type: 'number' }] } },
   null,
 ])(
   'an invalid tool in the server’s list is reported, and the other tools are kept: %j',

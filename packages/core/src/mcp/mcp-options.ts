@@ -143,6 +143,11 @@ function optionError(what: string): AgentError {
   return misconfigured(`mcpTools(): ${what}`);
 }
 
+/** Returns the time limit for connecting and for listing the tools, in milliseconds. */
+export function connectTimeoutOf({ connectTimeoutMs = 30_000 }: McpToolsOptions): number {
+  return connectTimeoutMs;
+}
+
 export function serverName({ name, url }: McpToolsOptions): string {
   return name ?? new URL(url).host;
 }

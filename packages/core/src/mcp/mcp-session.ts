@@ -7,7 +7,7 @@ import { isObjectOrArray, type JsonObject } from '../message/json.ts';
 import { toQuestions, type McpAnswers, type McpReply } from './mcp-question.ts';
 import { McpConnection } from './mcp-connection.ts';
 import { toMcpError } from './mcp-error.ts';
-import { serverName, type McpToolsOptions } from './mcp-options.ts';
+import { connectTimeoutOf, serverName, type McpToolsOptions } from './mcp-options.ts';
 import { ToolLister, type McpToolList } from './mcp-tool.ts';
 
 type Sdk = Pick<typeof sdk, 'Client' | 'StreamableHTTPClientTransport' | 'specTypeSchemas'>;
@@ -47,7 +47,7 @@ export class McpSession {
   constructor(sdk: Sdk, options: McpToolsOptions, signal: AbortSignal, listener: SessionListener) {
     this.#sdk = sdk;
     this.#options = options;
-    this.#timeout = options.connectTimeoutMs ?? 30_000;
+    this.#timeout = connectTimeoutOf(options);
     this.#signal = signal;
     this.#listener = listener;
     this.#lister = new ToolLister(sdk.specTypeSchemas);
@@ -57,6 +57,11 @@ export class McpSession {
 
   get instructions(): string | undefined {
     return this.#client.getInstructions();
+  }
+
+  /** Whether the server reports changes of its tools. */
+  get reportsChanges(): boolean {
+    return this.#client.getServerCapabilities()?.tools?.listChanged === true;
   }
 
   /**
@@ -163,8 +168,7 @@ export class McpSession {
    */
   async #subscribe(): Promise<void> {
     const client = this.#client;
-    const isModern = client.getProtocolEra() === 'modern';
-    if (!isModern || !client.getServerCapabilities()?.tools?.listChanged) return;
+    if (client.getProtocolEra() !== 'modern' || !this.reportsChanges) return;
     try {
       const timeout = this.#timeout / 2;
       const { closed } = await client.listen({ toolsListChanged: true }, { timeout });

@@ -1,10 +1,16 @@
 import { AgentError } from '../error/agent-error.ts';
 import { wellFormed, type JsonObject } from '../message/json.ts';
 import { abortable } from '../wait/abort.ts';
+import { Deadline } from '../wait/deadline.ts';
 import { sleepFor } from '../wait/timer.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 import { isSessionUnknown, toMcpError } from './mcp-error.ts';
-import { checkMcpOptions, serverName, type McpToolsOptions } from './mcp-options.ts';
+import {
+  checkMcpOptions,
+  connectTimeoutOf,
+  serverName,
+  type McpToolsOptions,
+} from './mcp-options.ts';
 import { callServerTool, type McpServer } from './mcp-call.ts';
 import { loadSdk, McpSession } from './mcp-session.ts';
 import { nameTools, toTool, type McpToolList } from './mcp-tool.ts';
@@ -41,6 +47,12 @@ export async function mcpTools(options: McpToolsOptions): Promise<McpTools> {
 }
 
 /**
+ * Milliseconds after the answer to a tool call in which the agent waits for a report that the tools
+ * changed. The servers of the SDKs report it on another connection, just before the answer.
+ */
+const maxReportMs = 10;
+
+/**
  * The tools of an MCP server. Use this object as an agent's `tools`, alone or combined with other
  * tools by `joinTools`. You can also put `list()` into a `Toolkit`. All agents with these tools
  * share one connection. Only `close()` ends the connection.
@@ -60,8 +72,11 @@ export class McpTools implements ToolSet {
   #listed = '';
   #tools: ReadonlyMap<string, Tool> = new Map();
   #schemas: readonly ToolSchema[] = [];
-  #isListing = false;
+  /** Reads the list of tools, because the server reported a change. */
+  #listing: Promise<void> | undefined;
   #mustListAgain = false;
+  /** When the server answered the last tool call, on the clock of `performance`. */
+  #answeredAt = -Infinity;
   #instructions: string | undefined;
 
   /** Creates the tools without a connection. Use `mcpTools()` instead. */
@@ -111,6 +126,17 @@ export class McpTools implements ToolSet {
 
   schemas(): readonly ToolSchema[] {
     return this.#schemas;
+  }
+
+  /**
+   * Waits until the tools are listed again, if the server has reported a change. Waits
+   * `connectTimeoutMs` at most. If the tools cannot be listed, `onError` gets the reason, and the
+   * tools stay.
+   */
+  whenListed(signal: AbortSignal): Promise<void> | undefined {
+    const isReported = this.#session?.reportsChanges ?? false;
+    const reportMs = isReported ? this.#answeredAt + maxReportMs - performance.now() : 0;
+    return reportMs > 0 || this.#listing ? this.#waitForList(reportMs, signal) : undefined;
   }
 
   /** Returns this object itself, because all agents share one connection. */
@@ -176,7 +202,7 @@ export class McpTools implements ToolSet {
       },
       onListChanged: () => {
         isStale = true;
-        void this.#listTools();
+        this.#listTools();
       },
     });
     const toolList = await session.open();
@@ -192,7 +218,7 @@ export class McpTools implements ToolSet {
     this.#retrying = undefined;
     this.#useTools(toolList);
     // The server's list changed while it was read.
-    if (isStale) void this.#listTools();
+    if (isStale) this.#listTools();
     return session;
   }
 
@@ -247,10 +273,12 @@ export class McpTools implements ToolSet {
    * Lists the tools after the server reported a change. If another report arrives during the
    * request, lists them again.
    */
-  async #listTools(): Promise<void> {
+  #listTools(): void {
     this.#mustListAgain = true;
-    if (this.#isListing) return;
-    this.#isListing = true;
+    this.#listing ??= this.#listUntilCurrent().finally(() => (this.#listing = undefined));
+  }
+
+  async #listUntilCurrent(): Promise<void> {
     while (this.#mustListAgain) {
       this.#mustListAgain = false;
       const session = this.#session;
@@ -261,7 +289,25 @@ export class McpTools implements ToolSet {
         if (session === this.#session) this.#report(error);
       }
     }
-    this.#isListing = false;
+  }
+
+  /**
+   * Waits for a report and for the list. A server that reports a change for each list would never end
+   * the wait.
+   */
+  async #waitForList(reportMs: number, signal: AbortSignal): Promise<void> {
+    const deadline = new Deadline(signal, connectTimeoutOf(this.#options), (ms) => {
+      const message = `The MCP server "${this.name}" did not list its tools within ${ms} ms`;
+      return new AgentError('MCP_TIMEOUT', message, { retryable: true });
+    });
+    try {
+      if (reportMs > 0) await sleepFor(reportMs, signal);
+      await deadline.wait(async () => this.#listing);
+    } catch (error) {
+      if (!signal.aborted) this.#report(error);
+    } finally {
+      deadline.end();
+    }
   }
 
   #useTools(toolList: McpToolList): void {
@@ -282,7 +328,7 @@ export class McpTools implements ToolSet {
             this.#server,
             { name: tool.name, arguments: wellFormed(input as JsonObject) },
             context,
-          ),
+          ).finally(() => (this.#answeredAt = performance.now())),
         report: (error) => this.#report(error),
       }),
     );

@@ -35,6 +35,11 @@ export async function reason(run: Run, mustAsk = false): Promise<Next> {
  */
 async function nextRequest(run: Run, mustAsk: boolean): Promise<ModelRequest | Next> {
   const { iterations, resultLength } = run.options.limits;
+  const listing = run.tools.whenListed?.(run.signal);
+  if (listing) {
+    await listing;
+    run.signal.throwIfAborted();
+  }
   const messages = shortenResults(run.requestMessages, resultLength);
   const draft: RequestDraft = {
     messages,

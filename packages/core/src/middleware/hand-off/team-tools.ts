@@ -1,5 +1,11 @@
 import { objectInput } from '../../schema/schema.ts';
-import { filteredTools, groupsOf, toolsIn, type ToolSet } from '../../tool/set/tool-set.ts';
+import {
+  filteredTools,
+  groupsOf,
+  toolsIn,
+  whenAllListed,
+  type ToolSet,
+} from '../../tool/set/tool-set.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import type { HandOffOptions } from './hand-off-options.ts';
 import type { Member, Team } from './team.ts';
@@ -58,6 +64,7 @@ export function teamTools(team: Team, options: TeamToolsOptions): ToolSet {
       return [...offered].flatMap((set) => set.schemas().filter(({ name }) => setOf(name) === set));
     },
     allTools: () => sets.flatMap(toolsIn),
+    whenListed: (signal) => whenAllListed([ownTools, active().tools ?? ownTools], signal),
     fork: () => tools,
   };
   return filteredTools(tools, {

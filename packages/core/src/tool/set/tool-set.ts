@@ -34,6 +34,12 @@ export interface ToolSet<T extends Tool = Tool> {
    * callers know only the tools of `schemas`.
    */
   allTools?(): readonly Tool[];
+  /**
+   * Returns a promise that resolves when a change of the tools, of which the set knows, is read. An
+   * example is a change that a server has reported. Returns nothing if there is none. The agent
+   * waits for it before each model request. Never rejects, and resolves if the signal aborts.
+   */
+  whenListed?(signal: AbortSignal): Promise<void> | undefined;
   /** Returns a copy of the set that shares no state with the set. */
   fork(options?: ForkOptions): ToolSet;
   /**
@@ -73,6 +79,15 @@ export function groupsOf(set: ToolSet): Pick<ToolSet, 'activeGroups' | 'setActiv
   };
 }
 
+/** Does for several sets what `whenListed` does for one. */
+export function whenAllListed(
+  sets: readonly ToolSet[],
+  signal: AbortSignal,
+): Promise<void> | undefined {
+  const waits = sets.flatMap((set) => set.whenListed?.(signal) ?? []);
+  return waits.length ? Promise.all(waits).then(() => {}) : undefined;
+}
+
 /** What a view of a tool set shows. */
 export interface ToolFilter {
   /**
@@ -104,6 +119,7 @@ export function filteredTools(set: ToolSet, filter: ToolFilter): ToolSet {
       );
     },
     allTools: () => toolsIn(set),
+    whenListed: (signal) => set.whenListed?.(signal),
     fork: (options) => filteredTools(set.fork(options), filter),
   };
   return view;
@@ -169,6 +185,7 @@ export function joinedTools(first: ToolSet, second: ToolSet): ToolSet {
       return stable([...first.schemas(), ...others]);
     },
     allTools: () => [...toolsIn(first), ...toolsIn(second)],
+    whenListed: (signal) => whenAllListed([first, second], signal),
     fork: (options) => joinedTools(first.fork(options), second.fork(options)),
   };
 }

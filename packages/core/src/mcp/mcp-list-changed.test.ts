@@ -1,0 +1,137 @@
+import { expect, test } from 'vitest';
+import { newServer } from '../../test-support/mcp-server.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
+import type { AgentError } from '../error/agent-error.ts';
+import { toolResultsOf } from '../message/msg.ts';
+import { handOff } from '../middleware/hand-off/hand-off.ts';
+import type { ScriptedModel } from '../testing/scripted-model.ts';
+import { joinTools } from '../tool/set/join-tools.ts';
+import { Toolkit } from '../tool/set/toolkit.ts';
+
+/** The tool `grow` adds the tool `later` and reports the change before it answers. */
+const replies = [
+  { toolCalls: [{ name: 'grow', input: {} }] },
+  { toolCalls: [{ name: 'later', input: {} }] },
+  'done',
+];
+
+/** Returns for each request of the model whether it offers the tool `later`. */
+function offersOf({ requests }: ScriptedModel): readonly boolean[] {
+  return requests.map(({ tools }) => tools.some(({ name }) => name === 'later'));
+}
+
+/** Returns a `fetch` function that answers the lists of tools after the first one with `answer`. */
+function fetchWith(answer: (init: RequestInit) => Promise<Response>): typeof fetch {
+  let isOpen = false;
+  return async (url, init = {}) => {
+    const isList = String(init.body).includes('"tools/list"');
+    if (isList && isOpen) return answer(init);
+    isOpen ||= String(init.body).includes('"tools/call"');
+    return fetch(url, init);
+  };
+}
+
+test.each(['mcp', 'resumable', 'current'] as const)(
+  'a tool that another tool adds is in the next request, and can be called (%s)',
+  async (kind) => {
+    const server = newServer(kind);
+    const tools = await server.open();
+    if (kind !== 'current') await server.ask('await/stream');
+    const { agent, model } = scriptedAgent(replies, { tools });
+    await agent.call('Go');
+    expect(offersOf(model)).toEqual([false, true, true]);
+    expect((await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output)).toEqual([
+      'grown',
+      'ran later',
+    ]);
+  },
+);
+
+test('a change that the server reports between two calls is in the first request of the second one', async () => {
+  const server = newServer();
+  const tools = await server.open();
+  await server.ask('await/stream');
+  const { agent, model } = scriptedAgent(['Hi', 'Hi again'], { tools });
+  await agent.call('One');
+  const lists = Number(await server.count('list'));
+  await server.ask('add/later');
+  // The report has arrived, and the list has not.
+  await server.ask(`await/list:${lists + 1}`);
+  await agent.call('Two');
+  expect(offersOf(model)).toEqual([false, true]);
+});
+
+test('an agent waits for the list of a joined set, and only for tools that it may call', async () => {
+  const server = newServer();
+  const tools = await server.open();
+  await server.ask('await/stream');
+  const { agent, model } = scriptedAgent(replies, { tools: joinTools(new Toolkit(), tools) });
+  await agent.call('Go', { allowTools: ['grow', 'later'] });
+  expect(offersOf(model)).toEqual([false, true, true]);
+});
+
+test('the members of a team wait for the lists of their tools', async () => {
+  const server = newServer();
+  const tools = await server.open();
+  await server.ask('await/stream');
+  const member = { name: 'helper', description: 'Helps.', systemPrompt: 'Help.', tools };
+  const { agent, model } = scriptedAgent(
+    [{ toolCalls: [{ name: 'transfer_to_helper', input: {} }] }, ...replies],
+    { use: [handOff({ to: [member] })] },
+  );
+  await agent.call('Go');
+  expect(offersOf(model)).toEqual([false, false, true, true]);
+});
+
+test('if the list cannot be read, the run continues with the old one, and `onError` gets the reason', async () => {
+  const server = newServer();
+  const errors: AgentError[] = [];
+  const tools = await server.open({
+    onError: (error) => errors.push(error),
+    fetch: fetchWith(async () => new Response('broken', { status: 500 })),
+  });
+  await server.ask('await/stream');
+  const { agent, model } = scriptedAgent([replies[0]!, 'done'], { tools });
+  expect(await agent.call('Go')).toMatchObject({ text: 'done', reason: 'stop' });
+  expect(offersOf(model)).toEqual([false, false]);
+  expect(errors).toMatchObject([{ code: 'MCP_UNREACHABLE' }]);
+});
+
+test('a list that does not come delays the run by `connectTimeoutMs` at most', async () => {
+  const server = newServer();
+  const errors: AgentError[] = [];
+  const tools = await server.open({
+    connectTimeoutMs: 500,
+    onError: (error) => errors.push(error),
+    fetch: fetchWith(({ signal }) => untilAborted(signal!)),
+  });
+  await server.ask('await/stream');
+  const { agent, model } = scriptedAgent([replies[0]!, 'done'], { tools });
+  expect(await agent.call('Go')).toMatchObject({ text: 'done', reason: 'stop' });
+  expect(offersOf(model)).toEqual([false, false]);
+  expect(errors[0]).toMatchObject({ code: 'MCP_TIMEOUT' });
+});
+
+test('an abort ends the wait for a list', async () => {
+  const server = newServer();
+  const aborting = new AbortController();
+  const tools = await server.open({
+    fetch: fetchWith(({ signal }) => {
+      aborting.abort();
+      return untilAborted(signal!);
+    }),
+  });
+  await server.ask('await/stream');
+  const { agent, model } = scriptedAgent([replies[0]!, 'done'], { tools });
+  expect(await agent.call('Go', { signal: aborting.signal })).toMatchObject({
+    reason: 'aborted',
+    iterations: 1,
+  });
+  expect(model.requests).toHaveLength(1);
+});
+
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) =>
+    signal.addEventListener('abort', () => reject(signal.reason as Error)),
+  );
+}
