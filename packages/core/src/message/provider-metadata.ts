@@ -1,5 +1,5 @@
 import { fieldsOf } from '../error/agent-error.ts';
-import type { ContentBlock, ToolResult } from './msg.ts';
+import type { ContentBlock, MediaBlock, ToolResult } from './msg.ts';
 import { isObjectOrArray, isRecord, type JsonObject, type JsonValue } from './json.ts';
 
 /**
@@ -60,6 +60,21 @@ export function fieldsFor(
   const stored = Object(providerMetadata?.[keptKey]) as JsonObject;
   const { fields } = stored;
   return origin && stored['origin'] === origin && isRecord(fields) ? (fields as JsonObject) : {};
+}
+
+/**
+ * Returns the fields of an image block that say how closely the model looks at the image, such as
+ * `low`. The names are those of AI SDK. `auto` is what servers do without the fields.
+ */
+export function imageDetailFields(detail: unknown): Pick<MediaBlock, 'providerMetadata'> {
+  const isChosen = typeof detail === 'string' && detail !== 'auto';
+  return isChosen ? { providerMetadata: { openai: { imageDetail: detail } } } : {};
+}
+
+/** Returns how closely the model looks at an image, if the block says so. */
+export function imageDetailOf({ providerMetadata }: MediaBlock): string | undefined {
+  const detail = fieldsOf(providerMetadata?.['openai'])['imageDetail'];
+  return typeof detail === 'string' ? detail : undefined;
 }
 
 /** Returns the sources that a block cites. */

@@ -1,7 +1,8 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { ContentBlock, MediaBlock } from '../message/msg.ts';
 import { hostedToolOf, type HostedTool } from '../message/provider-metadata.ts';
-import { isWholeObject, parseJson, type JsonObject } from '../message/json.ts';
+import { argumentsIn } from '../message/call-arguments.ts';
+import { isWholeObject, type JsonObject } from '../message/json.ts';
 import { mediaKind } from '../message/media/media.ts';
 import type { ModelDelta, Usage } from './chat-model.ts';
 import { finishError, finishMeaning } from './finish-reason.ts';
@@ -175,12 +176,7 @@ export class ReplyAssembler {
 
 /** `isCut`: whether the reply reached its length limit within the call. */
 function toolUseBlock({ raw, ...call }: AssembledCall, isCut: boolean): ContentBlock {
-  // An empty text means a tool call without arguments, unless the arguments were still to come.
-  const input = raw.trim() || isCut ? parseJson(raw) : {};
-  return {
-    type: 'tool_use',
-    ...call,
-    input: input ?? null,
-    ...((raw || isCut) && raw !== JSON.stringify(input) && { raw }),
-  };
+  // The arguments of such a call were still to come, so they are not empty.
+  const isWithoutInput = isCut && !raw.trim();
+  return { type: 'tool_use', ...call, ...(isWithoutInput ? { input: null, raw } : argumentsIn(raw)) };
 }

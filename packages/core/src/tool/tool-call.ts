@@ -1,8 +1,10 @@
 import type { CallState, OpenCall } from '../event/agent-status.ts';
 import type { Decision, PendingCall } from '../event/pending-call.ts';
 import { isObjectOrArray, jsonForm, type JsonValue, type JsonObject } from '../message/json.ts';
+import { longIntegersIn, type LongInteger } from '../message/call-arguments.ts';
 import type { ToolUse, ToolResult, ToolResultState, MessageContent } from '../message/msg.ts';
 import type { Path } from '../schema/schema.ts';
+import { takesText } from '../schema/takes-text.ts';
 import type { Tool, ToolContent, ToolOutput } from './tool.ts';
 import { toolOf, type ToolSet } from './set/tool-set.ts';
 import { checkFields, isError, errorText, fieldOf } from '../error/agent-error.ts';
@@ -74,6 +76,10 @@ export async function prepareCall(tools: ToolSet, toolUse: ToolUse): Promise<Pre
     return refuse(`The arguments of "${name}" do not fit its schema:${list}\nCorrect them.`);
   };
   if (input === null && raw !== undefined) return misfit(['they are not valid JSON']);
+  const longIntegers = longIntegersIn(toolUse).filter(
+    ({ path, digits }) => !takesText(tool.input.jsonSchema, path, digits),
+  );
+  if (longIntegers.length) return misfit(longIntegers.map(longIntegerIssue));
   let validation = await tool.input.validate(input);
   if (!validation.ok) {
     const { issues, paths = [] } = validation;
@@ -83,6 +89,11 @@ export async function prepareCall(tools: ToolSet, toolUse: ToolUse): Promise<Pre
     if (!validation.ok) return misfit(issues);
   }
   return { ok: true, tool, toolUse, input: validation.value };
+}
+
+function longIntegerIssue({ path, digits }: LongInteger): string {
+  const limit = `numbers are exact up to ${Number.MAX_SAFE_INTEGER}`;
+  return `${path.join('.')}: ${digits} would be rounded, ${limit}. Give its digits as a string`;
 }
 
 /**

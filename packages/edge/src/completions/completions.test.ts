@@ -225,7 +225,7 @@ test("a client's tools and a JSON answer work together", async () => {
   ]);
 });
 
-test('images of a client reach the model, as data and as URL', async () => {
+test('images of a client reach the model, as data and as URL, with their detail', async () => {
   const target = testEndpoint(['Two cats.']);
   await target.client().chat.completions.create({
     model: 'offline',
@@ -235,7 +235,7 @@ test('images of a client reach the model, as data and as URL', async () => {
         content: [
           { type: 'text', text: 'What is this?' },
           { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } },
-          { type: 'image_url', image_url: { url: 'https://example.com/cat.png' } },
+          { type: 'image_url', image_url: { url: 'https://example.com/cat.png', detail: 'low' } },
         ],
       },
     ],
@@ -243,7 +243,11 @@ test('images of a client reach the model, as data and as URL', async () => {
   expect(target.model.requests[0]!.messages[0]!.content).toEqual([
     { type: 'text', text: 'What is this?' },
     { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: 'iVBORw0KGgo=' } },
-    { type: 'image', source: { type: 'url', url: 'https://example.com/cat.png' } },
+    {
+      type: 'image',
+      source: { type: 'url', url: 'https://example.com/cat.png' },
+      providerMetadata: { openai: { imageDetail: 'low' } },
+    },
   ]);
 });
 

@@ -1,5 +1,5 @@
 import type { AgentResult, PendingCall } from '@isoloop/core';
-import { parseJson } from '@isoloop/core/adapter';
+import { argumentsIn } from '@isoloop/core/adapter';
 
 /** Returns the tool calls that wait for a result of the client. */
 export function externalCalls({ pending }: AgentResult): readonly PendingCall[] {
@@ -27,8 +27,7 @@ export function arePending(
 
 /** Returns whether a text is the arguments of the call. Empty text counts as an empty object. */
 function hasArguments(call: PendingCall, text: string): boolean {
-  const input = text.trim() ? parseJson(text) : {};
-  return input !== undefined && JSON.stringify(input) === argumentsText(call);
+  return JSON.stringify(argumentsIn(text).input) === argumentsText(call);
 }
 
 /** Error of a stream whose reader got a tool call that then became invalid. */

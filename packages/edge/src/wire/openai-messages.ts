@@ -1,6 +1,11 @@
 import { createMessage } from '@isoloop/core';
 import type { AgentError, ContentBlock, Msg, ToolUse } from '@isoloop/core';
-import { inlineSource, isObjectOrArray, parseJson } from '@isoloop/core/adapter';
+import {
+  argumentsIn,
+  imageDetailFields,
+  inlineSource,
+  isObjectOrArray,
+} from '@isoloop/core/adapter';
 import { fieldError } from '../http/request-body.ts';
 import { isMediaAddress } from '../turn/user-message.ts';
 
@@ -61,10 +66,10 @@ function fromPart(part: unknown, index: number): ContentBlock {
   const { type, text, refusal, image_url: image } = isObjectOrArray(part) ? part : {};
   if (type === 'text' && typeof text === 'string') return { type: 'text', text };
   if (type === 'refusal' && typeof refusal === 'string') return { type: 'text', text: refusal };
-  const url = isObjectOrArray(image) ? image['url'] : undefined;
+  const { url, detail } = isObjectOrArray(image) ? image : {};
   if (type === 'image_url' && typeof url === 'string') {
     const source = inlineSource({ type: 'url', url });
-    if (isMediaAddress(source)) return { type: 'image', source };
+    if (isMediaAddress(source)) return { type: 'image', source, ...imageDetailFields(detail) };
     throw messageError(index, 'has a media URL that is not http, https or data');
   }
   throw messageError(index, `has a content part of an unsupported type: ${JSON.stringify(type)}`);
@@ -78,10 +83,7 @@ function fromToolCalls(calls: unknown, index: number): readonly ToolUse[] {
     const { name, arguments: text } = isObjectOrArray(functionCall) ? functionCall : {};
     if (typeof id !== 'string' || typeof name !== 'string' || typeof text !== 'string')
       throw messageError(index, 'has a malformed tool call');
-    const input = parseJson(text);
-    return input === undefined
-      ? { type: 'tool_use', id, name, input: null, raw: text }
-      : { type: 'tool_use', id, name, input };
+    return { type: 'tool_use', id, name, ...argumentsIn(text) };
   });
 }
 

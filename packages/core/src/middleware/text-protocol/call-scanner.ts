@@ -1,5 +1,6 @@
 import type { TextCall } from './parsed-reply.ts';
-import { isRecord, type JsonObject, type JsonValue, parseJson } from '../../message/json.ts';
+import { parseArguments } from '../../message/call-arguments.ts';
+import { isRecord, type JsonObject, type JsonValue } from '../../message/json.ts';
 
 /**
  * Result of a scan. `rest`: text at the end that was withheld but is not a tool call. `calls`: the
@@ -284,5 +285,7 @@ function toCall(item: JsonValue): TextCall | string {
 function readJson(text: string): JsonValue | undefined {
   const escapeWhitespace = (string: string): string =>
     string.replace(/[\n\r\t]/g, (c) => JSON.stringify(c).slice(1, -1));
-  return parseJson(text) ?? parseJson(text.replace(/"(?:[^"\\]|\\[^])*"/g, escapeWhitespace));
+  return (
+    parseArguments(text) ?? parseArguments(text.replace(/"(?:[^"\\]|\\[^])*"/g, escapeWhitespace))
+  );
 }

@@ -1,4 +1,5 @@
-import { isObjectOrArray, parseJson, type JsonObject, type JsonValue } from '../../message/json.ts';
+import { parseArguments } from '../../message/call-arguments.ts';
+import { isObjectOrArray, type JsonObject, type JsonValue } from '../../message/json.ts';
 import type { ParseContext } from './reply-reader.ts';
 import type { ParsedReply, TextCall } from './parsed-reply.ts';
 import { closingTag } from '../../model/think-tags.ts';
@@ -87,7 +88,7 @@ function objectIn(part: string): string {
 function readPythonJson(text: string): JsonValue | undefined {
   const specialNumber = /"(?:[^"\\]|\\[^])*"|(?:NaN|-?Infinity)(?!\s*:)/g;
   const toJson = (token: string): string => (token[0] === '"' ? token : 'null');
-  return parseJson(text) ?? parseJson(text.replace(specialNumber, toJson));
+  return parseArguments(text) ?? parseArguments(text.replace(specialNumber, toJson));
 }
 
 /** Strips white space as Python's `strip()` does. */

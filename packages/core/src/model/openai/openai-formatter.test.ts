@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createMessage, type ContentBlock, type MediaBlock, type Role } from '../../message/msg.ts';
-import { withOrigin } from '../../message/provider-metadata.ts';
+import { imageDetailFields, withOrigin } from '../../message/provider-metadata.ts';
 import type { ModelRequest, ToolSchema } from '../chat-model.ts';
 import { objectInput } from '../../schema/schema.ts';
 import { openAiFormatter, type OpenAiFormatterOptions } from './openai-formatter.ts';
@@ -187,6 +187,8 @@ test('media that the model supports are sent', () => {
     text('Look'),
     media('image', 'image/png'),
     linked('image', 'https://x.test/a.png'),
+    { ...linked('image', 'https://x.test/b.png'), ...imageDetailFields('low') },
+    { ...linked('image', 'https://x.test/c.png'), ...imageDetailFields('auto') },
     media('audio', 'audio/mpeg'),
     media('audio', 'audio/x-wav; rate=8000'),
     media('file', 'application/pdf', 'a.pdf'),
@@ -200,6 +202,8 @@ test('media that the model supports are sent', () => {
         { type: 'text', text: 'Look' },
         { type: 'image_url', image_url: { url: 'data:image/png;base64,QUJD' } },
         { type: 'image_url', image_url: { url: 'https://x.test/a.png' } },
+        { type: 'image_url', image_url: { url: 'https://x.test/b.png', detail: 'low' } },
+        { type: 'image_url', image_url: { url: 'https://x.test/c.png' } },
         { type: 'input_audio', input_audio: { data: 'QUJD', format: 'mp3' } },
         { type: 'input_audio', input_audio: { data: 'QUJD', format: 'wav' } },
         {

@@ -1,6 +1,7 @@
 import { jsonText, type JsonObject } from '../../message/json.ts';
 import { thinkingOf, toolResultsOf, toolUsesOf } from '../../message/msg.ts';
 import type { ContentBlock, MediaBlock, Msg, ToolResult, ToolUse } from '../../message/msg.ts';
+import { imageDetailOf } from '../../message/provider-metadata.ts';
 import type { ModelFeatures, ToolChoice, ToolSchema } from '../chat-model.ts';
 import { callIdFitter } from '../call-ids.ts';
 import { fitMessage } from '../fit-message.ts';
@@ -191,8 +192,10 @@ function toWireMedia(block: MediaBlock, { features }: MessageFormat): WireObject
   const { type, name = 'file' } = block;
   const source = inlineSource(block.source);
   if (features.media.includes(type)) {
-    if (type === 'image' || type === 'video')
-      return { type: `${type}_url`, [`${type}_url`]: { url: toUrl(source) } };
+    if (type === 'image' || type === 'video') {
+      const detail = type === 'image' ? imageDetailOf(block) : undefined;
+      return { type: `${type}_url`, [`${type}_url`]: { url: toUrl(source), detail } };
+    }
     // The protocol accepts audio and files only as inline data.
     if (source.type === 'base64')
       return type === 'file'

@@ -47,6 +47,14 @@ test('text is sent as a string, and media are sent as parts', () => {
   ]);
 });
 
+test('an image is sent with its detail', () => {
+  const image = { type: 'image', source: { type: 'url', url: 'https://a.example/b.png' } } as const;
+  const providerMetadata = { openai: { imageDetail: 'low' } };
+  expect(items(createMessage('user', [{ ...image, providerMetadata }]))).toMatchObject([
+    { content: [{ type: 'input_image', detail: 'low' }] },
+  ]);
+});
+
 test('an image in a tool result is sent as an image', () => {
   const message = createMessage('tool', [
     {

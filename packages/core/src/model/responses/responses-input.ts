@@ -9,6 +9,7 @@ import {
   mediaPlaceholder,
   toUrl,
 } from '../../message/media/media.ts';
+import { imageDetailOf } from '../../message/provider-metadata.ts';
 import type { ModelFeatures } from '../chat-model.ts';
 import { isForClient } from './hosted-tool-item.ts';
 import type { KeptItem, WireItem } from './responses-wire.ts';
@@ -193,7 +194,10 @@ function toInputMedia(block: MediaBlock, { media }: ModelFeatures): WireObject {
   const { type, name } = block;
   const source = inlineSource(block.source);
   if (media.includes(type)) {
-    if (type === 'image') return { type: 'input_image', image_url: toUrl(source), detail: 'auto' };
+    if (type === 'image') {
+      const detail = imageDetailOf(block) ?? 'auto';
+      return { type: 'input_image', image_url: toUrl(source), detail };
+    }
     if (type === 'file')
       return source.type === 'url'
         ? { type: 'input_file', file_url: source.url }

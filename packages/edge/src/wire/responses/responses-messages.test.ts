@@ -9,6 +9,13 @@ test('a text is a message of the user', () => {
   expect(read('Hi')).toEqual([['user', [text('Hi')]]]);
 });
 
+test('an image keeps its detail', () => {
+  const image = { type: 'input_image', image_url: 'https://example.com/a.png', detail: 'high' };
+  expect(read([{ role: 'user', content: [image] }])).toMatchObject([
+    ['user', [{ type: 'image', providerMetadata: { openai: { imageDetail: 'high' } } }]],
+  ]);
+});
+
 test('messages have text, images and files', () => {
   const content = [
     { type: 'input_text', text: 'What?' },

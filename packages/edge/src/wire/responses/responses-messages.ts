@@ -1,6 +1,11 @@
 import { createMessage } from '@isoloop/core';
-import type { ContentBlock, Msg, Role, ToolUse } from '@isoloop/core';
-import { inlineSource, isObjectOrArray, parseJson } from '@isoloop/core/adapter';
+import type { ContentBlock, Msg, Role } from '@isoloop/core';
+import {
+  argumentsIn,
+  imageDetailFields,
+  inlineSource,
+  isObjectOrArray,
+} from '@isoloop/core/adapter';
 import { fieldError } from '../../http/request-body.ts';
 import { isMediaAddress } from '../../turn/user-message.ts';
 
@@ -88,12 +93,7 @@ class InputReader {
     if (typeof id !== 'string' || typeof name !== 'string' || typeof text !== 'string')
       throw fieldError(param, 'must have the texts `call_id`, `name` and `arguments`');
     this.#names.set(id, name);
-    const input = parseJson(text.trim() || '{}');
-    const toolUse: ToolUse =
-      input === undefined
-        ? { type: 'tool_use', id, name, input: null, raw: text }
-        : { type: 'tool_use', id, name, input };
-    this.#reply.push(toolUse);
+    this.#reply.push({ type: 'tool_use', id, name, ...argumentsIn(text) });
   }
 
   #output(item: Readonly<Record<string, unknown>>, param: string): void {
@@ -153,6 +153,7 @@ function fromMedia(
   const source = inlineSource({ type: 'url', url });
   if (!isMediaAddress(source))
     throw fieldError(`${param}.${field}`, 'must be an http, https or data URL');
-  if (type === 'input_image') return { type: 'image', source };
+  if (type === 'input_image')
+    return { type: 'image', source, ...imageDetailFields(part['detail']) };
   return { type: 'file', source, ...(typeof filename === 'string' && { name: filename }) };
 }
