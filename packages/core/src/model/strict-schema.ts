@@ -71,12 +71,11 @@ function isNodeStrict(node: JsonValue, depth: number, sizes: Sizes): boolean {
 }
 
 function isSupported(schema: JsonObject): boolean {
-  const { format = 'date', pattern = '', items = {} } = schema;
+  const { format = 'date', items = {} } = schema;
   return (
     ('type' in schema || 'anyOf' in schema) &&
     Object.keys(schema).every((key) => keywords.test(key)) &&
     formats.test(String(format)) &&
-    !lookaround.test(String(pattern)) &&
     isRecord(items)
   );
 }
@@ -106,6 +105,3 @@ const keywords =
   /^(?:type|properties|required|additionalProperties|items|enum|const|anyOf|\$defs|definitions|title|description|pattern|format|multipleOf|(?:exclusiveM|m)(?:ax|in)imum|(?:max|min)Items)$/;
 
 const formats = /^(?:date-time|time|date|duration|email|hostname|ipv4|ipv6|uuid)$/;
-
-/** Part of a regular expression that looks ahead or back. */
-const lookaround = /\(\?(?:[=!]|<[=!])/;

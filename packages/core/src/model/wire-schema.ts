@@ -4,9 +4,9 @@ import { mapSchemas } from '../schema/map-schemas.ts';
 import { hasRootRefs, valueAtRef, withMovedRefs } from '../schema/local-refs.ts';
 
 /**
- * Returns the schema of a tool's arguments in a form that servers accept: an object with
- * `properties`, and no union, `not`, `enum` or `$ref` at the root. One other tool makes OpenAI and
- * Anthropic refuse the request (docs/reference/schemas.md has the sources).
+ * Returns the schema of a tool's arguments in a form that servers accept. Its root is an object with
+ * `properties`, without a union, `not`, `enum` and `$ref`. One tool with another schema
+ * makes servers refuse the whole request. `docs/reference/schemas.md` has the sources.
  *
  * The forms of a union become one object that allows the fields of all forms. Its description says
  * which fields belong together. The result may accept more than the schema, but never less. So check
@@ -228,13 +228,68 @@ function formText({ properties, required }: Form, withOptional: boolean): string
   return `{${fields.join(', ')}}`;
 }
 
-/** Returns a copy of a schema with the same meaning, and without details that servers refuse. */
-function fit(schema: JsonValue, root: JsonObject): JsonValue {
-  // llama.cpp has no grammar for `true`.
+/**
+ * Returns a copy of a schema without details that servers refuse. Keeps the meaning, or allows more
+ * and says the rest in the description. `keyword`: where the schema stands.
+ */
+function fit(schema: JsonValue, root: JsonObject, keyword = ''): JsonValue {
+  // llama.cpp has no grammar for `true`, `false` and `not`.
   if (schema === true) return {};
+  if (isNothing(schema))
+    return /^(?:items|add|uneval)/.test(keyword) ? false : { description: 'Leave it out.' };
   if (!isRecord(schema)) return schema;
-  return mapSchemas(withItems(withAnyOf(schema as JsonObject, root)), (inner) => fit(inner, root));
+  const changes = [withoutNot, withoutLookaround, withNumbers, withItems];
+  const plain = changes.reduce(
+    (node, change) => change(node),
+    withAnyOf(schema as JsonObject, root),
+  );
+  return mapSchemas(plain, (inner, innerKeyword) => fit(inner, root, innerKeyword));
 }
+
+/** Returns whether a schema accepts no value. */
+function isNothing(schema: JsonValue): boolean {
+  if (!isRecord(schema)) return schema === false;
+  const { not } = schema as JsonObject;
+  return not === true || (isRecord(not) && !Object.keys(not).length);
+}
+
+function withNote(schema: JsonObject, note: string): JsonObject {
+  return { ...schema, description: [schema['description'], note].filter(Boolean).join('\n') };
+}
+
+function withoutNot({ not, ...rest }: JsonObject): JsonObject {
+  if (not === undefined) return rest;
+  return 'type' in rest ? { ...rest, not } : withNote(rest, `Not: ${JSON.stringify(not)}`);
+}
+
+/** OpenAI refuses patterns that look ahead or back, and llama.cpp has no grammar for them. */
+function withoutLookaround({ pattern, ...rest }: JsonObject): JsonObject {
+  if (pattern === undefined) return rest;
+  if (!lookaround.test(String(pattern))) return { ...rest, pattern };
+  // Zod's pattern of an email address adds little to the format.
+  return 'format' in rest ? rest : withNote(rest, `Pattern: ${String(pattern)}`);
+}
+
+const lookaround = /\(\?(?:[=!]|<[=!])/;
+
+/** In draft 4, `exclusiveMinimum` and `exclusiveMaximum` were booleans. Anthropic refuses them. */
+function withNumbers(schema: JsonObject): JsonObject {
+  const numbers = { ...schema } as Record<string, JsonValue>;
+  for (const [name, exclusiveName] of exclusiveNames) {
+    const isExclusive = numbers[exclusiveName];
+    if (typeof isExclusive !== 'boolean') continue;
+    delete numbers[exclusiveName];
+    if (!isExclusive || numbers[name] === undefined) continue;
+    numbers[exclusiveName] = numbers[name];
+    delete numbers[name];
+  }
+  return numbers;
+}
+
+const exclusiveNames = [
+  ['minimum', 'exclusiveMinimum'],
+  ['maximum', 'exclusiveMaximum'],
+] as const;
 
 /**
  * Returns an array's schema with `items`, which OpenAI and Gemini demand. The list that older drafts
