@@ -186,13 +186,13 @@ function eitherSchema(one: JsonValue, other: JsonValue): JsonValue {
   });
   if (values.every(Boolean) && isSameJson(rest[0], rest[1]))
     return { ...rest[0], enum: [...new Set(values.flatMap((list) => list!))] };
-  const forms = [one, other].flatMap((schema) => {
-    const isUnion = isRecord(schema) && Object.keys(schema).join() === 'anyOf';
-    return isUnion ? listOf(schema as JsonObject, 'anyOf') : [schema];
-  });
-  const isNew = (form: JsonValue, index: number): boolean =>
-    forms.findIndex((each) => isSameJson(each, form)) === index;
-  return { anyOf: forms.filter(isNew) };
+  const forms = [one, other].flatMap((schema) =>
+    Object.keys(schema as object).join() === 'anyOf'
+      ? listOf(schema as JsonObject, 'anyOf')
+      : schema,
+  );
+  const texts = new Set(forms.map((form) => JSON.stringify(form)));
+  return { anyOf: [...texts].map((text) => JSON.parse(text) as JsonValue) };
 }
 
 /** Returns the values that a schema lists, if it lists them. */
@@ -203,27 +203,19 @@ function valuesOf(schema: JsonValue | undefined): readonly JsonValue[] | undefin
   return Array.isArray(values) ? (values as readonly JsonValue[]) : undefined;
 }
 
-/** Maximum length of the text about the forms. A longer one leaves out fields that are optional. */
-const maxFormsLength = 1_000;
-
 /** Returns a text such as `{kind: "circle", radius} or {kind: "square", side, color?}`. */
 function formsText(forms: readonly Form[]): string {
-  const toText = (withOptional: boolean): string => {
-    const texts = forms.map((form) => formText(form, withOptional));
-    return [...new Set(texts)].join(' or ');
-  };
-  const text = toText(true);
-  const shownText = text.length > maxFormsLength ? toText(false) : text;
-  return forms.length > 1 ? `The arguments have one of these forms: ${shownText}` : '';
+  const texts = new Set(forms.map(formText));
+  return forms.length > 1
+    ? `The arguments have one of these forms: ${[...texts].join(' or ')}`
+    : '';
 }
 
-function formText({ properties, required }: Form, withOptional: boolean): string {
-  const names = [...new Set([...Object.keys(properties), ...required])];
-  const fields = names.flatMap((name) => {
-    const isRequired = required.includes(name);
-    if (!isRequired && !withOptional) return [];
+function formText({ properties, required }: Form): string {
+  const names = new Set([...Object.keys(properties), ...required]);
+  const fields = [...names].map((name) => {
     const values = valuesOf(properties[name])?.map((value) => JSON.stringify(value));
-    return `${name}${isRequired ? '' : '?'}${values ? `: ${values.join(' | ')}` : ''}`;
+    return `${name}${required.includes(name) ? '' : '?'}${values ? `: ${values.join(' | ')}` : ''}`;
   });
   return `{${fields.join(', ')}}`;
 }
@@ -274,22 +266,21 @@ const lookaround = /\(\?(?:[=!]|<[=!])/;
 
 /** In draft 4, `exclusiveMinimum` and `exclusiveMaximum` were booleans. Anthropic refuses them. */
 function withNumbers(schema: JsonObject): JsonObject {
-  const numbers = { ...schema } as Record<string, JsonValue>;
-  for (const [name, exclusiveName] of exclusiveNames) {
-    const isExclusive = numbers[exclusiveName];
-    if (typeof isExclusive !== 'boolean') continue;
-    delete numbers[exclusiveName];
-    if (!isExclusive || numbers[name] === undefined) continue;
-    numbers[exclusiveName] = numbers[name];
-    delete numbers[name];
-  }
-  return numbers;
+  return withNumber(
+    withNumber(schema, 'minimum', 'exclusiveMinimum'),
+    'maximum',
+    'exclusiveMaximum',
+  );
 }
 
-const exclusiveNames = [
-  ['minimum', 'exclusiveMinimum'],
-  ['maximum', 'exclusiveMaximum'],
-] as const;
+function withNumber(schema: JsonObject, name: string, exclusiveName: string): JsonObject {
+  const { [name]: limit, [exclusiveName]: isExclusive, ...rest } = schema;
+  if (typeof isExclusive !== 'boolean') return schema;
+  return {
+    ...rest,
+    ...omitUndefined({ [isExclusive ? exclusiveName : name]: limit }),
+  } as JsonObject;
+}
 
 /**
  * Returns an array's schema with `items`, which OpenAI and Gemini demand. The list that older drafts

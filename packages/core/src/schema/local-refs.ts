@@ -1,24 +1,17 @@
 import { isObjectOrArray, type JsonObject, type JsonValue } from '../message/json.ts';
 
-/** Returns the value in `root` that a reference such as `#/$defs/Node` names, if there is one. */
+/**
+ * Returns the value in `root` that a reference such as `#/$defs/Node` names, if there is one. Does not
+ * follow `$id` and `$anchor`.
+ */
 export function valueAtRef(root: JsonObject, ref: string): JsonValue | undefined {
-  if (!ref.startsWith('#')) return undefined;
-  let value: unknown = root;
-  for (const key of ref.split('/').slice(1)) {
-    const name = decodeKey(key);
-    if (!isObjectOrArray(value) || !Object.hasOwn(value, name)) return undefined;
-    value = value[name];
+  const [start, ...keys] = ref.split('/');
+  let value: unknown = start === '#' ? root : undefined;
+  for (const key of keys) {
+    const name = key.replaceAll('~1', '/').replaceAll('~0', '~');
+    value = isObjectOrArray(value) && Object.hasOwn(value, name) ? value[name] : undefined;
   }
-  return ref === '#' || ref.startsWith('#/') ? (value as JsonValue) : undefined;
-}
-
-function decodeKey(key: string): string {
-  const name = key.replaceAll('~1', '/').replaceAll('~0', '~');
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
-  }
+  return value as JsonValue | undefined;
 }
 
 /** A reference to the root or to a place in it, but not to a definition. */
