@@ -53,6 +53,7 @@ const cases: readonly (readonly [name: string, schema: SchemaLike, values: reado
     ['a nullable object', circle.nullable(), [{ kind: 'circle', radius: 1 }]],
     ['any value', z.any(), [{}, { a: 1 }]],
     ['a record', z.record(z.string(), z.number()), [{}, { a: 1 }]],
+    ['a reference to another document', { $ref: 'https://example.com/a.json' }, [{ a: 1 }]],
     ['a recursive object', tree, [{ name: 'a', children: [{ name: 'b' }] }]],
     ['a recursive union', chain, [{ end: true }, { head: 'a', tail: { end: true } }]],
     ['no keyword but the type', { type: 'object' }, [{}, { a: 1 }]],

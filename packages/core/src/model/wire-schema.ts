@@ -62,7 +62,8 @@ const rootKeywords = ['anyOf', 'oneOf', 'allOf', 'not', 'enum'];
 
 /** Returns the schema of an object, whose inner schemas fit, too. `root`: what references refer to. */
 function asObject(schema: JsonObject, root: JsonObject): JsonObject {
-  const { $schema: _dialect, properties = {}, ...rest } = schema;
+  // A reference that is still here names nothing that the server could know.
+  const { $schema: _dialect, $ref: _ref, properties = {}, ...rest } = schema;
   return fit({ ...rest, type: 'object', properties }, root) as JsonObject;
 }
 
