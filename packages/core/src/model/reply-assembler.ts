@@ -178,5 +178,9 @@ export class ReplyAssembler {
 function toolUseBlock({ raw, ...call }: AssembledCall, isCut: boolean): ContentBlock {
   // The arguments of such a call were still to come, so they are not empty.
   const isWithoutInput = isCut && !raw.trim();
-  return { type: 'tool_use', ...call, ...(isWithoutInput ? { input: null, raw } : argumentsIn(raw)) };
+  return {
+    type: 'tool_use',
+    ...call,
+    ...(isWithoutInput ? { input: null, raw } : argumentsIn(raw)),
+  };
 }

@@ -71,19 +71,19 @@ test('two tool calls with the same index are separated by their ids', () => {
 });
 
 test('fragments of two tool calls with the same index belong to the tool call with their id', () => {
-  const fragment = (id: string, input: string) => [
-    { index: 0, id, function: { arguments: input } },
+  const fragment = (id: string, input: string, name?: string) => [
+    { index: 0, id, function: { arguments: input, ...(name && { name }) } },
   ];
   expect(
     callsOf(
-      fragment('a', '{"x"'),
-      fragment('b', '{"y"'),
+      fragment('a', '{"x"', 'f'),
+      fragment('b', '{"y"', 'g'),
       fragment('a', ':1}'),
       fragment('b', ':2}'),
     ),
   ).toEqual([
-    { id: 'a', name: '', input: '{"x":1}' },
-    { id: 'b', name: '', input: '{"y":2}' },
+    { id: 'a', name: 'f', input: '{"x":1}' },
+    { id: 'b', name: 'g', input: '{"y":2}' },
   ]);
 });
 
@@ -138,8 +138,8 @@ test('an id that arrives late belongs to the open tool call', () => {
 test('tool calls are numbered in the order in which they begin, whatever their indices are', () => {
   const fragment = (index: number, input: string, id?: string) => ({
     index,
-    ...(id ? { id } : {}),
-    function: { arguments: input },
+    ...(id && { id }),
+    function: { arguments: input, ...(id && { name: id }) },
   });
   const deltas = decode(
     delta({ tool_calls: [fragment(1, '{', 'a'), fragment(7, '{', 'b')] }),

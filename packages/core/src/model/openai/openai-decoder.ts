@@ -4,12 +4,7 @@ import type { ModelDelta, Usage } from '../chat-model.ts';
 import { finishError } from '../finish-reason.ts';
 import type { Loose, ReplyDecoder } from '../formatter.ts';
 import { keepFields, keptMetadata, type KeptFields } from './kept-fields.ts';
-import {
-  decodeToolCall,
-  isComplete,
-  type DecodedCall,
-  type WireToolCall,
-} from './openai-tool-calls.ts';
+import { StreamedToolCalls, type WireToolCall } from './openai-tool-calls.ts';
 
 /**
  * Chat-completions chunk as providers send it. Any field may be missing or null, contrary to the
@@ -72,7 +67,7 @@ export class OpenAiDecoder implements ReplyDecoder {
   /** Host that gets the reply's extra fields back. `undefined`: nobody does. */
   readonly #origin: string | undefined;
   readonly #extras: KeptFields = {};
-  readonly #calls: DecodedCall[] = [];
+  readonly #calls: StreamedToolCalls;
   #blockCount = 0;
   /** Kind and id of the current block. */
   #kind: Kind | undefined;
@@ -85,6 +80,7 @@ export class OpenAiDecoder implements ReplyDecoder {
 
   constructor(origin?: string) {
     this.#origin = origin;
+    this.#calls = new StreamedToolCalls(origin);
   }
 
   /**
@@ -92,12 +88,15 @@ export class OpenAiDecoder implements ReplyDecoder {
    * shows that the reply is incomplete.
    */
   get isComplete(): false | undefined {
-    if (this.finishReason || this.#calls.every(isComplete)) return undefined;
-    return false;
+    return this.#calls.areComplete(this.finishReason !== '') ? undefined : false;
+  }
+
+  get bufferedLength(): number {
+    return this.#calls.waitingLength;
   }
 
   get failure(): AgentError | undefined {
-    return finishError(this.finishReason, this.#calls.length > 0);
+    return finishError(this.finishReason, this.#calls.count > 0);
   }
 
   decode(chunk: unknown, deltas: ModelDelta[]): void {
@@ -114,11 +113,7 @@ export class OpenAiDecoder implements ReplyDecoder {
     this.#push('thinking', reasoning_content || reasoning || detailsText(delta), deltas);
     this.#push('text', content, deltas);
     this.#push('text', refusal, deltas);
-    for (const fragment of tool_calls ?? []) {
-      if (!fragment) continue;
-      this.#kind = undefined;
-      decodeToolCall(fragment, this.#calls, deltas, this.#origin);
-    }
+    this.#readCalls(tool_calls ?? [], !choice.delta, deltas);
   }
 
   flush(deltas: ModelDelta[]): void {
@@ -130,7 +125,7 @@ export class OpenAiDecoder implements ReplyDecoder {
   end(): ModelDelta {
     return {
       type: 'finish',
-      reason: this.finishReason || (this.#calls.length ? 'tool_calls' : 'stop'),
+      reason: this.finishReason || (this.#calls.count ? 'tool_calls' : 'stop'),
       ...(this.#usage && { usage: toUsage(this.#usage) }),
       metadata: this.#metadata,
     };
@@ -140,6 +135,20 @@ export class OpenAiDecoder implements ReplyDecoder {
     if (id) this.#metadata.id = id;
     if (model) this.#metadata.model = model;
     this.#usage = usage ?? choice?.usage ?? x_groq?.usage ?? this.#usage;
+  }
+
+  /** `isWhole`: whether the reply is not streamed, so that each item is a call of its own. */
+  #readCalls(
+    wireCalls: readonly (WireToolCall | null)[],
+    isWhole: boolean,
+    deltas: ModelDelta[],
+  ): void {
+    for (const [index, fragment] of wireCalls.entries()) {
+      if (!fragment) continue;
+      this.#kind = undefined;
+      this.#calls.add(isWhole ? { ...fragment, index } : fragment, deltas);
+    }
+    if (isWhole || this.finishReason) this.#calls.emit(deltas, true);
   }
 
   #push(kind: Kind, content: WireDelta['content'], deltas: ModelDelta[]): void {
