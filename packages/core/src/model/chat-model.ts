@@ -213,8 +213,15 @@ export const noUsage: Usage = { inputTokens: 0, outputTokens: 0 };
 export function addUsage<T extends Usage | undefined>(a: T, b: Usage | undefined): Usage | T {
   if (!a || !b) return b ?? a;
   const sum = { ...(a as Usage) };
-  for (const key of Object.keys(b) as (keyof Usage)[]) sum[key] = (a[key] ?? 0) + (b[key] ?? 0);
+  for (const key of Object.keys(b) as (keyof Usage)[])
+    sum[key] = (tokenCount(a[key]) ?? 0) + (tokenCount(b[key]) ?? 0);
   return sum;
+}
+
+/** Returns a count of tokens. Some gateways send it as text. `undefined` if it is no count. */
+export function tokenCount(value: unknown): number | undefined {
+  const count = typeof value === 'string' && value.trim() ? Number(value) : value;
+  return typeof count === 'number' && count >= 0 && count < Infinity ? count : undefined;
 }
 
 /** Fields of `GenerateOptions`, for `checkOptions`. */

@@ -5,8 +5,8 @@ import { toBase64 } from '../../message/media/media.ts';
 import { metadataOfCall, withResult } from './ai-sdk-hosted-tool.ts';
 import type { AiSdkPart, AiSdkPartOf, HostedToolMetadata } from './ai-sdk-hosted-tool.ts';
 import { toAgentError } from './ai-sdk-error.ts';
+import { tokenCount, type ModelDelta, type Usage } from '../chat-model.ts';
 import { finishError, finishMeaning } from '../finish-reason.ts';
-import type { ModelDelta, Usage } from '../chat-model.ts';
 
 type FinishPart = AiSdkPartOf<'finish'>;
 type FileData = AiSdkPartOf<'file'>['data'];
@@ -197,10 +197,10 @@ function toSource(part: AiSdkPartOf<'source'>): Source {
 
 function toUsage({ inputTokens, outputTokens }: FinishPart['usage']): Usage {
   return omitUndefined({
-    inputTokens: inputTokens.total ?? 0,
-    outputTokens: outputTokens.total ?? 0,
-    reasoningTokens: outputTokens.reasoning,
-    cachedInputTokens: inputTokens.cacheRead,
+    inputTokens: tokenCount(inputTokens.total) ?? 0,
+    outputTokens: tokenCount(outputTokens.total) ?? 0,
+    reasoningTokens: tokenCount(outputTokens.reasoning),
+    cachedInputTokens: tokenCount(inputTokens.cacheRead),
   });
 }
 

@@ -255,6 +255,31 @@ test('usage is found in each place, and reasoning tokens that only the total inc
   });
 });
 
+test('later usage without counts or with zeros leaves the earlier counts', () => {
+  const details = { completion_tokens_details: { reasoning_tokens: 1 } };
+  const usage = { prompt_tokens: 5, completion_tokens: 2, ...details };
+  const zeros = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+  const noDetails = { completion_tokens_details: { reasoning_tokens: 0 } };
+  for (const last of [{}, null, zeros, { ...zeros, ...noDetails }, { prompt_tokens: null }])
+    expect(decode({ usage }, { choices: [], usage: last }).at(-1)).toMatchObject({
+      usage: { inputTokens: 5, outputTokens: 2, reasoningTokens: 1 },
+    });
+  expect(
+    decode({ usage: { prompt_tokens: 5 } }, { usage: { completion_tokens: 2, total_tokens: 7 } }),
+  ).toMatchObject([{ usage: { inputTokens: 5, outputTokens: 2 } }]);
+  expect(decode({ usage: {} })).toEqual([{ type: 'finish', reason: 'stop', metadata: {} }]);
+});
+
+test('counts as text become numbers, and other values are no counts', () => {
+  const usage = { prompt_tokens: '10', completion_tokens: '5', prompt_tokens_details: 'none' };
+  expect(decode({ usage }).at(-1)).toMatchObject({
+    usage: { inputTokens: 10, outputTokens: 5 },
+  });
+  expect(
+    decode({ usage: { prompt_tokens: 'many', completion_tokens: -1 } }).at(-1),
+  ).not.toHaveProperty('usage');
+});
+
 test('only the first of several choices is read', () => {
   const chunk = (index: number, content: string) => ({ choices: [{ index, delta: { content } }] });
   expect(joined(decode(chunk(0, 'a'), chunk(1, 'b'), chunk(0, 'c')))).toMatchObject({

@@ -1,6 +1,6 @@
 import type { AgentError } from '../../error/agent-error.ts';
-import { isObjectOrArray, omitUndefined } from '../../message/json.ts';
-import type { ModelDelta, Usage } from '../chat-model.ts';
+import { isObjectOrArray, isRecord, omitUndefined } from '../../message/json.ts';
+import { tokenCount, type ModelDelta, type Usage } from '../chat-model.ts';
 import { finishError } from '../finish-reason.ts';
 import type { Loose, ReplyDecoder } from '../formatter.ts';
 import { keepFields, keptMetadata, type KeptFields } from './kept-fields.ts';
@@ -134,7 +134,7 @@ export class OpenAiDecoder implements ReplyDecoder {
   #note({ id, model, usage, x_groq }: WireChunk, choice: WireChoice | null | undefined): void {
     if (id) this.#metadata.id = id;
     if (model) this.#metadata.model = model;
-    this.#usage = usage ?? choice?.usage ?? x_groq?.usage ?? this.#usage;
+    this.#usage = withCounts(this.#usage, usage ?? choice?.usage ?? x_groq?.usage);
   }
 
   /** `isWhole`: whether the reply is not streamed, so that each item is a call of its own. */
@@ -173,6 +173,26 @@ function detailsText({ reasoning_details: details }: WireDelta): string {
   return (details as NonNullable<WireDelta['reasoning_details']>)
     .map((part) => part?.text ?? part?.summary ?? '')
     .join('');
+}
+
+/**
+ * Returns earlier counts with the counts of a later chunk. A zero replaces no other count: some
+ * gateways end with `usage: {}` or with zeros
+ * (https://github.com/router-for-me/CLIProxyAPI/pull/2762).
+ */
+function withCounts<T extends object>(
+  earlier: T | undefined,
+  later: T | null | undefined,
+): T | undefined {
+  const counts: Record<string, unknown> = { ...earlier };
+  for (const [key, value] of Object.entries(later ?? {})) {
+    const earlierCount = counts[key];
+    const count = isRecord(value)
+      ? withCounts(isRecord(earlierCount) ? earlierCount : undefined, value)
+      : tokenCount(value);
+    if (count !== undefined) counts[key] = count || (earlierCount ?? 0);
+  }
+  return Object.keys(counts).length ? (counts as T) : undefined;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { isObjectOrArray, omitUndefined } from '../../message/json.ts';
-import type { ModelDelta, Usage } from '../chat-model.ts';
+import { tokenCount, type ModelDelta, type Usage } from '../chat-model.ts';
 import { finishError, finishMeaning } from '../finish-reason.ts';
 import type { ReplyDecoder } from '../formatter.ts';
 import { errorOfChunk } from '../http/provider-error.ts';
@@ -247,9 +247,9 @@ function deltaOf({ delta }: ResponsesEvent): string {
 
 function toUsage(usage: WireResponseUsage): Usage {
   return omitUndefined({
-    inputTokens: usage.input_tokens ?? 0,
-    outputTokens: usage.output_tokens ?? 0,
-    reasoningTokens: usage.output_tokens_details?.reasoning_tokens ?? undefined,
-    cachedInputTokens: usage.input_tokens_details?.cached_tokens ?? undefined,
+    inputTokens: tokenCount(usage.input_tokens) ?? 0,
+    outputTokens: tokenCount(usage.output_tokens) ?? 0,
+    reasoningTokens: tokenCount(usage.output_tokens_details?.reasoning_tokens),
+    cachedInputTokens: tokenCount(usage.input_tokens_details?.cached_tokens),
   });
 }
