@@ -9,6 +9,8 @@ export interface ModelFeatures {
   readonly tools: boolean;
   /** Kinds of media that the model reads. */
   readonly media: readonly MediaBlock['type'][];
+  /** Whether a request may have a `responseSchema`, which the model then follows. Default false. */
+  readonly responseSchema?: boolean;
   /** Size of the context window, in tokens, if known. */
   readonly contextWindow?: number;
   /** Whether `outputGuards` check the model's replies. */

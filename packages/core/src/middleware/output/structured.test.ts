@@ -220,6 +220,57 @@ test('in tool mode, after the last attempt the call fails, and the log keeps the
   ]);
 });
 
+// llama.cpp with a small model: test/fixtures/llama-cpp/tools-forced.json
+test.for([
+  [city, rome, JSON.stringify(rome)],
+  [z.array(z.string()), ['Rome'], '{"response":["Rome"]}'],
+  [z.string(), 'Rome', 'Here: {"response":"Rome"}'],
+] as const)(
+  'after a forced call that came back as text, the model gets the schema alone, and %j is read',
+  async ([schema, value, text]) => {
+    const replies = ['Rome.', 'The function time takes a zone.', '{"name":', text];
+    const features = { tools: true, responseSchema: true };
+    const model = new ScriptedModel(replies, { features });
+    const memory = new InMemoryMemory();
+    const agent = new ReActAgent({ name: 'a', model, memory, tools: [lookUp] });
+    const result = await agent.call('Which city?', { output: structured(schema) });
+    expect(result).toMatchObject({ reason: 'stop', output: value, text: JSON.stringify(value) });
+    const asked = model.requests.map(({ toolChoice, tools, responseSchema }) => [
+      toolChoice,
+      tools.length,
+      responseSchema?.['type'],
+    ]);
+    const asText = [undefined, 0, 'object'];
+    expect(asked).toEqual([[undefined, 2, undefined], [chosen, 2, undefined], asText, asText]);
+    expect(textOf(model.requests[2]!.messages[0]!)).toContain('JSON Schema');
+    expect(model.requests.slice(2).map(({ messages }) => textOf(messages.at(-1)!))).toEqual([
+      'Give your answer now, as JSON alone.',
+      expect.stringContaining('it is not valid JSON'),
+    ]);
+    expect(shape(await memory.read())).toEqual([
+      'user: Which city?',
+      `assistant: ${JSON.stringify(value)}`,
+    ]);
+    await expectAllValid(memory, model);
+  },
+);
+
+test('a forced call that came back as text is asked for again, if no schema may be sent', async () => {
+  for (const [takesSchema, responseSchema, last] of [
+    [true, false, chosen],
+    [false, undefined, chosen],
+    [false, true, undefined],
+  ] as const) {
+    const features = { tools: true, responseSchema: takesSchema };
+    const model = new ScriptedModel(['Rome.', 'Rome.', 'Rome.'], { features });
+    const agent = new ReActAgent({ name: 'a', model });
+    const options = { attempts: 2, ...(responseSchema !== undefined && { responseSchema }) };
+    const failed = agent.call('Which city?', { output: structured(city, options) });
+    await expect(failed).rejects.toMatchObject({ details: { text: 'Rome.' } });
+    expect(model.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, chosen, last]);
+  }
+});
+
 test('in tool mode, the call fails if the model never calls the output tool', async () => {
   const { agent, model, memory } = setUp(['Rome.', 'I said Rome.', 'Rome!']);
   await expect(

@@ -28,6 +28,10 @@ export interface StructuredOptions {
    * Whether to send the schema as the request's `responseSchema` too, if it is an object schema.
    * Applies to mode `prompt`. Default: only in requests without tools. Use false for servers that
    * reject `responseSchema`. Use true for models that can call tools with it.
+   *
+   * In mode `tool`, it decides about the attempt after a forced call that came back as text. This
+   * attempt asks for JSON text with the schema. Default: if the model has the feature
+   * `responseSchema`.
    */
   readonly responseSchema?: boolean;
 }
@@ -54,11 +58,11 @@ export function structured<const S extends SchemaLike>(
   const { mode, attempts = 3, forceTool = true, responseSchema } = options;
   const schema = readSchema('structured()', source);
   const output = outputMode(attempts, (context, steps) => {
-    const { tools } = context.model.features;
+    const { tools, responseSchema: takesSchema = false } = context.model.features;
     if (mode === 'tool' && !tools)
       throw misconfigured('The model takes no tools. Use structured(schema, { mode: "prompt" }).');
     return tools && mode !== 'prompt'
-      ? toolForm(schema, forceTool, context, steps)
+      ? toolForm(schema, { forceTool, takesSchema: responseSchema ?? takesSchema }, context, steps)
       : textForm(steps, schema, responseSchema);
   });
   return withObjectWriter(output) as OutputMode<InferOutput<S>>;

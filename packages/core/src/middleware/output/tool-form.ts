@@ -1,25 +1,40 @@
 import type { RunContext, Steps } from '../../agent/middleware.ts';
 import { misconfigured } from '../../error/agent-error.ts';
 import { outputText, textOf, toolResultsOf, toolUsesOf } from '../../message/msg.ts';
-import type { ContentBlock, ToolUse, Msg } from '../../message/msg.ts';
+import type { ContentBlock, ToolResult, ToolUse, Msg } from '../../message/msg.ts';
 import { omitUndefined, type JsonObject, type JsonValue } from '../../message/json.ts';
 import { outputToolName, wrappedName } from '../../schema/output-format.ts';
 import { withMovedRefs } from '../../schema/local-refs.ts';
 import { objectInput, type Schema, type Validation } from '../../schema/schema.ts';
 import type { Tool } from '../../tool/tool.ts';
 import type { AnswerParts, ParsedOutput, OutputForm } from './output-form.ts';
+import { textForm } from './text-form.ts';
+
+/** How the model has to call the tool, and what happens if it does not. */
+interface ToolFormOptions {
+  readonly forceTool: boolean;
+  /** Whether requests may have a `responseSchema`. */
+  readonly takesSchema: boolean;
+}
 
 /**
  * Gets the output from the arguments of a tool, which it adds to the run (AgentScope:
  * `StructuredOutputHook`). Throws `CONFIGURATION` if the run has another tool of this name.
+ *
+ * Some servers do not enforce a forced call, such as llama.cpp with some models. After a forced
+ * call that came back as text, the model has to write the output as text (`textForm`).
  */
 export function toolForm(
   schema: Schema<unknown>,
-  forceTool: boolean,
+  { forceTool, takesSchema }: ToolFormOptions,
   context: RunContext,
   steps: Steps,
 ): OutputForm {
   const input = asArguments(schema);
+  const asText = textForm(steps, input, true);
+  // What the newest request asked for, and whether the next one asks for text.
+  let asked: 'any' | 'call' | 'text' = 'any';
+  let isText = false;
   const reminder = `Give your answer now: call "${outputToolName}".`;
   const forcedChoice = forceTool && { toolChoice: { name: outputToolName } };
   let output: ParsedOutput | undefined;
@@ -29,14 +44,24 @@ export function toolForm(
     throw misconfigured(message);
   }
   context.addTools([tool]);
-  const read = async (reply: Msg): Promise<Validation<ParsedOutput>> =>
-    output ? { ok: true, value: output } : readCall(input, outputCallIn(reply));
+  const read = async (reply: Msg): Promise<Validation<ParsedOutput>> => {
+    if (output) return { ok: true, value: output };
+    if (asked === 'text') return readWrapped(asText, reply);
+    isText = asked === 'call' && takesSchema && !toolUsesOf(reply).length;
+    return readCall(input, outputCallIn(reply));
+  };
   return {
     schema,
     isReminded: true,
     limitPrompt: reminder,
     adaptRequest(request, isAsked) {
       output = undefined;
+      if (isText) {
+        asked = 'text';
+        const { toolChoice: _toolChoice, ...others } = request;
+        return asText.adaptRequest({ ...others, tools: [] }, isAsked);
+      }
+      asked = isAsked && forceTool ? 'call' : 'any';
       const isOffered = request.tools.some(isOutputCall);
       const tools = isOffered ? request.tools : [...request.tools, tool.schema];
       return { ...request, tools, ...(isAsked && forcedChoice) };
@@ -59,7 +84,10 @@ export function toolForm(
       if (!isRejected) return { reply, reading };
       return { reply, reading: { ok: false, issues: [outputText(result.output)] } };
     },
-    correctionText: () => reminder,
+    correctionText(issues) {
+      if (asked === 'text') return asText.correctionText(issues);
+      return isText ? 'Give your answer now, as JSON alone.' : reminder;
+    },
     answer: (parts) => toolAnswer(parts, steps),
     withoutAttempt: withoutOutputCalls,
   };
@@ -83,9 +111,27 @@ function outputTool(input: Schema<ParsedOutput>, take: (output: ParsedOutput) =>
   };
 }
 
+/** Returns the newest reply, and the result of its call of the output tool. */
+function newestResult(messages: readonly Msg[]): {
+  readonly reply: Msg | undefined;
+  readonly result: ToolResult | undefined;
+} {
+  const replyIndex = messages.findLastIndex(({ role }) => role !== 'tool');
+  const reply = messages[replyIndex];
+  const call = reply && outputCallIn(reply);
+  const results = messages.slice(replyIndex + 1).flatMap(toolResultsOf);
+  return { reply, result: results.find(({ toolUseId }) => toolUseId === call?.id) };
+}
+
 /** Returns the last call of the output tool in a reply. */
 function outputCallIn(reply: Msg): ToolUse | undefined {
   return toolUsesOf(reply).findLast(isOutputCall);
+}
+
+/** Reads the output from a text that has the form of the tool's arguments. */
+async function readWrapped(form: OutputForm, reply: Msg): Promise<Validation<ParsedOutput>> {
+  const reading = await form.read(reply);
+  return reading.ok ? { ok: true, value: reading.value.value as ParsedOutput } : reading;
 }
 
 async function readCall(

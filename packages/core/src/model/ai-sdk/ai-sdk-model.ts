@@ -44,7 +44,12 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
     );
   }
   checkOptions('fromAiSdk()', options, 'features:object|? timeoutMs:nonNegative|?');
-  const features: ModelFeatures = { tools: true, media: ['image', 'file'], ...options.features };
+  const features: ModelFeatures = {
+    tools: true,
+    responseSchema: true,
+    media: ['image', 'file'],
+    ...options.features,
+  };
   const { provider, modelId } = model;
   const { media } = features;
   const target = { version, provider, media, fitMessage: messageFitter(`${provider} ${modelId}`) };

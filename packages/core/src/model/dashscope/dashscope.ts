@@ -67,7 +67,13 @@ export function dashscope(options: DashScopeOptions): ChatModel {
     ...(audioModelPattern.test(model) ? (['audio'] as const) : []),
   ];
   const endpoint = options.endpoint ?? (media.length > 0 ? 'multimodal' : undefined);
-  const features: ModelFeatures = { tools: true, media, history, ...options.features };
+  const features: ModelFeatures = {
+    tools: true,
+    responseSchema: true,
+    media,
+    history,
+    ...options.features,
+  };
   const formatterOptions = { model, features, endpoint, enableThinking, thinkingBudget };
   const formatter = dashScopeFormatter(formatterOptions);
   const servicesUrl = `${checkedBase(baseURL, /\/services\/aigc.*$/)}/services/aigc`;

@@ -59,7 +59,12 @@ export function openai(options: OpenAiOptions): ChatModel {
   );
   const { baseURL = defaultBaseURL } = options;
   const url = `${checkedBase(baseURL, openAiServices)}/chat/completions`;
-  const features: ModelFeatures = { tools: true, media: ['image', 'file'], ...options.features };
+  const features: ModelFeatures = {
+    tools: true,
+    responseSchema: true,
+    media: ['image', 'file'],
+    ...options.features,
+  };
   const origin = hostOf(url);
   const rules = serverRulesOf(origin, options.model);
   const formatter = openAiFormatter({

@@ -65,8 +65,13 @@ export function openaiResponses(options: OpenAiResponsesOptions): ChatModel {
   );
   const { model, baseURL = defaultBaseURL } = options;
   const url = `${checkedBase(baseURL, openAiServices)}/responses`;
+  const features: ModelFeatures = {
+    tools: true,
+    responseSchema: true,
+    media: ['image', 'file'],
+    ...options.features,
+  };
   const origin = hostOf(url);
-  const features: ModelFeatures = { tools: true, media: ['image', 'file'], ...options.features };
   const formatter = responsesFormatter({
     model,
     origin,
