@@ -33,21 +33,17 @@ export function toolForm(
   const input = asArguments(schema);
   const asText = textForm(steps, input, true);
   // What the newest request asked for, and whether the next one asks for text.
-  let asked: 'any' | 'call' | 'text' = 'any';
+  let demand: 'any' | 'call' | 'text' = 'any';
   let isText = false;
   const reminder = `Give your answer now: call "${outputToolName}".`;
   const forcedChoice = forceTool && { toolChoice: { name: outputToolName } };
   let output: ParsedOutput | undefined;
   const tool = outputTool(input, (value) => (output = value));
-  if (context.tools.find(outputToolName)) {
-    const message = `structured() reserves the tool name "${outputToolName}". Rename your tool.`;
-    throw misconfigured(message);
-  }
-  context.addTools([tool]);
+  addOutputTool(context, tool);
   const read = async (reply: Msg): Promise<Validation<ParsedOutput>> => {
     if (output) return { ok: true, value: output };
-    if (asked === 'text') return readWrapped(asText, reply);
-    isText = asked === 'call' && takesSchema && !toolUsesOf(reply).length;
+    if (demand === 'text') return readWrapped(asText, reply);
+    isText = demand === 'call' && takesSchema && !toolUsesOf(reply).length;
     return readCall(input, outputCallIn(reply));
   };
   return {
@@ -57,11 +53,11 @@ export function toolForm(
     adaptRequest(request, isAsked) {
       output = undefined;
       if (isText) {
-        asked = 'text';
+        demand = 'text';
         const { toolChoice: _toolChoice, ...others } = request;
         return asText.adaptRequest({ ...others, tools: [] }, isAsked);
       }
-      asked = isAsked && forceTool ? 'call' : 'any';
+      demand = isAsked && forceTool ? 'call' : 'any';
       const isOffered = request.tools.some(isOutputCall);
       const tools = isOffered ? request.tools : [...request.tools, tool.schema];
       return { ...request, tools, ...(isAsked && forcedChoice) };
@@ -72,11 +68,7 @@ export function toolForm(
       return call ? (call.raw ?? JSON.stringify(call.input)) : textOf(reply);
     },
     async readResults(messages) {
-      const replyIndex = messages.findLastIndex(({ role }) => role !== 'tool');
-      const reply = messages[replyIndex];
-      const call = reply && outputCallIn(reply);
-      const results = messages.slice(replyIndex + 1).flatMap(toolResultsOf);
-      const result = results.find(({ toolUseId }) => toolUseId === call?.id);
+      const { reply, result } = newestResult(messages);
       if (!reply || !result) return undefined;
       const reading = await read(reply);
       // A hook may have rejected the call or changed its arguments.
@@ -85,12 +77,19 @@ export function toolForm(
       return { reply, reading: { ok: false, issues: [outputText(result.output)] } };
     },
     correctionText(issues) {
-      if (asked === 'text') return asText.correctionText(issues);
+      if (demand === 'text') return asText.correctionText(issues);
       return isText ? 'Give your answer now, as JSON alone.' : reminder;
     },
     answer: (parts) => toolAnswer(parts, steps),
     withoutAttempt: withoutOutputCalls,
   };
+}
+
+/** Adds the output tool to the run. Throws `CONFIGURATION` if the name is not free. */
+function addOutputTool(context: RunContext, tool: Tool): void {
+  if (!context.tools.find(outputToolName)) return context.addTools([tool]);
+  const message = `structured() reserves the tool name "${outputToolName}". Rename your tool.`;
+  throw misconfigured(message);
 }
 
 function outputTool(input: Schema<ParsedOutput>, take: (output: ParsedOutput) => void): Tool {
