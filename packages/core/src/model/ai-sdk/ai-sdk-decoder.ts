@@ -1,6 +1,12 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { HostedTool, Source } from '../../message/provider-metadata.ts';
-import { isWholeObject, omitUndefined, type JsonObject } from '../../message/json.ts';
+import {
+  isSameJson,
+  isWholeObject,
+  omitUndefined,
+  parseJson,
+  type JsonObject,
+} from '../../message/json.ts';
 import { toBase64 } from '../../message/media/media.ts';
 import { metadataOfCall, withResult } from './ai-sdk-hosted-tool.ts';
 import type { AiSdkPart, AiSdkPartOf, HostedToolMetadata } from './ai-sdk-hosted-tool.ts';
@@ -25,7 +31,10 @@ interface Block {
 
 interface DecodedCall {
   readonly index: number;
+  readonly name: string;
   input: string;
+  /** Whether its `tool-call` part came. */
+  isClosed: boolean;
 }
 
 /**
@@ -33,7 +42,9 @@ interface DecodedCall {
  * becomes a thinking block without text. The sources go to the last text.
  */
 export class AiSdkDecoder {
-  readonly #calls = new Map<string, DecodedCall>();
+  readonly #calls: DecodedCall[] = [];
+  /** The newest call of each id. Some providers share an id among calls. */
+  readonly #callsById = new Map<string, DecodedCall>();
   readonly #metadata: { id?: string; model?: string } = {};
   readonly #provider: string;
   readonly #openCalls: ReadonlyMap<string, HostedTool>;
@@ -67,23 +78,17 @@ export class AiSdkDecoder {
       case 'reasoning-end':
         return this.#pushText('thinking', part);
       case 'tool-input-start':
-        if (!part.providerExecuted)
-          this.#sink.push({ ...this.#open(part.id, part.toolName), ...metadataOf(part) });
+        if (!part.providerExecuted) this.#open(part.id, part.toolName, metadataOf(part));
         return;
       case 'tool-input-delta': {
-        const call = this.#calls.get(part.id);
-        if (!call || !part.delta) return;
-        const { delta } = part;
-        call.input += delta;
-        this.#sink.push({ type: 'tool-input', index: call.index, delta, ...metadataOf(part) });
-        return;
+        const call = this.#callsById.get(part.id);
+        if (!call || call.isClosed || !part.delta) return;
+        return this.#addInput(call, part.delta, metadataOf(part));
       }
       case 'tool-call':
         if (part.providerExecuted)
           return this.#showHosted(part.toolCallId, metadataOfCall(part, this.#provider));
-        if (!this.#calls.has(part.toolCallId))
-          this.#sink.push(this.#open(part.toolCallId, part.toolName));
-        return this.#closeCall(part.toolCallId, part.input, metadataOf(part));
+        return this.#closeCall(part, metadataOf(part));
       case 'tool-result':
         if (!part.preliminary) this.#showResult(part);
         return;
@@ -133,27 +138,41 @@ export class AiSdkDecoder {
     this.#sink.push({ ...block, ...fields });
   }
 
-  #open(id: string, name: string): ModelDelta & { readonly type: 'tool-input' } {
-    const index = this.#calls.size;
-    this.#calls.set(id, { index, input: '' });
-    return { type: 'tool-input', index, id, name, delta: '' };
+  /** Returns the open call of an id, or begins a call. */
+  #open(id: string, name: string, extra: Metadata): DecodedCall {
+    const openCall = this.#callsById.get(id);
+    if (openCall && !openCall.isClosed && openCall.name === name) return openCall;
+    if (!name) throw badReply('A tool call has no name');
+    const call = { index: this.#calls.length, name, input: '', isClosed: false };
+    this.#calls.push(call);
+    this.#callsById.set(id, call);
+    this.#sink.push({ type: 'tool-input', index: call.index, id, name, delta: '', ...extra });
+    return call;
   }
 
-  #closeCall(id: string, input: string, extra: Metadata): void {
-    const call = this.#calls.get(id);
-    if (!call || (call.input && !extra.providerMetadata)) return;
-    const delta = call.input ? '' : input;
+  #addInput(call: DecodedCall, delta: string, extra: Metadata): void {
+    call.input += delta;
     this.#sink.push({ type: 'tool-input', index: call.index, delta, ...extra });
-    call.input ||= input;
+  }
+
+  /** Adds what the streamed input lacks. The part has the whole input. */
+  #closeCall({ toolCallId: id, toolName, input }: AiSdkPartOf<'tool-call'>, extra: Metadata): void {
+    const sameId = this.#callsById.get(id);
+    const isRepeated = sameId?.name === toolName && sameId.input === input;
+    if (sameId?.isClosed && isRepeated) return;
+    const call = this.#open(id, toolName, {});
+    if (!input.startsWith(call.input) && !isSameJson(parseJson(input), parseJson(call.input)))
+      throw badReply('The input of a tool call differs from its streamed input');
+    const rest = input.startsWith(call.input) ? input.slice(call.input.length) : '';
+    if (rest || extra.providerMetadata) this.#addInput(call, rest, extra);
+    call.isClosed = true;
   }
 
   #finish({ finishReason: { unified, raw }, usage }: FinishPart): void {
     // Providers of an older version report a reply without a finish reason as `other`.
     const isUnknown = raw === undefined && /^(other|unknown)$/.test(unified);
-    const isIncomplete =
-      isUnknown && ![...this.#calls.values()].every(({ input }) => isWholeObject(input));
-    if (unified === 'interrupted' || isIncomplete)
-      throw new AgentError('MODEL_BAD_RESPONSE', 'The reply ended early', { retryable: true });
+    const isIncomplete = isUnknown && !this.#calls.every(({ input }) => isWholeObject(input));
+    if (unified === 'interrupted' || isIncomplete) throw badReply('The reply ended early');
     this.hasFinishPart = true;
     this.#showSources();
     const reason = reasonOf(unified, raw);
@@ -174,6 +193,10 @@ export class AiSdkDecoder {
 function reasonOf(unified: string, raw = unified): string {
   const hasMeaning = finishMeaning(raw) !== 'other' || finishMeaning(unified) === 'other';
   return commonReasons.get(unified) ?? (hasMeaning ? raw : unified);
+}
+
+function badReply(message: string): AgentError {
+  return new AgentError('MODEL_BAD_RESPONSE', message, { retryable: true });
 }
 
 /** Finish reasons for which providers have their own words. */

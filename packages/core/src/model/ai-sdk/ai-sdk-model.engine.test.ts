@@ -432,6 +432,42 @@ test('streamed tool input is not repeated when the whole tool call follows', asy
   expect(callsIn(deltas)).toEqual([{ id: 'c', name: 'f', input: { a: 1 } }]);
 });
 
+const start = (id: string, toolName = 'f') => ({ type: 'tool-input-start', id, toolName }) as const;
+const input = (id: string, delta: string) => ({ type: 'tool-input-delta', id, delta }) as const;
+const whole = (toolCallId: string, text: string, toolName = 'f') =>
+  ({ type: 'tool-call', toolCallId, toolName, input: text }) as const;
+
+test.for<readonly [string, readonly LanguageModelV4StreamPart[], readonly string[]]>([
+  [
+    'whose tail is only in the whole call',
+    [start('c'), input('c', '{"a"'), whole('c', '{"a":1}')],
+    ['f {"a":1}'],
+  ],
+  ['that starts twice', [start('c'), start('c'), input('c', '{}'), whole('c', '{}')], ['f {}']],
+  ['that comes twice', [whole('c', '{}'), whole('c', '{}')], ['f {}']],
+  [
+    'with the id of another call',
+    [start('c'), whole('c', '{"a":1}'), start('c'), whole('c', '{"a":2}'), whole('d', '{}', 'g')],
+    ['f {"a":1}', 'f {"a":2}', 'g {}'],
+  ],
+  [
+    'whose whole input has other spaces',
+    [start('c'), input('c', '{"a":1}'), whole('c', '{ "a": 1 }')],
+    ['f {"a":1}'],
+  ],
+])('a call of AI SDK %s comes out as it went in', async ([, parts, expected]) => {
+  const { deltas } = await collect(scripted([...parts, finish]));
+  expect(joined(deltas).calls.map(({ name, input: text }) => `${name} ${text}`)).toEqual(expected);
+});
+
+test.for<readonly [string, readonly LanguageModelV4StreamPart[]]>([
+  ['has no name', [whole('c', '{}', '')]],
+  ['differs from its streamed input', [start('c'), input('c', '{"a":1'), whole('c', '{"b":2}')]],
+])('a reply of AI SDK is refused if a call %s', async ([, parts]) => {
+  const { error } = await collect(scripted([...parts, finish]));
+  expect(error).toMatchObject({ code: 'MODEL_BAD_RESPONSE', retryable: true });
+});
+
 test('provider metadata is sent back to the provider that it came from', async () => {
   const doStream = vi.fn();
   const foreign = withOrigin('openrouter.ai', { reasoning_details: [{ data: 'x' }] });

@@ -191,3 +191,27 @@ test('several parts whose events have no index are not repeated by the finished 
     { type: 'text', text: 'One.Two.' },
   ]);
 });
+
+test.each([
+  ['has no name', [added(call('', 1, ''), 0), argumentsDelta(1, 0, '{"x":1}')]],
+  [
+    'gets other arguments at its end',
+    [argumentsDelta(1, 0, '{"x"'), done(call('f', 1, '{"y":2}'), 0)],
+  ],
+  [
+    'shares its ids with another one',
+    [done(call('f', 1, '{"x":1}'), 0), done(call('f', 1, '{"y":2}'), 1)],
+  ],
+])('a reply is refused if a call %s', (_case, events) => {
+  const { error } = read(...events, completed());
+  expect(error).toMatchObject({ code: 'MODEL_BAD_RESPONSE', retryable: true });
+});
+
+test('arguments that the end of a reply writes in another way are no other arguments', () => {
+  const events = [
+    argumentsDelta(1, 0, '{"x":1}'),
+    done(call('f', 1, '{ "x": 1 }'), 0),
+    completed(),
+  ];
+  expect(callsOf(...events)).toEqual([['c1', 'f', { x: 1 }]]);
+});

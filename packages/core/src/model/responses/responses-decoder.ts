@@ -53,7 +53,7 @@ export class ResponsesDecoder implements ReplyDecoder {
   }
 
   get isComplete(): boolean {
-    return this.#response !== undefined;
+    return this.#response !== undefined && this.#items.all.every(({ isReadable }) => isReadable);
   }
 
   get failure(): AgentError | undefined {

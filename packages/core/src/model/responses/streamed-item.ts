@@ -66,6 +66,11 @@ export class StreamedItem {
     return this.#content !== undefined;
   }
 
+  /** Whether no part is missing of the function call that the item is. */
+  get isReadable(): boolean {
+    return !this.call || (Boolean(this.#name) && !this.call.isBroken);
+  }
+
   /** The text of an answer. */
   get text(): string {
     return this.#parts.map(({ kind, text }) => (kind === 'content' ? text : '')).join('');
@@ -130,6 +135,7 @@ export class StreamedItem {
     this.#fields = fields;
     this.#content ??= contentOf(item);
     if (isNews) this.#addMissing();
+    else this.call?.complete(argumentText(item.arguments));
   }
 
   /** Shows the output of a built-in tool, which the server sent as an item of its own. */
@@ -140,7 +146,7 @@ export class StreamedItem {
 
   /** Ends an item that the server did not finish, at the end of the reply. */
   end(): void {
-    if (this.call) this.call.show(this.#anyId, this.#name ?? '');
+    if (this.call && this.#name) this.call.show(this.#anyId, this.#name);
     else if (!this.isClosed && this.type === 'message') this.#closeMessage({});
   }
 

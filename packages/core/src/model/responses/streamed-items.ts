@@ -1,6 +1,6 @@
 import { StreamedItem } from './streamed-item.ts';
 import type { WireItem } from './responses-wire.ts';
-import type { JsonObject } from '../../message/json.ts';
+import { isSameJson, parseJson, type JsonObject } from '../../message/json.ts';
 import type { ModelDelta } from '../chat-model.ts';
 
 /** Position of an item. Some servers leave it out, and others send 0 for all items. */
@@ -150,6 +150,8 @@ export class StreamedCall {
   readonly #index: number;
   readonly #emit: Emit;
   arguments = '';
+  /** Whether the server gave other arguments later: a part was lost, or two calls share an id. */
+  isBroken = false;
   #isShown = false;
   #metadata: JsonObject | undefined;
 
@@ -163,8 +165,10 @@ export class StreamedCall {
     if (this.#isShown && delta) this.#emit({ type: 'tool-input', index: this.#index, delta });
   }
 
+  /** Adds the rest of the arguments whose whole is known. */
   complete(whole: string): void {
     if (whole.startsWith(this.arguments)) this.add(whole.slice(this.arguments.length));
+    else if (whole) this.isBroken ||= !isSameJson(parseJson(whole), parseJson(this.arguments));
   }
 
   /** Adds what a later request needs to send the call back. */
