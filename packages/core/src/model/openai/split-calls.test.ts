@@ -3,7 +3,8 @@ import { randomJson } from '../../../../../test/random-json.ts';
 import { randomOf } from '../../../../../test/random-of.ts';
 import { seeds } from '../../../../../test/test-extent.ts';
 import { joined } from '../../../test-support/model-outcome.ts';
-import type { ModelDelta } from '../chat-model.ts';
+import { DashScopeDecoder } from '../dashscope/dashscope-decoder.ts';
+import { EventReply } from '../http/event-reply.ts';
 import { OpenAiDecoder } from './openai-decoder.ts';
 
 /** Ways in which servers number, identify, name and split the fragments of tool calls. */
@@ -168,15 +169,28 @@ function ordered(calls: readonly WireCall[][], way: Way['order']): readonly Wire
   ).flat();
 }
 
-/** Returns the names and arguments of the decoded calls. `undefined` if the reply is refused. */
+/**
+ * Returns the names and arguments of the decoded calls. `undefined` if the reply is refused as
+ * incomplete.
+ */
 function decode(fragments: readonly WireCall[]): readonly string[] | undefined {
-  const decoder = new OpenAiDecoder();
-  const deltas: ModelDelta[] = [];
-  for (const fragment of fragments)
-    decoder.decode({ choices: [{ delta: { tool_calls: [fragment] } }] }, deltas);
-  decoder.decode({ choices: [{ delta: {}, finish_reason: 'tool_calls' }] }, deltas);
-  if (decoder.isComplete === false) return undefined;
-  return joined(deltas).calls.map(({ name, input }) => `${name} ${input}`);
+  const chunks = fragments.map((fragment) => ({ delta: { tool_calls: [fragment] } }));
+  return read(new OpenAiDecoder(), [...chunks, { delta: {}, finish_reason: 'tool_calls' }]);
+}
+
+function read(decoder: OpenAiDecoder, choices: readonly object[]): readonly string[] | undefined {
+  const reply = new EventReply(decoder);
+  // DashScope has its choices in `output`.
+  const events = choices.map((choice) => ({ choices: [choice], output: { choices: [choice] } }));
+  const body = [...events.map((event) => JSON.stringify(event)), '[DONE]'];
+  const text = body.map((data) => `data: ${data}\n\n`).join('');
+  const deltas = [
+    ...reply.push(new TextEncoder().encode(text)),
+    ...reply.end({ url: 'https://a/v1' }),
+  ];
+  if (!reply.error) return joined(deltas).calls.map(({ name, input }) => `${name} ${input}`);
+  expect(reply.error).toMatchObject({ code: 'MODEL_BAD_RESPONSE', retryable: true });
+  return undefined;
 }
 
 function expectedCalls(calls: readonly Call[], { input: way }: Way): readonly string[] {
@@ -191,7 +205,7 @@ function sorted(calls: readonly string[], { name, order }: Way): readonly string
   return name === 'last' && order === 'interleaved' ? calls.toSorted() : calls;
 }
 
-test.for(seeds({ quick: 20, full: 1000 }))(
+test.for(seeds({ quick: 20, full: 300 }))(
   'calls come out as they went in, or the reply is refused, in every way to split them (seed %i)',
   (seed) => {
     const random = randomOf(seed);
@@ -213,3 +227,33 @@ test.for(seeds({ quick: 20, full: 1000 }))(
     expect(wrong.slice(0, 3)).toEqual([]);
   },
 );
+
+test.each([new OpenAiDecoder(), new DashScopeDecoder()])(
+  'a new id in each fragment gives one call with its arguments',
+  (decoder) => {
+    const fragment = (id: string, name: string | undefined, text: string) => ({
+      delta: { tool_calls: [{ index: 0, id, function: { name, arguments: text } }] },
+    });
+    const choices = [
+      fragment('t1', 'weather', ''),
+      fragment('t2', '', '{"city":'),
+      fragment('t3', undefined, '"Rome"}'),
+      { delta: {}, finish_reason: 'tool_calls' },
+    ];
+    expect(read(decoder, choices)).toEqual(['weather {"city":"Rome"}']);
+  },
+);
+
+test('in a reply in one piece, each item is a call', () => {
+  const item = (id: string | undefined, name: string, text: unknown) => ({
+    ...(id && { id }),
+    function: { name, arguments: text },
+  });
+  const message = {
+    tool_calls: [item(undefined, 'f', ''), item(undefined, 'f', ''), item('a', 'g', { x: 1 })],
+  };
+  const choices = [{ message, finish_reason: 'tool_calls' }];
+  expect(read(new OpenAiDecoder(), choices)).toEqual(['f ', 'f ', 'g {"x":1}']);
+  const nameless = [{ message: { tool_calls: [item('a', '', '{}')] }, finish_reason: 'stop' }];
+  expect(read(new OpenAiDecoder(), nameless)).toBeUndefined();
+});
