@@ -192,6 +192,11 @@ test.for<readonly [string, readonly unknown[], readonly string[] | 'refused']>([
     [part(1, 'a', 'f', ''), part(2, 'b', 'g', ''), part(2, undefined, undefined, '{}')],
     ['a f', 'b g {}'],
   ],
+  [
+    'with a brace too many, which the model wrote,',
+    [part(0, 'a', 'w', '{"city":'), part(0, '', '', '"Rome"}'), part(0, '', '', '}')],
+    [`a w ${rome}}`],
+  ],
   // A call without a name: https://github.com/strands-agents/harness-sdk/issues/271
   ['without any name', [part(0, 'a', '', rome)], 'refused'],
   [

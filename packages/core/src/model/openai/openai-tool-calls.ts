@@ -163,13 +163,17 @@ export class StreamedToolCalls {
     if (call && (!text || !call.isClosed)) return call;
     const openCalls = newest.filter(({ isClosed }) => !isClosed);
     const isRepetition = call?.isRepeatedBy(text) ?? false;
-    if (!isRepetition) return this.#strayCall(fragment, openCalls);
+    if (!isRepetition) return this.#strayCall(fragment, openCalls, call);
     const isSure = sameId !== undefined || (!id && !openCalls.length);
     return isSure ? undefined : this.#begin(fragment);
   }
 
   /** Returns the call of a fragment without a name that has no call or an ended call at its place. */
-  #strayCall(fragment: Fragment, openCalls: readonly StreamedCall[]): StreamedCall {
+  #strayCall(
+    fragment: Fragment,
+    openCalls: readonly StreamedCall[],
+    endedCall: StreamedCall | undefined,
+  ): StreamedCall {
     const { index, id, text } = fragment;
     const waitingCalls = openCalls.filter(({ name }) => name);
     const last = this.#all.at(-1);
@@ -179,6 +183,8 @@ export class StreamedToolCalls {
       last.tailIndex = index;
       return last;
     }
+    // The model wrote a brace too many, for example. The call fails, and the model corrects it.
+    if (endedCall && !waitingCalls.length && !/^\s*[[{]/.test(text)) return endedCall;
     const call = this.#begin(fragment);
     call.hasTwoReadings = text !== '' && waitingCalls.length > 0;
     return call;
