@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Msg } from '../message/msg.ts';
 import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../message/json.ts';
 import { jsonSchema } from '../schema/json-schema.ts';
@@ -267,6 +268,7 @@ function sentBy(request: Partial<ModelRequest>): Readonly<Record<string, Wire>> 
     provider: 'openai.responses',
     media: [],
     supportedUrls: {},
+    fitMessage: (message: Msg) => message,
   } as const;
   const aiSdk = JSON.parse(JSON.stringify(toAiSdkCall(whole, target)));
   const functions = (tools: readonly { readonly function: Fields }[] = []): readonly Fields[] =>

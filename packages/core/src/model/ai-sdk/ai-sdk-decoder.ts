@@ -182,7 +182,7 @@ export class AiSdkDecoder {
       usage: toUsage(usage),
       metadata: this.#metadata,
     });
-    const hasCalls = this.#calls.size + this.#hosted.size > 0;
+    const hasCalls = this.#calls.length + this.#hosted.size > 0;
     // Some provider packages do not recognize the failures of their servers.
     const failure = finishError(reason, hasCalls) ?? finishError(unified, hasCalls);
     if (failure) throw failure;
