@@ -31,40 +31,21 @@ function withClosedObjects(schema: JsonObject): JsonObject {
 
 /**
  * Returns whether OpenAI accepts a schema in strict mode. Every object is closed and requires all of
- * its properties, and the schema has only the keywords, formats and sizes that the mode supports.
- * The server refuses the whole request otherwise (docs/reference/schemas.md has the sources).
+ * its properties, and the schema has only the keywords and formats that the mode supports. The
+ * server refuses the whole request otherwise (docs/reference/schemas.md has the sources).
  */
 export function isStrict(root: JsonObject): boolean {
-  const sizes: Sizes = { properties: 0, values: 0, text: 0 };
-  return (
-    root['type'] === 'object' &&
-    !('anyOf' in root) &&
-    isNodeStrict(root, 1, sizes) &&
-    sizes.properties <= 5_000 &&
-    sizes.values <= 1_000 &&
-    sizes.text <= 120_000
-  );
+  return root['type'] === 'object' && !('anyOf' in root) && isNodeStrict(root);
 }
 
-/** Sizes of a whole schema, which strict mode limits. */
-interface Sizes {
-  properties: number;
-  /** Number of values in `enum`. */
-  values: number;
-  /** Characters in the names of properties and definitions, and in the values of `enum`, `const`. */
-  text: number;
-}
-
-/** `depth`: number of the objects around the node, plus one. Strict mode allows ten levels. */
-function isNodeStrict(node: JsonValue, depth: number, sizes: Sizes): boolean {
-  if (!isRecord(node) || depth > 10) return false;
+function isNodeStrict(node: JsonValue): boolean {
+  if (!isRecord(node)) return false;
   const schema = node as JsonObject;
   if ('$ref' in schema) return Object.keys(schema).length === 1;
-  if (!isSupported(schema) || !isComplete(schema) || !addSizes(schema, sizes)) return false;
-  const innerDepth = 'properties' in schema ? depth + 1 : depth;
+  if (!isSupported(schema) || !isComplete(schema)) return false;
   let areInnerStrict = true;
   mapSchemas(schema, (inner) => {
-    areInnerStrict &&= isNodeStrict(inner, innerDepth, sizes);
+    areInnerStrict &&= isNodeStrict(inner);
     return inner;
   });
   return areInnerStrict;
@@ -83,22 +64,11 @@ function isSupported(schema: JsonObject): boolean {
 /** Returns whether a schema is not that of an object, or is closed and requires all properties. */
 function isComplete({ type, properties, required, additionalProperties }: JsonObject): boolean {
   const isObject = properties !== undefined || [type].flat().includes('object');
-  const requiredNames = new Set([required].flat());
+  const requiredNames = [required].flat();
   const names = Object.keys(Object(properties));
-  return !isObject || (additionalProperties === false && names.every((n) => requiredNames.has(n)));
-}
-
-/** Adds the sizes of one node. Returns false if its `enum` is too long. */
-function addSizes(schema: JsonObject, sizes: Sizes): boolean {
-  const { properties, $defs, definitions, enum: values = [], const: value } = schema;
-  const names = [properties, $defs, definitions].flatMap((map) => Object.keys(Object(map)));
-  const texts = [values].flat().filter((each) => typeof each === 'string');
-  const valuesLength = texts.join('').length;
-  sizes.properties += Object.keys(Object(properties)).length;
-  sizes.values += [values].flat().length;
-  sizes.text += names.join('').length + valuesLength;
-  if (typeof value === 'string') sizes.text += value.length;
-  return [values].flat().length <= 250 || valuesLength <= 15_000;
+  return (
+    !isObject || (additionalProperties === false && names.every((n) => requiredNames.includes(n)))
+  );
 }
 
 const keywords =

@@ -67,10 +67,10 @@ const cases: readonly (readonly [name: string, schema: SchemaLike, values: reado
       [{ next: { next: {} } }],
     ],
     [
-      'references to places in the root',
+      'references to the root',
       {
         anyOf: [
-          { type: 'object', properties: { left: { $ref: '#/anyOf/1' } }, required: ['left'] },
+          { type: 'object', properties: { left: { $ref: '#' } }, required: ['left'] },
           { type: 'object', properties: { size: { type: 'number' }, up: { $ref: '#' } } },
         ],
       },
@@ -144,13 +144,6 @@ test('a union at the root keeps the fields of all forms, and its description say
   });
 });
 
-test('what a server refuses at the root is in the description', () => {
-  const schema = { type: 'object', properties: {}, not: { required: ['b'] } };
-  expect(fitted(schema)['description']).toBe(
-    'They must fit this JSON Schema, too: {"not":{"required":["b"]}}',
-  );
-});
-
 test('arrays have `items`, and values in `default` stay', () => {
   const sent = fitted({
     type: 'object',
@@ -169,32 +162,26 @@ test('arrays have `items`, and values in `default` stay', () => {
   });
 });
 
-test('details that servers refuse become what they take, and the description says the rest', () => {
+test('details that servers refuse are replaced or left out', () => {
   const sent = fitted({
     type: 'object',
     properties: {
       email: { type: 'string', format: 'email', pattern: '^(?!\\.)(?!.*\\.\\.)' },
-      code: { type: 'string', pattern: '^(?!0)', description: 'A code.' },
       plain: { type: 'string', pattern: '^a' },
       share: { type: 'number', minimum: 0, exclusiveMinimum: true, maximum: 1 },
       open: { type: 'number', maximum: 1, exclusiveMaximum: false },
-      never: false,
-      nothing: { not: {} },
       other: { not: { const: 1 } },
-      text: { type: 'string', not: { const: '' } },
-      closed: { type: 'object', additionalProperties: { not: {} } },
+      one: { oneOf: [{ type: 'string' }, { type: 'null' }] },
+      closed: { type: 'object', additionalProperties: false },
     },
   });
   expect(sent['properties']).toEqual({
     email: { type: 'string', format: 'email' },
-    code: { type: 'string', description: 'A code.\nPattern: ^(?!0)' },
     plain: { type: 'string', pattern: '^a' },
     share: { type: 'number', exclusiveMinimum: 0, maximum: 1 },
     open: { type: 'number', maximum: 1 },
-    never: { description: 'Leave it out.' },
-    nothing: { description: 'Leave it out.' },
-    other: { description: 'Not: {"const":1}' },
-    text: { type: 'string', not: { const: '' } },
+    other: {},
+    one: { anyOf: [{ type: 'string' }, { type: 'null' }] },
     closed: { type: 'object', additionalProperties: false },
   });
 });
@@ -368,12 +355,6 @@ test.each<readonly [string, JsonObject]>([
   expect(isStrict(closed({ a: property }))).toBe(true);
 });
 
-const many = (count: number, length: number): JsonValue =>
-  Array.from({ length: count }, (_, index) => String(index).padEnd(length, 'x'));
-
-const deep = (levels: number): JsonObject =>
-  levels ? closed({ a: deep(levels - 1) }) : { type: 'string' };
-
 test.each<readonly [string, JsonObject]>([
   ['oneOf', { oneOf: [{ type: 'string' }] }],
   ['allOf', { allOf: [{ type: 'string' }] }],
@@ -389,22 +370,16 @@ test.each<readonly [string, JsonObject]>([
   ['an open object', { type: 'object', properties: {} }],
   ['an object that may be null and is open', { type: ['object', 'null'], properties: {} }],
   ['a reference with a description', { $ref: '#', description: 'The same.' }],
-  ['more than 1,000 values', { type: 'string', enum: many(1_001, 4) }],
-  ['a long list of long values', { type: 'string', enum: many(251, 60) }],
-  ['a long value', { type: 'string', const: 'x'.repeat(120_001) }],
-  ['more than ten levels', deep(11)],
 ])('strict mode refuses %s', (_name, property) => {
   expect(isStrict(closed({ a: property }))).toBe(false);
 });
 
-test('strict mode refuses a union at the root, and more than 5,000 properties', () => {
+test('strict mode refuses a union and an array at the root', () => {
   expect(isStrict({ ...closed({}), anyOf: [closed({})] })).toBe(false);
   expect(isStrict(toSchema(z.array(z.string())).jsonSchema)).toBe(false);
-  const names = Array.from({ length: 5_001 }, (_, index) => [`a${index}`, { type: 'null' }]);
-  expect(isStrict(closed(Object.fromEntries(names)))).toBe(false);
 });
 
-test('a nested discriminated union stays strict, because its forms exclude each other', () => {
+test('a nested discriminated union stays strict, because it is sent as `anyOf`', () => {
   const figure = z.strictObject({
     shape: z.discriminatedUnion('kind', [
       z.strictObject({ kind: z.literal('a') }),
@@ -415,10 +390,6 @@ test('a nested discriminated union stays strict, because its forms exclude each 
   expect(JSON.stringify(schema)).toContain('oneOf');
   expect(isStrict(replySchema(schema))).toBe(true);
   expect(isStrict(toolParameters(schema))).toBe(true);
-  const overlapping = closed({
-    a: { oneOf: [closed({ b: { enum: ['x', 'y'] } }), closed({ b: { enum: ['y'] } })] },
-  });
-  expect(JSON.stringify(replySchema(overlapping))).toContain('oneOf');
 });
 
 test('a response schema with a reference at the root is that of the definition', () => {

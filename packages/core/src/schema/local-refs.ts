@@ -17,11 +17,6 @@ export function valueAtRef(root: JsonObject, ref: string): JsonValue | undefined
 /** A reference to the root or to a place in it, but not to a definition. */
 const rootRef = /^#(?=$|\/(?!\$defs\/|definitions\/))/;
 
-/** Returns whether the text of a schema has a reference that `withMovedRefs` would change. */
-export function hasRootRefs(schema: JsonObject): boolean {
-  return /"\$ref":"#(?:"|\/(?!\$defs\/|definitions\/))/.test(JSON.stringify(schema));
-}
-
 /**
  * Returns a copy of a schema whose root moves to `place`, such as `#/properties/response`.
  * References to definitions stay, because definitions move to the new root.

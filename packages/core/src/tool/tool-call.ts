@@ -4,7 +4,7 @@ import { isObjectOrArray, jsonForm, type JsonValue, type JsonObject } from '../m
 import { longIntegersIn, type LongInteger } from '../message/call-arguments.ts';
 import type { ToolUse, ToolResult, ToolResultState, MessageContent } from '../message/msg.ts';
 import type { Path } from '../schema/schema.ts';
-import { takesText } from '../schema/takes-text.ts';
+import { typeAt } from '../schema/type-at.ts';
 import type { Tool, ToolContent, ToolOutput } from './tool.ts';
 import { toolOf, type ToolSet } from './set/tool-set.ts';
 import { checkFields, isError, errorText, fieldOf } from '../error/agent-error.ts';
@@ -76,9 +76,10 @@ export async function prepareCall(tools: ToolSet, toolUse: ToolUse): Promise<Pre
     return refuse(`The arguments of "${name}" do not fit its schema:${list}\nCorrect them.`);
   };
   if (input === null && raw !== undefined) return misfit(['they are not valid JSON']);
-  const longIntegers = longIntegersIn(toolUse).filter(
-    ({ path, digits }) => !takesText(tool.input.jsonSchema, path, digits),
-  );
+  const longIntegers = longIntegersIn(toolUse).filter(({ path }) => {
+    const type = typeAt(tool.input.jsonSchema, path);
+    return type === 'integer' || type === 'number';
+  });
   if (longIntegers.length) return misfit(longIntegers.map(longIntegerIssue));
   let validation = await tool.input.validate(input);
   if (!validation.ok) {

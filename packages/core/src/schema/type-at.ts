@@ -1,0 +1,15 @@
+import type { JsonObject, JsonValue } from '../message/json.ts';
+
+/**
+ * Returns the `type` that a JSON Schema gives a place in the value. Returns `undefined` if the schema
+ * has none there, for example because of a union or a reference.
+ */
+export function typeAt(schema: JsonObject, path: readonly string[]): JsonValue | undefined {
+  let node = schema;
+  for (const key of path) {
+    const { properties, items, additionalProperties } = node;
+    const own = (Object(properties) as JsonObject)[key];
+    node = Object(own ?? items ?? additionalProperties) as JsonObject;
+  }
+  return node['type'];
+}
