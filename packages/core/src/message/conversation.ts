@@ -48,7 +48,22 @@ export class Conversation {
 
   /** Returns whether the conversation has a message with this id. */
   has(id: string): boolean {
-    return this.#messages.some((message) => message.id === id);
+    return this.find(id) !== undefined;
+  }
+
+  /** Returns the message with this id. */
+  find(id: string): Msg | undefined {
+    return this.#messages.find((message) => message.id === id);
+  }
+
+  /** Returns a copy of a message. The ids that the conversation already has are new in the copy. */
+  withNewIds(message: Msg, generateId: () => string): Msg {
+    const content = message.content.map((block) =>
+      block.type === 'tool_use' && this.#toolUseIds.has(block.id)
+        ? { ...block, id: this.toolUseId(undefined, generateId) }
+        : block,
+    );
+    return { ...message, id: this.has(message.id) ? generateId() : message.id, content };
   }
 
   /**

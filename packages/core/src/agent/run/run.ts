@@ -4,7 +4,7 @@ import { HookDispatcher } from '../../event/hook-dispatcher.ts';
 import type { AgentStatus, OpenCall } from '../../event/agent-status.ts';
 import { checkInterrupt, modesPart } from '../../event/interrupt-request.ts';
 import type { InterruptRequest } from '../../event/interrupt-request.ts';
-import { createMessage, type Msg } from '../../message/msg.ts';
+import { createMessage, toolUsesOf, type Msg } from '../../message/msg.ts';
 import type { JsonValue } from '../../message/json.ts';
 import { CallTimeout } from '../../wait/call-timeout.ts';
 import { addUsage, noUsage, runInfo } from '../../model/chat-model.ts';
@@ -278,5 +278,25 @@ export class Run extends Haltable implements RunContext {
   asReply(message: Msg): Msg {
     const assistantName = message.role === 'assistant' ? message.name : undefined;
     return { ...message, role: 'assistant', name: assistantName ?? this.options.name };
+  }
+
+  /**
+   * Returns a reply that the log does not have. A program may use one message as several replies,
+   * so the ids that the log already has are new in the copy.
+   */
+  asNewReply(message: Msg): Msg {
+    return this.conversation.withNewIds(this.asReply(message), this.options.generateId);
+  }
+
+  /** Returns what takes the place of `original`. A stored message keeps its id and tool calls. */
+  asChanged(message: Msg, original: Msg): Msg {
+    const stored = this.conversation.find(original.id);
+    if (!stored) return this.asNewReply(message);
+    const content = message.content.filter(({ type }) => type !== 'tool_use');
+    return this.asReply({
+      ...message,
+      id: stored.id,
+      content: [...content, ...toolUsesOf(stored)],
+    });
   }
 }

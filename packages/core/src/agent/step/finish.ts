@@ -1,4 +1,5 @@
 import { misconfigured } from '../../error/agent-error.ts';
+import { isSameJson } from '../../message/json.ts';
 import { withMetadata } from '../../message/metadata.ts';
 import type { StopReason } from '../../event/agent-result.ts';
 import { textOf, toolUsesOf, type Msg } from '../../message/msg.ts';
@@ -7,7 +8,7 @@ import type { EndBase, Ending } from '../next.ts';
 import { pendingCallsOf } from '../run/open-calls.ts';
 import type { Run } from '../run/run.ts';
 import { isRejection } from '../../wait/halt.ts';
-import { append } from '../run/run-log.ts';
+import { append, edit } from '../run/run-log.ts';
 import { revise } from './jump.ts';
 
 // If something stops a run, `endStopped` says how it ends. `finish` carries out each ending.
@@ -38,9 +39,7 @@ export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
     }
     case 'interrupted': {
       const { message = run.message('assistant', run.options.recoveryMessage) } = halt;
-      const isUsed = run.conversation.has(message.id);
-      const answer = isUsed ? { ...message, id: run.options.generateId() } : message;
-      return { kind: 'custom', reason: 'interrupted', message: answer };
+      return { kind: 'custom', reason: 'interrupted', message };
     }
     case 'aborted':
       return { kind: 'unanswered', reason: 'aborted', message: partial };
@@ -98,11 +97,10 @@ async function carryOut(run: Run, ending: Ending): Promise<RunOutcome> {
  * Tells hooks and readers how the run ends. Returns the answer as the `post-call` hooks left it.
  */
 async function answerAfterHooks(run: Run, ending: Ending): Promise<Msg> {
-  const { kind, reason, message: endingMessage = run.message('assistant', []) } = ending;
+  const { kind, reason } = ending;
   const isCustom = kind === 'custom';
   const isNew = isCustom || kind === 'answer';
-  const answer = isNew ? run.asReply(endingMessage) : endingMessage;
-  const message = isCustom ? withMetadata(answer, { reason }) : answer;
+  const message = messageOf(run, ending);
   const { outbox } = run;
   const readersText = textOf(outbox.unstoredReply() ?? message);
   const isReplaced = readersText && readersText !== textOf(message);
@@ -114,5 +112,24 @@ async function answerAfterHooks(run: Run, ending: Ending): Promise<Msg> {
   if (kind === 'stored') await outbox.emit('post-call', { message });
   if (kind === 'stored' || withoutAnswer.includes(reason)) return message;
   const { event } = await revise(run, 'post-call', { message });
+  const isChanged = event.message !== message && run.conversation.has(event.message.id);
+  if (isChanged) await edit(run, { replace: [event.message] });
   return event.message;
+}
+
+/** Returns the message with which a run ends, before the `post-call` hooks. */
+function messageOf(run: Run, { kind, reason, message }: Ending): Msg {
+  if (!message) return run.message('assistant', []);
+  if (kind === 'answer') return newAnswer(run, message);
+  return kind === 'custom' ? withMetadata(newAnswer(run, message), { reason }) : message;
+}
+
+/** Returns the answer with ids of its own, unless the current turn has stored it already. */
+function newAnswer(run: Run, message: Msg): Msg {
+  const { messages, questionId } = run;
+  const turn = messages.slice(messages.findLastIndex(({ id }) => id === questionId) + 1);
+  const isStored = turn.some(
+    ({ id, content }) => id === message.id && isSameJson(content, message.content),
+  );
+  return isStored ? run.asReply(message) : run.asNewReply(message);
 }

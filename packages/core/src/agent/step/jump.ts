@@ -32,8 +32,8 @@ export async function revise<K extends ModifiableEvent>(
   const request: JumpRequest = {};
   let event = await outbox.askHooks(type, data, request);
   let { message } = event as { readonly message?: Msg };
-  if (message && message !== original) {
-    message = run.asReply(message);
+  if (message && original && message !== original) {
+    message = run.asChanged(message, original);
     await outbox.emit('step-reset', { reason: type, replacement: message });
     event = outbox.stamp({ ...event, message }, (event as AgentEvent).at);
   }

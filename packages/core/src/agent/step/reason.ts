@@ -79,7 +79,10 @@ async function innerRequest(
 
 /** Passes a reply through `wrapReply`, and says what follows it. */
 export function afterReply(run: Run, reply: Reply): Promise<Next> {
-  return runWrapped(run, 'wrapReply', reply, (last) => innerReply(run, last));
+  return runWrapped(run, 'wrapReply', reply, ({ message, ...last }) => {
+    const isReplaced = message !== reply.message;
+    return innerReply(run, { ...last, message: isReplaced ? run.asNewReply(message) : message });
+  });
 }
 
 /** Passes a reply of the model through the `post-reasoning` hooks. Appends it if it calls tools. */
