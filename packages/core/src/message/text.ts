@@ -26,7 +26,7 @@ export function textChecksum(text: string): number {
 }
 
 /** Tags that this library puts around foreign text. */
-const tags: readonly string[] = ['retrieved_context', 'response_format', 'long_term_memory'];
+export const ownTags: readonly string[] = ['retrieved_context', 'response_format', 'long_term_memory'];
 
 /**
  * Wraps foreign text in `<name>` and `</name>`, after `cleanText`. A tag in the text could end the
@@ -34,14 +34,14 @@ const tags: readonly string[] = ['retrieved_context', 'response_format', 'long_t
  * `<` therefore becomes `&lt;`. All other text stays unchanged.
  */
 export function fence(name: string, text: string, others: readonly string[] = []): string {
-  return `<${name}>\n${withoutTags(cleanText(text), [name, ...others])}\n</${name}>`;
+  return `<${name}>\n${withoutTags(cleanText(text), [...ownTags, name, ...others])}\n</${name}>`;
 }
 
-/** Replaces `<` with `&lt;` in tags of this library and in tags with one of these names. */
+/** Replaces `<` with `&lt;` in tags with one of these names. */
 export function withoutTags(text: string, names: readonly string[]): string {
   // Also finds look-alikes of "<" and invisible characters. One character class matches all
   // characters before the name, so the regular expression reads them only once.
-  const name = [...tags, ...names].map(lookalikes).join('|');
+  const name = names.map(lookalikes).join('|');
   return text.replace(
     new RegExp(`[<＜﹤‹⟨〈〈](?=[\\s/／\\p{Cf}]*(?:${name})(?![\\w-]))`, 'giu'),
     '&lt;',

@@ -1,6 +1,6 @@
 import { checkOptions } from '../../error/agent-error.ts';
 import { textOf, type ContentBlock, type MediaBlock, type Msg } from '../../message/msg.ts';
-import { cleanText, withoutTags } from '../../message/text.ts';
+import { cleanText, ownTags, withoutTags } from '../../message/text.ts';
 import { isMedia } from '../../message/media/media.ts';
 import { isFromProgram } from '../../message/metadata.ts';
 import { groupMessages, oncePerGroup } from '../../message/tool-pairs.ts';
@@ -25,7 +25,7 @@ export interface MultiAgentOptions extends HistoryForm {
  *
  * No speaker can imitate another one. Further lines of a text are indented. In a name, `\ufffd`
  * replaces line breaks and colons. In every user message, the `<` of a history tag becomes `&lt;`,
- * because a separate message may quote a tool.
+ * because a separate message may quote a tool. The tags around recalled text stay tags.
  */
 export function multiAgent(model: ChatModel, options: MultiAgentOptions = {}): ChatModel {
   const fields = 'model:stream() header:string|? headerOn:each|first|? names:several|always|?';
@@ -65,19 +65,22 @@ function needsNames(group: readonly Msg[]): boolean {
   return group.length > 1 || textOf(group[0]!).search(colon) >= 0;
 }
 
-/** Returns a message that stays outside the history. Its text cannot imitate a history. */
+/**
+ * Returns a message that stays outside the history. Its text cannot imitate a history. A message of
+ * the program keeps its other tags, which are real: in their text, the library has replaced them.
+ */
 function withoutHistoryTags(message: Msg): Msg {
+  const tags = isFromProgram(message) ? ['history'] : libraryTags;
   const text = textOf(message);
-  if (message.role !== 'user' || withoutHistory(text) === text) return message;
+  if (message.role !== 'user' || withoutTags(text, tags) === text) return message;
   const content = message.content.map((block) =>
-    block.type === 'text' ? { ...block, text: withoutHistory(block.text) } : block,
+    block.type === 'text' ? { ...block, text: withoutTags(block.text, tags) } : block,
   );
   return { ...message, content };
 }
 
-function withoutHistory(text: string): string {
-  return withoutTags(text, ['history']);
-}
+/** Tags that only the library writes. */
+const libraryTags = [...ownTags, 'history'];
 
 /** Returns the messages of a group as one. `header`: the text before the history. */
 function history(group: readonly Msg[], header: readonly string[], withNames: boolean): Msg {
@@ -86,7 +89,7 @@ function history(group: readonly Msg[], header: readonly string[], withNames: bo
   let lines: string[] = [];
   const endBlock = (end: readonly string[]): void => {
     // Reads the lines together, because a tag may begin in one text and end in the next one.
-    const middle = lines.length ? [withoutHistory(lines.join('\n'))] : [];
+    const middle = lines.length ? [withoutTags(lines.join('\n'), libraryTags)] : [];
     const text = [...start, ...middle, ...end].join('\n');
     if (text) content.push({ type: 'text', text });
     start = [];
