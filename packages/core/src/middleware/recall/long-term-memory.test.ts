@@ -3,7 +3,13 @@ import { AgentError } from '../../error/agent-error.ts';
 import { keywordMemory } from '../../search/keyword-memory.ts';
 import type { LongTermMemory, LongTermRecordOptions } from '../../search/long-term-memory.ts';
 import { MemoryStore } from '../../memory/store/memory-store.ts';
-import { assistantMessage, userMessage, textOf, type Msg } from '../../message/msg.ts';
+import {
+  assistantMessage,
+  userMessage,
+  textOf,
+  toolResultsOf,
+  type Msg,
+} from '../../message/msg.ts';
 import type { JsonValue } from '../../message/json.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
@@ -50,6 +56,18 @@ function make(
   return { agent, model, extension, errors };
 }
 
+/** Returns a memory that ignores the limit of a search and returns all of its records. */
+function withAllRecords(count: number): LongTermMemory {
+  const createdAt = '2026-01-02T00:00:00.000Z';
+  const records = Array.from({ length: count }, (_item, index) => ({
+    id: `${index}`,
+    sessionId: 'before',
+    text: `Fact ${index}.`,
+    createdAt,
+  }));
+  return { ...idle, retrieve: async () => records };
+}
+
 async function remembering(...texts: readonly string[]): Promise<LongTermMemory> {
   const memory = keywordMemory({ store: new MemoryStore(), now: () => Date.UTC(2026, 0, 2) });
   for (const text of texts) await memory.record([userMessage(text)], { sessionId: 'before' });
@@ -64,6 +82,25 @@ const idle: LongTermMemory = {
   clear: async () => {},
 };
 const never = new Promise<never>(() => {});
+
+test.each([
+  [{ limit: 2 }, 2],
+  [{}, 5],
+])(
+  'the request has at most the records of the limit %j, even if a memory returns more',
+  async (options, count) => {
+    const { agent, model } = make(
+      [{ toolCalls: [{ name: 'retrieve_from_memory', input: { keywords: ['fact'] } }] }, 'Hi.'],
+      { memory: withAllRecords(20), mode: 'both', ...options },
+    );
+    await agent.call('facts?');
+    const facts = Array.from({ length: count }, (_item, index) => `Fact ${index}.`);
+    const [, recalled] = model.requests[0]!.messages.map(textOf);
+    expect(recalled!.match(/Fact \d+\./g)).toEqual(facts);
+    const [result] = (await agent.messages()).flatMap(toolResultsOf);
+    expect(String(result!.output).match(/Fact \d+\./g)).toEqual(facts);
+  },
+);
 
 test('memories stand between system prompt and history in each request of the call, and are not stored', async () => {
   const { agent, model, errors } = make(

@@ -273,7 +273,8 @@ async function findRecords(
   const result = await memory.retrieve(query, { limit, signal, ...ids[scope] });
   const where = 'retrieve() of the long-term memory';
   checkFields(where, { result }, 'result:array', 'STORAGE_FAILED');
-  return result;
+  // A memory may ignore the limit.
+  return result.slice(0, limit);
 }
 
 /**
