@@ -3,7 +3,7 @@ import type { Decision, PendingCall } from '../event/pending-call.ts';
 import { misconfigured, checkFields, checkOptions } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
-import type { ContentBlock, ToolUse, Msg } from '../message/msg.ts';
+import type { ContentBlock, MessageContent, ToolUse, Msg } from '../message/msg.ts';
 import { isRecord, type JsonObject, type JsonValue } from '../message/json.ts';
 import type { ToolSchema, RunInfo } from '../model/chat-model.ts';
 import { parametersIssue } from '../model/wire-schema.ts';
@@ -196,6 +196,11 @@ export interface Tool {
    * `allowTools()` keeps such a tool, and limits do not count its calls.
    */
   readonly givesAnswer?: boolean;
+  /**
+   * Returns what users get if an output of the tool is the answer. Absent: the whole output. An
+   * agent tool leaves out the session id, which only the model needs.
+   */
+  readonly answerIn?: (output: MessageContent) => MessageContent;
   /**
    * Returns the tool for `set`, with another preset or with its own state. Each tool set calls this
    * method for each of its tools, so that two sets never share a tool's state. Absent if the tool

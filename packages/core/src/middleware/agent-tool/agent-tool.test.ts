@@ -17,7 +17,7 @@ import type { Tool } from '../../tool/tool.ts';
 import { Toolkit } from '../../tool/set/toolkit.ts';
 import { rolesOf } from '../../../../../test/roles-of.ts';
 import { agentTool, type ChildAgent } from './agent-tool.ts';
-import { ReActAgent } from '../../preset/react-agent.ts';
+import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
 
 const call = (message: string, session_id?: string, id?: string) => ({
   name: 'call_helper',
@@ -41,6 +41,7 @@ function build(
   parentSays: readonly ScriptedReply[],
   childrenSay: readonly (readonly ScriptedReply[])[],
   childTools: readonly Tool[] = [],
+  options: Partial<AgentOptions> = {},
 ): Built {
   const made: Built['made'] = [];
   const helper = agentTool(
@@ -54,11 +55,41 @@ function build(
   );
   const model = new ScriptedModel(parentSays);
   return {
-    parent: new ReActAgent({ name: 'boss', sessionId: 's', model, tools: [helper] }),
+    parent: new ReActAgent({ name: 'boss', sessionId: 's', model, tools: [helper], ...options }),
     model,
     made,
   };
 }
+
+test.each([
+  [[call('hello')], 'hi'],
+  [[call('hello'), call('bye')], '["hi","session_id: 7\\n\\nsee you"]'],
+])(
+  'a direct answer of a child is its answer without the session id: %j',
+  async (toolCalls, text) => {
+    const says = [['hi'], ['session_id: 7\n\nsee you']];
+    const { parent } = build([{ toolCalls }], says, [], { returnDirect: true });
+    const result = await parent.call('go');
+    expect(result).toMatchObject({ text, reason: 'return-direct' });
+    // A later call of the model needs the session id.
+    const outputs = (await parent.messages()).flatMap(toolResultsOf).map(({ output }) => output);
+    expect(outputs[0]).toBe('session_id: call_1\n\nhi');
+  },
+);
+
+test('a direct answer of a child is the whole result if a hook has changed it', async () => {
+  const { parent } = build([{ toolCalls: [call('hello')] }], [['hi']], [], {
+    returnDirect: true,
+    use: [
+      {
+        on: {
+          'post-acting': (event) => ({ ...event, result: { ...event.result, output: 'changed' } }),
+        },
+      },
+    ],
+  });
+  expect((await parent.call('go')).text).toBe('changed');
+});
 
 test('a child’s answer contains its session id, and a later tool call with that id continues the session', async () => {
   const { parent, model, made } = build(

@@ -1,5 +1,11 @@
 import { errorText, checkFields, checkOptions } from '../../error/agent-error.ts';
-import { userMessage, textOf, toolUseIn, type Msg } from '../../message/msg.ts';
+import {
+  userMessage,
+  textOf,
+  toolUseIn,
+  type MessageContent,
+  type Msg,
+} from '../../message/msg.ts';
 import { isObjectOrArray } from '../../message/json.ts';
 import { metadataOf } from '../../message/metadata.ts';
 import { resumptionOf } from '../../memory/log/resumption.ts';
@@ -115,6 +121,7 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
     ...plainTool,
     input: { ...plainTool.input, validate: validateInput },
     takesDecisions: true,
+    answerIn: withoutSessionId,
     ...(isLocal(agent) && { mayNeedApproval: () => mayAskForApproval(agent) }),
     // A fork opens its own children.
     fork() {
@@ -254,6 +261,10 @@ function suspension({ name }: ChildAgent, pending: readonly PendingCall[]): Susp
 
 function answerText(id: string, text: string): string {
   return `session_id: ${id}\n\n${text}`;
+}
+
+function withoutSessionId(output: MessageContent): MessageContent {
+  return typeof output === 'string' ? output.replace(/^session_id: .*\n\n/, '') : output;
 }
 
 function toText({ kind, name, reason }: PendingCall): string {

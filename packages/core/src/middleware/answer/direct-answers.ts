@@ -1,6 +1,11 @@
 import type { Middleware, RunContext } from '../../agent/middleware.ts';
 import { isEnding } from '../../agent/next.ts';
-import { toolResultsOf, type ToolResult, type Msg } from '../../message/msg.ts';
+import {
+  toolResultsOf,
+  type MessageContent,
+  type ToolResult,
+  type Msg,
+} from '../../message/msg.ts';
 import { isObjectOrArray, parseJson } from '../../message/json.ts';
 import { contentText } from '../../message/media/media.ts';
 import { toolOf } from '../../tool/set/tool-set.ts';
@@ -33,18 +38,18 @@ export function directAnswers(): Middleware {
   return {
     name: 'directAnswers',
     wrapRequest: (next) => async (draft, context, steps) => {
-      const results = draft.mustAsk ? [] : directResults(context);
-      const [first, second] = results;
-      if (!first) return next(draft);
-      const content = second ? `[${results.map(toJson).join()}]` : first.output;
+      const outputs = draft.mustAsk ? [] : directOutputs(context);
+      const [first, second] = outputs;
+      if (first === undefined) return next(draft);
+      const content = second === undefined ? first : `[${outputs.map(toJson).join()}]`;
       const outcome = await steps.reply(steps.message('assistant', content), 'return-direct');
       return isEnding(outcome) ? outcome : next(draft);
     },
   };
 }
 
-/** Returns the newest results if all of them are the answer. */
-function directResults({ messages, tools, options }: RunContext): readonly ToolResult[] {
+/** Returns the outputs of the newest results if all of them are the answer. */
+function directOutputs({ messages, tools, options }: RunContext): readonly MessageContent[] {
   const lastIndex = messages.findLastIndex(({ role }) => role !== 'tool');
   const results = messages.slice(lastIndex + 1).flatMap(toolResultsOf);
   const { returnDirect: rule } = options;
@@ -53,14 +58,15 @@ function directResults({ messages, tools, options }: RunContext): readonly ToolR
     const ruleResult = typeof rule === 'function' ? rule(result, messages[lastIndex]!) : rule;
     return ruleResult ?? Boolean(toolOf(tools, result.name)?.returnDirect);
   };
-  return results.every(isAnswer) ? results : [];
+  if (!results.every(isAnswer)) return [];
+  return results.map(({ name, output }) => toolOf(tools, name)?.answerIn?.(output) ?? output);
 }
 
 /**
  * Returns an output as JSON (Spring AI Alibaba: `ReturnDirectModelHook`). Keeps the text of JSON
  * objects and arrays, and quotes any other text.
  */
-function toJson({ output }: ToolResult): string {
+function toJson(output: MessageContent): string {
   const text = contentText(output);
   return isObjectOrArray(parseJson(text)) ? text : JSON.stringify(text);
 }
