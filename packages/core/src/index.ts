@@ -52,6 +52,7 @@ export type { JsonObject, JsonValue } from './message/json.ts';
 export type {
   ChatModel,
   GenerateOptions,
+  GenerateSettings,
   ModelContext,
   ModelDelta,
   ModelFeatures,

@@ -12,7 +12,7 @@ import type { AgentSettings, KernelCallOptions, KernelOptions } from './kernel-o
 import { checkHandlers, hookFields } from '../event/check-hook.ts';
 import type { Middleware, UseList } from './middleware.ts';
 import { pickFields, omitUndefined } from '../message/json.ts';
-import { partsOf, withDefaults } from './use-list.ts';
+import { partsOf, withDefaults, withoutRemoved } from './use-list.ts';
 
 /** The options that a class of agents takes, for `checkOptions`. */
 export interface OptionFields {
@@ -34,7 +34,7 @@ export const kernelFields: OptionFields = {
   limits: 'iterations,parallelTools,timeoutMs,replyLength,replyCalls,resultLength:nonNegative|?',
   call:
     'signal:addEventListener()|? detached,throwOnError:boolean|? use:array|? ' +
-    `toolContext:iterator()|? ${generateFields}`,
+    `toolContext:iterator()|? ${generateFields.replaceAll('|?', '|null|?')}`,
 };
 
 /**
@@ -80,8 +80,8 @@ export function runOptions(options: AgentSettings, call: KernelCallOptions): Age
   const ofKernel = fieldsIn(kernelFields.call);
   const settings = fieldsIn(generateFields);
   const overrides = pickFields(callOptions, (key) => !ofKernel.has(key));
-  const generate = { ...options.generate, ...pickFields(callOptions, (key) => settings.has(key)) };
-  return { ...options, ...overrides, generate };
+  const generate = { ...options.generate, ...pickFields(call, (key) => settings.has(key)) };
+  return { ...options, ...overrides, generate: withoutRemoved(generate) };
 }
 
 /**

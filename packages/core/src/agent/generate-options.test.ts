@@ -3,7 +3,9 @@ import { summarizeHistory } from '../middleware/context/summarize-history.ts';
 import { emulateTools } from '../middleware/results/emulate-tools.ts';
 import type { GenerateOptions } from '../model/chat-model.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
+import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import { byModel } from '../middleware/selection/by-model.ts';
+import { arcReactor } from '../preset/arc-reactor.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 
 type Wrong = readonly [generate: object, problem: string];
@@ -24,6 +26,11 @@ const wrongValues: readonly Wrong[] = [
   [{ responseSchema: 'x' }, 'responseSchema must be an object; got a string.'],
 ];
 
+const noValues = [
+  ['undefined', undefined],
+  ['null', null],
+] as const;
+
 const agentWith = (generate: object, model = new ScriptedModel([])): ReActAgent =>
   new ReActAgent({ name: 'a', model, generate });
 
@@ -41,6 +48,53 @@ test.each(wrongValues)('a wrong setting is refused where it is set: %o', async (
   const call = { code: 'INVALID_INPUT', message: `call(): ${problem}` };
   await expect(agentWith({}).call('Hi', generate)).rejects.toMatchObject(call);
   expect(() => agentWith({}).stream('Hi', generate)).toThrow(expect.objectContaining(call));
+});
+
+test.for(noValues)(
+  '%s removes the value of a preset, in the options of the agent',
+  async ([, none]) => {
+    const { agent, model } = scriptedAgent(['Hi', 'Hi'], {
+      use: [arcReactor()],
+      generate: { temperature: none, seed: 7 },
+    });
+    await agent.call('Hi');
+    const [request] = model.requests;
+    expect(request).toMatchObject({ maxTokens: 4096, seed: 7 });
+    expect(request).not.toHaveProperty('temperature');
+    // An agent call may set it again.
+    await agent.call('Hi', { temperature: 0.5 });
+    expect(model.requests[1]).toMatchObject({ temperature: 0.5, maxTokens: 4096, seed: 7 });
+  },
+);
+
+test.for(noValues)(
+  '%s removes the value of the agent or of a preset, in one call',
+  async ([, none]) => {
+    const { agent, model } = scriptedAgent(['Hi', 'Hi'], {
+      use: [arcReactor()],
+      generate: { seed: 7 },
+    });
+    await agent.call('Hi', { temperature: none, seed: none });
+    expect(model.requests[0]).toMatchObject({ maxTokens: 4096 });
+    expect(model.requests[0]).not.toHaveProperty('temperature');
+    expect(model.requests[0]).not.toHaveProperty('seed');
+    await agent.call('Hi');
+    expect(model.requests[1]).toMatchObject({ temperature: 0.3, maxTokens: 4096, seed: 7 });
+  },
+);
+
+test.for(noValues)('%s in a later preset removes the value of an earlier one', async ([, none]) => {
+  const use = [arcReactor(), { name: 'mine', defaults: { generate: { temperature: none } } }];
+  const { agent, model } = scriptedAgent(['Hi'], { use });
+  await agent.call('Hi');
+  expect(model.requests[0]).not.toHaveProperty('temperature');
+});
+
+test('without a value for `generate` as a whole, the values of the preset stay', async () => {
+  const options = { use: [arcReactor()], generate: undefined } as object;
+  const { agent, model } = scriptedAgent(['Hi'], options);
+  await agent.call('Hi');
+  expect(model.requests[0]).toMatchObject({ temperature: 0.3 });
 });
 
 test('a setting that does not exist is refused', async () => {

@@ -1,5 +1,5 @@
 import type { Memory } from '../memory/memory.ts';
-import type { ChatModel, GenerateOptions } from '../model/chat-model.ts';
+import type { ChatModel, GenerateOptions, GenerateSettings } from '../model/chat-model.ts';
 import { defaultReplyLength } from '../model/reply-length.ts';
 import type { ContextEntry } from '../tool/context-token.ts';
 import type { ToolSource } from '../tool/tool.ts';
@@ -47,9 +47,9 @@ export interface KernelDefaults {
   readonly limits: KernelLimits;
   /**
    * Settings of every model request. Values of the agent call override the agent's values, which
-   * override a preset's values, field by field.
+   * override a preset's values, field by field. `undefined` and `null` remove a value.
    */
-  readonly generate: GenerateOptions;
+  readonly generate: GenerateSettings;
   /**
    * Effect of an exception in a hook without its own `onError`.
    * @default 'fail'
@@ -87,6 +87,7 @@ export type CompletedOptions = Partial<AgentDefaults> &
   FeatureCallOptions &
   KernelDefaults & {
     readonly limits: Required<KernelLimits>;
+    readonly generate: GenerateOptions;
   };
 
 /** The options of an agent, completed with the defaults of middleware and kernel. */
@@ -171,7 +172,7 @@ export interface KernelOptions<S extends ToolSource = ToolSource> extends Partia
  * Options of one agent call, such as a signal, middleware or model settings. They override those of
  * the agent.
  */
-export interface KernelCallOptions extends GenerateOptions {
+export interface KernelCallOptions extends GenerateSettings {
   /**
    * Signal that aborts the agent call. It stops the model, the tools and all waits at once. The
    * agent call then resolves with reason `aborted`, unless its input is refused.

@@ -5,7 +5,8 @@ import {
   type AgentSettings,
   type KernelOptions,
 } from './kernel-options.ts';
-import { omitUndefined } from '../message/json.ts';
+import { omitUndefined, pickFields } from '../message/json.ts';
+import type { GenerateOptions, GenerateSettings } from '../model/chat-model.ts';
 import type { Middleware, UseList } from './middleware.ts';
 
 /** Parts of presets. A later part replaces them, even if the preset was spread into the list. */
@@ -46,18 +47,25 @@ export function partsOf(use: UseList): Middleware[] {
 /**
  * Completes the options of an agent with the defaults that its middleware sets, then with those of
  * the kernel. Later middleware overrides earlier middleware. An `undefined` option counts as not
- * set. `limits` and `generate` are merged field by field.
+ * set. `limits` and `generate` are merged field by field. In `generate`, `undefined` and `null`
+ * remove the value of earlier middleware.
  */
 export function withDefaults(options: KernelOptions, parts: readonly Middleware[]): AgentSettings {
   const sources: OptionSource[] = [...parts.flatMap(({ defaults }) => defaults ?? []), options];
-  return sources.reduce(mergeOptions, kernelDefaults as AgentSettings);
+  const settings = sources.reduce(mergeOptions, kernelDefaults as AgentSettings);
+  return { ...settings, generate: withoutRemoved(settings.generate) };
+}
+
+/** Returns settings without the values that are removed. */
+export function withoutRemoved(settings: GenerateSettings): GenerateOptions {
+  return pickFields(settings, (_key, value) => value != null) as GenerateOptions;
 }
 
 type OptionSource = Partial<Pick<AgentDefaults, 'limits' | 'generate'>>;
 
 function mergeOptions<D extends AgentSettings>(defaults: D, options: OptionSource): D {
   const limits = { ...defaults.limits, ...omitUndefined(options.limits) };
-  const generate = { ...defaults.generate, ...omitUndefined(options.generate) };
+  const generate = { ...defaults.generate, ...options.generate } as GenerateOptions;
   return { ...defaults, ...omitUndefined(options), limits, generate };
 }
 

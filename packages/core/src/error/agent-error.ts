@@ -235,7 +235,7 @@ export function missingPart(part: string, what: string): AgentError {
  * - `nonNegative`, a number of 0 or more; `positive`, one above 0; `share`, one from 0 to 1
  * - `whole`, a whole number of 0 or more; `natural`, one of 1 or more; `Infinity`
  *
- * `NaN` is not a number here. Any other word means exactly this text. `|?` at the end marks an
+ * `null` accepts `null`, but errors do not name it. `NaN` is not a number here. Any other word means exactly this text. `|?` at the end marks an
  * optional field.
  */
 export function checkFields(
@@ -307,6 +307,7 @@ type Kind = readonly [words: string, test?: (value: unknown) => boolean];
 
 const knownKinds: Readonly<Record<string, Kind>> = {
   '?': ['', () => false],
+  null: ['', (value) => value === null],
   string: ['a string'],
   number: ['a number', (value) => isNumber(value, -Infinity)],
   boolean: ['a boolean'],

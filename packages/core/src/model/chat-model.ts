@@ -74,6 +74,15 @@ export interface GenerateOptions {
   readonly providerOptions?: JsonObject;
 }
 
+/**
+ * `GenerateOptions` of an agent, an agent call or a preset. They override the values of a preset or
+ * of the agent, field by field. An explicit `undefined` or `null` removes such a value, so that the
+ * request does not have the field.
+ */
+export type GenerateSettings = {
+  readonly [K in keyof GenerateOptions]?: GenerateOptions[K] | null | undefined;
+};
+
 /** What a model gets for one reply: messages, tools and settings. */
 export interface ModelRequest extends GenerateOptions {
   readonly messages: readonly Msg[];
