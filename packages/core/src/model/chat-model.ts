@@ -51,7 +51,11 @@ export interface GenerateOptions {
   readonly toolChoice?: ToolChoice;
   /** Maximum number of tokens in the reply: a whole number of 1 or more. */
   readonly maxTokens?: number;
-  /** Randomness of the reply, 0 or more. Most models accept up to 2. */
+  /**
+   * Randomness of the reply, 0 or more. Most models accept up to 2. Models that think refuse it, so
+   * requests to GPT-5, to the o-series and to Claude Opus 4.7 and later have no `temperature` and
+   * no `topP`.
+   */
   readonly temperature?: number;
   /**
    * Share of the probability, from 0 to 1. The model picks only from the likeliest tokens that

@@ -253,6 +253,7 @@ function sentBy(request: Partial<ModelRequest>): Readonly<Record<string, Wire>> 
   const target = {
     version: 'v4',
     provider: 'openai.responses',
+    modelId: 'm',
     media: [],
     supportedUrls: {},
     fitMessage: (message: Msg) => message,

@@ -1,3 +1,4 @@
+import { fieldOf } from '../../error/agent-error.ts';
 import { outputText, textOf, toolResultsOf } from '../../message/msg.ts';
 import type { ContentBlock, MediaBlock, MediaSource, ToolResult, Msg } from '../../message/msg.ts';
 import { isEdited, isNewestReplyEdited } from '../../message/metadata.ts';
@@ -10,6 +11,7 @@ import { memoize } from '../formatter.ts';
 import { groupMessages } from '../../message/tool-pairs.ts';
 import { isStrict, wireParameters } from '../strict-schema.ts';
 import { replySchema } from '../wire-schema.ts';
+import { acceptedSampling } from '../openai/refused-settings.ts';
 import { hostedToolParts } from './ai-sdk-hosted-tool.ts';
 import type { AiSdkLanguageModel, SupportedUrls } from './ai-sdk-contract.ts';
 import type { ModelFeatures, ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
@@ -20,6 +22,7 @@ export interface AiSdkTarget {
   readonly fitMessage: (message: Msg) => Msg;
   readonly version: AiSdkLanguageModel['specificationVersion'];
   readonly provider: string;
+  readonly modelId: string;
   readonly media: ModelFeatures['media'];
   readonly supportedUrls: SupportedUrls;
 }
@@ -47,8 +50,10 @@ export function messageFitter(server: string): AiSdkTarget['fitMessage'] {
  * that is `undefined` counts as absent.
  */
 export function toAiSdkCall(request: ModelRequest, target: AiSdkTarget): Part {
-  const { messages, tools, toolChoice, responseSchema } = request;
-  const { maxTokens, temperature, topP, seed, stop } = request;
+  const { messages, tools, toolChoice, responseSchema, providerOptions } = request;
+  const { maxTokens, seed, stop } = request;
+  const effort = fieldOf(providerOptions?.['openai'], 'reasoningEffort');
+  const { temperature, topP } = acceptedSampling(target.modelId, request, effort);
   const fittedMessages = messages.map(target.fitMessage);
   const schema = responseSchema && replySchema(responseSchema);
   const shape = { ...target, hostedParts: hostedToolParts(fittedMessages, target.provider) };

@@ -52,7 +52,8 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
   };
   const { provider, modelId } = model;
   const { media } = features;
-  const target = { version, provider, media, fitMessage: messageFitter(`${provider} ${modelId}`) };
+  const fitMessage = messageFitter(`${provider} ${modelId}`);
+  const target = { version, provider, modelId, media, fitMessage };
   return {
     provider,
     modelId,

@@ -13,6 +13,7 @@ import { replySchema } from '../wire-schema.ts';
 import { OpenAiDecoder } from './openai-decoder.ts';
 import { keptFieldsOf } from './kept-fields.ts';
 import { ThinkDecoder } from './think-decoder.ts';
+import { acceptedSampling } from './refused-settings.ts';
 import {
   contentText,
   inlineSource,
@@ -62,13 +63,15 @@ export function openAiFormatter(format: OpenAiFormatterOptions): Formatter {
     format(request) {
       const { providerOptions, tools, stop, responseSchema } = request;
       const messages = isAlternating ? joinTurns(request.messages.map(fit)) : request.messages;
+      const effort = providerOptions?.['reasoning_effort'];
+      const { temperature, topP } = acceptedSampling(format.model, request, effort);
       const fields = {
         model: format.model,
         stream: true,
         stream_options: format.includeUsage === false ? undefined : { include_usage: true },
         [format.maxTokensField]: request.maxTokens,
-        temperature: request.temperature,
-        top_p: request.topP,
+        temperature,
+        top_p: topP,
         seed: request.seed,
         stop: stop?.length ? stop : undefined,
         tool_choice: tools.length ? toWireChoice(request.toolChoice) : undefined,

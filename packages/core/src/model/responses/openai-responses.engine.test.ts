@@ -97,8 +97,6 @@ test('a request of openaiResponses() stores nothing and asks for encrypted reaso
     include: ['reasoning.encrypted_content'],
     instructions: 'Be short.',
     max_output_tokens: 100,
-    temperature: 0.5,
-    top_p: 0.9,
     reasoning: { effort: 'low', summary: 'auto' },
     tool_choice: { type: 'function', name: 'f' },
     text: {

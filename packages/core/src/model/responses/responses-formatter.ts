@@ -1,5 +1,6 @@
 import { callIdFitter } from '../call-ids.ts';
 import { fitMessage } from '../fit-message.ts';
+import { fieldOf } from '../../error/agent-error.ts';
 import { jsonWithLists, memoize, type WireObject } from '../formatter.ts';
 import { isObjectOrArray, jsonText, type JsonObject } from '../../message/json.ts';
 import { isNewestReplyEdited } from '../../message/metadata.ts';
@@ -8,6 +9,7 @@ import { toolResultsOf, type Msg } from '../../message/msg.ts';
 import type { ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
 import { toWireResponseFormat } from '../openai/openai-formatter.ts';
 import { wireParameters } from '../strict-schema.ts';
+import { acceptedSampling } from '../openai/refused-settings.ts';
 import { conversationSums, previousResponse } from './previous-response.ts';
 import { callersIn, toInputItems, type Callers, type InputTarget } from './responses-input.ts';
 
@@ -119,9 +121,12 @@ interface WireRequest extends WireObject {
 }
 
 function toWireRequest(
-  { maxTokens, temperature, topP, responseSchema }: ModelRequest,
+  request: ModelRequest,
   { model, reasoning, encryptedReasoning, previousResponse: store }: ResponsesFormat,
 ): WireRequest {
+  const { maxTokens, responseSchema, providerOptions } = request;
+  const effort = fieldOf(providerOptions?.['reasoning'] ?? reasoning, 'effort');
+  const { temperature, topP } = acceptedSampling(model, request, effort);
   const responseFormat = responseSchema && toWireResponseFormat(responseSchema);
   return {
     model,
