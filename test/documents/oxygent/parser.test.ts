@@ -10,6 +10,24 @@ describe('the parser', () => {
     expect((await agent.call('2 + 2?')).text).toBe('The answer is 4.');
   });
 
+  test('ignores text before the thinking, too, in the answer and in later requests', async () => {
+    const before = `Plan: ${echoes('a')} <think>Hm.</think>`;
+    const { agent, model } = setUp([
+      `First ${before} more <think>So.</think> ${echoes('b')}`,
+      `${before}The answer is <4.`,
+      'Again.',
+    ]);
+    const result = await agent.call('go');
+    expect(result.text).toBe('The answer is <4.');
+    // Only the tool call after the thinking has run.
+    expect(said(model, 1).slice(1)).toEqual([
+      `assistant: ${echoes('b')}`,
+      `user: ${observed('echo', 'b')}`,
+    ]);
+    await agent.call('and now?');
+    expect(said(model, 2)).toEqual(['user: go', 'assistant: The answer is <4.', 'user: and now?']);
+  });
+
   test('does not run a tool call that the model only thinks about', async () => {
     const { agent } = setUp([`<think>Maybe ${echoes('x')}</think>The answer is 4.`]);
     const { text, toolsUsed } = await agent.call('2 + 2?');

@@ -155,13 +155,22 @@ const fields =
   'order,reflect:function|? friendlyErrorText:string|function|? ' +
   'protocol,promptVariables:object|boolean|?';
 
+const oxygentThinking = { textBeforeThinking: 'drop' } as const;
+
 /** Returns the middleware for tool calls and for the correction of answers. */
 function protocolParts({ protocol = {}, reflect }: OxygentOptions): readonly Middleware[] {
   const { check = reflect } = protocol || {};
   const checkOption = check && { check };
   return protocol === false
     ? [checkAnswers(checkOption), showToolMedia()]
-    : [textToolCalls({ ...protocol, ...checkOption, parse: parserOf(protocol) })];
+    : [
+        textToolCalls({
+          ...oxygentThinking,
+          ...protocol,
+          ...checkOption,
+          parse: parserOf(protocol),
+        }),
+      ];
 }
 
 function earlierSteps(options: OxygentOptions): Middleware {

@@ -15,6 +15,8 @@ import { TextReply } from './text-reply.ts';
 interface DecodeOptions {
   readonly parse: ReplyParser;
   readonly parallel: boolean;
+  /** Whether all text before the last end tag of thinking is thinking. */
+  readonly dropsTextBefore: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -25,20 +27,21 @@ interface DecodeOptions {
 export async function* decodeReply(
   request: ModelRequest,
   stream: AsyncIterable<readonly ModelDelta[]>,
-  { parse, parallel, signal }: DecodeOptions,
+  { parse, parallel, dropsTextBefore, signal }: DecodeOptions,
 ): AsyncGenerator<readonly ModelDelta[]> {
   const isCustomParser = parse !== parseToolCalls;
   const mayCallTools =
     isCustomParser ||
     request.tools.length > 0 ||
     request.messages.some(({ content }) => content.some(({ type }) => type === 'tool_use'));
-  let reply = new TextReply(mayCallTools, isCustomParser);
+  const begin = (): TextReply => new TextReply(mayCallTools, isCustomParser, dropsTextBefore);
+  let reply = begin();
   for await (const batch of stream) {
     const deltas: ModelDelta[] = [];
     for (const delta of batch) {
       if (delta.type !== 'reset') reply.take(delta, deltas);
       else {
-        reply = new TextReply(mayCallTools, isCustomParser);
+        reply = begin();
         deltas.push(delta);
       }
     }

@@ -19,6 +19,7 @@ const bareCall = /^(?:```(?:json)?\s*)?\[?\s*\{\s*['‘“`]?(?:tool_name|argume
  */
 export class ReplyReader {
   readonly #mayCallTools: boolean;
+  readonly #dropsTextBefore: boolean;
   #scanner: CallScanner | undefined;
   #calls: readonly TextCall[] = [];
   #problem: string | undefined;
@@ -37,9 +38,13 @@ export class ReplyReader {
   proseText = '';
   thinking = '';
 
-  /** `mayCallTools`: whether the reply may contain tool calls. */
-  constructor(mayCallTools: boolean) {
+  /**
+   * `mayCallTools`: whether the reply may contain tool calls. `dropsTextBefore`: whether all text
+   * before an end tag is thinking.
+   */
+  constructor(mayCallTools: boolean, dropsTextBefore = false) {
     this.#mayCallTools = mayCallTools;
+    this.#dropsTextBefore = dropsTextBefore;
     if (mayCallTools) this.#scanner = new CallScanner();
   }
 
@@ -119,7 +124,7 @@ export class ReplyReader {
   }
 
   #close(): void {
-    if (!this.#isThinking) {
+    if (!this.#isThinking || (this.#dropsTextBefore && this.text)) {
       const thought = this.text;
       this.text = this.proseText = '';
       this.#thoughtCount += 1;

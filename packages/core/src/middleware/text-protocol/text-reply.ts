@@ -29,11 +29,11 @@ export class TextReply {
 
   /**
    * `mayCallTools`: whether the reply may contain tool calls. `withholdsAll`: whether to withhold
-   * all text until the end of the reply.
+   * all text until the end of the reply. `dropsTextBefore`: see `ReplyReader`.
    */
-  constructor(mayCallTools: boolean, withholdsAll: boolean) {
+  constructor(mayCallTools: boolean, withholdsAll: boolean, dropsTextBefore: boolean) {
     this.#withholdsAll = withholdsAll;
-    this.reader = new ReplyReader(mayCallTools);
+    this.reader = new ReplyReader(mayCallTools, dropsTextBefore);
   }
 
   /**

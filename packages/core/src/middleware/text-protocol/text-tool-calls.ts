@@ -32,6 +32,11 @@ export interface TextToolCallsOptions {
   /** Whether a reply may make several tool calls, which run in parallel. Default: true. */
   readonly parallel?: boolean;
   /**
+   * What becomes of text before a `<think>` part. `keep` (default): it belongs to the answer.
+   * `drop`: all text before the last `</think>` is thinking, as in OxyGent.
+   */
+  readonly textBeforeThinking?: 'keep' | 'drop';
+  /**
    * Function that returns the text that tells the model about its tools. The text is added after
    * the system prompt unchanged. Default: `toolsPrompt`, an English text.
    */
@@ -39,7 +44,8 @@ export interface TextToolCallsOptions {
 }
 
 /** Options and their kinds, for `checkFields`. */
-export const protocolFields = 'parse,check,prompt:function|? parallel:boolean|?';
+export const protocolFields =
+  'parse,check,prompt:function|? parallel:boolean|? textBeforeThinking:keep|drop|?';
 
 /**
  * Creates middleware with which a model without native tool calling can use tools: the model writes
@@ -62,6 +68,7 @@ export function textToolCalls(
   const where = 'textToolCalls()';
   checkOptions(where, options, protocolFields);
   const { parse = parseToolCalls, parallel = true } = options;
+  const dropsTextBefore = options.textBeforeThinking === 'drop';
   return {
     name: 'textToolCalls',
     onError: 'fail',
@@ -73,7 +80,8 @@ export function textToolCalls(
         features: { ...next.features, tools: true },
         stream(request, context) {
           const stream = next.stream(toText(request), context);
-          return decodeReply(request, stream, { parse, parallel, signal: context.signal });
+          const { signal } = context;
+          return decodeReply(request, stream, { parse, parallel, dropsTextBefore, signal });
         },
       };
     },
