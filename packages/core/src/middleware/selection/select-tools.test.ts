@@ -100,7 +100,7 @@ test.each<[string, Partial<SelectToolsOptions>, readonly string[]]>([
   expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(expected);
 });
 
-test('a selector chooses by the last question, only from tools that are not in `alwaysOffer`, and its order is kept', async () => {
+test('a selector chooses by the last question, only from tools that are not in `alwaysOffer`, and the request has them in its order', async () => {
   const by = vi.fn<ToolSelector>(() => ['d', 'c', 'nothing', 'here', 'b']);
   const { agent, shown } = setUp(
     ['one', 'two'],
@@ -116,9 +116,18 @@ test('a selector chooses by the last question, only from tools that are not in `
     ['Third', ['b', 'c', 'd']],
   ]);
   expect(shown()).toEqual([
-    ['here', 'c', 'd'],
-    ['here', 'c', 'd'],
+    ['here', 'd', 'c'],
+    ['here', 'd', 'c'],
   ]);
+});
+
+test('the tool of a forced choice comes after those that the selector chose, and is not cut', async () => {
+  const { agent, shown } = setUp(['ok'], ['a', 'b', 'c', 'd'].map((name) => own(name)), {
+    by: () => ['d', 'c', 'b'],
+    maxTools: 3,
+  });
+  await agent.call('Hi', { toolChoice: { name: 'a' } });
+  expect(shown()).toEqual([['d', 'c', 'a']]);
 });
 
 test('`alwaysOffer` may be empty or name other tools', async () => {

@@ -58,7 +58,7 @@ export type ToolSelector = (
 /**
  * Creates middleware, for an agent's `use` list, that offers the model only the tools that fit the
  * user's last message (Arc Reactor: `ToolSelector`). The tools of `alwaysOffer` come first
- * and skip the selection. `maxTools` limits all tools together. If the model calls a hidden tool,
+ * and skip the selection. The others follow in the order of the selector. `maxTools` limits all tools together. If the model calls a hidden tool,
  * it gets an error result. Tool calls that an earlier run left open still run. Throws
  * `CONFIGURATION` for an option of the wrong kind.
  */
@@ -158,8 +158,8 @@ async function chooseTools(
   const ranking = new Set([...requiredNames, ...always.map(({ name }) => name), ...chosenNames]);
   const names = [...ranking].slice(0, maxTools);
   selection.key = key;
-  const inOrder = [...always, ...others].map(({ name }) => name);
-  selection.chosen = inOrder.filter((name) => names.includes(name));
+  const inOrder = new Set([...always.map(({ name }) => name), ...chosenNames, ...requiredNames]);
+  selection.chosen = [...inOrder].filter((name) => names.includes(name));
 }
 
 /** The tools of a run, and the chosen ones. Before the first choice, the model gets all tools. */
