@@ -6,6 +6,7 @@ import {
   type AgentEvent,
   type ModelRequest,
 } from '@isoloop/core';
+import { jsonMode } from '@isoloop/core/output';
 import { arc, estimateTokens } from '@isoloop/core/tokens';
 import { describe, expect, test } from 'vitest';
 import { systemOf } from '../test-support.ts';
@@ -47,6 +48,29 @@ describe('trimming', () => {
     const prompted = await request({ systemPrompt: latin(1) });
     expect(linesOf(prompted)).toHaveLength(2);
     expect(systemOf(prompted)).toEqual([latin(1)]);
+  });
+
+  test('counts the system prompt and the format of the answer as one text', async () => {
+    const output = jsonMode();
+    for (const rest of ['', 'a', 'aa', 'aaa']) {
+      const systemPrompt = latin(2) + rest;
+      const request = async (window: number): Promise<ModelRequest> => {
+        const { agent, model } = make(['{}'], {
+          memory: new InMemoryMemory([userMessage(latin(40)), assistantMessage(latin(40))]),
+          use: [trimTo(window)],
+          systemPrompt,
+        });
+        await agent.call(latin(20), { output });
+        return model.requests[0]!;
+      };
+      const [whole] = systemOf(await request(10_000));
+      const tokens = estimateTokens(whole!, arc) + 100;
+      const exact = await request(tokens);
+      expect(linesOf(exact)).toHaveLength(3);
+      const shorter = await request(tokens - 1);
+      expect(linesOf(shorter)).toHaveLength(2);
+      expect(systemOf(shorter)).toEqual([whole]);
+    }
   });
 
   test('removes messages before the current prompt from the front, and stops at it', async () => {

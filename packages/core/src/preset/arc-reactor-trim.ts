@@ -1,5 +1,10 @@
 import { checkOptions } from '../error/agent-error.ts';
-import { contextPolicy, type ContextMiddleware } from '../middleware/context/context-policy.ts';
+import { textOf } from '../message/msg.ts';
+import {
+  contextPolicy,
+  type ContextMiddleware,
+  type ContextRequest,
+} from '../middleware/context/context-policy.ts';
 import {
   type FitContextOptions,
   type TrimRules,
@@ -7,7 +12,7 @@ import {
   groupOf,
   trimRequest,
 } from '../middleware/context/fit-context.ts';
-import { requestMeter } from '../middleware/context/request-meter.ts';
+import { requestMeter, type RequestMeter } from '../middleware/context/request-meter.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import type { TokenProfile } from '../tokens/token-profile.ts';
 
@@ -21,11 +26,28 @@ export function arcReactorTrim(options: FitContextOptions = {}): ContextMiddlewa
   const where = 'arcReactorTrim()';
   checkOptions(where, options, fitContextFields);
   const { profile = arc, roundTo = 0 } = options;
-  const meter = requestMeter(where, { ...options, profile: textAlone(profile) });
+  const partMeter = requestMeter(where, { ...options, profile: textAlone(profile) });
+  const meter: RequestMeter = (request) => {
+    const size = partMeter(request);
+    const rest = promptRest(request, profile);
+    return { ...size, fixedTokens: size.fixedTokens + rest, budget: size.budget - rest };
+  };
   return contextPolicy({
     name: 'fitContext',
     fit: (request) => trimRequest({ ...request, tools: [] }, meter, { roundTo, rules }),
   });
+}
+
+/**
+ * Returns the tokens of the whole system prompt that the counts of its parts lack. The estimate
+ * rounds each text, and the model gets the format of the answer within the system prompt.
+ */
+function promptRest({ messages, addedLater = [] }: ContextRequest, profile: TokenProfile): number {
+  const parts = [...messages.slice(0, 1), ...addedLater].filter(({ role }) => role === 'system');
+  if (parts.length < 2) return 0;
+  const texts = parts.map(textOf);
+  const counted = texts.reduce((sum, text) => sum + profile.countText(text), 0);
+  return profile.countText(texts.join('\n\n')) - counted;
 }
 
 const rules: TrimRules = {
