@@ -517,21 +517,3 @@ test.for([
     }),
   );
 });
-
-test.each([
-  ['one delta', { type: 'text', id: 't', delta: 'hi' }],
-  ['a text', 'hi'],
-  ['nothing', undefined],
-])('a model that yields %s instead of an array fails the call', async (_what, batch) => {
-  const model = {
-    ...new ScriptedModel([]),
-    modelId: 'odd',
-    async *stream() {
-      yield batch;
-    },
-  };
-  const { agent } = setUp([], wrong({ model }));
-  await expect(agent.call('go')).rejects.toThrow(
-    failure('MODEL_BAD_RESPONSE', 'The stream of the model "odd" must yield arrays of deltas.'),
-  );
-});

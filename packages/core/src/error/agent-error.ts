@@ -22,7 +22,8 @@ import type { JsonObject } from '../message/json.ts';
  * - `MODEL_UNREACHABLE`: there was no connection to the model's server, or it broke before the end
  *   of the reply.
  * - `MODEL_BAD_RESPONSE`: the response does not follow the protocol. Examples: it is not an event
- *   stream, it is not JSON, or it is incomplete.
+ *   stream, it is not JSON, or it is incomplete. Also a model of your own that yields anything but
+ *   arrays of deltas.
  * - `MODEL_REPLY_TOO_LONG`: the reply is longer than `limits.replyLength`. The rest was not read.
  * - `OUTPUT_INVALID`: the model gave no value that fits the call's `output`; `details` contains
  *   `issues` and the model's raw `text`.

@@ -8,6 +8,7 @@ import type {
   ReplyStream,
 } from './chat-model.ts';
 import { monotonicNow } from '../wait/monotonic.ts';
+import { checkDeltas } from './check-deltas.ts';
 import { TimerYield } from '../wait/timer-yield.ts';
 import { ReplyLength, defaultReplyLength } from './reply-length.ts';
 import { withStream } from './wrap-model.ts';
@@ -26,8 +27,8 @@ export interface ModelBounds {
 /**
  * Limits the length of a model's replies, and ends them at an abort. An agent bounds its own model,
  * and `fallback()` bounds its models. Use it for any other model that middleware asks. A reply that
- * is too long fails with `MODEL_REPLY_TOO_LONG`, and one that yields anything but arrays fails with
- * `MODEL_BAD_RESPONSE`. A reply ends when the request's signal aborts, even if the model ignores
+ * is too long fails with `MODEL_REPLY_TOO_LONG`, and one that yields anything but arrays of deltas
+ * fails with `MODEL_BAD_RESPONSE`. A reply ends when the request's signal aborts, even if the model ignores
  * the signal. Timers run between endless batches.
  */
 export function boundedModel(model: ChatModel, bounds: ModelBounds = {}): ChatModel {
@@ -36,7 +37,7 @@ export function boundedModel(model: ChatModel, bounds: ModelBounds = {}): ChatMo
     const length = new ReplyLength(replyLength);
     const timerYield = new TimerYield(now());
     return abortableReply(model, request, context, (deltas) => {
-      if (!Array.isArray(deltas)) throw notArrayError(model);
+      checkDeltas(`The model "${model.modelId}"`, deltas);
       length.add(deltas);
       return timerYield.tick(now());
     });
@@ -44,28 +45,31 @@ export function boundedModel(model: ChatModel, bounds: ModelBounds = {}): ChatMo
 }
 
 /**
- * Returns a model whose replies end when the request's signal aborts, even if `model` ignores the
- * signal. Code that reads a reply can then clean up.
+ * Returns the model of a wrapper. Its replies end when the request's signal aborts, even if the
+ * wrapper ignores the signal. Code that reads a reply can then clean up. A batch that is no array of
+ * deltas fails with `MODEL_BAD_RESPONSE`, which names the wrapper: `who`.
  */
-export function abortableModel(model: ChatModel): ChatModel {
-  return withStream(model, (request, context) => abortableReply(model, request, context));
+export function wrapperModel(model: ChatModel, who: string): ChatModel {
+  return withStream(model, (request, context) =>
+    abortableReply(model, request, context, (deltas) => checkDeltas(who, deltas)),
+  );
 }
 
-/** `check`: throws if a batch is wrong, or returns a promise to wait for before the next one. */
+/** `check`: throws if a batch is wrong. May return a promise to wait for before the next batch. */
 async function* abortableReply(
   model: ChatModel,
   request: ModelRequest,
   context: ModelContext,
-  check?: (deltas: readonly ModelDelta[]) => Promise<void> | undefined,
+  check: (deltas: readonly ModelDelta[]) => Promise<void> | void,
 ): ReplyStream {
-  const batches = model.stream(request, context)[Symbol.asyncIterator]();
+  const batches = batchesOf(model, request, context);
   let hasEnded = false;
   try {
     for (;;) {
       const { done = false, value } = await abortable(batches.next(), context.signal);
       hasEnded = done;
       if (done) return;
-      const pause = check?.(value);
+      const pause = check(value);
       yield value;
       if (pause) await pause;
     }
@@ -75,7 +79,15 @@ async function* abortableReply(
   }
 }
 
-function notArrayError({ modelId }: ChatModel): AgentError {
-  const message = `The stream of the model "${modelId}" must yield arrays of deltas.`;
-  return new AgentError('MODEL_BAD_RESPONSE', message);
+/** Starts a reply. Throws `MODEL_BAD_RESPONSE` if the model returns no async iterable. */
+function batchesOf(
+  model: ChatModel,
+  request: ModelRequest,
+  context: ModelContext,
+): AsyncIterator<readonly ModelDelta[]> {
+  const reply: Partial<ReturnType<ChatModel['stream']>> = Object(model.stream(request, context));
+  const begin = reply[Symbol.asyncIterator];
+  if (begin) return begin.call(reply);
+  const message = `stream() of the model "${model.modelId}" must return an async iterable, such as an async generator.`;
+  throw new AgentError('MODEL_BAD_RESPONSE', message);
 }

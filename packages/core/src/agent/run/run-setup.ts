@@ -2,7 +2,7 @@ import { checkFields } from '../../error/agent-error.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
 import type { Memory } from '../../memory/memory.ts';
 import type { SystemMessages } from '../../message/system-message.ts';
-import { abortableModel, boundedModel } from '../../model/bounded-model.ts';
+import { wrapperModel, boundedModel } from '../../model/bounded-model.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
 import { toolsBefore, type ToolSet } from '../../tool/set/tool-set.ts';
 import type { AgentSettings } from '../kernel-options.ts';
@@ -67,8 +67,9 @@ function wrappedModel(
   return use.reduceRight((next, part) => {
     if (!part.wrapModel) return next;
     const result = part.wrapModel(next);
-    checkFields(memberName('wrapModel', part), { result }, 'result:stream()');
+    const who = memberName('wrapModel', part);
+    checkFields(who, { result }, 'result:stream()');
     // If the wrapper hangs after an abort, the outer wrappers still end.
-    return abortableModel(result);
+    return wrapperModel(result, who);
   }, inner);
 }

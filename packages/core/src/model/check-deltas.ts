@@ -1,0 +1,51 @@
+import { AgentError, checkFields, errorText, misconfigured } from '../error/agent-error.ts';
+import type { ModelDelta } from './chat-model.ts';
+
+/** Fields of each type of delta, for `checkFields`. */
+const deltaFields: Readonly<Record<string, string>> = {
+  text: 'delta,id:string',
+  thinking: 'delta,id:string',
+  'tool-input': 'index:whole id,name:string|? delta:string',
+  file: 'mediaType,data:string',
+  reset: 'reason:string',
+  finish: 'reason:string usage,metadata:object|null|?',
+} satisfies Record<ModelDelta['type'], string>;
+
+const advice =
+  "A model must yield arrays of deltas such as [{ type: 'text', id: '0', delta: 'Hi' }].";
+
+/**
+ * Throws `MODEL_BAD_RESPONSE` if a batch of a model is not an array of deltas. Its server may be at
+ * fault as well as the program, and `fallback()` then asks the next model. `who`: the model or the
+ * wrapper that yielded the batch, as the start of a sentence.
+ */
+export function checkDeltas(who: string, batch: unknown): void {
+  if (Array.isArray(batch) && batch.every(isCommon)) return;
+  try {
+    checkFields(`${who} yielded a wrong batch`, { batch }, 'batch:array');
+    for (const delta of batch as readonly unknown[]) checkDelta(who, delta);
+  } catch (error) {
+    throw new AgentError('MODEL_BAD_RESPONSE', `${errorText(error)} ${advice}`);
+  }
+}
+
+/** Returns whether a delta is a text. There are thousands of them. */
+function isCommon(delta: ModelDelta | null | undefined): boolean {
+  if (delta?.type !== 'text') return false;
+  return typeof delta.delta === 'string' && typeof delta.id === 'string';
+}
+
+function checkDelta(who: string, delta: unknown): void {
+  checkFields(`${who} yielded a wrong delta: it`, delta, '');
+  const { type, usage } = delta as { readonly type?: unknown; readonly usage?: unknown };
+  const names = Object.keys(delta as object).slice(0, 8);
+  const where = `${who} yielded a wrong delta with the fields ${names.join(', ')}`;
+  const types = Object.keys(deltaFields);
+  const isKnown = types.includes(type as string);
+  const shownType = String(type).slice(0, 32);
+  if (!isKnown)
+    throw misconfigured(`${where}: type must be ${types.join(' or ')}; got "${shownType}".`);
+  const what = `${where} and the type "${shownType}"`;
+  checkFields(what, delta, deltaFields[type as string]!);
+  if (usage) checkFields(`${what}: usage`, usage, 'inputTokens,outputTokens:nonNegative');
+}
