@@ -36,6 +36,9 @@ export function valueFor<T>(token: ContextToken<T>, values: ReadonlyMap<object, 
 /** Ids of the runs above a child agent's run, the outermost first. Not provided to other agents. */
 export const parentRuns: ContextToken<readonly string[]> = contextToken('parent runs');
 
+/** Names of the agents above a child agent, the outermost first. Not provided to other agents. */
+export const parentPath: ContextToken<readonly string[]> = contextToken('parent path');
+
 /** Returns the ids of the runs above a child agent that this tool call runs. */
 export function runsAboveChild({ runId, get }: Pick<ToolContext, 'runId' | 'get'>): string[] {
   try {

@@ -168,7 +168,8 @@ export class Outbox {
     const isInOrder = seq > this.#sentSeq && runId === this.#run.runId;
     const sent = isInOrder ? events : events.map((event) => ({ ...event, seq: ++this.#seq }));
     this.#sentSeq = sent.at(-1)!.seq;
-    return this.deliver(sent);
+    const depth = this.#run.agentPath.length - 1;
+    return this.deliver(depth ? sent.map((event) => fromOwnAgent(event, depth)) : sent);
   }
 
   #forReaders(events: EventBatch): EventBatch {
@@ -181,6 +182,14 @@ export class Outbox {
       readersEvents.push('delta' in event ? event : mapEvent(run, parts, event));
     return readersEvents;
   }
+}
+
+/**
+ * Returns the event for the readers of a child agent: its path begins with the child. The calling
+ * agent adds the names above.
+ */
+function fromOwnAgent(event: AgentEvent, depth: number): AgentEvent {
+  return { ...event, agentPath: event.agentPath.slice(depth) };
 }
 
 function mapEvent(run: Run, parts: readonly Middleware[], original: AgentEvent): AgentEvent {

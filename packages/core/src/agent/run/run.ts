@@ -14,6 +14,7 @@ import { BoundedWaits } from '../../wait/bounded-waits.ts';
 import { markHandled } from '../../wait/mark-handled.ts';
 import { toolsBefore, type ToolSet } from '../../tool/set/tool-set.ts';
 import type { Tool } from '../../tool/tool.ts';
+import { parentPath } from '../../tool/context-token.ts';
 import { Haltable } from '../../wait/halt.ts';
 import { Inbox, type InboxHandler } from './inbox.ts';
 import type { AgentSettings, KernelCallOptions } from '../kernel-options.ts';
@@ -115,7 +116,6 @@ export class Run extends Haltable implements RunContext {
     this.runId = options.generateId();
     this.sessionId = setup.sessionId;
     this.userId = options.userId;
-    this.agentPath = [options.name];
     this.timerYield = new TimerYield(this.startedAt);
     this.timeout = new CallTimeout({
       timeoutMs: options.limits.timeoutMs,
@@ -135,6 +135,8 @@ export class Run extends Haltable implements RunContext {
       ...(options.toolContext ?? []),
       ...(callOptions.toolContext ?? []),
     ]);
+    const callerPath = (this.toolContext.get(parentPath) ?? []) as readonly string[];
+    this.agentPath = [...callerPath, options.name];
   }
 
   /**

@@ -13,9 +13,11 @@ import {
   toolResultsOf,
 } from '../../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
-import type { Tool } from '../../tool/tool.ts';
+import { parentPath, provide } from '../../tool/context-token.ts';
+import { tool, type Tool } from '../../tool/tool.ts';
 import { Toolkit } from '../../tool/set/toolkit.ts';
 import { rolesOf } from '../../../../../test/roles-of.ts';
+import type { RunContext } from '../../agent/middleware.ts';
 import { agentTool, type ChildAgent } from './agent-tool.ts';
 import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
 
@@ -644,4 +646,48 @@ test('parent and child count their own tokens, and readers get both at the ends 
     ['boss/helper', 700],
     ['boss', 20],
   ]);
+});
+
+test('hooks and tools of a child see the whole path of agents, and readers of the child its own part', async () => {
+  const seen = new Set<string>();
+  const note = (who: string, path: readonly string[]) => void seen.add(`${who}: ${path.join('/')}`);
+  const watching = (who: string) => ({
+    onEvent: (event: AgentEvent, _control: object, run: RunContext) => {
+      note(`${who} hook`, event.agentPath);
+      note(`${who} run`, run.agentPath);
+    },
+  });
+  const leafTool = tool({
+    name: 'where',
+    description: '',
+    input: { type: 'object' },
+    execute: (_input, { agentPath }) => {
+      note('leaf tool', agentPath);
+      return 'here';
+    },
+  });
+  const agentOf = (name: string, says: readonly ScriptedReply[], tools: readonly Tool[]) =>
+    new ReActAgent({ name, model: new ScriptedModel(says), tools, use: [watching(name)] });
+  const asked = (name: string) => ({ toolCalls: [{ name, input: { message: 'go' } }] });
+  const leaf = agentOf('leaf', [{ toolCalls: [{ name: 'where' }] }, 'Leaf.'], [leafTool]);
+  const mid = agentOf('mid', [asked('call_leaf'), 'Mid.'], [agentTool(leaf, { description: '' })]);
+  const boss = agentOf('boss', [asked('call_mid'), 'Boss.'], [agentTool(mid, { description: '' })]);
+  const read = new Set<string>();
+  for await (const { agentPath } of boss.stream('go')) read.add(agentPath.join('/'));
+  expect([...read]).toEqual(['boss', 'boss/mid', 'boss/mid/leaf']);
+  const paths = { boss: 'boss', mid: 'boss/mid', leaf: 'boss/mid/leaf' };
+  const expected = Object.entries(paths).flatMap(([name, path]) => [
+    `${name} hook: ${path}`,
+    `${name} run: ${path}`,
+  ]);
+  expect(seen).toEqual(new Set([...expected, 'leaf tool: boss/mid/leaf']));
+});
+
+test('readers of a child itself get paths that begin with the child', async () => {
+  const child = new ReActAgent({ name: 'child', model: new ScriptedModel(['Hi.']) });
+  const toolContext = [provide(parentPath, ['boss'])];
+  const paths = new Set<string>();
+  for await (const { agentPath } of child.stream('go', { toolContext }))
+    paths.add(agentPath.join('/'));
+  expect([...paths]).toEqual(['child']);
 });

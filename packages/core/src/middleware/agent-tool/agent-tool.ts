@@ -16,7 +16,7 @@ import { agentToolName } from '../../tool/name-pattern.ts';
 import type { AgentInput } from '../../event/agent-input.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import { waitsForApproval, type PendingCall } from '../../event/pending-call.ts';
-import { provide, parentRuns, runsAboveChild } from '../../tool/context-token.ts';
+import { provide, parentPath, parentRuns, runsAboveChild } from '../../tool/context-token.ts';
 import type { Suspension } from '../../tool/tool-call.ts';
 import { mayAskForApproval } from '../approval/approving-agent.ts';
 import type { Agent } from '../../agent/agent.ts';
@@ -231,7 +231,10 @@ async function runChild(
 ): Promise<AgentResult> {
   const { signal, interruptSignal, agentPath, forward } = context;
   // An agent in a worker or on a server takes no values from here.
-  const toolContext = isLocal(agent) && [provide(parentRuns, runsAboveChild(context))];
+  const toolContext = isLocal(agent) && [
+    provide(parentRuns, runsAboveChild(context)),
+    provide(parentPath, agentPath),
+  ];
   const stream = agent.stream(input, { signal, ...(toolContext && { toolContext }) });
   // Before its first events, the agent may be running another call.
   let isRunning = false;
