@@ -5,7 +5,7 @@ import type { AgentEvent } from '../event/agent-event.ts';
 import type { ControlOf, HookControl, Hooks } from '../event/hook.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
-import { textOf, toolResultsOf, type Msg } from '../message/msg.ts';
+import { textOf, toolResultsOf, userMessage, type Msg } from '../message/msg.ts';
 import { positionHooks } from '../preset/position-hooks.ts';
 import { longTermMemory } from '../middleware/recall/long-term-memory.ts';
 import { saveState } from '../middleware/state/agent-state.ts';
@@ -14,8 +14,8 @@ import { ScriptedModel, type ScriptedStep } from '../testing/scripted-model.ts';
 import { toolResult } from '../tool/tool-call.ts';
 import { tool } from '../tool/tool.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
-import { pay } from '../../test-support/plain-tools.ts';
-import { scriptedAgent } from '../../test-support/scripted-agent.ts';
+import { look as plainLook, pay } from '../../test-support/plain-tools.ts';
+import { calls, scriptedAgent } from '../../test-support/scripted-agent.ts';
 import type { RunContext } from './run-context.ts';
 import { approvals } from '../middleware/approval/approvals.ts';
 import type { AgentHook, Middleware, OuterStep, UseList } from './middleware.ts';
@@ -685,3 +685,37 @@ test('the type of `control` has a function only at events where the function wor
   expectTypeOf<keyof ControlOf<'pre-summary'>>().toEqualTypeOf<'stop'>();
   expectTypeOf<keyof ControlOf<'post-call'>>().toEqualTypeOf<never>();
 });
+
+test.for([
+  ['gotoReasoning', ['A.', 'B.', 'C.'], 'post-reasoning'],
+  ['jumpTo', ['A.', 'B.', 'C.'], 'post-reasoning'],
+  ['gotoReasoning', [calls('look'), calls('look'), 'C.'], 'post-acting'],
+] as const)(
+  '%s with one message in two rounds fails with the name of the hook, the event and the advice',
+  async ([name, replies, at]) => {
+    const hint = userMessage('Try again.', { id: 'hint' });
+    const ask = (controls: Partial<HookControl>): void => {
+      if (name === 'gotoReasoning') controls.gotoReasoning!([hint]);
+      else controls.jumpTo!('model', [hint]);
+    };
+    const redirect: AgentHook = {
+      name: 'redirect',
+      on: { [at]: (_event: object, controls: Partial<HookControl>) => ask(controls) },
+    };
+    const position = {
+      name: 'afterModel',
+      afterModel: (_event: object, controls: object) => ask(controls),
+    };
+    const hooks =
+      at === 'post-acting' ? [redirect] : [redirect, positionHooks([position as never])];
+    for (const part of hooks) {
+      const { agent } = scriptedAgent(replies, { use: [part], tools: [plainLook] });
+      const who = part === redirect ? 'redirect' : 'afterModel';
+      await expect(agent.call('go')).rejects.toMatchObject({
+        code: 'INVALID_INPUT',
+        message: `Hook "${who}" at ${at}: The id "hint" is in use. Create a new message each time.`,
+        details: { id: 'hint', hook: who, event: at },
+      });
+    }
+  },
+);

@@ -95,9 +95,14 @@ export function toMessages(
 /**
  * Throws `INVALID_INPUT` if two of the messages have the same id. Also throws if a message or tool
  * call of the conversation already has the id of a new one. Ids must be unique, because the log
- * removes and replaces messages by id, and finds results by the id of their tool call.
+ * removes and replaces messages by id, and finds results by the id of their tool call. `advice`: what
+ * to do, for the error.
  */
-export function checkNewIds(messages: readonly Msg[], conversation: readonly Msg[] = []): void {
+export function checkNewIds(
+  messages: readonly Msg[],
+  conversation: readonly Msg[] = [],
+  advice = 'To continue, call without input.',
+): void {
   const ids = new Set<string>();
   const calls = new Set<string>();
   for (const message of messages) {
@@ -111,7 +116,7 @@ export function checkNewIds(messages: readonly Msg[], conversation: readonly Msg
     const call = calls.size ? toolUsesOf(message).find(({ id }) => calls.has(id)) : undefined;
     const id = ids.has(message.id) ? message.id : call?.id;
     if (id === undefined) return;
-    const text = `The id "${id}" is in use. To continue, call without input.`;
+    const text = `The id "${id}" is in use. ${advice}`;
     throw invalidInput(text, { details: { id } });
   }
 }

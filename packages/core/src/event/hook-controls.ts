@@ -2,8 +2,11 @@ import { AgentError, misconfigured } from '../error/agent-error.ts';
 import type { EventType } from './agent-event.ts';
 import type { EventControls, HookControl } from './hook.ts';
 
-/** What hooks can ask for at an event. `isOver`: whether to skip the remaining handlers. */
-export type HandlerControls = Partial<HookControl> & { isOver?: boolean };
+/**
+ * What hooks can ask for at an event. `isOver`: whether to skip the remaining handlers. `hook`: name
+ * of the hook that uses a control.
+ */
+export type HandlerControls = Partial<HookControl> & { isOver?: boolean; hook?: string };
 
 /** One handler of a hook while it handles an event. */
 interface Handling {
@@ -34,7 +37,7 @@ const controlsOf: Readonly<Record<string, string>> = {
  */
 export function controlsAt(
   type: EventType,
-  control: Partial<HookControl>,
+  control: HandlerControls,
   handling: Handling,
 ): HookControl {
   const { hook } = handling;
@@ -43,7 +46,11 @@ export function controlsAt(
     (...args: never[]) => {
       const use: Use | undefined = control[name];
       const isOffered = use && controlsOf[type]?.includes(name);
-      if (isOffered && !handling.hasEnded) return use(...args);
+      if (isOffered && !handling.hasEnded) {
+        // A hook of `positionHooks()` has put its own name here.
+        control.hook = handlerControls.hook ?? hook;
+        return use(...args);
+      }
       const problem = isOffered
         ? `\`${name}\` was called after the hook at ${type} had ended.`
         : `There is no control \`${name}\` at ${type}.`;
@@ -51,7 +58,8 @@ export function controlsAt(
       throw misconfigured(`Hook "${hook}": ${problem}`, { details });
     },
   ]);
-  return Object.fromEntries(guardedControls) as unknown as HookControl;
+  const handlerControls: HandlerControls = Object.fromEntries(guardedControls);
+  return handlerControls as HookControl;
 }
 
 /** Returns whether a hook used a control wrongly. */
@@ -60,12 +68,13 @@ export function isMisuse(error: unknown): boolean {
 }
 
 /** Returns the same controls, but the use of one also skips the remaining handlers of the event. */
-export function skippingControls(control: Partial<HookControl>): HandlerControls {
+export function skippingControls(control: HandlerControls): HandlerControls {
   const controls: HandlerControls = {};
   for (const name of names) {
     const use: Use | undefined = control[name];
     controls[name] = (...args: never[]) => {
       controls.isOver = true;
+      if (controls.hook !== undefined) control.hook = controls.hook;
       use?.(...args);
     };
   }

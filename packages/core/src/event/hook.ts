@@ -19,6 +19,8 @@ export type JumpReason = Extract<
 export interface Jump {
   /** Event of the hook. */
   readonly at: StopEvent;
+  /** Name of the hook, for errors. */
+  readonly hook?: string | undefined;
   readonly to: JumpTarget | 'stop';
   readonly messages?: AgentInput | undefined;
   /** Default: `stopped-by-hook`. */

@@ -98,8 +98,8 @@ export class Outbox {
     };
     const controls: HandlerControls = {
       stop: () => ask({ at, to: 'stop' }),
-      jumpTo: (to, messages, reason) => ask({ at, to, messages, reason }),
-      gotoReasoning: (messages) => ask({ at, to: 'model', messages }),
+      jumpTo: (to, messages, reason) => ask({ at, to, messages, reason, hook: controls.hook }),
+      gotoReasoning: (messages) => ask({ at, to: 'model', messages, hook: controls.hook }),
       reject: (why = 'A hook rejected the call.') => {
         // The later hooks of this event have nothing more to judge.
         controls.isOver = true;

@@ -1,3 +1,4 @@
+import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent, EventData, EventOf } from '../../event/agent-event.ts';
 import { checkNewIds, parseInput } from '../../event/agent-input.ts';
 import type { Jump, JumpReason, ModifiableEvent } from '../../event/hook.ts';
@@ -50,20 +51,12 @@ export async function jumpOfRound(run: Run): Promise<Next | undefined> {
 }
 
 /** Carries out a hook's jump. `reply`: the model's last one, which the log may not have yet. */
-export async function jump(
-  run: Run,
-  { at, to, messages: jumpInput, reason = 'stopped-by-hook' }: Jump,
-  reply?: Msg,
-): Promise<Next> {
+export async function jump(run: Run, requestedJump: Jump, reply?: Msg): Promise<Next> {
+  const { at, to, reason = 'stopped-by-hook' } = requestedJump;
   const stoppedAt = reason === 'stopped-by-hook' ? at : undefined;
   const end: EndBase<JumpReason> = { reason, keepsCalls: to === 'stop', stoppedAt };
   if (to === 'stop') return { ...end, kind: 'unanswered', message: reply };
-  const messages = [...parseInput(jumpInput, run.options).messages];
-  const isNew = reply?.content.length && !run.conversation.has(reply.id);
-  // At the end, `finish` stores the reply after the `post-call` hooks, unless another answer
-  // follows.
-  if (isNew && (to !== 'end' || messages.length)) messages.unshift(reply);
-  checkNewIds(messages, run.messages);
+  const messages = messagesOf(run, requestedJump, reply);
   const isAnswered = to === 'end' && messages.at(-1)?.role !== 'tool';
   const last = isAnswered ? messages.pop() : undefined;
   await append(run, messages);
@@ -71,4 +64,26 @@ export async function jump(
   if (to === 'tools') return goToTools(run, reply);
   if (last) return { ...end, kind: 'custom', message: last };
   return { ...end, kind: 'unanswered', message: reply };
+}
+
+/**
+ * Returns the messages that the log gets before a jump: the reply, then those of the hook. If they
+ * are invalid, the error names the hook.
+ */
+function messagesOf(run: Run, { at, to, messages: jumpInput, hook }: Jump, reply?: Msg): Msg[] {
+  try {
+    const messages = [...parseInput(jumpInput, run.options).messages];
+    const isNew = reply?.content.length && !run.conversation.has(reply.id);
+    // At the end, `finish` stores the reply after the `post-call` hooks, unless another answer
+    // follows.
+    if (isNew && (to !== 'end' || messages.length)) messages.unshift(reply);
+    checkNewIds(messages, run.messages, 'Create a new message each time.');
+    return messages;
+  } catch (cause) {
+    const { code, message, details } = AgentError.from(cause);
+    throw new AgentError(code, `Hook "${hook}" at ${at}: ${message}`, {
+      cause,
+      details: { ...details, hook: hook ?? null, event: at },
+    });
+  }
 }
