@@ -135,6 +135,31 @@ describe('hooks', () => {
     expect(shown(await agent.messages())).not.toContain('user: changed');
   });
 
+  test('pre-call only notifies: each hook sees the input as it was sent', async () => {
+    const seen: unknown[] = [];
+    const hook = (name: string, priority: number): AgentHook => ({
+      name,
+      on: {
+        'pre-call': {
+          priority,
+          handle: (event) => {
+            seen.push([name, ...shown(event.input)]);
+            return { ...event, input: [...event.input, userMessage(name)] };
+          },
+        },
+      },
+    });
+    const { agent } = setUp(['a'], {
+      use: [hook('late', Infinity), hook('early', -Infinity), hook('usual', 100)],
+    });
+
+    await agent.call('Hi');
+
+    const names = ['early', 'usual', 'late'];
+    expect(seen).toEqual(names.map((name) => [name, 'user: Hi']));
+    expect(shown(await agent.messages())).toEqual(['user: Hi', 'assistant: a']);
+  });
+
   test('a reply that a hook gives a tool call is acted on, and one that loses its call is the answer', async () => {
     const ran: unknown[] = [];
     const hook: AgentHook = {

@@ -64,6 +64,7 @@ test.each<[option: string, options: unknown]>([
   ['parallelTools', { limits: { parallelTools: Number.NaN } }],
   ['whenBusy', { whenBusy: 'wait' }],
   ['presetPriority', { presetPriority: 'x' }],
+  ['preCallHooks', { preCallHooks: 'x' }],
   ['retrievalRole', { retrievalRole: 'tool' }],
   ['recoveryMessage', { recoveryMessage: 5 }],
   ['onLimit', { onLimit: 'stop' }],

@@ -30,7 +30,8 @@ export const kernelFields: OptionFields = {
     'name:string systemPrompt,recoveryMessage,userId,sessionId:string|? model:stream() ' +
     'tools:array|schemas()|? toolContext:iterator()|? memory:append()|? use ' +
     'limits,generate:object|? generateId,now,monotonicNow:function|? onHookError:fail|ignore|? ' +
-    'whenBusy:reject|queue|? presetPriority:preset|model|?',
+    'whenBusy:reject|queue|? presetPriority:preset|model|? ' +
+    'preCallHooks:change|notify|?',
   limits: 'iterations,parallelTools,timeoutMs,replyLength,replyCalls,resultLength:nonNegative|?',
   call:
     'signal:addEventListener()|? detached,throwOnError:boolean|? use:array|? ' +

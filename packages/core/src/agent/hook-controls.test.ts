@@ -15,7 +15,7 @@ import { toolResult } from '../tool/tool-call.ts';
 import { tool } from '../tool/tool.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import { look as plainLook, pay } from '../../test-support/plain-tools.ts';
-import { calls, scriptedAgent } from '../../test-support/scripted-agent.ts';
+import { calls as callsOf, scriptedAgent } from '../../test-support/scripted-agent.ts';
 import type { RunContext } from './run-context.ts';
 import { approvals } from '../middleware/approval/approvals.ts';
 import type { AgentHook, Middleware, OuterStep, UseList } from './middleware.ts';
@@ -689,7 +689,7 @@ test('the type of `control` has a function only at events where the function wor
 test.for([
   ['gotoReasoning', ['A.', 'B.', 'C.'], 'post-reasoning'],
   ['jumpTo', ['A.', 'B.', 'C.'], 'post-reasoning'],
-  ['gotoReasoning', [calls('look'), calls('look'), 'C.'], 'post-acting'],
+  ['gotoReasoning', [callsOf('look'), callsOf('look'), 'C.'], 'post-acting'],
 ] as const)(
   '%s with one message in two rounds fails with the name of the hook, the event and the advice',
   async ([name, replies, at]) => {

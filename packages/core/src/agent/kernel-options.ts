@@ -56,6 +56,12 @@ export interface KernelDefaults {
    */
   readonly onHookError: 'fail' | 'ignore';
   /**
+   * What `pre-call` hooks may do with the input. `change` (default): each hook gets the input that
+   * the previous one returned. `notify`: each hook gets the input as it was sent (AgentScope's
+   * documentation).
+   */
+  readonly preCallHooks: 'change' | 'notify';
+  /**
    * Which value counts if a tool's preset arguments and the model both set a parameter. Default:
    * `preset`. AgentScope's documentation says `model`.
    */
@@ -107,6 +113,7 @@ export const kernelDefaults: Omit<AgentSettings, 'name' | 'model'> = {
   },
   generate: {},
   onHookError: 'fail',
+  preCallHooks: 'change',
   presetPriority: 'preset',
   recoveryMessage: 'You interrupted me. What now?',
   whenBusy: 'reject',

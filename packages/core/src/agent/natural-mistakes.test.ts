@@ -25,7 +25,7 @@ const agentWith = (options: object) => () => new ReActAgent({ name: 'a', model, 
 
 const agentOptions =
   'name, systemPrompt, recoveryMessage, userId, sessionId, model, tools, toolContext, memory, use, limits, ' +
-  'generate, generateId, now, monotonicNow, onHookError, whenBusy, presetPriority, ' +
+  'generate, generateId, now, monotonicNow, onHookError, whenBusy, presetPriority, preCallHooks, ' +
   'deferRound, interruptWhenIdle, returnDirect, onLimit, retrievalRole';
 
 test.each<[mistake: string, make: () => unknown, message: string]>([

@@ -1,6 +1,5 @@
 import type { Middleware } from '../agent/middleware.ts';
 import { perRun } from '../agent/per-run.ts';
-import type { Msg } from '../message/msg.ts';
 import { definePreset } from '../agent/use-list.ts';
 import { summaryFallback } from '../middleware/answer/summary-fallback.ts';
 import { AgentError, errorText } from '../error/agent-error.ts';
@@ -9,8 +8,8 @@ import { errorResult } from '../tool/tool-call.ts';
 /**
  * Returns the defaults of AgentScope Java that differ from Isoloop's defaults, for an agent's `use`
  * list:
- * - no change of the input by `pre-call` hooks stays (AgentScope's document); the part
- *   `observedInput` undoes it;
+ * - `pre-call` hooks cannot change the input (AgentScope's document); the part `observedInput` says
+ *   so;
  * - the model's value of a tool parameter has precedence over a preset value;
  * - tools run one at a time; `limits: { parallelTools: Infinity }` runs them in parallel;
  * - if the summary at the limit fails, the answer is a text that quotes the error, also with the
@@ -29,39 +28,10 @@ export function agentscope(): readonly Middleware[] {
         presetPriority: 'model',
       },
     },
-    ...observedInput(),
+    { name: 'observedInput', defaults: { preCallHooks: 'notify' } },
     summaryFallback(),
     roundErrors(),
   ]);
-}
-
-/**
- * Undoes what `pre-call` hooks change: the first hook notes the input, and the last one returns it.
- */
-function observedInput(): readonly Middleware[] {
-  const inputOf = perRun((): { messages: readonly Msg[] } => ({ messages: [] }));
-  return [
-    {
-      name: 'notedInput',
-      on: {
-        'pre-call': {
-          priority: -Infinity,
-          handle: ({ input }, _control, context) => {
-            inputOf(context).messages = input;
-          },
-        },
-      },
-    },
-    {
-      name: 'observedInput',
-      on: {
-        'pre-call': {
-          priority: Infinity,
-          handle: (event, _control, context) => ({ ...event, input: inputOf(context).messages }),
-        },
-      },
-    },
-  ];
 }
 
 /**

@@ -1,6 +1,7 @@
 import { isQuestion } from '../../message/turns.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { checkNewIds, type ParsedInput, type SettleInput } from '../../event/agent-input.ts';
+import type { EventOf } from '../../event/agent-event.ts';
 import type { OpenCall } from '../../event/agent-status.ts';
 import type { Jump } from '../../event/hook.ts';
 import type { Decision } from '../../event/pending-call.ts';
@@ -76,11 +77,14 @@ async function innerSettle(run: Run, input: SettleInput, requestedJump?: Jump): 
  */
 async function preCall(run: Run, input: readonly Msg[]) {
   const request: JumpRequest = {};
-  const event = await run.outbox.askHooks('pre-call', { input }, request);
+  const { outbox, options } = run;
+  const keepInput = async (event: EventOf<'pre-call'>) => ({ ...event, input });
+  const renew = options.preCallHooks === 'notify' ? keepInput : undefined;
+  const event = await outbox.askHooks('pre-call', { input }, request, renew);
   // After an abort, a hook that still runs has not judged the input.
   if (run.waits.abandoned) run.signal.throwIfAborted();
   if (run.halt.kind === 'rejected') throw run.halt.error;
-  await run.outbox.tellReaders([event]);
+  await outbox.tellReaders([event]);
   return { messages: event.input, requestedJump: request.jump };
 }
 
