@@ -508,7 +508,7 @@ test.each([[undefined], ['./chats'], [new Map()]])(
 
 test.for([
   ['wrapRequst', 'It has: '],
-  ['wrapLimit', 'It has: name, on, onEvent, onError, defaults, tools, mapEvent'],
+  ['wrapLimit', 'It has: name, on, onEvent, onError, priority, defaults, tools, mapEvent'],
 ] as const)('a middleware with the unknown wrapper %s is refused', ([member, advice]) => {
   const options = { name: 'a', model: new ScriptedModel([]), use: [{ [member]: () => {} }] };
   expect(() => new ReActAgent(options)).toThrow(

@@ -8,7 +8,8 @@ export const eventNames: string =
   'step-reset context-fitted suspended error run-end';
 
 /** The fields of a hook, for `checkFields`. */
-export const hookFields = 'name:string|? on:object|? onEvent:function|? onError:fail|ignore|?';
+export const hookFields: string =
+  'name:string|? on:object|? onEvent:function|? onError:fail|ignore|? priority:number|?';
 
 /** Throws `CONFIGURATION` for a handler of an unknown event, or for one of the wrong type. */
 export function checkHandlers({ on = {} }: Hook<never>): void {

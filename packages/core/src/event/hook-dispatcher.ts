@@ -150,8 +150,8 @@ function handlersOf(hook: Hook<never>, type: EventType): readonly Handler[] {
     typeof entry === 'function' ? { handle: entry } : entry,
     { handle: hook.onEvent },
   ] as readonly (Partial<Handler> | undefined)[];
-  const { name = 'unnamed' } = hook;
-  return handlers.flatMap(({ handle, priority = 100 } = {}) =>
+  const { name = 'unnamed', priority: hookPriority = 100 } = hook;
+  return handlers.flatMap(({ handle, priority = hookPriority } = {}) =>
     handle ? [{ hook, name, handle, priority }] : [],
   );
 }

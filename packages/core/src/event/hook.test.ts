@@ -746,3 +746,37 @@ test('a tool call that a hook rejects does not run, and the others do', async ()
     ['success', '{"n":3}'],
   ]);
 });
+
+test('the priority of a hook is that of its handlers, unless a handler has its own', async () => {
+  const seen: string[] = [];
+  const note = (name: string) => () => void seen.push(name);
+  const { agent } = setUp(
+    ['ok'],
+    [
+      { on: { 'pre-call': note('usual') } },
+      { priority: 20, on: { 'pre-call': note('second') } },
+      {
+        priority: 10,
+        on: {
+          'pre-call': { handle: note('last'), priority: 200 },
+          'post-call': note('first after'),
+        },
+        onEvent: ({ type }) => void (type === 'pre-call' && seen.push('first')),
+      },
+      { on: { 'post-call': note('later after') } },
+    ],
+  );
+  agent.addHook({ priority: 150, on: { 'pre-call': note('added') } });
+  await agent.call('go');
+  expect(seen).toEqual(['first', 'second', 'usual', 'added', 'last', 'first after', 'later after']);
+});
+
+test('a priority that is no number is refused', () => {
+  const hook = { priority: 'high', on: {} } as unknown as Hook;
+  const refusal = expect.objectContaining({
+    code: 'CONFIGURATION',
+    message: expect.stringContaining('priority must be a number; got a string.'),
+  }) as Error;
+  expect(() => setUp([], [hook])).toThrow(refusal);
+  expect(() => setUp([], []).agent.addHook(hook)).toThrow(refusal);
+});

@@ -103,7 +103,7 @@ export type HookHandler<K extends EventType, Context> = (
 
 /**
  * A handler, alone or with a priority. Handlers with a lower priority run first. Handlers with the
- * same priority run in list order. Default priority: 100.
+ * same priority run in list order. Default priority: that of the hook.
  */
 export type HookEntry<K extends EventType, Context> =
   | HookHandler<K, Context>
@@ -128,8 +128,10 @@ export interface Hook<Context = unknown> {
    * exception. Default: the agent's option `onHookError`.
    */
   readonly onError?: 'fail' | 'ignore';
+  /** Priority of all handlers of this hook that do not set their own. Default: 100. */
+  readonly priority?: number;
   /**
-   * Handles all events, with priority 100. Runs after this hook's `on` handler of the same
+   * Handles all events, with the hook's priority. Runs after this hook's `on` handler of the same
    * priority. The event determines the available controls: see `EventControls`.
    */
   onEvent?(

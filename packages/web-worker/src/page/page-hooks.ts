@@ -105,13 +105,20 @@ export function pageHooks(
   );
 }
 
-function toOffer({ name = 'unnamed', onError, on = {}, onEvent }: Hook<undefined>): HookOffer {
+function toOffer({
+  name = 'unnamed',
+  priority,
+  onError,
+  on = {},
+  onEvent,
+}: Hook<undefined>): HookOffer {
   const priorities = Object.entries(on).flatMap(([type, entry]) =>
     typeof entry === 'object' && entry.priority !== undefined ? [[type, entry.priority]] : [],
   );
   return {
     name,
     priorities: Object.fromEntries(priorities) as HookOffer['priorities'],
+    ...(priority !== undefined && { priority }),
     ...(onError && { onError }),
     events: onEvent ? undefined : (Object.keys(on) as AgentEvent['type'][]),
   };

@@ -301,6 +301,25 @@ test('when a page leaves while its tool runs, the call is suspended and the page
   expect((await agent.messages()).at(-1)?.id).not.toBe('hooked');
 });
 
+test('the priority of a page hook is that of its handlers', async () => {
+  const told: string[] = [];
+  const note = (name: string) => () => void told.push(name);
+  const part = pageHooks([
+    { name: 'usual', on: { 'post-call': note('usual') } },
+    {
+      name: 'early',
+      priority: 1,
+      onEvent: ({ type }) => void (type === 'post-call' && told.push('early')),
+    },
+    { name: 'first', priority: 0, on: { 'post-call': note('first') } },
+    { name: 'late', priority: 0, on: { 'post-call': { handle: note('late'), priority: 200 } } },
+  ]);
+  await startWorker()
+    .connect({ replies: ['one'] }, { page: [part] })
+    .call('go');
+  expect(told).toEqual(['first', 'early', 'usual', 'late']);
+});
+
 test('page hooks receive events, change modifiable events, and reject tool calls', async () => {
   const told: string[] = [];
   const part = pageHooks([

@@ -73,6 +73,8 @@ export interface ToolOffer {
 
 export interface HookOffer {
   readonly name: string;
+  /** Priority of the handlers that set none. */
+  readonly priority?: number;
   /** Priorities of the handlers by event type, for handlers that set a priority. */
   readonly priorities: { readonly [K in AgentEvent['type']]?: number };
   readonly onError?: 'fail' | 'ignore';
