@@ -63,7 +63,7 @@ export function isPreparedCall(call: PreparedCall | ToolOutcome): call is Prepar
 
 /** Checks whether a tool call can run. If not, returns the problem as text for the model. */
 export async function prepareCall(tools: ToolSet, toolUse: ToolUse): Promise<PreparedCall> {
-  const { name, input, raw } = toolUse;
+  const { name, raw } = toolUse;
   const refuse = (problem: string) => ({ ok: false, problem, toolUse }) as const;
   const tool = tools.find(name);
   if (typeof tool === 'string') return refuse(tool);
@@ -75,7 +75,10 @@ export async function prepareCall(tools: ToolSet, toolUse: ToolUse): Promise<Pre
     const list = ['', ...issues].join('\n- ');
     return refuse(`The arguments of "${name}" do not fit its schema:${list}\nCorrect them.`);
   };
-  if (input === null && raw !== undefined) return misfit(['they are not valid JSON']);
+  const isNull = toolUse.input === null && (raw === undefined || raw.trim() === 'null');
+  if (toolUse.input === null && !isNull) return misfit(['they are not valid JSON']);
+  // Some models send `null` for a tool without parameters.
+  const input = isNull && needsNothing(tool) ? {} : toolUse.input;
   const longIntegers = longIntegersIn(toolUse).filter(({ path }) => {
     const type = typeAt(tool.input.jsonSchema, path);
     return type === 'integer' || type === 'number';
@@ -95,6 +98,12 @@ export async function prepareCall(tools: ToolSet, toolUse: ToolUse): Promise<Pre
 function longIntegerIssue({ path, digits }: LongInteger): string {
   const limit = `numbers are exact up to ${Number.MAX_SAFE_INTEGER}`;
   return `${path.join('.')}: ${digits} would be rounded, ${limit}. Give its digits as a string`;
+}
+
+/** Returns whether an object without fields has all arguments that a tool needs. */
+function needsNothing({ schema }: Tool): boolean {
+  const { type, required } = schema.parameters;
+  return type === 'object' && !(Array.isArray(required) && required.length);
 }
 
 /**
