@@ -771,7 +771,7 @@ test('the priority of a hook is that of its handlers, unless a handler has its o
   expect(seen).toEqual(['first', 'second', 'usual', 'added', 'last', 'first after', 'later after']);
 });
 
-test('a priority that is no number is refused', () => {
+test('a priority that is not a number is refused', () => {
   const hook = { priority: 'high', on: {} } as unknown as Hook;
   const refusal = expect.objectContaining({
     code: 'CONFIGURATION',

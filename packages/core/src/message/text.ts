@@ -26,7 +26,11 @@ export function textChecksum(text: string): number {
 }
 
 /** Tags that this library puts around foreign text. */
-export const ownTags: readonly string[] = ['retrieved_context', 'response_format', 'long_term_memory'];
+export const ownTags: readonly string[] = [
+  'retrieved_context',
+  'response_format',
+  'long_term_memory',
+];
 
 /**
  * Wraps foreign text in `<name>` and `</name>`, after `cleanText`. A tag in the text could end the

@@ -46,8 +46,8 @@ export function boundedModel(model: ChatModel, bounds: ModelBounds = {}): ChatMo
 
 /**
  * Returns the model of a wrapper. Its replies end when the request's signal aborts, even if the
- * wrapper ignores the signal. Code that reads a reply can then clean up. A batch that is no array of
- * deltas fails with `MODEL_BAD_RESPONSE`, which names the wrapper: `who`.
+ * wrapper ignores the signal. Code that reads a reply can then clean up. Anything but an array of
+ * deltas fails with `MODEL_BAD_RESPONSE`. The error names the wrapper: `who`.
  */
 export function wrapperModel(model: ChatModel, who: string): ChatModel {
   return withStream(model, (request, context) =>

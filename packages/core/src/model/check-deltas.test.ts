@@ -33,7 +33,10 @@ test.each([
   [{ type: 'text', delta: 'hi' }, ['id must be a string; got nothing.']],
   [{ type: 'text', id: 't', delta: 5 }, ['"text"', 'delta must be a string; got 5.']],
   [{ type: 'text', id: 't', delta: null }, ['delta must be a string; got null.']],
-  [{ type: 'thinking', id: 't', thinking: 'so' }, ['"thinking"', 'delta must be a string; got nothing.']],
+  [
+    { type: 'thinking', id: 't', thinking: 'so' },
+    ['"thinking"', 'delta must be a string; got nothing.'],
+  ],
   [{ type: 'tool-input', index: 0, name: 'f' }, ['"tool-input"', 'delta must be a string']],
   [{ type: 'tool-input', name: 'f', delta: '{}' }, ['index must be a whole number of 0 or more']],
   [{ type: 'tool-input', index: 0, name: 5, delta: '{}' }, ['name must be a string; got 5.']],

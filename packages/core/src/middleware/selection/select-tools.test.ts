@@ -122,10 +122,14 @@ test('a selector chooses by the last question, only from tools that are not in `
 });
 
 test('the tool of a forced choice comes after those that the selector chose, and is not cut', async () => {
-  const { agent, shown } = setUp(['ok'], ['a', 'b', 'c', 'd'].map((name) => own(name)), {
-    by: () => ['d', 'c', 'b'],
-    maxTools: 3,
-  });
+  const { agent, shown } = setUp(
+    ['ok'],
+    ['a', 'b', 'c', 'd'].map((name) => own(name)),
+    {
+      by: () => ['d', 'c', 'b'],
+      maxTools: 3,
+    },
+  );
   await agent.call('Hi', { toolChoice: { name: 'a' } });
   expect(shown()).toEqual([['d', 'c', 'a']]);
 });

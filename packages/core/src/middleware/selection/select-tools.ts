@@ -76,8 +76,8 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
       context.setTools(viewOf(selectionOf(context)));
       return next(input);
     },
-    // Chooses before documents are retrieved, as Arc Reactor does. Open tool calls of an earlier
-    // run need all tools.
+    // Chooses before documents are retrieved; Arc Reactor does so afterwards. Open tool calls of an
+    // earlier run need all tools.
     wrapSettle: (next) => async (input, context) => {
       const questionMessage = lastUserMessage(input.messages) ?? questionIn(context.messages);
       if (!context.openCalls.length) await select(context, questionMessage);

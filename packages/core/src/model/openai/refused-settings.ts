@@ -22,7 +22,7 @@ const withoutSampling: readonly RegExp[] = [
  * (https://github.com/langchain-ai/langchain/issues/35423).
  */
 export function acceptedSampling(model: string, sampling: Sampling, effort: unknown): Sampling {
-  // Gateways add the provider, and fine-tuned models a prefix: `openai/o3`, `ft:o4-mini:acme`.
+  // Gateways add the provider, and fine-tuned models a prefix: `openai/o3`, `ft:o4-mini:team`.
   const name = model.replace(/^(?:.*\/|ft:|(?:.*\.)?anthropic\.)/, '');
   const isRefused = withoutSampling.some((pattern) => pattern.test(name));
   const isWithoutThinking = effort === 'none' && /^gpt-5\.\d/.test(name);
