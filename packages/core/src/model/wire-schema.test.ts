@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Msg } from '../message/msg.ts';
 import { z } from 'zod';
-import type { JsonObject, JsonValue } from '../message/json.ts';
+import type { JsonObject } from '../message/json.ts';
 import { jsonSchema } from '../schema/json-schema.ts';
 import { toSchema, type SchemaLike } from '../schema/schema.ts';
 import { tool } from '../tool/tool.ts';

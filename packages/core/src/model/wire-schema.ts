@@ -56,36 +56,39 @@ const maxForms = 64;
 
 /**
  * Returns the forms of the objects that a schema accepts. A schema for other values has none.
- * `known`: forms of the schemas around it. A schema that contains itself adds no forms.
+ * `visitedForms`: forms of the schemas around it. A schema that contains itself adds no forms.
  */
 function formsOf(
   schema: JsonValue,
   root: JsonObject,
-  known: Map<JsonValue, readonly Form[]> = new Map(),
+  visitedForms: Map<JsonValue, readonly Form[]> = new Map(),
 ): readonly Form[] {
   if (!isRecord(schema)) return schema === true ? [{ properties: {}, required: [] }] : [];
-  const { type = 'object', properties = {}, required = [], ...rest } = schema as JsonObject;
-  const { $ref, allOf = [], anyOf, oneOf, enum: values, const: value = {} } = rest;
-  if (![type].flat().includes('object') || !isRecord(value) || isOtherList(values)) return [];
-  const knownForms = known.get(schema as JsonObject);
-  if (knownForms) return knownForms;
-  known.set(schema as JsonObject, []);
-  const formsIn = (part: JsonValue): readonly Form[] => formsOf(part, root, known);
-  const parts = (allOf as readonly JsonValue[]).map(formsIn);
+  const node = schema as JsonObject;
+  if (!mayBeObject(node)) return [];
+  const earlierForms = visitedForms.get(node);
+  if (earlierForms) return earlierForms;
+  visitedForms.set(node, []);
+  const formsIn = (part: JsonValue): readonly Form[] => formsOf(part, root, visitedForms);
+  const { $ref, properties = {}, required = [] } = node;
+  const parts = listOf(node, 'allOf').map(formsIn);
   if (typeof $ref === 'string') parts.push(formsIn(valueAtRef(root, $ref) ?? true));
-  for (const union of [anyOf, oneOf])
-    if (union) parts.push((union as readonly JsonValue[]).flatMap(formsIn));
-  const own: Form = {
-    properties: properties as JsonObject,
-    required: required as readonly string[],
-  };
-  const forms = parts.reduce(pairs, [own]);
-  known.set(schema as JsonObject, forms);
+  for (const union of ['anyOf', 'oneOf'])
+    if (union in node) parts.push(listOf(node, union).flatMap(formsIn));
+  const ownForm = { properties, required } as unknown as Form;
+  const forms = parts.reduce(pairs, [ownForm]);
+  visitedForms.set(node, forms);
   return forms;
 }
 
-function isOtherList(values: JsonValue | undefined): boolean {
-  return Array.isArray(values) && !values.some(isRecord);
+function listOf(schema: JsonObject, key: string): readonly JsonValue[] {
+  const list = schema[key];
+  return Array.isArray(list) ? (list as readonly JsonValue[]) : [];
+}
+
+function mayBeObject({ type = 'object', enum: values, const: value = {} }: JsonObject): boolean {
+  const isListed = !Array.isArray(values) || values.some(isRecord);
+  return [type].flat().includes('object') && isRecord(value) && isListed;
 }
 
 /** Returns the forms of objects that have one form of each list at once. */

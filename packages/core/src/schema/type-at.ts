@@ -8,8 +8,8 @@ export function typeAt(schema: JsonObject, path: readonly string[]): JsonValue |
   let node = schema;
   for (const key of path) {
     const { properties, items, additionalProperties } = node;
-    const own = (Object(properties) as JsonObject)[key];
-    node = Object(own ?? items ?? additionalProperties) as JsonObject;
+    const property = (Object(properties) as JsonObject)[key];
+    node = Object(property ?? items ?? additionalProperties) as JsonObject;
   }
   return node['type'];
 }
