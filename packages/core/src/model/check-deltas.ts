@@ -1,4 +1,10 @@
-import { AgentError, checkFields, errorText, misconfigured } from '../error/agent-error.ts';
+import {
+  AgentError,
+  checkFields,
+  errorText,
+  fieldsOf,
+  misconfigured,
+} from '../error/agent-error.ts';
 import type { ModelDelta } from './chat-model.ts';
 
 /** Fields of each type of delta, for `checkFields`. */
@@ -29,10 +35,12 @@ export function checkDeltas(who: string, batch: unknown): void {
   }
 }
 
-/** Returns whether a delta is a text. There are thousands of them. */
-function isCommon(delta: ModelDelta | null | undefined): boolean {
-  if (delta?.type !== 'text') return false;
-  return typeof delta.delta === 'string' && typeof delta.id === 'string';
+/** Returns whether a delta is right, and of a kind that comes by the thousand. */
+function isCommon(delta: unknown): boolean {
+  const { type, id, index, name, delta: text } = fieldsOf(delta);
+  if (typeof text !== 'string') return false;
+  if (type === 'text') return typeof id === 'string';
+  return type === 'tool-input' && index === Number(index) && index >= 0 && (id ?? name) == null;
 }
 
 function checkDelta(who: string, delta: unknown): void {
