@@ -53,7 +53,7 @@ export interface GenerateOptions {
   readonly maxTokens?: number;
   /**
    * Randomness of the reply, 0 or more. Most models accept up to 2. Models that think refuse it, so
-   * requests to GPT-5, to the o-series and to Claude Opus 4.7 and later have no `temperature` and
+   * requests to GPT-5, to the o-series and to Claude Opus 4.7 to 4.9 have no `temperature` and
    * no `topP`.
    */
   readonly temperature?: number;
