@@ -28,6 +28,8 @@ const servers: readonly (readonly [server: string, form: RegExp])[] = [
   ['/llm/v1 gpt-5-mini', /^[\w-]{1,40}$/],
   ['openrouter.ai anthropic/claude-sonnet-5', /^[\w-]{1,40}$/],
   ['amazon-bedrock us.anthropic.claude-sonnet-5', /^[\w-]{1,40}$/],
+  ['127.0.0.1:8080 any', /^[\w.:-]{1,64}$/],
+  ['DashScope', /^[\w.:-]{1,64}$/],
 ];
 
 test.each(servers)('ids of other servers fit %s', (server, form) => {

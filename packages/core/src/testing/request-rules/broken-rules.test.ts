@@ -52,7 +52,7 @@ const chat: Wire = {
 };
 
 const openai = 'https://api.openai.com/v1/chat/completions';
-const longId = 'i'.repeat(41);
+const longId = 'i'.repeat(65);
 
 const chatCases: readonly Case[] = [
   ['well-formed-text', { messages: [{ role: 'user', content: half }] }, 'messages[0].content'],
