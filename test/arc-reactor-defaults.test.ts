@@ -168,7 +168,14 @@ async function mcpOutput(): Promise<number> {
     { toolCalls: [{ name: 'long', input: { count: 70_000 } }] },
     'ok',
   ]);
-  await new ReActAgent({ name: 'a', model, tools }).call('Hi');
+  const agent = new ReActAgent({ name: 'a', model, tools });
+  let agentCall: Promise<unknown> | undefined;
+  const answered = new Promise<void>((resolve) => {
+    agentCall = agent.call('Hi', { use: [{ on: { 'post-acting': () => resolve() } }] });
+  });
+  // The server is real. After its answer, the agent waits for a report of changed tools.
+  await answered;
+  await clock.advanceUntil(agentCall!);
   await tools.close();
   return /x+/.exec(JSON.stringify(model.requests[1]!.messages.at(-1)))![0].length;
 }

@@ -87,6 +87,8 @@ export const chinesePages: Readonly<Record<string, string>> = {
   'recipes/spending-per-user': '限制每个用户的花费',
   'recipes/budget-per-call': '限制一次调用的花费',
   'reference/errors': '错误码',
+  'reference/servers': '模型服务的差异',
+  'reference/schemas': '发送的 JSON Schema',
   'reference/events': '事件',
   'reference/middleware': '中间件一览',
   'reference/formats': '传输和日志格式',
