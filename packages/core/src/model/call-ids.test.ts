@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { callIdFitter } from './call-ids.ts';
+import { callIdFitter, type FitCallId } from './call-ids.ts';
+import { serverRulesOf } from './server-rules.ts';
+
+/** `server`: the host and the model, with a blank between them. */
+function fitterOf(server: string): FitCallId {
+  const [host = '', model = ''] = server.split(' ');
+  return callIdFitter(serverRulesOf(host, model).callIds);
+}
 
 const foreignIds = [
   'functions.w:0',
@@ -33,24 +40,24 @@ const servers: readonly (readonly [server: string, form: RegExp])[] = [
 ];
 
 test.each(servers)('ids of other servers fit %s', (server, form) => {
-  const fit = callIdFitter(server);
+  const fit = fitterOf(server);
   const fittedIds = foreignIds.map(fit);
   for (const id of fittedIds) expect(id).toMatch(form);
   expect(new Set(fittedIds).size).toBe(foreignIds.length);
-  expect(foreignIds.map(callIdFitter(server))).toEqual(fittedIds);
+  expect(foreignIds.map(fitterOf(server))).toEqual(fittedIds);
 });
 
 test.each(ownIds)('%s gets its own id unchanged: %s', (server, id) => {
-  expect(callIdFitter(server)(id)).toBe(id);
+  expect(fitterOf(server)(id)).toBe(id);
 });
 
 test('an empty id is no id for any server', () => {
   for (const server of ['DashScope', ...servers.map(([name]) => name)])
-    expect(callIdFitter(server)('')).toMatch(/^[\w-]{9,}$/);
+    expect(fitterOf(server)('')).toMatch(/^[\w-]{9,}$/);
 });
 
 test('10,000 ids stay different in nine characters', () => {
-  const fit = callIdFitter('api.mistral.ai m');
+  const fit = fitterOf('api.mistral.ai m');
   const ids = Array.from({ length: 10_000 }, (_, index) => fit(`functions.w:${index}`));
   expect(new Set(ids).size).toBe(ids.length);
 });

@@ -9,6 +9,7 @@ import { callIdFitter } from '../call-ids.ts';
 import { fitMessage } from '../fit-message.ts';
 import { memoize } from '../formatter.ts';
 import { groupMessages } from '../../message/tool-pairs.ts';
+import { serverRulesOf } from '../server-rules.ts';
 import { isStrict, wireParameters } from '../strict-schema.ts';
 import { replySchema } from '../wire-schema.ts';
 import { acceptedSampling } from '../openai/refused-settings.ts';
@@ -36,12 +37,9 @@ type Message =
   | { readonly role: 'system'; readonly content: string }
   | { readonly role: 'user' | 'assistant' | 'tool'; readonly content: readonly Part[] };
 
-/**
- * Returns a function that fits messages to a provider, once for each message. `server`: names of
- * the provider and the model.
- */
-export function messageFitter(server: string): AiSdkTarget['fitMessage'] {
-  const fitCallId = callIdFitter(server);
+/** Returns a function that fits messages to a provider, once for each message. */
+export function messageFitter(provider: string, modelId: string): AiSdkTarget['fitMessage'] {
+  const fitCallId = callIdFitter(serverRulesOf(provider, modelId).callIds);
   return memoize((message: Msg) => wellFormed(fitMessage(withoutStored(message), fitCallId)));
 }
 

@@ -52,7 +52,7 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
   };
   const { provider, modelId } = model;
   const { media } = features;
-  const fitMessage = messageFitter(`${provider} ${modelId}`);
+  const fitMessage = messageFitter(provider, modelId);
   const target = { version, provider, modelId, media, fitMessage };
   return {
     provider,

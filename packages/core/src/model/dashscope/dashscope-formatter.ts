@@ -42,7 +42,7 @@ const fixedParameters: JsonObject = { result_format: 'message', incremental_outp
 export function dashScopeFormatter(format: DashScopeFormat): DashScopeFormatter {
   const { model, endpoint } = format;
   const media = sendableMedia(format.features);
-  const fitCallId = callIdFitter('DashScope');
+  const fitCallId = callIdFitter();
   const toText = (sent?: typeof media): ((message: Msg) => string) =>
     memoize((message) => {
       const fittedMessage = fitMessage(message, fitCallId);

@@ -1,17 +1,4 @@
 import type { Msg } from '../../message/msg.ts';
-import { mistralModels } from '../call-ids.ts';
-
-/**
- * Returns whether a server refuses two messages of the user in a row. `server`: host of the server
- * and name of the model. The templates of small models do, in every server.
- *
- * Sources: [Devstral](https://github.com/mistralai/mistral-vibe/issues/255),
- * [Gemma](https://github.com/google/adk-python/issues/1373),
- * [Perplexity](https://github.com/perplexityai/api-discussion/issues/265).
- */
-export function needsAlternatingRoles(server: string): boolean {
-  return mistralModels.test(server) || /gemma|perplexity|sonar/i.test(server);
-}
 
 /**
  * Joins adjacent messages of the user, and adjacent messages of the assistant. After an

@@ -7,10 +7,11 @@ import { callIdFitter } from '../call-ids.ts';
 import { fitMessage } from '../fit-message.ts';
 import { argumentsOf, jsonWithLists, memoize } from '../formatter.ts';
 import type { Formatter, WireObject } from '../formatter.ts';
-import { joinTurns, needsAlternatingRoles } from './join-turns.ts';
+import { serverRulesOf } from '../server-rules.ts';
 import { isStrict, wireParameters } from '../strict-schema.ts';
 import { replySchema } from '../wire-schema.ts';
 import { OpenAiDecoder } from './openai-decoder.ts';
+import { joinTurns } from './join-turns.ts';
 import { keptFieldsOf } from './kept-fields.ts';
 import { ThinkDecoder } from './think-decoder.ts';
 import { acceptedSampling } from './refused-settings.ts';
@@ -34,10 +35,13 @@ export interface OpenAiFormatterOptions {
   readonly origin?: string | undefined;
   /**
    * Whether to send thinking back, as `reasoning_content` or, with `thinkTags`, within the text.
-   * DeepSeek requires it; OpenAI does not support it.
+   * DeepSeek requires it; OpenAI does not support it. Default: as the server requires.
    */
   readonly sendThinking?: boolean | undefined;
-  /** Whether replies have thinking within the text, in `<think>` tags. */
+  /**
+   * Whether replies have thinking within the text, in `<think>` tags. Default: as the server is known
+   * to do.
+   */
   readonly thinkTags?: boolean | undefined;
   /** Whether to request token counts with `stream_options.include_usage`. Default true. */
   readonly includeUsage?: boolean | undefined;
@@ -47,10 +51,14 @@ export interface OpenAiFormatterOptions {
  * Creates a formatter for chat completions. The JSON text of a message or tool is cached as long as
  * its object exists. A long history is therefore not serialized again for each request.
  */
-export function openAiFormatter(format: OpenAiFormatterOptions): Formatter {
-  const server = `${format.origin ?? ''} ${format.model}`;
-  const fitCallId = callIdFitter(server);
-  const isAlternating = needsAlternatingRoles(server);
+export function openAiFormatter(options: OpenAiFormatterOptions): Formatter {
+  const rules = serverRulesOf(options.origin ?? '', options.model);
+  const format = {
+    ...options,
+    sendThinking: options.sendThinking ?? rules.sendThinking,
+    thinkTags: options.thinkTags ?? rules.splitsThinking,
+  };
+  const fitCallId = callIdFitter(rules.callIds);
   const fit = (message: Msg): Msg => fitMessage(message, fitCallId);
   // Text of the array's elements, without the brackets.
   const messageText = memoize((message: Msg) =>
@@ -62,7 +70,9 @@ export function openAiFormatter(format: OpenAiFormatterOptions): Formatter {
   return {
     format(request) {
       const { providerOptions, tools, stop, responseSchema } = request;
-      const messages = isAlternating ? joinTurns(request.messages.map(fit)) : request.messages;
+      const messages = rules.alternatesRoles
+        ? joinTurns(request.messages.map(fit))
+        : request.messages;
       const effort = providerOptions?.['reasoning_effort'];
       const { temperature, topP } = acceptedSampling(format.model, request, effort);
       const fields = {

@@ -3,7 +3,6 @@ import type { ChatModel, ModelFeatures } from '../chat-model.ts';
 import { checkedBase, hostOf } from '../http/base-url.ts';
 import { httpFields, httpModel, type HttpModelOptions } from '../http/http-model.ts';
 import { openAiFormatter, type OpenAiFormatterOptions } from './openai-formatter.ts';
-import { serverRulesOf } from './server-rules.ts';
 
 export const defaultBaseURL = 'https://api.openai.com/v1';
 
@@ -65,14 +64,10 @@ export function openai(options: OpenAiOptions): ChatModel {
     media: ['image', 'file'],
     ...options.features,
   };
-  const origin = hostOf(url);
-  const rules = serverRulesOf(origin, options.model);
   const formatter = openAiFormatter({
     ...options,
     features,
-    origin,
-    sendThinking: options.sendThinking ?? rules.sendThinking,
-    thinkTags: options.thinkTags ?? rules.splitsThinking,
+    origin: hostOf(url),
     maxTokensField: options.maxTokensField ?? maxTokensFieldOf(url),
   });
   return httpModel(options, { provider: 'openai', features, formatter, url: () => url });

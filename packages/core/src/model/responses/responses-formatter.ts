@@ -8,6 +8,7 @@ import { contentText } from '../../message/media/media.ts';
 import { toolResultsOf, type Msg } from '../../message/msg.ts';
 import type { ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
 import { toWireResponseFormat } from '../openai/openai-formatter.ts';
+import { serverRulesOf } from '../server-rules.ts';
 import { wireParameters } from '../strict-schema.ts';
 import { acceptedSampling } from '../openai/refused-settings.ts';
 import { conversationSums, previousResponse } from './previous-response.ts';
@@ -53,7 +54,7 @@ export interface ResponsesFormatter {
  * lifetime of the object.
  */
 export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter {
-  const fitCallId = callIdFitter(`${format.origin} ${format.model}`);
+  const fitCallId = callIdFitter(serverRulesOf(format.origin, format.model).callIds);
   // The elements of an array, without its brackets.
   const toItemsText = (message: Msg, callers?: Callers): string =>
     jsonText(toInputItems(fitMessage(message, fitCallId), format, callers)).slice(1, -1);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { assistantMessage, toolMessage, toolUsesOf, userMessage } from '../../message/msg.ts';
-import type { ContentBlock } from '../../message/msg.ts';
-import { openai, type OpenAiOptions } from '../../openai.ts';
+import { assistantMessage, toolMessage, toolUsesOf, userMessage } from '../message/msg.ts';
+import type { ContentBlock } from '../message/msg.ts';
+import { openai, type OpenAiOptions } from '../openai.ts';
 import { serverRulesOf } from './server-rules.ts';
 
 test.each([

@@ -1,0 +1,55 @@
+/** How a server differs from the specification of its API. */
+export interface ServerRules {
+  /** Form that the ids of tool calls must have. Default: what most servers accept. */
+  readonly callIds?: RegExp;
+  /** Whether the server refuses two messages of the user in a row. */
+  readonly alternatesRoles?: boolean;
+  /** Whether the server must get thinking back, as `sendThinking` of `openai()` does. */
+  readonly sendThinking?: boolean;
+  /** Whether the model's thinking comes in `<think>` tags, as `thinkTags` of `openai()` expects. */
+  readonly splitsThinking?: boolean;
+}
+
+/**
+ * Rules of the servers whose host and model, with a blank between them, match the pattern. A later
+ * row overrides an earlier one.
+ */
+const knownServers: readonly (readonly [pattern: RegExp, rules: ServerRules])[] = [
+  // https://github.com/farion1231/cc-switch/issues/1181 (Anthropic)
+  // https://github.com/microsoft/autogen/issues/6377 (OpenAI, 40 characters)
+  // https://github.com/BerriAI/litellm/issues/17343 (Copilot)
+  [/openai|azure|anthropic|claude|bedrock|copilot|\bgpt-|\bo\d\b/i, { callIds: /^[\w-]{1,40}$/ }],
+  // Other servers run Mistral's models with Mistral's own rules.
+  // https://mistralai.github.io/mistral-common/usage/tools/
+  // https://github.com/mistralai/mistral-vibe/issues/255
+  [
+    /(mis|mix|minis|codes|devs|magis|pix)tral/i,
+    { callIds: /^[a-z\d]{9}$/i, alternatesRoles: true },
+  ],
+  // https://github.com/google/adk-python/issues/1373
+  // https://github.com/perplexityai/api-discussion/issues/265
+  [/gemma|perplexity|sonar/i, { alternatesRoles: true }],
+  // https://api-docs.deepseek.com/guides/thinking_mode
+  // https://github.com/ValueCell-ai/ClawX/discussions/1040
+  // https://github.com/continuedev/continue/pull/11806
+  [
+    /\b(deepseek\.com|xiaomimimo\.com|(moonshot\.(ai|cn)|kimi\.com)(?= kimi)) /i,
+    { sendThinking: true },
+  ],
+  // https://platform.minimax.io/docs/api-reference/text-openai-api
+  [/\bminimaxi?\.(io|com) /, { sendThinking: true, splitsThinking: true }],
+  // https://reference.langchain.com/python/langchain-groq/chat_models/ChatGroq/reasoning_format
+  // https://inference-docs.cerebras.ai/capabilities/reasoning
+  // https://cloud.google.com/vertex-ai/generative-ai/docs/maas/capabilities/thinking
+  [
+    /\b(groq\.com .*(qwen|qwq|deepseek)|cerebras\.ai .*qwen|aiplatform\.googleapis\.com .*deepseek-r1)/i,
+    { splitsThinking: true },
+  ],
+];
+
+/** Returns the rules of a server. `host`: its host, or the name of AI SDK's provider. */
+export function serverRulesOf(host: string, model: string): ServerRules {
+  const server = `${host} ${model}`;
+  const rows = knownServers.filter(([pattern]) => pattern.test(server));
+  return Object.assign({}, ...rows.map(([, rules]) => rules));
+}
