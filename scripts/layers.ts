@@ -63,12 +63,6 @@ const exceptions: readonly LayerException[] = [
     reason: 'both are APIs of the same servers',
   },
   {
-    from: 'core/src/model/ai-sdk',
-    to: 'core/src/model/openai/refused-settings.ts',
-    values: true,
-    reason: 'AI SDK has the same models',
-  },
-  {
     from: 'core/src/model/dashscope',
     to: 'core/src/model/openai',
     values: true,

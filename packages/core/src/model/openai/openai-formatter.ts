@@ -7,6 +7,7 @@ import { callIdFitter } from '../call-ids.ts';
 import { fitMessage } from '../fit-message.ts';
 import { argumentsOf, jsonWithLists, memoize } from '../formatter.ts';
 import type { Formatter, WireObject } from '../formatter.ts';
+import { acceptedSampling } from '../refused-settings.ts';
 import { serverRulesOf } from '../server-rules.ts';
 import { isStrict, wireParameters } from '../strict-schema.ts';
 import { replySchema } from '../wire-schema.ts';
@@ -14,7 +15,6 @@ import { OpenAiDecoder } from './openai-decoder.ts';
 import { joinTurns } from './join-turns.ts';
 import { keptFieldsOf } from './kept-fields.ts';
 import { ThinkDecoder } from './think-decoder.ts';
-import { acceptedSampling } from './refused-settings.ts';
 import {
   contentText,
   inlineSource,

@@ -8,9 +8,9 @@ import { contentText } from '../../message/media/media.ts';
 import { toolResultsOf, type Msg } from '../../message/msg.ts';
 import type { ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
 import { toWireResponseFormat } from '../openai/openai-formatter.ts';
+import { acceptedSampling } from '../refused-settings.ts';
 import { serverRulesOf } from '../server-rules.ts';
 import { wireParameters } from '../strict-schema.ts';
-import { acceptedSampling } from '../openai/refused-settings.ts';
 import { conversationSums, previousResponse } from './previous-response.ts';
 import { callersIn, toInputItems, type Callers, type InputTarget } from './responses-input.ts';
 

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import type { JsonObject } from '../../message/json.ts';
-import { userMessage } from '../../message/msg.ts';
-import { arcReactor } from '../../preset/arc-reactor.ts';
-import { ReActAgent } from '../../preset/react-agent.ts';
-import { fromAiSdk } from '../ai-sdk/ai-sdk-model.ts';
-import type { ChatModel, ModelRequest } from '../chat-model.ts';
-import type { Fetch } from '../http/http-model.ts';
-import { openaiResponses, type OpenAiResponsesOptions } from '../responses/openai-responses.ts';
-import { openai } from './openai.ts';
+import type { JsonObject } from '../message/json.ts';
+import { userMessage } from '../message/msg.ts';
+import { arcReactor } from '../preset/arc-reactor.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
+import { fromAiSdk } from './ai-sdk/ai-sdk-model.ts';
+import type { ChatModel, ModelRequest } from './chat-model.ts';
+import type { Fetch } from './http/http-model.ts';
+import { openaiResponses, type OpenAiResponsesOptions } from './responses/openai-responses.ts';
+import { openai } from './openai/openai.ts';
 
 // A server refuses a whole request for a setting that its model does not have.
 

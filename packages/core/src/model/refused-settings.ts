@@ -1,4 +1,4 @@
-import type { ModelRequest } from '../chat-model.ts';
+import type { ModelRequest } from './chat-model.ts';
 
 /** Settings of a request that some models refuse. */
 type Sampling = Pick<ModelRequest, 'temperature' | 'topP'>;
