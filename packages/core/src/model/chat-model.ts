@@ -19,6 +19,13 @@ export interface ModelFeatures {
   readonly history?: HistoryForm;
 }
 
+/** The features of a model whose options name none. */
+export const defaultFeatures: ModelFeatures = {
+  tools: true,
+  responseSchema: true,
+  media: ['image', 'file'],
+};
+
 /** Form in which a model gets the history of several agents. */
 export interface HistoryForm {
   /** Which histories of a request have the header. Default: `each`. */

@@ -4,6 +4,7 @@ import type { AiSdkLanguageModel } from './ai-sdk-contract.ts';
 import { AiSdkDecoder } from './ai-sdk-decoder.ts';
 import { toAgentError } from './ai-sdk-error.ts';
 import { openHostedCalls, type AiSdkPart } from './ai-sdk-hosted-tool.ts';
+import { defaultFeatures } from '../chat-model.ts';
 import type {
   ChatModel,
   ModelContext,
@@ -44,12 +45,7 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
     );
   }
   checkOptions('fromAiSdk()', options, 'features:object|? timeoutMs:nonNegative|?');
-  const features: ModelFeatures = {
-    tools: true,
-    responseSchema: true,
-    media: ['image', 'file'],
-    ...options.features,
-  };
+  const features: ModelFeatures = { ...defaultFeatures, ...options.features };
   const { provider, modelId } = model;
   const { media } = features;
   const fitMessage = messageFitter(provider, modelId);

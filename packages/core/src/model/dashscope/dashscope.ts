@@ -1,5 +1,5 @@
 import { misconfigured, checkFields, checkOptions } from '../../error/agent-error.ts';
-import type { ChatModel, ModelFeatures } from '../chat-model.ts';
+import { defaultFeatures, type ChatModel, type ModelFeatures } from '../chat-model.ts';
 import { checkedBase } from '../http/base-url.ts';
 import { httpFields, httpModel, type HttpModelOptions } from '../http/http-model.ts';
 import { dashScopeFormatter, type DashScopeEndpoint } from './dashscope-formatter.ts';
@@ -67,13 +67,7 @@ export function dashscope(options: DashScopeOptions): ChatModel {
     ...(audioModelPattern.test(model) ? (['audio'] as const) : []),
   ];
   const endpoint = options.endpoint ?? (media.length > 0 ? 'multimodal' : undefined);
-  const features: ModelFeatures = {
-    tools: true,
-    responseSchema: true,
-    media,
-    history,
-    ...options.features,
-  };
+  const features: ModelFeatures = { ...defaultFeatures, media, history, ...options.features };
   const formatterOptions = { model, features, endpoint, enableThinking, thinkingBudget };
   const formatter = dashScopeFormatter(formatterOptions);
   const servicesUrl = `${checkedBase(baseURL, /\/services\/aigc.*$/)}/services/aigc`;

@@ -1,5 +1,5 @@
 import { checkOptions } from '../../error/agent-error.ts';
-import type { ChatModel, ModelFeatures } from '../chat-model.ts';
+import { defaultFeatures, type ChatModel, type ModelFeatures } from '../chat-model.ts';
 import { checkedBase, hostOf } from '../http/base-url.ts';
 import { httpFields, httpModel, type HttpModelOptions } from '../http/http-model.ts';
 import { openAiFormatter, type OpenAiFormatterOptions } from './openai-formatter.ts';
@@ -58,12 +58,7 @@ export function openai(options: OpenAiOptions): ChatModel {
   );
   const { baseURL = defaultBaseURL } = options;
   const url = `${checkedBase(baseURL, openAiServices)}/chat/completions`;
-  const features: ModelFeatures = {
-    tools: true,
-    responseSchema: true,
-    media: ['image', 'file'],
-    ...options.features,
-  };
+  const features: ModelFeatures = { ...defaultFeatures, ...options.features };
   const formatter = openAiFormatter({
     ...options,
     features,

@@ -1,5 +1,6 @@
 import { invalidInput, checkOptions } from '../../error/agent-error.ts';
 import type { JsonObject } from '../../message/json.ts';
+import { defaultFeatures } from '../chat-model.ts';
 import type { ChatModel, ModelFeatures, ModelRequest } from '../chat-model.ts';
 import { checkedBase, hostOf } from '../http/base-url.ts';
 import { httpFields, type HttpModelOptions, httpRequest } from '../http/http-model.ts';
@@ -65,12 +66,7 @@ export function openaiResponses(options: OpenAiResponsesOptions): ChatModel {
   );
   const { model, baseURL = defaultBaseURL } = options;
   const url = `${checkedBase(baseURL, openAiServices)}/responses`;
-  const features: ModelFeatures = {
-    tools: true,
-    responseSchema: true,
-    media: ['image', 'file'],
-    ...options.features,
-  };
+  const features: ModelFeatures = { ...defaultFeatures, ...options.features };
   const origin = hostOf(url);
   const formatter = responsesFormatter({
     model,
