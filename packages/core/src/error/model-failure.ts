@@ -66,7 +66,7 @@ export function modelFailure(words: string, status?: number): ModelFailure | und
   // After 429, words can only say that another try is useless.
   const rows = status === 429 ? knownFailures.slice(0, 1) : knownFailures;
   const row = rows.find(([pattern]) => pattern.test(text));
-  if (row && status !== 401) return { code: row[1], transient: row[2] === true };
+  if (row && status !== 401) return failureOf(row);
   const isUseless =
     status === undefined
       ? uselessTry.test(text) || invalidRequest.test(text)
@@ -100,5 +100,9 @@ export function failureInWords(words: string): ModelFailure | undefined {
   const failure = modelFailure(words);
   if (failure) return failure;
   const row = serverWords.find(([pattern]) => pattern.test(words));
-  return row && { code: row[1], transient: true };
+  return row && failureOf(row);
+}
+
+function failureOf([, code, transient = false]: Row): ModelFailure {
+  return { code, transient };
 }
