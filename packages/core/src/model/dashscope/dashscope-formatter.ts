@@ -127,7 +127,7 @@ type Media = ModelFeatures['media'];
  * Returns the kinds of media that the model and the multimodal service support. The service takes
  * each of them by URL, including a `data:` URL.
  */
-export function sendableMedia({ media }: ModelFeatures): Media {
+function sendableMedia({ media }: ModelFeatures): Media {
   return media.filter((kind) => kind !== 'file');
 }
 
@@ -137,7 +137,7 @@ export function sendableMedia({ media }: ModelFeatures): Media {
  * Thinking is not sent back. Only tool results have a `name` (AgentScope:
  * `DashScopeMessageConverter`).
  */
-export function toDashScopeMessages(message: Msg, media: Media | undefined): readonly WireObject[] {
+function toDashScopeMessages(message: Msg, media: Media | undefined): readonly WireObject[] {
   const { role, content } = message;
   const toContent = (blocks: readonly ContentBlock[]): string | readonly WireObject[] =>
     media ? toParts(blocks, media) : contentText(blocks);
