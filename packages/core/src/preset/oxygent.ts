@@ -155,8 +155,6 @@ const fields =
   'order,reflect:function|? friendlyErrorText:string|function|? ' +
   'protocol,promptVariables:object|boolean|?';
 
-const oxygentThinking = { textBeforeThinking: 'drop' } as const;
-
 /** Returns the middleware for tool calls and for the correction of answers. */
 function protocolParts({ protocol = {}, reflect }: OxygentOptions): readonly Middleware[] {
   const { check = reflect } = protocol || {};
@@ -165,7 +163,7 @@ function protocolParts({ protocol = {}, reflect }: OxygentOptions): readonly Mid
     ? [checkAnswers(checkOption), showToolMedia()]
     : [
         textToolCalls({
-          ...oxygentThinking,
+          textBeforeThinking: 'drop',
           ...protocol,
           ...checkOption,
           parse: parserOf(protocol),

@@ -60,14 +60,11 @@ const channelName = 'isoloop:moves';
  */
 export function movableSessions<N extends string>(placesByName: Places<N>): MovableSessions<N> {
   const names = Object.keys(placesByName) as N[];
-  const loadPlaces = retryableOnce((): Promise<readonly SessionPlace[]> => {
-    return Promise.all(
-      names.map(async (name) => {
-        const place: SessionPlace | (() => Promise<SessionPlace>) = placesByName[name];
-        return typeof place === 'function' ? place() : place;
-      }),
-    );
-  });
+  const openPlace = async (name: N): Promise<SessionPlace> => {
+    const place: SessionPlace | (() => Promise<SessionPlace>) = placesByName[name];
+    return typeof place === 'function' ? place() : place;
+  };
+  const loadPlaces = retryableOnce(() => Promise.all(names.map(openPlace)));
   const nameOf = (places: readonly SessionPlace[], place: string): N | undefined =>
     names[places.findIndex(({ name }) => name === place)];
 
