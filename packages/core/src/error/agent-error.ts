@@ -236,8 +236,8 @@ export function missingPart(part: string, what: string): AgentError {
  * - `nonNegative`, a number of 0 or more; `positive`, one above 0; `share`, one from 0 to 1
  * - `whole`, a whole number of 0 or more; `natural`, one of 1 or more; `Infinity`
  *
- * `null` accepts `null`, but errors do not name it. `NaN` is not a number here. Any other word means exactly this text. `|?` at the end marks an
- * optional field.
+ * `null` accepts `null`, but errors do not name it. `NaN` is not a number here. Any other word means
+ * exactly this text. `|?` at the end marks an optional field.
  */
 export function checkFields(
   where: string,

@@ -28,8 +28,8 @@ export interface ModelBounds {
  * Limits the length of a model's replies, and ends them at an abort. An agent bounds its own model,
  * and `fallback()` bounds its models. Use it for any other model that middleware asks. A reply that
  * is too long fails with `MODEL_REPLY_TOO_LONG`, and one that yields anything but arrays of deltas
- * fails with `MODEL_BAD_RESPONSE`. A reply ends when the request's signal aborts, even if the model ignores
- * the signal. Timers run between endless batches.
+ * fails with `MODEL_BAD_RESPONSE`. A reply ends when the request's signal aborts, even if the model
+ * ignores the signal. Timers run between endless batches.
  */
 export function boundedModel(model: ChatModel, bounds: ModelBounds = {}): ChatModel {
   return withStream(model, (request, context) => {
@@ -88,6 +88,7 @@ function batchesOf(
   const reply: Partial<ReturnType<ChatModel['stream']>> = Object(model.stream(request, context));
   const begin = reply[Symbol.asyncIterator];
   if (begin) return begin.call(reply);
-  const message = `stream() of the model "${model.modelId}" must return an async iterable, such as an async generator.`;
+  const what = `stream() of the model "${model.modelId}"`;
+  const message = `${what} must return an async iterable, such as an async generator.`;
   throw new AgentError('MODEL_BAD_RESPONSE', message);
 }

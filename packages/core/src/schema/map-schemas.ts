@@ -6,10 +6,10 @@ const listKeywords = /^(?:anyOf|oneOf|allOf|prefixItems)$/;
 const mapKeywords = /^(?:properties|patternProperties|\$defs|definitions|dependentSchemas)$/;
 
 /**
- * Returns a copy of a JSON Schema whose inner schemas `change` has replaced. `keyword`: the
- * keyword that has the inner schema. Values in `default`,
- * `enum` and the like stay, and a property may have the name of a keyword. `true` and `false` in
- * place of an object stay in keywords such as `additionalProperties`.
+ * Returns a copy of a JSON Schema whose inner schemas `change` has replaced. `keyword`: the keyword
+ * that has the inner schema. Values in `default`, `enum` and the like stay, and a property may have
+ * the name of a keyword. `true` and `false` in place of an object stay in keywords such as
+ * `additionalProperties`.
  */
 export function mapSchemas(
   schema: JsonObject,
@@ -22,10 +22,8 @@ export function mapSchemas(
       const schemas = Object.entries(value as JsonObject);
       return [key, Object.fromEntries(schemas.map(([name, inner]) => [name, change(inner, key)]))];
     }
-    return [
-      key,
-      schemaKeywords.test(key) && isRecord(value) ? change(value as JsonObject, key) : value,
-    ];
+    const isSchema = schemaKeywords.test(key) && isRecord(value);
+    return [key, isSchema ? change(value as JsonObject, key) : value];
   });
   return Object.fromEntries(fields);
 }

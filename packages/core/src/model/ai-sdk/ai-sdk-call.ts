@@ -83,8 +83,8 @@ function toMessages(message: Msg, shape: Shape): readonly Message[] {
 }
 
 /**
- * Returns the message of a reply, or none if no part but reasoning is left. Removes reasoning at the end if the
- * call that followed it is left out, because OpenAI refuses such reasoning.
+ * Returns the message of a reply, or none if it has nothing but reasoning. Removes reasoning at the
+ * end if the call that followed it is left out, because OpenAI refuses such reasoning.
  */
 function fromReply(message: Msg, shape: Shape): readonly Message[] {
   const { content } = message;

@@ -73,8 +73,9 @@ export interface UiMessage {
  * Converts a conversation to messages for `useChat`. All replies to a user message become one
  * assistant message, with a `step-start` for each reply. A tool result becomes a part of its tool
  * call, and so do its files and data parts. In the metadata, `usage` is the sum over the replies,
- * and `incomplete` says why the last reply may not be whole. System messages, replies that were corrected, and the corrections are left out. If a
- * tool call in `pending` waits for approval, it becomes an approval request with the same id.
+ * and `incomplete` says why the last reply may not be whole. System messages, replies that were
+ * corrected, and the corrections are left out. If a tool call in `pending` waits for approval, it
+ * becomes an approval request with the same id.
  */
 export function toUiMessages(
   messages: readonly Msg[],
