@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../message/json.ts';
+import { parseJson, type JsonObject } from '../message/json.ts';
 import type { ContentBlock, Msg, ToolUse } from '../message/msg.ts';
 import type { ModelRequest, ToolSchema } from '../model/chat-model.ts';
 
@@ -17,7 +17,7 @@ const half = '😀'.slice(0, 1);
  */
 export const difficultRequests: Readonly<Record<string, ModelRequest>> = {
   ...requestsFor('the arguments', ['"Rome"', '5', '["Rome"]', 'null', '{"city": '], (raw) =>
-    requestWith({ input: inputOf(raw), raw }),
+    requestWith({ input: parseJson(raw) ?? null, raw }),
   ),
   ...requestsFor(
     'the tool name',
@@ -76,14 +76,6 @@ function requestsFor(
   return Object.fromEntries(
     values.map((value) => [`${what} ${value.slice(0, 40) || '(empty)'}`, requestFor(value)]),
   );
-}
-
-function inputOf(raw: string): JsonValue {
-  try {
-    return JSON.parse(raw) as JsonValue;
-  } catch {
-    return null;
-  }
 }
 
 function toolOf(json: string): ToolSchema {

@@ -10,8 +10,8 @@ import {
   type ServerName,
   type Wire,
 } from './request-rule.ts';
-import { functionName, wellFormedText } from './text-rules.ts';
-import { hasProperties, isObjectRoot } from './tool-schema.ts';
+import { isFunctionName, wellFormedText } from './text-rules.ts';
+import { objectSchemas, schemaProperties } from './tool-schema.ts';
 
 const contract =
   'https://github.com/vercel/ai/blob/main/packages/provider/src/language-model/v4/language-model-v4-prompt.ts';
@@ -30,9 +30,6 @@ function partsOf(request: Place, type: string): readonly Place[] {
     .flatMap((message) => placesIn(message, 'content'))
     .filter(({ value }) => value['type'] === type);
 }
-
-const hasWrongName = (name: unknown): boolean =>
-  typeof name !== 'string' || !functionName.test(name);
 
 const messageContents: RequestRule = {
   id: 'message-content',
@@ -60,9 +57,9 @@ const toolNames: RequestRule = {
   text: 'The name of a function has 1 to 64 letters, digits, underscores and dashes.',
   source: 'https://platform.openai.com/docs/api-reference/chat/create',
   find: (request) => [
-    ...pathsOf(functionsOf(request), ({ name }) => hasWrongName(name)),
-    ...pathsOf(ownCalls(request), ({ toolName }) => hasWrongName(toolName)),
-    ...pathsOf(toolResults(request), ({ toolName }) => hasWrongName(toolName)),
+    ...pathsOf(functionsOf(request), ({ name }) => !isFunctionName(name)),
+    ...pathsOf(ownCalls(request), ({ toolName }) => !isFunctionName(toolName)),
+    ...pathsOf(toolResults(request), ({ toolName }) => !isFunctionName(toolName)),
   ],
 };
 
@@ -161,21 +158,6 @@ function allIdsIn(message: Place, type: string): readonly unknown[] {
     .map(({ value }) => value['toolCallId']);
 }
 
-const objectSchemas: RequestRule = {
-  id: 'object-schema',
-  text: 'The schema of a function has the type object, and no union at its root.',
-  source: 'https://github.com/langchain-ai/langchainjs/issues/9804',
-  find: (request) => pathsOf(functionsOf(request), ({ inputSchema }) => !isObjectRoot(inputSchema)),
-};
-
-const schemaProperties: RequestRule = {
-  id: 'schema-properties',
-  text: 'The schema of a function lists its properties, even if there are none.',
-  source: 'https://github.com/langchain-ai/langchain-mcp-adapters/issues/137',
-  find: (request) =>
-    pathsOf(functionsOf(request), ({ inputSchema }) => !hasProperties(inputSchema)),
-};
-
 const knownFields: RequestRule = {
   id: 'known-fields',
   text: 'A call has only the options of LanguageModelV4.',
@@ -194,7 +176,7 @@ export const aiSdkRules: readonly RequestRule[] = [
   objectInputs,
   answeredCalls,
   calledResults,
-  objectSchemas,
-  schemaProperties,
+  objectSchemas(functionsOf, 'inputSchema'),
+  schemaProperties(functionsOf, 'inputSchema'),
   knownFields,
 ];

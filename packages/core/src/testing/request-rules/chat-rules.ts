@@ -1,5 +1,4 @@
 import {
-  join,
   pathsOf,
   placeIn,
   placesIn,
@@ -11,8 +10,8 @@ import {
   type Wire,
 } from './request-rule.ts';
 import { openAiFields, otherFields } from './known-fields.ts';
-import { functionName, isObjectText, wellFormedText } from './text-rules.ts';
-import { hasProperties, isObjectRoot, looseParts } from './tool-schema.ts';
+import { isFunctionName, isObjectText, wellFormedText } from './text-rules.ts';
+import { objectSchemas, schemaProperties, strictProblems } from './tool-schema.ts';
 
 const reference = 'https://platform.openai.com/docs/api-reference/chat/create';
 
@@ -50,8 +49,7 @@ function calledFunctions(request: Place): readonly Place[] {
   return callsOf(request).flatMap((call) => placeIn(call, 'function') ?? []);
 }
 
-const hasWrongName = ({ name }: Wire): boolean =>
-  typeof name !== 'string' || !functionName.test(name);
+const hasWrongName = ({ name }: Wire): boolean => !isFunctionName(name);
 
 export const toolNames: RequestRule = {
   id: 'tool-name',
@@ -208,19 +206,7 @@ const knownMessageFields: RequestRule = {
   },
 };
 
-export const objectSchemas: RequestRule = {
-  id: 'object-schema',
-  text: 'The schema of parameters has the type object, and no union at its root.',
-  source: 'https://github.com/langchain-ai/langchainjs/issues/9804',
-  find: (request) => pathsOf(functionsOf(request), ({ parameters }) => !isObjectRoot(parameters)),
-};
-
-export const schemaProperties: RequestRule = {
-  id: 'schema-properties',
-  text: 'The schema of parameters lists its properties, even if there are none.',
-  source: 'https://github.com/langchain-ai/langchain-mcp-adapters/issues/137',
-  find: (request) => pathsOf(functionsOf(request), ({ parameters }) => !hasProperties(parameters)),
-};
+export const functionSchemas: RequestRule = objectSchemas(functionsOf, 'parameters');
 
 const strictSchemas: RequestRule = {
   id: 'strict-schema',
@@ -234,11 +220,6 @@ const strictSchemas: RequestRule = {
     ];
   },
 };
-
-/** Returns the parts of a schema that strict mode refuses, if it is on. */
-export function strictProblems({ path, value }: Place, field: string): readonly string[] {
-  return value['strict'] === true ? looseParts(value[field], join(path, field)) : [];
-}
 
 const formatNames: RequestRule = {
   id: 'format-name',
@@ -357,8 +338,8 @@ export const chatRules: readonly RequestRule[] = [
   calledResults,
   toolNames,
   uniqueNames,
-  objectSchemas,
-  schemaProperties,
+  functionSchemas,
+  schemaProperties(functionsOf, 'parameters'),
   strictSchemas,
   formatNames,
   choiceWithTools,

@@ -2,8 +2,8 @@ import {
   answeredCalls,
   calledNames,
   calledResults,
+  functionSchemas,
   objectArguments,
-  objectSchemas,
   toolNames,
 } from './chat-rules.ts';
 import { dashScopeParameters } from './known-fields.ts';
@@ -179,6 +179,6 @@ export const dashScopeRules: readonly RequestRule[] = [
   asChat(answeredCalls),
   asChat(calledResults, 'https://github.com/philschmid/mcp-openai-gemini-llama-example/pull/5'),
   asChat(toolNames, reference),
-  asChat(objectSchemas, 'https://github.com/alibaba/spring-ai-alibaba/issues/4576'),
+  asChat(functionSchemas, 'https://github.com/alibaba/spring-ai-alibaba/issues/4576'),
   knownFields,
 ];

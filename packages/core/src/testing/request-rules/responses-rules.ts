@@ -8,9 +8,8 @@ import {
   type RequestRule,
   type Wire,
 } from './request-rule.ts';
-import { strictProblems } from './chat-rules.ts';
-import { functionName, isObjectText, wellFormedText } from './text-rules.ts';
-import { hasProperties, isObjectRoot } from './tool-schema.ts';
+import { isFunctionName, isObjectText, wellFormedText } from './text-rules.ts';
+import { objectSchemas, schemaProperties, strictProblems } from './tool-schema.ts';
 
 const reference = 'https://platform.openai.com/docs/api-reference/responses/create';
 
@@ -22,8 +21,7 @@ function functionsOf(request: Place): readonly Place[] {
   return placesIn(request, 'tools').filter(({ value }) => value['type'] === 'function');
 }
 
-const hasWrongName = ({ name }: Wire): boolean =>
-  typeof name !== 'string' || !functionName.test(name);
+const hasWrongName = ({ name }: Wire): boolean => !isFunctionName(name);
 
 const toolNames: RequestRule = {
   id: 'tool-name',
@@ -152,20 +150,6 @@ const messageContents: RequestRule = {
     }),
 };
 
-const objectSchemas: RequestRule = {
-  id: 'object-schema',
-  text: 'The schema of parameters has the type object, and no union at its root.',
-  source: 'https://github.com/langchain-ai/langchainjs/issues/9804',
-  find: (request) => pathsOf(functionsOf(request), ({ parameters }) => !isObjectRoot(parameters)),
-};
-
-const schemaProperties: RequestRule = {
-  id: 'schema-properties',
-  text: 'The schema of parameters lists its properties, even if there are none.',
-  source: 'https://github.com/everruns/everruns/pull/984',
-  find: (request) => pathsOf(functionsOf(request), ({ parameters }) => !hasProperties(parameters)),
-};
-
 const strictSchemas: RequestRule = {
   id: 'strict-schema',
   text: 'A strict schema requires each property, allows no others, and has only supported keywords.',
@@ -203,8 +187,8 @@ export const responsesRules: readonly RequestRule[] = [
   calledResults,
   followedReasoning,
   reasoningSummary,
-  objectSchemas,
-  schemaProperties,
+  objectSchemas(functionsOf, 'parameters'),
+  schemaProperties(functionsOf, 'parameters'),
   strictSchemas,
   knownFields,
 ];

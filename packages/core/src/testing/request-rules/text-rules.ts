@@ -30,5 +30,7 @@ export function isObjectText(text: unknown): boolean {
   return typeof text === 'string' && isRecord(parseJson(text));
 }
 
-/** Names of functions that OpenAI and most other servers accept. */
-export const functionName: RegExp = /^[\w-]{1,64}$/;
+/** Returns whether a value is the name of a function that OpenAI and most other servers accept. */
+export function isFunctionName(name: unknown): boolean {
+  return typeof name === 'string' && /^[\w-]{1,64}$/.test(name);
+}

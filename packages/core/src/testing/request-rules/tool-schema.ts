@@ -1,18 +1,40 @@
 import { isObjectOrArray, isRecord } from '../../message/json.ts';
-import { join, type Wire } from './request-rule.ts';
+import { join, pathsOf, type Place, type RequestRule, type Wire } from './request-rule.ts';
+
+type FunctionsOf = (request: Place) => readonly Place[];
+
+/** Returns the rule about the root of the parameters. `field`: field of a function with them. */
+export function objectSchemas(functionsOf: FunctionsOf, field: string): RequestRule {
+  return {
+    id: 'object-schema',
+    text: 'The schema of parameters has the type object, and no union at its root.',
+    source: 'https://github.com/langchain-ai/langchainjs/issues/9804',
+    find: (request) => pathsOf(functionsOf(request), (called) => !isObjectRoot(called[field])),
+  };
+}
+
+/** Returns the rule about the properties of the parameters. */
+export function schemaProperties(functionsOf: FunctionsOf, field: string): RequestRule {
+  return {
+    id: 'schema-properties',
+    text: 'The schema of parameters lists its properties, even if there are none.',
+    source: 'https://github.com/langchain-ai/langchain-mcp-adapters/issues/137',
+    find: (request) => pathsOf(functionsOf(request), (called) => !hasProperties(called[field])),
+  };
+}
 
 /** Keywords that the root of a function's parameters may not have. */
 const rootKeywords = ['oneOf', 'anyOf', 'allOf', 'enum', 'not'];
 
 /** Returns whether a server accepts the root of the parameters. A tool may have no parameters. */
-export function isObjectRoot(parameters: unknown): boolean {
+function isObjectRoot(parameters: unknown): boolean {
   if (parameters === undefined) return true;
   if (!isRecord(parameters) || parameters['type'] !== 'object') return false;
   return rootKeywords.every((keyword) => parameters[keyword] === undefined);
 }
 
 /** Returns whether an object at the root lists its properties, even if it has none. */
-export function hasProperties(parameters: unknown): boolean {
+function hasProperties(parameters: unknown): boolean {
   return !isRecord(parameters) || parameters['type'] !== 'object' || 'properties' in parameters;
 }
 
@@ -48,8 +70,13 @@ const schemaMaps = new Set(['properties', '$defs', 'definitions']);
 /** Keywords whose value is an example, not a schema. */
 const values = new Set(['enum', 'const', 'default', 'examples']);
 
+/** Returns the parts of a schema that strict mode refuses, if it is on. */
+export function strictProblems({ path, value }: Place, field: string): readonly string[] {
+  return value['strict'] === true ? looseParts(value[field], join(path, field)) : [];
+}
+
 /** Returns the paths within a schema that strict mode refuses. */
-export function looseParts(schema: unknown, path: string): readonly string[] {
+function looseParts(schema: unknown, path: string): readonly string[] {
   if (!isRecord(schema)) return [];
   return [
     ...looseObject(schema, path),
