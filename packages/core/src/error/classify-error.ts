@@ -1,5 +1,5 @@
 import { AgentError, errorText, fieldsOf, type AgentErrorCode } from './agent-error.ts';
-import { failureInWords, modelFailure, type ModelFailure } from './model-failure.ts';
+import { errorStatusIn, failureInWords, modelFailure, type ModelFailure } from './model-failure.ts';
 import { retryAfterOf } from './retry-after.ts';
 
 /** What `classifyError()` says about an error: its code, and whether another try may help. */
@@ -142,15 +142,9 @@ function withWait(failure: ModelFailure, link: unknown): ErrorClass {
 /** Returns the HTTP status of a failed request, where the SDKs of the providers put it. */
 function statusOf(link: unknown): number | undefined {
   const { status, statusCode, code, response, $metadata } = fieldsOf(link);
-  return [
-    status,
-    statusCode,
-    code,
-    fieldsOf(response)['status'],
-    fieldsOf($metadata)['httpStatusCode'],
-  ]
-    .map((value) => (typeof value === 'string' ? Number(value) : value))
-    .find((value): value is number => typeof value === 'number' && value >= 400 && value < 600);
+  const responseStatus = fieldsOf(response)['status'];
+  const metadataStatus = fieldsOf($metadata)['httpStatusCode'];
+  return errorStatusIn([status, statusCode, code, responseStatus, metadataStatus]);
 }
 
 function byMessage(words: string): ErrorClass {

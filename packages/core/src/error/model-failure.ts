@@ -7,6 +7,13 @@ export interface ModelFailure {
   readonly transient: boolean;
 }
 
+/** Returns the first value that is the HTTP status of an error, as a number or as text. */
+export function errorStatusIn(values: readonly unknown[]): number | undefined {
+  return values
+    .map((value) => (typeof value === 'string' ? Number(value) : value))
+    .find((value): value is number => typeof value === 'number' && value >= 400 && value < 600);
+}
+
 type Row = readonly [words: RegExp, code: AgentErrorCode, transient?: boolean];
 
 /**

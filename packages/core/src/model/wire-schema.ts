@@ -16,7 +16,7 @@ export function toolParameters(schema: JsonObject): JsonObject {
   const { anyOf, oneOf, allOf, enum: _values, $ref: _unknownRef, ...object } = root;
   const isUnion = [anyOf, oneOf, allOf].some(Boolean);
   const union = isUnion ? unionFields(formsOf(root, root), object['description']) : {};
-  return fit({ ...object, ...union, type: 'object' }, { properties: {} });
+  return fitSchema({ ...object, ...union, type: 'object' }, { properties: {} });
 }
 
 /**
@@ -34,7 +34,7 @@ export function parametersIssue(schema: JsonObject): string | undefined {
 
 /** Returns the schema of a reply without details that servers refuse or read differently. */
 export function replySchema(schema: JsonObject): JsonObject {
-  return fit(withoutRootRef(schema));
+  return fitSchema(withoutRootRef(schema));
 }
 
 /** Returns the schema with the definition that its root refers to, if it does. */
@@ -76,7 +76,7 @@ function formsOf(
   for (const union of ['anyOf', 'oneOf'])
     if (union in node) parts.push(listOf(node, union).flatMap(formsIn));
   const ownForm = { properties, required } as unknown as Form;
-  const forms = parts.reduce(pairs, [ownForm]);
+  const forms = parts.reduce(combineForms, [ownForm]);
   visitedForms.set(node, forms);
   return forms;
 }
@@ -92,18 +92,18 @@ function mayBeObject({ type = 'object', enum: values, const: value = {} }: JsonO
 }
 
 /** Returns the forms of objects that have one form of each list at once. */
-function pairs(first: readonly Form[], second: readonly Form[]): readonly Form[] {
+function combineForms(first: readonly Form[], second: readonly Form[]): readonly Form[] {
   const forms: readonly Form[] = first.flatMap((one) =>
     second.map((other) => ({
       properties: { ...one.properties, ...other.properties },
       required: [...new Set([...one.required, ...other.required])],
     })),
   );
-  return forms.length > maxForms ? [either(forms)] : forms;
+  return forms.length > maxForms ? [eitherForm(forms)] : forms;
 }
 
 /** Returns the form of an object that has one of these forms. */
-function either(forms: readonly Form[]): Form {
+function eitherForm(forms: readonly Form[]): Form {
   const names = new Set(forms.flatMap(({ properties }) => Object.keys(properties)));
   const properties = [...names].map((name): [string, JsonValue] => {
     const schemas = forms.flatMap((form) => form.properties[name] ?? []);
@@ -130,7 +130,7 @@ function eitherSchema(schemas: readonly JsonValue[]): JsonValue {
 function unionFields(forms: readonly Form[], description: JsonValue = ''): JsonObject {
   const texts = [...new Set(forms.map(formText))].join(' or ');
   const note = forms.length > 1 ? `The arguments have one of these forms: ${texts}` : '';
-  return { ...either(forms), description: [description, note].filter(Boolean).join('\n') };
+  return { ...eitherForm(forms), description: [description, note].filter(Boolean).join('\n') };
 }
 
 /** Returns a text such as `{kind: "square", side, color?}`. */
@@ -148,7 +148,7 @@ function formText({ properties, required }: Form): string {
  * Returns a copy of a schema without what servers refuse. It may allow more than the schema.
  * `defaults`: fields that it gets if they are missing.
  */
-function fit(schema: JsonValue, defaults: JsonObject = {}): JsonObject {
+function fitSchema(schema: JsonValue, defaults: JsonObject = {}): JsonObject {
   // llama.cpp has no grammar for `true`, `false` and `not`.
   if (!isRecord(schema)) return {};
   const { $schema: _dialect, not: _not, oneOf, pattern, ...rest } = schema as JsonObject;
@@ -157,7 +157,7 @@ function fit(schema: JsonValue, defaults: JsonObject = {}): JsonObject {
   if (oneOf !== undefined) node['anyOf'] ??= oneOf;
   // OpenAI and llama.cpp refuse patterns that look ahead or back.
   if (pattern !== undefined && !/\(\?<?[=!]/.test(String(pattern))) node['pattern'] = pattern;
-  return mapSchemas(withNewerKeywords(node), (inner) => fit(inner));
+  return mapSchemas(withNewerKeywords(node), (inner) => fitSchema(inner));
 }
 
 /**
@@ -166,19 +166,16 @@ function fit(schema: JsonValue, defaults: JsonObject = {}): JsonObject {
  */
 function withNewerKeywords(schema: JsonObject): JsonObject {
   const { items, additionalItems, ...rest } = schema;
-  const node = withNumber(
-    withNumber(rest, 'minimum', 'exclusiveMinimum'),
-    'maximum',
-    'exclusiveMaximum',
-  );
+  const withMinimum = withNumericLimit(rest, 'minimum', 'exclusiveMinimum');
+  const node = withNumericLimit(withMinimum, 'maximum', 'exclusiveMaximum');
   if (Array.isArray(items)) return { ...node, prefixItems: items, items: additionalItems ?? {} };
   const isArray = [node['type']].flat().includes('array');
   if (items === true || (isArray && items === undefined)) return { ...node, items: {} };
   return items === undefined ? node : { ...node, items };
 }
 
-/** In draft 4, the exclusive limits were booleans. */
-function withNumber(schema: JsonObject, name: string, exclusiveName: string): JsonObject {
+/** Makes an exclusive limit a number. In draft 4, it was a boolean beside the limit. */
+function withNumericLimit(schema: JsonObject, name: string, exclusiveName: string): JsonObject {
   const { [name]: limit, [exclusiveName]: isExclusive, ...rest } = schema;
   if (typeof isExclusive !== 'boolean') return schema;
   return limit === undefined ? rest : { ...rest, [isExclusive ? exclusiveName : name]: limit };

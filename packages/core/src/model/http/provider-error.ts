@@ -1,6 +1,6 @@
 import { shortenText } from '../../message/text.ts';
 import { AgentError, fieldsOf } from '../../error/agent-error.ts';
-import { modelFailure, type ModelFailure } from '../../error/model-failure.ts';
+import { errorStatusIn, modelFailure, type ModelFailure } from '../../error/model-failure.ts';
 import { retryAfterOf } from '../../error/retry-after.ts';
 import { addressOf } from './base-url.ts';
 import { isObjectOrArray, parseJson, omitUndefined } from '../../message/json.ts';
@@ -102,7 +102,7 @@ function failureInReply(
 ): ModelFailure {
   const failure = failureOfCode ? failureOfCode(words) : modelFailure(words);
   if (failure) return failure;
-  const chunkStatus = [code, statusCode, status].map(Number).find(isErrorStatus) ?? 500;
+  const chunkStatus = errorStatusIn([code, statusCode, status]) ?? 500;
   const statusFailure = modelFailure('', chunkStatus)!;
   const isRequest = statusFailure.code === 'MODEL_REQUEST';
   return isRequest ? { ...statusFailure, code: 'MODEL_SERVER' } : statusFailure;
@@ -110,10 +110,6 @@ function failureInReply(
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
-}
-
-function isErrorStatus(value: number): boolean {
-  return value >= 400 && value < 600;
 }
 
 /** Returns the text on one line, shortened to `length` characters. */
