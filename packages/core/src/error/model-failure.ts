@@ -51,10 +51,10 @@ const knownFailures: readonly Row[] = [
   ],
 ];
 
-/** Requests that no try helps. llama.cpp answers them with 500. */
+/** Words about a request that fails at every try. llama.cpp answers such a request with 500. */
 const uselessTry = /n[o']t support|unsupported|requires --/i;
 
-/** Requests that no try helps, if there is no status that says so. */
+/** Words about a wrong request. They count only if there is no status. */
 const invalidRequest = /invalid.?(request|param|argument)/i;
 
 /**

@@ -56,10 +56,10 @@ export class ThinkTags {
 }
 
 /**
- * Makes thinking of the text between `<think>` and `</think>` at the start of a reply. Thinking
+ * Turns the text between `<think>` and `</think>` at the start of a reply into thinking. Thinking
  * without an end tag continues to the end of the reply. Some templates write the start tag into the
- * prompt, so the reply has only the end tag. Then the text before it is taken back as thinking.
- * Later tags are text. Drops white space before thinking and text.
+ * prompt, so the reply has only the end tag. A `reset` then discards the text before it, and the
+ * text becomes thinking. Later tags are text. Drops white space before thinking and text.
  */
 export class ThinkSplitter implements TagReader {
   readonly #tags: ThinkTags = new ThinkTags(this);

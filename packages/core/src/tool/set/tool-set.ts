@@ -35,9 +35,9 @@ export interface ToolSet<T extends Tool = Tool> {
    */
   allTools?(): readonly Tool[];
   /**
-   * Returns a promise that resolves when a change of the tools, of which the set knows, is read. An
-   * example is a change that a server has reported. Returns nothing if there is none. The agent
-   * waits for it before each model request. Never rejects, and resolves if the signal aborts.
+   * Returns a promise that resolves when the set has read a change of its tools, such as one that a
+   * server has reported. Returns nothing if the set knows of no change. The agent waits for the
+   * promise before each model request. It never rejects, and resolves if the signal aborts.
    */
   whenListed?(signal: AbortSignal): Promise<void> | undefined;
   /** Returns a copy of the set that shares no state with the set. */
@@ -79,7 +79,7 @@ export function groupsOf(set: ToolSet): Pick<ToolSet, 'activeGroups' | 'setActiv
   };
 }
 
-/** Does for several sets what `whenListed` does for one. */
+/** Returns a promise that resolves when `whenListed` of each set has resolved. */
 export function whenAllListed(
   sets: readonly ToolSet[],
   signal: AbortSignal,
