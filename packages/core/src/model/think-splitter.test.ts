@@ -3,7 +3,7 @@ import { randomOf } from '../../../../test/random-of.ts';
 import { seeds } from '../../../../test/test-extent.ts';
 import { joined } from '../../test-support/model-outcome.ts';
 import type { ModelDelta } from './chat-model.ts';
-import { ThinkSplitter } from './think-tags.ts';
+import { ThinkSplitter } from './think-splitter.ts';
 
 const textDelta = (delta: string): ModelDelta => ({ type: 'text', id: 'text-0', delta });
 

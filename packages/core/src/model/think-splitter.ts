@@ -1,0 +1,76 @@
+import type { ModelDelta } from './chat-model.ts';
+import { closingTag, ThinkTags, type TagReader } from './think-tags.ts';
+
+/**
+ * Turns the text between `<think>` and `</think>` at the start of a reply into thinking. Thinking
+ * without an end tag continues to the end of the reply. Some templates write the start tag into the
+ * prompt, so the reply has only the end tag. A `reset` then discards the text before it, and the
+ * text becomes thinking. Later tags are text. Drops white space before thinking and text.
+ */
+export class ThinkSplitter implements TagReader {
+  readonly #tags: ThinkTags = new ThinkTags(this);
+  #isThinking = false;
+  /** Whether later tags are text. */
+  #isOver = false;
+  /** Whether the current thinking or text has a word. */
+  #hasWord = false;
+  /** Text before a possible end tag. */
+  #text = '';
+  #id = '';
+  #out: ModelDelta[] = [];
+
+  /** Reads a delta, and adds the deltas to send now to `out`. */
+  take(delta: ModelDelta, out: ModelDelta[]): void {
+    this.#out = out;
+    if (delta.type === 'text' && !(this.#isOver && this.#hasWord)) {
+      this.#id = delta.id;
+      this.#tags.push(delta.delta);
+      return;
+    }
+    // A server that sends a tool call or thinking by itself writes no tags.
+    if (delta.type !== 'text') this.end(out);
+    out.push(delta);
+  }
+
+  /** Ends the text, and adds the withheld rest of it to `out`. */
+  end(out: ModelDelta[]): void {
+    this.#out = out;
+    this.#tags.end();
+    this.#isOver = this.#hasWord = true;
+    this.#isThinking = false;
+  }
+
+  accepts(tag: string): boolean {
+    if (this.#isOver) return false;
+    return tag === closingTag || !(this.#isThinking || this.#hasWord);
+  }
+
+  add(text: string): void {
+    const delta = this.#hasWord ? text : text.trimStart();
+    if (!delta) return;
+    this.#hasWord = true;
+    if (this.#isThinking) {
+      this.#think(delta);
+      return;
+    }
+    if (!this.#isOver) this.#text += delta;
+    this.#out.push({ type: 'text', id: this.#id, delta });
+  }
+
+  open(): void {
+    this.#isThinking = true;
+  }
+
+  close(): void {
+    if (this.#text) {
+      this.#out.push({ type: 'reset', reason: 'protocol' });
+      this.#think(this.#text);
+    }
+    this.#isThinking = this.#hasWord = false;
+    this.#isOver = true;
+  }
+
+  #think(delta: string): void {
+    this.#out.push({ type: 'thinking', id: 'thought', delta });
+  }
+}
