@@ -2,6 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import { wellFormed, type JsonObject } from '../message/json.ts';
 import { abortable } from '../wait/abort.ts';
 import { Deadline } from '../wait/deadline.ts';
+import { monotonicNow } from '../wait/monotonic.ts';
 import { sleepFor } from '../wait/timer.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 import { isSessionUnknown, toMcpError } from './mcp-error.ts';
@@ -75,7 +76,7 @@ export class McpTools implements ToolSet {
   /** Reads the list of tools, because the server reported a change. */
   #listing: Promise<void> | undefined;
   #mustListAgain = false;
-  /** When the server answered the last tool call, on the clock of `performance`. */
+  /** When the server answered the last tool call, by `monotonicNow`. */
   #answeredAt = -Infinity;
   #instructions: string | undefined;
 
@@ -135,7 +136,7 @@ export class McpTools implements ToolSet {
    */
   whenListed(signal: AbortSignal): Promise<void> | undefined {
     const isReported = this.#session?.reportsChanges ?? false;
-    const reportMs = isReported ? this.#answeredAt + maxReportMs - performance.now() : 0;
+    const reportMs = isReported ? this.#answeredAt + maxReportMs - monotonicNow() : 0;
     return reportMs > 0 || this.#listing ? this.#waitForList(reportMs, signal) : undefined;
   }
 
@@ -328,7 +329,7 @@ export class McpTools implements ToolSet {
             this.#server,
             { name: tool.name, arguments: wellFormed(input as JsonObject) },
             context,
-          ).finally(() => (this.#answeredAt = performance.now())),
+          ).finally(() => (this.#answeredAt = monotonicNow())),
         report: (error) => this.#report(error),
       }),
     );
