@@ -5,7 +5,7 @@ import { arcReactor } from '../preset/arc-reactor.ts';
 import { ReActAgent } from '../preset/react-agent.ts';
 import { fromAiSdk } from './ai-sdk/ai-sdk-model.ts';
 import type { ChatModel, ModelRequest } from './chat-model.ts';
-import type { Fetch } from './http/http-model.ts';
+import { answeringFetch } from '../testing/answering-fetch.ts';
 import { openaiResponses, type OpenAiResponsesOptions } from './responses/openai-responses.ts';
 import { openai } from './openai/openai.ts';
 
@@ -22,19 +22,8 @@ const answers = {
   })}\n\n`,
 };
 
-interface Recorder {
-  readonly sent: Sent[];
-  readonly fetch: Fetch;
-}
-
-function recorder(answer: string): Recorder {
-  const sent: Sent[] = [];
-  const fetch: Fetch = async (_url, init) => {
-    sent.push(JSON.parse(String(init.body)) as Sent);
-    return new Response(answer, { headers: { 'content-type': 'text/event-stream' } });
-  };
-  return { sent, fetch };
-}
+const sentIn = (bodies: readonly string[]): readonly Sent[] =>
+  bodies.map((body) => JSON.parse(body) as Sent);
 
 function aiSdkModel(modelId: string, sent: Sent[]): ChatModel {
   const doStream = async (call: Sent) => {
@@ -67,8 +56,8 @@ async function sentBy(
   request: Partial<ModelRequest>,
   { reasoning, kinds = ['chat', 'responses', 'ai-sdk'] }: SentOptions = {},
 ): Promise<readonly Sent[]> {
-  const chat = recorder(answers.chat);
-  const responses = recorder(answers.responses);
+  const chat = answeringFetch([answers.chat]);
+  const responses = answeringFetch([answers.responses]);
   const aiSdk: Sent[] = [];
   const models = {
     chat: openai({ model, fetch: chat.fetch }),
@@ -80,7 +69,7 @@ async function sentBy(
     const context = { signal: new AbortController().signal };
     for await (const _deltas of one.stream(whole, context));
   }
-  return [...chat.sent, ...responses.sent, ...aiSdk];
+  return [...sentIn(chat.bodies), ...sentIn(responses.bodies), ...aiSdk];
 }
 
 const settings = { temperature: 0.3, topP: 0.9 };
@@ -146,19 +135,20 @@ test.each([
 });
 
 test('providerOptions send a setting to every model of a server', async () => {
-  const { sent, fetch } = recorder(answers.chat);
+  const { bodies, fetch } = answeringFetch([answers.chat]);
   const model = openai({ model: 'gpt-5-mini', baseURL: 'https://gateway.test/v1', fetch });
   const providerOptions = { temperature: 0.3, top_p: 0.9 };
   const agent = new ReActAgent({ name: 'a', model, generate: { providerOptions } });
   await agent.call('Hi');
-  expect(sent.map(settingsIn)).toEqual([[0.3, 0.9]]);
+  expect(sentIn(bodies).map(settingsIn)).toEqual([[0.3, 0.9]]);
 });
 
 test('arcReactor() works with gpt-5-mini, which refuses its temperature', async () => {
-  const { sent, fetch } = recorder(answers.chat);
+  const { bodies, fetch } = answeringFetch([answers.chat]);
   const model = openai({ model: 'gpt-5-mini', fetch });
   const agent = new ReActAgent({ name: 'a', model, use: [arcReactor()] });
   expect((await agent.call('Hi')).text).toBe('Hi');
-  expect(sent[0]).toMatchObject({ max_completion_tokens: 4096 });
-  expect(sent[0]).not.toHaveProperty('temperature');
+  const [sent] = sentIn(bodies);
+  expect(sent).toMatchObject({ max_completion_tokens: 4096 });
+  expect(sent).not.toHaveProperty('temperature');
 });

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { assistantMessage, toolMessage, toolUsesOf, userMessage } from '../message/msg.ts';
 import type { ContentBlock } from '../message/msg.ts';
 import { openai, type OpenAiOptions } from '../openai.ts';
+import { answeringFetch } from '../testing/answering-fetch.ts';
 import { serverRulesOf } from './server-rules.ts';
 
 test.each([
@@ -48,19 +49,14 @@ async function sent(
   options: OpenAiOptions,
   ...content: readonly ContentBlock[]
 ): Promise<Readonly<Record<string, unknown>>> {
-  let body = '';
-  const model = openai({
-    ...options,
-    fetch: async (_url, init) => {
-      body = String(init.body);
-      return Response.json({ choices: [{ message: { content: '' }, finish_reason: 'stop' }] });
-    },
-  });
+  const answer = { choices: [{ message: { content: '' }, finish_reason: 'stop' }] };
+  const { fetch, bodies } = answeringFetch([JSON.stringify(answer)]);
+  const model = openai({ ...options, fetch });
   const { signal } = new AbortController();
   const reply = assistantMessage(content);
   const messages = [userMessage('Hi'), reply, ...toolUsesOf(reply).map(() => toolMessage(result))];
   for await (const _batch of model.stream({ messages, tools: [] }, { signal }));
-  const { messages: sentMessages } = JSON.parse(body) as {
+  const { messages: sentMessages } = JSON.parse(bodies[0]!) as {
     readonly messages: readonly Readonly<Record<string, unknown>>[];
   };
   return sentMessages[1]!;

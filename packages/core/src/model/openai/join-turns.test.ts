@@ -1,19 +1,15 @@
 import { expect, test } from 'vitest';
 import { openai } from '../../openai.ts';
 import { assistantMessage, toolMessage, userMessage, type Msg } from '../../message/msg.ts';
-import type { Fetch } from '../http/http-model.ts';
+import { answeringFetch } from '../../testing/answering-fetch.ts';
 
 /** Returns the messages that `openai()` sends to a model. */
 async function sentTo(model: string, messages: readonly Msg[]): Promise<readonly unknown[]> {
-  const bodies: { readonly messages: readonly unknown[] }[] = [];
-  const fetch: Fetch = async (_url, { body }) => {
-    bodies.push(JSON.parse(body as string));
-    return new Response('{}', { status: 400 });
-  };
+  const { fetch, bodies } = answeringFetch(['{}'], { init: { status: 400 } });
   const context = { signal: new AbortController().signal };
   const reply = openai({ model, fetch }).stream({ messages, tools: [] }, context);
   await expect(reply[Symbol.asyncIterator]().next()).rejects.toThrow();
-  return bodies[0]!.messages;
+  return (JSON.parse(bodies[0]!) as { readonly messages: readonly unknown[] }).messages;
 }
 
 const call = { type: 'tool_use', id: 'a1B2c3D4e', name: 'w', input: {} } as const;
