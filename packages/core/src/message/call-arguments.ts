@@ -11,6 +11,11 @@ export function argumentsIn(text: string): Pick<ToolUse, 'input' | 'raw'> {
   return { input: input ?? null, ...(!isSame && { raw: text }) };
 }
 
+/** Returns the arguments of a call as text, as the model wrote them. */
+export function argumentsOf({ input, raw }: ToolUse): string {
+  return raw ?? JSON.stringify(input);
+}
+
 /**
  * Parses JSON that a model wrote. An integer that a number would round becomes a string with its
  * digits. Ids are often longer than the 53 bits of a number. Returns `undefined` if the text is not

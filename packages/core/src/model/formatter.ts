@@ -1,6 +1,5 @@
 import { jsonText } from '../message/json.ts';
 import type { AgentError } from '../error/agent-error.ts';
-import type { ToolUse } from '../message/msg.ts';
 import type { ModelDelta, ModelRequest } from './chat-model.ts';
 
 /**
@@ -77,9 +76,4 @@ export function jsonWithLists(
  */
 export function joinTexts(texts: readonly string[]): string {
   return texts.reduce((list, text) => (list && text ? `${list},${text}` : list + text), '');
-}
-
-/** Returns the arguments of a call as text, as the model wrote them. */
-export function argumentsOf({ input, raw }: ToolUse): string {
-  return raw ?? JSON.stringify(input);
 }

@@ -1,3 +1,4 @@
+import { argumentsOf } from '../message/call-arguments.ts';
 import { metadataOf } from '../message/metadata.ts';
 import type { ContentBlock, MediaBlock, Msg } from '../message/msg.ts';
 import { writtenText } from '../message/text-history.ts';
@@ -78,10 +79,7 @@ function countBlock(block: ContentBlock, profile: TokenProfile): number {
     case 'thinking':
       return profile.thinking === false ? 0 : profile.countText(block.thinking);
     case 'tool_use':
-      return (
-        profile.perToolCall +
-        profile.countText(block.name + (block.raw ?? JSON.stringify(block.input)))
-      );
+      return profile.perToolCall + profile.countText(block.name + argumentsOf(block));
     case 'tool_result':
       return typeof block.output === 'string'
         ? profile.countText(block.output)

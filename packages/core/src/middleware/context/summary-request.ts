@@ -1,3 +1,4 @@
+import { argumentsOf } from '../../message/call-arguments.ts';
 import { startOf, fence } from '../../message/text.ts';
 import type { ContentBlock, Msg } from '../../message/msg.ts';
 import { mediaPlaceholder } from '../../message/media/media.ts';
@@ -84,7 +85,7 @@ function lineOf(block: ContentBlock): string {
     case 'thinking':
       return '';
     case 'tool_use':
-      return `calls ${block.name} ${block.raw ?? JSON.stringify(block.input)}`;
+      return `calls ${block.name} ${argumentsOf(block)}`;
     case 'tool_result': {
       const { name, state, output } = block;
       const text = typeof output === 'string' ? output : output.map(lineOf).join('\n');

@@ -1,5 +1,6 @@
 import type { RunContext, Steps } from '../../agent/middleware.ts';
 import { misconfigured } from '../../error/agent-error.ts';
+import { argumentsOf } from '../../message/call-arguments.ts';
 import { outputText, textOf, toolResultsOf, toolUsesOf } from '../../message/msg.ts';
 import type { ContentBlock, ToolResult, ToolUse, Msg } from '../../message/msg.ts';
 import { omitUndefined, type JsonObject, type JsonValue } from '../../message/json.ts';
@@ -65,7 +66,7 @@ export function toolForm(
     read,
     writtenText(reply) {
       const call = outputCallIn(reply);
-      return call ? (call.raw ?? JSON.stringify(call.input)) : textOf(reply);
+      return call ? argumentsOf(call) : textOf(reply);
     },
     async readResults(messages) {
       const { reply, result } = newestResult(messages);

@@ -1,3 +1,4 @@
+import { argumentsOf } from '../../message/call-arguments.ts';
 import { jsonText, type JsonObject } from '../../message/json.ts';
 import { thinkingOf, toolResultsOf, toolUsesOf } from '../../message/msg.ts';
 import type { ContentBlock, MediaBlock, Msg, ToolResult, ToolUse } from '../../message/msg.ts';
@@ -5,7 +6,7 @@ import { imageDetailOf } from '../../message/provider-metadata.ts';
 import type { ModelFeatures, ToolChoice, ToolSchema } from '../chat-model.ts';
 import { callIdFitter } from '../call-ids.ts';
 import { fitMessage } from '../fit-message.ts';
-import { argumentsOf, jsonWithLists, memoize } from '../formatter.ts';
+import { jsonWithLists, memoize } from '../formatter.ts';
 import type { Formatter, WireObject } from '../formatter.ts';
 import { acceptedSampling } from '../refused-settings.ts';
 import { serverRulesOf } from '../server-rules.ts';

@@ -1,4 +1,5 @@
-import { argumentsOf, type WireObject } from '../formatter.ts';
+import { argumentsOf } from '../../message/call-arguments.ts';
+import type { WireObject } from '../formatter.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/msg.ts';
 import type { ContentBlock, MediaBlock, Msg, ThinkingBlock } from '../../message/msg.ts';
 import type { JsonValue } from '../../message/json.ts';
