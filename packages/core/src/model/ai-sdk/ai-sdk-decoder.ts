@@ -1,4 +1,3 @@
-import { AgentError } from '../../error/agent-error.ts';
 import type { HostedTool, Source } from '../../message/provider-metadata.ts';
 import {
   isSameJson,
@@ -10,7 +9,7 @@ import {
 import { toBase64 } from '../../message/media/media.ts';
 import { metadataOfCall, withResult } from './ai-sdk-hosted-tool.ts';
 import type { AiSdkPart, AiSdkPartOf, HostedToolMetadata } from './ai-sdk-hosted-tool.ts';
-import { toAgentError } from './ai-sdk-error.ts';
+import { badReply, toAgentError } from './ai-sdk-error.ts';
 import { tokenCount, type ModelDelta, type Usage } from '../chat-model.ts';
 import { finishError, finishMeaning } from '../finish-reason.ts';
 
@@ -193,10 +192,6 @@ export class AiSdkDecoder {
 function reasonOf(unified: string, raw = unified): string {
   const hasMeaning = finishMeaning(raw) !== 'other' || finishMeaning(unified) === 'other';
   return commonReasons.get(unified) ?? (hasMeaning ? raw : unified);
-}
-
-function badReply(message: string): AgentError {
-  return new AgentError('MODEL_BAD_RESPONSE', message, { retryable: true });
 }
 
 /** Finish reasons for which providers have their own words. */

@@ -34,6 +34,11 @@ export function toAgentError(error: unknown): AgentError {
   return providerException(error);
 }
 
+/** Returns the error for a reply that is incomplete or contradicts itself. */
+export function badReply(message: string): AgentError {
+  return new AgentError('MODEL_BAD_RESPONSE', message, { retryable: true });
+}
+
 /** Returns the error for an exception of a provider's own code, such as of AI Gateway. */
 function providerException(error: Error): AgentError {
   const { code, transient, retryAfterMs } = classifyError(error);

@@ -1,8 +1,8 @@
-import { checkOptions, AgentError, misconfigured } from '../../error/agent-error.ts';
+import { checkOptions, misconfigured } from '../../error/agent-error.ts';
 import { messageFitter, toAiSdkCall, type AiSdkTarget } from './ai-sdk-call.ts';
 import type { AiSdkLanguageModel } from './ai-sdk-contract.ts';
 import { AiSdkDecoder } from './ai-sdk-decoder.ts';
-import { toAgentError } from './ai-sdk-error.ts';
+import { badReply, toAgentError } from './ai-sdk-error.ts';
 import { openHostedCalls, type AiSdkPart } from './ai-sdk-hosted-tool.ts';
 import { defaultFeatures } from '../chat-model.ts';
 import type {
@@ -114,10 +114,7 @@ async function* decodeAll(
     if (failure) throw failure;
     result = next ?? (await deadline.listen(() => pending));
   }
-  if (!decoder.hasFinishPart)
-    throw new AgentError('MODEL_BAD_RESPONSE', 'The reply ended without a finish part', {
-      retryable: true,
-    });
+  if (!decoder.hasFinishPart) throw badReply('The reply ended without a finish part');
 }
 
 /** Maximum number of parts in one array of deltas: a stream may never wait. */
