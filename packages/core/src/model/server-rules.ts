@@ -26,6 +26,7 @@ const knownServers: readonly (readonly [pattern: RegExp, rules: ServerRules])[] 
     /(mis|mix|minis|codes|devs|magis|pix)tral/i,
     { callIds: /^[a-z\d]{9}$/i, alternatesRoles: true },
   ],
+  // The chat templates of some models refuse two messages of the user in a row, in every server.
   // https://github.com/google/adk-python/issues/1373
   // https://github.com/perplexityai/api-discussion/issues/265
   [/gemma|perplexity|sonar/i, { alternatesRoles: true }],
