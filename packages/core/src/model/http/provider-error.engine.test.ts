@@ -141,7 +141,21 @@ test('long explanations in error messages are shortened', () => {
   expect(respond(500, { error: { message: 'x'.repeat(10_000) } }).message.length).toBeLessThan(700);
 });
 
+test('the error of a gateway’s page has the page’s title, because the page begins with scripts', () => {
+  const page = '<!DOCTYPE html>\n<html><head><style>a</style>\n<title>520: Unknown error</title>';
+  expect(respond(520, `${page}</head></html>`).message).toBe(
+    'HTTP 520 from the model server: 520: Unknown error',
+  );
+  const text = 'The field <title>a</title> is not known.';
+  expect(respond(400, text).message).toContain(text);
+});
+
 test.each<[chunk: unknown, isErrorEvent: boolean, code: AgentErrorCode, retryable: boolean]>([
+  // MiniMax answers with 200 (https://github.com/infiniflow/ragflow/pull/17292).
+  [{ choices: null, base_resp: minimax(1002, 'rate limit') }, false, 'MODEL_RATE_LIMITED', true],
+  [{ base_resp: minimax(1008, 'insufficient balance') }, false, 'MODEL_RATE_LIMITED', false],
+  [{ base_resp: minimax(2049, 'invalid api key') }, false, 'MODEL_AUTH', false],
+  [{ base_resp: minimax(1000, 'unknown error') }, false, 'MODEL_SERVER', true],
   [{ error: { message: 'Lost.', code: 502 } }, false, 'MODEL_SERVER', true],
   [{ error: 'Lost.' }, false, 'MODEL_SERVER', true],
   [{ object: 'error', message: 'Lost.', code: 40303 }, false, 'MODEL_SERVER', true],
@@ -173,12 +187,16 @@ test.each<[chunk: unknown, isErrorEvent: boolean, code: AgentErrorCode, retryabl
   },
 );
 
-test.each([[{ choices: [] }], [{ error: null }], [null], ['text'], [7]])(
-  'the chunk %j reports no error',
-  (chunk) => {
-    expect(errorOfChunk(chunk)).toBeUndefined();
-  },
-);
+test.each([
+  [{ choices: [] }],
+  [{ choices: [], base_resp: minimax(0, '') }],
+  [{ error: null }],
+  [null],
+  ['text'],
+  [7],
+])('the chunk %j reports no error', (chunk) => {
+  expect(errorOfChunk(chunk)).toBeUndefined();
+});
 
 test('an error about a request that is too long cannot be retried', () => {
   const error = errorOfChunk({
@@ -196,3 +214,7 @@ test('a chunk with a text as `code` is an error (DashScope), but not with a numb
   expect(errorOfChunk({ code: 0, message: 'Success' })).toBeUndefined();
   expect(errorOfChunk({ code: '', output: {} })).toBeUndefined();
 });
+
+function minimax(code: number, message: string): object {
+  return { status_code: code, status_msg: message };
+}

@@ -29,16 +29,18 @@ export function errorOfResponse(
 
 /**
  * Returns the error that a chunk reports, if any. Such a chunk is `{ error: … }`, `{ object:
- * 'error' }`, `{ code: 'text' }`, or the data of an `error` event. `failureOfCode`: returns
- * what a text as `code` means. Default: if it is unknown, the server failed.
+ * 'error' }`, `{ code: 'text' }`, `{ base_resp: { status_code: 1002 } }` (MiniMax), or the data of
+ * an `error` event. `failureOfCode`: returns what a text as `code` means. Default: if it is unknown,
+ * the server failed.
  */
 export function errorOfChunk(
   chunk: unknown,
   isErrorEvent = false,
   failureOfCode?: FailureOfCode,
 ): AgentError | undefined {
-  const { error, object, code } = fieldsOf(chunk);
-  if (!isErrorEvent && !error && !isText(code) && object !== 'error') return undefined;
+  const { error, object, code, base_resp: state } = fieldsOf(chunk);
+  const isError = isErrorEvent || error || isText(code) || object === 'error';
+  if (!isError && !fieldsOf(state)['status_code']) return undefined;
   const text = JSON.stringify(chunk);
   return providerError('The model server reported an error', chunk, text, { failureOfCode });
 }
@@ -74,7 +76,8 @@ function providerError(
 ): AgentError {
   const outer = fieldsOf(Array.isArray(body) ? body[0] : body);
   const inner = isObjectOrArray(outer['error']) ? outer['error'] : outer;
-  const words = [inner['message'], outer['error'], inner['detail']].find(isText);
+  const { status_msg: stateMessage } = fieldsOf(outer['base_resp']);
+  const words = [inner['message'], outer['error'], inner['detail'], stateMessage].find(isText);
   const providerCode = [inner['code'], inner['type']].find(isText) ?? '';
   // JSON without escaped letters.
   const bodyWords = JSON.stringify(body) ?? text;
@@ -112,7 +115,9 @@ function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
 
-/** Returns the text on one line, shortened to `length` characters. */
+/** Returns the text, or the title of a page, on one line, shortened to `length` characters. */
 export function quote(text: string, length = 200): string {
-  return shortenText(text.trim().replace(/\s+/g, ' '), length);
+  // The page of a gateway begins with scripts and styles.
+  const title = /^\s*<[^]*?<title>([^<]+)/i.exec(text)?.[1];
+  return shortenText((title ?? text).trim().replace(/\s+/g, ' '), length);
 }
