@@ -533,6 +533,53 @@ const limited = { code: 'MODEL_RATE_LIMITED', status: 429 } as const;
 export const limitErrors: readonly Row[] = [
   {
     ...limited,
+    server: 'Kimi, quota',
+    status: 403,
+    body: says(
+      'Your account xx> is not active, organization <xx> exceeded current quota, please check your plan and billing details',
+      { type: 'exceeded_current_quota_error' },
+    ),
+    source: github('MoonshotAI/Kimi-K2/issues/5'),
+    retryable: false,
+  },
+  {
+    ...limited,
+    server: 'Kimi, suspended',
+    body: says(
+      'Your account org-a <ak-b> is suspended due to insufficient balance, please recharge your account or check your plan and billing details',
+      { type: 'exceeded_current_quota_error' },
+    ),
+    source: github('MoonshotAI/kimi-code/pull/1857'),
+    retryable: false,
+  },
+  // The free plan does not have this model, so the wait that the server names does not help.
+  {
+    ...limited,
+    server: 'Gemini, a limit of 0',
+    body: says(
+      'You exceeded your current quota, please check your plan and billing details.\n' +
+        '* Quota exceeded for metric: generativelanguage.googleapis.com/generate_content_free_tier_requests, limit: 0, model: gemini-3.1-pro\nPlease retry in 25.465784708s.',
+      { code: 429, status: 'RESOURCE_EXHAUSTED' },
+    ),
+    source: github('google-gemini/gemini-cli/issues/22486'),
+    retryable: false,
+    retryAfterMs: 25_466,
+  },
+  // A limit of 20 requests, with the wait until the next one.
+  {
+    ...limited,
+    server: 'Gemini, a limit of 20',
+    body: says(
+      'You exceeded your current quota, please check your plan and billing details.\n' +
+        '* Quota exceeded for metric: generativelanguage.googleapis.com/generate_content_free_tier_requests, limit: 20, model: gemini-3.6-flash\nPlease retry in 36.429760048s.',
+      { code: 429, status: 'RESOURCE_EXHAUSTED' },
+    ),
+    source: github('diegosouzapw/OmniRoute/issues/9504'),
+    retryable: true,
+    retryAfterMs: 36_430,
+  },
+  {
+    ...limited,
     server: 'Bedrock',
     body: { message: 'Too many tokens, please wait before trying again.' },
     source: github('RooCodeInc/Roo-Code/issues/5050'),
@@ -837,6 +884,51 @@ export const limitErrors: readonly Row[] = [
 /** Refused keys, and servers that are busy or failed. */
 export const otherErrors: readonly Row[] = [
   {
+    server: 'OpenRouter, moderation',
+    status: 403,
+    body: says(
+      'openai/gpt-4o requires moderation on OpenAI. Your input was flagged for "violence".',
+      {
+        code: 403,
+        metadata: { reasons: ['violence'], flagged_input: 'Hi', provider_name: 'OpenAI' },
+      },
+    ),
+    source: 'https://openrouter.ai/docs/errors',
+    code: 'MODEL_REQUEST',
+    retryable: false,
+  },
+  {
+    server: 'OpenAI, flagged',
+    status: 400,
+    body: says(
+      'Invalid prompt: your prompt was flagged as potentially violating our usage policy. Please try again with a different prompt: https://platform.openai.com/docs/guides/reasoning#advice-on-prompting',
+      { ...invalid, param: null, code: 'invalid_prompt' },
+    ),
+    source: github('BeehiveInnovations/pal-mcp-server/issues/178'),
+    code: 'MODEL_REQUEST',
+    retryable: false,
+  },
+  {
+    server: 'Qwen, inspection',
+    status: 400,
+    body: says('Output data may contain inappropriate content.', {
+      code: 'data_inspection_failed',
+      type: 'data_inspection_failed',
+    }),
+    source: github('666ghj/BettaFish/issues/570'),
+    code: 'MODEL_REQUEST',
+    retryable: false,
+  },
+  // Its status is 200, so in practice the error is within a reply.
+  {
+    server: 'LM Studio, a wrong address',
+    status: 404,
+    body: { error: 'Unexpected endpoint or method. (POST /chat/completions)' },
+    source: github('zeenie-ai/OpenCompany/issues/114'),
+    code: 'MODEL_REQUEST',
+    retryable: false,
+  },
+  {
     server: 'Gemini, key',
     status: 400,
     body: says('API key not valid. Please pass a valid API key.', {
@@ -886,6 +978,64 @@ export const otherErrors: readonly Row[] = [
 
 /** Answers whose status alone tells what they mean. No server sends them within a stream. */
 export const statusErrors: readonly Row[] = [
+  {
+    server: 'Gemini, canceled',
+    status: 499,
+    body: says('The operation was cancelled.', { code: 499, status: 'CANCELLED' }),
+    source: github('google-gemini/gemini-cli/issues/20309'),
+    code: 'MODEL_SERVER',
+    retryable: true,
+  },
+  {
+    server: 'Groq, no capacity',
+    status: 498,
+    body: says('Flex tier capacity exceeded', { code: 'capacity_exceeded' }),
+    source: 'https://console.groq.com/docs/errors',
+    code: 'MODEL_SERVER',
+    retryable: true,
+  },
+  {
+    server: 'MindIE, a failed generation',
+    status: 424,
+    body: { error: 'Request failed during generation' },
+    source:
+      'https://www.hiascend.com/doc_center/source/zh/mindie/10RC3/mindieservice/servicedev/mindie_service0301.html',
+    code: 'MODEL_SERVER',
+    retryable: true,
+  },
+  {
+    server: 'OpenAI, a conflict',
+    status: 409,
+    body: says('Conflict', { type: 'conflict' }),
+    source: 'https://www.mintlify.com/openai/openai-python/concepts/retries',
+    code: 'MODEL_SERVER',
+    retryable: true,
+  },
+  {
+    server: 'Anthropic, overloaded',
+    status: 529,
+    headers: { 'x-should-retry': 'true' },
+    body: { type: 'error', ...says('Overloaded', { type: 'overloaded_error' }) },
+    source: github('anthropics/anthropic-sdk-typescript/issues/616'),
+    code: 'MODEL_SERVER',
+    retryable: true,
+  },
+  {
+    server: 'Cloudflare, before Anthropic',
+    status: 520,
+    body: '<!DOCTYPE html><html><head><title>api.anthropic.com | 520: Web server is returning an unknown error</title></head></html>',
+    source: github('anthropics/claude-code/issues/3197'),
+    code: 'MODEL_SERVER',
+    retryable: true,
+  },
+  {
+    server: 'Cloudflare, before Ollama',
+    status: 524,
+    body: '<!DOCTYPE html><html><head><title>chat.example | 524: A timeout occurred</title></head></html>',
+    source: github('ollama/ollama/issues/3694'),
+    code: 'MODEL_SERVER',
+    retryable: true,
+  },
   {
     server: 'Cerebras, 413 without a body',
     status: 413,

@@ -18,7 +18,8 @@ import type { JsonObject } from '../message/json.ts';
  *   it.
  * - `MODEL_CONTEXT_LENGTH`: the request is longer than the model's context window, or larger than the
  *   server takes (413).
- * - `MODEL_SERVER`: the model's server failed (5xx), or sent an error in the middle of a stream.
+ * - `MODEL_SERVER`: the model's server failed (5xx, 409, 424, 498, 499), or sent an error in the
+ *   middle of a stream.
  * - `MODEL_UNREACHABLE`: there was no connection to the model's server, or it broke before the end
  *   of the reply.
  * - `MODEL_BAD_RESPONSE`: the response does not follow the protocol. Examples: it is not an event

@@ -17,6 +17,8 @@ const parts = [
   'too many ',
   'request too large for ',
   'insufficient ',
+  'limit: 0',
+  'content_',
   'error ',
   'code!',
   ': ',

@@ -23,7 +23,7 @@ type Row = readonly [words: RegExp, code: AgentErrorCode, transient?: boolean];
 const knownFailures: readonly Row[] = [
   // Only a payment, a new month or a smaller request helps.
   [
-    /insufficient.(quota|balance)|credit balance|more credits|reached.{0,40}usage limit|too large for .{0,200}per min|余额不足|使用上限/i,
+    /insufficient.(quota|balance)|exceeded.current.quota|limit: 0[^.\d]|credit balance|more credits|reached.{0,40}usage limit|too large for .{0,200}per min|余额不足|使用上限/i,
     'MODEL_RATE_LIMITED',
   ],
   // Precedes the next rows, because Bedrock says "Too many tokens, please wait".
@@ -32,6 +32,8 @@ const knownFailures: readonly Row[] = [
     'MODEL_RATE_LIMITED',
     true,
   ],
+  // A filter refused what the user or the model wrote. OpenRouter says so with 403.
+  [/was flagged|data_?inspection|_sensitive|content_(filter|policy)/i, 'MODEL_REQUEST'],
   // Sentences about one field, such as `tool_calls[0].id: string too long`, have a colon or period.
   [
     /\b(input|prompt|tokens?|context.(length|window|size))\b(?! (image|file|per)\b)[^.:;]{0,80}\bexceed|exceed[^.:;]{0,40}(context|token.limit)/i,
@@ -51,8 +53,11 @@ const knownFailures: readonly Row[] = [
   ],
 ];
 
-/** Words about a request that fails at every try. llama.cpp answers such a request with 500. */
-const uselessTry = /n[o']t support|unsupported|requires --/i;
+/**
+ * Words about a request that fails at every try. llama.cpp answers such a request with 500, and LM
+ * Studio with 200.
+ */
+const uselessTry = /n[o']t support|unsupported|requires --|unexpected endpoint/i;
 
 /** Words about a wrong request. They count only if there is no status. */
 const invalidRequest = /invalid.?(request|param|argument)/i;
@@ -82,10 +87,17 @@ export function modelFailure(words: string, status?: number): ModelFailure | und
   return status === undefined ? undefined : byStatus(status);
 }
 
+/**
+ * Statuses below 500 of a server that failed: a conflict (OpenAI), a failed generation (TGI), no
+ * capacity (Groq), and a request that the server itself canceled (Gemini).
+ */
+const serverStatuses: readonly number[] = [409, 424, 498, 499];
+
 function byStatus(status: number): ModelFailure {
   if (status === 429) return { code: 'MODEL_RATE_LIMITED', transient: true };
   if (status === 408) return { code: 'MODEL_TIMEOUT', transient: true };
-  if (status >= 500) return { code: 'MODEL_SERVER', transient: true };
+  if (status >= 500 || serverStatuses.includes(status))
+    return { code: 'MODEL_SERVER', transient: true };
   // Anthropic and gateways count the bytes of the request, GitHub Models counts its tokens.
   if (status === 413) return { code: 'MODEL_CONTEXT_LENGTH', transient: false };
   const isRefused = status > 400 && status < 404;
