@@ -6,7 +6,7 @@ import { mediaKind } from '../message/media/media.ts';
 import type { ContentBlock, MediaBlock } from '../message/msg.ts';
 import { lengthOfTexts, startOfTexts } from '../message/shorten-results.ts';
 import type { ToolContext, ToolOutput } from '../tool/tool.ts';
-import { isSessionUnknown, toMcpError } from './mcp-error.ts';
+import { isSessionDoubtful, isSessionUnknown, toMcpError } from './mcp-error.ts';
 import type { McpToolsOptions } from './mcp-options.ts';
 import { questionDetails, questionsInError, questionText, toAnswers } from './mcp-question.ts';
 import type { McpQuestionDetails, McpReply } from './mcp-question.ts';
@@ -43,7 +43,7 @@ export async function callServerTool(
 
 /**
  * Sends the tool call. If the server does not know the session, the tool call did not run, so it is
- * sent again in a new session.
+ * sent again in a new session. If that is not certain, only the next tool call gets a new session.
  */
 async function send(
   server: McpServer,
@@ -59,8 +59,9 @@ async function send(
     if (signal.aborted) throw AgentError.from(signal.reason, 'ABORTED');
     const questions = questionsInError(error);
     if (questions) return questions;
-    if (isAgain || !isSessionUnknown(error)) throw toMcpError(error, server.name);
-    server.lose(session);
+    const isUnknown = isSessionUnknown(error);
+    if (!isAgain && (isUnknown || isSessionDoubtful(error))) server.lose(session);
+    if (isAgain || !isUnknown) throw toMcpError(error, server.name);
     return send(server, call, context, true);
   }
 }

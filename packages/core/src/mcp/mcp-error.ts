@@ -59,15 +59,27 @@ const authErrors =
   /^(AuthorizationServerMismatch|InsecureTokenEndpoint|InsufficientScope|IssuerMismatch|OAuth|RegistrationRejected)Error$/;
 
 /**
- * Returns whether the server reports an unknown session. In that case, the request did not run.
- * Some servers report 400 instead of the 404 that the specification requires.
+ * Returns whether the server reports an unknown session. In that case, the request did not run. The
+ * specification requires 404. Some servers report 400 or 410, or say it with any other status.
  */
 export function isSessionUnknown(error: unknown): boolean {
-  // An error of the MCP protocol may have any code. The server handled its request, so the session
-  // is known.
+  // An error of the MCP protocol may have any code, and a tool may have caused it.
   const status = isSaid(error) ? undefined : statusOf(error);
-  return status === 404 || status === 400;
+  if (status === undefined || status === 401 || status === 403) return false;
+  return [400, 404, 410].includes(status) || unknownSession.test(errorText(error));
 }
+
+/**
+ * Returns whether the server may have forgotten the session. Some servers then answer with 200 and an
+ * error of the protocol, or with an answer to no request. The request may have run.
+ */
+export function isSessionDoubtful(error: unknown): boolean {
+  return isMisread(error) || (isSaid(error) && unknownSession.test(errorText(error)));
+}
+
+/** Words about an unknown session, as servers report it. */
+const unknownSession =
+  /\bsession (id )?(was )?(not found|expired|terminated)|(no valid|unknown) (mcp-)?session|server not initialized/i;
 
 /** Returns whether the server itself reported the error, as an error of the MCP protocol. */
 function isSaid(error: unknown): boolean {

@@ -5,7 +5,7 @@ import { Deadline } from '../wait/deadline.ts';
 import { monotonicNow } from '../wait/monotonic.ts';
 import { sleepFor } from '../wait/timer.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
-import { isSessionUnknown, toMcpError } from './mcp-error.ts';
+import { isSessionDoubtful, isSessionUnknown, toMcpError } from './mcp-error.ts';
 import {
   checkMcpOptions,
   connectTimeoutOf,
@@ -163,7 +163,7 @@ export class McpTools implements ToolSet {
     try {
       this.#useTools(await session.list());
     } catch (error) {
-      if (!isSessionUnknown(error)) throw toMcpError(error, this.name);
+      if (!isSessionUnknown(error) && !isSessionDoubtful(error)) throw toMcpError(error, this.name);
       this.#lose(session);
       await this.#connect();
     }
