@@ -130,6 +130,47 @@ test('an abort ends the wait for a list', async () => {
   expect(model.requests).toHaveLength(1);
 });
 
+/** Returns a `fetch` function of a server that reports a change with each list. */
+function chattyFetch(onList: () => void): typeof fetch {
+  const report = 'data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n';
+  return async (url, init = {}) => {
+    const response = await fetch(url, init);
+    if (!String(init.body).includes('"tools/list"')) return response;
+    onList();
+    return new Response((await response.text()) + report, { headers: response.headers });
+  };
+}
+
+// https://github.com/microsoft/aspire/pull/14494
+test('a server that reports a change with each list delays no request, and gets few requests', async () => {
+  let lists = 0;
+  const errors: AgentError[] = [];
+  const tools = await newServer().open({
+    fetch: chattyFetch(() => (lists += 1)),
+    connectTimeoutMs: 3_000,
+    onError: (error) => errors.push(error),
+  });
+  const { agent, model } = scriptedAgent(replies, { tools });
+  expect(await agent.call('Go')).toMatchObject({ text: 'done' });
+  expect(offersOf(model)).toEqual([false, true, true]);
+  // The wait for the list never reached its time limit.
+  expect(errors).toEqual([]);
+  expect(lists).toBeLessThan(50);
+});
+
+test('such a server is asked again after a pause, so that a later change arrives', async () => {
+  const server = newServer();
+  const added = Promise.withResolvers<void>();
+  await server.open({
+    fetch: chattyFetch(() => {}),
+    onToolsChanged: (list) => list.some(({ name }) => name === 'fresh') && added.resolve(),
+  });
+  const lists = Number(await server.count('list'));
+  await server.ask(`await/list:${lists + 2}`);
+  await server.ask('add/fresh');
+  await added.promise;
+});
+
 function untilAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) =>
     signal.addEventListener('abort', () => reject(signal.reason as Error)),

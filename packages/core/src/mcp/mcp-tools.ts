@@ -54,6 +54,13 @@ export async function mcpTools(options: McpToolsOptions): Promise<McpTools> {
 const maxReportMs = 10;
 
 /**
+ * Some servers report a change after each list (microsoft/aspire#14494) or three times a second
+ * (browseros-ai/BrowserOS#1005). After so many lists in a row without a change, the next one waits.
+ */
+const maxVainLists = 3;
+const vainPauseMs = 1_000;
+
+/**
  * The tools of an MCP server. Use this object as an agent's `tools`, alone or combined with other
  * tools by `joinTools`. You can also put `list()` into a `Toolkit`. All agents with these tools
  * share one connection. Only `close()` ends the connection.
@@ -76,6 +83,11 @@ export class McpTools implements ToolSet {
   /** Reads the list of tools, because the server reported a change. */
   #listing: Promise<void> | undefined;
   #mustListAgain = false;
+  /** How often in a row the list was read and had not changed. */
+  #vainLists = 0;
+  /** Until when the list is not read again, by `monotonicNow`. */
+  #pausedUntil = -Infinity;
+  #isPausing = false;
   /** When the server answered the last tool call, by `monotonicNow`. */
   #answeredAt = -Infinity;
   #instructions: string | undefined;
@@ -223,6 +235,14 @@ export class McpTools implements ToolSet {
     return session;
   }
 
+  /** Ends the pause of lists, because a tool call may have changed the tools. */
+  #noteAnswer(): void {
+    this.#answeredAt = monotonicNow();
+    this.#vainLists = 0;
+    this.#pausedUntil = -Infinity;
+    if (this.#mustListAgain) this.#listTools();
+  }
+
   #lose(session: McpSession): void {
     // A session that was already replaced may also be lost.
     if (this.#session !== session) return;
@@ -281,20 +301,33 @@ export class McpTools implements ToolSet {
 
   async #listUntilCurrent(): Promise<void> {
     while (this.#mustListAgain) {
+      const pauseMs = this.#pausedUntil - monotonicNow();
+      if (pauseMs > 0) return void this.#listAfter(pauseMs);
       this.#mustListAgain = false;
       const session = this.#session;
+      const lastListed = this.#listed;
       try {
         const listed = await session?.list();
         if (listed && session === this.#session) this.#useTools(listed);
       } catch (error) {
         if (session === this.#session) this.#report(error);
       }
+      this.#vainLists = this.#listed === lastListed ? this.#vainLists + 1 : 0;
+      if (this.#vainLists >= maxVainLists) this.#pausedUntil = monotonicNow() + vainPauseMs;
     }
   }
 
+  /** Lists the tools after a pause. No request of an agent waits for that. */
+  async #listAfter(pauseMs: number): Promise<void> {
+    if (this.#isPausing) return;
+    this.#isPausing = true;
+    await sleepFor(pauseMs, this.#closing.signal);
+    this.#isPausing = false;
+    if (!this.#closing.signal.aborted) this.#listTools();
+  }
+
   /**
-   * Waits for a report and for the list. A server that reports a change for each list would never end
-   * the wait.
+   * Waits for a report and for the list, `connectTimeoutMs` at most.
    */
   async #waitForList(reportMs: number, signal: AbortSignal): Promise<void> {
     const deadline = new Deadline(signal, connectTimeoutOf(this.#options), (ms) => {
@@ -329,7 +362,7 @@ export class McpTools implements ToolSet {
             this.#server,
             { name: tool.name, arguments: wellFormed(input as JsonObject) },
             context,
-          ).finally(() => (this.#answeredAt = monotonicNow())),
+          ).finally(() => this.#noteAnswer()),
         report: (error) => this.#report(error),
       }),
     );
