@@ -1,6 +1,7 @@
 import { userMessage, type AgentError } from '@isoloop/core';
 import { keyValueStoreConformance, memoryConformance } from '@isoloop/core/testing';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { promisifyRequest } from 'idb-keyval';
 import * as vitest from 'vitest';
 import { cdp } from 'vitest/browser';
 import { IndexedDbMemory } from './indexed-db-memory.ts';
@@ -143,6 +144,17 @@ test('a store that cannot be opened for a moment loses no message', async () => 
     await expect(failed).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
   await memory.append([three!]);
   expect(await new IndexedDbMemory('s', { store }).read()).toEqual([one, two, three]);
+});
+
+// https://github.com/jakearchibald/idb-keyval/issues/134
+test('a database that another program created without the store is completed, also for other tabs', async () => {
+  const database = testDatabase('empty');
+  const foreign = await promisifyRequest(indexedDB.open(database));
+  foreign.addEventListener('versionchange', () => foreign.close());
+  const [store, other] = [new IndexedDbStore({ database }), new IndexedDbStore({ database })];
+  await Promise.all([store.set('a', '1'), other.set('b', '2')]);
+  expect(await other.get('a')).toBe('1');
+  expect(await store.get('b')).toBe('2');
 });
 
 test('compareAndSet() returns true if its value was written before the connection died', async () => {

@@ -159,13 +159,24 @@ export class IndexedDbStore implements KeyValueStore {
 /** Thrown if the database had to be created again although this store had already opened it. */
 const evictedMark: unique symbol = Symbol('evicted');
 
-function openDatabase(database: string, onCreated: () => void): Promise<IDBDatabase> {
-  const request = indexedDB.open(database);
+/**
+ * Opens the database. A database without its store gets one in a new version: a browser may lose
+ * the store (jakearchibald/idb-keyval#134), and any `indexedDB.open` creates an empty database.
+ */
+async function openDatabase(
+  database: string,
+  onCreated: () => void,
+  version?: number,
+): Promise<IDBDatabase> {
+  const request = indexedDB.open(database, version);
   request.addEventListener('upgradeneeded', () => {
     request.result.createObjectStore('values');
     onCreated();
   });
-  return promisifyRequest(request);
+  const db = await promisifyRequest(request);
+  if (db.objectStoreNames.contains('values')) return db;
+  db.close();
+  return openDatabase(database, onCreated, db.version + 1);
 }
 
 /**
