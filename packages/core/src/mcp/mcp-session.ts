@@ -1,5 +1,5 @@
 import type * as sdk from '@modelcontextprotocol/client';
-import { AgentError, misconfigured, fieldsOf } from '../error/agent-error.ts';
+import { AgentError, errorText, fieldsOf, misconfigured } from '../error/agent-error.ts';
 import { abortable } from '../wait/abort.ts';
 import { maxTimeoutMs, sleepFor } from '../wait/timer.ts';
 import { Deadline } from '../wait/deadline.ts';
@@ -225,13 +225,21 @@ async function callTool(
   throw new AgentError('MCP_BAD_RESPONSE', `"${call.name}" always asks to be called again.`);
 }
 
-/** Loads the parts of the MCP SDK that a client needs. Throws `CONFIGURATION` without the SDK. */
+/**
+ * Loads the parts of the MCP SDK that a client needs. Throws `CONFIGURATION` without the SDK, and
+ * `MCP_UNREACHABLE` if a page cannot fetch it, for example because a deployment replaced the file.
+ */
 export async function loadSdk(): Promise<Sdk> {
   try {
     const { Client, StreamableHTTPClientTransport, specTypeSchemas } =
       await import('@modelcontextprotocol/client');
     return { Client, StreamableHTTPClientTransport, specTypeSchemas };
   } catch (cause) {
+    // The words of Chromium, Firefox and WebKit.
+    if (/dynamically imported|module script failed/i.test(errorText(cause))) {
+      const message = `The page could not load the MCP client: ${errorText(cause)}. Reload the page.`;
+      throw new AgentError('MCP_UNREACHABLE', message, { cause, retryable: true });
+    }
     const name = '@modelcontextprotocol/client';
     throw misconfigured(`mcpTools() needs a package: npm install ${name}.`, { cause });
   }
