@@ -115,3 +115,40 @@ test('an authorization that fails says why', async () => {
     message: 'mcpTools(): auth.redirectToAuthorization() failed: no window',
   });
 });
+
+// https://github.com/aaif-goose/goose/issues/12016
+test.each([
+  [1, 500],
+  [1, 429],
+  [2, 503],
+  [1, 0],
+  [Infinity, 500],
+  [Infinity, 400],
+])(
+  'a person is asked only if a token cannot be renewed for long: %d times %i',
+  async (failures, status) => {
+    const server = newServer('guarded');
+    const client = oauthClient();
+    await server.open({ auth: client.provider }).catch(() => {});
+    await allow(server.url, client);
+    const { tokens } = client.kept;
+    let tries = 0;
+    const tools = await server.open({
+      auth: client.provider,
+      reconnect: { attempts: 0 },
+      fetch: async (url, init = {}) => {
+        if (!String(init.body).includes('grant_type=refresh_token')) return fetch(url, init);
+        tries += 1;
+        if (tries > failures) return Response.json(tokens);
+        if (!status) throw new TypeError('Failed to fetch');
+        const error = status === 400 ? 'invalid_grant' : 'server_error';
+        return Response.json({ error }, { status });
+      },
+    });
+    client.kept['tokens'] = { ...(tokens as object), access_token: 'old', refresh_token: 'r' };
+    const asked = vi.spyOn(client.provider, 'redirectToAuthorization');
+    const isForLong = failures === Infinity;
+    expect(await add(tools)).toEqual(isForLong ? expect.stringContaining('Error: The MCP') : '3');
+    expect(asked).toHaveBeenCalledTimes(isForLong && status === 500 ? 1 : 0);
+  },
+);

@@ -1,6 +1,7 @@
 import type * as sdk from '@modelcontextprotocol/client';
 import { AgentError, errorText } from '../error/agent-error.ts';
 import type { JsonObject } from '../message/json.ts';
+import { sleepFor } from '../wait/timer.ts';
 import { lostAnswer } from './mcp-error.ts';
 import { toHeaders, type McpToolsOptions } from './mcp-options.ts';
 
@@ -87,13 +88,34 @@ async function send(
   isForServer: boolean,
 ): Promise<Response> {
   // The authorization flow has requests to other addresses, which must not get these headers.
-  if (!isForServer || !ownHeaders) return original(url, init);
+  if (!isForServer) return sendForToken(() => original(url, init), init);
+  if (!ownHeaders) return original(url, init);
   const headers = new Headers(init.headers);
   const addedHeaders = await (typeof ownHeaders === 'function'
     ? withAuthCode('headers()', ownHeaders)
     : ownHeaders);
   toHeaders(addedHeaders).forEach((value, name) => headers.set(name, value));
   return original(url, { ...init, headers });
+}
+
+/** Waits before the second and third try to renew a token, in milliseconds. */
+const renewalDelaysMs: readonly number[] = [250, 750];
+
+/**
+ * Sends a request of the authorization flow. Tries again to renew a token, because after one failure
+ * the SDK would ask a person (aaif-goose/goose#12016).
+ */
+async function sendForToken(
+  request: () => Promise<Response>,
+  { body, signal }: RequestInit,
+): Promise<Response> {
+  if (!String(body).includes('grant_type=refresh_token')) return request();
+  for (const delayMs of renewalDelaysMs) {
+    const response = await request().catch(() => undefined);
+    if (response && response.status !== 429 && response.status < 500) return response;
+    await sleepFor(delayMs, signal ?? undefined);
+  }
+  return request();
 }
 
 /** Returns the provider with errors that say that they come from the authorization. */
