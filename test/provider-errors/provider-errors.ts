@@ -981,7 +981,7 @@ export const statusErrors: readonly Row[] = [
   {
     server: 'Gemini, canceled',
     status: 499,
-    body: says('The operation was cancelled.', { code: 499, status: 'CANCELLED' }),
+    body: { error: { code: 499, errors: [{ reason: 'backendError' }], status: 'CANCELLED' } },
     source: github('google-gemini/gemini-cli/issues/20309'),
     code: 'MODEL_SERVER',
     retryable: true,

@@ -88,8 +88,8 @@ export function modelFailure(words: string, status?: number): ModelFailure | und
 }
 
 /**
- * Statuses below 500 of a server that failed: a conflict (OpenAI), a failed generation (TGI), no
- * capacity (Groq), and a request that the server itself canceled (Gemini).
+ * Statuses below 500 of a server that failed. OpenAI reports a conflict, TGI a failed generation,
+ * Groq that it has no capacity, and Gemini that it canceled the request itself.
  */
 const serverStatuses: readonly number[] = [409, 424, 498, 499];
 
