@@ -100,3 +100,28 @@ test('a limit longer than `setTimeout` accepts still counts', async () => {
   expect(await after(waiting, 2 ** 31 + 9)).toBe('pending');
   expect(await after(waiting, 1)).toMatchObject(timedOut);
 });
+
+// https://github.com/anthropics/claude-code/issues/53695
+test('after the machine slept, work whose answer has arrived gets a moment to end', async () => {
+  const now = performance.now.bind(performance);
+  let sleptMs = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => now() + sleptMs);
+  const deadline = create();
+  // The timer fires first, because the event loop reads the network later.
+  const answered = after(deadline.wait(work(1_010)), 1_010);
+  sleptMs = 3_600_000;
+  expect(await answered).toBe('done');
+  expect(deadline.signal.aborted).toBe(false);
+  deadline.end();
+});
+
+test('after the machine slept, a wait without an answer ends a little later', async () => {
+  const now = performance.now.bind(performance);
+  let sleptMs = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => now() + sleptMs);
+  const deadline = create();
+  const silent = deadline.wait(never);
+  sleptMs = 3_600_000;
+  expect(await after(silent, 1_000 + 4_999)).toBe('pending');
+  expect(await after(silent, 1)).toMatchObject(timedOut);
+});

@@ -90,6 +90,9 @@ export class Deadline {
     this.#timer = setTimeout(() => {
       // A timer may fire before its time by the clock, and mock timers do not move the clock.
       const firedAt = Math.max(this.#firesAt, monotonicNow());
+      // A timer that is this late fires before the event loop has read the network.
+      const hasSlept = firedAt - this.#firesAt > lateMs;
+      if (hasSlept) this.#endsAt = Math.max(this.#endsAt, firedAt + graceMs);
       if (this.#endsAt > firedAt) this.#start(firedAt);
       else this.#stop(this.#toError(this.#limitMs));
     }, ms);
@@ -100,6 +103,12 @@ export class Deadline {
     this.#reject?.(reason);
   }
 }
+
+/** How late a timer is if the machine slept or the process was blocked, in milliseconds. */
+const lateMs = 1_000;
+
+/** Time that a wait gets after that, in milliseconds. */
+const graceMs = 5_000;
 
 function modelTimeoutError(timeoutMs: number): AgentError {
   return new AgentError('MODEL_TIMEOUT', `The model server sent no content for ${timeoutMs} ms`, {
