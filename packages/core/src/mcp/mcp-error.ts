@@ -28,7 +28,7 @@ type Meaning = readonly [code: AgentErrorCode, problem: string, retryable?: bool
 function meaningOf(error: unknown): Meaning {
   const { name, code } = fieldsOf(error);
   const status = statusOf(error);
-  const text = errorText(error)
+  const text = (isMalformed(error) ? 'an answer is no valid message' : errorText(error))
     .replace(/^(?:MCP error -?\d+: |Error POSTing to endpoint: )+/, '')
     .slice(0, 300);
   if (isSaid(error) && errorText(error) !== lostAnswer.message)
@@ -98,8 +98,11 @@ function statusOf(error: unknown): number | undefined {
  */
 function isMisread(error: unknown): boolean {
   return (
-    error instanceof SyntaxError ||
-    Array.isArray(fieldsOf(error)['issues']) ||
-    /protocol version/i.test(errorText(error))
+    error instanceof SyntaxError || isMalformed(error) || /protocol version/i.test(errorText(error))
   );
+}
+
+/** Returns whether the SDK found that an answer is no message. Its text is a long list in JSON. */
+function isMalformed(error: unknown): boolean {
+  return Array.isArray(fieldsOf(error)['issues']);
 }

@@ -74,6 +74,13 @@ test.each<[server: string, forgotten: (id: unknown) => Response]>([
   expect(await count()).toBe(1);
 });
 
+test('an answer that is no valid message is named in words, not in JSON of the SDK', async () => {
+  const { tools } = await restartedServer(() => answer(200, rpcError(-32_600, 'Invalid Request')));
+  expect((await twoCalls(tools))[0]).toBe(
+    'Error: The MCP server "test" does not answer as MCP over Streamable HTTP: an answer is no valid message',
+  );
+});
+
 test('refresh() opens a new session after 200 and an error about the session', async () => {
   const { tools } = await restartedServer((id) =>
     answer(200, rpcError(-32_001, 'Session not found', id)),
