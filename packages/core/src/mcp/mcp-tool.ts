@@ -28,7 +28,10 @@ export class ToolLister {
     this.#refused.clear();
     if (!client.getServerCapabilities()?.tools) return { tools: [], refused: [] };
     const { tools } = await client.listTools(undefined, { timeout, cacheMode: 'refresh' });
-    return { tools, refused: [...this.#refused] };
+    // A tool may be on two pages, for example because the list grew between the requests.
+    const names = new Set<string>();
+    const isNew = ({ name }: ServerTool): boolean => !names.has(name) && names.add(name).has(name);
+    return { tools: tools.filter(isNew), refused: [...this.#refused] };
   }
 
   /**
