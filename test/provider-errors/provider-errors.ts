@@ -1012,15 +1012,6 @@ export const statusErrors: readonly Row[] = [
     retryable: true,
   },
   {
-    server: 'Anthropic, overloaded',
-    status: 529,
-    headers: { 'x-should-retry': 'true' },
-    body: { type: 'error', ...says('Overloaded', { type: 'overloaded_error' }) },
-    source: github('anthropics/anthropic-sdk-typescript/issues/616'),
-    code: 'MODEL_SERVER',
-    retryable: true,
-  },
-  {
     server: 'Cloudflare, before Anthropic',
     status: 520,
     body: '<!DOCTYPE html><html><head><title>api.anthropic.com | 520: Web server is returning an unknown error</title></head></html>',
