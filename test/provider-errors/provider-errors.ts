@@ -352,6 +352,14 @@ export const tooLongErrors: readonly Row[] = [
     github('vllm-project/vllm/issues/12165'),
   ),
   tooLong(
+    'vLLM, longer than the model',
+    says(
+      'The decoder prompt (length 17772) is longer than the maximum model length of 16384. Make sure that `max_model_len` is no smaller than the number of text tokens.',
+      { type: 'BadRequestError', code: 400 },
+    ),
+    github('xorbitsai/inference/issues/3785'),
+  ),
+  tooLong(
     'SGLang',
     {
       object: 'error',
@@ -375,6 +383,14 @@ export const tooLongErrors: readonly Row[] = [
         'The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 13055>= n_ctx: 4096). Try to load the model with a larger context length, or provide a shorter input.',
     },
     github('Gitlawb/openclaude/issues/353'),
+  ),
+  tooLong(
+    'LM Studio, without numbers',
+    {
+      error:
+        'The number of tokens to keep from the initial prompt is greater than the context length. Try to load the model with a larger context length, or provide a shorter input',
+    },
+    github('lmstudio-ai/lmstudio-bug-tracker/issues/2205'),
   ),
   tooLong(
     'LM Studio, newer',

@@ -44,7 +44,7 @@ const knownFailures: readonly Row[] = [
     'MODEL_CONTEXT_LENGTH',
   ],
   [
-    /reduce the length|of input length|(inputs|prompt_tokens)\W.{0,30}must|at least 1, got -/i,
+    /reduce the length|of input length|(long|great)er than the (maximum model|context) length|(inputs|prompt_tokens)\W.{0,30}must|at least 1, got -/i,
     'MODEL_CONTEXT_LENGTH',
   ],
   [
