@@ -186,6 +186,22 @@ test('details that servers refuse are replaced or left out', () => {
   });
 });
 
+test('a `required` that is no list and `properties` that are no object are left out', () => {
+  expect(fitted({ type: 'object', properties: null, required: null })).toEqual({
+    type: 'object',
+    properties: {},
+  });
+  const a = { type: 'string', required: true };
+  expect(fitted({ type: 'object', properties: { a } })['properties']).toEqual({
+    a: { type: 'string' },
+  });
+  const union = [
+    { type: 'object', properties: { a }, required: null },
+    { type: 'object', properties: null, required: true },
+  ];
+  expect(fitted({ anyOf: union })['properties']).toEqual({ a: { type: 'string' } });
+});
+
 test('definitions that refer to each other in all ways are read in bounded time', () => {
   const names = Array.from({ length: 40 }, (_, index) => `d${index}`);
   const all = names.map((name) => ({ $ref: `#/$defs/${name}` }));

@@ -1,4 +1,10 @@
-import { isRecord, isSameJson, type JsonObject, type JsonValue } from '../message/json.ts';
+import {
+  isRecord,
+  isSameJson,
+  pickFields,
+  type JsonObject,
+  type JsonValue,
+} from '../message/json.ts';
 import { valueAtRef } from '../schema/local-refs.ts';
 import { mapSchemas } from '../schema/map-schemas.ts';
 
@@ -70,12 +76,15 @@ function formsOf(
   if (earlierForms) return earlierForms;
   visitedForms.set(node, []);
   const formsIn = (part: JsonValue): readonly Form[] => formsOf(part, root, visitedForms);
-  const { $ref, properties = {}, required = [] } = node;
+  const { $ref, properties } = node;
   const parts = listOf(node, 'allOf').map(formsIn);
   if (typeof $ref === 'string') parts.push(formsIn(valueAtRef(root, $ref) ?? true));
   for (const union of ['anyOf', 'oneOf'])
     if (union in node) parts.push(listOf(node, union).flatMap(formsIn));
-  const ownForm = { properties, required } as unknown as Form;
+  const ownForm = {
+    properties: isRecord(properties) ? properties : {},
+    required: listOf(node, 'required'),
+  } as Form;
   const forms = parts.reduce(combineForms, [ownForm]);
   visitedForms.set(node, forms);
   return forms;
@@ -152,12 +161,23 @@ function fitSchema(schema: JsonValue, defaults: JsonObject = {}): JsonObject {
   // llama.cpp has no grammar for `true`, `false` and `not`.
   if (!isRecord(schema)) return {};
   const { $schema: _dialect, not: _not, oneOf, pattern, ...rest } = schema as JsonObject;
-  const node: Record<string, JsonValue> = { ...defaults, ...rest };
+  const node: Record<string, JsonValue> = { ...defaults, ...pickFields(rest, hasItsType) };
   // OpenAI's strict mode refuses `oneOf`, which Zod makes for a discriminated union.
   if (oneOf !== undefined) node['anyOf'] ??= oneOf;
   // OpenAI and llama.cpp refuse patterns that look ahead or back.
   if (pattern !== undefined && !/\(\?<?[=!]/.test(String(pattern))) node['pattern'] = pattern;
   return mapSchemas(withNewerKeywords(node), (inner) => fitSchema(inner));
+}
+
+/**
+ * Returns whether a keyword has a value of its type. Some MCP servers send `null` or a boolean, which
+ * OpenAI refuses:
+ * https://github.com/MervinPraison/PraisonAI/issues/3111,
+ * https://github.com/MarkusPfundstein/mcp-gsuite/issues/48.
+ */
+function hasItsType(key: string, value: unknown): boolean {
+  if (key === 'required') return Array.isArray(value);
+  return key !== 'properties' || isRecord(value);
 }
 
 /**

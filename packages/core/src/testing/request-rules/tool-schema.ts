@@ -35,7 +35,8 @@ function isObjectRoot(parameters: unknown): boolean {
 
 /** Returns whether an object at the root lists its properties, even if it has none. */
 function hasProperties(parameters: unknown): boolean {
-  return !isRecord(parameters) || parameters['type'] !== 'object' || 'properties' in parameters;
+  if (!isRecord(parameters) || parameters['type'] !== 'object') return true;
+  return isRecord(parameters['properties']);
 }
 
 /** Keywords that strict mode refuses. */
