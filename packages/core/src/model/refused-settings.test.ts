@@ -93,6 +93,8 @@ test.each([
   'claude-opus-4-7',
   'anthropic/claude-opus-4.8',
   'us.anthropic.claude-opus-4-7-v1:0',
+  'kimi-k2.5',
+  'moonshotai/kimi-k2.6',
 ])('%s gets neither temperature nor top_p, because it refuses them', async (model) => {
   const sent = await sentBy(model, settings);
   expect(sent.map(settingsIn)).toEqual([[], [], []]);
@@ -107,6 +109,7 @@ test.each([
   'gpt-oss-20b',
   'claude-opus-4-5',
   'claude-sonnet-4-6',
+  'kimi-k2-thinking',
   'qwen3',
   'phi-o1',
   'olmo',

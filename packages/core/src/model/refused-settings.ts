@@ -14,6 +14,9 @@ const withoutSampling: readonly RegExp[] = [
   // https://github.com/github/copilot-sdk/issues/1557
   // https://github.com/Comfy-Org/ComfyUI/issues/13923
   /^claude-opus-4[.-][7-9]/,
+  // https://github.com/Warma10032/VideoAdGuard/issues/34
+  // https://github.com/iOfficeAI/gemini-cli-pro/pull/30
+  /^kimi-k2\.[56]/,
 ];
 
 /**
