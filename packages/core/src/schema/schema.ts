@@ -1,4 +1,4 @@
-import { isObjectOrArray, type JsonObject } from '../message/json.ts';
+import { isObjectOrArray, isRecord, type JsonObject } from '../message/json.ts';
 import { AgentError, errorText, misconfigured, invalidInput } from '../error/agent-error.ts';
 
 /** Keys from the whole value to one value in it. */
@@ -73,8 +73,8 @@ export type InferInput<S extends SchemaLike> =
 
 /**
  * Converts a Standard Schema or plain JSON Schema to a `Schema`. The model gets plain JSON Schema
- * unchanged, and values are not checked against it. The tool gets a copy of its arguments. The copy
- * is made through JSON, because `structuredClone` takes several times as long. Throws
+ * unchanged. Of values, only an object at the root is checked. The tool gets a copy of its
+ * arguments. The copy is made through JSON, because `structuredClone` takes several times as long. Throws
  * `CONFIGURATION` if the schema library provides no JSON Schema, or none for a type in the schema.
  * `where`: beginning of the error message.
  */
@@ -82,7 +82,10 @@ export function toSchema(source: SchemaLike, where = 'The schema'): Schema<unkno
   if (!('~standard' in source))
     return {
       jsonSchema: source,
-      validate: (value) => ({ ok: true, value: JSON.parse(JSON.stringify(value)) as unknown }),
+      validate: (value) =>
+        source['type'] !== 'object' || isRecord(value)
+          ? { ok: true, value: JSON.parse(JSON.stringify(value)) as unknown }
+          : { ok: false, issues: ['not an object'] },
     };
   const { vendor, jsonSchema, validate } = (source as StandardSchema)['~standard'];
   if (!jsonSchema)

@@ -71,3 +71,22 @@ test('a schema that takes `null` gets it', async () => {
   await agent.call('go');
   expect(got).toEqual([null]);
 });
+
+test.each(['"Rome"', '5', '["Rome"]', '"{\\"a\\":\\"x\\"}"'])(
+  'a tool with plain JSON Schema does not run with arguments that are no object: %s',
+  async (text) => {
+    const got: unknown[] = [];
+    const take = tool({
+      name: 'take',
+      description: '',
+      input: optional,
+      execute: (input) => void got.push(input),
+    });
+    const agent = new ReActAgent({ name: 'a', model: modelThatCalls('take', text), tools: [take] });
+    await agent.call('Go');
+    expect(got).toEqual([]);
+    expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
+      { state: 'error', output: expect.stringContaining('not an object') },
+    ]);
+  },
+);
