@@ -213,12 +213,14 @@ function toSource(part: AiSdkPartOf<'source'>): Source {
   return { type: 'document', title, mediaType, ...(filename && { filename }) };
 }
 
-function toUsage({ inputTokens, outputTokens }: FinishPart['usage']): Usage {
+/** Some providers leave counts out, contrary to the types. */
+function toUsage(usage?: Partial<FinishPart['usage']>): Usage {
+  const { inputTokens: input, outputTokens: output } = usage ?? {};
   return omitUndefined({
-    inputTokens: tokenCount(inputTokens.total) ?? 0,
-    outputTokens: tokenCount(outputTokens.total) ?? 0,
-    reasoningTokens: tokenCount(outputTokens.reasoning),
-    cachedInputTokens: tokenCount(inputTokens.cacheRead),
+    inputTokens: tokenCount(input?.total) ?? 0,
+    outputTokens: tokenCount(output?.total) ?? 0,
+    reasoningTokens: tokenCount(output?.reasoning),
+    cachedInputTokens: tokenCount(input?.cacheRead),
   });
 }
 

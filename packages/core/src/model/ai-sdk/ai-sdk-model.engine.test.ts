@@ -418,6 +418,15 @@ test.for([
   expect(deltas).toMatchObject([{ type: 'finish', reason }]);
 });
 
+test.each([undefined, {}, { inputTokens: {} }])(
+  'a finish part with the usage %j counts no tokens',
+  async (usage) => {
+    const part = { ...finish, usage } as unknown as LanguageModelV4StreamPart;
+    const { deltas } = await collect(scripted([part]));
+    expect(deltas).toMatchObject([{ type: 'finish', usage: { inputTokens: 0, outputTokens: 0 } }]);
+  },
+);
+
 test('streamed tool input is not repeated when the whole tool call follows', async () => {
   const { deltas } = await collect(
     scripted([
