@@ -93,6 +93,14 @@ test('a call whose call id changes in the middle of the stream runs once', () =>
   expect(callsOf(...events, completed(...list))).toEqual(expected);
 });
 
+test('a call that only its announcement describes has the arguments of the announcement', () => {
+  const announced = added(call('f', 1, '{"x":1}'), 0);
+  const expected = [['c1', 'f', { x: 1 }]];
+  expect(callsOf(announced, completed())).toEqual(expected);
+  expect(callsOf(announced, argumentsDelta(1, 0, '{"x":1}'), completed())).toEqual(expected);
+  expect(callsOf(announced, done(call('f', 1, '{"x":1}'), 0), completed())).toEqual(expected);
+});
+
 test('an unannounced call beside an open one with other arguments is a call of its own', () => {
   const events = [
     added(call('f', 1, ''), 0),

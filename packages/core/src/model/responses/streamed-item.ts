@@ -52,6 +52,8 @@ export class StreamedItem {
   id: string | undefined;
   callId: string | undefined;
   #name: string | undefined;
+  /** The arguments in the event that announced the call. Most servers send them later. */
+  #announcedArguments = '';
 
   constructor({ index, origin, type, call }: ItemFields, emit: Emit) {
     this.#index = index;
@@ -103,6 +105,7 @@ export class StreamedItem {
   /** Adds what an event that announces the item says about it. */
   open(item: WireItem): void {
     this.#name ||= item.name?.trim() || undefined;
+    this.#announcedArguments ||= argumentText(item.arguments);
     if (this.call) this.#showCall();
     else if (!this.isClosed) this.#showTool(toHostedTool(item, this.#toolId, false), {});
   }
@@ -146,6 +149,7 @@ export class StreamedItem {
 
   /** Ends an item that the server did not finish, at the end of the reply. */
   end(): void {
+    if (this.call && !this.call.arguments) this.call.add(this.#announcedArguments);
     if (this.call && this.#name) this.call.show(this.#anyId, this.#name);
     else if (!this.isClosed && this.type === 'message') this.#closeMessage({});
   }
