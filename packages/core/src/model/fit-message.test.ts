@@ -5,7 +5,7 @@ import { fromAiSdk } from '../ai-sdk.ts';
 import { assistantMessage, systemMessage, toolMessage, userMessage } from '../message/msg.ts';
 import type { ContentBlock, Msg, ToolUse } from '../message/msg.ts';
 import type { JsonValue } from '../message/json.ts';
-import type { ChatModel } from './chat-model.ts';
+import type { ChatModel, ModelRequest } from './chat-model.ts';
 import type { Fetch } from './http/http-model.ts';
 
 interface SentCall {
@@ -97,12 +97,16 @@ const wires: readonly Wire[] = [
 ];
 
 /** Returns the JSON text that a model sends for these messages. */
-async function textFor({ model }: Wire, messages: readonly Msg[]): Promise<string> {
+async function textFor(
+  { model }: Wire,
+  messages: readonly Msg[],
+  settings: Partial<ModelRequest> = {},
+): Promise<string> {
   const sentTexts: string[] = [];
   const sender = model((text) => void sentTexts.push(text));
   const copy = structuredClone(messages);
   const read = async (): Promise<void> => {
-    const request = { messages, tools: [] };
+    const request = { messages, tools: [], ...settings };
     for await (const _ of sender.stream(request, { signal: new AbortController().signal }));
   };
   await expect(read()).rejects.toThrow();
@@ -225,6 +229,12 @@ for (const wire of wires) {
     expect(values).toContain('\\ud83c');
   });
 }
+
+test('fromAiSdk sends no half surrogate pair of a setting', async () => {
+  const settings = { stop: ['\ud83c'], providerOptions: { openai: { user: 'a\ud83c' } } };
+  const text = await textFor(wires.at(-1)!, [userMessage('Hi')], settings);
+  for (const value of stringsIn(JSON.parse(text))) expect(value).not.toMatch(/\p{Cs}/u);
+});
 
 function thinkingBlock(): ContentBlock {
   return { type: 'thinking', thinking: 'Hm.', signature: 's' };

@@ -61,7 +61,7 @@ export function toAiSdkCall(request: ModelRequest, target: AiSdkTarget): Part {
     temperature,
     topP,
     seed,
-    stopSequences: stop,
+    stopSequences: stop && wellFormed(stop),
     responseFormat: schema && { type: 'json', schema: wellFormed(schema), name: 'response' },
     tools: tools.length > 0 ? tools.map(toTool) : undefined,
     toolChoice: tools.length > 0 ? toToolChoice(toolChoice) : undefined,
@@ -239,7 +239,8 @@ const toTool = /* @__PURE__ */ memoize((tool: ToolSchema): Part => {
  * unless the option `strictJsonSchema` says otherwise.
  */
 function toCallOptions(request: ModelRequest, schema: JsonObject | undefined, provider: string) {
-  const { messages, providerOptions } = request;
+  const { messages } = request;
+  const providerOptions = request.providerOptions && wellFormed(request.providerOptions);
   const options = isNewestReplyEdited(messages)
     ? withoutKey(providerOptions, 'previousResponseId')
     : providerOptions;
