@@ -43,7 +43,7 @@ export { showFailuresAs } from './error/report-failure.ts';
 export { isCorrection, metadataOf } from './message/metadata.ts';
 export { hostedToolOf, imageDetailFields, sourcesOf } from './message/provider-metadata.ts';
 export { argumentsIn } from './message/call-arguments.ts';
-export { jsonForm, isObjectOrArray, parseJson } from './message/json.ts';
+export { jsonForm, jsonText, isObjectOrArray, parseJson } from './message/json.ts';
 export { monotonicNow } from './wait/monotonic.ts';
 export { retryableOnce } from './wait/retryable-once.ts';
 export { maxTimeoutMs, sleepFor, timerMs } from './wait/timer.ts';

@@ -33,6 +33,13 @@ function server(answer: () => Response = () => Response.json({ object: 'response
   };
 }
 
+test('half an emoji of a client does not reach the server, which may refuse it', async () => {
+  const upstream = server();
+  const target = proxy({ fetch: upstream.fetch });
+  await target.post(path, { ...body, input: 'Hi \ud83d' });
+  expect(String(upstream.seen[0]!.init.body)).toContain('"input":"Hi \ufffd"');
+});
+
 test('sends the server its key and its own name of the model, and stores nothing', async () => {
   const upstream = server();
   const target = proxy({

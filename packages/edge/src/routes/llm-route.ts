@@ -1,5 +1,5 @@
 import { AgentError, errorText } from '@isoloop/core';
-import { errorOfResponse, timerMs } from '@isoloop/core/adapter';
+import { errorOfResponse, jsonText, timerMs } from '@isoloop/core/adapter';
 import { addSecrets } from '@isoloop/core/observe';
 import type { Context } from 'hono';
 import { errorResponse } from '../http/error-response.ts';
@@ -36,7 +36,7 @@ export async function llmRoute(
   const url = (upstream.baseURL ?? 'https://api.openai.com/v1').replace(/\/+$/, '') + api.path;
   const { maxTokens = 4096, fields = [] } = options;
   const setup = { url, upstream, model, maxTokens, fields, maxMessages: limits.messages };
-  const wire = JSON.stringify(api.toWire(body, setup));
+  const wire = jsonText(api.toWire(body, setup));
   const secrets = secretsOf(upstream);
   addSecrets(secrets);
   const requestId = c.get('requestId');
