@@ -186,7 +186,7 @@ test('details that servers refuse are replaced or left out', () => {
   });
 });
 
-test('a `required` that is no list and `properties` that are no object are left out', () => {
+test('a `required` that is not a list and `properties` that are not an object are left out', () => {
   expect(fitted({ type: 'object', properties: null, required: null })).toEqual({
     type: 'object',
     properties: {},

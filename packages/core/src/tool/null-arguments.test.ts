@@ -73,7 +73,7 @@ test('a schema that takes `null` gets it', async () => {
 });
 
 test.each(['"Rome"', '5', '["Rome"]', '"{\\"a\\":\\"x\\"}"'])(
-  'a tool with plain JSON Schema does not run with arguments that are no object: %s',
+  'a tool with plain JSON Schema does not run with arguments that are not an object: %s',
   async (text) => {
     const got: unknown[] = [];
     const take = tool({
