@@ -45,7 +45,8 @@ export interface McpToolsOptions {
   readonly exclude?: readonly string[];
   /**
    * Prefix of each tool's name, so that two servers can have tools of the same name. At most 32
-   * letters, digits, `_` and `-`.
+   * letters, digits, `_` and `-`. A name that begins with another character than a letter gets
+   * `tool_` before it.
    */
   readonly prefix?: string;
   /**

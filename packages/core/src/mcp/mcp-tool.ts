@@ -4,6 +4,7 @@ import { isRecord, omitUndefined, type JsonObject } from '../message/json.ts';
 import { parametersIssue } from '../model/wire-schema.ts';
 import type { StandardSchema } from '../schema/schema.ts';
 import type { McpToolsOptions } from './mcp-options.ts';
+import { toolNameOf } from '../model/tool-name.ts';
 import { tool, type Tool } from '../tool/tool.ts';
 
 type ServerTool = sdk.Tool;
@@ -86,10 +87,10 @@ export function nameTools(
     ({ name }) => (include?.includes(name) ?? true) && !exclude.includes(name),
   );
   return offeredTools.map((serverTool) => {
-    const plain = `${prefix}${serverTool.name}`.replace(/[^\w-]/g, '_');
-    let name = plain.slice(0, 64);
+    const plainName = toolNameOf(`${prefix}${serverTool.name}`);
+    let name = plainName;
     for (let number = 2; names.has(name); number += 1)
-      name = `${plain.slice(0, 64 - `_${number}`.length)}_${number}`;
+      name = `${plainName.slice(0, 64 - `_${number}`.length)}_${number}`;
     names.add(name);
     return [name, serverTool];
   });

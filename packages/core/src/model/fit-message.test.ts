@@ -149,11 +149,12 @@ for (const wire of wires) {
   });
 
   test.each([
-    ['$READFILE', '_READFILE'],
+    ['$READFILE', 'tool__READFILE'],
     ['', 'unnamed'],
     ['a'.repeat(80), 'a'.repeat(64)],
     ['w<|channel|>x', 'w_channel_x'],
-    ['天气', '_'],
+    ['天气', 'tool__'],
+    ['7zip 天气', 'tool_7zip_'],
     ['get.weather v2', 'get_weather_v2'],
     ['get-weather_2', 'get-weather_2'],
   ])(`${wireName} sends the invented tool name "%s" as "%s"`, async (name, sentName) => {

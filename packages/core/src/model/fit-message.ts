@@ -1,3 +1,4 @@
+import { toolNameOf } from './tool-name.ts';
 import { isRecord, parseJson, wellFormed } from '../message/json.ts';
 import { contentText } from '../message/media/media.ts';
 import type { ContentBlock, Msg, ToolUse } from '../message/msg.ts';
@@ -45,7 +46,8 @@ function fitBlock(block: ContentBlock, fitCallId: FitCallId): ContentBlock {
 
 /** Returns a name that servers accept. Names of tools fit; models also invent other names. */
 function fitName(name: string): string {
-  return name.replace(/[^\w-]+/g, '_').slice(0, 64) || 'unnamed';
+  if (/^[\w-]{1,64}$/.test(name)) return name;
+  return toolNameOf(name.replace(/[^\w-]+/g, '_') || 'unnamed');
 }
 
 /**

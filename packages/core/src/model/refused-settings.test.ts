@@ -108,7 +108,8 @@ test.each([
   'gpt-50',
   'gpt-oss-20b',
   'claude-opus-4-5',
-  'claude-sonnet-4-6',
+  'claude-sonnet-4',
+  'claude-opus-4-20250514',
   'kimi-k2-thinking',
   'qwen3',
   'phi-o1',
@@ -154,4 +155,25 @@ test('arcReactor() works with gpt-5-mini, which refuses its temperature', async 
   const [sent] = sentIn(bodies);
   expect(sent).toMatchObject({ max_completion_tokens: 4096 });
   expect(sent).not.toHaveProperty('temperature');
+});
+
+test.each(['claude-sonnet-4-5-20250929', 'anthropic/claude-sonnet-4.6', 'claude-opus-4-1'])(
+  '%s gets one of temperature and top_p',
+  async (model) => {
+    const both = await sentBy(model, settings);
+    expect(both.map(settingsIn)).toEqual([[0.3], [0.3], [0.3]]);
+    const one = await sentBy(model, { topP: 0.9 });
+    expect(one.map(settingsIn)).toEqual([[0.9], [0.9], [0.9]]);
+  },
+);
+
+test.each([
+  ['gpt-5.2', undefined],
+  ['openai/o4-mini', undefined],
+  ['gpt-4.1', ['X']],
+  ['gpt-5-chat-latest', ['X']],
+  ['claude-opus-4-7', ['X']],
+])('%s gets the stop sequences %j', async (model, stop) => {
+  const sent = await sentBy(model, { stop: ['X'] }, { kinds: ['chat', 'ai-sdk'] });
+  expect(sent.map((one) => one['stop'] ?? one['stopSequences'])).toEqual([stop, stop]);
 });

@@ -4,6 +4,14 @@ export interface ServerRules {
   readonly callIds?: RegExp;
   /** Whether the server refuses two messages of the user in a row. */
   readonly alternatesRoles?: boolean;
+  /** Whether the server refuses a system message that is not the first message. */
+  readonly leadingSystem?: boolean;
+  /** Whether the server refuses a message of the assistant at the end. */
+  readonly endsWithUser?: boolean;
+  /** Whether the server refuses tool calls in the history of a request without tools. */
+  readonly needsTools?: boolean;
+  /** Field of a request for `seed`. Default: `seed`. */
+  readonly seedField?: string;
   /** Whether the server must get thinking back, as `sendThinking` of `openai()` does. */
   readonly sendThinking?: boolean;
   /** Whether the model's thinking comes in `<think>` tags, as `thinkTags` of `openai()` expects. */
@@ -24,12 +32,21 @@ const knownServers: readonly (readonly [pattern: RegExp, rules: ServerRules])[] 
   // https://github.com/mistralai/mistral-vibe/issues/255
   [
     /(mis|mix|minis|codes|devs|magis|pix)tral/i,
-    { callIds: /^[a-z\d]{9}$/i, alternatesRoles: true },
+    { callIds: /^[a-z\d]{9}$/i, alternatesRoles: true, leadingSystem: true },
   ],
   // The chat templates of some models refuse two messages of the user in a row, in every server.
   // https://github.com/google/adk-python/issues/1373
   // https://github.com/perplexityai/api-discussion/issues/265
-  [/gemma|perplexity|sonar/i, { alternatesRoles: true }],
+  [/gemma|perplexity|sonar/i, { alternatesRoles: true, leadingSystem: true }],
+  // https://github.com/ggml-org/llama.cpp/issues/27367, https://github.com/vllm-project/vllm/issues/41114
+  // https://github.com/co-l/openfox/issues/367
+  [/qwen|qwq/i, { leadingSystem: true, endsWithUser: true }],
+  // https://github.com/0xPlaygrounds/rig/issues/708
+  // https://github.com/mistralai/client-python/issues/186
+  // https://docs.mistral.ai/api, https://github.com/langchain-ai/langchain-azure/issues/82
+  [/\bmistral\.ai /, { endsWithUser: true, seedField: 'random_seed' }],
+  // https://github.com/can1357/oh-my-pi/issues/1227
+  [/bedrock/i, { needsTools: true }],
   // https://api-docs.deepseek.com/guides/thinking_mode
   // https://github.com/ValueCell-ai/ClawX/discussions/1040
   // https://github.com/continuedev/continue/pull/11806

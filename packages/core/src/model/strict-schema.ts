@@ -20,6 +20,14 @@ export function wireParameters({
     : { parameters: fitted, strict: undefined };
 }
 
+/**
+ * Returns a tool with a description. Without one, it is the name, because
+ * [Bedrock](https://github.com/Softeria/ms-365-mcp-server/issues/76) refuses an empty one.
+ */
+export function describedTool(tool: ToolSchema): ToolSchema {
+  return tool.description ? tool : { ...tool, description: tool.name };
+}
+
 function withClosedObjects(schema: JsonObject): JsonObject {
   const closed = mapSchemas(schema, (inner) =>
     isRecord(inner) ? withClosedObjects(inner as JsonObject) : inner,

@@ -167,7 +167,9 @@ test('details that servers refuse are replaced or left out', () => {
     type: 'object',
     properties: {
       email: { type: 'string', format: 'email', pattern: '^(?!\\.)(?!.*\\.\\.)' },
-      plain: { type: 'string', pattern: '^a' },
+      part: { type: 'string', pattern: '^a' },
+      long: { type: 'string', minLength: 1, maxLength: 2000 },
+      many: { type: 'array', items: {}, maxItems: 5000 },
       share: { type: 'number', minimum: 0, exclusiveMinimum: true, maximum: 1 },
       open: { type: 'number', maximum: 1, exclusiveMaximum: false },
       other: { not: { const: 1 } },
@@ -177,13 +179,32 @@ test('details that servers refuse are replaced or left out', () => {
   });
   expect(sent['properties']).toEqual({
     email: { type: 'string', format: 'email' },
-    plain: { type: 'string', pattern: '^a' },
+    part: { type: 'string' },
+    long: { type: 'string', minLength: 1 },
+    many: { type: 'array', items: {} },
     share: { type: 'number', exclusiveMinimum: 0, maximum: 1 },
     open: { type: 'number', maximum: 1 },
     other: {},
     one: { anyOf: [{ type: 'string' }, { type: 'null' }] },
     closed: { type: 'object', additionalProperties: false },
   });
+});
+
+test.each([
+  ['^[a-z]+$', '^[a-z]+$'],
+  ['^\\d{4}-\\w+$', '^[0-9]{4}-[A-Za-z0-9_]+$'],
+  ['^[\\d.]+$', undefined],
+  ['^.*\\S.*$', undefined],
+  ['^(?<!a)b$', undefined],
+  ['^(?:a|b)$', undefined],
+  ['^a\\$', undefined],
+  ['^a\\\\d$', undefined],
+  ['^(a)\\1$', undefined],
+  ['a', undefined],
+])('the pattern %s is sent as %s', (pattern, plainPattern) => {
+  const sent = fitted({ type: 'object', properties: { a: { type: 'string', pattern } } });
+  const property = plainPattern === undefined ? {} : { pattern: plainPattern };
+  expect(sent['properties']).toEqual({ a: { type: 'string', ...property } });
 });
 
 test('a `required` that is not a list and `properties` that are not an object are left out', () => {
@@ -345,8 +366,9 @@ test('the objects of a strict tool are closed, unless its schema allows other fi
     strict: true,
     parameters: closed({ a: closed({ b: { type: 'string' } }) }),
   });
-  expect(tools[1]).toEqual({ name: 'f', description: '', parameters: open });
-  expect(tools[2]).toEqual({ name: 'f', description: '', parameters: chosen });
+  // A tool without a description is described by its name.
+  expect(tools[1]).toEqual({ name: 'f', description: 'f', parameters: open });
+  expect(tools[2]).toEqual({ name: 'f', description: 'f', parameters: chosen });
 });
 
 test('a response schema is strict if strict mode accepts it', () => {

@@ -164,9 +164,24 @@ function fitSchema(schema: JsonValue, defaults: JsonObject = {}): JsonObject {
   const node: Record<string, JsonValue> = { ...defaults, ...pickFields(rest, hasItsType) };
   // OpenAI's strict mode refuses `oneOf`, which Zod makes for a discriminated union.
   if (oneOf !== undefined) node['anyOf'] ??= oneOf;
-  // OpenAI and llama.cpp refuse patterns that look ahead or back.
-  if (pattern !== undefined && !/\(\?<?[=!]/.test(String(pattern))) node['pattern'] = pattern;
+  const plainPattern = toPlainPattern(String(pattern));
+  if (plainPattern) node['pattern'] = plainPattern;
+  // llama.cpp refuses higher limits.
+  for (const name of ['maxLength', 'maxItems']) if (Number(node[name]) >= 2000) delete node[name];
   return mapSchemas(withNewerKeywords(node), (inner) => fitSchema(inner));
+}
+
+/**
+ * Returns a pattern that means the same, without escapes. Returns nothing if there is none. OpenAI
+ * and llama.cpp refuse patterns that look ahead or back. llama.cpp also refuses escapes such as `\s`,
+ * and patterns for a part of the text.
+ */
+function toPlainPattern(pattern: string): string | undefined {
+  const hasList = pattern.includes('[');
+  const plain = hasList
+    ? pattern
+    : pattern.replaceAll('\\d', '[0-9]').replaceAll('\\w', '[A-Za-z0-9_]');
+  return /^\^[^\\]*\$$/.test(plain) && !plain.includes('(?') ? plain : undefined;
 }
 
 /**

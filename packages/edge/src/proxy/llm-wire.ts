@@ -57,8 +57,9 @@ export function toChatWire(body: RequestBody, setup: WireSetup): object {
     tokenLimit('max_tokens', tokens),
     tokenLimit('max_completion_tokens', completionTokens),
   ];
-  const limitField = upstream.maxTokensField ?? maxTokensFieldOf(url);
-  return { ...rest, model: modelOf(setup), [limitField]: Math.min(maxTokens, ...limits) };
+  const model = modelOf(setup);
+  const limitField = upstream.maxTokensField ?? maxTokensFieldOf(url, model);
+  return { ...rest, model, [limitField]: Math.min(maxTokens, ...limits) };
 }
 
 /** Returns the body of a Responses API request for the model's server, which stores nothing. */

@@ -1,5 +1,6 @@
 import { checkOptions, misconfigured } from '../../error/agent-error.ts';
 import { readSchema, type InferOutput, type SchemaLike } from '../../schema/schema.ts';
+import { freeChoice } from './free-choice.ts';
 import { outputMode, type OutputMode } from './output-mode.ts';
 import { textForm } from './text-form.ts';
 import { toolForm } from './tool-form.ts';
@@ -20,8 +21,9 @@ export interface StructuredOptions {
   readonly attempts?: number;
   /**
    * Whether to force a call of `generate_response` after the model answered without it. The model
-   * gets a reminder in any case. Applies to mode `tool`. Default true. Use false for models that
-   * reject a forced tool choice; some do so with thinking (AgentScope: `StructuredOutputReminder`).
+   * gets a reminder in any case. Applies to mode `tool`. Default true. If the server refuses to
+   * force a call, as some do with thinking, the request is repeated without
+   * (AgentScope: `StructuredOutputReminder`).
    */
   readonly forceTool?: boolean;
   /**
@@ -65,7 +67,7 @@ export function structured<const S extends SchemaLike>(
       ? toolForm(schema, { forceTool, takesSchema: responseSchema ?? takesSchema }, context, steps)
       : textForm(steps, schema, responseSchema);
   });
-  return withObjectWriter(output) as OutputMode<InferOutput<S>>;
+  return withObjectWriter([...output, freeChoice]) as OutputMode<InferOutput<S>>;
 }
 
 const structuredFields = 'mode:tool|prompt|? attempts:natural|? forceTool,responseSchema:boolean|?';

@@ -9,9 +9,10 @@ import { callIdFitter } from '../call-ids.ts';
 import { fitMessage } from '../fit-message.ts';
 import { memoize } from '../formatter.ts';
 import { groupMessages } from '../../message/tool-pairs.ts';
+import { joinSystem } from '../join-turns.ts';
 import { acceptedSampling } from '../refused-settings.ts';
 import { serverRulesOf } from '../server-rules.ts';
-import { isStrict, wireParameters } from '../strict-schema.ts';
+import { describedTool, isStrict, wireParameters } from '../strict-schema.ts';
 import { replySchema } from '../wire-schema.ts';
 import { hostedToolParts } from './ai-sdk-hosted-tool.ts';
 import type { AiSdkLanguageModel, SupportedUrls } from './ai-sdk-contract.ts';
@@ -49,12 +50,19 @@ export function messageFitter(provider: string, modelId: string): AiSdkTarget['f
  */
 export function toAiSdkCall(request: ModelRequest, target: AiSdkTarget): Part {
   const { messages, tools, toolChoice, responseSchema, providerOptions } = request;
-  const { maxTokens, seed, stop } = request;
+  const { maxTokens, seed } = request;
   const effort = fieldOf(providerOptions?.['openai'], 'reasoningEffort');
-  const { temperature, topP } = acceptedSampling(target.modelId, request, effort);
-  const fittedMessages = messages.map(target.fitMessage);
+  const { temperature, topP, stop } = acceptedSampling(target.modelId, request, effort);
+  const { provider } = target;
+  // https://github.com/midday-ai/ai-sdk-tools/issues/121, https://github.com/vercel/ai/issues/2384
+  // https://github.com/langchain-ai/langchain/issues/38651
+  const hasOneSystem =
+    /google|vertex|bedrock|anthropic/.test(provider) ||
+    serverRulesOf(provider, target.modelId).leadingSystem;
+  const ordered = hasOneSystem ? joinSystem(messages) : messages;
+  const fittedMessages = ordered.map(target.fitMessage);
   const schema = responseSchema && replySchema(responseSchema);
-  const shape = { ...target, hostedParts: hostedToolParts(fittedMessages, target.provider) };
+  const shape = { ...target, hostedParts: hostedToolParts(fittedMessages, provider) };
   return {
     prompt: joinToolMessages(fittedMessages.flatMap((message) => toMessages(message, shape))),
     maxOutputTokens: maxTokens,
@@ -65,7 +73,7 @@ export function toAiSdkCall(request: ModelRequest, target: AiSdkTarget): Part {
     responseFormat: schema && { type: 'json', schema: wellFormed(schema), name: 'response' },
     tools: tools.length > 0 ? tools.map(toTool) : undefined,
     toolChoice: tools.length > 0 ? toToolChoice(toolChoice) : undefined,
-    providerOptions: toCallOptions(request, schema, target.provider),
+    providerOptions: toCallOptions(request, schema, provider),
   };
 }
 
@@ -228,7 +236,7 @@ function toProviderOptions(metadata: JsonObject | undefined): Part | undefined {
 }
 
 const toTool = /* @__PURE__ */ memoize((tool: ToolSchema): Part => {
-  const fittedTool = wellFormed(tool);
+  const fittedTool = wellFormed(describedTool(tool));
   const { name, description } = fittedTool;
   const { parameters: inputSchema, strict } = wireParameters(fittedTool);
   return { type: 'function', name, description, inputSchema, strict };

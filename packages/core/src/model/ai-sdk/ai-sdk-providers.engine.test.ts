@@ -2,7 +2,14 @@ import { createAnthropic } from '@ai-sdk/anthropic';
 import { createGoogle } from '@ai-sdk/google';
 import { createOpenAI } from '@ai-sdk/openai';
 import { expect, test } from 'vitest';
-import { ReActAgent, tool, type AgentOptions } from '@isoloop/core';
+import {
+  assistantMessage,
+  ReActAgent,
+  systemMessage,
+  tool,
+  userMessage,
+  type AgentOptions,
+} from '@isoloop/core';
 import {
   fromAiSdk,
   toUiMessages,
@@ -302,6 +309,20 @@ test('OpenAI chat: a recorded tool call runs, and its result is sent back', asyn
   const agent = agentOf(chat, fetch, { tools: [weather] });
   expect((await agent.call('Weather?')).text).toBe('Mild.');
   expect((sent[1]!['messages'] as Wire[]).at(-1)).toMatchObject({ role: 'tool', content: 'mild' });
+});
+
+test.for<[name: string, open: Open, reply: string, field: string]>([
+  ['Google', google, gemini({ text: 'Hi' }), 'contents'],
+  ['Anthropic', anthropic, claude('end_turn', [...claudeText]), 'messages'],
+])('%s: a system message within the conversation is sent as one of the user', async (row) => {
+  const [, open, reply, field] = row;
+  const { sent, fetch } = serve(reply);
+  const input = [userMessage('Hi'), assistantMessage('Yes?'), systemMessage('Be brief.')];
+  await agentOf(open, fetch).call([...input, userMessage('Where?')]);
+  const messages = sent[0]![field] as readonly Wire[];
+  const users = messages.filter(({ role }) => role === 'user');
+  expect(JSON.stringify(users)).toContain('Be brief.');
+  expect(messages.some(({ role }) => role === 'system')).toBe(false);
 });
 
 const refused = (status: number, body: Wire, headers: HeadersInit = {}): Response =>

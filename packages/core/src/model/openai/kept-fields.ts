@@ -20,6 +20,16 @@ const keptNames: readonly string[] = [
   'provider_specific_fields',
 ];
 
+/**
+ * Returns who signs the thinking of a model: its host and the family of the model. Behind a gateway,
+ * a family refuses the signatures of another one:
+ * https://github.com/decolua/9router/issues/4136, https://github.com/anomalyco/opencode/issues/6418
+ */
+export function signerOf(host: string, model: string): string {
+  const [family] = /claude|gemini|gpt|grok/.exec(model.toLowerCase()) ?? [];
+  return family ? `${host} ${family}` : host;
+}
+
 /** Names of text that arrives in pieces. */
 const pieceNames = /^(text|summary|thinking|data)$/;
 

@@ -32,9 +32,9 @@ class FakeServer {
     this.#replies = [...replies];
   }
 
-  agent(memory: Memory, needsApproval = false): ReActAgent {
+  agent(memory: Memory, needsApproval = false, modelName = 'm'): ReActAgent {
     const model = openai({
-      model: 'm',
+      model: modelName,
       baseURL: this.#baseURL,
       fetch: async (_url, init) => {
         const { messages } = JSON.parse(String(init.body)) as { messages: readonly WireMessage[] };
@@ -155,6 +155,20 @@ test('two servers in one session get each only their own fields', async () => {
   expect(openRouter).not.toContain('extra_content');
   expect(gemini).toContain('extra_content');
   expect(gemini).not.toContain('reasoning_details');
+});
+
+// Behind a gateway, Gemini answers 400 to the signatures of Claude, and Claude to those of Gemini.
+test('another family of models on the same host gets no field, the same family gets them', async () => {
+  const { baseURL, deltas, message } = quirks['OpenRouter']!;
+  const memory = new SessionMemory(new MemoryStore(), 's');
+  const server = new FakeServer(baseURL, [deltas]);
+  const ask = (model: string) => server.agent(memory, false, model).call('Weather?');
+  await ask('anthropic/claude-sonnet-5');
+  expect(server.reply).toMatchObject(message);
+  await ask('google/gemini-3-pro');
+  expect(JSON.stringify(server.requests.at(-1))).not.toContain('reasoning_details');
+  await ask('anthropic/claude-opus-5');
+  expect(server.requests.at(-1)![1]).toMatchObject(message);
 });
 
 test.each(all)(

@@ -8,12 +8,12 @@ import { callIdFitter } from '../call-ids.ts';
 import { fitMessage } from '../fit-message.ts';
 import { jsonWithLists, memoize } from '../formatter.ts';
 import type { Formatter, WireObject } from '../formatter.ts';
+import { endWithUser, joinSystem, joinTurns } from '../join-turns.ts';
 import { acceptedSampling } from '../refused-settings.ts';
 import { serverRulesOf } from '../server-rules.ts';
-import { isStrict, wireParameters } from '../strict-schema.ts';
+import { describedTool, isStrict, wireParameters } from '../strict-schema.ts';
 import { replySchema } from '../wire-schema.ts';
 import { OpenAiDecoder } from './openai-decoder.ts';
-import { joinTurns } from './join-turns.ts';
 import { keptFieldsOf } from './kept-fields.ts';
 import { ThinkDecoder } from './think-decoder.ts';
 import {
@@ -32,7 +32,7 @@ export interface OpenAiFormatterOptions {
    * other servers support only `max_tokens`.
    */
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens';
-  /** Host of the server, which gets back the extra fields of its own replies. */
+  /** Who gets back the extra fields of its own replies: the host, and the family of the model. */
   readonly origin?: string | undefined;
   /**
    * Whether to send thinking back, as `reasoning_content` or, with `thinkTags`, within the text.
@@ -70,12 +70,15 @@ export function openAiFormatter(options: OpenAiFormatterOptions): Formatter {
 
   return {
     format(request) {
-      const { providerOptions, tools, stop, responseSchema } = request;
-      const messages = rules.alternatesRoles
-        ? joinTurns(request.messages.map(fit))
-        : request.messages;
+      const { providerOptions, responseSchema } = request;
+      const isHistoryRefused =
+        rules.needsTools && !request.tools.length && hasCalls(request.messages);
+      const tools = isHistoryRefused ? [noTool] : request.tools;
+      const ordered = rules.leadingSystem ? joinSystem(request.messages) : request.messages;
+      const turns = rules.alternatesRoles ? joinTurns(ordered.map(fit)) : ordered;
+      const messages = rules.endsWithUser ? endWithUser(turns) : turns;
       const effort = providerOptions?.['reasoning_effort'];
-      const { temperature, topP } = acceptedSampling(format.model, request, effort);
+      const { temperature, topP, stop } = acceptedSampling(format.model, request, effort);
       const fields = {
         model: format.model,
         stream: true,
@@ -83,11 +86,12 @@ export function openAiFormatter(options: OpenAiFormatterOptions): Formatter {
         [format.maxTokensField]: request.maxTokens,
         temperature,
         top_p: topP,
-        seed: request.seed,
-        stop: stop?.length ? stop : undefined,
-        tool_choice: tools.length ? toWireChoice(request.toolChoice) : undefined,
+        [rules.seedField ?? 'seed']: request.seed,
+        stop,
+        tool_choice: toWireChoice(request.toolChoice),
         response_format: responseSchema && toWireResponseFormat(responseSchema),
         ...providerOptions,
+        ...(!tools.length && withoutTools(providerOptions)),
       };
       const lists = { messages: messages.map(messageText), tools: tools.map(toolText) };
       return jsonWithLists(fields, lists);
@@ -96,8 +100,30 @@ export function openAiFormatter(options: OpenAiFormatterOptions): Formatter {
   };
 }
 
+/**
+ * Stands for the tools of earlier calls if a request has none. Bedrock refuses such calls then:
+ * https://github.com/can1357/oh-my-pi/issues/1227
+ */
+const noTool: ToolSchema = {
+  name: 'no_tool',
+  description: 'Does nothing. Do not call it.',
+  parameters: {},
+};
+
+function hasCalls(messages: readonly Msg[]): boolean {
+  return messages.some((message) => toolUsesOf(message).length > 0);
+}
+
+/**
+ * Returns the fields that a request without tools must not have. Servers refuse them then:
+ * https://github.com/camel-ai/camel/pull/3706, https://github.com/chenyme/grok2api/pull/1043
+ */
+export function withoutTools(options: JsonObject | undefined): WireObject {
+  return options?.['tools'] ? {} : { tool_choice: undefined, parallel_tool_calls: undefined };
+}
+
 export function toWireTool(tool: ToolSchema): WireObject {
-  const { name, description } = tool;
+  const { name, description } = describedTool(tool);
   return { type: 'function', function: { name, description, ...wireParameters(tool) } };
 }
 

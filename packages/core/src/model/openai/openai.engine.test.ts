@@ -92,7 +92,7 @@ test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: strin
   ['500', 'MODEL_SERVER', true, 'The server had an error.'],
   ['503-text', 'MODEL_SERVER', true, 'upstream connect error'],
   ['context-length', 'MODEL_CONTEXT_LENGTH', false, 'maximum context length is 128000'],
-  ['html', 'MODEL_BAD_RESPONSE', false, 'Please log in.'],
+  ['html', 'MODEL_BAD_RESPONSE', false, 'Log in'],
   ['empty', 'MODEL_BAD_RESPONSE', false, 'not an event stream'],
   ['json-error', 'MODEL_SERVER', true, 'No such deployment.'],
 ])(
@@ -191,6 +191,9 @@ test('the name of the field for the token limit depends on the server', async ()
   expect(await fieldAt('https://x.openai.azure.com/openai/v1')).toEqual(['max_completion_tokens']);
   expect(await fieldAt('https://api.deepseek.com/v1')).toEqual(['max_tokens']);
   expect(await fieldAt('https://notopenai.com/v1')).toEqual(['max_tokens']);
+  const gateway = 'https://gateway.ai.cloudflare.com/v1/a/g/compat';
+  expect(await fieldAt(gateway, { model: 'openai/gpt-5.4' })).toEqual(['max_completion_tokens']);
+  expect(await fieldAt(gateway, { model: 'openai/gpt-4o' })).toEqual(['max_tokens']);
   expect(await fieldAt(undefined, { maxTokensField: 'max_tokens' })).toEqual(['max_tokens']);
 });
 

@@ -3,6 +3,8 @@ import { defaultFeatures, type ChatModel, type ModelFeatures } from '../chat-mod
 import { checkedBase, hostOf } from '../http/base-url.ts';
 import { httpFields, httpModel, type HttpModelOptions } from '../http/http-model.ts';
 import { openAiFormatter, type OpenAiFormatterOptions } from './openai-formatter.ts';
+import { isOpenAiThinker } from '../refused-settings.ts';
+import { signerOf } from './kept-fields.ts';
 
 export const defaultBaseURL = 'https://api.openai.com/v1';
 
@@ -19,8 +21,8 @@ export interface OpenAiOptions extends HttpModelOptions {
   /** Features of the model. Default: tools, images and files, and no known context window. */
   readonly features?: Partial<ModelFeatures>;
   /**
-   * Name of the request field for `maxTokens`. Default: `max_completion_tokens` for OpenAI and
-   * Azure, `max_tokens` for other servers.
+   * Name of the request field for `maxTokens`. Default: `max_completion_tokens` for OpenAI,
+   * Azure and OpenAI's thinking models on any server, else `max_tokens`.
    */
   readonly maxTokensField?: OpenAiFormatterOptions['maxTokensField'];
   /**
@@ -62,13 +64,20 @@ export function openai(options: OpenAiOptions): ChatModel {
   const formatter = openAiFormatter({
     ...options,
     features,
-    origin: hostOf(url),
-    maxTokensField: options.maxTokensField ?? maxTokensFieldOf(url),
+    origin: signerOf(hostOf(url), options.model),
+    maxTokensField: options.maxTokensField ?? maxTokensFieldOf(url, options.model),
   });
   return httpModel(options, { provider: 'openai', features, formatter, url: () => url });
 }
 
-/** Returns the field of a request for `maxTokens`. OpenAI and Azure refuse the older name. */
-export function maxTokensFieldOf(url: string): OpenAiFormatterOptions['maxTokensField'] {
-  return /\b(openai|azure)\.com\//.test(url) ? 'max_completion_tokens' : 'max_tokens';
+/**
+ * Returns the field of a request for `maxTokens`. OpenAI and Azure refuse the older name. Gateways
+ * pass it on to OpenAI's models, which refuse it, too.
+ */
+export function maxTokensFieldOf(
+  url: string,
+  model: string,
+): OpenAiFormatterOptions['maxTokensField'] {
+  const isOpenAi = /\b(openai|azure)\.com\//.test(url) || isOpenAiThinker(model);
+  return isOpenAi ? 'max_completion_tokens' : 'max_tokens';
 }

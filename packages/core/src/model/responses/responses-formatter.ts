@@ -7,10 +7,10 @@ import { isNewestReplyEdited } from '../../message/metadata.ts';
 import { contentText } from '../../message/media/media.ts';
 import { toolResultsOf, type Msg } from '../../message/msg.ts';
 import type { ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
-import { toWireResponseFormat } from '../openai/openai-formatter.ts';
+import { toWireResponseFormat, withoutTools } from '../openai/openai-formatter.ts';
 import { acceptedSampling } from '../refused-settings.ts';
 import { serverRulesOf } from '../server-rules.ts';
-import { wireParameters } from '../strict-schema.ts';
+import { describedTool, wireParameters } from '../strict-schema.ts';
 import { conversationSums, previousResponse } from './previous-response.ts';
 import { callersIn, toInputItems, type Callers, type InputTarget } from './responses-input.ts';
 
@@ -47,6 +47,8 @@ interface FormatOptions {
 /** Wire format of the Responses API. */
 export interface ResponsesFormatter {
   format(request: ModelRequest, options?: FormatOptions): ResponsesRequest;
+  /** Sends these messages without their encrypted reasoning from now on. */
+  leaveOutReasoning(messages: readonly Msg[]): void;
 }
 
 /**
@@ -56,9 +58,15 @@ export interface ResponsesFormatter {
 export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter {
   const fitCallId = callIdFitter(serverRulesOf(format.origin, format.model).callIds);
   // The elements of an array, without its brackets.
-  const toItemsText = (message: Msg, callers?: Callers): string =>
-    jsonText(toInputItems(fitMessage(message, fitCallId), format, callers)).slice(1, -1);
-  const itemsText = memoize((message: Msg) => toItemsText(message));
+  const plainFormat = { ...format, encryptedReasoning: false };
+  const unreadableMessages = new WeakSet<Msg>();
+  const toItemsText = (message: Msg, callers?: Callers): string => {
+    const target = unreadableMessages.has(message) ? plainFormat : format;
+    return jsonText(toInputItems(fitMessage(message, fitCallId), target, callers)).slice(1, -1);
+  };
+  const readableText = memoize((message: Msg) => toItemsText(message));
+  const itemsText = (message: Msg): string =>
+    unreadableMessages.has(message) ? toItemsText(message) : readableText(message);
   const sumsOf = conversationSums(format.origin, itemsText);
   // Messages with a stored response that a later response continues.
   const continuedMessages = new WeakSet<Msg>();
@@ -76,6 +84,9 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
   };
 
   return {
+    leaveOutReasoning(messages) {
+      for (const message of messages) unreadableMessages.add(message);
+    },
     format(request, { isWhole, background } = {}) {
       const systemEnd = request.messages.findIndex(({ role }) => role !== 'system');
       const system = request.messages.slice(0, systemEnd < 0 ? undefined : systemEnd);
@@ -91,13 +102,13 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
       const ownRequest = {
         ...toWireRequest(request, format),
         instructions: system.map(({ content }) => contentText(content)).join('\n\n') || undefined,
-        tool_choice: tools.length ? toWireChoice(request.toolChoice) : undefined,
+        tool_choice: toWireChoice(request.toolChoice),
         previous_response_id: previous?.id,
         ...(background && { background, store: true }),
       };
       const input = messages.slice(previous?.next).map(toText(messages));
       return {
-        body: jsonWithLists(withOptions(ownRequest, optionsOf(request)), { input, tools }),
+        body: jsonWithLists(withOptions(ownRequest, optionsOf(request), tools), { input, tools }),
         lastItem: input.at(-1) ?? '',
         isContinuation: previous !== undefined,
         complete: () => {
@@ -148,7 +159,11 @@ function toWireRequest(
  * Merges `text`, so that an option such as `verbosity` keeps the schema, and the list `include`, so
  * that the reply keeps encrypted reasoning. Other fields replace.
  */
-function withOptions(request: WireRequest, options: JsonObject): WireObject {
+function withOptions(
+  request: WireRequest,
+  options: JsonObject,
+  tools: readonly string[],
+): WireObject {
   const { include, text } = options;
   return {
     ...request,
@@ -157,11 +172,12 @@ function withOptions(request: WireRequest, options: JsonObject): WireObject {
       include: [...new Set([...(request.include ?? []), ...include])],
     }),
     ...(isObjectOrArray(text) && { text: { ...request.text, ...text } }),
+    ...(!tools.length && withoutTools(options)),
   };
 }
 
 function toWireTool(tool: ToolSchema): WireObject {
-  const { name, description } = tool;
+  const { name, description } = describedTool(tool);
   const { parameters, strict = false } = wireParameters(tool);
   // The API makes a schema strict if the field is missing.
   return { type: 'function', name, description, parameters, strict };

@@ -24,7 +24,7 @@ export function streamResponse(exchange: Exchange): ReplyStream {
 
 /**
  * Sends a request. Sends the whole conversation if the provider has deleted the response that the
- * request continues from.
+ * request continues from. Sends it without the reasoning so far if the provider cannot decrypt that.
  */
 export async function* sendRequest(
   { formatter, request }: Exchange,
@@ -35,11 +35,20 @@ export async function* sendRequest(
   try {
     yield* send(firstRequest);
   } catch (error) {
-    // The provider refuses the id before the reply begins, so no delta is repeated.
-    if (!firstRequest.isContinuation || !isPreviousGone(error)) throw error;
+    // The provider refuses both before the reply begins, so no delta is repeated.
+    if (isUnreadable(error)) formatter.leaveOutReasoning(request.messages);
+    else if (!firstRequest.isContinuation || !isPreviousGone(error)) throw error;
     yield* send(formatter.format(request, { isWhole: true, background }));
   }
   firstRequest.complete();
+}
+
+/**
+ * Returns whether the provider cannot decrypt reasoning, such as that of another key or account.
+ * Without a second try, the session would fail for ever: https://github.com/openai/codex/issues/8119
+ */
+function isUnreadable(error: unknown): boolean {
+  return AgentError.is(error) && error.details?.['providerCode'] === 'invalid_encrypted_content';
 }
 
 function isPreviousGone(error: unknown): boolean {

@@ -119,6 +119,11 @@ const chatCases: readonly Case[] = [
   ],
   ['choice-with-tools', { tools: undefined }, 'tool_choice'],
   ['choice-with-tools', { tools: [] }, 'tools'],
+  [
+    'parallel-with-tools',
+    { tools: undefined, tool_choice: undefined, parallel_tool_calls: false },
+    'parallel_tool_calls',
+  ],
   ['stop-count', { stop: [...'abcde'] }, 'stop', openai],
   ['sampling', { temperature: 2.1 }, 'temperature'],
   ['fixed-temperature', { model: 'gpt-5-mini', temperature: 0.3 }, 'temperature', openai],
@@ -130,6 +135,18 @@ const chatCases: readonly Case[] = [
     { messages: [user, { role: 'assistant', content: 'Hi', reasoning_content: 'x' }] },
     'messages[1].reasoning_content',
     'https://api.mistral.ai/v1/chat/completions',
+  ],
+  [
+    'mistral-order',
+    { messages: [user, { role: 'assistant', content: 'Hi' }] },
+    'messages[1]',
+    'https://api.mistral.ai/v1/c',
+  ],
+  ['mistral-seed', { seed: 7 }, 'seed', 'https://api.mistral.ai/v1/c'],
+  [
+    'leading-system',
+    { model: 'qwen3.6', messages: [user, { role: 'system', content: 'Hi' }] },
+    'messages[1]',
   ],
   ['mistral-call-id', round({}), 'messages[1].tool_calls[0]', 'https://api.mistral.ai/v1/c'],
   [

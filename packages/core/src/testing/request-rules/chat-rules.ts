@@ -287,6 +287,47 @@ const choiceWithTools: RequestRule = {
   },
 };
 
+const parallelWithTools: RequestRule = {
+  id: 'parallel-with-tools',
+  text: 'A request with parallel_tool_calls has tools.',
+  source: 'https://github.com/camel-ai/camel/pull/3706',
+  find: ({ value: { tools, parallel_tool_calls: parallel } }) =>
+    tools === undefined && parallel !== undefined ? ['parallel_tool_calls'] : [],
+};
+
+const mistralOrder: RequestRule = {
+  id: 'mistral-order',
+  text: 'Mistral wants a reply between results and a message of the user, and no reply at the end.',
+  source: 'https://github.com/avante-corp/avante.nvim/pull/2695',
+  find: (request, { server }) => {
+    if (server !== 'mistral') return [];
+    const messages = placesIn(request, 'messages');
+    return messages.flatMap(({ path, value: { role, prefix } }, index) => {
+      const next = messages[index + 1]?.value['role'];
+      const isLastReply = role === 'assistant' && next === undefined && prefix !== true;
+      return isLastReply || (role === 'tool' && next === 'user') ? [path] : [];
+    });
+  },
+};
+
+const mistralSeed: RequestRule = {
+  id: 'mistral-seed',
+  text: 'Mistral calls the seed random_seed, and refuses unknown fields.',
+  source: 'https://github.com/langchain-ai/langchain-azure/issues/82',
+  find: ({ value: { seed } }, { server }) =>
+    server === 'mistral' && seed !== undefined ? ['seed'] : [],
+};
+
+const leadingSystem: RequestRule = {
+  id: 'leading-system',
+  text: 'Qwen takes a system message only as the first message.',
+  source: 'https://github.com/vllm-project/vllm/issues/41114',
+  find: (request) => {
+    if (!/qwen3\.\d/i.test(String(request.value['model']))) return [];
+    return pathsOf(placesIn(request, 'messages').slice(1), ({ role }) => role === 'system');
+  },
+};
+
 const mistralIds: RequestRule = {
   id: 'mistral-call-id',
   text: 'Mistral wants ids of nine letters and digits.',
@@ -343,6 +384,7 @@ export const chatRules: readonly RequestRule[] = [
   strictSchemas,
   formatNames,
   choiceWithTools,
+  parallelWithTools,
   stopCount,
   sampling,
   fixedTemperature,
@@ -350,6 +392,9 @@ export const chatRules: readonly RequestRule[] = [
   knownFields,
   knownMessageFields,
   mistralIds,
+  mistralOrder,
+  mistralSeed,
+  leadingSystem,
   anthropicIds,
   deepSeekReasoning,
 ];

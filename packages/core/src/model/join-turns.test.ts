@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest';
-import { openai } from '../../openai.ts';
-import { assistantMessage, toolMessage, userMessage, type Msg } from '../../message/msg.ts';
-import { answeringFetch } from '../../testing/answering-fetch.ts';
+import { openai } from '../openai.ts';
+import {
+  assistantMessage,
+  systemMessage,
+  toolMessage,
+  userMessage,
+  type Msg,
+} from '../message/msg.ts';
+import { answeringFetch } from '../testing/answering-fetch.ts';
 
 /** Returns the messages that `openai()` sends to a model. */
 async function sentTo(model: string, messages: readonly Msg[]): Promise<readonly unknown[]> {
@@ -41,6 +47,7 @@ test.each(['gemma-3-12b-it', 'mistralai/Devstral-2', 'ministral-8b', 'sonar-pro'
       { role: 'user', content: 'Hi\nIs it warm?' },
       { role: 'assistant', content: null, tool_calls: [{ id: call.id }] },
       { role: 'tool', content: 'sun' },
+      { role: 'assistant', content: 'I have the results.' },
       { role: 'user', content: 'Be quick\n(empty message)' },
       { role: 'assistant', content: 'It is\nwarm.' },
       { role: 'user', content: 'Thanks' },
@@ -50,4 +57,42 @@ test.each(['gemma-3-12b-it', 'mistralai/Devstral-2', 'ministral-8b', 'sonar-pro'
 
 test('another model gets each message', async () => {
   expect((await sentTo('gpt-5-mini', interrupted)).length).toBe(9);
+});
+
+const withLateSystem: readonly Msg[] = [
+  systemMessage('You help.'),
+  systemMessage('Be kind.'),
+  userMessage('Hi'),
+  assistantMessage('Hello'),
+  systemMessage('The user is in Rome.'),
+  assistantMessage('Shall I go on?'),
+];
+
+const goOn = { role: 'user', content: 'Continue.' };
+
+test.each([
+  ['qwen3.6-27b', [goOn]],
+  ['Qwen/Qwen3.8-27B', [goOn]],
+  ['devstral-small', []],
+])(
+  '%s gets one system message, which is the first message, and after a reply at the end %j',
+  async (model, end) => {
+    expect(await sentTo(model, withLateSystem)).toEqual([
+      { role: 'system', content: 'You help.\n\nBe kind.' },
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: 'Hello' },
+      { role: 'user', content: 'The user is in Rome.' },
+      { role: 'assistant', content: 'Shall I go on?' },
+      ...end,
+    ]);
+    const late = [userMessage('Hi'), systemMessage('Be kind.')];
+    const roles = (await sentTo(model, late)).map((message) => Object(message).role);
+    expect(new Set(roles)).toEqual(new Set(['user']));
+    const alone = [systemMessage('A'), systemMessage('B')];
+    expect(await sentTo(model, alone)).toEqual([{ role: 'system', content: 'A\n\nB' }]);
+  },
+);
+
+test('another model gets system messages where they are', async () => {
+  expect(await sentTo('gpt-5-mini', withLateSystem)).toHaveLength(6);
 });
