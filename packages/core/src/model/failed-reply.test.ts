@@ -309,6 +309,19 @@ test.each([
   expect(result.incomplete).toBe(incomplete);
 });
 
+// https://github.com/vaadin/flow-components/pull/9195
+test('fromAiSdk(): a reply without content and without a finish reason ended early', async () => {
+  const start = { type: 'text-start', id: '0' } as const;
+  const model = aiSdkModel({ unified: 'other', raw: undefined }, [start]);
+  const error: unknown = await agentWith(model)
+    .call('Go.')
+    .catch((thrown: unknown) => thrown);
+  expect(AgentError.is(error) && [error.code, error.retryable]).toEqual([
+    'MODEL_BAD_RESPONSE',
+    true,
+  ]);
+});
+
 test("fromAiSdk(): calls of the provider's own tools are tool calls", async () => {
   const call = {
     toolCallId: 'c',

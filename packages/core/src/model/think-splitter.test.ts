@@ -35,6 +35,11 @@ const replies: readonly (readonly [reply: string, thinking: string, text: string
   ['<thin>Hi</thin>', '', '<thin>Hi</thin>'],
   [' \n', '', ''],
   ['<think>😀 </think> 天气', '😀 ', '天气'],
+  ['<seed:think>\nHm.</seed:think>Hi', 'Hm.', 'Hi'],
+  ['[THINK]Hm [/think] [1][/THINK]391', 'Hm [/think] [1]', '391'],
+  ['<thinking>Hm. </think></thinking>391', 'Hm. </think>', '391'],
+  ['Hm.</seed:think>Hi [THINK]', 'Hm.', 'Hi [THINK]'],
+  ['[1] <thinker> </thinker>', '', '[1] <thinker> </thinker>'],
 ];
 
 test.each(replies)('%j has the thinking %j and the text %j', (reply, thinking, text) => {
@@ -90,19 +95,29 @@ test('a missing start tag takes back the text, which was thinking', () => {
   ]);
 });
 
-test('tags are text after a tool call, and after thinking that the server separates itself', () => {
+test('tags are text after a tool call', () => {
   const call: ModelDelta = { type: 'tool-input', index: 0, name: 'f', delta: '{}' };
-  const thinking: ModelDelta = { type: 'thinking', id: 'thinking-0', delta: 'Hm.' };
-  for (const first of [call, thinking])
-    expect(split(first, textDelta('<think>a</think>'))).toEqual([
-      first,
-      textDelta('<think>a</think>'),
-    ]);
+  const tagged = textDelta('<think>a</think>');
+  expect(split(call, tagged)).toEqual([call, tagged]);
   expect(split(textDelta('<think>a'), call)).toEqual([
     { type: 'thinking', id: 'thought', delta: 'a' },
     call,
   ]);
   expect(split(textDelta('a<'), call)).toEqual([textDelta('a'), textDelta('<'), call]);
+});
+
+// MiniMax: https://github.com/can1357/oh-my-pi/pull/2434
+test('thinking that the server sends by itself and within the text comes once', () => {
+  const thinking = (delta: string): ModelDelta => ({ type: 'thinking', id: 'thinking-0', delta });
+  const first = [thinking('Hm'), textDelta('<think>Hm')];
+  const last = [thinking('.'), textDelta('.</think>\nHi')];
+  expect(split(...first, ...last)).toEqual([thinking('Hm'), thinking('.'), textDelta('Hi')]);
+  const html = textDelta('Hi </think>');
+  expect(split(thinking('Hm'), html)).toEqual([
+    thinking('Hm'),
+    textDelta('Hi '),
+    textDelta('</think>'),
+  ]);
 });
 
 test('a long reply can be read one character at a time', () => {

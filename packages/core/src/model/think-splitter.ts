@@ -1,15 +1,21 @@
 import type { ModelDelta } from './chat-model.ts';
-import { closingTag, ThinkTags, type TagReader } from './think-tags.ts';
+import { allTags, endOf, ThinkTags, type TagReader } from './think-tags.ts';
 
 /**
  * Turns the text between `<think>` and `</think>` at the start of a reply into thinking. Thinking
  * without an end tag continues to the end of the reply. Some templates write the start tag into the
  * prompt, so the reply has only the end tag. A `reset` then discards the text before it, and the
- * text becomes thinking. Later tags are text. Drops white space before thinking and text.
+ * text becomes thinking. Later tags are text. Drops white space before thinking and text. Drops the thinking in the text
+ * if the server sends it also by itself, as MiniMax does
+ * (https://github.com/can1357/oh-my-pi/pull/2434).
  */
 export class ThinkSplitter implements TagReader {
-  readonly #tags: ThinkTags = new ThinkTags(this);
+  readonly #tags: ThinkTags = new ThinkTags(this, allTags);
   #isThinking = false;
+  /** The tag that ends the current thinking. */
+  #endTag: string | undefined;
+  /** Whether the server sends thinking by itself. */
+  #hasOwnThinking = false;
   /** Whether later tags are text. */
   #isOver = false;
   /** Whether the current thinking or text has a word. */
@@ -27,8 +33,9 @@ export class ThinkSplitter implements TagReader {
       this.#tags.push(delta.delta);
       return;
     }
-    // A server that sends a tool call or thinking by itself writes no tags.
-    if (delta.type !== 'text') this.end(out);
+    if (delta.type === 'thinking') this.#hasOwnThinking = true;
+    // A server that sends a tool call by itself writes no tags after it.
+    else if (delta.type !== 'text') this.end(out);
     out.push(delta);
   }
 
@@ -42,7 +49,8 @@ export class ThinkSplitter implements TagReader {
 
   accepts(tag: string): boolean {
     if (this.#isOver) return false;
-    return tag === closingTag || !(this.#isThinking || this.#hasWord);
+    if (tag[1] !== '/') return !(this.#isThinking || this.#hasWord);
+    return this.#isThinking ? tag === this.#endTag : !this.#hasOwnThinking;
   }
 
   add(text: string): void {
@@ -57,8 +65,9 @@ export class ThinkSplitter implements TagReader {
     this.#out.push({ type: 'text', id: this.#id, delta });
   }
 
-  open(): void {
+  open(tag: string): void {
     this.#isThinking = true;
+    this.#endTag = endOf(tag);
   }
 
   close(): void {
@@ -71,6 +80,7 @@ export class ThinkSplitter implements TagReader {
   }
 
   #think(delta: string): void {
+    if (this.#hasOwnThinking) return;
     this.#out.push({ type: 'thinking', id: 'thought', delta });
   }
 }

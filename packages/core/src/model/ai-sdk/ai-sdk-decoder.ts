@@ -51,6 +51,7 @@ export class AiSdkDecoder {
   readonly #sources: Source[] = [];
   #lastText: Block | undefined;
   hasFinishPart = false;
+  #hasContent = false;
   /** Where the deltas of the current part go. */
   #sink: ModelDelta[] = [];
 
@@ -66,6 +67,7 @@ export class AiSdkDecoder {
   /** Converts one part and adds its deltas to `sink`. Throws the error of an `error` part. */
   decode(part: AiSdkPart, sink: ModelDelta[]): void {
     this.#sink = sink;
+    this.#hasContent ||= /delta|call|result|file|source/.test(part.type);
     switch (part.type) {
       case 'text-start':
       case 'text-delta':
@@ -170,7 +172,8 @@ export class AiSdkDecoder {
   #finish({ finishReason: { unified, raw }, usage }: FinishPart): void {
     // Providers of an older version report a reply without a finish reason as `other`.
     const isUnknown = raw === undefined && /^(other|unknown)$/.test(unified);
-    const isIncomplete = isUnknown && !this.#calls.every(({ input }) => isWholeObject(input));
+    const isWhole = this.#hasContent && this.#calls.every(({ input }) => isWholeObject(input));
+    const isIncomplete = isUnknown && !isWhole;
     if (unified === 'interrupted' || isIncomplete) throw badReply('The reply ended early');
     this.hasFinishPart = true;
     this.#showSources();

@@ -35,14 +35,9 @@ export class DashScopeDecoder extends OpenAiDecoder {
   override decode(chunk: unknown, deltas: ModelDelta[]): void {
     if (!isObjectOrArray(chunk)) return;
     const { output, usage, request_id: id } = chunk as DashScopeChunk;
-    const choices = output?.choices?.slice(0, 1).map(withReason);
+    const choices = output?.choices;
     super.decode({ id, choices, usage: usage && toWireUsage(usage) }, deltas);
   }
-}
-
-/** Replaces the finish reason `"null"`, a string that DashScope sends until the reply ends. */
-function withReason(choice: WireChoice | null): WireChoice | null {
-  return choice?.finish_reason === 'null' ? { ...choice, finish_reason: null } : choice;
 }
 
 function toWireUsage(usage: DashScopeUsage): WireUsage {

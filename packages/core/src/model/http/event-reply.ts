@@ -59,8 +59,11 @@ export class EventReply {
     const rest = this.#parser.end();
     if (this.done || this.error) return deltas;
     const isWholeReply = !rest && !this.#isEventStream;
+    // A gateway that fails late closes the stream: https://github.com/preloop/preloop/pull/121
+    const isEmpty = !/^[^:\s]/m.test(this.#head);
+    const hint = `The reply is not an event stream${baseUrlHint(request)}`;
     const problem = isWholeReply
-      ? badResponseError(`The reply is not an event stream${baseUrlHint(request)}`, this.#head)
+      ? badResponseError(hint, this.#head, isEmpty)
       : badResponseError(
           'The reply ended early',
           rest?.data ?? 'no finish reason, no [DONE]',

@@ -29,18 +29,20 @@ export function errorOfResponse(
 
 /**
  * Returns the error that a chunk reports, if any. Such a chunk is `{ error: … }`, `{ object:
- * 'error' }`, `{ code: 'text' }`, `{ base_resp: { status_code: 1002 } }` (MiniMax), or the data of
- * an `error` event. `failureOfCode`: returns what a text as `code` means. Default: if it is unknown,
- * the server failed.
+ * 'error' }`, `{ code: 'text' }`, or the data of an `error` event. DeepInfra sends
+ * `{ error_message }` (https://github.com/NousResearch/hermes-agent/issues/65631), and MiniMax
+ * `{ base_resp: { status_code, status_msg } }`
+ * (https://github.com/CherryHQ/cherry-studio/issues/11287). `failureOfCode`: returns what a text as
+ * `code` means. Default: if it is unknown, the server failed.
  */
 export function errorOfChunk(
   chunk: unknown,
   isErrorEvent = false,
   failureOfCode?: FailureOfCode,
 ): AgentError | undefined {
-  const { error, object, code, base_resp: state } = fieldsOf(chunk);
-  const isError = isErrorEvent || error || isText(code) || object === 'error';
-  if (!isError && !fieldsOf(state)['status_code']) return undefined;
+  const { error, error_message, base_resp, object, code } = fieldsOf(chunk);
+  const problem = error || error_message || fieldsOf(base_resp)['status_code'];
+  if (!isErrorEvent && !problem && !isText(code) && object !== 'error') return undefined;
   const text = JSON.stringify(chunk);
   return providerError('The model server reported an error', chunk, text, { failureOfCode });
 }
@@ -76,8 +78,13 @@ function providerError(
 ): AgentError {
   const outer = fieldsOf(Array.isArray(body) ? body[0] : body);
   const inner = isObjectOrArray(outer['error']) ? outer['error'] : outer;
-  const { status_msg: stateMessage } = fieldsOf(outer['base_resp']);
-  const words = [inner['message'], outer['error'], inner['detail'], stateMessage].find(isText);
+  const words = [
+    inner['message'],
+    outer['error'],
+    inner['detail'],
+    outer['error_message'],
+    fieldsOf(outer['base_resp'])['status_msg'],
+  ].find(isText);
   const providerCode = [inner['code'], inner['type']].find(isText) ?? '';
   // JSON without escaped letters.
   const bodyWords = JSON.stringify(body) ?? text;

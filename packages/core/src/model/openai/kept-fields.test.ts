@@ -117,6 +117,13 @@ test('nothing is kept of a reply with only usual or empty fields', () => {
   expect(keep(blocks({ type: 'thinking', thinking: 'cut' }))).toBeUndefined();
 });
 
+test("Copilot's thinking is kept only with its signature", () => {
+  const [text, rest] = [{ reasoning_text: 'H' }, { reasoning_text: 'm' }];
+  expect(keep(text, rest)).toBeUndefined();
+  const signature = { reasoning_opaque: 's' };
+  expect(keep(text, rest, signature)).toEqual({ reasoning_text: 'Hm', ...signature });
+});
+
 test('numbered reasoning is the same however it is split, and any value is read without an error', () => {
   for (const seed of seeds({ quick: 300, full: 5000 })) {
     const next = randomOf(seed);

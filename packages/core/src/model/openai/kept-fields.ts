@@ -12,12 +12,16 @@ import type { WireObject } from '../formatter.ts';
  * - `extra_content`: thought signatures of Gemini.
  *   https://ai.google.dev/gemini-api/docs/thought-signatures
  * - `provider_specific_fields`: LiteLLM, for Gemini. https://docs.litellm.ai/blog/gemini_3
+ * - `reasoning_opaque` and `reasoning_text`: GitHub Copilot, which refuses thinking without its
+ *   signature. https://github.com/earendil-works/pi/pull/1502
  */
 const keptNames: readonly string[] = [
   'reasoning_details',
   'thinking_blocks',
   'extra_content',
   'provider_specific_fields',
+  'reasoning_opaque',
+  'reasoning_text',
 ];
 
 /**
@@ -31,7 +35,7 @@ export function signerOf(host: string, model: string): string {
 }
 
 /** Names of text that arrives in pieces. */
-const pieceNames = /^(text|summary|thinking|data)$/;
+const pieceNames = /^(text|summary|thinking|data|reasoning_text)$/;
 
 /** Number of the newest list items that a piece may continue, so that many take linear time. */
 const maxSearchedItems = 256;
@@ -50,11 +54,12 @@ export function keepFields(fields: KeptFields, delta: object): boolean {
 /** Returns the fields as provider metadata. Returns `undefined` if no server may get them back. */
 export function keptMetadata(
   origin: string | undefined,
-  { thinking_blocks: blocks, ...fields }: KeptFields,
+  { thinking_blocks: blocks, reasoning_text: text, ...fields }: KeptFields,
 ): JsonObject | undefined {
   // Anthropic refuses thinking without a signature, such as that of an incomplete reply.
   const signedBlocks = Array.isArray(blocks) ? blocks.filter(isSigned) : [];
   if (signedBlocks.length) fields['thinking_blocks'] = signedBlocks;
+  if (text && fields['reasoning_opaque']) fields['reasoning_text'] = text;
   return origin && Object.keys(fields).length ? withOrigin(origin, fields) : undefined;
 }
 

@@ -112,6 +112,16 @@ const quirks: Readonly<Record<string, Quirk>> = {
     },
     call: { provider_specific_fields: { thought_signature: 's' } },
   },
+  // https://github.com/earendil-works/pi/pull/1502
+  'GitHub Copilot': {
+    baseURL: 'https://api.githubcopilot.com',
+    deltas: [
+      { reasoning_text: 'Hm', content: null },
+      { reasoning_text: '.' },
+      { reasoning_opaque: 's', tool_calls: [{ index: 0, ...wireCall }] },
+    ],
+    message: { reasoning_text: 'Hm.', reasoning_opaque: 's' },
+  },
   Gemini: {
     baseURL: 'https://generativelanguage.googleapis.com/v1beta/openai',
     deltas: [{ content: 'I look.', ...signature }, { tool_calls: [{ ...wireCall, ...signature }] }],

@@ -41,6 +41,7 @@ const decode = (...chunks: readonly unknown[]): ModelDelta[] => {
   const decoder = new OpenAiDecoder('models.test');
   const deltas: ModelDelta[] = [];
   for (const chunk of chunks) decoder.decode(chunk, deltas);
+  decoder.flush(deltas);
   return [...deltas, decoder.end()];
 };
 
@@ -181,7 +182,7 @@ test('thinking, text and tool calls become separate blocks, in order', () => {
     delta({ content: 'a' }),
     delta({ content: 'b' }),
     delta({
-      tool_calls: [{ index: 0, id: 'c', function: { name: 'f', arguments: '{}' } }],
+      tool_calls: [{ index: 0, id: 'c', function: { name: 'f', arguments: '{"x":1}' } }],
       content: '',
     }),
     delta({ content: 'c' }),

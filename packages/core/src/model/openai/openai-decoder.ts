@@ -1,7 +1,7 @@
 import type { AgentError } from '../../error/agent-error.ts';
 import { isObjectOrArray, isRecord, omitUndefined } from '../../message/json.ts';
 import { tokenCount, type ModelDelta, type Usage } from '../chat-model.ts';
-import { finishError } from '../finish-reason.ts';
+import { finishError, finishMeaning } from '../finish-reason.ts';
 import type { Loose, ReplyDecoder } from '../formatter.ts';
 import { keepFields, keptMetadata, type KeptFields } from './kept-fields.ts';
 import { StreamedToolCalls, type WireToolCall } from './openai-tool-calls.ts';
@@ -35,6 +35,8 @@ type WireDelta = Loose<{
   reasoning_content: string;
   /** Sent by OpenRouter and Groq. */
   reasoning: string;
+  /** Sent by GitHub Copilot. */
+  reasoning_text: string;
   /** Sent by OpenRouter, and by MiniMax in place of the fields above. */
   reasoning_details: readonly (Loose<{ text: string; summary: string }> | null)[];
   tool_calls: readonly (WireToolCall | null)[];
@@ -74,6 +76,12 @@ export class OpenAiDecoder implements ReplyDecoder {
   #id = '';
   #thinkingId = 'kept';
   #choiceIndex: number | null | undefined;
+  /** Further choices, whose tool calls are not read yet. */
+  readonly #otherChoices: WireChoice[] = [];
+  /** Whether the tool calls are in other choices than the text. */
+  #readsOthers = false;
+  /** Whether a delta had content. A message then repeats it. */
+  #isStreamed = false;
   finishReason = '';
   #usage: WireUsage | undefined;
   readonly #metadata: { id?: string; model?: string } = {};
@@ -85,10 +93,14 @@ export class OpenAiDecoder implements ReplyDecoder {
 
   /**
    * Some servers send no finish reason. Without one, a tool call with empty or incomplete arguments
-   * shows that the reply is incomplete.
+   * shows that the reply is incomplete, and so does a reply without any content. llama.cpp sent such
+   * a reply for a request that is too long:
+   * https://github.com/NousResearch/hermes-agent/issues/65631
    */
   get isComplete(): false | undefined {
-    return this.#calls.areComplete(this.finishReason !== '') ? undefined : false;
+    const isFinished = this.finishReason !== '';
+    if (!isFinished && !this.#hasContent) return false;
+    return this.#calls.areComplete(isFinished) ? undefined : false;
   }
 
   get bufferedLength(): number {
@@ -101,22 +113,24 @@ export class OpenAiDecoder implements ReplyDecoder {
 
   decode(chunk: unknown, deltas: ModelDelta[]): void {
     if (!isObjectOrArray(chunk)) return;
-    const choice = (chunk as WireChunk).choices?.[0];
-    this.#note(chunk as WireChunk, choice);
-    if (!choice) return;
-    this.#choiceIndex ??= choice.index;
-    if ((choice.index ?? this.#choiceIndex) !== this.#choiceIndex) return;
-    if (choice.finish_reason) this.finishReason = choice.finish_reason;
-    const delta = choice.delta ?? choice.message ?? {};
-    const { content, refusal, reasoning_content, reasoning, tool_calls } = delta;
-    keepFields(this.#extras, delta);
-    this.#push('thinking', reasoning_content || reasoning || detailsText(delta), deltas);
-    this.#push('text', content, deltas);
-    this.#push('text', refusal, deltas);
-    this.#readCalls(tool_calls ?? [], !choice.delta, deltas);
+    const choices = (chunk as WireChunk).choices ?? [];
+    this.#note(chunk as WireChunk, choices[0]);
+    for (const choice of choices) {
+      if (!choice) continue;
+      this.#choiceIndex ??= choice.index;
+      const isOther = (choice.index ?? this.#choiceIndex) !== this.#choiceIndex;
+      if (isOther) this.#otherChoices.push(choice);
+      else this.#readChoice(choice, deltas);
+    }
+    if (this.#otherChoices.length) this.#readOthers(deltas);
+  }
+
+  get #hasContent(): boolean {
+    return this.#blockCount > 0 || !this.#calls.isEmpty;
   }
 
   flush(deltas: ModelDelta[]): void {
+    this.#calls.emit(deltas, true);
     const providerMetadata = keptMetadata(this.#origin, this.#extras);
     if (providerMetadata)
       deltas.push({ type: 'thinking', id: this.#thinkingId, delta: '', providerMetadata });
@@ -135,6 +149,42 @@ export class OpenAiDecoder implements ReplyDecoder {
     if (id) this.#metadata.id = id;
     if (model) this.#metadata.model = model;
     this.#usage = withCounts(this.#usage, usage ?? choice?.usage ?? x_groq?.usage);
+  }
+
+  /**
+   * Reads the tool calls of further choices, if the first one announces calls and has none. Copilot
+   * sends the calls of Claude so: https://github.com/HKUDS/nanobot/pull/1555
+   */
+  #readOthers(deltas: ModelDelta[]): void {
+    this.#readsOthers ||= this.#calls.isEmpty && finishMeaning(this.finishReason) === 'calls';
+    if (!this.#readsOthers) return;
+    for (const { delta, message } of this.#otherChoices.splice(0))
+      this.#readCalls((delta ?? message)?.tool_calls ?? [], !delta, deltas);
+  }
+
+  #readChoice(choice: WireChoice, deltas: ModelDelta[]): void {
+    this.#noteReason(choice.finish_reason);
+    // MiniMax ends a stream with the whole message: https://github.com/ENTERPILOT/GoModel/pull/1068
+    const message = this.#isStreamed ? undefined : choice.message;
+    const delta = choice.delta ?? message ?? {};
+    const { content, refusal, reasoning_content, reasoning, reasoning_text, tool_calls } = delta;
+    keepFields(this.#extras, delta);
+    const thinking = reasoning_content || reasoning || reasoning_text || detailsText(delta);
+    this.#push('thinking', thinking, deltas);
+    this.#push('text', content, deltas);
+    this.#push('text', refusal, deltas);
+    this.#readCalls(tool_calls ?? [], !choice.delta, deltas);
+    this.#isStreamed ||= choice.delta != null && this.#hasContent;
+  }
+
+  /**
+   * Notes a finish reason. KoboldCpp and DashScope send the text "null" until the reply ends
+   * (https://github.com/PowerShell/AIShell/issues/350). ChatMock sends `stop` after another reason
+   * (https://github.com/RayBytes/ChatMock/pull/114).
+   */
+  #noteReason(reason: string | null | undefined): void {
+    if (!reason || reason === 'null') return;
+    if (reason !== 'stop' || !this.finishReason) this.finishReason = reason;
   }
 
   /** `isWhole`: whether the reply is not streamed, so that each item is a call of its own. */

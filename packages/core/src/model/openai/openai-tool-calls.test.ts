@@ -197,6 +197,70 @@ test.for<readonly [string, readonly unknown[], readonly string[] | 'refused']>([
     [part(0, 'a', 'w', '{"city":'), part(0, '', '', '"Rome"}'), part(0, '', '', '}')],
     [`a w ${rome}}`],
   ],
+  // https://github.com/NousResearch/hermes-agent/pull/35718
+  [
+    'that repeat the arguments so far',
+    [
+      part(0, 'a', 'w', ''),
+      part(0, '', '', '{"ci'),
+      part(0, '', '', '{"city":'),
+      part(0, '', '', rome),
+      part(0, '', '', rome),
+      part(1, 'b', 'w', '{'),
+      part(1, 'b', 'w', '{"city":"Os'),
+      part(1, 'b', 'w', oslo),
+    ],
+    [`a w ${rome}`, `b w ${oslo}`],
+  ],
+  // llama.cpp: https://github.com/openclaw/openclaw/pull/89070
+  [
+    'that repeat the arguments so far, with an object in them',
+    [
+      part(0, 'a', 'w', '{"job":{"na'),
+      part(0, '', '', '{"job":{"name":"x"'),
+      part(0, '', '', '{"job":{"name":"x"}}'),
+    ],
+    ['a w {"job":{"name":"x"}}'],
+  ],
+  [
+    'with an inner object that begins like the arguments',
+    [part(0, 'a', 'w', '{"a":'), part(0, '', '', '{"a":1}'), part(0, '', '', '}')],
+    ['a w {"a":{"a":1}}'],
+  ],
+  [
+    'that may repeat the arguments so far or begin an inner object',
+    [part(0, 'a', 'w', '{"a":'), part(0, '', '', '{"a":1}')],
+    'refused',
+  ],
+  // LiteLLM: https://github.com/BerriAI/litellm/issues/4537
+  [
+    'with empty arguments first',
+    [
+      part(0, 'a', 'w', {}),
+      part(0, '', '', ''),
+      part(0, '', '', '{'),
+      part(0, '', '', '"city":"Rome"}'),
+      part(1, 'b', 'w', '{}'),
+      part(1, 'b', '', oslo),
+      part(2, 'c', 'f', '{}'),
+    ],
+    [`a w ${rome}`, `b w ${oslo}`, 'c f {}'],
+  ],
+  [
+    'of two calls with the same id, of which the first has empty arguments',
+    [
+      part(0, 'a', '', '{}'),
+      part(0, '', 'w', ''),
+      part(1, 'a', '', rome.slice(0, 5)),
+      part(1, '', 'w', rome.slice(5)),
+    ],
+    ['a w {}', `a w ${rome}`],
+  ],
+  [
+    'with empty arguments, and with others at a place of their own',
+    [part(0, 'a', 'w', '{}'), part(1, '', '', rome)],
+    'refused',
+  ],
   // A call without a name: https://github.com/strands-agents/harness-sdk/issues/271
   ['without any name', [part(0, 'a', '', rome)], 'refused'],
   [

@@ -50,9 +50,14 @@ export class StreamedToolCalls {
     this.#origin = origin;
   }
 
+  /** Whether no fragment came. */
+  get isEmpty(): boolean {
+    return this.#all.length === 0;
+  }
+
   /** Returns whether no call lacks a part. `isFinished`: whether the server said why it ended. */
   areComplete(isFinished: boolean): boolean {
-    if (!isFinished && this.#waiting.length) return false;
+    if (!isFinished && this.#waiting.some(({ name, input }) => !name || !input)) return false;
     return this.#all.every((call) => {
       if (call.isDropped) return true;
       if (!call.name) return !call.input;
@@ -77,8 +82,9 @@ export class StreamedToolCalls {
     if (!fragment.id && !fragment.name && !fragment.text && !hasExtras) return;
     const call = fragment.name ? this.#namedCall(fragment) : this.#namelessCall(fragment);
     if (!call) return;
+    const earlierLength = call.input.length;
     const delta = call.add(fragment, this.#origin);
-    if (call.index === undefined) this.waitingLength += fragment.text.length;
+    if (call.index === undefined) this.waitingLength += call.input.length - earlierLength;
     else if (delta) deltas.push({ type: 'tool-input', index: call.index, ...delta });
     this.emit(deltas, false);
   }
@@ -94,7 +100,7 @@ export class StreamedToolCalls {
       if (!call.isDropped) {
         if (!call.name && (!isEnd || call.input)) return;
         const isUndecided = call.original && !call.isClosed;
-        if (isUndecided ? !isEnd : isLast && !call.input) return;
+        if (isUndecided ? !isEnd : isLast && call.isEmpty) return;
       }
       this.#waiting.shift();
       this.waitingLength -= call.input.length;
@@ -163,6 +169,11 @@ export class StreamedToolCalls {
     if (call && (!text || !call.isClosed)) return call;
     const openCalls = newest.filter(({ isClosed }) => !isClosed);
     const isRepetition = call?.isRepeatedBy(text) ?? false;
+    if (call?.isPlaceholderOf(fragment)) {
+      this.waitingLength -= call.input.length;
+      call.clearInput();
+      return call;
+    }
     if (!isRepetition) return this.#strayCall(fragment, openCalls, call);
     const isSure = sameId !== undefined || (!id && !openCalls.length);
     return isSure ? undefined : this.#begin(fragment);
@@ -251,6 +262,8 @@ class StreamedCall {
   /** Fields that only the host of the server gets back. */
   readonly #extras: KeptFields = {};
   #hasOtherId = false;
+  /** Whether each fragment repeats the arguments so far. */
+  #repeatsInput = false;
   #depth = 0;
   #isInString = false;
   #isEscaped = false;
@@ -273,6 +286,29 @@ class StreamedCall {
    */
   isRepeatedBy(text: string): boolean {
     return !text.trim() || text.trim() === this.input.trim();
+  }
+
+  /** Whether no arguments came, or only those of a call without arguments. */
+  get isEmpty(): boolean {
+    return /^\s*(\{\s*\}\s*)?$/.test(this.input);
+  }
+
+  /**
+   * Returns whether a fragment has the arguments, and those so far are none. LiteLLM sent `{}`
+   * first: https://github.com/BerriAI/litellm/issues/4537
+   */
+  isPlaceholderOf({ index, id, text }: Fragment): boolean {
+    const isAtPlace = index == null ? id !== '' : this.isAt(index);
+    const isOwn = isAtPlace && (!id || id === this.id);
+    return isOwn && this.isEmpty && this.index === undefined && /^\s*\{\s*("|$)/.test(text);
+  }
+
+  /** Removes the arguments so far of a call that is not emitted. */
+  clearInput(): void {
+    this.pieces = this.pieces.map((piece) => ({ ...piece, delta: '' }));
+    this.input = '';
+    this.isClosed = false;
+    this.mustBeWhole = true;
   }
 
   isAt(index: number): boolean {
@@ -300,7 +336,8 @@ class StreamedCall {
 
   /** Adds what is new in a fragment. Returns its delta, if anything is new. */
   add(fragment: Fragment, origin: string | undefined): ToolInput | undefined {
-    const { index, id, name, text, wireCall } = fragment;
+    const { index, id, name, wireCall } = fragment;
+    const text = this.#newText(fragment.text);
     this.wireIndex ??= index;
     const newId = this.#addId(id);
     const isNewName = this.#addName(name);
@@ -318,6 +355,23 @@ class StreamedCall {
     if (this.index !== undefined) return piece;
     this.pieces.push(piece);
     return undefined;
+  }
+
+  /**
+   * Returns what is new in the text of a fragment. Some servers repeat the arguments so far in each
+   * fragment: https://github.com/NousResearch/hermes-agent/pull/35718
+   */
+  #newText(text: string): string {
+    const { input } = this;
+    if (!input.startsWith('{') || !text.startsWith(input)) return text;
+    // Only here, an object within the arguments may begin as they do.
+    const mayBeInner = !this.#isInString && /[:,[]\s*$/.test(input);
+    if (mayBeInner && !this.#repeatsInput) {
+      this.mustBeWhole = true;
+      return text;
+    }
+    this.#repeatsInput = true;
+    return text.slice(input.length);
   }
 
   /** Returns the id if it is new. The first id counts. */

@@ -93,7 +93,7 @@ test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: strin
   ['503-text', 'MODEL_SERVER', true, 'upstream connect error'],
   ['context-length', 'MODEL_CONTEXT_LENGTH', false, 'maximum context length is 128000'],
   ['html', 'MODEL_BAD_RESPONSE', false, 'Log in'],
-  ['empty', 'MODEL_BAD_RESPONSE', false, 'not an event stream'],
+  ['empty', 'MODEL_BAD_RESPONSE', true, 'not an event stream'],
   ['json-error', 'MODEL_SERVER', true, 'No such deployment.'],
 ])(
   'the fault %s before the reply is an error with code %s',
@@ -515,7 +515,7 @@ test('an event stream with another content type is accepted, but another text is
   });
 });
 
-test.each(['', 'not JSON', '{}', '[]', '{"choices":[]}'])(
+test.each(['not JSON', '{}', '[]', '{"choices":[]}'])(
   'a JSON reply %j that is not a completion is rejected',
   async (body) => {
     const model = served(

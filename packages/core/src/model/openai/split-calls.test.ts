@@ -12,7 +12,15 @@ const ways = {
   index: ['own', 'from 1', 'one for all', 'none', 'other in the tail', 'of the tool'],
   id: ['first', 'each', 'new', 'none', 'late', 'one for all', 'other in the tail'],
   name: ['first', 'each', 'empty in the tail', 'split', 'last'],
-  input: ['whole', 'object', 'pieces', 'pieces after the head', 'whole, then repeated'],
+  input: [
+    'whole',
+    'object',
+    'pieces',
+    'pieces after the head',
+    'whole, then repeated',
+    'all so far',
+    'after empty arguments',
+  ],
   order: ['in turn', 'interleaved'],
 } as const;
 
@@ -43,6 +51,9 @@ function isReadable({ index, id, name, input, order }: Way): boolean {
   // A name at another index looks like another call.
   const hasOtherIndex = index === 'other in the tail' || index === 'of the tool';
   if (hasOtherIndex && name !== 'first' && name !== 'empty in the tail') return false;
+  // With a name, what follows empty arguments looks like another call.
+  const isNamedLater = name !== 'first' && name !== 'empty in the tail';
+  if (input === 'after empty arguments' && isNamedLater) return false;
   if (id === 'one for all' && order === 'interleaved') return false;
   // Arguments before the name look like a repetition of the call before them.
   if (name === 'last' && hasNoIndex && id !== 'each') return false;
@@ -66,6 +77,7 @@ function isClear({ index, id, name, input, order }: Way): boolean {
   const hasIndex = index === 'own' || index === 'from 1';
   const hasIds = id === 'first' || id === 'each';
   const isInTurn = order === 'in turn';
+  if (input === 'all so far' || input === 'after empty arguments') return false;
   const hasEmptyHead = input === 'pieces after the head' || input === 'whole, then repeated';
   if (name === 'split') return hasIndex && hasIds && isInTurn && input === 'pieces after the head';
   if (name === 'last') return hasIndex && hasIds && input.startsWith('pieces');
@@ -127,7 +139,10 @@ function textsOf(input: string, way: Way['input'], random: () => number): unknow
   if (way === 'object') return [input ? JSON.parse(input) : null];
   if (way === 'pieces') return input ? [...pieces(input, random)] : [''];
   if (way === 'pieces after the head') return ['', ...pieces(input, random)];
-  return ['', input, input];
+  if (way === 'whole, then repeated') return ['', input, input];
+  const parts = pieces(input, random);
+  if (way === 'after empty arguments') return ['{}', ...parts];
+  return ['', ...parts.map((_part, position) => parts.slice(0, position + 1).join(''))];
 }
 
 function indexOf(
@@ -195,6 +210,7 @@ function read(decoder: OpenAiDecoder, choices: readonly object[]): readonly stri
 
 function expectedCalls(calls: readonly Call[], { input: way }: Way): readonly string[] {
   return calls.map(({ name, input }) => {
+    if (way === 'after empty arguments' && !input) return `${name} {}`;
     const isRewritten = way === 'object' && input !== '';
     return `${name} ${isRewritten ? JSON.stringify(JSON.parse(input)) : input}`;
   });

@@ -33,6 +33,9 @@ const replyFields = [
   'prefix',
   'partial',
   'extra_content',
+  // GitHub Copilot: https://github.com/earendil-works/pi/pull/1502
+  'reasoning_opaque',
+  'reasoning_text',
 ];
 
 const partTypes = ['text', 'image_url', 'input_audio', 'file', 'refusal'];
