@@ -82,7 +82,7 @@ const entries: Readonly<Record<string, Entry>> = {
     },
     others:
       'BatchCache ObjectReader objectWriterOf failureText readSchema RunDriver adoptRecords checkRecords SseParser addUsage argumentsIn EchoSigner changeBranchOwner changeOwner checkDecision checkFields checkNotMoved checkOptions copyOfSession decideForMessage deniedChunks digest answerEnding errorOfResponse hostedToolOf imageDetailFields ' +
-      'incompleteReason inlineSource isCorrection isCutOff isError isQuestion isObjectOrArray jsonClientText jsonForm clientJsonMode eventLogShortener mayAskForApproval ' +
+      'incompleteReason inlineSource isCorrection isCutOff isError isQuestion isObjectOrArray jsonClientText jsonForm jsonText clientJsonMode eventLogShortener mayAskForApproval ' +
       'maxTokensFieldOf messageIdOf monotonicNow messagesBefore messagesOf metadataOf parseHistory parseJson parseMessages placeWith prepareCall replyEnding ' +
       'recordsOf resumptionOf retryableOnce showFailuresAs sleepFor sourcesOf thinkingOf timerMs ' +
       'titleOf toTypedChunk clientTextError sessionViewOf',
