@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { AgentError } from '../error/agent-error.ts';
 import type { ModelDelta } from './chat-model.ts';
 import { ReplyAssembler } from './reply-assembler.ts';
 
@@ -74,6 +75,24 @@ test('a partial reply has no tool calls', () => {
     { type: 'tool-input', index: 0, id: 'c', name: 'f', delta: '{"a' },
   ]);
   expect(partial).toEqual([{ type: 'text', text: 'so' }]);
+});
+
+test('a reply that ends with tool calls and has none is an error, unless the provider ran them', () => {
+  const failureOf = (delta: ModelDelta): AgentError | undefined => {
+    const assembler = new ReplyAssembler({ messageId: 'm', toolUseId: (id) => id ?? 'c' });
+    assembler.add(delta);
+    assembler.add({ type: 'finish', reason: 'tool_calls' });
+    return assembler.failure;
+  };
+  expect(failureOf({ type: 'text', id: 't', delta: 'I will look.' })).toMatchObject({
+    code: 'MODEL_SERVER',
+    retryable: true,
+    message: 'The reply ended without a tool call with the finish reason "tool_calls"',
+  });
+  expect(failureOf({ type: 'tool-input', index: 0, name: 'f', delta: '{}' })).toBeUndefined();
+  const hostedTool = { id: 'h', name: 'web_search', input: '{}' };
+  const providerMetadata = { hostedTool };
+  expect(failureOf({ type: 'text', id: 'h', delta: '', providerMetadata })).toBeUndefined();
 });
 
 test('a file delta becomes a block of its kind', () => {

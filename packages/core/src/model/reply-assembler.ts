@@ -110,9 +110,16 @@ export class ReplyAssembler {
    * HTTP throw it themselves. Without a `finish` delta, empty arguments may be the start of others.
    */
   get failure(): AgentError | undefined {
-    if (this.finishReason !== undefined) return finishError(this.finishReason, true);
+    if (this.finishReason !== undefined) return finishError(this.finishReason, this.#hasCalls);
     if ([...this.#calls.values()].every(({ raw }) => isWholeObject(raw))) return undefined;
     return new AgentError('MODEL_BAD_RESPONSE', 'The reply ended early', { retryable: true });
+  }
+
+  /** A provider that runs its own tools ends with `tool-calls`, too. */
+  get #hasCalls(): boolean {
+    return (
+      this.#calls.size > 0 || [...this.#texts.values()].some(({ block }) => hostedToolOf(block))
+    );
   }
 
   /**

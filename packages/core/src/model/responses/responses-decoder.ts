@@ -49,7 +49,7 @@ export class ResponsesDecoder implements ReplyDecoder {
     const ownStatus = status === 'completed' ? undefined : status;
     const cause = details?.reason || ownStatus;
     if (cause) return finishMeaning(cause) === 'length' ? 'length' : cause;
-    return this.#items.all.some(({ call }) => call) ? 'tool_calls' : 'stop';
+    return this.#hasCalls ? 'tool_calls' : 'stop';
   }
 
   get isComplete(): boolean {
@@ -57,7 +57,11 @@ export class ResponsesDecoder implements ReplyDecoder {
   }
 
   get failure(): AgentError | undefined {
-    return finishError(this.finishReason, true);
+    return finishError(this.finishReason, this.#hasCalls);
+  }
+
+  get #hasCalls(): boolean {
+    return this.#items.all.some(({ call }) => call);
   }
 
   get bufferedLength(): number {
