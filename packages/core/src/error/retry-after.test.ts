@@ -44,6 +44,8 @@ test.each<[words: string, ms: number | undefined]>([
   [String.raw`{"raw":"{\"retryDelay\": \"58s\"}"}`, 58_000],
   ['{"retry_after":30}', 30_000],
   ['{"retry_after":1.5}', 1500],
+  ['{"retry_after_seconds":12}', 12_000],
+  ['Try again in about 5 seconds.', 5000],
   ['Please try again in 6.5s. Visit the console.', 6500],
   ['Please try again in 1m30s.', 90_000],
   ['Please try again in 20ms.', 20],
@@ -81,6 +83,17 @@ test('the reset of a limit counts if the limit is used up, and only for an error
   expect(
     retryAfterOf(new Headers({ ...limits, 'x-ratelimit-remaining-requests': '0' }), '', true),
   ).toBe(360_000);
+});
+
+// https://github.com/ietf-wg-httpapi/ratelimit-headers/issues/39
+test('the reset of a limit counts if no header says what remains', () => {
+  const wait = (headers: Record<string, string>, isLimited = true) =>
+    retryAfterOf(new Headers(headers), '', isLimited);
+  expect(wait({ 'x-ratelimit-reset': '30' })).toBe(30_000);
+  expect(wait({ 'x-ratelimit-reset-tokens': '6m0s' })).toBe(360_000);
+  expect(wait({ 'x-ratelimit-reset': '30' }, false)).toBeUndefined();
+  const otherLimit = { 'x-ratelimit-remaining-requests': '9' };
+  expect(wait({ ...otherLimit, 'x-ratelimit-reset-tokens': '6m0s' })).toBeUndefined();
 });
 
 test.each<[server: string, headers: Record<string, string>, ms: number | undefined]>([

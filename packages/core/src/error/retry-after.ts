@@ -1,7 +1,7 @@
 /**
  * Returns how long a server asks to wait, in milliseconds. Reads its headers, then the words of its
  * body. `isLimited`: whether a rate limit was reached. Only then does the reset of a limit count, and
- * only of a limit with 0 remaining.
+ * only of a limit with 0 remaining, unless no header says what remains.
  */
 export function retryAfterOf(
   headers: Headers | undefined,
@@ -22,11 +22,12 @@ export function retryAfterOf(
 /** The details of Google's errors, after a long explanation, are within this length. */
 const maxTextLength = 10_000;
 
-/** As in `"retryDelay":"39s"` (Google) or `"retry_after":30`. */
-const delayField = /"retry_?(?:delay|after)\\*": ?\\*"?([\da-z.]+)/i;
+/** As in `"retryDelay":"39s"` (Google), `"retry_after":30` or `"retry_after_seconds":30`. */
+const delayField = /"retry_?(?:delay|after)(?:_seconds)?\\*": ?\\*"?([\da-z.]+)/i;
 
 /** As in "try again in 1m30.002s" (Groq) or "retry after 9 seconds" (Azure). */
-const delaySentence = /\b(?:retry|again|wait)(?: in| after)? (\d[\d.]* ?[a-z]+[\d.a-z]*)/i;
+const delaySentence =
+  /\b(?:retry|again|wait)(?: in| after)?(?: about)? (\d[\d.]* ?[a-z]+[\d.a-z]*)/i;
 
 /** Headers that OpenRouter puts into the body, as in `"X-RateLimit-Reset":"1741305600000"`. */
 const limitField = /"([\w-]*ratelimit[\w-]*)\\*": ?\\*"?([^"\\,}]+)/gi;
@@ -35,10 +36,12 @@ const limitField = /"([\w-]*ratelimit[\w-]*)\\*": ?\\*"?([^"\\,}]+)/gi;
 function resetOf(headers: Headers | undefined, text: string): number | undefined {
   const fields = new Map(headers);
   for (const [, name, value] of text.matchAll(limitField)) fields.set(name!.toLowerCase(), value!);
+  const unknownRest = [...fields.keys()].some((name) => name.includes('remaining')) ? '' : '0';
   let longest: number | undefined;
   for (const [name, value] of fields) {
     const isReset = /ratelimit.*reset/.test(name);
-    if (!isReset || Number(fields.get(name.replace('reset', 'remaining')) || NaN) !== 0) continue;
+    const rest = fields.get(name.replace('reset', 'remaining')) ?? unknownRest;
+    if (!isReset || Number(rest || NaN) !== 0) continue;
     longest = Math.max(longest ?? 0, toMs(value) ?? 0) || longest;
   }
   return longest;
