@@ -163,9 +163,11 @@ test.each<[chunk: unknown, isErrorEvent: boolean, code: AgentErrorCode, retryabl
   [
     { error: { message: 'Failed to call a function.', code: 'tool_use_failed', status_code: 400 } },
     true,
-    'MODEL_SERVER',
+    'MODEL_REQUEST',
     false,
   ],
+  // OpenRouter: https://github.com/dcdpr/jp/pull/978
+  [{ error: { message: 'Refused.', code: 400 }, choices: [] }, false, 'MODEL_REQUEST', false],
   [{ error: { message: 'Slow down.', code: 429 } }, false, 'MODEL_RATE_LIMITED', true],
   [
     { error: { message: 'Slow down.', code: 'rate_limit_exceeded' } },

@@ -102,8 +102,8 @@ function providerError(
 }
 
 /**
- * Returns what an error inside a reply means. If it is not recognized, it counts as a failure of the
- * server, whatever status the chunk contains.
+ * Returns what an error inside a reply means: what its words say, or else the status in it, as over
+ * HTTP (https://github.com/dcdpr/jp/pull/978). Without both, the server failed.
  */
 function failureInReply(
   words: string,
@@ -112,10 +112,7 @@ function failureInReply(
 ): ModelFailure {
   const failure = failureOfCode ? failureOfCode(words) : modelFailure(words);
   if (failure) return failure;
-  const chunkStatus = errorStatusIn([code, statusCode, status]) ?? 500;
-  const statusFailure = modelFailure('', chunkStatus)!;
-  const isRequest = statusFailure.code === 'MODEL_REQUEST';
-  return isRequest ? { ...statusFailure, code: 'MODEL_SERVER' } : statusFailure;
+  return modelFailure('', errorStatusIn([code, statusCode, status]) ?? 500)!;
 }
 
 function isText(value: unknown): value is string {

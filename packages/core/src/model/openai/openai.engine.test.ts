@@ -108,7 +108,7 @@ test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: strin
   ['cut-clean', 'MODEL_BAD_RESPONSE', true, 'ended early: {"id"'],
   ['no-finish', 'MODEL_BAD_RESPONSE', true, 'no finish reason'],
   ['bad-json', 'MODEL_BAD_RESPONSE', false, 'malformed: {"choices":[{"delta":{"content": oops xxx'],
-  ['error-event', 'MODEL_SERVER', false, 'Failed to call a function.'],
+  ['error-event', 'MODEL_REQUEST', false, 'Failed to call a function.'],
   ['error-object', 'MODEL_SERVER', true, 'Provider disconnected unexpectedly'],
   ['error-rate-limit', 'MODEL_RATE_LIMITED', true, 'Slow down.'],
 ])(
