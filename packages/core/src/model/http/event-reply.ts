@@ -9,6 +9,8 @@ import { SseParser, type ServerSentEvent } from './sse-parser.ts';
 /** Number of received bytes that count as one buffered character. */
 const bytesPerBuffered = 64;
 
+const unclearCalls = 'Fragments of the tool calls contradict each other, or one is missing';
+
 /**
  * Reads a reply. The reply is a stream of server-sent events with one JSON chunk each, or one JSON
  * text from a server that does not stream.
@@ -101,7 +103,11 @@ export class EventReply {
     // Gateways send `[DONE]` after every stream, also after one without its last event.
     this.done = this.decoder.isComplete !== false;
     if (!this.done) {
-      this.error = badResponseError('The reply ended early', '[DONE]', true);
+      // A reply with a finish reason has ended, so its tool calls are the problem.
+      const { finishReason } = this.decoder;
+      this.error = finishReason
+        ? badResponseError(unclearCalls, `finish reason "${finishReason}"`, true)
+        : badResponseError('The reply ended early', '[DONE]', true);
       return;
     }
     this.decoder.flush?.(deltas);

@@ -404,3 +404,20 @@ async function seenOf(report: Report): Promise<Seen> {
 test.each(reports)('a reply with $name ($source)', async (report) => {
   expect(await seenOf(report)).toEqual(report.seen);
 });
+
+test('the error about unclear fragments of a call says so, although the reply has its end', async () => {
+  const head = { index: 0, id: 'a', function: { name: 'weather', arguments: '' } };
+  const tails = [
+    { index: 5, id: 'b', function: { arguments: '{"city":"Rome"}' } },
+    { index: 6, id: 'c', function: { arguments: '{"city":"Oslo"}' } },
+  ];
+  const deltas = [head, ...tails].map((wireCall) => delta({ tool_calls: [wireCall] }));
+  const body = deltas.join('') + delta({}, 'tool_calls') + done;
+  const model = openai({ model: 'm', apiKey: 'k', fetch: async () => new Response(body) });
+  await expect(new ReActAgent({ name: 'a', model }).call('Hi')).rejects.toMatchObject({
+    code: 'MODEL_BAD_RESPONSE',
+    retryable: true,
+    message:
+      'Fragments of the tool calls contradict each other, or one is missing: finish reason "tool_calls"',
+  });
+});
