@@ -719,3 +719,38 @@ test.for([
     }
   },
 );
+
+test.each(['gotoReasoning', 'pre-call'])(
+  'one message twice in one list of %s fails with the name of the hook and the advice',
+  async (name) => {
+    const hint = userMessage('Try again.', { id: 'hint' });
+    const twice: AgentHook = {
+      name: 'twice',
+      on:
+        name === 'pre-call'
+          ? { 'pre-call': (event) => ({ ...event, input: [hint, hint] }) }
+          : { 'post-reasoning': (_event, { gotoReasoning }) => gotoReasoning([hint, hint]) },
+    };
+    const { agent } = scriptedAgent(['A.', 'B.'], { use: [twice] });
+    await expect(agent.call('go')).rejects.toMatchObject({
+      message: expect.stringMatching(
+        /^Hook "twice" .*The id "hint" is in use\. Create a new message each time\.$/,
+      ),
+      details: { hook: 'twice' },
+    });
+  },
+);
+
+test('a message that a pre-call hook adds to each call fails at the second one, with the advice', async () => {
+  const hint = userMessage('Be brief.', { id: 'hint' });
+  const adds: AgentHook = {
+    name: 'adds',
+    on: { 'pre-call': (event) => ({ ...event, input: [...event.input, hint] }) },
+  };
+  const { agent } = scriptedAgent(['A.', 'B.'], { use: [adds] });
+  await agent.call('go');
+  await expect(agent.call('on')).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    message: 'The id "hint" is in use. A pre-call hook must create a new message each time.',
+  });
+});

@@ -83,8 +83,8 @@ test('if a pre-call hook repeats a message, the call rejects, and nothing is sto
     on: { 'pre-call': (event) => ({ ...event, input: [...event.input, ...event.input] }) },
   });
   await expect(agent.call(one)).rejects.toMatchObject({
-    code: 'INVALID_INPUT',
-    details: { id: 'one' },
+    code: 'HOOK_ERROR',
+    message: expect.stringContaining('The id "one" is in use. Create a new message each time.'),
   });
   remove();
   expect(await agent.messages()).toEqual([]);

@@ -61,7 +61,7 @@ export function parseInput(
     else if (isMessage(item)) messages.push(item);
     else decisions.push(checkedDecision(item, index));
   }
-  checkNewIds(messages);
+  checkNewIds(messages, [], eachTime);
   if (decisions.length && messages.some(({ role }) => role !== 'tool'))
     throw new AgentError('INVALID_DECISION', 'Send decisions without other input.');
   return { messages, decisions };
@@ -91,6 +91,9 @@ export function toMessages(
   if (decisions.length) throw invalidInput('Only `call` and `stream` take decisions.');
   return messages;
 }
+
+/** Advice about two messages of the same id in one list, or from one hook. */
+export const eachTime = 'Create a new message each time.';
 
 /**
  * Throws `INVALID_INPUT` if two of the messages have the same id. Also throws if a message or tool

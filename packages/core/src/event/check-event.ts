@@ -1,5 +1,6 @@
 import { AgentError, errorText, checkOptions } from '../error/agent-error.ts';
 import type { AgentEvent } from './agent-event.ts';
+import { checkNewIds, eachTime } from './agent-input.ts';
 import { isBlock, isMessage, isToolResult } from '../message/is-message.ts';
 import { jsonForm } from '../message/json.ts';
 import { generateFields } from '../model/chat-model.ts';
@@ -26,7 +27,7 @@ const checks: Readonly<Record<string, (value: unknown, sentValue: unknown) => bo
   seq: checkSame,
   message: isMessage,
   messages: areComplete,
-  input: areMessages,
+  input: (value) => areMessages(value) && checkNewIds(value, [], eachTime),
   toolUse: (value) => isBlock(value) && value.type === 'tool_use' && typeof value.name === 'string',
   result: (value) => isToolResult(jsonForm(value, 'The result')),
   tools: Array.isArray,

@@ -1,6 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent, EventData, EventOf } from '../../event/agent-event.ts';
-import { checkNewIds, parseInput } from '../../event/agent-input.ts';
+import { checkNewIds, eachTime, parseInput } from '../../event/agent-input.ts';
 import type { Jump, JumpReason, ModifiableEvent } from '../../event/hook.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { EndBase, Next } from '../next.ts';
@@ -77,7 +77,7 @@ function messagesOf(run: Run, { at, to, messages: jumpInput, hook }: Jump, reply
     // At the end, `finish` stores the reply after the `post-call` hooks, unless another answer
     // follows.
     if (isNew && (to !== 'end' || messages.length)) messages.unshift(reply);
-    checkNewIds(messages, run.messages, 'Create a new message each time.');
+    checkNewIds(messages, run.messages, eachTime);
     return messages;
   } catch (cause) {
     const { code, message, details } = AgentError.from(cause);

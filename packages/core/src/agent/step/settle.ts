@@ -85,6 +85,8 @@ async function preCall(run: Run, input: readonly Msg[]) {
   if (run.waits.abandoned) run.signal.throwIfAborted();
   if (run.halt.kind === 'rejected') throw run.halt.error;
   await outbox.tellReaders([event]);
+  const added = event.input.filter((message) => !input.includes(message));
+  checkNewIds(added, run.messages, 'A pre-call hook must create a new message each time.');
   return { messages: event.input, requestedJump: request.jump };
 }
 
