@@ -20,6 +20,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import { isSameJson, jsonCopy } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
+import { incompleteReason } from '../../model/finish-reason.ts';
 import type { LimitReply, LimitSteps } from '../answer/on-limit.ts';
 import { answerAtLimit } from '../answer/answer-at-limit.ts';
 import type { AnswerParts, OutputForm, ParsedOutput } from './output-form.ts';
@@ -205,8 +206,12 @@ async function endFailed(
     steps.addToResult({ failureMessage: last });
     await steps.edit({ append: [last] });
   }
-  const why = `The model returned no value that fits the schema: ${issues.join('; ')}`;
-  return new AgentError('OUTPUT_INVALID', why, { details: { issues, text } });
+  const incomplete = incompleteReason(reply);
+  const advice =
+    incomplete === 'length' ? '. The reply was cut at its length: raise maxTokens.' : '';
+  const why = `The model returned no value that fits the schema: ${issues.join('; ')}${advice}`;
+  const details = { issues, text, ...(incomplete && { incomplete }) };
+  return new AgentError('OUTPUT_INVALID', why, { details });
 }
 
 /**

@@ -16,7 +16,7 @@ import {
   type Msg,
   type RunContext,
 } from '@isoloop/core';
-import { structured } from '@isoloop/core/output';
+import { structured, type StructuredOptions } from '@isoloop/core/output';
 import { allowTools } from '@isoloop/core/middleware';
 import { ScriptedModel, type ScriptedReply, type ScriptedStep } from '@isoloop/core/testing';
 import { eventsOf } from '../../../test-support/scripted-agent.ts';
@@ -269,6 +269,31 @@ test('a forced call that came back as text is asked for again, if no schema may 
     await expect(failed).rejects.toMatchObject({ details: { text: 'Rome.' } });
     expect(model.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, chosen, last]);
   }
+});
+
+test('the error about a value that was cut at its length says so, and what to do', async () => {
+  const text = '{"name":"Ro';
+  const cut: ScriptedReply = {
+    deltas: [
+      [
+        { type: 'text', id: '0', delta: text },
+        { type: 'finish', reason: 'length' },
+      ],
+    ],
+  };
+  const failed = async (options: StructuredOptions, replies: readonly ScriptedReply[]) => {
+    const output = structured(city, options);
+    return setUp(replies).agent.call('Which city?', { output });
+  };
+  const error = {
+    code: 'OUTPUT_INVALID',
+    message: expect.stringMatching(/: .+\. The reply was cut at its length: raise maxTokens\.$/),
+    details: { incomplete: 'length', text },
+  };
+  await expect(failed({ mode: 'prompt', attempts: 1 }, [cut])).rejects.toMatchObject(error);
+  await expect(failed({ attempts: 1 }, ['Rome.', cut])).rejects.toMatchObject(error);
+  const whole = failed({ mode: 'prompt', attempts: 1 }, ['Rome.']);
+  await expect(whole).rejects.toMatchObject({ message: expect.not.stringContaining('maxTokens') });
 });
 
 test('in tool mode, the call fails if the model never calls the output tool', async () => {
