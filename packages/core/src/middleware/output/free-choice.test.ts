@@ -9,8 +9,11 @@ type Body = Readonly<Record<string, unknown>>;
 const city = z.object({ city: z.string() });
 const named = { type: 'function', function: { name: 'generate_response' } };
 
-/** A server that answers with these texts, and with 400 and `refusal` to a forced call. */
-function serverOf(refusal: string, texts: string[]) {
+/**
+ * A server that answers with these texts, and with 400 and `refusal` to a forced call. Without
+ * `refusal`, it says that the text is a call.
+ */
+function serverOf(refusal: string | undefined, texts: string[]) {
   const bodies: Body[] = [];
   const model = openai({
     model: 'm',
@@ -18,10 +21,11 @@ function serverOf(refusal: string, texts: string[]) {
     fetch: async (_url, init) => {
       const body = JSON.parse(String(init.body)) as Body;
       bodies.push(body);
-      if (typeof body['tool_choice'] === 'object')
-        return Response.json({ error: refusal }, { status: 400 });
-      const message = { content: texts.shift() };
-      return Response.json({ choices: [{ message, finish_reason: 'stop' }] });
+      const isForced = typeof body['tool_choice'] === 'object';
+      if (isForced && refusal) return Response.json({ error: refusal }, { status: 400 });
+      const message = { content: texts.shift(), tool_calls: [] };
+      const finish_reason = isForced ? 'tool_calls' : 'stop';
+      return Response.json({ choices: [{ message, finish_reason }] });
     },
   });
   return { bodies, agent: new ReActAgent({ name: 'a', model }) };
@@ -49,4 +53,17 @@ test('another refusal of the forced call is an error', async () => {
   const call = agent.call('Where?', { output: structured(city) });
   await expect(call).rejects.toMatchObject({ code: 'MODEL_REQUEST' });
   expect(bodies).toHaveLength(2);
+});
+
+// https://github.com/vllm-project/vllm/issues/53255
+test('a text that claims to be the forced call is followed by a request with the schema', async () => {
+  const { bodies, agent } = serverOf(undefined, ['Rome', 'It is Rome.', '{"city":"Rome"}']);
+  const { output } = await agent.call('Where?', { output: structured(city) });
+  expect(output).toEqual({ city: 'Rome' });
+  const asked = bodies.map((body) => [body['tool_choice'], Boolean(body['response_format'])]);
+  expect(asked).toEqual([
+    [undefined, false],
+    [named, false],
+    [undefined, true],
+  ]);
 });
