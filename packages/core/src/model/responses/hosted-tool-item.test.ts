@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { ReActAgent } from '../../preset/react-agent.ts';
+import { userMessage } from '../../message/msg.ts';
 import type { HostedTool } from '../../message/provider-metadata.ts';
 import type { ModelDelta } from '../chat-model.ts';
 import { tool } from '../../tool/tool.ts';
@@ -32,7 +33,10 @@ function served(...outputs: readonly (readonly Item[])[]) {
 async function deltasOf(...items: readonly Item[]): Promise<readonly ModelDelta[]> {
   const { signal } = new AbortController();
   const deltas: ModelDelta[] = [];
-  const stream = served(items).model.stream({ messages: [], tools: [] }, { signal });
+  const stream = served(items).model.stream(
+    { messages: [userMessage('Hi')], tools: [] },
+    { signal },
+  );
   for await (const batch of stream) deltas.push(...batch);
   return deltas;
 }

@@ -61,8 +61,8 @@ async function run(
 ): Promise<readonly ModelDelta[]> {
   const deltas: ModelDelta[] = [];
   const { signal } = new AbortController();
-  for await (const batch of model.stream({ messages: [], tools: [], ...request }, { signal }))
-    deltas.push(...batch);
+  const sent = { messages: [userMessage('Hi')], tools: [], ...request };
+  for await (const batch of model.stream(sent, { signal })) deltas.push(...batch);
   return deltas;
 }
 

@@ -11,7 +11,7 @@ import {
   type Wire,
 } from './request-rule.ts';
 import { isFunctionName, wellFormedText } from './text-rules.ts';
-import { objectSchemas, schemaProperties } from './tool-schema.ts';
+import { arrayItems, objectSchemas, schemaProperties } from './tool-schema.ts';
 
 const contract =
   'https://github.com/vercel/ai/blob/main/packages/provider/src/language-model/v4/language-model-v4-prompt.ts';
@@ -178,5 +178,6 @@ export const aiSdkRules: readonly RequestRule[] = [
   calledResults,
   objectSchemas(functionsOf, 'inputSchema'),
   schemaProperties(functionsOf, 'inputSchema'),
+  arrayItems(functionsOf, 'inputSchema'),
   knownFields,
 ];

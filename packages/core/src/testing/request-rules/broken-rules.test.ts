@@ -74,6 +74,18 @@ const chatCases: readonly Case[] = [
     { messages: [user, { role: 'assistant', content: 'Hi', tool_calls: [] }] },
     'messages[1]',
   ],
+  ['filled-input', { messages: [{ role: 'user', content: '' }] }, 'messages[0]'],
+  [
+    'filled-input',
+    { messages: [{ role: 'user', content: [{ type: 'text', text: ' ' }] }] },
+    'messages[0]',
+  ],
+  [
+    'filled-input',
+    { messages: [user, reply([call()]), { ...result, content: '' }] },
+    'messages[2]',
+    'https://api.anthropic.com/v1/chat/completions',
+  ],
   ['speaker-name', { messages: [{ ...user, name: 'Ann Lee' }] }, 'messages[0]'],
   ['called-name', round({ name: '天气' }), 'messages[1].tool_calls[0].function'],
   ['called-name', round({ name: 'n'.repeat(65) }), 'messages[1].tool_calls[0].function'],
@@ -96,6 +108,11 @@ const chatCases: readonly Case[] = [
   ['object-schema', withTool({ parameters: {} }), 'tools[0].function'],
   ['object-schema', withTool({ parameters: { ...schema, anyOf: [] } }), 'tools[0].function'],
   ['schema-properties', withTool({ parameters: { type: 'object' } }), 'tools[0].function'],
+  [
+    'array-items',
+    withTool({ parameters: { type: 'object', properties: { a: { type: ['array', 'null'] } } } }),
+    'tools[0].function.parameters.properties.a',
+  ],
   ['strict-schema', strict(schema), 'tools[0].function.parameters'],
   [
     'strict-schema',
@@ -140,6 +157,19 @@ const chatCases: readonly Case[] = [
     'mistral-order',
     { messages: [user, { role: 'assistant', content: 'Hi' }] },
     'messages[1]',
+    'https://api.mistral.ai/v1/c',
+  ],
+  ['mistral-order', { messages: [user, user] }, 'messages[0]', 'https://api.mistral.ai/v1/c'],
+  [
+    'known-call-fields',
+    { messages: [user, reply([{ ...call(), extra_content: {} }]), result] },
+    'messages[1].tool_calls[0].extra_content',
+    openai,
+  ],
+  [
+    'known-call-fields',
+    round({ thought: 'x' }),
+    'messages[1].tool_calls[0].function.thought',
     'https://api.mistral.ai/v1/c',
   ],
   ['mistral-seed', { seed: 7 }, 'seed', 'https://api.mistral.ai/v1/c'],
@@ -217,6 +247,13 @@ const responsesCases: readonly Case[] = [
     { tools: [{ ...responsesTool, parameters: { type: 'object' } }] },
     'tools[0]',
   ],
+  [
+    'array-items',
+    { tools: [{ ...responsesTool, parameters: { ...schema, $defs: { a: { type: 'array' } } } }] },
+    'tools[0].parameters.$defs.a',
+  ],
+  ['some-input', { input: [] }, 'input'],
+  ['some-input', { input: '' }, 'input'],
   // Without the field, the API makes a schema strict.
   [
     'strict-schema',
@@ -329,6 +366,11 @@ const aiSdkCases: readonly Case[] = [
   ['called-results', { prompt: [{ role: 'tool', content: [toolResult] }] }, 'prompt[0]'],
   ['object-schema', { tools: [{ ...aiSdkTool, inputSchema: {} }] }, 'tools[0]'],
   ['schema-properties', { tools: [{ ...aiSdkTool, inputSchema: { type: 'object' } }] }, 'tools[0]'],
+  [
+    'array-items',
+    { tools: [{ ...aiSdkTool, inputSchema: { ...schema, properties: { a: { type: 'array' } } } }] },
+    'tools[0].inputSchema.properties.a',
+  ],
   ['known-fields', { messages: [] }, 'messages'],
 ];
 
@@ -373,4 +415,18 @@ test('the rules of one server do not apply to another', () => {
   const target = 'https://llm.example.com/v1/chat/completions';
   const request = { ...chat, enable_thinking: true, stop: [...'abcde'] };
   expect(brokenRules('chat-completions', request, target)).toEqual([]);
+});
+
+test('an example in a schema is no schema, and OpenAI takes an empty message', () => {
+  const withExample = {
+    type: 'object',
+    properties: { type: { type: 'array', items: {}, examples: [{ type: 'array' }] } },
+  };
+  expect(
+    brokenRules('chat-completions', { ...chat, ...withTool({ parameters: withExample }) }),
+  ).toEqual([]);
+  const messages = [{ role: 'user', content: '' }];
+  expect(brokenRules('chat-completions', { ...chat, messages }, openai)).toEqual([]);
+  const input = { ...responses, input: undefined, previous_response_id: 'resp_1' };
+  expect(brokenRules('responses', input)).toEqual([]);
 });

@@ -11,7 +11,7 @@ import {
 } from './request-rule.ts';
 import { openAiFields, otherFields } from './known-fields.ts';
 import { isFunctionName, isObjectText, wellFormedText } from './text-rules.ts';
-import { objectSchemas, schemaProperties, strictProblems } from './tool-schema.ts';
+import { arrayItems, objectSchemas, schemaProperties, strictProblems } from './tool-schema.ts';
 
 const reference = 'https://platform.openai.com/docs/api-reference/chat/create';
 
@@ -148,6 +148,21 @@ const filledReplies: RequestRule = {
     }),
 };
 
+// https://github.com/zeroclaw-labs/zeroclaw/pull/5565 (tool messages, DeepSeek)
+const filledInput: RequestRule = {
+  id: 'filled-input',
+  text: 'A message of the user or a tool is not empty. Only OpenAI takes an empty one.',
+  source: 'https://github.com/earendil-works/pi/pull/3309',
+  find: (request, { server }) => {
+    if (server === 'openai') return [];
+    return pathsOf(placesIn(request, 'messages'), ({ role, content }, message) => {
+      const texts = placesIn(message, 'content').map(({ value: { type, text = type } }) => text);
+      const words = typeof content === 'string' ? content : texts.join('');
+      return (role === 'user' || role === 'tool') && !words.trim();
+    });
+  },
+};
+
 const messageContents: RequestRule = {
   id: 'message-content',
   text: 'A message has a known role, and its content is a string or a list of known parts.',
@@ -208,6 +223,22 @@ const knownMessageFields: RequestRule = {
     });
   },
 };
+
+const knownCallFields: RequestRule = {
+  id: 'known-call-fields',
+  text: 'For OpenAI and Mistral, a tool call has an id, a type, a name and arguments, and no more.',
+  source: 'https://github.com/zeroclaw-labs/zeroclaw/issues/2693',
+  find: (request, { server }) => {
+    if (server !== 'openai' && server !== 'mistral') return [];
+    return [
+      ...callsOf(request).flatMap((call) => unknownFields(call, callFields)),
+      ...calledFunctions(request).flatMap((called) => unknownFields(called, calledFields)),
+    ];
+  },
+};
+
+const callFields: ReadonlySet<string> = new Set(['id', 'type', 'function']);
+const calledFields: ReadonlySet<string> = new Set(['name', 'arguments']);
 
 export const functionSchemas: RequestRule = objectSchemas(functionsOf, 'parameters');
 
@@ -298,9 +329,10 @@ const parallelWithTools: RequestRule = {
     tools === undefined && parallel !== undefined ? ['parallel_tool_calls'] : [],
 };
 
+// https://github.com/mistralai/mistral-vibe/issues/255 (two messages of the user)
 const mistralOrder: RequestRule = {
   id: 'mistral-order',
-  text: 'Mistral wants a reply between results and a message of the user, and no reply at the end.',
+  text: 'Mistral wants a reply before the next message of the user, and no reply at the end.',
   source: 'https://github.com/avante-corp/avante.nvim/pull/2695',
   find: (request, { server }) => {
     if (server !== 'mistral') return [];
@@ -308,7 +340,9 @@ const mistralOrder: RequestRule = {
     return messages.flatMap(({ path, value: { role, prefix } }, index) => {
       const next = messages[index + 1]?.value['role'];
       const isLastReply = role === 'assistant' && next === undefined && prefix !== true;
-      return isLastReply || (role === 'tool' && next === 'user') ? [path] : [];
+      return isLastReply || (role !== 'assistant' && role !== 'system' && next === 'user')
+        ? [path]
+        : [];
     });
   },
 };
@@ -374,6 +408,7 @@ export const chatRules: readonly RequestRule[] = [
   someMessages,
   messageContents,
   filledReplies,
+  filledInput,
   speakerNames,
   calledNames,
   callIds,
@@ -383,6 +418,7 @@ export const chatRules: readonly RequestRule[] = [
   toolNames,
   uniqueNames,
   functionSchemas,
+  arrayItems(functionsOf, 'parameters'),
   schemaProperties(functionsOf, 'parameters'),
   strictSchemas,
   formatNames,
@@ -394,6 +430,7 @@ export const chatRules: readonly RequestRule[] = [
   completionTokens,
   knownFields,
   knownMessageFields,
+  knownCallFields,
   mistralIds,
   mistralOrder,
   mistralSeed,

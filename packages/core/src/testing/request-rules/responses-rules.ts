@@ -9,7 +9,7 @@ import {
   type Wire,
 } from './request-rule.ts';
 import { isFunctionName, isObjectText, wellFormedText } from './text-rules.ts';
-import { objectSchemas, schemaProperties, strictProblems } from './tool-schema.ts';
+import { arrayItems, objectSchemas, schemaProperties, strictProblems } from './tool-schema.ts';
 
 const reference = 'https://platform.openai.com/docs/api-reference/responses/create';
 
@@ -150,6 +150,17 @@ const messageContents: RequestRule = {
     }),
 };
 
+const someInput: RequestRule = {
+  id: 'some-input',
+  text: 'A request has an input, unless it continues a stored response.',
+  source: 'https://github.com/symfony/ai/pull/2303',
+  find: ({ value: { input, previous_response_id: previous, prompt, conversation } }) => {
+    const isStored = [previous, prompt, conversation].some((field) => field !== undefined);
+    const isEmpty = Array.isArray(input) ? !input.length : !input;
+    return isEmpty && !isStored ? ['input'] : [];
+  },
+};
+
 const strictSchemas: RequestRule = {
   id: 'strict-schema',
   text: 'A strict schema requires each property, allows no others, and has only supported keywords.',
@@ -178,6 +189,7 @@ const knownFields: RequestRule = {
 /** Rules of OpenAI's Responses API. */
 export const responsesRules: readonly RequestRule[] = [
   wellFormedText,
+  someInput,
   messageContents,
   toolNames,
   callIds,
@@ -189,6 +201,7 @@ export const responsesRules: readonly RequestRule[] = [
   reasoningSummary,
   objectSchemas(functionsOf, 'parameters'),
   schemaProperties(functionsOf, 'parameters'),
+  arrayItems(functionsOf, 'parameters'),
   strictSchemas,
   knownFields,
 ];

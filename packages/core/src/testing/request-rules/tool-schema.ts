@@ -23,6 +23,30 @@ export function schemaProperties(functionsOf: FunctionsOf, field: string): Reque
   };
 }
 
+/** Returns the rule about arrays in the parameters. */
+export function arrayItems(functionsOf: FunctionsOf, field: string): RequestRule {
+  return {
+    id: 'array-items',
+    text: 'An array in the schema of parameters says what its items are.',
+    source: 'https://github.com/bnb-chain/bnbchain-mcp/issues/68',
+    find: (request) =>
+      functionsOf(request).flatMap(({ path, value }) =>
+        bareArrays(value[field], join(path, field)),
+      ),
+  };
+}
+
+/** Returns the paths of the arrays without `items` within a schema. */
+function bareArrays(schema: unknown, path: string): readonly string[] {
+  if (!isRecord(schema)) return [];
+  const { type, items } = schema;
+  const isBare = [type].flat().includes('array') && items === undefined;
+  return [
+    ...(isBare ? [path] : []),
+    ...innerSchemas(schema, path).flatMap(({ value, path: at }) => bareArrays(value, at)),
+  ];
+}
+
 /** Keywords that the root of a function's parameters may not have. */
 const rootKeywords = ['oneOf', 'anyOf', 'allOf', 'enum', 'not'];
 
@@ -79,18 +103,29 @@ export function strictProblems({ path, value }: Place, field: string): readonly 
 /** Returns the paths within a schema that strict mode refuses. */
 function looseParts(schema: unknown, path: string): readonly string[] {
   if (!isRecord(schema)) return [];
+  const isLoose = ([keyword, value]: readonly [string, unknown]): boolean =>
+    looseKeywords.has(keyword) || (keyword === 'format' && !strictFormats.has(String(value)));
+  const keywords = Object.entries(schema).filter(isLoose);
   return [
     ...looseObject(schema, path),
-    ...Object.entries(schema).flatMap(([keyword, value]) => {
-      const at = join(path, keyword);
-      if (looseKeywords.has(keyword)) return [at];
-      if (keyword === 'format') return strictFormats.has(String(value)) ? [] : [at];
-      if (values.has(keyword)) return [];
-      if (schemaMaps.has(keyword) || Array.isArray(value))
-        return entriesOf(value).flatMap(([name, item]) => looseParts(item, join(at, name)));
-      return looseParts(value, at);
-    }),
+    ...keywords.map(([keyword]) => join(path, keyword)),
+    ...innerSchemas(schema, path).flatMap(({ value, path: at }) => looseParts(value, at)),
   ];
+}
+
+interface SchemaPlace {
+  readonly path: string;
+  readonly value: unknown;
+}
+
+/** Returns what may be a schema directly within a schema. */
+function innerSchemas(schema: Wire, path: string): readonly SchemaPlace[] {
+  return Object.entries(schema).flatMap(([keyword, value]) => {
+    if (values.has(keyword)) return [];
+    const at = join(path, keyword);
+    if (!schemaMaps.has(keyword) && !Array.isArray(value)) return [{ path: at, value }];
+    return entriesOf(value).map(([name, item]) => ({ path: join(at, name), value: item }));
+  });
 }
 
 const entriesOf = (value: unknown): readonly (readonly [string, unknown])[] =>
