@@ -5,15 +5,14 @@ import { allTags, endOf, ThinkTags, type TagReader } from './think-tags.ts';
  * Turns the text between `<think>` and `</think>` at the start of a reply into thinking. Thinking
  * without an end tag continues to the end of the reply. Some templates write the start tag into the
  * prompt, so the reply has only the end tag. A `reset` then discards the text before it, and the
- * text becomes thinking. Later tags are text. Drops white space before thinking and text. Drops the thinking in the text
- * if the server sends it also by itself, as MiniMax does
+ * text becomes thinking. Later tags are text. Drops white space before thinking and text. Drops the
+ * thinking in the text if the server sends it also by itself, as MiniMax does
  * (https://github.com/can1357/oh-my-pi/pull/2434).
  */
 export class ThinkSplitter implements TagReader {
   readonly #tags: ThinkTags = new ThinkTags(this, allTags);
-  #isThinking = false;
-  /** The tag that ends the current thinking. */
-  #endTag: string | undefined;
+  /** The tag that ends the current thinking. Outside thinking, it is empty. */
+  #endTag = '';
   /** Whether the server sends thinking by itself. */
   #hasOwnThinking = false;
   /** Whether later tags are text. */
@@ -44,20 +43,20 @@ export class ThinkSplitter implements TagReader {
     this.#out = out;
     this.#tags.end();
     this.#isOver = this.#hasWord = true;
-    this.#isThinking = false;
+    this.#endTag = '';
   }
 
   accepts(tag: string): boolean {
     if (this.#isOver) return false;
-    if (tag[1] !== '/') return !(this.#isThinking || this.#hasWord);
-    return this.#isThinking ? tag === this.#endTag : !this.#hasOwnThinking;
+    if (tag[1] !== '/') return !(this.#endTag || this.#hasWord);
+    return this.#endTag ? tag === this.#endTag : !this.#hasOwnThinking;
   }
 
   add(text: string): void {
     const delta = this.#hasWord ? text : text.trimStart();
     if (!delta) return;
     this.#hasWord = true;
-    if (this.#isThinking) {
+    if (this.#endTag) {
       this.#think(delta);
       return;
     }
@@ -66,7 +65,6 @@ export class ThinkSplitter implements TagReader {
   }
 
   open(tag: string): void {
-    this.#isThinking = true;
     this.#endTag = endOf(tag);
   }
 
@@ -75,7 +73,8 @@ export class ThinkSplitter implements TagReader {
       this.#out.push({ type: 'reset', reason: 'protocol' });
       this.#think(this.#text);
     }
-    this.#isThinking = this.#hasWord = false;
+    this.#endTag = '';
+    this.#hasWord = false;
     this.#isOver = true;
   }
 
