@@ -1,5 +1,5 @@
 import type { AgentError } from '../../error/agent-error.ts';
-import { isObjectOrArray, isRecord, omitUndefined } from '../../message/json.ts';
+import { isObjectOrArray, omitUndefined } from '../../message/json.ts';
 import { tokenCount, type ModelDelta, type Usage } from '../chat-model.ts';
 import { finishError, finishMeaning } from '../finish-reason.ts';
 import type { Loose, ReplyDecoder } from '../formatter.ts';
@@ -83,7 +83,7 @@ export class OpenAiDecoder implements ReplyDecoder {
   /** Whether a delta had content. A message then repeats it. */
   #isStreamed = false;
   finishReason = '';
-  #usage: WireUsage | undefined;
+  #usage: Usage | undefined;
   readonly #metadata: { id?: string; model?: string } = {};
 
   constructor(origin?: string) {
@@ -140,7 +140,7 @@ export class OpenAiDecoder implements ReplyDecoder {
     return {
       type: 'finish',
       reason: this.finishReason || (this.#calls.count ? 'tool_calls' : 'stop'),
-      ...(this.#usage && { usage: toUsage(this.#usage) }),
+      ...(this.#usage && { usage: this.#usage }),
       metadata: this.#metadata,
     };
   }
@@ -148,7 +148,7 @@ export class OpenAiDecoder implements ReplyDecoder {
   #note({ id, model, usage, x_groq }: WireChunk, choice: WireChoice | null | undefined): void {
     if (id) this.#metadata.id = id;
     if (model) this.#metadata.model = model;
-    this.#usage = withCounts(this.#usage, usage ?? choice?.usage ?? x_groq?.usage);
+    this.#usage = laterUsage(usage ?? choice?.usage ?? x_groq?.usage ?? {}, this.#usage);
   }
 
   /**
@@ -226,36 +226,27 @@ function detailsText({ reasoning_details: details }: WireDelta): string {
 }
 
 /**
- * Returns earlier counts with the counts of a later chunk. A zero replaces no other count: some
- * gateways end with `usage: {}` or with zeros
- * (https://github.com/router-for-me/CLIProxyAPI/pull/2762).
+ * Returns the usage after a chunk. A zero replaces no earlier count: some gateways end with
+ * `usage: {}` or with zeros (https://github.com/router-for-me/CLIProxyAPI/pull/2762). xAI and Gemini
+ * count reasoning in `total_tokens`, but not in `completion_tokens`.
  */
-function withCounts<T extends object>(
-  earlier: T | undefined,
-  later: T | null | undefined,
-): T | undefined {
-  const counts: Record<string, unknown> = { ...earlier };
-  for (const [key, value] of Object.entries(later ?? {})) {
-    const earlierCount = counts[key];
-    const count = isRecord(value)
-      ? withCounts(isRecord(earlierCount) ? earlierCount : undefined, value)
-      : tokenCount(value);
-    if (count !== undefined) counts[key] = count || (earlierCount ?? 0);
-  }
-  return Object.keys(counts).length ? (counts as T) : undefined;
+function laterUsage(usage: WireUsage, earlier: Partial<Usage> = {}): Usage | undefined {
+  const inputTokens = laterCount(usage.prompt_tokens, earlier.inputTokens);
+  const totalTokens = tokenCount(usage.total_tokens) ?? 0;
+  const writtenTokens = tokenCount(usage.completion_tokens) ?? 0;
+  const outputTokens = Math.max(writtenTokens, totalTokens - (inputTokens ?? 0));
+  if (inputTokens === undefined && !outputTokens) return undefined;
+  const { prompt_tokens_details: inputDetails, completion_tokens_details: outputDetails } = usage;
+  const cachedTokens = inputDetails?.cached_tokens ?? usage.prompt_cache_hit_tokens;
+  return omitUndefined({
+    inputTokens: inputTokens ?? 0,
+    outputTokens: outputTokens || (earlier.outputTokens ?? 0),
+    reasoningTokens: laterCount(outputDetails?.reasoning_tokens, earlier.reasoningTokens),
+    cachedInputTokens: laterCount(cachedTokens, earlier.cachedInputTokens),
+  });
 }
 
-/**
- * Converts token counts. xAI and Gemini count reasoning in `total_tokens`, but not in
- * `completion_tokens`.
- */
-function toUsage(usage: WireUsage): Usage {
-  const inputTokens = usage.prompt_tokens ?? 0;
-  const cachedTokens = usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens;
-  return omitUndefined({
-    inputTokens,
-    outputTokens: Math.max(usage.completion_tokens ?? 0, (usage.total_tokens ?? 0) - inputTokens),
-    reasoningTokens: usage.completion_tokens_details?.reasoning_tokens ?? undefined,
-    cachedInputTokens: cachedTokens ?? undefined,
-  });
+function laterCount(value: unknown, earlier: number | undefined): number | undefined {
+  const count = tokenCount(value);
+  return count || (earlier ?? count);
 }
