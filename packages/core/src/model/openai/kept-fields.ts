@@ -43,12 +43,9 @@ const maxSearchedItems = 256;
 /** Fields that are being collected. They are changed in place, so that many pieces are fast. */
 export type KeptFields = Record<string, JsonValue>;
 
-/**
- * Adds the fields of a delta that the server must get back to those so far. Returns whether the
- * delta has such fields.
- */
-export function keepFields(fields: KeptFields, delta: object): boolean {
-  return joinFields(fields, delta as JsonObject, keptNames);
+/** Adds the fields of a delta that the server must get back to those so far. */
+export function keepFields(fields: KeptFields, delta: object): void {
+  joinFields(fields, delta as JsonObject, keptNames);
 }
 
 /** Returns the fields as provider metadata. Returns `undefined` if no server may get them back. */
@@ -72,46 +69,45 @@ export function keptFieldsOf(block: ContentBlock, origin: string | undefined): W
   return pickFields(fieldsFor(origin, block), (name) => keptNames.includes(name)) as WireObject;
 }
 
-/** Joins some fields of an object with their next parts. Returns whether a part has content. */
-function joinFields(fields: KeptFields, parts: JsonObject, names: readonly string[]): boolean {
-  let hasContent = false;
+/** Joins some fields of an object with their next parts. */
+function joinFields(fields: KeptFields, parts: JsonObject, names: readonly string[]): void {
   for (const name of names) {
-    const part = parts[name];
-    const whole = part == null ? undefined : join(fields[name], part, name);
-    if (whole === undefined) continue;
-    fields[name] = whole;
-    hasContent = true;
+    const whole = join(fields[name], parts[name], name);
+    if (whole !== undefined) fields[name] = whole;
   }
-  return hasContent;
 }
 
-/** Joins a value with its next part: objects by field, and items of lists by type and index. */
-function join(value: JsonValue | undefined, part: JsonValue, name: string): JsonValue | undefined {
+/**
+ * Joins a value with its next part: objects by field, items of lists by type and index, and texts
+ * that arrive in pieces. Any other text or number replaces the value. Leaves out a flag, because it
+ * describes only its own delta, such as Gemini's `google.thought`.
+ */
+function join(
+  value: JsonValue | undefined,
+  part: JsonValue | undefined,
+  name: string,
+): JsonValue | undefined {
   if (Array.isArray(part)) return joinList(Array.isArray(value) ? value : [], part);
-  if (!isRecord(part)) return joinText(value, part, name);
+  if (isRecord(part)) return joinObject(value, part as JsonObject, name);
+  if (part == null || part === '' || typeof part === 'boolean') return value;
+  const isPiece = typeof value === 'string' && pieceNames.test(name);
+  // Some servers repeat encrypted data.
+  const isRepeated = name === 'data' && part === value;
+  return isPiece && !isRepeated ? `${value}${part}` : part;
+}
+
+function joinObject(
+  value: JsonValue | undefined,
+  part: JsonObject,
+  name: string,
+): JsonValue | undefined {
   const fields = (isRecord(value) ? value : {}) as KeptFields;
   // LiteLLM passes its other fields on to providers that refuse them:
   // https://github.com/BerriAI/litellm/issues/25595
   const isNamed = (key: string): boolean =>
     name !== 'provider_specific_fields' || /signature/.test(key);
-  const hasContent = joinFields(fields, part as JsonObject, Object.keys(part).filter(isNamed));
-  return hasContent ? fields : value;
-}
-
-/**
- * Joins texts that arrive in pieces. Any other text replaces the earlier one. Leaves out a flag,
- * because it describes only its own delta, such as Gemini's `google.thought`.
- */
-function joinText(
-  value: JsonValue | undefined,
-  part: JsonValue,
-  name: string,
-): JsonValue | undefined {
-  if (typeof part === 'number') return part;
-  if (typeof part !== 'string' || !part) return value;
-  if (typeof value !== 'string' || !pieceNames.test(name)) return part;
-  // Some servers repeat encrypted data.
-  return name === 'data' && part === value ? value : value + part;
+  joinFields(fields, part, Object.keys(part).filter(isNamed));
+  return Object.keys(fields).length ? fields : value;
 }
 
 function joinList(list: JsonValue[], parts: readonly JsonValue[]): JsonValue | undefined {

@@ -320,7 +320,6 @@ test('calls are emitted in the order in which they began, although a name comes 
   ]);
   expect(deltas).toEqual([
     { type: 'tool-input', index: 0, id: 'a', name: 'f', delta: rome },
-    { type: 'tool-input', index: 0, delta: '' },
     { type: 'tool-input', index: 1, id: 'b', name: 'g', delta: '{}' },
     { type: 'tool-input', index: 2, id: 'c', name: 'h', delta: '' },
   ]);

@@ -20,7 +20,16 @@ interface Fragment {
   readonly id: string;
   readonly name: string;
   readonly text: string;
-  readonly wireCall: WireToolCall;
+  /** The fragment, if it has fields that the server must get back. */
+  readonly extras: WireToolCall | undefined;
+}
+
+/** What the next delta of a call has. */
+interface News {
+  id?: string;
+  name?: string;
+  providerMetadata?: JsonObject;
+  delta?: string;
 }
 
 /** Number of the newest tool calls that a fragment may continue, so that many take linear time. */
@@ -57,12 +66,11 @@ export class StreamedToolCalls {
 
   /** Returns whether no call lacks a part. `isFinished`: whether the server said why it ended. */
   areComplete(isFinished: boolean): boolean {
-    if (!isFinished && this.#waiting.some(({ name, input }) => !name || !input)) return false;
     return this.#all.every((call) => {
       if (call.isDropped) return true;
-      if (!call.name) return !call.input;
+      if (!call.name) return isFinished && !call.input;
       // A call without an id may be a repetition or another call.
-      if (call.hasSameContent || call.hasTwoReadings) return false;
+      if (call.hasSameContent || call.isMixed) return false;
       return (isFinished && !call.mustBeWhole) || isWholeObject(call.input.trimEnd());
     });
   }
@@ -76,16 +84,15 @@ export class StreamedToolCalls {
       id: id ? id.trim() : '',
       name: called?.name ? called.name.trim() : '',
       text: argumentText(called?.arguments),
-      wireCall,
+      extras: extra_content || provider_specific_fields ? wireCall : undefined,
     };
-    const hasExtras = extra_content || provider_specific_fields;
-    if (!fragment.id && !fragment.name && !fragment.text && !hasExtras) return;
+    if (!fragment.id && !fragment.name && !fragment.text && !fragment.extras) return;
     const call = fragment.name ? this.#namedCall(fragment) : this.#namelessCall(fragment);
     if (!call) return;
     const earlierLength = call.input.length;
-    const delta = call.add(fragment, this.#origin);
+    call.add(fragment, this.#origin);
     if (call.index === undefined) this.waitingLength += call.input.length - earlierLength;
-    else if (delta) deltas.push({ type: 'tool-input', index: call.index, ...delta });
+    else call.send(call.index, deltas);
     this.emit(deltas, false);
   }
 
@@ -99,135 +106,73 @@ export class StreamedToolCalls {
       call.isDropped = call.isRepetition && (call.isClosed || !isLast);
       if (!call.isDropped) {
         if (!call.name && (!isEnd || call.input)) return;
-        const isUndecided = call.original && !call.isClosed;
-        if (isUndecided ? !isEnd : isLast && call.isEmpty) return;
+        if (isLast && call.isEmpty) return;
       }
       this.#waiting.shift();
       this.waitingLength -= call.input.length;
       // Without a name and arguments, it is no call.
       call.isDropped ||= !call.name;
-      if (call.isDropped) continue;
-      deltas.push(...call.begin(this.count++));
+      if (!call.isDropped) call.send(this.count++, deltas);
     }
   }
 
   /** Returns the call of a fragment with a name. */
   #namedCall(fragment: Fragment): StreamedCall {
-    const { sameId, samePlace } = this.#candidates(fragment);
-    if (sameId) return this.#sharedCall(sameId, fragment);
-    if (samePlace?.isClosed) return this.#callAfter(samePlace, fragment);
-    if (samePlace) return this.#openCall(samePlace, fragment);
-    // A server that sends ids sends one with each call.
-    const newest = this.#all.at(-1);
-    const isDoubtful = newest?.beganWithId && !fragment.id;
-    return isDoubtful ? this.#beginBeside(newest, fragment, false) : this.#begin(fragment);
-  }
-
-  /** Returns the call of a named fragment at the place of a call whose arguments have ended. */
-  #callAfter(call: StreamedCall, fragment: Fragment): StreamedCall {
-    const { index, id, name, text } = fragment;
-    const hasSameName = call.name === name;
-    const hasLateField = !call.name || (hasSameName && !call.id && id);
-    if (hasLateField && !text) return call;
-    const isNumbered = index != null || call.id !== '';
-    return this.#beginBeside(call, fragment, hasSameName && !id && (isNumbered || !text));
-  }
-
-  /** Returns the call of a named fragment at the place of an open call. */
-  #openCall(call: StreamedCall, fragment: Fragment): StreamedCall {
-    const { id, name, text } = fragment;
-    if (!call.name) return call;
-    const hasOtherId = id !== '' && call.id !== '';
-    if (call.name === name && (!hasOtherId || (call.input && text))) {
-      call.mustBeWhole ||= hasOtherId;
-      return call;
-    }
-    // Gemini splits names: https://github.com/continuedev/continue/pull/5849
-    if (!id && call.beganWithId && call.mayContinueWith(name)) return call;
-    return this.#beginBeside(call, fragment, false);
-  }
-
-  /** Returns the call of a fragment with a name and the id of an earlier call. */
-  #sharedCall(call: StreamedCall, fragment: Fragment): StreamedCall {
-    const { index, name, text } = fragment;
-    const hasSameName = !call.name || call.name === name;
-    // Fireworks repeats the id and the name: https://github.com/SillyTavern/SillyTavern/pull/5948
-    if (hasSameName && (!call.isClosed || (!call.name && !text))) return call;
-    const isSamePlace = index == null || index === call.wireIndex;
-    if (isSamePlace && call.mayContinueWith(name)) return call;
-    // DeepSeek and GLM share an id among calls: https://github.com/HKUDS/nanobot/pull/3943
-    return this.#beginBeside(call, fragment, true);
-  }
-
-  /** Returns the call of a fragment without a name. `undefined` if the fragment repeats a call. */
-  #namelessCall(fragment: Fragment): StreamedCall | undefined {
-    const { id, text } = fragment;
-    const { sameId, samePlace, newest } = this.#candidates(fragment);
-    const call = sameId ?? samePlace;
-    // LM Studio and GLM send a new id with each fragment:
-    // https://github.com/NousResearch/hermes-agent/pull/106943
-    if (call && (!text || !call.isClosed)) return call;
-    const openCalls = newest.filter(({ isClosed }) => !isClosed);
-    const isRepetition = call?.isRepeatedBy(text) ?? false;
-    if (call?.isPlaceholderOf(fragment)) {
-      this.waitingLength -= call.input.length;
-      call.clearInput();
-      return call;
-    }
-    if (!isRepetition) return this.#strayCall(fragment, openCalls, call);
-    const isSure = sameId !== undefined || (!id && !openCalls.length);
-    return isSure ? undefined : this.#begin(fragment);
-  }
-
-  /** Returns the call of a fragment without a name that has no call or an ended call at its place. */
-  #strayCall(
-    fragment: Fragment,
-    openCalls: readonly StreamedCall[],
-    endedCall: StreamedCall | undefined,
-  ): StreamedCall {
-    const { index, id, text } = fragment;
-    const waitingCalls = openCalls.filter(({ name }) => name);
-    const last = this.#all.at(-1);
-    if (text && !id && openCalls.length === 1 && last && waitingCalls[0] === last) {
-      // SGLang gave the arguments another index: https://github.com/sgl-project/sglang/pull/6645
-      last.mustBeWhole = true;
-      last.tailIndex = index;
-      return last;
-    }
-    // The model wrote a brace too many, for example. The call fails, and the model corrects it.
-    if (endedCall && !waitingCalls.length && !/^\s*[[{]/.test(text)) return endedCall;
-    const call = this.#begin(fragment);
-    call.hasTwoReadings = text !== '' && waitingCalls.length > 0;
-    return call;
-  }
-
-  /**
-   * Begins a call at the place or with the id of another one. Cerebras and Ollama send several
-   * calls with the same index (https://github.com/ollama/ollama/issues/15457). If one of the calls
-   * gets no arguments, the fragments may be parts of one call.
-   */
-  #beginBeside(call: StreamedCall, fragment: Fragment, mayRepeat: boolean): StreamedCall {
+    const call = this.#callOf(fragment);
+    if (!call) return this.#begin(fragment);
+    if (call.continuesWith(fragment)) return call;
+    const { index, id } = fragment;
+    // Calls without an id and an index may be equal.
+    const mayRepeat = id ? id === call.id : call.id !== '' || index != null;
+    // Cerebras and Ollama send several calls with the same index, and DeepSeek and GLM with the same
+    // id: https://github.com/ollama/ollama/issues/15457, https://github.com/HKUDS/nanobot/pull/3943.
+    // If one of the calls gets no arguments, the fragments may be parts of one call.
     const another = this.#begin(fragment, mayRepeat ? call : undefined);
     call.mustBeWhole = true;
     another.mustBeWhole = true;
     return another;
   }
 
-  #candidates({ id, index }: Fragment): {
-    readonly sameId: StreamedCall | undefined;
-    readonly samePlace: StreamedCall | undefined;
-    readonly newest: readonly StreamedCall[];
-  } {
-    const newest = this.#all.slice(-maxSearchedCalls).filter(({ isDropped }) => !isDropped);
-    return {
-      sameId: id ? newest.findLast((call) => call.id === id) : undefined,
-      samePlace: newest.findLast((call) => index == null || call.isAt(index)),
-      newest,
-    };
+  /** Returns the call of a fragment without a name. `undefined` if the fragment repeats a call. */
+  #namelessCall(fragment: Fragment): StreamedCall | undefined {
+    const { id, text } = fragment;
+    const call = this.#callOf(fragment);
+    // LM Studio and GLM send a new id with each fragment:
+    // https://github.com/NousResearch/hermes-agent/pull/106943
+    if (call && (!text || !call.isClosed)) return call;
+    const openCall = this.#newest.find(({ name, isClosed }) => name && !isClosed);
+    if (call?.isRepeatedBy(text)) {
+      const isSure = call.owns(fragment) && (id || !openCall);
+      return isSure ? undefined : this.#begin(fragment);
+    }
+    if (call?.isPlaceholderOf(fragment)) return call;
+    if (openCall) return this.#strayCall(fragment, openCall);
+    // The model wrote a brace too many, for example. The call fails, and the model corrects it.
+    return call && !startsObject(text) ? call : this.#begin(fragment);
   }
 
-  #begin({ index, id }: Fragment, original?: StreamedCall): StreamedCall {
-    const call = new StreamedCall(index, id !== '', original);
+  /** Returns the call of arguments at a place of their own. `openCall`: the first open call. */
+  #strayCall(fragment: Fragment, openCall: StreamedCall): StreamedCall {
+    if (!fragment.text || openCall !== this.#all.at(-1)) return this.#begin(fragment);
+    // SGLang gave the arguments another index: https://github.com/sgl-project/sglang/pull/6645
+    openCall.mustBeWhole = true;
+    openCall.wireIndex = fragment.index;
+    return openCall;
+  }
+
+  get #newest(): readonly StreamedCall[] {
+    return this.#all.slice(-maxSearchedCalls).filter(({ isDropped }) => !isDropped);
+  }
+
+  /** Returns the newest call with the id of a fragment, or else with its index. */
+  #callOf({ id, index }: Fragment): StreamedCall | undefined {
+    const newest = this.#newest;
+    const sameId = id ? newest.findLast((call) => call.id === id) : undefined;
+    return sameId ?? newest.findLast((call) => call.isAt(index));
+  }
+
+  #begin({ index }: Fragment, original?: StreamedCall): StreamedCall {
+    const call = new StreamedCall(index, original);
     this.#all.push(call);
     this.#waiting.push(call);
     return call;
@@ -241,9 +186,6 @@ class StreamedCall {
    * Deltas use the position among the emitted calls instead.
    */
   wireIndex: number | null | undefined;
-  /** Another index that the later fragments have. */
-  tailIndex: number | null | undefined;
-  readonly beganWithId: boolean;
   /** An earlier call that this call may repeat. */
   readonly original: StreamedCall | undefined;
   /** Position among the emitted calls. */
@@ -251,17 +193,16 @@ class StreamedCall {
   id = '';
   name = '';
   input = '';
-  /** Deltas that wait until the call is emitted. */
-  pieces: ToolInput[] = [];
   /** Whether the reply is refused if the arguments are not whole. */
   mustBeWhole = false;
   /** Whether the call was a repetition of its original. */
   isDropped = false;
-  /** Whether fragments of the call may belong to another call. */
-  hasTwoReadings = false;
+  /** Whether fragments with other ids came between those with the id. They are another call. */
+  isMixed = false;
+  #hasOtherId = false;
+  #news: News = {};
   /** Fields that only the host of the server gets back. */
   readonly #extras: KeptFields = {};
-  #hasOtherId = false;
   /** Whether each fragment repeats the arguments so far. */
   #repeatsInput = false;
   #depth = 0;
@@ -270,14 +211,22 @@ class StreamedCall {
   /** Whether the arguments are an object or an array that has ended. */
   isClosed = false;
 
-  constructor(
-    wireIndex: number | null | undefined,
-    beganWithId: boolean,
-    original: StreamedCall | undefined,
-  ) {
+  constructor(wireIndex: number | null | undefined, original: StreamedCall | undefined) {
     this.wireIndex = wireIndex;
-    this.beganWithId = beganWithId;
     this.original = original;
+  }
+
+  isAt(index: Fragment['index']): boolean {
+    return index == null || index === this.wireIndex;
+  }
+
+  hasOtherIdThan(id: string): boolean {
+    return id !== '' && this.id !== '' && id !== this.id;
+  }
+
+  /** Returns whether a fragment has no index and no id of another call. */
+  owns({ index, id }: Fragment): boolean {
+    return this.isAt(index) && !this.hasOtherIdThan(id);
   }
 
   /**
@@ -297,30 +246,15 @@ class StreamedCall {
    * Returns whether a fragment has the arguments, and those so far are none. LiteLLM sent `{}`
    * first: https://github.com/BerriAI/litellm/issues/4537
    */
-  isPlaceholderOf({ index, id, text }: Fragment): boolean {
-    const isAtPlace = index == null ? id !== '' : this.isAt(index);
-    const isOwn = isAtPlace && (!id || id === this.id);
-    return isOwn && this.isEmpty && this.index === undefined && /^\s*\{\s*("|$)/.test(text);
-  }
-
-  /** Removes the arguments so far of a call that is not emitted. */
-  clearInput(): void {
-    this.pieces = this.pieces.map((piece) => ({ ...piece, delta: '' }));
-    this.input = '';
-    this.isClosed = false;
-    this.mustBeWhole = true;
-  }
-
-  isAt(index: number): boolean {
-    return this.wireIndex === index || this.tailIndex === index;
+  isPlaceholderOf(fragment: Fragment): boolean {
+    const isUnsent = this.isEmpty && this.index === undefined;
+    return isUnsent && this.owns(fragment) && startsObject(fragment.text);
   }
 
   /** Whether the call has the id of its original, and says nothing new. */
   get isRepetition(): boolean {
-    const { original, id, name, input } = this;
-    if (!original || name !== original.name) return false;
-    const hasSameId = original.id !== '' && (!id || id === original.id);
-    return hasSameId && (!input || this.hasSameContent);
+    const { original, name, input } = this;
+    return Boolean(original?.id) && name === original?.name && (!input || this.hasSameContent);
   }
 
   /** Whether the name and the arguments are those of the original. */
@@ -329,32 +263,55 @@ class StreamedCall {
     return original?.name === name && input !== '' && original.isRepeatedBy(input);
   }
 
-  /** Returns whether a text may be a further part of the name. */
-  mayContinueWith(name: string): boolean {
-    return !this.input && this.index === undefined && !this.name.startsWith(name);
+  /** Returns whether a fragment with a name is a part of the call. */
+  continuesWith({ id, name, text }: Fragment): boolean {
+    if (this.name && this.name !== name) {
+      // Gemini splits names: https://github.com/continuedev/continue/pull/5849
+      const mayGetName = !this.input && this.index === undefined;
+      return mayGetName && (!id || id === this.id);
+    }
+    // Fireworks repeats the id and the name: https://github.com/SillyTavern/SillyTavern/pull/5948
+    if (!this.isClosed) return !this.hasOtherIdThan(id) || (this.input !== '' && text !== '');
+    const isLate = !this.name || (!this.id && id !== '');
+    return isLate && !text;
   }
 
-  /** Adds what is new in a fragment. Returns its delta, if anything is new. */
-  add(fragment: Fragment, origin: string | undefined): ToolInput | undefined {
-    const { index, id, name, wireCall } = fragment;
-    const text = this.#newText(fragment.text);
+  /** Adds what is new in a fragment. */
+  add({ index, id, name, text, extras }: Fragment, origin: string | undefined): void {
     this.wireIndex ??= index;
-    const newId = this.#addId(id);
-    const isNewName = this.#addName(name);
-    this.#scan(text);
-    this.input += text;
-    // Some servers repeat the id and the name while they wait.
-    const hasExtras = keepFields(this.#extras, wireCall);
-    const providerMetadata = hasExtras ? keptMetadata(origin, this.#extras) : undefined;
-    if (!newId && !isNewName && !text && !providerMetadata) return undefined;
-    const piece = {
-      ...(newId && { id: newId }),
-      ...(providerMetadata && { providerMetadata }),
-      delta: text,
-    };
-    if (this.index !== undefined) return piece;
-    this.pieces.push(piece);
-    return undefined;
+    if (id && !this.id) {
+      this.id = id;
+      this.#news.id = id;
+    }
+    if (id && id !== this.id) {
+      this.#hasOtherId = true;
+      this.mustBeWhole ||= name !== '';
+    } else if (id && this.#hasOtherId) this.isMixed = true;
+    // Some servers repeat the name.
+    if (name && name !== this.name) {
+      this.mustBeWhole ||= this.name !== '' || this.input !== '';
+      this.name += name;
+      this.#news.name = this.name;
+    }
+    if (extras) {
+      keepFields(this.#extras, extras);
+      const providerMetadata = keptMetadata(origin, this.#extras);
+      if (providerMetadata) this.#news.providerMetadata = providerMetadata;
+    }
+    this.#addText(text);
+  }
+
+  #addText(text: string): void {
+    if (this.isClosed && startsObject(text)) {
+      this.input = '';
+      this.#news.delta = '';
+      this.isClosed = false;
+    }
+    const newText = this.#newText(text);
+    if (!newText) return;
+    this.#scan(newText);
+    this.input += newText;
+    this.#news.delta = (this.#news.delta ?? '') + newText;
   }
 
   /**
@@ -374,35 +331,13 @@ class StreamedCall {
     return text.slice(input.length);
   }
 
-  /** Returns the id if it is new. The first id counts. */
-  #addId(id: string): string {
-    if (!id || id === this.id) {
-      // The fragments with other ids were other calls.
-      this.hasTwoReadings ||= id !== '' && this.#hasOtherId;
-      return '';
-    }
-    this.#hasOtherId = this.id !== '';
-    const newId = this.id ? '' : id;
-    this.id ||= id;
-    return newId;
-  }
-
-  /** Adds the name or a part of it. Returns whether it is new. */
-  #addName(name: string): boolean {
-    if (!name || name === this.name) return false;
-    this.mustBeWhole ||= this.name !== '' || this.input !== '';
-    this.name += name;
-    return true;
-  }
-
-  /** Returns the deltas so far. The first one has the name, so that readers see it at once. */
-  begin(index: number): readonly ModelDelta[] {
-    const [first, ...others] = this.pieces;
-    const { id = '', ...fields } = first!;
+  /** Adds a delta with what is new to `deltas`, if anything is. */
+  send(index: number, deltas: ModelDelta[]): void {
     this.index = index;
-    this.pieces = [];
-    const head = { ...(id && { id }), name: this.name, ...fields };
-    return [head, ...others].map((piece) => ({ type: 'tool-input', index, ...piece }));
+    const news = this.#news;
+    this.#news = {};
+    if (Object.keys(news).length)
+      deltas.push({ type: 'tool-input', index, ...news, delta: news.delta ?? '' });
   }
 
   /** Finds the end of the arguments. Reads each character once, so that long arguments are cheap. */
@@ -419,8 +354,9 @@ class StreamedCall {
   }
 }
 
-/** Delta of a call whose index is not known yet. */
-type ToolInput = Omit<Extract<ModelDelta, { readonly type: 'tool-input' }>, 'type' | 'index'>;
+function startsObject(text: string): boolean {
+  return /^\s*[[{]/.test(text);
+}
 
 /** Returns arguments as text, because some local servers send an object. */
 export function argumentText(value: unknown): string {
