@@ -117,6 +117,13 @@ test('nothing is kept of a reply with only usual or empty fields', () => {
   expect(keep(blocks({ type: 'thinking', thinking: 'cut' }))).toBeUndefined();
 });
 
+test('a field named like the prototype changes no other object', () => {
+  const polluted = JSON.parse('{"a":"b","__proto__":{"isAdmin":"yes"}}') as object;
+  expect(keep({ extra_content: polluted })).toEqual({ extra_content: { a: 'b' } });
+  expect(keep(details(polluted))).toEqual(details({ a: 'b' }));
+  expect(Object.prototype).not.toHaveProperty('isAdmin');
+});
+
 test("Copilot's thinking is kept only with its signature", () => {
   const [text, rest] = [{ reasoning_text: 'H' }, { reasoning_text: 'm' }];
   expect(keep(text, rest)).toBeUndefined();

@@ -102,11 +102,11 @@ function joinObject(
   name: string,
 ): JsonValue | undefined {
   const fields = (isRecord(value) ? value : {}) as KeptFields;
-  // LiteLLM passes its other fields on to providers that refuse them:
-  // https://github.com/BerriAI/litellm/issues/25595
-  const isNamed = (key: string): boolean =>
-    name !== 'provider_specific_fields' || /signature/.test(key);
-  joinFields(fields, part, Object.keys(part).filter(isNamed));
+  // A value of `__proto__` would change all objects. LiteLLM passes its other fields on to providers
+  // that refuse them: https://github.com/BerriAI/litellm/issues/25595
+  const isKept = (key: string): boolean =>
+    name === 'provider_specific_fields' ? /signature/.test(key) : key !== '__proto__';
+  joinFields(fields, part, Object.keys(part).filter(isKept));
   return Object.keys(fields).length ? fields : value;
 }
 
