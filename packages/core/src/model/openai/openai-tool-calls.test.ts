@@ -279,6 +279,11 @@ test.for<readonly [string, readonly unknown[], readonly string[] | 'refused']>([
     'refused',
   ],
   [
+    'of which the second has another index and no id, while the first has no arguments',
+    [part(0, 'a', 'w', ''), part(1, '', 'w', rome)],
+    'refused',
+  ],
+  [
     'of another name, while the first call is incomplete',
     [part(null, undefined, 'f', '{"a"'), part(null, undefined, 'g', '{}')],
     'refused',

@@ -118,18 +118,22 @@ export class StreamedToolCalls {
 
   /** Returns the call of a fragment with a name. */
   #namedCall(fragment: Fragment): StreamedCall {
-    const call = this.#callOf(fragment);
-    if (!call) return this.#begin(fragment);
-    if (call.continuesWith(fragment)) return call;
     const { index, id } = fragment;
+    const call = this.#callOf(fragment);
+    if (call?.continuesWith(fragment)) return call;
+    const last = this.#all.at(-1);
     // Calls without an id and an index may be equal.
-    const mayRepeat = id ? id === call.id : call.id !== '' || index != null;
+    const mayRepeat = id ? id === call?.id : call?.id || index != null;
+    const another = this.#begin(fragment, mayRepeat ? call : undefined);
     // Cerebras and Ollama send several calls with the same index, and DeepSeek and GLM with the same
     // id: https://github.com/ollama/ollama/issues/15457, https://github.com/HKUDS/nanobot/pull/3943.
-    // If one of the calls gets no arguments, the fragments may be parts of one call.
-    const another = this.#begin(fragment, mayRepeat ? call : undefined);
-    call.mustBeWhole = true;
-    another.mustBeWhole = true;
+    // Others send an id with each call. If one of the two calls gets no arguments, the fragments may
+    // be parts of one call.
+    const neighbor = call ?? (!id && last?.id ? last : undefined);
+    if (neighbor) {
+      neighbor.mustBeWhole = true;
+      another.mustBeWhole = true;
+    }
     return another;
   }
 
