@@ -70,7 +70,7 @@ export class StreamedToolCalls {
       if (call.isDropped) return true;
       if (!call.name) return isFinished && !call.input;
       // A call without an id may be a repetition or another call.
-      if (call.hasSameContent || call.isMixed) return false;
+      if (call.repeatsOriginal || call.isMixed) return false;
       return (isFinished && !call.mustBeWhole) || isWholeObject(call.input.trimEnd());
     });
   }
@@ -103,11 +103,10 @@ export class StreamedToolCalls {
   emit(deltas: ModelDelta[], isEnd: boolean): void {
     for (let call = this.#waiting[0]; call; call = this.#waiting[0]) {
       const isLast = !isEnd && call === this.#all.at(-1);
-      call.isDropped = call.isRepetition && (call.isClosed || !isLast);
-      if (!call.isDropped) {
-        if (!call.name && (!isEnd || call.input)) return;
-        if (isLast && call.isEmpty) return;
-      }
+      const mayChange = call.name ? isLast && call.isEmpty : !isEnd || call.input !== '';
+      const hasSameId = Boolean(call.original?.id);
+      call.isDropped = hasSameId && call.repeatsOriginal && (call.isClosed || !isLast);
+      if (mayChange && !call.isDropped) return;
       this.#waiting.shift();
       this.waitingLength -= call.input.length;
       // Without a name and arguments, it is no call.
@@ -159,7 +158,6 @@ export class StreamedToolCalls {
   #strayCall(fragment: Fragment, openCall: StreamedCall): StreamedCall {
     if (!fragment.text || openCall !== this.#all.at(-1)) return this.#begin(fragment);
     // SGLang gave the arguments another index: https://github.com/sgl-project/sglang/pull/6645
-    openCall.mustBeWhole = true;
     openCall.wireIndex = fragment.index;
     return openCall;
   }
@@ -255,16 +253,10 @@ class StreamedCall {
     return isUnsent && this.owns(fragment) && startsObject(fragment.text);
   }
 
-  /** Whether the call has the id of its original, and says nothing new. */
-  get isRepetition(): boolean {
+  /** Whether the call says nothing new after its original. */
+  get repeatsOriginal(): boolean {
     const { original, name, input } = this;
-    return Boolean(original?.id) && name === original?.name && (!input || this.hasSameContent);
-  }
-
-  /** Whether the name and the arguments are those of the original. */
-  get hasSameContent(): boolean {
-    const { original, name, input } = this;
-    return original?.name === name && input !== '' && original.isRepeatedBy(input);
+    return original !== undefined && original.name === name && original.isRepeatedBy(input);
   }
 
   /** Returns whether a fragment with a name is a part of the call. */
@@ -281,8 +273,7 @@ class StreamedCall {
   }
 
   /** Adds what is new in a fragment. */
-  add({ index, id, name, text, extras }: Fragment, origin: string | undefined): void {
-    this.wireIndex ??= index;
+  add({ id, name, text, extras }: Fragment, origin: string | undefined): void {
     if (id && !this.id) {
       this.id = id;
       this.#news.id = id;
@@ -293,7 +284,6 @@ class StreamedCall {
     } else if (id && this.#hasOtherId) this.isMixed = true;
     // Some servers repeat the name.
     if (name && name !== this.name) {
-      this.mustBeWhole ||= this.name !== '' || this.input !== '';
       this.name += name;
       this.#news.name = this.name;
     }
