@@ -22,7 +22,7 @@ export function toolParameters(schema: JsonObject): JsonObject {
   const { anyOf, oneOf, allOf, enum: _values, $ref: _unknownRef, ...object } = root;
   const isUnion = [anyOf, oneOf, allOf].some(Boolean);
   const union = isUnion ? unionFields(formsOf(root, root), object['description']) : {};
-  return fitSchema({ ...object, ...union, type: 'object' }, { properties: {} });
+  return { properties: {}, ...fitSchema({ ...object, ...union, type: 'object' }) };
 }
 
 /**
@@ -118,8 +118,7 @@ function eitherForm(forms: readonly Form[]): Form {
     const schemas = forms.flatMap((form) => form.properties[name] ?? []);
     return [name, eitherSchema(schemas)];
   });
-  const [first, ...others] = forms.map(({ required }) => required);
-  const required = (first ?? []).filter((name) => others.every((list) => list.includes(name)));
+  const required = [...names].filter((name) => forms.every((form) => form.required.includes(name)));
   return { properties: Object.fromEntries(properties), required };
 }
 
@@ -153,22 +152,19 @@ function formText({ properties, required }: Form): string {
   return `{${fields.join(', ')}}`;
 }
 
-/**
- * Returns a copy of a schema without what servers refuse. It may allow more than the schema.
- * `defaults`: fields that it gets if they are missing.
- */
-function fitSchema(schema: JsonValue, defaults: JsonObject = {}): JsonObject {
+/** Returns a copy of a schema without what servers refuse. It may allow more than the schema. */
+function fitSchema(schema: JsonValue): JsonObject {
   // llama.cpp has no grammar for `true`, `false` and `not`.
   if (!isRecord(schema)) return {};
   const { $schema: _dialect, not: _not, oneOf, pattern, ...rest } = schema as JsonObject;
-  const node: Record<string, JsonValue> = { ...defaults, ...pickFields(rest, hasItsType) };
+  const node: Record<string, JsonValue> = { ...pickFields(rest, hasItsType) };
   // OpenAI's strict mode refuses `oneOf`, which Zod makes for a discriminated union.
   if (oneOf !== undefined) node['anyOf'] ??= oneOf;
   const plainPattern = toPlainPattern(String(pattern));
   if (plainPattern) node['pattern'] = plainPattern;
   // llama.cpp refuses higher limits.
   for (const name of ['maxLength', 'maxItems']) if (Number(node[name]) >= 2000) delete node[name];
-  return mapSchemas(withNewerKeywords(node), (inner) => fitSchema(inner));
+  return mapSchemas(withNewerKeywords(node), fitSchema);
 }
 
 /**
