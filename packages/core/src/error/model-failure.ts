@@ -36,19 +36,15 @@ const knownFailures: readonly Row[] = [
   [/was flagged|data_?inspection|_sensitive|content_(filter|policy)/i, 'MODEL_REQUEST'],
   // Sentences about one field, such as `tool_calls[0].id: string too long`, have a colon or period.
   [
-    /\b(input|prompt|tokens?|context.(length|window|size))\b(?! (image|file|per)\b)[^.:;]{0,80}\bexceed|exceed[^.:;]{0,40}(context|token.limit)/i,
+    /\b(input|prompt|tokens?|context.(length|window|size))\b(?! (image|file|per)\b)[^.:;]{0,80}( too l|\bexceed|er than the)|exceed[^.:;]{0,40}(context|token.limit)/i,
     'MODEL_CONTEXT_LENGTH',
   ],
   [
-    /(context|prompt).(length|size).{0,20}\d|context_length[_"]|\b(input|prompt|tokens),?( length)?( \([^()]{0,40}\))?( is)? too l|[st]_too_l|too many tokens|n_ctx/i,
+    /(context|prompt).(length|size).{0,20}\d|context_length[_"]|[st]_too_l|too many tokens|n_ctx|reduce the length|of input length|(inputs|prompt_tokens)\W.{0,30}must|at least 1, got -/i,
     'MODEL_CONTEXT_LENGTH',
   ],
   [
-    /reduce the length|of input length|(long|great)er than the (maximum model|context) length|(inputs|prompt_tokens)\W.{0,30}must|at least 1, got -/i,
-    'MODEL_CONTEXT_LENGTH',
-  ],
-  [
-    /invalid.?api.?key|key.(not.valid|invalid)|(authentication|permission)_error|access.?denied|model_auth/i,
+    /invalid.?api.?key|key.(not.|in)valid|(authentication|permission)_error|access.?denied|model_auth/i,
     'MODEL_AUTH',
   ],
 ];
@@ -57,10 +53,8 @@ const knownFailures: readonly Row[] = [
  * Words about a request that fails at every try. llama.cpp answers such a request with 500, and LM
  * Studio with 200.
  */
-const uselessTry = /n[o']t support|unsupported|requires --|unexpected endpoint/i;
-
-/** Words about a wrong request. They count only if there is no status. */
-const invalidRequest = /invalid.?(request|param|argument)/i;
+const uselessTry =
+  /n[o']t support|unsupported|requires --|unexpected endpoint|invalid.?(request|param|argument)/i;
 
 /**
  * Start of words that are not about the failure: the page of a gateway, or what the user sent, which
@@ -79,24 +73,17 @@ export function modelFailure(words: string, status?: number): ModelFailure | und
   const rows = status === 429 ? knownFailures.slice(0, 1) : knownFailures;
   const row = rows.find(([pattern]) => pattern.test(text));
   if (row && status !== 401) return failureOf(row);
-  const isUseless =
-    status === undefined
-      ? uselessTry.test(text) || invalidRequest.test(text)
-      : status >= 500 && uselessTry.test(text);
+  const isUseless = (status ?? 500) >= 500 && uselessTry.test(text);
   if (isUseless) return { code: 'MODEL_REQUEST', transient: false };
   return status === undefined ? undefined : byStatus(status);
 }
 
-/**
- * Statuses below 500 of a server that failed. OpenAI reports a conflict, TGI a failed generation,
- * Groq that it has no capacity, and Gemini that it canceled the request itself.
- */
-const serverStatuses: readonly number[] = [409, 424, 498, 499];
-
 function byStatus(status: number): ModelFailure {
   if (status === 429) return { code: 'MODEL_RATE_LIMITED', transient: true };
   if (status === 408) return { code: 'MODEL_TIMEOUT', transient: true };
-  if (status >= 500 || serverStatuses.includes(status))
+  // OpenAI reports a conflict, TGI a failed generation, Groq that it has no capacity, and Gemini that
+  // it canceled the request itself.
+  if (status >= 500 || [409, 424, 498, 499].includes(status))
     return { code: 'MODEL_SERVER', transient: true };
   // Anthropic and gateways count the bytes of the request, GitHub Models counts its tokens.
   if (status === 413) return { code: 'MODEL_CONTEXT_LENGTH', transient: false };
