@@ -231,6 +231,9 @@ test('definitions that refer to each other in all ways are read in bounded time'
   const own = { type: 'object', properties: { a: {} } };
   const nested = { $defs: { ...$defs, own }, anyOf: [...all, { $ref: '#/$defs/own' }] };
   expect(toolParameters(nested)).toMatchObject({ type: 'object', properties: { a: {} } });
+  const [a, b] = [{ $ref: '#/$defs/a' }, { $ref: '#/$defs/b' }];
+  expect(parametersIssue({ ...a, $defs: { a: b, b: a } })).toContain('must be an object');
+  expect(toolParameters({ ...a, $defs: { a: b, b: own } })).toMatchObject(own);
   const manyForms = { allOf: names.map((name) => ({ anyOf: [{ required: [name] }, {}] })) };
   expect(toolParameters(manyForms)).toMatchObject({ type: 'object', properties: {} });
 });

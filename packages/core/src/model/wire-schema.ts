@@ -19,8 +19,8 @@ import { mapSchemas } from '../schema/map-schemas.ts';
  */
 export function toolParameters(schema: JsonObject): JsonObject {
   const root = withoutRootRef(schema);
-  const { anyOf, oneOf, allOf, enum: _values, $ref: _unknownRef, ...object } = root;
-  const isUnion = [anyOf, oneOf, allOf].some(Boolean);
+  const { anyOf, oneOf, allOf, $ref, enum: _values, ...object } = root;
+  const isUnion = [anyOf, oneOf, allOf, $ref].some(Boolean);
   const union = isUnion ? unionFields(formsOf(root, root), object['description']) : {};
   return { properties: {}, ...fitSchema({ ...object, ...union, type: 'object' }) };
 }
@@ -47,8 +47,7 @@ export function replySchema(schema: JsonObject): JsonObject {
 function withoutRootRef(schema: JsonObject): JsonObject {
   const { $ref, ...rest } = schema;
   const target = typeof $ref === 'string' ? valueAtRef(schema, $ref) : undefined;
-  const isNew = isRecord(target) && (target as JsonObject)['$ref'] !== $ref;
-  return isNew ? withoutRootRef({ ...rest, ...(target as JsonObject) }) : schema;
+  return isRecord(target) ? { ...rest, ...target } : schema;
 }
 
 /** One form of an object that a schema accepts. */
@@ -196,13 +195,12 @@ function hasItsType(key: string, value: unknown): boolean {
  * OpenAI and Gemini demand.
  */
 function withNewerKeywords(schema: JsonObject): JsonObject {
-  const { items, additionalItems, ...rest } = schema;
+  const { items, additionalItems = {}, ...rest } = schema;
   const withMinimum = withNumericLimit(rest, 'minimum', 'exclusiveMinimum');
   const node = withNumericLimit(withMinimum, 'maximum', 'exclusiveMaximum');
-  if (Array.isArray(items)) return { ...node, prefixItems: items, items: additionalItems ?? {} };
-  const isArray = [node['type']].flat().includes('array');
-  if (items === true || (isArray && items === undefined)) return { ...node, items: {} };
-  return items === undefined ? node : { ...node, items };
+  if (Array.isArray(items)) return { ...node, prefixItems: items, items: additionalItems };
+  if (isRecord(items) || items === false) return { ...node, items };
+  return items || [node['type']].flat().includes('array') ? { ...node, items: {} } : node;
 }
 
 /** Makes an exclusive limit a number. In draft 4, it was a boolean beside the limit. */
