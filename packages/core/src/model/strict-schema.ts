@@ -28,10 +28,9 @@ export function describedTool(tool: ToolSchema): ToolSchema {
   return tool.description ? tool : { ...tool, description: tool.name };
 }
 
-function withClosedObjects(schema: JsonObject): JsonObject {
-  const closed = mapSchemas(schema, (inner) =>
-    isRecord(inner) ? withClosedObjects(inner as JsonObject) : inner,
-  );
+/** `schema`: a fitted one, whose inner schemas are all objects. */
+function withClosedObjects(schema: JsonValue): JsonObject {
+  const closed = mapSchemas(schema as JsonObject, withClosedObjects);
   // An object without properties may have any, such as the arguments of an unknown tool.
   const hasProperties = Object.keys(Object(closed['properties'])).length > 0;
   return hasProperties ? { additionalProperties: false, ...closed } : closed;
@@ -50,19 +49,18 @@ function isNodeStrict(node: JsonValue): boolean {
   if (!isRecord(node)) return false;
   const schema = node as JsonObject;
   if ('$ref' in schema) return Object.keys(schema).length === 1;
-  if (!isSupported(schema) || !isComplete(schema)) return false;
-  let areInnerStrict = true;
+  let isAccepted = isSupported(schema) && isComplete(schema);
   mapSchemas(schema, (inner) => {
-    areInnerStrict &&= isNodeStrict(inner);
+    isAccepted &&= isNodeStrict(inner);
     return inner;
   });
-  return areInnerStrict;
+  return isAccepted;
 }
 
 function isSupported(schema: JsonObject): boolean {
-  const { format = 'date', items = {} } = schema;
+  const { type, anyOf, format = 'date', items = {} } = schema;
   return (
-    ('type' in schema || 'anyOf' in schema) &&
+    (type ?? anyOf) !== undefined &&
     Object.keys(schema).every((key) => keywords.test(key)) &&
     formats.test(String(format)) &&
     isRecord(items)
