@@ -78,7 +78,7 @@ test.each([
   '%s gets one system message, which is the first message, and after a reply at the end %j',
   async (model, end) => {
     expect(await sentTo(model, withLateSystem)).toEqual([
-      { role: 'system', content: 'You help.\n\nBe kind.' },
+      { role: 'system', content: 'You help.\nBe kind.' },
       { role: 'user', content: 'Hi' },
       { role: 'assistant', content: 'Hello' },
       { role: 'user', content: 'The user is in Rome.' },
@@ -89,7 +89,7 @@ test.each([
     const roles = (await sentTo(model, late)).map((message) => Object(message).role);
     expect(new Set(roles)).toEqual(new Set(['user']));
     const alone = [systemMessage('A'), systemMessage('B')];
-    expect(await sentTo(model, alone)).toEqual([{ role: 'system', content: 'A\n\nB' }]);
+    expect(await sentTo(model, alone)).toEqual([{ role: 'system', content: 'A\nB' }]);
   },
 );
 

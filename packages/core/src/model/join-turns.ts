@@ -1,23 +1,18 @@
 import { hasToolResults, type Msg } from '../message/msg.ts';
-import { contentText } from '../message/media/media.ts';
 
 /**
  * Joins the system messages at the start, and makes a later one a message of the user, where it has
- * its place. Returns the same list if there is nothing to change.
+ * its place.
  */
 export function joinSystem(messages: readonly Msg[]): readonly Msg[] {
-  const isSystem = ({ role }: Msg): boolean => role === 'system';
-  if (!messages.slice(1).some(isSystem)) return messages;
-  const start = messages.findIndex((message) => !isSystem(message));
-  const systemMessages = messages.slice(0, start < 0 ? undefined : start);
-  const rest = messages.slice(systemMessages.length);
-  const text = systemMessages.map(({ content }) => contentText(content)).join('\n\n');
-  return [
-    ...(systemMessages.length
-      ? [{ ...systemMessages[0]!, content: [{ type: 'text', text } as const] }]
-      : []),
-    ...rest.map((message): Msg => (isSystem(message) ? { ...message, role: 'user' } : message)),
-  ];
+  const turns: Msg[] = [];
+  for (const message of messages) {
+    const last = turns.at(-1);
+    if (message.role !== 'system' || !last) turns.push(message);
+    else if (last.role === 'system') turns.splice(-1, 1, joined(last, message));
+    else turns.push({ ...message, role: 'user' });
+  }
+  return turns;
 }
 
 /** Adds a message of the user if the last message to send is one of the assistant. */
@@ -37,13 +32,17 @@ export function joinTurns(messages: readonly Msg[]): readonly Msg[] {
   for (const message of messages.filter(isSent)) {
     const last = turns.at(-1);
     if (last?.role === message.role && isPlain(last) && isPlain(message))
-      turns[turns.length - 1] = { ...last, content: [...last.content, ...message.content] };
+      turns.splice(-1, 1, joined(last, message));
     else {
       if (last && hasToolResults(last) && message.role === 'user') turns.push(readReply);
       turns.push(message);
     }
   }
   return turns;
+}
+
+function joined(message: Msg, next: Msg): Msg {
+  return { ...message, content: [...message.content, ...next.content] };
 }
 
 const readReply = messageOf('assistant', 'I have the results.');
