@@ -28,7 +28,7 @@ const knownFailures: readonly Row[] = [
   ],
   // Precedes the next rows, because Bedrock says "Too many tokens, please wait".
   [
-    /rate.?limit|too many (requests|.{0,30}wait)|throttl|resource.?(has been )?exhausted|limit_requests|per minute limit/i,
+    /rate.?limit|too many (requests|.{0,30}wait)|throttl|resource.{0,10}exhausted|limit_requests|per minute limit/i,
     'MODEL_RATE_LIMITED',
     true,
   ],

@@ -1,4 +1,5 @@
 import { toolNameOf } from './tool-name.ts';
+import { argumentsOf } from '../message/call-arguments.ts';
 import { isRecord, parseJson, wellFormed } from '../message/json.ts';
 import { contentText } from '../message/media/media.ts';
 import type { ContentBlock, Msg, ToolUse } from '../message/msg.ts';
@@ -14,15 +15,14 @@ const emptyResult = '(no output)';
  *
  * - Tool calls have names that servers accept, and arguments that are a JSON object.
  * - Ids of tool calls have the form that `fitCallId` returns.
- * - No text is empty. An assistant message may have no blocks then; the formatter leaves it out.
+ * - No text is blank, unless its server added data to it, such as a signature. An assistant message
+ *   may have no blocks then; the formatter leaves it out.
  */
 export function fitMessage(message: Msg, fitCallId: FitCallId): Msg {
   const { role, content } = message;
-  const hasText = content.some((block) => block.type === 'text' && block.text.trim() !== '');
   const fittedBlocks = content.flatMap((block) => {
     if (block.type !== 'text') return fitBlock(block, fitCallId);
-    const isSent = hasText ? block.text !== '' : block.providerMetadata !== undefined;
-    return isSent ? block : [];
+    return block.text.trim() || block.providerMetadata ? block : [];
   });
   const isEmptyInput = role === 'user' && !fittedBlocks.some(({ type }) => type !== 'thinking');
   if (isEmptyInput) fittedBlocks.push({ type: 'text', text: emptyMessage });
@@ -55,9 +55,8 @@ function fitName(name: string): string {
  * what was wrong. Replaces half surrogate pairs, because some servers parse the arguments.
  */
 function withFittedArguments(use: ToolUse): ToolUse {
-  const { raw, ...rest } = use;
-  const value = raw === undefined ? use.input : parseJson(raw);
-  if (!isRecord(value)) return { ...rest, input: {} };
-  const input = wellFormed(value);
-  return raw !== undefined && input === value ? use : { ...rest, input };
+  const value = parseJson(argumentsOf(use));
+  const input = isRecord(value) ? wellFormed(value) : {};
+  const { raw: _raw, ...rest } = use;
+  return input === value ? use : { ...rest, input };
 }

@@ -15,17 +15,17 @@ type Sampling = Pick<ModelRequest, 'temperature' | 'topP' | 'stop'>;
  *
  * The chat models do not think: https://github.com/BerriAI/litellm/issues/13781
  */
-const thinkingModels = /^(?:o\d|gpt-5(?!\d|[\d.]*-chat))/;
+const thinkingModels = /^(o\d|gpt-5(?!\d|[\d.]*-chat))/;
 
 // https://github.com/github/copilot-sdk/issues/1557
 // https://github.com/Comfy-Org/ComfyUI/issues/13923
 // https://github.com/Warma10032/VideoAdGuard/issues/34
 // https://github.com/iOfficeAI/gemini-cli-pro/pull/30
-const othersWithoutSampling = /^(?:claude-opus-4[.-][7-9]|kimi-k2\.[56])/;
+const othersWithoutSampling = /^(claude-opus-4[.-][7-9]|kimi-k2\.[56])/;
 
 // https://github.com/BerriAI/litellm/issues/15097, https://github.com/Vali-98/ChatterUI/issues/564
 // https://github.com/open-webui/pipelines/pull/546
-const claudeWithOneSetting = /^claude-(?:opus-4[.-]1|sonnet-4[.-][56])(?!\d)/;
+const claudeWithOneSetting = /^claude-(opus-4[.-]1|sonnet-4[.-][56])(?!\d)/;
 
 /** Returns whether a model is one of OpenAI's that always think. */
 export function isOpenAiThinker(model: string): boolean {
@@ -59,5 +59,5 @@ export function acceptedSampling(
  * `openai/o3`, `openai:gpt-5`, `ft:o4-mini:team`.
  */
 function plainName(model: string): string {
-  return model.toLowerCase().replace(/^(?:.*\/|ft:|openai:|(?:.*\.)?anthropic\.)/, '');
+  return model.toLowerCase().replace(/^(.*\/|ft:|openai:|(.*\.)?anthropic\.)/, '');
 }

@@ -78,6 +78,6 @@ function isComplete({ type, properties, required, additionalProperties }: JsonOb
 }
 
 const keywords =
-  /^(?:type|properties|required|additionalProperties|items|enum|const|anyOf|\$defs|definitions|title|description|pattern|format|multipleOf|(?:exclusiveM|m)(?:ax|in)imum|(?:max|min)Items)$/;
+  /^(type|properties|required|additionalProperties|items|enum|const|anyOf|\$defs|definitions|title|description|pattern|format|multipleOf|(exclusiveM|m)(ax|in)imum|m(ax|in)Items)$/;
 
-const formats = /^(?:date-time|time|date|duration|email|hostname|ipv4|ipv6|uuid)$/;
+const formats = /^(date-time|time|date|duration|email|hostname|ipv4|ipv6|uuid)$/;

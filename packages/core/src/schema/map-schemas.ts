@@ -2,9 +2,9 @@ import { isRecord, type JsonObject, type JsonValue } from '../message/json.ts';
 
 /** Keywords whose value is a schema or a list of schemas. */
 const schemaKeywords =
-  /^(?:(?:any|one|all)Of|prefixItems|items|contains|not|if|then|else|propertyNames|additionalProperties|unevaluated(?:Items|Properties))$/;
+  /^((any|one|all)Of|prefixItems|items|contains|not|if|then|else|propertyNames|additionalProperties|unevaluated(Items|Properties))$/;
 /** Keywords whose value is an object with a schema in each field. */
-const mapKeywords = /^(?:properties|patternProperties|\$defs|definitions|dependentSchemas)$/;
+const mapKeywords = /^(properties|patternProperties|\$defs|definitions|dependentSchemas)$/;
 
 /**
  * Returns a copy of a JSON Schema whose inner schemas `change` has replaced. Values in `default`,
