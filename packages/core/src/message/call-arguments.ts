@@ -37,17 +37,19 @@ export interface LongInteger {
 
 /** Returns the integers in the arguments of a call that the model did not write as strings. */
 export function longIntegersIn({ input, raw = '' }: ToolUse): readonly LongInteger[] {
-  const integers: LongInteger[] = [];
-  const find = (rounded: unknown, exact: unknown, path: readonly string[]): void => {
-    if (typeof rounded === 'number' && typeof exact === 'string')
-      integers.push({ path, digits: exact });
-    if (!isObjectOrArray(rounded) || !isObjectOrArray(exact)) return;
-    for (const key of Object.keys(exact)) {
-      if (Object.hasOwn(rounded, key)) find(rounded[key], exact[key], [...path, key]);
-    }
-  };
-  if (longNumber.test(raw)) find(parseJson(raw), input, []);
-  return integers;
+  return longNumber.test(raw) ? stringsForNumbers(parseJson(raw), input, []) : [];
+}
+
+function stringsForNumbers(
+  rounded: unknown,
+  exact: unknown,
+  path: readonly string[],
+): readonly LongInteger[] {
+  if (typeof rounded === 'number' && typeof exact === 'string') return [{ path, digits: exact }];
+  if (!isObjectOrArray(rounded) || !isObjectOrArray(exact)) return [];
+  return Object.keys(exact).flatMap((key) =>
+    stringsForNumbers(rounded[key], exact[key], [...path, key]),
+  );
 }
 
 const longNumber = /[1-9]\d{15}/;

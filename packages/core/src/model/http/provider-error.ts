@@ -85,19 +85,18 @@ function providerError(
     outer['error_message'],
     fieldsOf(outer['base_resp'])['status_msg'],
   ].find(isText);
-  const providerCode = [inner['code'], inner['type']].find(isText) ?? '';
+  const providerCode = [inner['code'], inner['type']].find(isText);
   // JSON without escaped letters.
   const bodyWords = JSON.stringify(body) ?? text;
   const { code, transient } =
     status === undefined
       ? failureInReply(bodyWords, inner, providerCode ? failureOfCode : undefined)
       : modelFailure(bodyWords, status)!;
-  const isLimited = code === 'MODEL_RATE_LIMITED';
-  const retryAfterMs = retryAfterOf(headers, bodyWords, isLimited);
+  const retryAfterMs = retryAfterOf(headers, bodyWords, code === 'MODEL_RATE_LIMITED');
   return new AgentError(code, `${title}: ${words ? quote(words, 600) : quote(text)}`, {
     // OpenAI, Anthropic and the model proxy of `edge` send it.
     retryable: transient && headers?.get('x-should-retry') !== 'false',
-    details: omitUndefined({ status, retryAfterMs, providerCode: providerCode || undefined }),
+    details: omitUndefined({ status, retryAfterMs, providerCode }),
   });
 }
 
