@@ -6,7 +6,7 @@ import {
   type JsonValue,
 } from '../message/json.ts';
 import { valueAtRef } from '../schema/local-refs.ts';
-import { mapSchemas } from '../schema/map-schemas.ts';
+import { mapFields, mapSchemas } from '../schema/map-schemas.ts';
 
 /**
  * Returns the schema of a tool's arguments in a form that servers accept. Its root is an object with
@@ -104,7 +104,7 @@ function combineForms(first: readonly Form[], second: readonly Form[]): readonly
   const forms: readonly Form[] = first.flatMap((one) =>
     second.map((other) => ({
       properties: { ...one.properties, ...other.properties },
-      required: [...new Set([...one.required, ...other.required])],
+      required: [...one.required, ...other.required],
     })),
   );
   return forms.length > maxForms ? [eitherForm(forms)] : forms;
@@ -112,18 +112,18 @@ function combineForms(first: readonly Form[], second: readonly Form[]): readonly
 
 /** Returns the form of an object that has one of these forms. */
 function eitherForm(forms: readonly Form[]): Form {
-  const names = new Set(forms.flatMap(({ properties }) => Object.keys(properties)));
-  const properties = [...names].map((name): [string, JsonValue] => {
-    const schemas = forms.flatMap((form) => form.properties[name] ?? []);
-    return [name, eitherSchema(schemas)];
-  });
-  const required = [...names].filter((name) => forms.every((form) => form.required.includes(name)));
-  return { properties: Object.fromEntries(properties), required };
+  const allProperties: JsonObject = Object.assign({}, ...forms.map((form) => form.properties));
+  const properties = mapFields(allProperties, (_last, name) =>
+    eitherSchema(forms.flatMap((form) => form.properties[name] ?? [])),
+  );
+  const isRequired = (name: string): boolean =>
+    forms.every(({ required }) => required.includes(name));
+  return { properties, required: Object.keys(properties).filter(isRequired) };
 }
 
 function eitherSchema(schemas: readonly JsonValue[]): JsonValue {
-  const texts = new Set(schemas.map((schema) => JSON.stringify(schema)));
-  const forms = [...texts].map((text) => JSON.parse(text) as JsonObject);
+  const byText = new Map(schemas.map((schema) => [JSON.stringify(schema), schema as JsonObject]));
+  const forms = [...byText.values()];
   const [first, ...others] = forms.map(({ const: value, ...rest }) => ({ value, rest }));
   if (!others.length) return forms[0]!;
   const isList = [first!, ...others].every(

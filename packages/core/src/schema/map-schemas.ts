@@ -23,7 +23,8 @@ export function mapSchemas(
   });
 }
 
-function mapFields(
+/** Returns a copy of an object whose values `change` has replaced. */
+export function mapFields(
   fields: JsonObject,
   change: (value: JsonValue, key: string) => JsonValue,
 ): JsonObject {
