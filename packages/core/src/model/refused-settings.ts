@@ -41,16 +41,16 @@ export function acceptedSampling(
   model: string,
   { temperature, topP, stop }: Sampling,
   effort: unknown,
-): Sampling {
+): { readonly [Name in keyof Sampling]: Sampling[Name] | undefined } {
   const name = plainName(model);
   const isThinker = thinkingModels.test(name);
   const isWithoutThinking = effort === 'none' && /^gpt-5\.\d/.test(name);
   const isRefused = (isThinker && !isWithoutThinking) || othersWithoutSampling.test(name);
   const isOneRefused = temperature !== undefined && claudeWithOneSetting.test(name);
   return {
-    ...(!isRefused && temperature !== undefined && { temperature }),
-    ...(!isRefused && !isOneRefused && topP !== undefined && { topP }),
-    ...(!isThinker && stop?.length && { stop }),
+    temperature: isRefused ? undefined : temperature,
+    topP: isRefused || isOneRefused ? undefined : topP,
+    stop: !isThinker && stop?.length ? stop : undefined,
   };
 }
 

@@ -69,12 +69,10 @@ function isSupported(schema: JsonObject): boolean {
 
 /** Returns whether a schema is not that of an object, or is closed and requires all properties. */
 function isComplete({ type, properties, required, additionalProperties }: JsonObject): boolean {
-  const isObject = properties !== undefined || [type].flat().includes('object');
-  const requiredNames = [required].flat();
+  if (properties === undefined && ![type].flat().includes('object')) return true;
   const names = Object.keys(Object(properties));
-  return (
-    !isObject || (additionalProperties === false && names.every((n) => requiredNames.includes(n)))
-  );
+  const requiredNames = [required].flat();
+  return additionalProperties === false && names.every((name) => requiredNames.includes(name));
 }
 
 const keywords =
