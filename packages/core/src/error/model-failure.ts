@@ -14,18 +14,21 @@ export function errorStatusIn(values: readonly unknown[]): number | undefined {
     .find((value): value is number => typeof value === 'number' && value >= 400 && value < 600);
 }
 
-type Row = readonly [words: RegExp, code: AgentErrorCode, transient?: boolean];
+type Row = readonly [pattern: RegExp, code: AgentErrorCode, transient?: boolean];
 
 /**
- * Words that say more than the status. The first match counts. The texts of the servers and their
- * sources are in `test/provider-errors/provider-errors.ts`.
+ * What patterns mean in a text that has the status, if any, a blank, and then the words. The first
+ * match counts. The texts of the servers and their sources are in
+ * `test/provider-errors/provider-errors.ts`.
  */
 const knownFailures: readonly Row[] = [
+  [/^401/, 'MODEL_AUTH'],
   // Only a payment, a new month or a smaller request helps.
   [
     /insufficient.(quota|balance)|exceeded.current.quota|limit: 0[^.\d]|credit balance|more credits|reached.{0,40}usage limit|too large for .{0,200}per min|余额不足|使用上限/i,
     'MODEL_RATE_LIMITED',
   ],
+  [/^429/, 'MODEL_RATE_LIMITED', true],
   // Precedes the next rows, because Bedrock says "Too many tokens, please wait".
   [
     /rate.?limit|too many (requests|.{0,30}wait)|throttl|resource.{0,10}exhausted|limit_requests|per minute limit/i,
@@ -47,14 +50,20 @@ const knownFailures: readonly Row[] = [
     /invalid.?api.?key|key.(not.|in)valid|(authentication|permission)_error|access.?denied|model_auth/i,
     'MODEL_AUTH',
   ],
+  // These requests fail at every try. llama.cpp answers them with 500, and LM Studio with 200.
+  [
+    /^(5\d\d)? [^]*(n[o']t support|unsupported|requires --|unexpected endpoint|invalid.?(request|param|argument))/i,
+    'MODEL_REQUEST',
+  ],
+  [/^408/, 'MODEL_TIMEOUT', true],
+  // OpenAI reports a conflict, TGI a failed generation, Groq that it has no capacity, and Gemini that
+  // it canceled the request itself.
+  [/^([5-9]|409|424|49[89])/, 'MODEL_SERVER', true],
+  // Anthropic and gateways count the bytes of the request, GitHub Models counts its tokens.
+  [/^413/, 'MODEL_CONTEXT_LENGTH'],
+  [/^40[23]/, 'MODEL_AUTH'],
+  [/^\d/, 'MODEL_REQUEST'],
 ];
-
-/**
- * Words about a request that fails at every try. llama.cpp answers such a request with 500, and LM
- * Studio with 200.
- */
-const uselessTry =
-  /n[o']t support|unsupported|requires --|unexpected endpoint|invalid.?(request|param|argument)/i;
 
 /**
  * Start of words that are not about the failure: the page of a gateway, or what the user sent, which
@@ -69,26 +78,7 @@ const otherWords = /<html|\Winput\W:/i;
  */
 export function modelFailure(words: string, status?: number): ModelFailure | undefined {
   const text = words.slice(0, 2000).split(otherWords, 1)[0]!;
-  // After 429, words can only say that another try is useless.
-  const rows = status === 429 ? knownFailures.slice(0, 1) : knownFailures;
-  const row = rows.find(([pattern]) => pattern.test(text));
-  if (row && status !== 401) return failureOf(row);
-  const isUseless = (status ?? 500) >= 500 && uselessTry.test(text);
-  if (isUseless) return { code: 'MODEL_REQUEST', transient: false };
-  return status === undefined ? undefined : byStatus(status);
-}
-
-function byStatus(status: number): ModelFailure {
-  if (status === 429) return { code: 'MODEL_RATE_LIMITED', transient: true };
-  if (status === 408) return { code: 'MODEL_TIMEOUT', transient: true };
-  // OpenAI reports a conflict, TGI a failed generation, Groq that it has no capacity, and Gemini that
-  // it canceled the request itself.
-  if (status >= 500 || [409, 424, 498, 499].includes(status))
-    return { code: 'MODEL_SERVER', transient: true };
-  // Anthropic and gateways count the bytes of the request, GitHub Models counts its tokens.
-  if (status === 413) return { code: 'MODEL_CONTEXT_LENGTH', transient: false };
-  const isRefused = status > 400 && status < 404;
-  return { code: isRefused ? 'MODEL_AUTH' : 'MODEL_REQUEST', transient: false };
+  return failureIn(knownFailures, `${status ?? ''} ${text}`);
 }
 
 /** Words that count if nothing else says more. */
@@ -103,12 +93,10 @@ const serverWords: readonly Row[] = [
 
 /** Like `modelFailure`, for a failure without a status that may be no failure of a server. */
 export function failureInWords(words: string): ModelFailure | undefined {
-  const failure = modelFailure(words);
-  if (failure) return failure;
-  const row = serverWords.find(([pattern]) => pattern.test(words));
-  return row && failureOf(row);
+  return modelFailure(words) ?? failureIn(serverWords, words);
 }
 
-function failureOf([, code, transient = false]: Row): ModelFailure {
-  return { code, transient };
+function failureIn(rows: readonly Row[], text: string): ModelFailure | undefined {
+  const row = rows.find(([pattern]) => pattern.test(text));
+  return row && { code: row[1], transient: row[2] ?? false };
 }
