@@ -1,5 +1,12 @@
 import { AgentError, errorText, fieldsOf, type AgentErrorCode } from './agent-error.ts';
-import { errorStatusIn, failureInWords, modelFailure, type ModelFailure } from './model-failure.ts';
+import {
+  errorStatusIn,
+  failureIn,
+  failureInWords,
+  modelFailure,
+  type FailurePattern,
+  type ModelFailure,
+} from './model-failure.ts';
 import { retryAfterOf } from './retry-after.ts';
 
 /** What `classifyError()` says about an error: its code, and whether another try may help. */
@@ -43,16 +50,12 @@ const maxChainLength = 10;
 /** Maximum length of a message. The message of a server may quote a whole request. */
 const maxWordsLength = 2_000;
 
-/** Error names and codes of platforms: DOMException, Node's system errors, undici. */
-const namePatterns: readonly (readonly [
-  pattern: RegExp,
-  code: AgentErrorCode,
-  transient: boolean,
-])[] = [
-  [/^(AbortError|UND_ERR_ABORTED)$/, 'ABORTED', false],
-  [/^(TimeoutError|ETIMEDOUT|UND_ERR_\w*TIMEOUT)$/, 'MODEL_TIMEOUT', true],
+/** Error names and codes of platforms, one a line: DOMException, Node's system errors, undici. */
+const namePatterns: readonly FailurePattern[] = [
+  [/^(AbortError|UND_ERR_ABORTED)$/m, 'ABORTED'],
+  [/^(TimeoutError|ETIMEDOUT|UND_ERR_\w*TIMEOUT)$/m, 'MODEL_TIMEOUT', true],
   [
-    /^(NetworkError|ECONN\w+|EPIPE|EAI_AGAIN|ENOTFOUND|EHOSTUNREACH|ENET\w+|UND_ERR_SOCKET)$/,
+    /^(NetworkError|ECONN\w+|EPIPE|EAI_AGAIN|ENOTFOUND|EHOSTUNREACH|ENET\w+|UND_ERR_SOCKET)$/m,
     'MODEL_UNREACHABLE',
     true,
   ],
@@ -98,10 +101,8 @@ function byFields(link: unknown): ErrorClass | undefined {
   const { name, code } = fieldsOf(link);
   const status = statusOf(link);
   if (status !== undefined) return withWait(modelFailure(wordsOf(link), status)!, link);
-  const match = namePatterns.find(([pattern]) =>
-    [name, code].some((word) => typeof word === 'string' && pattern.test(word)),
-  );
-  return match && { code: match[1], transient: match[2] };
+  const names = [name, code].filter((word) => typeof word === 'string');
+  return failureIn(namePatterns, names.join('\n'));
 }
 
 /** Returns the words of a body: its JSON without escaped letters, or its text. */

@@ -14,14 +14,15 @@ export function errorStatusIn(values: readonly unknown[]): number | undefined {
     .find((value): value is number => typeof value === 'number' && value >= 400 && value < 600);
 }
 
-type Row = readonly [pattern: RegExp, code: AgentErrorCode, transient?: boolean];
+/** A text and what it means. Default of `transient`: false. */
+export type FailurePattern = readonly [pattern: RegExp, code: AgentErrorCode, transient?: boolean];
 
 /**
  * What patterns mean in a text that has the status, if any, a blank, and then the words. The first
  * match counts. The texts of the servers and their sources are in
  * `test/provider-errors/provider-errors.ts`.
  */
-const knownFailures: readonly Row[] = [
+const knownFailures: readonly FailurePattern[] = [
   [/^401/, 'MODEL_AUTH'],
   // Only a payment, a new month or a smaller request helps.
   [
@@ -82,7 +83,7 @@ export function modelFailure(words: string, status?: number): ModelFailure | und
 }
 
 /** Words that count if nothing else says more. */
-const serverWords: readonly Row[] = [
+const serverWords: readonly FailurePattern[] = [
   [/time.?out|timed out/i, 'MODEL_TIMEOUT', true],
   [
     /internal.?(server.?)?error|\bsystem_?error|bad.?gateway|(service|model).?unavailable|overloaded|serving.?error/i,
@@ -96,7 +97,8 @@ export function failureInWords(words: string): ModelFailure | undefined {
   return modelFailure(words) ?? failureIn(serverWords, words);
 }
 
-function failureIn(rows: readonly Row[], text: string): ModelFailure | undefined {
+/** Returns what the first matching pattern means. */
+export function failureIn(rows: readonly FailurePattern[], text: string): ModelFailure | undefined {
   const row = rows.find(([pattern]) => pattern.test(text));
   return row && { code: row[1], transient: row[2] ?? false };
 }
