@@ -9,7 +9,7 @@ export function joinSystem(messages: readonly Msg[]): readonly Msg[] {
   for (const message of messages) {
     const last = turns.at(-1);
     if (message.role !== 'system' || !last) turns.push(message);
-    else if (last.role === 'system') turns.splice(-1, 1, joined(last, message));
+    else if (last.role === 'system') turns.splice(-1, 1, joinPair(last, message));
     else turns.push({ ...message, role: 'user' });
   }
   return turns;
@@ -32,7 +32,7 @@ export function joinTurns(messages: readonly Msg[]): readonly Msg[] {
   for (const message of messages.filter(isSent)) {
     const last = turns.at(-1);
     if (last?.role === message.role && isPlain(last) && isPlain(message))
-      turns.splice(-1, 1, joined(last, message));
+      turns.splice(-1, 1, joinPair(last, message));
     else {
       if (last && hasToolResults(last) && message.role === 'user') turns.push(readReply);
       turns.push(message);
@@ -41,7 +41,7 @@ export function joinTurns(messages: readonly Msg[]): readonly Msg[] {
   return turns;
 }
 
-function joined(message: Msg, next: Msg): Msg {
+function joinPair(message: Msg, next: Msg): Msg {
   return { ...message, content: [...message.content, ...next.content] };
 }
 
