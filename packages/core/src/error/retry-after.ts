@@ -37,14 +37,11 @@ function resetOf(headers: Headers | undefined, text: string): number | undefined
   const fields = new Map(headers);
   for (const [, name, value] of text.matchAll(limitField)) fields.set(name!.toLowerCase(), value!);
   const unknownRest = [...fields.keys()].some((name) => name.includes('remaining')) ? '' : '0';
-  let longest: number | undefined;
-  for (const [name, value] of fields) {
-    const isReset = /ratelimit.*reset/.test(name);
+  const waits = [...fields].map(([name, value]) => {
     const rest = fields.get(name.replace('reset', 'remaining')) ?? unknownRest;
-    if (!isReset || Number(rest || NaN) !== 0) continue;
-    longest = Math.max(longest ?? 0, toMs(value) ?? 0) || longest;
-  }
-  return longest;
+    return (/ratelimit.*reset/.test(name) && Number(rest || NaN) === 0 && toMs(value)) || 0;
+  });
+  return Math.max(0, ...waits) || undefined;
 }
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
