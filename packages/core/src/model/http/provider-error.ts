@@ -57,7 +57,7 @@ export function badResponseError(problem: string, text: string, retryable = fals
   });
 }
 
-type FailureOfCode = (words: string) => ModelFailure;
+type FailureOfCode = (words: string) => ModelFailure | undefined;
 
 interface Answer {
   /** HTTP status. Absent for an error inside a reply. */
@@ -107,11 +107,10 @@ function providerError(
 function failureInReply(
   words: string,
   { code, status_code: statusCode, status }: Readonly<Record<string, unknown>>,
-  failureOfCode: FailureOfCode | undefined,
+  failureOfCode: FailureOfCode = modelFailure,
 ): ModelFailure {
-  const failure = failureOfCode ? failureOfCode(words) : modelFailure(words);
-  if (failure) return failure;
-  return modelFailure('', errorStatusIn([code, statusCode, status]) ?? 500)!;
+  const chunkStatus = errorStatusIn([code, statusCode, status]) ?? 500;
+  return failureOfCode(words) ?? modelFailure('', chunkStatus)!;
 }
 
 function isText(value: unknown): value is string {
