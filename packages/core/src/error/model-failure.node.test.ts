@@ -76,3 +76,9 @@ test.each<[words: string, status: number | undefined, isTooLong: boolean]>([
   const [words, status, isTooLong] = row;
   expect(modelFailure(words, status)?.code === 'MODEL_CONTEXT_LENGTH').toBe(isTooLong);
 });
+
+test('words about an invalid request count only if there is no status', () => {
+  const words = '{"error":{"message":"Upstream failed","type":"invalid_request_error"}}';
+  expect(modelFailure(words)).toEqual({ code: 'MODEL_REQUEST', transient: false });
+  expect(modelFailure(words, 503)).toEqual({ code: 'MODEL_SERVER', transient: true });
+});

@@ -51,9 +51,10 @@ const knownFailures: readonly FailurePattern[] = [
     /invalid.?api.?key|key.(not.|in)valid|(authentication|permission)_error|access.?denied|model_auth/i,
     'MODEL_AUTH',
   ],
-  // These requests fail at every try. llama.cpp answers them with 500, and LM Studio with 200.
+  // These requests fail at every try. llama.cpp answers them with 500, and LM Studio with 200. An
+  // invalid request counts only without a status, because a status says more.
   [
-    /^(5\d\d)? [^]*(n[o']t support|unsupported|requires --|unexpected endpoint|invalid.?(request|param|argument))/i,
+    /^(5\d\d)? [^]*(n[o']t support|unsupported|requires --|unexpected endpoint)|^ [^]*invalid.?(request|param|argument)/i,
     'MODEL_REQUEST',
   ],
   [/^408/, 'MODEL_TIMEOUT', true],
