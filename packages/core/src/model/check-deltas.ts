@@ -26,10 +26,11 @@ const advice =
  * wrapper that yielded the batch, as the start of a sentence.
  */
 export function checkDeltas(who: string, batch: unknown): void {
-  if (Array.isArray(batch) && batch.every(isCommon)) return;
   try {
-    checkFields(`${who} yielded a wrong batch`, { batch }, 'batch:array');
-    for (const delta of batch as readonly unknown[]) checkDelta(who, delta);
+    if (!Array.isArray(batch))
+      checkFields(`${who} yielded a wrong batch`, { batch }, 'batch:array');
+    const others = (batch as readonly unknown[]).filter((delta) => !isCommon(delta));
+    for (const delta of others) checkDelta(who, delta);
   } catch (error) {
     throw new AgentError('MODEL_BAD_RESPONSE', `${errorText(error)} ${advice}`);
   }
@@ -39,8 +40,13 @@ export function checkDeltas(who: string, batch: unknown): void {
 function isCommon(delta: unknown): boolean {
   const { type, id, index, name, delta: text } = fieldsOf(delta);
   if (typeof text !== 'string') return false;
-  if (type === 'text') return typeof id === 'string';
-  return type === 'tool-input' && index === Number(index) && index >= 0 && (id ?? name) == null;
+  if (type === 'text' || type === 'thinking') return typeof id === 'string';
+  const isPlace = index === Number(index) && index >= 0;
+  return type === 'tool-input' && isPlace && isOptionalText(id) && isOptionalText(name);
+}
+
+function isOptionalText(value: unknown): boolean {
+  return value === undefined || typeof value === 'string';
 }
 
 function checkDelta(who: string, delta: unknown): void {

@@ -41,7 +41,7 @@ export function errorOfChunk(
   failureOfCode?: FailureOfCode,
 ): AgentError | undefined {
   const { error, error_message, base_resp, object, code } = fieldsOf(chunk);
-  const problem = error || error_message || fieldsOf(base_resp)['status_code'];
+  const problem = error || error_message || (base_resp && fieldsOf(base_resp)['status_code']);
   if (!isErrorEvent && !problem && !isText(code) && object !== 'error') return undefined;
   const text = JSON.stringify(chunk);
   return providerError('The model server reported an error', chunk, text, { failureOfCode });

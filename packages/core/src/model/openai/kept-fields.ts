@@ -72,6 +72,8 @@ export function keptFieldsOf(block: ContentBlock, origin: string | undefined): W
 /** Joins some fields of an object with their next parts. */
 function joinFields(fields: KeptFields, parts: JsonObject, names: readonly string[]): void {
   for (const name of names) {
+    // Nearly all deltas have none of these fields.
+    if (parts[name] == null) continue;
     const whole = join(fields[name], parts[name], name);
     if (whole !== undefined) fields[name] = whole;
   }

@@ -148,7 +148,8 @@ export class OpenAiDecoder implements ReplyDecoder {
   #note({ id, model, usage, x_groq }: WireChunk, choice: WireChoice | null | undefined): void {
     if (id) this.#metadata.id = id;
     if (model) this.#metadata.model = model;
-    this.#usage = laterUsage(usage ?? choice?.usage ?? x_groq?.usage ?? {}, this.#usage);
+    const counted = usage ?? choice?.usage ?? x_groq?.usage;
+    if (counted) this.#usage = laterUsage(counted, this.#usage);
   }
 
   /**
@@ -173,7 +174,9 @@ export class OpenAiDecoder implements ReplyDecoder {
     this.#push('thinking', thinking, deltas);
     this.#push('text', content, deltas);
     this.#push('text', refusal, deltas);
-    this.#readCalls(tool_calls ?? [], !choice.delta, deltas);
+    const isWhole = !choice.delta;
+    if (tool_calls || isWhole || this.finishReason)
+      this.#readCalls(tool_calls ?? [], isWhole, deltas);
     this.#isStreamed ||= choice.delta != null && this.#hasContent;
   }
 

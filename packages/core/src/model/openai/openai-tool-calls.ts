@@ -314,6 +314,8 @@ class StreamedCall {
    */
   #newText(text: string): string {
     const { input } = this;
+    // The length is compared first: reading a long text that was joined from pieces copies it.
+    if (text.length < input.length) return text;
     if (!input.startsWith('{') || !text.startsWith(input)) return text;
     // Only here, an object within the arguments may begin as they do.
     const mayBeInner = !this.#isInString && /[:,[]\s*$/.test(input);
