@@ -74,12 +74,16 @@ export function isSessionUnknown(error: unknown): boolean {
  * error of the protocol, or with an answer to no request. The request may have run.
  */
 export function isSessionDoubtful(error: unknown): boolean {
-  return isMisread(error) || (isSaid(error) && unknownSession.test(errorText(error)));
+  const text = errorText(error);
+  return isMisread(error) || endedSession.test(text) || unknownSession.test(text);
 }
 
 /** Words about an unknown session, as servers report it. */
 const unknownSession =
-  /\bsession (id )?(was )?(not found|expired|terminated)|(no valid|unknown) (mcp-)?session|server not initialized/i;
+  /\bsession (id )?(was )?not found|(no valid|unknown) (mcp-)?session|server not initialized/i;
+
+/** Words that may also be about a session of the tool, such as that of its database. */
+const endedSession = /\bsession (id )?(was )?(expired|terminated)/i;
 
 /** Returns whether the server itself reported the error, as an error of the MCP protocol. */
 function isSaid(error: unknown): boolean {

@@ -74,6 +74,14 @@ test.each<[server: string, forgotten: (id: unknown) => Response]>([
   expect(await count()).toBe(1);
 });
 
+test('a failed tool that speaks of a session of its own does not run twice', async () => {
+  const { tools, count } = await restartedServer(() =>
+    answer(500, { error: 'The database session expired' }),
+  );
+  expect(await twoCalls(tools)).toEqual([expect.stringContaining('failed (500)'), '3']);
+  expect(await count()).toBe(1);
+});
+
 test('an answer that is no valid message is named in words, not in JSON of the SDK', async () => {
   const { tools } = await restartedServer(() => answer(200, rpcError(-32_600, 'Invalid Request')));
   expect((await twoCalls(tools))[0]).toBe(
