@@ -30,7 +30,7 @@ const keptNames: readonly string[] = [
  * https://github.com/decolua/9router/issues/4136, https://github.com/anomalyco/opencode/issues/6418
  */
 export function signerOf(host: string, model: string): string {
-  const [family] = /claude|gemini|gpt|grok/.exec(model.toLowerCase()) ?? [];
+  const [family] = /claude|gemini|gpt|grok|\bo\d/.exec(model.toLowerCase()) ?? [];
   return family ? `${host} ${family}` : host;
 }
 

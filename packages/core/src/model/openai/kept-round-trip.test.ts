@@ -168,16 +168,19 @@ test('two servers in one session get each only their own fields', async () => {
 });
 
 // Behind a gateway, Gemini answers 400 to the signatures of Claude, and Claude to those of Gemini.
-test('another family of models on the same host gets no field, the same family gets them', async () => {
+test.each([
+  ['anthropic/claude-sonnet-5', 'google/gemini-3-pro', 'anthropic/claude-opus-5'],
+  ['openai/o4-mini', 'deepseek/deepseek-v4', 'openai/o4-mini-high'],
+])('the fields of %s go back on the same host, but not to %s', async (first, other, relative) => {
   const { baseURL, deltas, message } = quirks['OpenRouter']!;
   const memory = new SessionMemory(new MemoryStore(), 's');
   const server = new FakeServer(baseURL, [deltas]);
   const ask = (model: string) => server.agent(memory, false, model).call('Weather?');
-  await ask('anthropic/claude-sonnet-5');
+  await ask(first);
   expect(server.reply).toMatchObject(message);
-  await ask('google/gemini-3-pro');
+  await ask(other);
   expect(JSON.stringify(server.requests.at(-1))).not.toContain('reasoning_details');
-  await ask('anthropic/claude-opus-5');
+  await ask(relative);
   expect(server.requests.at(-1)![1]).toMatchObject(message);
 });
 
