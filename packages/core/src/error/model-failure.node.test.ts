@@ -82,3 +82,13 @@ test('words about an invalid request count only if there is no status', () => {
   expect(modelFailure(words)).toEqual({ code: 'MODEL_REQUEST', transient: false });
   expect(modelFailure(words, 503)).toEqual({ code: 'MODEL_SERVER', transient: true });
 });
+
+test.each([
+  ['Rate limit reached', true],
+  ['token_rate_limit', true],
+  ['TokenRateLimitError', true],
+  ['Your corporate limits do not allow this model', false],
+  ['The fields first and second have separate limits', false],
+])('whether %j is about a rate limit: %s', (words, isLimit) => {
+  expect(modelFailure(words, 400)?.code === 'MODEL_RATE_LIMITED').toBe(isLimit);
+});

@@ -32,7 +32,7 @@ const knownFailures: readonly FailurePattern[] = [
   [/^429/, 'MODEL_RATE_LIMITED', true],
   // Precedes the next rows, because Bedrock says "Too many tokens, please wait".
   [
-    /rate.?limit|too many (requests|.{0,30}wait)|throttl|resource.{0,10}exhausted|limit_requests|per minute limit/i,
+    /(^|[^a-z])rate.?limit|ratelimit|too many (requests|.{0,30}wait)|throttl|resource.{0,10}exhausted|limit_requests|per minute limit/i,
     'MODEL_RATE_LIMITED',
     true,
   ],
