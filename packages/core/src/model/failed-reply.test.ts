@@ -297,6 +297,7 @@ test.each([
 test.each([
   [{ unified: 'stop', raw: 'a word of this provider' }, undefined],
   [{ unified: 'stop', raw: 'end_turn' }, undefined],
+  [{ unified: 'stop', raw: 'tool_use' }, undefined],
   [{ unified: 'length', raw: 'a word of this provider' }, 'length'],
   [{ unified: 'content-filter', raw: 'SAFETY' }, 'filtered'],
   [{ unified: 'other', raw: 'sensitive' }, 'filtered'],

@@ -191,9 +191,14 @@ export class AiSdkDecoder {
   }
 }
 
-/** Returns the provider's word, unless only the provider's package knows what it means. */
+/**
+ * Returns the provider's word, unless only the provider's package knows what it means. Anthropic's
+ * package makes text of the tool call with which older models give JSON, and says `stop`.
+ */
 function reasonOf(unified: string, raw = unified): string {
-  const hasMeaning = finishMeaning(raw) !== 'other' || finishMeaning(unified) === 'other';
+  const meaning = finishMeaning(raw);
+  if (unified === 'stop' && meaning === 'calls') return unified;
+  const hasMeaning = meaning !== 'other' || finishMeaning(unified) === 'other';
   return commonReasons.get(unified) ?? (hasMeaning ? raw : unified);
 }
 

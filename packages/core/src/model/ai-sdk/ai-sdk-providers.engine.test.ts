@@ -2,6 +2,7 @@ import { createAnthropic } from '@ai-sdk/anthropic';
 import { createGoogle } from '@ai-sdk/google';
 import { createOpenAI } from '@ai-sdk/openai';
 import { expect, test } from 'vitest';
+import * as z from 'zod';
 import {
   assistantMessage,
   ReActAgent,
@@ -16,6 +17,7 @@ import {
   type AiSdkLanguageModel,
   type UiPart,
 } from '@isoloop/core/ai-sdk';
+import { structured } from '@isoloop/core/output';
 import chatTool from '../../../../../test/fixtures/provider-streams/xai-tool-call.chunks.txt?raw';
 import webSearch from '../../../../../test/fixtures/responses-streams/openai-openai-web-search-tool-1.sse?raw';
 import failure from '../../../../../test/fixtures/responses-streams/openai-openai-error-1.sse?raw';
@@ -143,6 +145,18 @@ test('Anthropic: thinking and its signature are sent back with the tool call and
     },
     { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1' }] },
   ]);
+});
+
+test('Anthropic: JSON that the package asks for as a tool call is the reply of an older model', async () => {
+  const json = { type: 'tool_use', id: 'toolu_1', name: 'json', input: {} };
+  const input = { type: 'input_json_delta', partial_json: '{"city":"Oslo"}' };
+  const { sent, fetch } = serve(claude('tool_use', [json, input]));
+  const open: Open = () => createAnthropic({ apiKey: 'k', fetch })('claude-3-haiku-20240307');
+  const output = structured(z.object({ city: z.string() }), { mode: 'prompt' });
+  const result = await agentOf(open, fetch).call('Where?', { use: output });
+  expect(result).toMatchObject({ output: { city: 'Oslo' }, reason: 'stop' });
+  expect(result).not.toHaveProperty('incomplete');
+  expect(sent).toHaveLength(1);
 });
 
 const found = {
