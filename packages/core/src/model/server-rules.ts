@@ -37,7 +37,7 @@ const knownServers: readonly (readonly [pattern: RegExp, rules: ServerRules])[] 
   // The chat templates of some models refuse two messages of the user in a row, in every server.
   // https://github.com/google/adk-python/issues/1373
   // https://github.com/perplexityai/api-discussion/issues/265
-  [/gemma|perplexity|sonar/i, { alternatesRoles: true, leadingSystem: true }],
+  [/gemma|perplexity|\bsonar\b/i, { alternatesRoles: true, leadingSystem: true }],
   // https://github.com/ggml-org/llama.cpp/issues/27367, https://github.com/vllm-project/vllm/issues/41114
   // https://github.com/co-l/openfox/issues/367
   [/qwen|qwq/i, { leadingSystem: true, endsWithUser: true }],

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { openai } from '../../openai.ts';
 import { ReActAgent } from '../../preset/react-agent.ts';
+import { jsonMode } from './json-and-yaml-mode.ts';
 import { structured } from './structured.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -11,9 +12,9 @@ const named = { type: 'function', function: { name: 'generate_response' } };
 
 /**
  * A server that answers with these texts, and with 400 and `refusal` to a forced call. Without
- * `refusal`, it says that the text is a call.
+ * `refusal`, it says that the text is a call. `claims`: it says so of each text.
  */
-function serverOf(refusal: string | undefined, texts: string[]) {
+function serverOf(refusal: string | undefined, texts: string[], claims = false) {
   const bodies: Body[] = [];
   const model = openai({
     model: 'm',
@@ -24,7 +25,7 @@ function serverOf(refusal: string | undefined, texts: string[]) {
       const isForced = typeof body['tool_choice'] === 'object';
       if (isForced && refusal) return Response.json({ error: refusal }, { status: 400 });
       const message = { content: texts.shift(), tool_calls: [] };
-      const finish_reason = isForced ? 'tool_calls' : 'stop';
+      const finish_reason = isForced || claims ? 'tool_calls' : 'stop';
       return Response.json({ choices: [{ message, finish_reason }] });
     },
   });
@@ -66,4 +67,15 @@ test('a text that claims to be the forced call is followed by a request with the
     [named, false],
     [undefined, true],
   ]);
+});
+
+// https://github.com/BerriAI/litellm/issues/10103
+test.each([
+  ['structured()', structured(city, { mode: 'prompt' })],
+  ['jsonMode()', jsonMode(city)],
+])('%s: JSON for a schema is the reply, also if it claims to be a call', async (...row) => {
+  const { bodies, agent } = serverOf(undefined, ['{"city":"Rome"}'], true);
+  const { output } = await agent.call('Where?', { output: row[1] });
+  expect(output).toEqual({ city: 'Rome' });
+  expect(bodies).toHaveLength(1);
 });

@@ -23,6 +23,7 @@ import type { ModelRequest } from '../../model/chat-model.ts';
 import { incompleteReason } from '../../model/finish-reason.ts';
 import type { LimitReply, LimitSteps } from '../answer/on-limit.ts';
 import { answerAtLimit } from '../answer/answer-at-limit.ts';
+import { freeChoice } from './free-choice.ts';
 import type { AnswerParts, OutputForm, ParsedOutput } from './output-form.ts';
 
 /**
@@ -73,6 +74,7 @@ export function outputMode(
       },
     },
     answerAtLimit({ answer: (context, steps) => askAtLimit(runOf(context), steps) }),
+    freeChoice,
   ];
 }
 

@@ -1,6 +1,5 @@
 import { checkOptions, misconfigured } from '../../error/agent-error.ts';
 import { readSchema, type InferOutput, type SchemaLike } from '../../schema/schema.ts';
-import { freeChoice } from './free-choice.ts';
 import { outputMode, type OutputMode } from './output-mode.ts';
 import { textForm } from './text-form.ts';
 import { toolForm } from './tool-form.ts';
@@ -67,7 +66,7 @@ export function structured<const S extends SchemaLike>(
       ? toolForm(schema, { forceTool, takesSchema: responseSchema ?? takesSchema }, context, steps)
       : textForm(steps, schema, responseSchema);
   });
-  return withObjectWriter([...output, freeChoice]) as OutputMode<InferOutput<S>>;
+  return withObjectWriter(output) as OutputMode<InferOutput<S>>;
 }
 
 const structuredFields = 'mode:tool|prompt|? attempts:natural|? forceTool,responseSchema:boolean|?';
