@@ -58,13 +58,13 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
       'test/left-behind/{page,workerd}.test.ts',
       'test/sent-requests/page.test.ts',
     ],
-    // Core in one engine, the examples of the docs, the promises of the reference documents, and what
+    // Core in one engine, the examples of the docs, the promises of the reference documents, what
     // differs on macOS and Windows.
     quick: [
       core,
       inspectorInNode,
       'test/{examples,documents,model-conformance,provider-errors}/**/*.test.ts',
-      'test/{create-project,edge-any-host,sends-data,server-rendering,test-runner}.test.ts',
+      'test/{changed-model,create-project,edge-any-host,sends-data,server-rendering,test-runner}.test.ts',
       'test/{platforms,workflows}.test.ts',
     ],
     // Failures at every step, random damage, patterns over long texts, real waits.
