@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { fakeClock, type FakeClock } from '../../../../test/clock/fake-clock.ts';
 import { newServer } from '../../test-support/mcp-server.ts';
 import { scriptedAgent } from '../../test-support/scripted-agent.ts';
 import type { AgentError } from '../error/agent-error.ts';
@@ -20,25 +21,53 @@ function offersOf({ requests }: ScriptedModel): readonly boolean[] {
   return requests.map(({ tools }) => tools.some(({ name }) => name === 'later'));
 }
 
-/** Returns a `fetch` function that answers the lists of tools after the first one with `answer`. */
-function fetchWith(answer: (init: RequestInit) => Promise<Response>): typeof fetch {
+type Answer = (init: RequestInit) => Promise<Response>;
+
+/**
+ * Returns a `fetch` function and a promise that resolves when the client lists the tools after a
+ * tool call. `answer`: answers that list. Default: the server does.
+ */
+function laterList(answer?: Answer): {
+  readonly fetch: typeof fetch;
+  readonly asked: Promise<void>;
+} {
   let isOpen = false;
-  return async (url, init = {}) => {
-    const isList = String(init.body).includes('"tools/list"');
-    if (isList && isOpen) return answer(init);
+  let ask: (() => void) | undefined;
+  const asked = new Promise<void>((resolve) => {
+    ask = resolve;
+  });
+  const clientFetch: typeof fetch = async (url, init = {}) => {
+    const isLater = isOpen && String(init.body).includes('"tools/list"');
+    if (isLater) ask?.();
     isOpen ||= String(init.body).includes('"tools/call"');
-    return fetch(url, init);
+    return isLater && answer ? answer(init) : fetch(url, init);
   };
+  return { fetch: clientFetch, asked };
+}
+
+/**
+ * Waits for an agent call whose server is real. The clock stands still until the report of a changed
+ * list has arrived, so that a busy machine does not miss it.
+ */
+async function afterReport<T>(
+  clock: FakeClock,
+  asked: Promise<void>,
+  call: Promise<T>,
+): Promise<T> {
+  await asked;
+  return clock.advanceUntil(call, 1);
 }
 
 test.each(['mcp', 'resumable', 'current'] as const)(
   'a tool that another tool adds is in the next request, and can be called (%s)',
   async (kind) => {
+    const clock = fakeClock();
     const server = newServer(kind);
-    const tools = await server.open();
+    const { fetch: clientFetch, asked } = laterList();
+    const tools = await server.open({ fetch: clientFetch });
     if (kind !== 'current') await server.ask('await/stream');
     const { agent, model } = scriptedAgent(replies, { tools });
-    await agent.call('Go');
+    await afterReport(clock, asked, agent.call('Go'));
     expect(offersOf(model)).toEqual([false, true, true]);
     expect((await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output)).toEqual([
       'grown',
@@ -62,71 +91,78 @@ test('a change that the server reports between two calls is in the first request
 });
 
 test('an agent waits for the list of a joined set, and only for tools that it may call', async () => {
+  const clock = fakeClock();
   const server = newServer();
-  const tools = await server.open();
+  const { fetch: clientFetch, asked } = laterList();
+  const tools = await server.open({ fetch: clientFetch });
   await server.ask('await/stream');
   const { agent, model } = scriptedAgent(replies, { tools: joinTools(new Toolkit(), tools) });
-  await agent.call('Go', { allowTools: ['grow', 'later'] });
+  const call = agent.call('Go', { allowTools: ['grow', 'later'] });
+  await afterReport(clock, asked, call);
   expect(offersOf(model)).toEqual([false, true, true]);
 });
 
 test('the members of a team wait for the lists of their tools', async () => {
+  const clock = fakeClock();
   const server = newServer();
-  const tools = await server.open();
+  const { fetch: clientFetch, asked } = laterList();
+  const tools = await server.open({ fetch: clientFetch });
   await server.ask('await/stream');
   const member = { name: 'helper', description: 'Helps.', systemPrompt: 'Help.', tools };
   const { agent, model } = scriptedAgent(
     [{ toolCalls: [{ name: 'transfer_to_helper', input: {} }] }, ...replies],
     { use: [handOff({ to: [member] })] },
   );
-  await agent.call('Go');
+  await afterReport(clock, asked, agent.call('Go'));
   expect(offersOf(model)).toEqual([false, false, true, true]);
 });
 
 test('if the list cannot be read, the run continues with the old one, and `onError` gets the reason', async () => {
+  const clock = fakeClock();
   const server = newServer();
   const errors: AgentError[] = [];
-  const tools = await server.open({
-    onError: (error) => errors.push(error),
-    fetch: fetchWith(async () => new Response('broken', { status: 500 })),
-  });
+  const broken = async (): Promise<Response> => new Response('broken', { status: 500 });
+  const { fetch: clientFetch, asked } = laterList(broken);
+  const tools = await server.open({ onError: (error) => errors.push(error), fetch: clientFetch });
   await server.ask('await/stream');
   const { agent, model } = scriptedAgent([replies[0]!, 'done'], { tools });
-  expect(await agent.call('Go')).toMatchObject({ text: 'done', reason: 'stop' });
+  const result = await afterReport(clock, asked, agent.call('Go'));
+  expect(result).toMatchObject({ text: 'done', reason: 'stop' });
   expect(offersOf(model)).toEqual([false, false]);
   expect(errors).toMatchObject([{ code: 'MCP_UNREACHABLE' }]);
 });
 
 test('a list that does not come delays the run by `connectTimeoutMs` at most', async () => {
+  const clock = fakeClock();
   const server = newServer();
   const errors: AgentError[] = [];
+  const { fetch: clientFetch, asked } = laterList(({ signal }) => untilAborted(signal!));
   const tools = await server.open({
     connectTimeoutMs: 500,
     onError: (error) => errors.push(error),
-    fetch: fetchWith(({ signal }) => untilAborted(signal!)),
+    fetch: clientFetch,
   });
   await server.ask('await/stream');
   const { agent, model } = scriptedAgent([replies[0]!, 'done'], { tools });
-  expect(await agent.call('Go')).toMatchObject({ text: 'done', reason: 'stop' });
+  const result = await afterReport(clock, asked, agent.call('Go'));
+  expect(result).toMatchObject({ text: 'done', reason: 'stop' });
   expect(offersOf(model)).toEqual([false, false]);
   expect(errors[0]).toMatchObject({ code: 'MCP_TIMEOUT' });
 });
 
 test('an abort ends the wait for a list', async () => {
+  const clock = fakeClock();
   const server = newServer();
   const aborting = new AbortController();
-  const tools = await server.open({
-    fetch: fetchWith(({ signal }) => {
-      aborting.abort();
-      return untilAborted(signal!);
-    }),
+  const { fetch: clientFetch, asked } = laterList(({ signal }) => {
+    aborting.abort();
+    return untilAborted(signal!);
   });
+  const tools = await server.open({ fetch: clientFetch });
   await server.ask('await/stream');
   const { agent, model } = scriptedAgent([replies[0]!, 'done'], { tools });
-  expect(await agent.call('Go', { signal: aborting.signal })).toMatchObject({
-    reason: 'aborted',
-    iterations: 1,
-  });
+  const call = agent.call('Go', { signal: aborting.signal });
+  expect(await afterReport(clock, asked, call)).toMatchObject({ reason: 'aborted', iterations: 1 });
   expect(model.requests).toHaveLength(1);
 });
 
