@@ -24,8 +24,9 @@ function offersOf({ requests }: ScriptedModel): readonly boolean[] {
 type Answer = (init: RequestInit) => Promise<Response>;
 
 /**
- * Returns a `fetch` function and a promise that resolves when the client lists the tools after a
- * tool call. `answer`: answers that list. Default: the server does.
+ * Returns a `fetch` function and a promise that resolves when the client reads a list with the tool
+ * `later`. `answer`: answers each list after a tool call, and the promise resolves before. Default:
+ * the server answers.
  */
 function laterList(answer?: Answer): {
   readonly fetch: typeof fetch;
@@ -38,9 +39,16 @@ function laterList(answer?: Answer): {
   });
   const clientFetch: typeof fetch = async (url, init = {}) => {
     const isLater = isOpen && String(init.body).includes('"tools/list"');
-    if (isLater) ask?.();
     isOpen ||= String(init.body).includes('"tools/call"');
-    return isLater && answer ? answer(init) : fetch(url, init);
+    if (!isLater) return fetch(url, init);
+    if (answer) {
+      ask?.();
+      return answer(init);
+    }
+    const response = await fetch(url, init);
+    // A client may also list the tools for another reason, before the change.
+    if ((await response.clone().text()).includes('"later"')) ask?.();
+    return response;
   };
   return { fetch: clientFetch, asked };
 }
