@@ -48,8 +48,8 @@ export async function mcpTools(options: McpToolsOptions): Promise<McpTools> {
 }
 
 /**
- * Milliseconds after the answer to a tool call in which the agent waits for a report that the tools
- * changed. The servers of the SDKs report it on another connection, just before the answer.
+ * Time, in milliseconds, that the agent waits after a tool call for a report of changed tools. Servers
+ * of the SDKs send the report on another connection, just before the answer.
  */
 const maxReportMs = 10;
 
