@@ -40,7 +40,7 @@ function greeting(url: string): string {
   Isoloop runs on this machine; nothing leaves it.
 
   Open   ${url}
-  Read   ${url}/docs${isBuilt ? '' : '   (the first page takes up to a minute: it builds the site)'}
+  Read   ${url}/docs${isBuilt ? '' : '   (search and API reference follow: the first page builds them)'}
   Try    What time is it in Tokyo, and what is 17 * 23?
          Note: the keys are under the mat.  Then reload the page and ask: Show my notes.
 

@@ -65,15 +65,15 @@ test('the sidebar has the lists of the index, the reference and what the index d
   );
   const reference = [sitePage('docs/reference/core.md', '# @isoloop/core\n')];
   expect(sidebarOf(index, [index, ...pages], reference)).toEqual([
-    { label: 'Start', items: [{ slug: 'a' }] },
-    { label: 'By task', items: [{ slug: 'guides/b' }] },
+    { label: 'Start', collapsed: true, items: [{ slug: 'a' }] },
+    { label: 'By task', collapsed: true, items: [{ slug: 'guides/b' }] },
     {
       label: 'API reference',
       translations: { 'zh-CN': 'API 参考' },
       collapsed: true,
       items: [{ slug: 'reference/core' }],
     },
-    { label: 'More', translations: { 'zh-CN': '更多' }, items: [{ slug: 'c' }] },
+    { label: 'More', translations: { 'zh-CN': '更多' }, collapsed: true, items: [{ slug: 'c' }] },
   ]);
 });
 
@@ -104,7 +104,7 @@ test('the pages of the repository have titles, and no two have one address', () 
   expect(paths).toEqual(expect.arrayContaining(['docs/README.md', 'packages/core/README.md']));
 });
 
-test('the server builds the site at the first request, and says so until it is built', async () => {
+test('the server builds the site at the first request, and shows plain pages until it is built', async () => {
   let builds = 0;
   let finish = (_result: { ok: boolean; output: string }): void => {};
   const site = await startSiteServer({
@@ -115,9 +115,23 @@ test('the server builds the site at the first request, and says so until it is b
   });
   try {
     expect(builds).toBe(0);
-    const waiting = await Promise.all([fetch(`${site.url}/docs/`), fetch(`${site.url}/docs/a/`)]);
-    expect(waiting.map(({ status }) => status)).toEqual([503, 503]);
-    expect(await waiting[0].text()).toContain('is being built');
+    const paths = [
+      '',
+      'guides/tabs/',
+      'media/docs/pictures/tabs.svg',
+      'reference/core/',
+      'media/package.json',
+    ];
+    const answers = await Promise.all(paths.map((path) => fetch(`${site.url}/docs/${path}`)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 503, 503]);
+    const [home, tabs, picture, waiting] = await Promise.all(
+      answers.map((answer) => answer.text()),
+    );
+    expect(home).toContain('<h1>Documentation</h1>');
+    expect(home).not.toContain('<details open>');
+    expect(tabs).toContain('<a href="/docs/guides/tabs/" aria-current="page">');
+    expect(picture).toContain('<svg');
+    expect(waiting).toContain('is being built');
     finish({ ok: false, output: 'No <title>.' });
     await expect.poll(async () => (await fetch(`${site.url}/docs/`)).status).toBe(500);
     expect(await (await fetch(`${site.url}/docs/`)).text()).toContain('No &lt;title>.');

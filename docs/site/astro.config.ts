@@ -35,7 +35,7 @@ export default defineConfig({
         ],
       },
       components: { Search: './src/components/search.astro' },
-      customCss: ['./src/styles/site.css'],
+      customCss: ['../../demo/src/page/theme.css', './src/styles/site.css'],
       // Long lines scroll: in a wrapped comment, the second line would look like code.
       expressiveCode: { defaultProps: { wrap: false } },
       lastUpdated: false,

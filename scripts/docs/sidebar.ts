@@ -7,7 +7,8 @@ import { addressOf, isChinese, type SitePage } from './site-page.ts';
 export interface SidebarGroup {
   readonly label: string;
   readonly translations?: Readonly<Record<string, string>>;
-  readonly collapsed?: boolean;
+  /** Closed. The generator opens the group of the page that it shows. */
+  readonly collapsed: true;
   readonly items: readonly SidebarPage[];
 }
 
@@ -34,20 +35,17 @@ export function sidebarOf(
     .map(({ address }) => address);
   return [
     ...listed.map((list) => groupOf(list.label, list.items)),
-    {
-      ...groupOf(
-        'API reference',
-        reference.map(({ address }) => address),
-      ),
-      collapsed: true,
-    },
+    groupOf(
+      'API reference',
+      reference.map(({ address }) => address),
+    ),
     ...(rest.length > 0 ? [groupOf('More', rest)] : []),
   ];
 }
 
 function groupOf(label: string, addresses: readonly string[]): SidebarGroup {
   const items = addresses.map((slug) => ({ slug, ...inChinese(chinesePages[slug]) }));
-  return { label, ...inChinese(chineseGroups[label]), items };
+  return { label, ...inChinese(chineseGroups[label]), collapsed: true, items };
 }
 
 function inChinese(label: string | undefined): Pick<SidebarPage, 'translations'> {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,6 +8,7 @@ import { gzip } from 'node:zlib';
 import { liveFolder, liveHeaders, sitePolicy } from '../../docs/site/site-headers.ts';
 import { runCommand } from '../run-command.ts';
 import { contentType } from './content-type.ts';
+import { readPlainPages, type PlainPages } from './plain-pages.ts';
 import { basePath, htmlFolder } from './site-folders.ts';
 
 export interface SiteServer {
@@ -33,7 +35,8 @@ interface BuildResult {
 
 /**
  * Serves the site on loopback. The first request for a page starts the build, so that a start costs
- * nothing for people who do not read the docs. Until the build ends, a plain page waits for it.
+ * nothing for people who do not read the docs. Until the build ends, readers get the plain pages. For
+ * what these do not have, a page waits.
  */
 export async function startSiteServer({
   port = 0,
@@ -42,13 +45,17 @@ export async function startSiteServer({
 }: SiteServerOptions = {}): Promise<SiteServer> {
   let building: Promise<BuildResult> | undefined;
   let built = isBuilt ? { ok: true, output: '' } : undefined;
+  let plain: PlainPages | undefined;
   const live = createServer(serveLive);
   const liveOrigin = await listen(live, 0);
   const server = createServer(({ url = '/' }, response) => {
     if (!isBuilt) building ??= build().then((result) => (built = result));
     const { pathname } = new URL(url, 'http://site');
     if (pathname === `${liveFolder}origin.json`) return sendJson(response, { origin: liveOrigin });
-    if (built === undefined) return sendText(response, 503, waitingPage, { 'retry-after': '1' });
+    if (built === undefined) {
+      plain ??= readPlainPages();
+      return sendPlain(response, pathname, plain);
+    }
     if (!built.ok) return sendText(response, 500, failedPage(built.output));
     sendFile(response, pathname).catch((error: unknown) => {
       sendText(response, 500, failedPage(String(error)));
@@ -130,6 +137,18 @@ async function sendFile(
 
 const compressed = { 'content-encoding': 'gzip' };
 
+/** Answers from the plain pages. What they do not have is being built. */
+function sendPlain(response: ServerResponse, pathname: string, pages: PlainPages): void {
+  const address = decodeURIComponent(pathname)
+    .slice(basePath.length)
+    .replace(/^\/|\/$/g, '');
+  const page = pages.page(address);
+  if (page) return sendText(response, 200, page, { 'cache-control': 'no-store' });
+  const file = address.startsWith('media/') && pages.file(address.slice('media/'.length));
+  if (!file) return sendText(response, 503, waitingPage, { 'retry-after': '1' });
+  response.writeHead(200, { 'content-type': contentType(file) }).end(readFileSync(file));
+}
+
 async function fileAt(pathname: string): Promise<string | undefined> {
   const path = join(htmlFolder, decodeURIComponent(pathname.slice(basePath.length)));
   if (!pathname.startsWith(`${basePath}/`) || !path.startsWith(join(htmlFolder, '/'))) return;
@@ -153,7 +172,7 @@ function sendText(
 
 const waitingPage = page(
   '<meta http-equiv="refresh" content="1">',
-  '<p>The documentation is being built. This takes up to a minute, once.</p>',
+  '<p>This part of the documentation is being built. This takes up to a minute, once.</p>',
 );
 
 function failedPage(output: string): string {

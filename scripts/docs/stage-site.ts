@@ -10,6 +10,7 @@ import { basePath, contentFolder, publicFolder, siteFolder } from './site-folder
 import { descriptionOf, markdownCopy, withFileNames } from './page-text.ts';
 import { linkedFiles, replaceLinks, siteLink } from './site-links.ts';
 import { bodyOf, fileOf, type SitePage } from './site-page.ts';
+import { withStillPicture } from './still-picture.ts';
 
 /**
  * Writes what the generator reads: the pages with front matter and the site's links, and the files
@@ -67,14 +68,6 @@ const tags: Readonly<Record<string, string>> = {
 
 function scriptOf(name: string): object {
   return { tag: 'script', attrs: { type: 'module', src: `${basePath}/live/${name}.js` } };
-}
-
-/** Shows a moving picture only after the page has loaded: the element `moving-picture` plays it. */
-function withStillPicture(markdown: string): string {
-  return markdown.replace(
-    /<picture>\n<source media="[^"]*" srcset="([^"]+)">\n<img src="([^"]+)"(.*)>\n<\/picture>/,
-    '<img src="$1" data-moving="$2"$3>',
-  );
 }
 
 /** Puts an element around each code block of an example that runs in the reader's tab. */
