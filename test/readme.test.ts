@@ -57,7 +57,7 @@ test.for(['docs/start.md', 'docs/zh/start.md'])(
   '%s installs the packages with the line of the README',
   (page) => {
     const lineOf = (path: string) =>
-      /^npm pack .*$/m.exec(readFileSync(`${root}/${path}`, 'utf8'))?.[0];
+      /^npm --prefix .* run add$/m.exec(readFileSync(`${root}/${path}`, 'utf8'))?.[0];
     expect(lineOf(page)).toBe(lineOf('README.md'));
   },
 );
