@@ -1,4 +1,3 @@
-import { DatabaseSync } from 'node:sqlite';
 import * as vitest from 'vitest';
 import { expect, test } from 'vitest';
 import '../strict-assert.ts';
@@ -15,12 +14,12 @@ export function sqlStore(query: Query): KeyValueStore {
     query(sql, values).catch((cause: unknown) => {
       throw new AgentError('STORAGE_FAILED', 'The database failed.', { cause });
     });
-  const list = (keys: readonly string[]) => keys.map((_, i) => `$${i + 1}`).join();
+  const list = (keys: readonly string[]) => keys.map((_, i) => `?${i + 1}`).join();
   const upsert = 'ON CONFLICT (key) DO UPDATE SET value = excluded.value';
   return {
     features: { atomic: true, compareAndSet: true, maxValueBytes: 64 * 1024 ** 2 },
     async get(key) {
-      const [row] = await run('SELECT * FROM chats WHERE key = $1', [key]);
+      const [row] = await run('SELECT * FROM chats WHERE key = ?1', [key]);
       return row?.value;
     },
     async getMany(keys) {
@@ -29,19 +28,19 @@ export function sqlStore(query: Query): KeyValueStore {
       return new Map(rows.map(({ key, value }) => [key, value]));
     },
     async set(key, value) {
-      await run(`INSERT INTO chats (key, value) VALUES ($1, $2) ${upsert}`, [key, value]);
+      await run(`INSERT INTO chats (key, value) VALUES (?1, ?2) ${upsert}`, [key, value]);
     },
     async setMany(entries) {
       const last = [...new Map(entries)]; // a statement may write a key only once
       if (last.length === 0) return;
-      const rows = last.map((_, i) => `($${2 * i + 1}, $${2 * i + 2})`).join();
+      const rows = last.map((_, i) => `(?${2 * i + 1}, ?${2 * i + 2})`).join();
       await run(`INSERT INTO chats (key, value) VALUES ${rows} ${upsert}`, last.flat());
     },
     async delete(keys) {
       if (keys.length > 0) await run(`DELETE FROM chats WHERE key IN (${list(keys)})`, keys);
     },
     async keys(prefix) {
-      const starts = 'substr(key, 1, length($1)) = $1';
+      const starts = 'substr(key, 1, length(?1)) = ?1';
       const rows = await run(`SELECT key, '' AS value FROM chats WHERE ${starts}`, [prefix]);
       return rows.map(({ key }) => key).toSorted();
     },
@@ -49,11 +48,11 @@ export function sqlStore(query: Query): KeyValueStore {
       const written =
         expected === undefined
           ? await run(
-              `INSERT INTO chats (key, value) VALUES ($1, $2)
+              `INSERT INTO chats (key, value) VALUES (?1, ?2)
                ON CONFLICT (key) DO NOTHING RETURNING *`,
               [key, value],
             )
-          : await run('UPDATE chats SET value = $3 WHERE key = $1 AND value = $2 RETURNING *', [
+          : await run('UPDATE chats SET value = ?3 WHERE key = ?1 AND value = ?2 RETURNING *', [
               key,
               expected,
               value,
@@ -67,24 +66,26 @@ export function sqlStore(query: Query): KeyValueStore {
 import { ReActAgent, SessionMemory } from '@isoloop/core';
 // #endregion
 
-/** Returns a `Query` over a new SQLite database in memory. */
-function sqlite(): Query {
-  const database = new DatabaseSync(':memory:');
-  database.exec('CREATE TABLE chats (key text primary key, value text not null)');
-  return async (sql, values) => {
-    const named = Object.fromEntries(values.map((value, i) => [`$${i + 1}`, value]));
-    return database.prepare(sql).all(named) as unknown as readonly Row[];
-  };
-}
+// #region own-store-sqlite
+import { DatabaseSync } from 'node:sqlite';
 
-keyValueStoreConformance(vitest, 'sqlStore', () => sqlStore(sqlite()));
+/** The database may be a file, such as `chats.db`. */
+export function openSqlite(file: string): KeyValueStore {
+  const database = new DatabaseSync(file);
+  database.exec('CREATE TABLE IF NOT EXISTS chats (key text primary key, value text not null)');
+  return sqlStore(async (sql, values) => {
+    return database.prepare(sql).all(...values) as unknown as readonly Row[];
+  });
+}
+// #endregion
+
+keyValueStoreConformance(vitest, 'sqlStore', () => openSqlite(':memory:'));
 
 test('two agents share a conversation in an SQL database', async () => {
   const model = new ScriptedModel(['Hello Ann.', 'You are Ann.']);
-  const query = sqlite();
 
   // #region own-store-agent
-  const store = sqlStore(query); // Postgres: async (sql, values) => (await pool.query(sql, [...values])).rows
+  const store = openSqlite(':memory:');
   const open = (): ReActAgent =>
     new ReActAgent({ name: 'assistant', model, memory: new SessionMemory(store, 'notes') });
   await open().call('I am Ann.');
