@@ -51,6 +51,7 @@ export const chinesePages: Readonly<Record<string, string>> = {
   'guides/resilience': '应对模型故障',
   'guides/observability': '指标与追踪',
   'guides/testing': '测试智能体',
+  'guides/evaluations': '评估智能体（evals）',
   'guides/errors': '处理错误',
   upgrading: '升级',
   questions: '常见问题',

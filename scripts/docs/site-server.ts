@@ -142,8 +142,8 @@ function sendPlain(response: ServerResponse, pathname: string, pages: PlainPages
   const address = decodeURIComponent(pathname)
     .slice(basePath.length)
     .replace(/^\/|\/$/g, '');
-  const page = pages.page(address);
-  if (page) return sendText(response, 200, page, { 'cache-control': 'no-store' });
+  const html = pages.page(address);
+  if (html) return sendText(response, 200, html, { 'cache-control': 'no-store' });
   const file = address.startsWith('media/') && pages.file(address.slice('media/'.length));
   if (!file) return sendText(response, 503, waitingPage, { 'retry-after': '1' });
   response.writeHead(200, { 'content-type': contentType(file) }).end(readFileSync(file));

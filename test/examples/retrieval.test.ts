@@ -16,6 +16,9 @@ import { MemoryStore } from '@isoloop/core';
 // #region own-retriever
 import type { Retriever } from '@isoloop/core/recall';
 // #endregion
+// #region citations
+import type { RetrievedDocument } from '@isoloop/core/recall';
+// #endregion
 import { textOf } from '@isoloop/core';
 
 test('retrieval() adds documents to the request', async () => {
@@ -117,4 +120,39 @@ test('retrieval() adds documents to the request', async () => {
     use: [retrieval({ retriever: vectors })],
   }).call('When does it close?');
   expect(textOf(model.requests[2]!.messages[0]!)).toContain('[1] Source: News\nClosed at ten.');
+});
+
+test('an app resolves the numbers that the model cites to documents', async () => {
+  const model = new ScriptedModel([
+    'At the front desk [1]. It opens at nine [2], but not on Sunday [2].',
+  ]);
+  const retriever = keywordRetriever([
+    { id: 'hours', content: 'The library opens at nine, not on Sunday.', source: 'hours.md' },
+    { id: 'cards', content: 'Library cards are made at the front desk.', source: 'cards.md' },
+  ]);
+
+  // #region citations
+  let shown: readonly RetrievedDocument[] = [];
+  const agent = new ReActAgent({
+    name: 'librarian',
+    model,
+    systemPrompt: 'Cite documents by their number, such as [1].',
+    use: [
+      retrieval({
+        retriever,
+        threshold: 0.1,
+        // The last step that sees the documents: the model reads them in this order.
+        rerank: (documents) => (shown = documents),
+      }),
+    ],
+  });
+  const { text } = await agent.call('When does the library open, and where are cards made?');
+  const numbers = [
+    ...new Set([...text.matchAll(/\[(\d+)\]/g)].map(([, number]) => Number(number))),
+  ];
+  const sources = numbers.flatMap((number) => shown[number - 1]?.source ?? []);
+  // #endregion
+
+  expect(textOf(model.requests[0]!.messages[1]!)).toContain('[1] Source: cards.md');
+  expect(sources).toEqual(['cards.md', 'hours.md']);
 });
