@@ -84,7 +84,7 @@ function* reply({ messages, tools }: ModelRequest): Generator<readonly ModelDelt
       type: 'finish',
       reason: calls.length ? 'tool_calls' : 'stop',
       usage: { inputTokens, outputTokens },
-      metadata: { model: 'offline rules' },
+      metadata: { model: 'offline stand-in' },
     },
   ];
 }

@@ -75,6 +75,8 @@ test('while a question is edited, Enter sends it, Shift+Enter breaks the line an
   expect(await field.inputValue()).toBe('What is 5 * 5?\n');
   await field.press('Enter');
   await expect.poll(() => answers(page).last().innerText()).toContain('5 * 5 = 25.');
+  const focused = page.locator('article:focus');
+  expect(await focused.innerText()).toContain('What is 5 * 5?');
 });
 
 test.for(homes)(
@@ -200,16 +202,16 @@ test('the dialog of models has presets, tests the connection and says how to fix
 
 test('the page says which model answers, and which model has written each answer', async () => {
   const { page } = await openDemo();
-  await page.getByText('A rule-based stand-in answers').waitFor();
+  await page.getByText('A stand-in answers').waitFor();
   await chooseModel(page, /OpenAI-compatible/, { baseURL: `${inject('providerUrl')}/deltas/3/v1` });
   await page.getByText('test-model answers.').waitFor();
-  expect(await page.getByLabel('Real pace').count()).toBe(0);
+  expect(await page.getByLabel('As slow as a model').count()).toBe(0);
   await ask(page, 'Hello?');
   await chooseModel(page, /Offline/);
   await ask(page, 'What is 6 * 7?');
   await page.reload();
   await expect.poll(() => page.locator('.written').count()).toBe(2);
   const [first, second] = await page.locator('.written').allInnerTexts();
-  expect(second).toBe('offline rules');
+  expect(second).toBe('offline stand-in');
   expect(first).not.toBe(second);
 });

@@ -29,7 +29,7 @@ test('the example of a plan ticks off one task after the other, and shows no lis
 test('the example of an object fills its fields one after the other', async () => {
   const { page, problems } = await openDemo();
   // At the fast pace, all fields fill between two frames.
-  await page.getByLabel('Real pace').check();
+  await page.getByLabel('As slow as a model').check();
   await atRest(page);
   await page.getByRole('button', { name: 'Read an invitation into a form' }).click();
   const dialog = page.getByRole('dialog');

@@ -47,7 +47,7 @@ test('the page hides the error text of the edge’s own model, and the conversat
   expect(await alert.innerText()).toContain('The endpoint refused the key.');
   await page.getByText('Details').click();
   expect(await alert.innerText()).not.toContain('Incorrect API key');
-  await chooseModel(page, /Offline rules/);
+  await chooseModel(page, /Offline stand-in/);
   await ask(page, 'What is 2 + 2?');
   expect(await questions(page).allInnerTexts()).toEqual(['Who are you?', 'What is 2 + 2?']);
 });
@@ -145,7 +145,7 @@ test('the page keeps the keyboard focus after a dialog, after an example questio
   await page.getByRole('button', { name: /^Model: / }).focus();
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Use this model' }).press('Enter');
-  await focused('button', 'Model: offline rules');
+  await focused('button', 'Model: stand-in');
   await page.getByText('More', { exact: true }).click();
   await page
     .getByRole('button', { name: 'Work out 12 * (3 + 4) and note the result' })

@@ -59,7 +59,7 @@ test('a worker killed while tools run: a new worker continues the answer, and th
   await holdTools(page);
   await page.reload();
   // At the pace of a real model, a tool takes a second or more.
-  await page.getByLabel('Real pace').check();
+  await page.getByLabel('As slow as a model').check();
   await send(page, times);
   await tools(page, 'running').nth(2).waitFor();
   const seen = await watchAfterKill(page);
@@ -190,6 +190,8 @@ test('a person changes the arguments of a payment before allowing it', async () 
   const { page } = await openDemo();
   await page.getByRole('button', { name: 'Pay 30 coins to Alice' }).click();
   await answers(page).last().getByRole('button', { name: 'Edit' }).click();
+  // Beside an open form, this button would pay the old amount.
+  expect(await page.getByRole('button', { name: 'Allow', exact: true }).count()).toBe(0);
   await page.getByLabel('coins').fill('25');
   await page.getByRole('button', { name: 'Allow with changes' }).click();
   await expect

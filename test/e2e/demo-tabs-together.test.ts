@@ -105,7 +105,7 @@ test('tabs of one conversation use the same model, and none of them stores its k
     await first.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }])),
   ).not.toContain('sk-secret');
   await first.getByRole('button', { name: 'New conversation' }).click();
-  await chooseModel(first, /Offline rules/);
+  await chooseModel(first, /Offline stand-in/);
   await ask(second, 'Hello?');
   await model(second).waitFor();
   expect(await lastAnswer(second)).not.toContain('I am the offline');

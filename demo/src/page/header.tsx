@@ -46,8 +46,9 @@ export function Header({ home, model, onHome, onTheme, onModel, onNew }: HeaderP
           onClick={onModel}
           aria-haspopup="dialog"
           aria-label={`Model: ${modelName(model)}`}
+          title={model.kind === 'offline' ? standInTitle : undefined}
         >
-          <span className="muted">Model</span> {shortName(model)}
+          <span className="muted">Model</span> {modelName(model)}
         </button>
         <button
           type="button"
@@ -76,17 +77,10 @@ export function Header({ home, model, onHome, onTheme, onModel, onNew }: HeaderP
   );
 }
 
-function shortName(model: ModelChoice) {
-  if (model.kind !== 'offline') return modelName(model);
-  return (
-    <>
-      offline <span className="long">rules</span>
-    </>
-  );
-}
+const standInTitle = 'A few rules answer, without a network. Choose a real model here.';
 
 function modelName(model: ModelChoice): string {
-  if (model.kind === 'offline') return 'offline rules';
+  if (model.kind === 'offline') return 'stand-in';
   if (model.kind === 'edge') return 'the edge’s';
   if (model.kind === 'browser') return 'the browser’s';
   return model.kind === 'locked' ? `${model.model}, key needed` : model.model;

@@ -1,5 +1,5 @@
 import { isToolUIPart, type AgentApproval, type UIMessage } from '@isoloop/web-worker/react';
-import { Suspense, useState, type ComponentType } from 'react';
+import { Suspense, useEffect, useRef, useState, type ComponentType } from 'react';
 import { languageOf } from '../offline/language.ts';
 import type { Versions } from './branches.ts';
 import type { MarkdownTextProps } from './markdown-text.tsx';
@@ -50,21 +50,33 @@ function rowClass({ message, isContinued, logged }: MessageRowProps): string {
 
 export function MessageRow(props: MessageRowProps) {
   const { message, isBusy, isWriting, isContinued, logged, versions } = props;
-  const { leaving, onEdit, onVersion } = props;
+  const { onEdit, onVersion } = props;
   const [isEdited, setIsEdited] = useState(false);
+  const article = useRef<HTMLElement>(null);
+  const wasEdited = useRef(false);
+  useEffect(() => {
+    // The field had the focus and is gone.
+    if (wasEdited.current && !isEdited) article.current?.focus();
+    wasEdited.current = isEdited;
+  }, [isEdited]);
   const { id, role } = message;
   const text = textOfMessage(message);
   return (
     <div className={rowClass(props)}>
-      <article className={`message ${role}`} aria-label={role === 'user' ? 'You' : 'Assistant'}>
+      <article
+        ref={article}
+        tabIndex={-1}
+        className={`message ${role}`}
+        aria-label={role === 'user' ? 'You' : 'Assistant'}
+      >
         {isEdited ? (
           <EditMessage
             text={text}
-            onCancel={leaving(() => setIsEdited(false))}
-            onSend={leaving((edited: string) => {
+            onCancel={() => setIsEdited(false)}
+            onSend={(edited) => {
               setIsEdited(false);
               onEdit?.(id, edited);
-            })}
+            }}
           />
         ) : (
           message.parts.map((part, index) => <Part key={index} {...props} part={part} />)

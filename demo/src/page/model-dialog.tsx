@@ -40,7 +40,7 @@ export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelD
             : 'Model for the agent at the edge'}
         </h2>
         <Choice
-          name="Offline rules"
+          name="Offline stand-in"
           isChosen={kind === 'offline'}
           onChoose={() => setKind('offline')}
           says="A rule-based stand-in for a language model; everything around it is real. No key, no network."

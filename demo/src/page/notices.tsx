@@ -11,8 +11,8 @@ export function KeyNotice({ model, onModel }: KeyNoticeProps) {
     <div className="notice" role="alert">
       <p>
         <strong>The key of {model} is gone.</strong> The page stores no keys, and the worker keeps
-        one only if you say so. Enter the key again, or choose the offline rules. Your conversation
-        is kept.
+        one only if you say so. Enter the key again, or choose the stand-in. Your conversation is
+        kept.
       </p>
       <button type="button" onClick={onModel}>
         Choose the model

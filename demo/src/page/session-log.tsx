@@ -26,20 +26,23 @@ export function SessionLog({ home, log, kills, firstTokenMs, tokens }: SessionLo
     <aside className="timeline log" aria-label="Session log">
       <h2>
         Session log{' '}
-        <span className="muted">
-          {isHere ? 'in this browser, outside the worker' : 'on the disk of the Durable Object'}
-        </span>
+        <span className="muted">{isHere ? 'outside the worker' : 'on the object’s disk'}</span>
       </h2>
       <dl className="counts">
         <Count name={isHere ? 'workers killed' : 'objects killed'} value={kills} />
         <Count name="tools run" value={toolsRun} />
         <Count name="tools that ran twice" value={ranTwice} />
-        <Count name="first token" value={firstTokenMs ? `${firstTokenMs} ms` : '–'} />
-        <Count name="tokens of the run" value={tokens ?? '–'} />
-        <Count name="writes to the log" value={writes ?? '–'} />
-        <Count name="in the log" value={kilobytes(bytesOf(records))} />
-        <Count name="page loaded" value={kilobytes(loadedBytes())} />
       </dl>
+      <details className="figures">
+        <summary>More figures</summary>
+        <dl className="counts">
+          <Count name="first token" value={firstTokenMs ? `${firstTokenMs} ms` : '–'} />
+          <Count name="tokens of the run" value={tokens ?? '–'} />
+          <Count name="writes to the log" value={writes ?? '–'} />
+          <Count name="in the log" value={kilobytes(bytesOf(records))} />
+          <Count name="page loaded" value={kilobytes(loadedBytes())} />
+        </dl>
+      </details>
       <div
         ref={list}
         className="timeline-list"

@@ -32,20 +32,22 @@ export function Stage(props: StageProps) {
         <span className="muted">
           {answeredBy(model)}
           {model.kind === 'offline' && (
-            <span className="roomy"> Everything around it is real.</span>
+            <span className="roomy"> It has a few rules. Everything around it is real.</span>
           )}
         </span>
       </p>
       {model.kind === 'offline' && (
-        <label className="pace">
+        <label className="pace" title="40 tokens a second, and tools that take 1 to 3 seconds">
           <input
             type="checkbox"
+            aria-label="As slow as a model"
             checked={model.pace === 'real'}
             onChange={({ target }) =>
               onModel({ kind: 'offline', pace: target.checked ? 'real' : 'fast' })
             }
           />
-          Real pace
+          <span className="long">As slow as a model</span>
+          <span className="short">Slow</span>
         </label>
       )}
       <button type="button" onClick={onConversations} aria-haspopup="dialog">
@@ -76,7 +78,7 @@ export function Stage(props: StageProps) {
 }
 
 function answeredBy(model: ModelChoice): string {
-  if (model.kind === 'offline') return 'A rule-based stand-in answers.';
+  if (model.kind === 'offline') return 'A stand-in answers.';
   if (model.kind === 'edge') return 'The edge’s model answers.';
   if (model.kind === 'browser') return 'The browser’s own model answers.';
   return `${model.model} answers.`;

@@ -65,42 +65,44 @@ interface DecisionProps extends Pick<ToolCardProps, 'onDeny' | 'onEdit'> {
   readonly onAllow: () => void;
 }
 
-/** The buttons that decide about a call, and the form that changes its arguments. */
+/** The buttons that decide about a call, or the form that changes its arguments. */
 function Decision({ input, onAllow, onDeny, onEdit }: DecisionProps) {
   const [isEditing, setIsEditing] = useState(false);
   const canEdit = onEdit !== undefined && isRecord(input);
+  if (canEdit && isEditing)
+    return <EditForm input={input} onEdit={onEdit} onCancel={() => setIsEditing(false)} />;
   return (
-    <>
-      <div className="decision">
-        <button type="button" className={isEditing ? '' : 'primary'} onClick={onAllow}>
-          Allow
+    <div className="decision">
+      <button type="button" className="primary" onClick={onAllow}>
+        Allow
+      </button>
+      <button type="button" onClick={onDeny}>
+        Deny
+      </button>
+      {canEdit && (
+        <button type="button" onClick={() => setIsEditing(true)}>
+          Edit
         </button>
-        <button type="button" onClick={onDeny}>
-          Deny
-        </button>
-        {canEdit && (
-          <button type="button" aria-expanded={isEditing} onClick={() => setIsEditing(!isEditing)}>
-            Edit
-          </button>
-        )}
-      </div>
-      {canEdit && isEditing && <EditForm input={input} onEdit={onEdit} />}
-    </>
+      )}
+    </div>
   );
 }
 
 interface EditFormProps {
   readonly input: Readonly<Record<string, unknown>>;
   readonly onEdit: (input: unknown) => void;
+  readonly onCancel: () => void;
 }
 
 /** One field for each argument of the call that is a text or a number. */
-function EditForm({ input, onEdit }: EditFormProps) {
+function EditForm({ input, onEdit, onCancel }: EditFormProps) {
   const form = useRef<HTMLFormElement>(null);
   // The form opens at the lower end of the messages, where it would be out of view.
   useEffect(() => {
     // In newer browsers this returns a promise, which is no clean-up function.
     void form.current?.scrollIntoView({ block: 'nearest' });
+    // The button that opened the form has disappeared.
+    form.current?.querySelector('input')?.focus();
   }, []);
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();
@@ -127,6 +129,9 @@ function EditForm({ input, onEdit }: EditFormProps) {
       ))}
       <button type="submit" className="primary">
         Allow with changes
+      </button>
+      <button type="button" onClick={onCancel}>
+        Back
       </button>
     </form>
   );
