@@ -89,7 +89,11 @@ const ask = async (page: Page, text: string): Promise<void> => {
   await page.getByLabel('Your message').fill(text);
   await page.getByRole('button', { name: 'Send' }).click();
 };
-const sections = (page: Page) => page.locator('section').allInnerTexts();
+/** The texts of the messages, without the button below a question. */
+const sections = async (page: Page): Promise<string[]> => {
+  const texts = await page.locator('section').allInnerTexts();
+  return texts.map((text) => text.replace(/\s+Edit$/, ''));
+};
 const shows = async (page: Page, text: string): Promise<void> => {
   await expect.poll(async () => (await sections(page)).join('\n')).toContain(text);
 };
@@ -170,6 +174,30 @@ test('the template "assistant" begins new chats, lists all, and shows the same o
   await openChat('One');
   await shows(page, 'One');
   expect((await sections(page)).join('\n')).not.toContain('Two');
+  await press(page, 'Delete this one');
+  await expect.poll(chats).toEqual(['New conversation', 'Two']);
+  await expect.poll(() => sections(page)).toEqual([]);
+});
+
+test('the template "assistant" keeps the newest message in view, and edits a question', async () => {
+  const { page } = await openAssistant();
+  await page.setViewportSize({ width: 800, height: 400 });
+  const isAtEnd = () =>
+    page.evaluate(() => scrollY + innerHeight >= document.body.scrollHeight - 2);
+  for (const text of ['One', 'Two', 'Three']) {
+    await ask(page, text);
+    await isReady(page);
+  }
+  await expect.poll(isAtEnd).toBe(true);
+  await page.evaluate(() => scrollTo(0, 0));
+  await page.getByRole('button', { name: 'Edit' }).nth(1).click();
+  expect(await page.getByLabel('Your message').inputValue()).toBe('Two');
+  await ask(page, 'שתיים');
+  await isReady(page);
+  const questions = page.locator('section.user p');
+  expect(await questions.allInnerTexts()).toEqual(['One', 'שתיים']);
+  const direction = (element: Element) => getComputedStyle(element).direction;
+  expect(await questions.last().evaluate(direction)).toBe('rtl');
 });
 
 test('the template "assistant" asks the model in .env.local, shows errors and stopped calls, and tries again', async () => {

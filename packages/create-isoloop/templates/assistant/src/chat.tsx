@@ -10,7 +10,11 @@ export function Chat() {
   const chat = useAgentChat<Assistant>(worker, { sessionId, listSessions: true });
   return (
     <main>
-      <ConversationList list={chat.sessions.list} current={sessionId} />
+      <ConversationList
+        list={chat.sessions.list}
+        current={sessionId}
+        onDelete={chat.sessions.delete}
+      />
       <Conversation chat={chat} />
     </main>
   );

@@ -8,7 +8,7 @@ import { useEffect, useState } from 'react';
 import { forgetToken, WithAccess, type Access } from './access.tsx';
 import { ConversationList, useSessionId } from './conversation-list.tsx';
 import { Conversation } from './conversation.tsx';
-import { api, headers, listConversations, sessions } from './places.ts';
+import { api, deleteConversation, headers, listConversations, sessions } from './places.ts';
 import type { Assistant } from './worker.ts';
 
 const worker = new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' });
@@ -63,7 +63,11 @@ function ChatIn({ access, sessionId, place, moving }: PlaceProps) {
   });
   return (
     <>
-      <ConversationList list={useConversations(chat.isBusy)} current={sessionId} />
+      <ConversationList
+        list={useConversations(chat.isBusy)}
+        current={sessionId}
+        onDelete={deleteConversation}
+      />
       <div className="bar">
         <label>
           Answer in{' '}

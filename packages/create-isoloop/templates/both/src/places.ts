@@ -28,3 +28,9 @@ export async function listConversations(): Promise<readonly Listed[]> {
   const here = stored.filter(({ movedTo }) => !movedTo);
   return [...here, ...chats].toSorted((one, other) => other.updatedAt - one.updatedAt);
 }
+
+/** Deletes a conversation in both places. */
+export async function deleteConversation(sessionId: string): Promise<void> {
+  await fetch(`${api}/${sessionId}`, { method: 'DELETE', headers: headers() });
+  await new IndexedDbSessions().delete(sessionId);
+}

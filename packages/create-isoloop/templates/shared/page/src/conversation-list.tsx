@@ -3,18 +3,34 @@ import { useSyncExternalStore } from 'react';
 interface ConversationListProps {
   readonly list: readonly { readonly sessionId: string; readonly title?: string }[] | undefined;
   readonly current: string;
+  readonly onDelete: (sessionId: string) => Promise<void>;
 }
 
-/** Shows a link to each conversation, and one to a new conversation. */
-export function ConversationList({ list = [], current }: ConversationListProps) {
+/** Shows a link to each conversation, and one to a new conversation. The open one can be deleted. */
+export function ConversationList({ list = [], current, onDelete }: ConversationListProps) {
   return (
     <nav>
       <a href={`#${crypto.randomUUID()}`}>New conversation</a>
       {list.map(({ sessionId, title = 'Untitled' }) => (
-        <a key={sessionId} href={`#${sessionId}`} aria-current={sessionId === current && 'page'}>
+        <a
+          key={sessionId}
+          dir="auto"
+          href={`#${sessionId}`}
+          aria-current={sessionId === current && 'page'}
+        >
           {title}
         </a>
       ))}
+      {list.some(({ sessionId }) => sessionId === current) && (
+        <button
+          onClick={async () => {
+            await onDelete(current);
+            location.hash = crypto.randomUUID();
+          }}
+        >
+          Delete this one
+        </button>
+      )}
     </nav>
   );
 }

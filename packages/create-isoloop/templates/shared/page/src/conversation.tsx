@@ -1,6 +1,8 @@
 import type { AgentChatHelpers, AgentUIMessage } from '@isoloop/web-worker/react';
 import { useState } from 'react';
+import { MessageForm, type Draft } from './message-form.tsx';
 import { Part } from './part.tsx';
+import { useNewestInView } from './use-newest-in-view.ts';
 import type { Assistant } from './worker.ts';
 
 interface ConversationProps {
@@ -24,8 +26,13 @@ const suggestions = ['What time is it in Tokyo?', 'Draw lots: Ann, Bob or Cem?']
 
 /** Shows the messages of a conversation, its error, and a form for the next message. */
 export function Conversation({ chat, hint }: ConversationProps) {
-  const [text, setText] = useState('');
+  const [draft, setDraft] = useState<Draft>({ text: '' });
   const { messages, sendMessage, retry, stop, isBusy, status, error, approvals } = chat;
+  useNewestInView(messages);
+  const send = () => {
+    void sendMessage(draft); // with a messageId, it replaces this message and all later ones
+    setDraft({ text: '' });
+  };
   const isUnanswered = status === 'ready' && messages.at(-1)?.role === 'user';
   return (
     <>
@@ -51,6 +58,11 @@ export function Conversation({ chat, hint }: ConversationProps) {
               approvals={approvals}
             />
           ))}
+          {message.role === 'user' && !isBusy && (
+            <button className="edit" onClick={() => setDraft(draftOf(message))}>
+              Edit
+            </button>
+          )}
         </section>
       ))}
       <p role="status">{statusTexts[status]}</p>
@@ -60,25 +72,20 @@ export function Conversation({ chat, hint }: ConversationProps) {
           <button onClick={() => retry()}>Try again</button>
         </p>
       )}
-      <form
-        className="message"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void sendMessage({ text });
-          setText('');
-        }}
-      >
-        <input
-          aria-label="Your message"
-          placeholder="What time is it in Tokyo?"
-          value={text}
-          onChange={(event) => setText(event.target.value)}
-        />
-        <button disabled={isBusy || status === 'loading' || !text.trim()}>Send</button>
-        <button type="button" disabled={!isBusy} onClick={() => stop()}>
-          Stop
-        </button>
-      </form>
+      <MessageForm
+        draft={draft}
+        isBusy={isBusy}
+        isLoading={status === 'loading'}
+        onChange={setDraft}
+        onSend={send}
+        onStop={stop}
+      />
     </>
   );
+}
+
+/** Returns the text of a message, to edit it. */
+function draftOf({ id, parts }: AgentUIMessage<Assistant>): Draft {
+  const texts = parts.map((part) => (part.type === 'text' ? part.text : ''));
+  return { text: texts.join(''), messageId: id };
 }

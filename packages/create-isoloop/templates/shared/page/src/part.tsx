@@ -17,7 +17,7 @@ interface PartProps {
 
 /** Shows a text, or a tool call with its state. */
 export function Part({ part, isRunning, approvals }: PartProps) {
-  if (part.type === 'text') return <p>{part.text}</p>;
+  if (part.type === 'text') return <p dir="auto">{part.text}</p>;
   if (!isToolUIPart(part)) return null;
   const approval = approvals.find(({ id }) => id === part.toolCallId);
   return (
