@@ -42,6 +42,14 @@ export { isError, checkFields, checkOptions } from './error/agent-error.ts';
 export { showFailuresAs } from './error/report-failure.ts';
 export { isCorrection, metadataOf } from './message/metadata.ts';
 export { hostedToolOf, imageDetailFields, sourcesOf } from './message/provider-metadata.ts';
+export {
+  acceptBlock,
+  acceptMessage,
+  acceptOutput,
+  type Door,
+} from './message/untrusted/accept-untrusted.ts';
+export { addressProblem } from './message/untrusted/media-address.ts';
+export { isCallId, type Sender } from './message/untrusted/untrusted-fields.ts';
 export { argumentsIn } from './message/call-arguments.ts';
 export { jsonForm, jsonText, isObjectOrArray, parseJson } from './message/json.ts';
 export { monotonicNow } from './wait/monotonic.ts';
@@ -49,7 +57,7 @@ export { retryableOnce } from './wait/retryable-once.ts';
 export { maxTimeoutMs, sleepFor, timerMs } from './wait/timer.ts';
 export { isQuestion, titleOf } from './message/turns.ts';
 export { readSchema } from './schema/schema.ts';
-export { prepareCall } from './tool/tool-call.ts';
+export { isToolContent, prepareCall } from './tool/tool-call.ts';
 export { parseHistory, parseMessages } from './message/validate-message.ts';
 export { addUsage, noUsage } from './model/chat-model.ts';
 export { outputToolName } from './schema/output-format.ts';

@@ -36,3 +36,9 @@ export function systemTextAdder(
     return [last.message, ...messages.slice(system ? 1 : 0)];
   };
 }
+
+/** Returns the messages of a request with a message after its system messages. */
+export function afterSystem(messages: readonly Msg[], message: Msg): readonly Msg[] {
+  const start = messages.findIndex(({ role }) => role !== 'system');
+  return messages.toSpliced(start < 0 ? messages.length : start, 0, message);
+}

@@ -283,7 +283,8 @@ function inJsonForm(
   }
 }
 
-function isToolContent(output: unknown): output is ToolContent {
+/** Returns whether a tool's output is a list of blocks for the model. */
+export function isToolContent(output: unknown): output is ToolContent {
   const content = isObjectOrArray(output) && output['content'];
   return Array.isArray(content) && content.length > 0 && content.every(isBlock);
 }

@@ -1,7 +1,7 @@
 import { toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { Msg, ReActAgent } from '@isoloop/core';
 import { fromOpenAiMessages } from '../wire/openai-messages.ts';
-import { checkSize, isCallId, runsHere } from '../turn/decisions.ts';
+import { checkSize, runsHere } from '../turn/decisions.ts';
 import type { EdgeLimits } from '../handler-options.ts';
 import { fieldError } from '../http/request-body.ts';
 import type { SessionTurnRequest } from '../session/session-turn.ts';
@@ -21,19 +21,13 @@ export function readPosted(rawMessages: readonly unknown[], limits: EdgeLimits):
   return messages;
 }
 
-/**
- * Throws `INVALID_INPUT` for an invalid tool call id, and `PAYLOAD_TOO_LARGE` for a tool result
- * that is too long.
- */
+/** Throws `PAYLOAD_TOO_LARGE` for a tool result that is too long. */
 export function checkPosted(messages: readonly Msg[], limits: EdgeLimits, paramOf: ParamOf): void {
   for (const [index, message] of messages.entries()) {
     // Finding the name may take long.
     const param = (): string => paramOf(index);
-    for (const { id } of toolUsesOf(message)) checkCallId(id, param());
-    for (const { toolUseId, output } of toolResultsOf(message)) {
-      checkCallId(toolUseId, param());
+    for (const { toolUseId, output } of toolResultsOf(message))
       checkSize({ type: 'result', toolUseId, output }, limits, param);
-    }
   }
 }
 
@@ -136,11 +130,6 @@ export interface TailNames {
   /** Name of the field with the messages, for errors. Default: `messages`. */
   readonly list?: string;
   readonly paramOf?: ParamOf;
-}
-
-function checkCallId(id: string, param: string): void {
-  if (!isCallId(id))
-    throw fieldError(param, 'has an id of a tool call that is not 1 to 256 visible characters');
 }
 
 function quoteIds(ids: Iterable<string>): string {

@@ -71,8 +71,7 @@ function readNumber(
   field: string,
   { min, max, isWhole = false }: NumberSetting,
 ): number {
-  const number = Number(value);
-  const isInRange = number === value && number >= min && number <= max;
-  if (isInRange && !(isWhole && number % 1)) return number;
+  const isInRange = typeof value === 'number' && value >= min && value <= max;
+  if (isInRange && !(isWhole && value % 1)) return value;
   throw fieldError(field, `must be a ${isWhole ? 'whole ' : ''}number from ${min} to ${max}`);
 }

@@ -1,6 +1,6 @@
 import { AgentError, toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { Decision, PendingCall, ReActAgent, Tool } from '@isoloop/core';
-import { prepareCall, checkDecision } from '@isoloop/core/adapter';
+import { isCallId, prepareCall, checkDecision } from '@isoloop/core/adapter';
 import type { Caller, EdgeLimits } from '../handler-options.ts';
 import { fieldError } from '../http/request-body.ts';
 
@@ -176,11 +176,6 @@ export function sizeOf(decision: Decision): number {
   if (decision.type !== 'result') return 0;
   const { output } = decision;
   return typeof output === 'string' ? output.length : JSON.stringify(output).length;
-}
-
-/** Returns whether a value is a valid tool call id: 1 to 256 visible characters. */
-export function isCallId(id: unknown): id is string {
-  return typeof id === 'string' && /^[!-~]{1,256}$/.test(id);
 }
 
 function decisionError({ toolUseId }: Decision, problem: string, param = 'messages'): AgentError {

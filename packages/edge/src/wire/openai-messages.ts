@@ -1,13 +1,12 @@
 import { createMessage } from '@isoloop/core';
 import type { AgentError, ContentBlock, Msg, ToolUse } from '@isoloop/core';
 import {
+  acceptMessage,
   argumentsIn,
   imageDetailFields,
-  inlineSource,
   isObjectOrArray,
 } from '@isoloop/core/adapter';
 import { fieldError } from '../http/request-body.ts';
-import { isMediaAddress } from '../turn/user-message.ts';
 
 /**
  * Converts the `messages` of a chat-completions request to a conversation. Accepts system and
@@ -18,7 +17,12 @@ import { isMediaAddress } from '../turn/user-message.ts';
 export function fromOpenAiMessages(messages: readonly unknown[]): readonly Msg[] {
   if (!messages.length) throw fieldError('messages', 'must have at least one message');
   const names = new Map<string, string>();
-  return messages.map((message, index) => fromMessage(message, index, names));
+  return messages.map((message, index) =>
+    acceptMessage(fromMessage(message, index, names), {
+      sender: 'client',
+      errorOf: (field, problem) => messageError(index, `has a wrong \`${field}\`: it ${problem}`),
+    }),
+  );
 }
 
 function fromMessage(message: unknown, index: number, names: Map<string, string>): Msg {
@@ -67,11 +71,8 @@ function fromPart(part: unknown, index: number): ContentBlock {
   if (type === 'text' && typeof text === 'string') return { type: 'text', text };
   if (type === 'refusal' && typeof refusal === 'string') return { type: 'text', text: refusal };
   const { url, detail } = isObjectOrArray(image) ? image : {};
-  if (type === 'image_url' && typeof url === 'string') {
-    const source = inlineSource({ type: 'url', url });
-    if (isMediaAddress(source)) return { type: 'image', source, ...imageDetailFields(detail) };
-    throw messageError(index, 'has a media URL that is not http, https or data');
-  }
+  if (type === 'image_url' && typeof url === 'string')
+    return { type: 'image', source: { type: 'url', url }, ...imageDetailFields(detail) };
   throw messageError(index, `has a content part of an unsupported type: ${JSON.stringify(type)}`);
 }
 

@@ -4,7 +4,7 @@ import type { ContentBlock, MediaBlock, MediaSource, MessageContent } from '../m
 /** Returns inline data if the source is a base64 `data:` URL; otherwise the source itself. */
 export function inlineSource(source: MediaSource): MediaSource {
   if (source.type === 'base64') return source;
-  const head = /^data:([^;,]*)[^,]*;base64,/.exec(source.url.slice(0, 256));
+  const head = /^data:([^;,]*)[^,]*;base64,/i.exec(source.url.slice(0, 256));
   return head
     ? { type: 'base64', mediaType: head[1] || 'text/plain', data: source.url.slice(head[0].length) }
     : source;

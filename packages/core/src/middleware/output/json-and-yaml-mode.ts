@@ -2,7 +2,7 @@ import { checkOptions } from '../../error/agent-error.ts';
 import type { JsonValue } from '../../message/json.ts';
 import { readSchema, type InferOutput, type Schema, type SchemaLike } from '../../schema/schema.ts';
 import { outputMode, type OutputMode } from './output-mode.ts';
-import { jsonText, textForm, yamlText, type TextSyntax } from './text-form.ts';
+import { jsonText, textForm, yamlText, type TextFormOptions, type TextSyntax } from './text-form.ts';
 import { withObjectWriter } from './written-output.ts';
 
 /**
@@ -51,12 +51,13 @@ export function jsonMode(schema?: SchemaLike, options: JsonModeOptions = {}): Ou
 }
 
 /**
- * Same as `jsonMode`, for a client's schema that the guards of an agent call check first.
+ * Same as `jsonMode`, for a client's schema that the guards of an agent call check first. The schema
+ * is in a message of the user, because a client must not write into the system prompt.
  * `getSchema` returns the schema, or `undefined` for any JSON. It is called once in each run, after
  * the guards.
  */
 export function clientJsonMode(getSchema: () => SchemaLike | undefined): OutputMode {
-  return textMode(() => schemaOf('clientJsonMode()', getSchema()), jsonText, {});
+  return textMode(() => schemaOf('clientJsonMode()', getSchema()), jsonText, { writer: 'client' });
 }
 
 /**
@@ -80,10 +81,10 @@ export function yamlMode(schema: SchemaLike | undefined, options: YamlModeOption
 function textMode(
   getSchema: () => Schema<unknown>,
   syntax: TextSyntax,
-  { attempts = 2, responseSchema }: JsonModeOptions,
+  { attempts = 2, responseSchema, writer }: JsonModeOptions & Pick<TextFormOptions, 'writer'>,
 ): OutputMode {
   return outputMode(attempts, (_context, steps) =>
-    textForm(steps, getSchema(), responseSchema, syntax),
+    textForm(steps, getSchema(), { responseSchema, syntax, writer }),
   );
 }
 

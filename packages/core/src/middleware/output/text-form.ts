@@ -1,7 +1,7 @@
 import type { Steps } from '../../agent/middleware.ts';
 import { isPlain, isObjectOrArray, parseJson, type JsonValue } from '../../message/json.ts';
 import { textOf, type Msg } from '../../message/msg.ts';
-import { systemTextAdder } from '../../message/system-message.ts';
+import { afterSystem, systemTextAdder } from '../../message/system-message.ts';
 import { formatInstruction } from '../../schema/output-format.ts';
 import type { Schema, Validation } from '../../schema/schema.ts';
 import type { AnswerParts, ParsedOutput, OutputForm } from './output-form.ts';
@@ -23,26 +23,40 @@ export interface TextSyntax {
   read(text: string): Iterable<Candidate>;
 }
 
+/** How an output is in the text of an answer. */
+export interface TextFormOptions {
+  /** See `StructuredOptions`. */
+  readonly responseSchema?: boolean | undefined;
+  /** Default: JSON. */
+  readonly syntax?: TextSyntax;
+  /**
+   * Who has written the words of the schema. The words of a client never get the rank of the system
+   * prompt: they are in a message of the user. Default: `program`.
+   */
+  readonly writer?: 'program' | 'client';
+}
+
 /**
- * Gets the output from the text of the answer. The system prompt of each request contains the
- * schema, which is never stored. `responseSchema`: see `StructuredOptions`.
+ * Gets the output from the text of the answer. Each request contains the schema, in the system
+ * prompt or in a message of the user. The schema is never stored.
  */
 export function textForm(
   steps: Steps,
   schema: Schema<unknown>,
-  responseSchema: boolean | undefined,
-  syntax: TextSyntax = jsonText,
+  { responseSchema, syntax = jsonText, writer = 'program' }: TextFormOptions = {},
 ): OutputForm {
   const { name } = syntax;
   const instruction = formatInstruction(name, schema.jsonSchema);
-  const addedLater = steps.message('system', instruction);
-  const addInstruction = systemTextAdder(() => addedLater);
+  const addedLater = steps.message(writer === 'client' ? 'user' : 'system', instruction);
+  const addToSystem = systemTextAdder(() => addedLater);
+  const addInstruction = (messages: readonly Msg[]): readonly Msg[] =>
+    writer === 'client' ? afterSystem(messages, addedLater) : addToSystem(messages, instruction);
   return {
     schema,
     addedLater,
     limitPrompt: `Your steps are used up. Give your answer now, as ${name} alone.`,
     adaptRequest(request) {
-      const messages = addInstruction(request.messages, instruction);
+      const messages = addInstruction(request.messages);
       const isObject = schema.jsonSchema['type'] === 'object';
       const isOffered = isObject && (responseSchema ?? !request.tools.length);
       const offered = isOffered && { responseSchema: schema.jsonSchema };

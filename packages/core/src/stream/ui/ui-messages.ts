@@ -23,7 +23,8 @@ import {
   type JsonObject,
   type JsonValue,
 } from '../../message/json.ts';
-import { inlineSource, mediaKind } from '../../message/media/media.ts';
+import { mediaKind } from '../../message/media/media.ts';
+import { acceptMessage } from '../../message/untrusted/accept-untrusted.ts';
 import { addUsage, noUsage, type Usage } from '../../model/chat-model.ts';
 import { incompleteReason } from '../../model/finish-reason.ts';
 import {
@@ -166,8 +167,8 @@ function addReplyMetadata(answer: UiMessage, message: Msg): void {
 
 /**
  * Converts a message that a user posted: its text and files. Throws `INVALID_MESSAGE` for any other
- * value. If a part is invalid, the error names it. Messages with the role `assistant` are rejected,
- * because a client must not write them.
+ * value. If a part is invalid, the error names it. The URL of a file must be http, https or a base64
+ * `data:` URL. Messages with the role `assistant` are rejected, because a client must not write them.
  */
 export function fromUiMessage(message: unknown, context: MessageContext = {}): Msg {
   const { id, role, parts } = fieldsOf(message);
@@ -176,10 +177,11 @@ export function fromUiMessage(message: unknown, context: MessageContext = {}): M
   const content = parts.map((part, index) => fromPart(part, index));
   if (!content.some((block) => block.type !== 'text' || block.text.trim()))
     throw invalidMessageError('The message is empty');
-  return createMessage('user', content, {
+  const created = createMessage('user', content, {
     ...context,
     ...(typeof id === 'string' && id && { id }),
   });
+  return acceptMessage(created, { sender: 'user' });
 }
 
 function fromPart(part: unknown, index: number): ContentBlock {
@@ -188,7 +190,7 @@ function fromPart(part: unknown, index: number): ContentBlock {
   if (type === 'file' && typeof url === 'string' && typeof mediaType === 'string') {
     return {
       type: mediaKind(mediaType),
-      source: inlineSource({ type: 'url', url, mediaType }),
+      source: { type: 'url', url, mediaType },
       ...(typeof filename === 'string' && { name: filename }),
     };
   }

@@ -1,6 +1,6 @@
 import { AgentError, createMessage, toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { Msg, ToolUse } from '@isoloop/core';
-import { metadataOf, parseHistory, sessionViewOf } from '@isoloop/core/adapter';
+import { acceptMessage, metadataOf, parseHistory, sessionViewOf } from '@isoloop/core/adapter';
 import type { LogRecord, SessionCopy, SessionView } from '@isoloop/core/adapter';
 import type { CallState } from '@isoloop/core/middleware';
 import { withoutSystem } from '../../completions/completion-messages.ts';
@@ -17,15 +17,12 @@ export interface ImportSetup extends GuardSetup {
   readonly signedParts: SignedParts;
 }
 
-/** Names of a message's metadata that tell how a run ended. A client may set only these. */
-const clientMetadata = ['runId', 'partial', 'reason', 'finishReason', 'usage'] as const;
-
 const maxTitleLength = 200;
 
 /**
  * Returns the records to store for a session that a client sends. Messages that the endpoint has
- * stored or signed stay as they are. The other messages are untrusted: they pass the checks and
- * guards, and are marked with `metadata.imported`. No tool call of the copy runs without a
+ * stored or signed stay as they are. The other messages are untrusted: of their fields, only some
+ * pass, and so do the checks and guards. They are marked with `metadata.imported`. No tool call of the copy runs without a
  * new approval. Throws `PAYLOAD_TOO_LARGE`, `INVALID_MESSAGE`, `INVALID_STATE` or `GUARD_REJECTED`.
  */
 export async function importedRecords(
@@ -39,7 +36,9 @@ export async function importedRecords(
   const storedCount = sharedCount(storedView.messages, messages);
   const trustedCount = Math.max(signedParts.messageCount, storedCount);
   const mayEdit = setup.setup.mayEdit !== false;
-  const untrusted = messages.slice(trustedCount).map(asUntrusted);
+  const untrusted = messages
+    .slice(trustedCount)
+    .map((message) => acceptMessage(message, { sender: 'import' }));
   const acceptedMessages = await guardMessages(
     settings.systemMessages === 'keep' ? untrusted : withoutSystem(untrusted),
     setup,
@@ -64,14 +63,6 @@ function sharedCount(storedMessages: readonly Msg[], messages: readonly Msg[]): 
     (message, at) => JSON.stringify(message) !== JSON.stringify(messages[at]),
   );
   return firstDifferent < 0 ? storedMessages.length : firstDifferent;
-}
-
-function asUntrusted({ id, role, name, content, createdAt, ...message }: Msg): Msg {
-  const entries = Object.entries(metadataOf(message)).filter(([key]) =>
-    (clientMetadata as readonly string[]).includes(key),
-  );
-  const metadata = { ...Object.fromEntries(entries), ...(role !== 'user' && { imported: true }) };
-  return { id, role, ...(name !== undefined && { name }), content, createdAt, metadata };
 }
 
 /** Who wrote the tool calls of the messages: this endpoint, or the client. */

@@ -1,13 +1,7 @@
 import { createMessage } from '@isoloop/core';
-import type { ContentBlock, Msg, Role } from '@isoloop/core';
-import {
-  argumentsIn,
-  imageDetailFields,
-  inlineSource,
-  isObjectOrArray,
-} from '@isoloop/core/adapter';
+import type { ContentBlock, Msg, Role, ToolResult, ToolUse } from '@isoloop/core';
+import { acceptBlock, argumentsIn, imageDetailFields, isObjectOrArray } from '@isoloop/core/adapter';
 import { fieldError } from '../../http/request-body.ts';
-import { isMediaAddress } from '../../turn/user-message.ts';
 
 /**
  * Converts the `input` of a Responses API request to a conversation. Accepts a text, messages with
@@ -93,7 +87,8 @@ class InputReader {
     if (typeof id !== 'string' || typeof name !== 'string' || typeof text !== 'string')
       throw fieldError(param, 'must have the texts `call_id`, `name` and `arguments`');
     this.#names.set(id, name);
-    this.#reply.push({ type: 'tool_use', id, name, ...argumentsIn(text) });
+    const call = { type: 'tool_use', id, name, ...argumentsIn(text) } as const;
+    this.#reply.push(accept<ToolUse>(call, param));
   }
 
   #output(item: Readonly<Record<string, unknown>>, param: string): void {
@@ -101,9 +96,8 @@ class InputReader {
     if (typeof toolUseId !== 'string') throw fieldError(param, 'must have the text `call_id`');
     const name = this.#names.get(toolUseId) ?? '';
     const content = typeof output === 'string' ? output : fromContent(output, param, 'output');
-    this.#add('tool', [
-      { type: 'tool_result', toolUseId, name, output: content, state: 'success' },
-    ]);
+    const result = { type: 'tool_result', toolUseId, name, output: content, state: 'success' };
+    this.#add('tool', [accept(result as ToolResult, param)]);
   }
 }
 
@@ -150,10 +144,16 @@ function fromMedia(
   if (field === undefined) throw fieldError(param, `must have \`${fields.join('` or `')}\``);
   const url = part[field];
   if (typeof url !== 'string') throw fieldError(`${param}.${field}`, 'must be a URL');
-  const source = inlineSource({ type: 'url', url });
-  if (!isMediaAddress(source))
-    throw fieldError(`${param}.${field}`, 'must be an http, https or data URL');
-  if (type === 'input_image')
-    return { type: 'image', source, ...imageDetailFields(part['detail']) };
-  return { type: 'file', source, ...(typeof filename === 'string' && { name: filename }) };
+  const source = { type: 'url', url } as const;
+  const block: ContentBlock =
+    type === 'input_image'
+      ? { type: 'image', source, ...imageDetailFields(part['detail']) }
+      : { type: 'file', source, ...(typeof filename === 'string' && { name: filename }) };
+  return accept(block, `${param}.${field}`);
+}
+
+/** Returns what passes of a client's block. `param`: name of the field that it comes from. */
+function accept<B extends ContentBlock>(block: B, param: string): B {
+  const errorOf = (_field: string, problem: string) => fieldError(param, problem);
+  return acceptBlock(block, { sender: 'client', errorOf });
 }

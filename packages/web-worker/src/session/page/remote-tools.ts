@@ -1,4 +1,5 @@
 import type { AgentEvent, JsonValue, Tool, ToolContext, ToolSchema, ToolSet } from '@isoloop/core';
+import { acceptOutput, isToolContent } from '@isoloop/core/adapter';
 import { isPageGone, type PageCallOptions } from './page-link.ts';
 import { pagesFor, type ToolPages } from './tool-page.ts';
 import type { ToolPageResult, PageToolProgress, ToolPageCall } from '../../page/page-tools.ts';
@@ -139,7 +140,9 @@ export class RemoteTools implements ToolSet {
         );
         if (!result) return context.suspend(pageGoneReason);
         if ('suspended' in result) return context.suspend(result.reason);
-        return result.output as JsonValue;
+        const { output } = result;
+        if (!isToolContent(output)) return output as JsonValue;
+        return { content: acceptOutput(output.content, { sender: 'page' }) };
       },
     };
   }

@@ -1,0 +1,234 @@
+import { argumentsIn } from '../call-arguments.ts';
+import { isRecord, isSameJson, omitUndefined, pickFields } from '../json.ts';
+import type { JsonValue } from '../json.ts';
+import type { MessageMetadata } from '../metadata.ts';
+import type { ContentBlock, MediaBlock, MediaSource, Msg } from '../msg.ts';
+import {
+  dataPartsOf,
+  hostedToolOf,
+  imageDetailFields,
+  imageDetailOf,
+  isDataPart,
+  sourcesOf,
+  type HostedTool,
+  type Source,
+} from '../provider-metadata.ts';
+import { addressProblem, mediaTypeProblem } from './media-address.ts';
+
+/**
+ * Who sends something that nothing at this place has made:
+ *
+ * - `user`: a message that a user posts or edits.
+ * - `client`: a request to `/v1`, which has a whole history.
+ * - `import`: a conversation that a user brings, without a valid signature.
+ * - `page`: the result of a tool that runs on a page.
+ */
+export type Sender = 'user' | 'client' | 'import' | 'page';
+
+/** What a check knows about the field. */
+export interface FieldSetup {
+  readonly sender: Sender;
+  /** The object that has the field. */
+  readonly owner: object;
+  /** Throws the error for a value that must not pass. `problem`: what the value must be. */
+  readonly refuse: (problem: string) => never;
+}
+
+/** Returns what passes of a value. `undefined`: the field is left out. */
+export type Check = (value: never, setup: FieldSetup) => unknown;
+
+/** A check for all senders, or for the named ones. The field of all others is left out. */
+export type FieldRule = Check | { readonly [S in Sender]?: Check };
+
+/** A rule for each field, so that a new field does not compile without one. */
+export type FieldRules<T> = { readonly [Field in keyof T]-?: FieldRule };
+
+/** The members of a union that may have this type. */
+type Typed<T, U> = U extends { readonly type: infer V } ? (T extends V ? U : never) : never;
+
+/** Returns the value as it is. Guards see it, or it has no meaning for a model. */
+const pass: Check = (value) => value;
+
+/** Leaves the field out. */
+const drop: Check = () => undefined;
+
+const callId: Check = (id, { refuse }) =>
+  isCallId(id) ? id : refuse('must be 1 to 256 visible characters');
+
+const text: Check = (value) => (typeof value === 'string' ? value : undefined);
+
+/** Leaves out raw arguments that say something else than the arguments that a person approves. */
+const sameAsInput: Check = (raw, { owner }) => {
+  const { input } = owner as { readonly input: JsonValue };
+  return isSameJson(argumentsIn(raw).input, input) ? raw : undefined;
+};
+
+const counts: Check = (usage) =>
+  isRecord(usage)
+    ? pickFields(usage, (_name, count) => Number.isFinite(count) && (count as number) >= 0)
+    : undefined;
+
+const address: Check = (url, { refuse }) => {
+  const problem = addressProblem(url);
+  return problem === undefined ? url : refuse(problem);
+};
+
+const base64: Check = (data, { refuse }) =>
+  /^[\w+/=\s-]*$/.test(data) ? data : refuse('must be base64');
+
+/*
+ * Provider metadata. The models' formatters send it to the server as it is, and no guard sees it:
+ * a whole item of any role, the id of an item that the server has stored for another user, or
+ * fields of a request. So nobody from outside may write it. What passes is only for the page.
+ */
+
+/** Sources of a text. A page makes links of them. */
+const sources: Check = (_metadata, { owner }) => {
+  const shownSources = sourcesOf(owner as ContentBlock).filter(isShown);
+  return shownSources.length ? { sources: shownSources } : undefined;
+};
+
+function isShown(source: Source): boolean {
+  const { type, url = '', title = '' } = source as Partial<Extract<Source, { type: 'url' }>>;
+  const hasTexts = typeof url === 'string' && typeof title === 'string';
+  return hasTexts && (type !== 'url' || addressProblem(url) === undefined);
+}
+
+/** A tool call that a provider has run. Without further metadata, no server gets it. */
+const hostedTool: Check = (_metadata, { owner }) => {
+  const { id, name, input, output, error } = (hostedToolOf(owner as ContentBlock) ??
+    {}) as Partial<HostedTool>;
+  if (typeof id !== 'string' || typeof name !== 'string' || input === undefined) return undefined;
+  const errorText = typeof error === 'string' ? error : undefined;
+  return { hostedTool: omitUndefined({ id, name, input, output, error: errorText }) };
+};
+
+/** Whether a result was JSON, and the data that its tool has shown. */
+const shownResult: Check = (metadata: Readonly<Record<string, unknown>>, { owner }) => {
+  const dataParts = dataPartsOf(owner as never).filter(isDataPart);
+  const fields = {
+    ...(metadata['json'] === true && { json: true }),
+    ...(dataParts.length && { dataParts }),
+  };
+  return Object.keys(fields).length ? fields : undefined;
+};
+
+/** How closely the model looks at an image: a field of the API of `/v1`. */
+const imageDetail: Check = (_metadata, { owner }) => {
+  const detail = imageDetailOf(owner as MediaBlock);
+  return /^[a-z]{1,16}$/.test(detail ?? '') ? imageDetailFields(detail).providerMetadata : undefined;
+};
+
+const mediaRules: FieldRules<MediaBlock> = {
+  type: pass,
+  // `acceptBlock` reads the fields of the source by `sourceRules`.
+  source: pass,
+  name: pass,
+  providerMetadata: { client: imageDetail, import: imageDetail },
+};
+
+/** What passes of each field of each block. */
+export const blockRules: {
+  readonly [T in ContentBlock['type']]: FieldRules<Typed<T, ContentBlock>>;
+} = {
+  text: { type: pass, text: pass, providerMetadata: { import: sources } },
+  thinking: {
+    type: pass,
+    thinking: pass,
+    // The provider that has signed the thinking checks it. Others ignore it.
+    signature: { import: pass },
+    providerMetadata: { import: hostedTool },
+  },
+  image: mediaRules,
+  audio: mediaRules,
+  video: mediaRules,
+  file: mediaRules,
+  tool_use: {
+    type: pass,
+    id: callId,
+    name: pass,
+    input: pass,
+    raw: sameAsInput,
+    providerMetadata: drop,
+  },
+  tool_result: {
+    type: pass,
+    toolUseId: callId,
+    name: pass,
+    // `acceptBlock` reads the blocks of the output by these rules.
+    output: pass,
+    state: pass,
+    providerMetadata: { import: shownResult },
+  },
+};
+
+/** What passes of each field of a media source. The owner is the block. */
+export const sourceRules: {
+  readonly [T in MediaSource['type']]: FieldRules<Typed<T, MediaSource>>;
+} = {
+  url: { type: pass, url: address, mediaType: mediaTypeOf },
+  base64: { type: pass, mediaType: mediaTypeOf, data: base64 },
+};
+
+function mediaTypeOf(mediaType: string, { owner, refuse }: FieldSetup): string {
+  const problem = mediaTypeProblem(owner as MediaBlock, mediaType);
+  return problem === undefined ? mediaType : refuse(problem);
+}
+
+/** What passes of each field of a message. */
+export const messageRules: FieldRules<Msg> = {
+  id: pass,
+  // The option `systemMessages` of an endpoint decides what becomes of system messages.
+  role: pass,
+  name: pass,
+  // `acceptMessage` reads the blocks by `blockRules`.
+  content: pass,
+  // `acceptMessage` reads the fields by `metadataRules`.
+  metadata: { import: pass },
+  createdAt: pass,
+};
+
+/** What passes of each field of a message's metadata. All others are for the library alone. */
+export const metadataRules: FieldRules<MessageMetadata> = {
+  runId: text,
+  partial: text,
+  reason: text,
+  finishReason: text,
+  usage: counts,
+  // The endpoint itself writes the rest: it changes what the model reads, or who has written it.
+  output: drop,
+  outputJson: drop,
+  correction: drop,
+  invalidReply: drop,
+  written: drop,
+  edited: drop,
+  origin: drop,
+  cached: drop,
+  imported: drop,
+  operator: drop,
+  warnings: drop,
+};
+
+/** Returns whether a value is a valid tool call id: 1 to 256 visible characters. */
+export function isCallId(id: unknown): id is string {
+  return typeof id === 'string' && /^[!-~]{1,256}$/.test(id);
+}
+
+/** Returns the fields that pass. `path`: where the fields are, in errors. */
+export function acceptFields<T extends object>(
+  fields: T,
+  rules: FieldRules<T>,
+  setup: Omit<FieldSetup, 'refuse'> & { readonly refuse: (field: string, problem: string) => never },
+): T {
+  const { sender, owner, refuse } = setup;
+  const entries = Object.entries(fields).flatMap(([field, value]) => {
+    const rule: FieldRule = Object.hasOwn(rules, field) ? rules[field as keyof T] : drop;
+    const check = typeof rule === 'object' ? (rule[sender] ?? drop) : rule;
+    const passed =
+      value === undefined
+        ? undefined
+        : check(value as never, { sender, owner, refuse: (problem) => refuse(field, problem) });
+    return passed === undefined ? [] : [[field, passed] as const];
+  });
+  return Object.fromEntries(entries) as T;
+}
