@@ -51,7 +51,7 @@ export {
 export { addressProblem } from './message/untrusted/media-address.ts';
 export { isCallId, type Sender } from './message/untrusted/untrusted-fields.ts';
 export { argumentsIn } from './message/call-arguments.ts';
-export { jsonForm, jsonText, isObjectOrArray, parseJson } from './message/json.ts';
+export { jsonForm, jsonText, isObjectOrArray, isRecord, parseJson } from './message/json.ts';
 export { monotonicNow } from './wait/monotonic.ts';
 export { retryableOnce } from './wait/retryable-once.ts';
 export { maxTimeoutMs, sleepFor, timerMs } from './wait/timer.ts';
@@ -61,7 +61,6 @@ export { isToolContent, prepareCall } from './tool/tool-call.ts';
 export { parseHistory, parseMessages } from './message/validate-message.ts';
 export { addUsage, noUsage } from './model/chat-model.ts';
 export { outputToolName } from './schema/output-format.ts';
-export { inlineSource } from './message/media/media.ts';
 export { ObjectReader } from './stream/object/object-reader.ts';
 export type { AnswerSink, AnswerSource } from './middleware/output/object/answer-source.ts';
 export { objectWriterOf } from './middleware/output/written-output.ts';

@@ -81,8 +81,8 @@ const entries: Readonly<Record<string, Entry>> = {
       storePlace: (wrong) => adapter.storePlace(given({ name: 'a:', store }, wrong)),
     },
     others:
-      'BatchCache ObjectReader objectWriterOf failureText readSchema RunDriver adoptRecords checkRecords SseParser addUsage argumentsIn EchoSigner changeBranchOwner changeOwner checkDecision checkFields checkNotMoved checkOptions copyOfSession decideForMessage deniedChunks digest answerEnding errorOfResponse hostedToolOf imageDetailFields ' +
-      'incompleteReason inlineSource isCorrection isCutOff isError isQuestion isObjectOrArray jsonClientText jsonForm jsonText clientJsonMode eventLogShortener mayAskForApproval ' +
+      'acceptBlock acceptMessage acceptOutput addressProblem isCallId isRecord isToolContent BatchCache ObjectReader objectWriterOf failureText readSchema RunDriver adoptRecords checkRecords SseParser addUsage argumentsIn EchoSigner changeBranchOwner changeOwner checkDecision checkFields checkNotMoved checkOptions copyOfSession decideForMessage deniedChunks digest answerEnding errorOfResponse hostedToolOf imageDetailFields ' +
+      'incompleteReason isCorrection isCutOff isError isQuestion isObjectOrArray jsonClientText jsonForm jsonText clientJsonMode eventLogShortener mayAskForApproval ' +
       'maxTokensFieldOf messageIdOf monotonicNow messagesBefore messagesOf metadataOf parseHistory parseJson parseMessages placeWith prepareCall replyEnding ' +
       'recordsOf resumptionOf retryableOnce showFailuresAs sleepFor sourcesOf thinkingOf timerMs ' +
       'titleOf toTypedChunk clientTextError sessionViewOf',

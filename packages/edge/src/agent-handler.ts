@@ -73,16 +73,17 @@ export function createAgentHandler<
   checkSettings(settings);
   const { llm, openai, store, moves, operator } = settings;
   const sessions = store?.open(settings);
-  const identify = withRateLimit(settings, callerCheck(settings));
-  const protect =
-    (route: SettingsRoute, enter = identify): Route =>
-    async (c) => {
+  const identify = callerCheck(settings);
+  const protect = (route: SettingsRoute, identity = identify): Route => {
+    const enter = withRateLimit(settings, identity);
+    return async (c) => {
       const { env = {} } = c;
       addSecretsOf(settings, env);
       if (sessions) c.env = { ...env, CHAT_SESSION: sessions.bind(env) };
       await enter(c);
       return route(c, settings);
     };
+  };
   const routes: Readonly<Record<string, Readonly<Record<string, Route>>>> = {
     '/api/chat': { POST: protect(chatRoute) },
     '/api/chat/:id': {

@@ -128,7 +128,7 @@ function isPlainMessage(item: unknown): item is PlainMessage {
   return (
     isObjectOrArray(item) &&
     item['id'] === undefined &&
-    /^(user|assistant)$/.test(String(item['role'])) &&
+    ['user', 'assistant'].includes(item['role'] as string) &&
     typeof item['content'] === 'string' &&
     item['content'].trim() !== ''
   );

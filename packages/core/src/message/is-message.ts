@@ -8,7 +8,7 @@ export function isMessage(value: unknown): value is Msg {
   return (
     isObjectOrArray(value) &&
     typeof value['id'] === 'string' &&
-    /^(system|user|assistant|tool)$/.test(String(value['role'])) &&
+    ['system', 'user', 'assistant', 'tool'].includes(value['role'] as string) &&
     Array.isArray(value['content']) &&
     value['content'].every(isBlock)
   );

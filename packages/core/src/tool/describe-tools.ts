@@ -10,3 +10,8 @@ const description = /* @__PURE__ */ memoize(
   (tool: ToolSchema) =>
     `Tool: ${tool.name}\nDescription: ${tool.description}\nArguments: ${JSON.stringify(tool.parameters)}`,
 );
+
+/** Returns whether the program has written a tool's words, so that the system prompt may have them. */
+export function isOfProgram({ writer }: ToolSchema): boolean {
+  return writer !== 'client';
+}

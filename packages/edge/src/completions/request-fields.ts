@@ -1,3 +1,4 @@
+import { isRecord } from '@isoloop/core/adapter';
 import { checkNames, fieldError } from '../http/request-body.ts';
 import type { OpenAiApi } from '../turn/client-tools.ts';
 import type { ResponseRequest } from '../wire/responses/response-object.ts';
@@ -120,10 +121,6 @@ export function readObject(value: unknown, param: string, names: readonly string
   if (!isRecord(value)) throw fieldError(param, 'must be an object');
   checkNames(value, names, `${param}.`);
   return value;
-}
-
-function isRecord(value: unknown): value is RequestBody {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**

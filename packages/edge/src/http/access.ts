@@ -8,28 +8,42 @@ export function isLocalHost(hostname: string): boolean {
 }
 
 /**
- * Returns a function that identifies the caller of a request and sets `caller`. The function
- * rejects with `UNAUTHORIZED` if `authorize` does not identify the caller, and with `OVERLOADED` if
- * `authorize` cannot tell at the moment.
+ * Returns a function that identifies the caller of a request, sets `caller` and returns the user.
+ * The function rejects like `logIn`.
  */
 export function callerCheck({
   authorize,
-}: Pick<AgentHandlerOptions, 'authorize'>): (c: Context<EdgeEnv>) => Promise<void> {
+}: Pick<AgentHandlerOptions, 'authorize'>): (c: Context<EdgeEnv>) => Promise<string> {
   return async (c) => {
-    if (authorize) c.set('caller', await identify(c, authorize));
-    else c.set('caller', { user: localUser(c.req.raw) });
+    const caller = authorize
+      ? await logIn(c, () => identify(c, authorize))
+      : { user: localUser(c.req.raw) };
+    c.set('caller', caller);
+    return caller.user;
   };
 }
 
 async function identify(
   c: Context<EdgeEnv>,
   authorize: NonNullable<AgentHandlerOptions['authorize']>,
-): Promise<Caller> {
+): Promise<Caller | undefined> {
+  const caller = await authorize(c.req.raw, c.env);
+  const user: unknown = caller?.user;
+  return typeof user === 'string' && user ? { ...caller, user: checkUser(user) } : undefined;
+}
+
+/**
+ * Returns who a request is from. Rejects with `UNAUTHORIZED` if `identity` fails or returns
+ * `undefined`, and with `OVERLOADED` if it cannot tell at the moment.
+ */
+export async function logIn<T extends string | object>(
+  c: Context<EdgeEnv>,
+  identity: () => Promise<T | undefined>,
+): Promise<T> {
   const message = 'This request is not authorized.';
   try {
-    const caller = await authorize(c.req.raw, c.env);
-    const user: unknown = caller?.user;
-    if (typeof user === 'string' && user) return { ...caller, user: checkUser(user) };
+    const identified = await identity();
+    if (identified !== undefined) return identified;
   } catch (cause) {
     // Whether the caller may enter is not known, so this is no failed login.
     if (AgentError.is(cause) && cause.code === 'OVERLOADED') throw cause;

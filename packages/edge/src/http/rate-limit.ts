@@ -8,13 +8,13 @@ export interface RateLimiter {
 }
 
 /**
- * Returns a function that calls `identify`. If there is a limiter, it counts the request: for its
- * user, or as a failed login of its address. The function rejects with `LIMIT_EXCEEDED` after too
+ * Returns a function that calls `identify`, which returns a key for who is identified. If there is a
+ * limiter, it counts the request: for that key, or as a failed login of its address. The function rejects with `LIMIT_EXCEEDED` after too
  * many requests, and with `OVERLOADED` if the limiter fails.
  */
 export function withRateLimit(
   settings: Pick<HandlerSettings, 'rateLimit'>,
-  identify: (c: Context<EdgeEnv>) => Promise<void>,
+  identify: (c: Context<EdgeEnv>) => Promise<string>,
 ): (c: Context<EdgeEnv>) => Promise<void> {
   const count = async (c: Context<EdgeEnv>, key: string): Promise<void> => {
     const env = (c.env ?? {}) as { readonly RATE_LIMITER?: RateLimiter };
@@ -25,15 +25,16 @@ export function withRateLimit(
     });
   };
   return async (c) => {
+    let key: string;
     try {
-      await identify(c);
+      key = await identify(c);
     } catch (error) {
       // Counted only after the login has failed, so that nobody can lock out users of an address.
       const isRefused = AgentError.is(error) && error.code === 'UNAUTHORIZED';
       if (isRefused) await count(c, `login:${senderOf(c.req.raw)}`);
       throw error;
     }
-    await count(c, c.get('caller').user);
+    await count(c, key);
   };
 }
 

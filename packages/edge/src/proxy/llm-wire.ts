@@ -1,7 +1,7 @@
 import { AgentError } from '@isoloop/core';
-import { maxTokensFieldOf } from '@isoloop/core/adapter';
+import { addressProblem, isObjectOrArray, isRecord, maxTokensFieldOf } from '@isoloop/core/adapter';
 import type { LlmUpstream } from './llm-options.ts';
-import { fieldError, readMessages } from '../http/request-body.ts';
+import { fieldError, fieldsOf, readMessages } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 
 export interface WireSetup {
@@ -49,8 +49,9 @@ const itemTypes: ReadonlySet<unknown> = new Set([
 /** Returns the body of a chat-completions request for the model's server. */
 export function toChatWire(body: RequestBody, setup: WireSetup): object {
   const { url, upstream, maxTokens } = setup;
-  readMessages(body, setup.maxMessages);
+  const messages = readMessages(body, setup.maxMessages);
   checkCommon(body, chatFields, setup);
+  for (const [index, message] of messages.entries()) checkForwarded(message, `messages[${index}]`);
   if (body['n'] != null && body['n'] !== 1) throw fieldError('n', 'must be 1');
   const { max_tokens: tokens, max_completion_tokens: completionTokens, ...rest } = body;
   const limits = [
@@ -101,17 +102,45 @@ function checkInput(input: unknown, max: number): void {
   if (!Array.isArray(input)) throw fieldError('input', 'must be a text or a list');
   if (input.length > max)
     throw new AgentError('PAYLOAD_TOO_LARGE', `The input has more than ${max} items.`);
-  for (const [index, item] of input.entries()) {
-    const { type = 'message', content, output } = Object(item) as RequestBody;
-    const param = `input[${index}]`;
-    if (!itemTypes.has(type)) throw fieldError(param, 'has a type that is not forwarded');
-    if ([content, output].some(hasStoredFile))
-      throw fieldError(param, 'has a stored file; send its data or its URL');
-  }
+  for (const [index, item] of input.entries()) checkItem(item, `input[${index}]`);
 }
 
-function hasStoredFile(parts: unknown): boolean {
-  return Array.isArray(parts) && parts.some((part) => Object(part).file_id != null);
+function checkItem(item: unknown, param: string): void {
+  if (!isRecord(item)) throw fieldError(param, 'must be an object');
+  const { type = 'message', role, content, encrypted_content: encrypted } = item;
+  if (!itemTypes.has(type)) throw fieldError(param, 'has a type that is not forwarded');
+  // An item of no type that has only an id is a reference to a stored item.
+  if (type === 'message' && (typeof role !== 'string' || content == null))
+    throw fieldError(param, 'must have a role and content');
+  // The server would look for such reasoning under its id.
+  if (type === 'reasoning' && encrypted == null && !Object(content).length)
+    throw fieldError(param, 'has no `encrypted_content`, and no reasoning is stored');
+  checkForwarded(item, param);
+}
+
+/** Fields with the id of something that the model's server stores. */
+const storedIds =
+  /^((file|container|response|conversation|vector_store|prompt|assistant|thread)_ids?|previous_\w+_id)$/;
+
+/**
+ * Checks a message or an item at every depth. Throws `INVALID_INPUT` if it names data that the
+ * model's server has stored, maybe for another user, or an address that the server must not read.
+ */
+function checkForwarded(value: unknown, param: string): void {
+  if (!isObjectOrArray(value)) return;
+  for (const [name, part] of Object.entries(value)) {
+    const partParam = Array.isArray(value) ? `${param}[${name}]` : `${param}.${name}`;
+    if (part == null) continue;
+    if (storedIds.test(name) || (name === 'audio' && isRecord(part) && part['id'] != null))
+      throw fieldError(partParam, 'refers to stored data; send the data or its URL');
+    if (/ur[il]$/i.test(name) && typeof part === 'string') {
+      const problem = addressProblem(part);
+      if (problem !== undefined) throw fieldError(partParam, problem);
+    }
+    if (isRecord(part) && part['type'] === 'item_reference')
+      throw fieldError(partParam, 'refers to stored data; send the data or its URL');
+    checkForwarded(part, partParam);
+  }
 }
 
 function isEncryptedReasoning(value: unknown): boolean {
@@ -119,7 +148,7 @@ function isEncryptedReasoning(value: unknown): boolean {
 }
 
 function isClientTool(tool: unknown): boolean {
-  const { type } = Object(tool) as { readonly type?: unknown };
+  const { type } = fieldsOf(tool);
   return type === 'function' || type === 'custom';
 }
 

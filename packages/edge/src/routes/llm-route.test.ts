@@ -116,6 +116,58 @@ test('the model proxy sends the token limit to OpenAI’s own servers as max_com
   expect(upstream.sent()).toEqual({ ...body, max_completion_tokens: 5 });
 });
 
+test.for<readonly [param: string, message: object]>([
+  ['content[0].file.file_id', { content: [{ type: 'file', file: { file_id: 'file_1' } }] }],
+  ['content[0].file_id', { content: [{ type: 'file', file_id: 'file_1' }] }],
+  ['audio', { role: 'assistant', audio: { id: 'audio_1' } }],
+  ['content[0].image_url.url', { content: [{ image_url: { url: ' file:///etc/passwd' } }] }],
+  ['content[0].image_url.url', { content: [{ image_url: { url: 'https://a:b@c.test' } }] }],
+  ['content[0].video_url.url', { content: [{ video_url: { url: 'javascript:alert(1)' } }] }],
+  ['content[0].file.file_uri', { content: [{ file: { file_uri: 'gs://bucket/a' } }] }],
+  ['content[0].content[0].file_id', { content: [{ content: [{ file_id: 'f' }] }] }],
+])('the model proxy refuses stored data and addresses in `%s`', async ([field, message]) => {
+  const upstream = server(ok);
+  const messages = [body.messages[0], { role: 'user', ...message }];
+  const response = await proxy({ fetch: upstream.fetch }).post(path, { ...body, messages });
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject({
+    error: { code: 'INVALID_INPUT', param: `messages[1].${field}` },
+  });
+  expect(upstream.seen).toEqual([]);
+});
+
+test('the model proxy forwards media, arguments and schemas as they are', async () => {
+  const upstream = server(ok);
+  const text = '{"file_id":"a","url":"file:///a"}';
+  const forwarded = {
+    ...body,
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } },
+          { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } },
+          { type: 'file', file: { filename: 'a.pdf', file_data: 'AAAA' } },
+        ],
+      },
+      {
+        role: 'assistant',
+        audio: null,
+        tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: text } }],
+      },
+      { role: 'tool', tool_call_id: 'c', content: text },
+    ],
+    tools: [
+      {
+        type: 'function',
+        function: { name: 'f', parameters: { type: 'object', properties: { file_id: {} } } },
+      },
+    ],
+  };
+  expect((await proxy({ fetch: upstream.fetch }).post(path, forwarded)).status).toBe(200);
+  expect(upstream.sent()).toMatchObject(forwarded);
+});
+
 test('the model proxy rejects unknown fields, unless an option allows them', async () => {
   const upstream = server(ok);
   for (const more of [

@@ -9,6 +9,7 @@ import type {
   HandlerSettings,
   SettingsRoute,
 } from '../handler-options.ts';
+import { logIn } from '../http/access.ts';
 import type { Route } from '../http/endpoint.ts';
 import { checkNames, fieldError, readJson } from '../http/request-body.ts';
 import {
@@ -37,7 +38,9 @@ export interface Operator {
 export interface OperatorDeskOptions<Env = object> {
   /**
    * Function that identifies the operator of a request. If it returns `null` or fails, the response
-   * is 401. `chat`: the conversation and its user. The `authorize` of the endpoint is not asked.
+   * is 401. `chat`: the conversation and its user. The `authorize` of the endpoint is not asked. The
+   * rate limit counts an operator's requests under `operator:` and the name, and failed logins by
+   * address.
    */
   readonly authorize: (
     request: Request,
@@ -46,8 +49,8 @@ export interface OperatorDeskOptions<Env = object> {
   ) => Awaitable<Operator | null>;
 }
 
-/** Function that identifies the caller of a request. */
-type Enter = (c: Context<EdgeEnv>) => Promise<void>;
+/** Function that identifies the caller of a request, and returns the caller's key for a rate limit. */
+type Enter = (c: Context<EdgeEnv>) => Promise<string>;
 
 /** The routes of operators, for the option `operator` of `createAgentHandler`. */
 export interface OperatorDesk<Env = object> {
@@ -89,7 +92,9 @@ export function operatorDesk<Env extends object>(
   checkOptions('operatorDesk()', options, 'authorize:function');
   const { authorize } = options as unknown as OperatorDeskOptions;
   const enter: Enter = async (c) => {
-    operatorNames.set(c, await operatorOf(c, authorize));
+    const name = await operatorOf(c, authorize);
+    operatorNames.set(c, name);
+    return `operator:${name}`;
   };
   return {
     routes: (protect) => ({
@@ -116,14 +121,11 @@ async function operatorOf(
 ): Promise<string> {
   const sessionId = checkSessionId(c.req.param('id'));
   const user = c.req.param('user') ?? '';
-  const message = 'This request is not authorized.';
-  const operator = await Promise.resolve()
-    .then(() => authorize(c.req.raw, c.env, { user, sessionId }))
-    .catch((cause: unknown) => {
-      throw new AgentError('UNAUTHORIZED', message, { cause });
-    });
-  const name: unknown = operator?.name;
-  if (typeof name !== 'string' || !name) throw new AgentError('UNAUTHORIZED', message);
+  const name = await logIn(c, async () => {
+    const operator = await authorize(c.req.raw, c.env, { user, sessionId });
+    const operatorName: unknown = operator?.name;
+    return typeof operatorName === 'string' && operatorName ? operatorName : undefined;
+  });
   c.set('caller', { user, mayEdit: false });
   return name;
 }

@@ -99,12 +99,13 @@ function readTool(value: unknown, param: string, api: OpenAiApi): Tool {
   if (strict != null && typeof strict !== 'boolean')
     throw fieldError(`${path}.strict`, 'must be a boolean');
   try {
-    return tool({
+    const clientTool = tool({
       name,
       description: (description as string | null) ?? '',
       input: toObjectSchema(parameters, `${path}.parameters`),
       ...(typeof strict === 'boolean' && { strict }),
     });
+    return { ...clientTool, schema: { ...clientTool.schema, writer: 'client' } };
   } catch (cause) {
     if (AgentError.is(cause) && cause.code === 'INVALID_INPUT') throw cause;
     throw fieldError(param, 'is not a tool');

@@ -1,3 +1,4 @@
+import { fieldsOf } from '../../error/agent-error.ts';
 import { argumentsIn } from '../call-arguments.ts';
 import { isRecord, isSameJson, omitUndefined, pickFields } from '../json.ts';
 import type { JsonValue } from '../json.ts';
@@ -89,9 +90,9 @@ const sources: Check = (_metadata, { owner }) => {
 };
 
 function isShown(source: Source): boolean {
-  const { type, url = '', title = '' } = source as Partial<Extract<Source, { type: 'url' }>>;
-  const hasTexts = typeof url === 'string' && typeof title === 'string';
-  return hasTexts && (type !== 'url' || addressProblem(url) === undefined);
+  const { type, url = '', title = '' } = fieldsOf(source);
+  if (typeof url !== 'string' || typeof title !== 'string') return false;
+  return type === 'url' ? addressProblem(url) === undefined : type === 'document';
 }
 
 /** A tool call that a provider has run. Without further metadata, no server gets it. */

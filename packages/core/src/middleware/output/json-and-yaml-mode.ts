@@ -81,7 +81,7 @@ export function yamlMode(schema: SchemaLike | undefined, options: YamlModeOption
 function textMode(
   getSchema: () => Schema<unknown>,
   syntax: TextSyntax,
-  { attempts = 2, responseSchema, writer }: JsonModeOptions & Pick<TextFormOptions, 'writer'>,
+  { attempts = 2, responseSchema, writer = 'program' }: JsonModeOptions & Pick<TextFormOptions, 'writer'>,
 ): OutputMode {
   return outputMode(attempts, (_context, steps) =>
     textForm(steps, getSchema(), { responseSchema, syntax, writer }),

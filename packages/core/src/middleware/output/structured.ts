@@ -64,7 +64,7 @@ export function structured<const S extends SchemaLike>(
       throw misconfigured('The model takes no tools. Use structured(schema, { mode: "prompt" }).');
     return tools && mode !== 'prompt'
       ? toolForm(schema, { forceTool, takesSchema: responseSchema ?? takesSchema }, context, steps)
-      : textForm(steps, schema, responseSchema);
+      : textForm(steps, schema, { responseSchema });
   });
   return withObjectWriter(output) as OutputMode<InferOutput<S>>;
 }

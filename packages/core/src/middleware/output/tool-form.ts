@@ -32,7 +32,7 @@ export function toolForm(
   steps: Steps,
 ): OutputForm {
   const input = asArguments(schema);
-  const asText = textForm(steps, input, true);
+  const asText = textForm(steps, input, { responseSchema: true });
   // What the newest request asked for, and whether the next one asks for text.
   let demand: 'any' | 'call' | 'text' = 'any';
   let isText = false;

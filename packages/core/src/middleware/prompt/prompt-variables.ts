@@ -4,7 +4,7 @@ import { omitUndefined, type JsonValue } from '../../message/json.ts';
 import { textOf, type Msg } from '../../message/msg.ts';
 import { abortable } from '../../wait/abort.ts';
 import type { ModelRequest, RunInfo } from '../../model/chat-model.ts';
-import { describeTools } from '../../tool/describe-tools.ts';
+import { describeTools, isOfProgram } from '../../tool/describe-tools.ts';
 import { contextToken, type ContextToken } from '../../tool/context-token.ts';
 import type { Middleware, RunContext } from '../../agent/middleware.ts';
 import { isNext } from '../../agent/next.ts';
@@ -174,7 +174,7 @@ function promptRenderer(options: PromptVariablesOptions) {
     values: TemplateVariables,
     { tools, toolChoice }: OfferedTools,
   ): string => {
-    const offeredTools = toolChoice === 'none' ? [] : tools;
+    const offeredTools = toolChoice === 'none' ? [] : tools.filter(isOfProgram);
     const toolsValue = toolsVariable && { [toolsVariable]: describeTools(offeredTools) };
     return renderTemplate(template, { ...values, ...toolsValue }, omitUndefined({ form, missing }));
   };

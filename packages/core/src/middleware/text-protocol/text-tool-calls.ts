@@ -11,10 +11,10 @@ import { decodeReply } from './decode-reply.ts';
 import { parseToolCalls } from './reply-reader.ts';
 import type { ReplyParser, CheckAnswer } from './parsed-reply.ts';
 import { toolsPrompt, type ToolsPromptContext } from './tools-prompt.ts';
-import { systemMessage, textOf } from '../../message/msg.ts';
-import { systemTextAdder } from '../../message/system-message.ts';
+import { systemMessage, textOf, userMessage } from '../../message/msg.ts';
+import { afterSystem, systemTextAdder } from '../../message/system-message.ts';
 import { textHistory } from '../../message/text-history.ts';
-import { describeTools } from '../../tool/describe-tools.ts';
+import { describeTools, isOfProgram } from '../../tool/describe-tools.ts';
 
 /** How `textToolCalls()` tells the model about its tools, and how it reads replies. */
 export interface TextToolCallsOptions {
@@ -89,6 +89,8 @@ export function textToolCalls(
   };
 }
 
+const clientToolsNote = 'The first message after the system prompt describes further tools.';
+
 /**
  * Returns a function that converts an agent's request into a request for a model without native
  * tool calls.
@@ -105,10 +107,16 @@ function textRequests(
     if (!offersTools(request) || toolChoice === 'none') return { ...rest, messages, tools: [] };
     const { tools } = request;
     const [first] = messages;
-    const described = describeTools(tools);
+    const clientTools = tools.filter((tool) => !isOfProgram(tool));
+    const described = describeTools(tools.filter(isOfProgram));
     const isDescribed = first?.role === 'system' && textOf(first).includes(described);
-    const toolsText = isDescribed ? '' : described;
+    const texts = [isDescribed ? '' : described, clientTools.length ? clientToolsNote : ''];
+    const toolsText = texts.filter(Boolean).join('\n\n');
     const text = prompt({ tools, toolsText, parallel, toolChoice });
-    return { ...rest, messages: addPrompt(messages, text), tools: [] };
+    const prompted = addPrompt(messages, text);
+    if (!clientTools.length) return { ...rest, messages: prompted, tools: [] };
+    // What a client writes must not get the rank of the system prompt.
+    const clientText = userMessage(describeTools(clientTools), { id: 'client-tools' });
+    return { ...rest, messages: afterSystem(prompted, clientText), tools: [] };
   };
 }
