@@ -1,7 +1,9 @@
+import { AgentError } from '@isoloop/core';
 import { operator } from '@isoloop/core/middleware';
 import { expect, test } from 'vitest';
 import { boundEndpoint, places } from '../../test-support/both-bindings.ts';
 import { codeOf } from '../../test-support/session-client.ts';
+import type { RateLimiter } from '../http/rate-limit.ts';
 import { operatorDesk } from './operator-desk.ts';
 
 const desk = operatorDesk({
@@ -130,4 +132,32 @@ test('a conversation in KV cannot wait for messages', async () => {
   await chat().sendMessage({ text: 'Hi' });
   const refused = [501, 'NEEDS_DURABLE_OBJECT'];
   expect(await codeOf(await get(`/api/chat/${id}/changes`))).toEqual(refused);
+});
+
+test('the limiter counts operators by name, and their failed logins by address, not the user’s limit', async () => {
+  const keys: string[] = [];
+  const limiter: RateLimiter = {
+    limit: async ({ key }) => {
+      keys.push(key);
+      return { success: keys.filter((each) => each === key).length <= 2 };
+    },
+  };
+  const authorize: Parameters<typeof operatorDesk>[0]['authorize'] = (request) => {
+    const word = request.headers.get('authorization');
+    if (word === 'down') throw new AgentError('OVERLOADED', 'Ask later.');
+    if (word === 'broken') throw new Error('broken');
+    return word === 'Ann' || word === 'Bob' ? { name: word } : null;
+  };
+  const options = { operator: operatorDesk({ authorize }), rateLimit: () => limiter };
+  const target = boundEndpoint('KV', [], { use: [operator()] }, options);
+  const path = `/api/operator/${encodeURIComponent(target.user)}/${target.id}`;
+  const enter = async (authorization: string): Promise<number> => {
+    const headers = { authorization, 'cf-connecting-ip': '203.0.113.9' };
+    return (await target.fetch(path, { headers })).status;
+  };
+  // Wrong logins lock out neither operators nor users of the same address.
+  expect([await enter('x'), await enter('broken'), await enter('x')]).toEqual([401, 401, 429]);
+  expect([await enter('Ann'), await enter('Ann'), await enter('Ann')]).toEqual([200, 200, 429]);
+  expect([await enter('Bob'), await enter('down')]).toEqual([200, 503]);
+  expect(new Set(keys)).toEqual(new Set(['login:203.0.113.9', 'operator:Ann', 'operator:Bob']));
 });
