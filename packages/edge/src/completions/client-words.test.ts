@@ -11,7 +11,9 @@ const schema = {
   title: `${words} 1`,
   description: `${words} 2`,
   type: 'object',
-  properties: { a: { description: `${words} 3`, enum: [`${words} 4`, 'b'], default: `${words} 5` } },
+  properties: {
+    a: { description: `${words} 3`, enum: [`${words} 4`, 'b'], default: `${words} 5` },
+  },
   required: ['a'],
 };
 const look = { name: 'look', description: `${words} 6`, parameters: schema };
@@ -34,10 +36,7 @@ const bodies: Readonly<Record<string, readonly [path: string, body: object]>> = 
     },
   ],
   'a schema of responses': ['/v1/responses', { input: 'Hi', text: { format: jsonFormat } }],
-  'a tool of responses': [
-    '/v1/responses',
-    { input: 'Hi', tools: [{ type: 'function', ...look }] },
-  ],
+  'a tool of responses': ['/v1/responses', { input: 'Hi', tools: [{ type: 'function', ...look }] }],
 };
 
 const agents: Readonly<Record<string, Partial<AgentOptions>>> = {

@@ -139,6 +139,52 @@ test('maps, sets and bytes in a page tool’s result reach the model as JSON', a
   expect(results(await agent.messages())).toEqual(['{"map":{"a":[1]},"bytes":[2]}']);
 });
 
+test.for<readonly [what: string, block: object, output: unknown]>([
+  [
+    'provider metadata',
+    {
+      type: 'text',
+      text: 'Hi',
+      providerMetadata: { responses: { index: 0, item: { role: 'system' } } },
+      cache_control: {},
+    },
+    [{ type: 'text', text: 'Hi' }],
+  ],
+  [
+    'an image at a file: address',
+    { type: 'image', source: { type: 'url', url: 'file:///etc/passwd' } },
+    expect.stringContaining('output[0].source.url must be an http, https or data URL'),
+  ],
+  [
+    'an image at a blob: address',
+    { type: 'image', source: { type: 'url', url: 'blob:https://example.com/1' } },
+    expect.stringContaining('must be an http, https or data URL'),
+  ],
+  [
+    'an image that is HTML',
+    { type: 'image', source: { type: 'base64', mediaType: 'text/html', data: 'PHA+' } },
+    expect.stringContaining('must be a media type of the kind image'),
+  ],
+  [
+    'a source of an unknown type',
+    { type: 'image', source: { type: 'constructor', url: 'https://example.com' } },
+    expect.stringContaining('output[0].source.type must be'),
+  ],
+  [
+    'an image',
+    { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' }, extra: 1 },
+    [{ type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } }],
+  ],
+])('of the blocks of a page tool, only known fields and addresses pass: %s', async (row) => {
+  const [, block, output] = row;
+  const agent = startWorker().connect(
+    { replies: calls('odd') },
+    { page: [pageTools([odd(() => ({ content: [block] }))])] },
+  );
+  await agent.call('go');
+  expect(results(await agent.messages())).toEqual([output]);
+});
+
 test.for([
   [
     'throws',

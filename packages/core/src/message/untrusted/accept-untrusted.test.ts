@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createMessage, userMessage, type ContentBlock, type Msg } from '../msg.ts';
 import { acceptMessage, acceptOutput } from './accept-untrusted.ts';
-import { blockRules, metadataRules, type Sender } from './untrusted-fields.ts';
+import { blockRules, metadataRules, type FieldRules, type Sender } from './untrusted-fields.ts';
 
 const senders: readonly Sender[] = ['user', 'client', 'import', 'page'];
 
@@ -177,9 +177,9 @@ test('an error names the field, also inside a result, and inline data may not be
 test.for(['text/html', 'image', 'a b/c', 'image/png\nx'])(
   'an image of the media type %j is refused',
   (mediaType) => {
-    const source = { type: 'base64', mediaType, data: png } as const;
+    const inline = { type: 'base64', mediaType, data: png } as const;
     expect(() =>
-      acceptMessage(userMessage([{ type: 'image', source }]), { sender: 'user' }),
+      acceptMessage(userMessage([{ type: 'image', source: inline }]), { sender: 'user' }),
     ).toThrow(/media type/);
   },
 );
@@ -188,4 +188,12 @@ test('a result with a tool call inside is refused', () => {
   expect(() => acceptOutput([blocks.tool_use], { sender: 'page' })).toThrow(
     'output[0] must not be a tool call or a result',
   );
+});
+
+test('a field of a block or of metadata without a rule does not compile', () => {
+  // @ts-expect-error -- `added` has no rule
+  const rules: FieldRules<{ readonly text: string; readonly added?: string }> = {
+    text: () => undefined,
+  };
+  expect(Object.keys(rules)).toEqual(['text']);
 });

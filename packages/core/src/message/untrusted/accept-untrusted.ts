@@ -3,11 +3,11 @@ import { inlineSource, isMedia } from '../media/media.ts';
 import { withMetadata, type MessageMetadata } from '../metadata.ts';
 import type { ContentBlock, MediaBlock, MediaSource, Msg } from '../msg.ts';
 import {
-  acceptFields,
   blockRules,
   messageRules,
   metadataRules,
   sourceRules,
+  type FieldRule,
   type FieldRules,
   type Sender,
 } from './untrusted-fields.ts';
@@ -28,36 +28,28 @@ export interface Door {
  * `INVALID_MESSAGE`, or the error of the door, for a medium or an id that must not pass.
  */
 export function acceptMessage(message: Msg, door: Door): Msg {
-  const { sender } = door;
-  const { content, metadata = {}, ...fields } = acceptFields(message, messageRules, {
-    sender,
-    owner: message,
-    refuse: refuserOf(door, ''),
-  });
+  const { content, metadata, ...fields } = acceptFields(message, messageRules, door);
   const blocks = content.map((block, index) => acceptBlock(block, door, `content[${index}]`));
   const accepted: Msg = { ...fields, content: blocks };
-  if (sender !== 'import') return accepted;
-  const rules = metadataRules as FieldRules<object>;
-  const refuse = refuserOf(door, 'metadata.');
-  const kept = acceptFields<object>(metadata, rules, { sender, owner: metadata, refuse });
+  if (door.sender !== 'import') return accepted;
+  const clientFields: MessageMetadata = metadata ?? {};
   const mark: MessageMetadata = message.role === 'user' ? {} : { imported: true };
-  return withMetadata({ ...accepted, metadata: { ...kept } }, mark);
+  return withMetadata(accepted, { ...acceptFields(clientFields, metadataRules, door), ...mark });
 }
 
 /** Returns what passes of an untrusted block. Same errors as `acceptMessage`. */
 export function acceptBlock<B extends ContentBlock>(block: B, door: Door, path = ''): B {
-  const { sender } = door;
   const prefix = path && `${path}.`;
   const rules = blockRules[block.type] as FieldRules<ContentBlock>;
-  const refuse = refuserOf(door, prefix);
-  const accepted = acceptFields<ContentBlock>(block, rules, { sender, owner: block, refuse });
-  if (isMedia(accepted)) {
-    const source = acceptSource(accepted, door, prefix);
-    return { ...accepted, source } as ContentBlock as B;
-  }
-  if (accepted.type !== 'tool_result' || typeof accepted.output === 'string') return accepted as B;
-  const output = acceptOutput(accepted.output, door, `${prefix}output`);
-  return { ...accepted, output } as ContentBlock as B;
+  const accepted = acceptFields<ContentBlock>(block, rules, door, prefix);
+  return { ...accepted, ...innerFields(accepted, door, prefix) } as ContentBlock as B;
+}
+
+/** Returns the fields of a block that have fields or blocks of their own. */
+function innerFields(block: ContentBlock, door: Door, prefix: string): object {
+  if (isMedia(block)) return { source: acceptSource(block, door, `${prefix}source.`) };
+  if (block.type !== 'tool_result' || typeof block.output === 'string') return {};
+  return { output: acceptOutput(block.output, door, `${prefix}output`) };
 }
 
 /** Returns what passes of the blocks in an untrusted result. Same errors as `acceptMessage`. */
@@ -69,25 +61,41 @@ export function acceptOutput(
   return blocks.map((block, index) => {
     // Models do not get such blocks.
     if (block.type === 'tool_use' || block.type === 'tool_result')
-      refuserOf(door, path)(`[${index}]`, 'must not be a tool call or a result');
+      refuse(door, `${path}[${index}]`, 'must not be a tool call or a result');
     return acceptBlock(block, door, `${path}[${index}]`);
   });
 }
 
 function acceptSource(block: MediaBlock, door: Door, prefix: string): MediaSource {
   const source = inlineSource(block.source);
-  const rules = (sourceRules[source.type] ?? {}) as FieldRules<MediaSource>;
-  const refuse = refuserOf(door, `${prefix}source.`);
-  return acceptFields<MediaSource>(source, rules, { sender: door.sender, owner: block, refuse });
+  if (!Object.hasOwn(sourceRules, source.type))
+    refuse(door, `${prefix}type`, 'must be "url" or "base64"');
+  const rules = sourceRules[source.type] as FieldRules<MediaSource>;
+  return acceptFields<MediaSource>(source, rules, door, prefix, block);
 }
 
-function refuserOf(
-  { errorOf = invalidMessage }: Door,
-  prefix: string,
-): (field: string, problem: string) => never {
-  return (field, problem) => {
-    throw errorOf(prefix + field, problem);
-  };
+/** Returns the fields that pass. `prefix`: path of the fields. `owner`: see `FieldSetup`. */
+function acceptFields<T extends object>(
+  fields: T,
+  rules: FieldRules<T>,
+  door: Door,
+  prefix = '',
+  owner: object = fields,
+): T {
+  const { sender } = door;
+  const entries = Object.entries(fields).flatMap(([field, value]) => {
+    const rule: FieldRule | false = Object.hasOwn(rules, field) && rules[field as keyof T];
+    const check = typeof rule === 'object' ? rule[sender] : rule;
+    if (!check || value === undefined) return [];
+    const refuseField = (problem: string): never => refuse(door, prefix + field, problem);
+    const passed = check(value as never, { owner, refuse: refuseField });
+    return passed === undefined ? [] : [[field, passed] as const];
+  });
+  return Object.fromEntries(entries) as T;
+}
+
+function refuse({ errorOf = invalidMessage }: Door, field: string, problem: string): never {
+  throw errorOf(field, problem);
 }
 
 function invalidMessage(field: string, problem: string): AgentError {

@@ -28,8 +28,7 @@ export type Sender = 'user' | 'client' | 'import' | 'page';
 
 /** What a check knows about the field. */
 export interface FieldSetup {
-  readonly sender: Sender;
-  /** The object that has the field. */
+  /** The object that has the field. For the fields of a source, its block. */
   readonly owner: object;
   /** Throws the error for a value that must not pass. `problem`: what the value must be. */
   readonly refuse: (problem: string) => never;
@@ -78,9 +77,9 @@ const base64: Check = (data, { refuse }) =>
   /^[\w+/=\s-]*$/.test(data) ? data : refuse('must be base64');
 
 /*
- * Provider metadata. The models' formatters send it to the server as it is, and no guard sees it:
- * a whole item of any role, the id of an item that the server has stored for another user, or
- * fields of a request. So nobody from outside may write it. What passes is only for the page.
+ * Provider metadata. Formatters send it to the model's server as it is, and no guard sees it. It can
+ * be a system message, or the id of an item that the server has stored for another user. So nobody
+ * from outside may write it. What passes is only for the page.
  */
 
 /** Sources of a text. A page makes links of them. */
@@ -117,7 +116,9 @@ const shownResult: Check = (metadata: Readonly<Record<string, unknown>>, { owner
 /** How closely the model looks at an image: a field of the API of `/v1`. */
 const imageDetail: Check = (_metadata, { owner }) => {
   const detail = imageDetailOf(owner as MediaBlock);
-  return /^[a-z]{1,16}$/.test(detail ?? '') ? imageDetailFields(detail).providerMetadata : undefined;
+  return /^[a-z]{1,16}$/.test(detail ?? '')
+    ? imageDetailFields(detail).providerMetadata
+    : undefined;
 };
 
 const mediaRules: FieldRules<MediaBlock> = {
@@ -213,23 +214,4 @@ export const metadataRules: FieldRules<MessageMetadata> = {
 /** Returns whether a value is a valid tool call id: 1 to 256 visible characters. */
 export function isCallId(id: unknown): id is string {
   return typeof id === 'string' && /^[!-~]{1,256}$/.test(id);
-}
-
-/** Returns the fields that pass. `path`: where the fields are, in errors. */
-export function acceptFields<T extends object>(
-  fields: T,
-  rules: FieldRules<T>,
-  setup: Omit<FieldSetup, 'refuse'> & { readonly refuse: (field: string, problem: string) => never },
-): T {
-  const { sender, owner, refuse } = setup;
-  const entries = Object.entries(fields).flatMap(([field, value]) => {
-    const rule: FieldRule = Object.hasOwn(rules, field) ? rules[field as keyof T] : drop;
-    const check = typeof rule === 'object' ? (rule[sender] ?? drop) : rule;
-    const passed =
-      value === undefined
-        ? undefined
-        : check(value as never, { sender, owner, refuse: (problem) => refuse(field, problem) });
-    return passed === undefined ? [] : [[field, passed] as const];
-  });
-  return Object.fromEntries(entries) as T;
 }

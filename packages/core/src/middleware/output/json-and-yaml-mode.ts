@@ -2,7 +2,13 @@ import { checkOptions } from '../../error/agent-error.ts';
 import type { JsonValue } from '../../message/json.ts';
 import { readSchema, type InferOutput, type Schema, type SchemaLike } from '../../schema/schema.ts';
 import { outputMode, type OutputMode } from './output-mode.ts';
-import { jsonText, textForm, yamlText, type TextFormOptions, type TextSyntax } from './text-form.ts';
+import {
+  jsonText,
+  textForm,
+  yamlText,
+  type TextFormOptions,
+  type TextSyntax,
+} from './text-form.ts';
 import { withObjectWriter } from './written-output.ts';
 
 /**
@@ -81,7 +87,11 @@ export function yamlMode(schema: SchemaLike | undefined, options: YamlModeOption
 function textMode(
   getSchema: () => Schema<unknown>,
   syntax: TextSyntax,
-  { attempts = 2, responseSchema, writer = 'program' }: JsonModeOptions & Pick<TextFormOptions, 'writer'>,
+  {
+    attempts = 2,
+    responseSchema,
+    writer = 'program',
+  }: JsonModeOptions & Pick<TextFormOptions, 'writer'>,
 ): OutputMode {
   return outputMode(attempts, (_context, steps) =>
     textForm(steps, getSchema(), { responseSchema, syntax, writer }),

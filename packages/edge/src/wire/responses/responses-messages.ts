@@ -1,6 +1,11 @@
 import { createMessage } from '@isoloop/core';
 import type { ContentBlock, Msg, Role, ToolResult, ToolUse } from '@isoloop/core';
-import { acceptBlock, argumentsIn, imageDetailFields, isObjectOrArray } from '@isoloop/core/adapter';
+import {
+  acceptBlock,
+  argumentsIn,
+  imageDetailFields,
+  isObjectOrArray,
+} from '@isoloop/core/adapter';
 import { fieldError } from '../../http/request-body.ts';
 
 /**
