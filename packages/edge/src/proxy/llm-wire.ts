@@ -113,7 +113,7 @@ function checkItem(item: unknown, param: string): void {
   if (type === 'message' && (typeof role !== 'string' || content == null))
     throw fieldError(param, 'must have a role and content');
   // The server would look for such reasoning under its id.
-  if (type === 'reasoning' && encrypted == null && !Object(content).length)
+  if (type === 'reasoning' && !encrypted && !Object(content).length)
     throw fieldError(param, 'has no `encrypted_content`, and no reasoning is stored');
   checkForwarded(item, param);
 }

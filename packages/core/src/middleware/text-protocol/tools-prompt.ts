@@ -7,7 +7,8 @@ export interface ToolsPromptContext {
   readonly tools: readonly ToolSchema[];
   /**
    * Name, description and JSON Schema of each tool as text, with blank lines between the tools.
-   * Empty if the system prompt already has this text.
+   * Empty if the system prompt already has this text. Tools of a client are not in it: a message
+   * after the system prompt describes them.
    */
   readonly toolsText: string;
   /** Whether a reply may make several tool calls. */

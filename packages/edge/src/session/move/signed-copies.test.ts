@@ -65,6 +65,20 @@ test.for(hosts)(
   },
 );
 
+test.for(hosts)(
+  '%s: what the provider needs back stays with a signed message, and is lost without the signature',
+  async (host) => {
+    const responses = { index: 0, origin: 'api.openai.com', item: { phase: 'final' } };
+    const delta = { id: 't', delta: 'Hello.', providerMetadata: { responses } };
+    const reply = { deltas: [[{ type: 'text', ...delta } as const]] };
+    const { copy, restored } = await signed(host, [reply]);
+    const metadataIn = ({ records }: SessionCopy) =>
+      messagesOf(records).flatMap(({ content }) => content.map((block) => block.providerMetadata));
+    expect(metadataIn(await restored(copy))).toEqual([undefined, { responses }]);
+    expect(metadataIn(await restored(edited(copy)))).toEqual([undefined, undefined]);
+  },
+);
+
 test.for(hosts)('%s: one changed message makes the whole conversation untrusted', async (host) => {
   const { copy, restored } = await signed(host, ['Hello.']);
   const back = await restored(edited(copy));
