@@ -86,8 +86,10 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
       'packages/edge/src/routes/{use-chat,run-route,kv-approvals}.test.ts',
       'packages/edge/src/routes/openai/responses-route.test.ts',
       'packages/edge/src/session/{agent-session,session-resume}.test.ts',
+      'packages/edge/src/session/move/untrusted-imports.test.ts',
       'packages/edge/src/store/durable-store.test.ts',
       'packages/edge/src/http/{endpoint,security}.test.ts',
+      'packages/edge/src/completions/client-words.test.ts',
     ],
   },
   browser: {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { jsonSchema } from '@isoloop/core/json-schema';
-import { assistantMessage, createMessage, userMessage } from '@isoloop/core';
+import { assistantMessage, createMessage, tool, userMessage } from '@isoloop/core';
+import * as z from 'zod';
 import { sessionMoves } from '../move.ts';
 import { openAiRoutes } from '../openai.ts';
 import { copyOf, suspended } from '../../test-support/moves.ts';
@@ -232,3 +233,37 @@ test.for(bodies)(
     expect(failures).toEqual([]);
   },
 );
+
+test('no arguments of an edit are an error of the endpoint, and wrong ones do not run the tool', async () => {
+  const sums: number[] = [];
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays',
+    input: z.object({ sum: z.number().positive().max(100), note: z.string().optional() }),
+    needsApproval: true,
+    execute: ({ sum }) => `paid ${sums.push(sum)}`,
+  });
+  const asks = { toolCalls: [{ id: 'c1', name: 'pay', input: { sum: 5 } }] };
+  for (const odd of oddValues) {
+    for (const input of [odd, `{"sum":${odd}}`, `{"sum":6,"note":${odd}}`]) {
+      const target = testEndpoint(
+        [asks, 'Done.'],
+        { tools: [pay] },
+        { approvals: 'at-least-once' },
+      );
+      const sessionId = crypto.randomUUID();
+      await (await target.post('/api/run', { sessionId, input: 'Pay.' })).text();
+      const decision = `{"toolUseId":"c1","type":"edit","input":${input}}`;
+      const body = `{"sessionId":"${sessionId}","decisions":[${decision}]}`;
+      const response = await target.post('/api/run', body);
+      expect([input, response.status, await response.text()]).toEqual([
+        input,
+        expect.toSatisfy((status) => status === 200 || status === 400),
+        expect.not.stringMatching(/INTERNAL|Something went wrong/),
+      ]);
+      await target.settled();
+    }
+  }
+  // A text and a field that the schema does not know are valid notes.
+  expect(new Set(sums)).toEqual(new Set([6]));
+});
