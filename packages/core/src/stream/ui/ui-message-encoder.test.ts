@@ -445,6 +445,30 @@ test.for([
   );
 });
 
+test.for<readonly [mediaType: string, url: string]>([
+  ['image/png', 'file:///etc/passwd'],
+  ['image/png', 'blob:https://example.com/1'],
+  ['image/png', ' javascript:alert(1)'],
+  ['text/html', 'javascript:alert(1)'],
+  ['image/png', 'https://ann:secret@example.com/a.png'],
+  ['image/png', 'data:text/html;base64,PHA+'],
+  ['text/plain', 'data:text/plain,Hi'],
+])('a file of the type %s at %j is refused, in a page as at an endpoint', ([mediaType, url]) => {
+  const parts = [{ type: 'file', mediaType, url }];
+  expect(() => fromUiMessage({ id: 'u', role: 'user', parts })).toThrowError(
+    expect.objectContaining({ code: 'INVALID_MESSAGE', details: expect.anything() }),
+  );
+});
+
+test.for<readonly [mediaType: string, url: string, type: string]>([
+  ['image/png', 'DATA:image/png;BASE64,AAAA', 'image'],
+  ['', 'data:application/octet-stream;base64,AAAA', 'file'],
+  ['', 'https://example.com/a', 'file'],
+])('a file of the type %j at %j becomes a block', ([mediaType, url, type]) => {
+  const parts = [{ type: 'file', mediaType, url }];
+  expect(fromUiMessage({ id: 'u', role: 'user', parts }).content[0]!.type).toBe(type);
+});
+
 test('a tool call that waits for approval is shown as an approval request, live and from the log', async () => {
   const { agent } = scriptedAgent(
     [{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }, { name: 'elsewhere' }] }],
