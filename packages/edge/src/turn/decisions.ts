@@ -1,6 +1,6 @@
 import { AgentError, toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { Decision, PendingCall, ReActAgent, Tool } from '@isoloop/core';
-import { isCallId, prepareCall, checkDecision } from '@isoloop/core/adapter';
+import { isCallId, editProblem, checkDecision } from '@isoloop/core/adapter';
 import type { Caller, EdgeLimits } from '../handler-options.ts';
 import { fieldError } from '../http/request-body.ts';
 
@@ -117,9 +117,7 @@ async function decisionCheck({
     if (!pending) return 'waits for no decision';
     const problem = misfit(type, pending, tool);
     if (problem || type !== 'edit') return problem;
-    const { raw: _raw, ...toolUse } = call;
-    const prepared = await prepareCall(tools, { ...toolUse, input: decision.input });
-    return prepared.ok ? undefined : `cannot run with these arguments. ${prepared.problem}`;
+    return editProblem(tools, call, decision);
   };
 }
 

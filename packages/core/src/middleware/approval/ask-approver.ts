@@ -1,4 +1,4 @@
-import type { Middleware, OpenCall, RunContext, Steps } from '../../agent/middleware.ts';
+import type { Middleware, OpenCall } from '../../agent/middleware.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import type { Awaitable } from '../../event/hook.ts';
@@ -7,7 +7,7 @@ import type { JsonValue } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import { deniedResult, errorResult, isSuspension } from '../../tool/tool-call.ts';
 import { Deadline } from '../../wait/deadline.ts';
-import { editCall } from './edit-call.ts';
+import { checkedEdits, editCall, type DecidedRun } from './edit-call.ts';
 
 /** Decision of an approver about a tool call. */
 export type ApprovalDecision =
@@ -52,7 +52,7 @@ export function askApprover(
       const pending: PendingCall = { toolUseId, name, input, kind: 'approval', ...wait };
       // If the process ends during the question, the next run knows that the tool has not started.
       await steps.note([{ kind: 'suspended', calls: [{ pending, toolUse }] }], { write: true });
-      const decision = await decisionAbout(pending, approver, context, steps);
+      const decision = await decisionAbout(pending, approver, { context, steps });
       if (!decision) return outcome;
       await steps.note([{ kind: 'decision', decision }]);
       if (decision.type === 'reject') return deniedResult(toolUse, decision.reason);
@@ -74,9 +74,9 @@ function withoutPending(call: OpenCall): OpenCall {
 async function decisionAbout(
   pending: PendingCall,
   { decide, timeoutMs = 300_000, onError }: Approver,
-  { sessionId, requestMessages: messages, stopSignal: signal }: RunContext,
-  steps: Steps,
+  { context, steps }: DecidedRun,
 ): Promise<Decision | undefined> {
+  const { sessionId, requestMessages: messages, stopSignal: signal } = context;
   const { name, toolUseId } = pending;
   const tooLate = `Nobody decided about "${name}" within ${timeoutMs} ms`;
   const timeoutError = new AgentError('TOOL_TIMEOUT', tooLate);
@@ -88,7 +88,8 @@ async function decisionAbout(
     const decision = toDecision(pending, answer);
     const input = { messages: [], decisions: [decision], arrivedDuringRun: 'decision' } as const;
     const { decisions } = await steps.admit(input);
-    return decisions[0];
+    const checkedDecisions = await checkedEdits(decisions, { context, steps });
+    return checkedDecisions[0];
   } catch (error) {
     if (signal.aborted) return undefined;
     if (error === timeoutError)

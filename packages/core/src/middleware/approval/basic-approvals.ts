@@ -12,7 +12,7 @@ import {
 } from '../../tool/tool-call.ts';
 import { isUndecided, reasonOfTool, type ApprovalReason, type ReasonFor } from './approval-need.ts';
 import { decidedInput } from './decided-input.ts';
-import { editCall, type DecidedRun } from './edit-call.ts';
+import { checkedEdits, editCall, type DecidedRun } from './edit-call.ts';
 
 /** The parts of the middleware `approvals`. */
 export type BasicApprovals = Required<
@@ -26,7 +26,11 @@ export type BasicApprovals = Required<
 export function basicApprovals(reasonFor: ReasonFor = reasonOfTool): BasicApprovals {
   return {
     name: 'approvals',
-    wrapSettle: (next) => async (input, context) => next(decidedInput(input, context.openCalls)),
+    wrapSettle: (next) => async (input, context, steps) => {
+      const decided = decidedInput(input, context.openCalls);
+      const decisions = await checkedEdits(decided.decisions, { context, steps });
+      return next({ ...decided, decisions });
+    },
     wrapRound: (next) => (round, context, steps) =>
       round.calls.every(hasNoHistory)
         ? next(round)

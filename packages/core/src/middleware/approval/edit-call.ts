@@ -1,4 +1,5 @@
 import type { RunContext, Steps } from '../../agent/middleware.ts';
+import { AgentError } from '../../error/agent-error.ts';
 import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import {
   isSameJson,
@@ -10,12 +11,63 @@ import {
 } from '../../message/json.ts';
 import { withEditedCall } from '../../message/metadata.ts';
 import type { ToolUse } from '../../message/msg.ts';
-import { toolOf } from '../../tool/set/tool-set.ts';
+import { toolOf, type ToolSet } from '../../tool/set/tool-set.ts';
+import { isForTool, prepareCall } from '../../tool/tool-call.ts';
 
 /** The run whose tool calls are decided. */
 export interface DecidedRun {
   readonly context: RunContext;
   readonly steps: Steps;
+}
+
+/** A decision to run a tool call with other arguments. */
+export type EditDecision = Extract<Decision, { type: 'edit' }>;
+
+/**
+ * Returns why a tool call cannot run with the arguments of a person, or `undefined`. Tells it to the
+ * person, who can send another decision. `toolUse`: the tool call before the edit.
+ */
+export async function editProblem(
+  tools: ToolSet,
+  { raw: _raw, ...toolUse }: ToolUse,
+  { input }: EditDecision,
+): Promise<string | undefined> {
+  const prepared = await prepareCall(tools, { ...toolUse, input });
+  return prepared.ok ? undefined : `cannot run with these arguments. ${prepared.problem}`;
+}
+
+/**
+ * Returns the decisions with copies of edited arguments. Throws `INVALID_DECISION` for arguments
+ * that do not fit the schema of their tool, before anything is stored. All tool calls then still
+ * wait.
+ */
+export async function checkedEdits(
+  decisions: readonly Decision[],
+  { context, steps }: DecidedRun,
+): Promise<readonly Decision[]> {
+  const checkedDecisions: Decision[] = [];
+  for (const decision of decisions) {
+    const call = context.openCalls.find(({ toolUse }) => toolUse.id === decision.toolUseId);
+    if (decision.type !== 'edit' || !call) {
+      checkedDecisions.push(decision);
+      continue;
+    }
+    // The caller may change its object while a rule of the schema waits.
+    const edit = { ...decision, input: jsonForm(decision.input, 'The edited arguments')! };
+    checkedDecisions.push(edit);
+    // A tool that asked something gets the edit as its answer.
+    const waitedFor = call.state.pending ?? call.state.waitedFor;
+    if (isForTool({ ...call.state, waitedFor }, context.tools)) continue;
+    const problem = await steps.wait(editProblem(context.tools, call.toolUse, edit));
+    if (problem) throw editError(edit, problem);
+  }
+  return checkedDecisions;
+}
+
+/** Returns the error for an edit. `problem`: result of `editProblem()`. */
+export function editError({ toolUseId }: EditDecision, problem: string): AgentError {
+  const message = `Tool call ${JSON.stringify(toolUseId)} ${problem}`;
+  return new AgentError('INVALID_DECISION', message, { details: { toolUseId } });
 }
 
 /**
@@ -26,7 +78,7 @@ export interface DecidedRun {
  */
 export async function editCall(
   { raw: _raw, ...toolUse }: ToolUse,
-  decision: Extract<Decision, { type: 'edit' }>,
+  decision: EditDecision,
   { context, steps }: DecidedRun,
 ): Promise<ToolUse> {
   const { id, name } = toolUse;

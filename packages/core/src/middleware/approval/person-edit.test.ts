@@ -137,28 +137,6 @@ test('hooks are not called again for an edited tool call, and readers get the ed
   ]);
 });
 
-test('the log contains an invalid edit and the error result that explains the problem', async () => {
-  for (const atOnce of [true, false]) {
-    const wrong = edit('c1', { n: 'ten' });
-    const { agent, model } = setUp(
-      [{ toolCalls: [{ name: 'pay', id: 'c1', input: { n: 1 } }] }, 'done'],
-      {
-        use: atOnce ? [approvals({ decide: () => wrong })] : [],
-      },
-    );
-    const first = await eventsOf(agent.stream('go'));
-    const events = atOnce ? first : await eventsOf(agent.stream([wrong]));
-    expect(ran).toEqual([]);
-    const [result] = model.requests[1]!.messages.flatMap(toolResultsOf);
-    expect(result).toMatchObject({ state: 'error' });
-    expect(result!.output).toContain('do not fit its schema');
-    expect(inputsOf(model.requests[1]!.messages)).toEqual(['ten']);
-    expect(inputsOf(await agent.messages())).toEqual(['ten']);
-    const ended = events.find(({ type }) => type === 'post-acting');
-    expect(ended).toMatchObject({ toolUse: { input: { n: 'ten' } } });
-  }
-});
-
 test('a tool call that is edited twice keeps the model’s arguments as the original', async () => {
   let rounds = 0;
   const patient = tool({
