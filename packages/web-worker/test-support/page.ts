@@ -18,6 +18,7 @@ import {
   IndexedDbStore,
   type AgentSetup,
 } from '@isoloop/web-worker/worker';
+import * as z from 'zod';
 
 /** Options that tests pass to this worker when they connect. */
 export interface PageFixtureOptions {
@@ -47,7 +48,7 @@ const opened = new Promise<void>((resolve) => {
 const here = tool({
   name: 'here',
   description: 'Says where',
-  input: { type: 'object' },
+  input: z.looseObject({ room: z.string().optional() }),
   execute: () => 'in the worker',
 });
 

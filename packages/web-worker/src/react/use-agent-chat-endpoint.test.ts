@@ -49,6 +49,23 @@ test('shows the answer of an endpoint, sends approvals, and lists conversations'
   await expect.poll(() => view.chat().error).toMatchObject({ code: 'NOT_FOUND' });
 });
 
+test('an edit that the endpoint refuses leaves the approval open', async () => {
+  const asks = { toolCalls: [{ name: 'send', input: { to: 'Bob' } }] };
+  const endpoint = new ChatEndpoint([asks, 'Done.']);
+  const fetch: typeof globalThis.fetch = async (url, init) => {
+    if (!String(init?.body).includes('"to":20')) return endpoint.fetch(url as string, init);
+    const error = { code: 'INVALID_DECISION', message: 'The edit does not fit.' };
+    return Response.json({ error }, { status: 400 });
+  };
+  const view = open({ fetch }, crypto.randomUUID());
+  await ready(view);
+  await view.chat().sendMessage({ text: 'go' });
+  await expect.poll(() => view.chat().approvals).toHaveLength(1);
+  await view.chat().approvals[0]!.edit({ to: 20 });
+  await expect.poll(() => view.chat().error).toMatchObject({ code: 'INVALID_DECISION' });
+  expect(view.chat().approvals).toMatchObject([{ toolName: 'send', input: { to: 'Bob' } }]);
+});
+
 test('a component that sends a message before the chat has connected gets an answer', async () => {
   const endpoint = new ChatEndpoint(['Hello.']);
   const source = agentEndpoint('/api/chat', { fetch: endpoint.fetch });

@@ -301,6 +301,24 @@ test('edit() runs the tool with other arguments, and the chat shows them as its 
   expect(view.statuses).not.toContain('other-tab');
 });
 
+test('an edit that the tool refuses leaves the approval open, and the chat shows why', async () => {
+  const asks = { toolCalls: [{ name: 'here', input: { room: 'attic' } }] };
+  const view = mountChat(
+    startWorker(),
+    conversation({ replies: [asks, 'Yes.'], needsApproval: ['here'] }),
+  );
+  await ready(view);
+  await view.chat().sendMessage({ text: 'go' });
+  await expect.poll(() => view.chat().approvals).toHaveLength(1);
+  await view.chat().approvals[0]!.edit({ room: 20 });
+  await expect.poll(() => view.chat().error?.message).toMatch('do not fit its schema');
+  expect(view.chat().approvals).toMatchObject([{ toolName: 'here', input: { room: 'attic' } }]);
+  await view.chat().approvals[0]!.edit({ room: 'cellar' });
+  await expect
+    .poll(() => linesOf(view))
+    .toEqual(['user: go', 'assistant: here output-available in the worker | Yes.']);
+});
+
 test('a conversation opens one connection to the database, however often it lists the conversations', async () => {
   testDatabase('isoloop');
   const open = vi.spyOn(indexedDB, 'open');

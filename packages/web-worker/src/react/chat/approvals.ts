@@ -1,4 +1,5 @@
-import { getToolName, isToolUIPart, type UIMessage } from './ui-message.ts';
+import { AgentError } from '@isoloop/core';
+import { getToolName, isToolUIPart, type UIMessage, type UIMessagePart } from './ui-message.ts';
 
 /** Tool call that waits for a person. */
 export interface AgentApproval {
@@ -42,4 +43,38 @@ export function approvalsIn(
       edit: (input) => decide({ id, approved: true, input }),
     };
   });
+}
+
+/**
+ * Returns the messages with the approvals open again that were decided together with an edit. The
+ * agent has refused the edit, and then all of its tool calls still wait.
+ */
+export function withOpenApprovals(messages: readonly UIMessage[]): readonly UIMessage[] {
+  return messages.map((message) => {
+    const { parts } = message;
+    const isEdited = parts.some((part) => isDecided(part) && 'input' in part.approval);
+    return isEdited ? { ...message, parts: parts.map(withOpenApproval) } : message;
+  });
+}
+
+function withOpenApproval(part: UIMessagePart): UIMessagePart {
+  if (!isDecided(part)) return part;
+  const { approved: _approved, reason: _reason, ...rest } = part.approval;
+  const { input: _input, ...approval } = rest as typeof rest & { readonly input?: unknown };
+  return { ...part, state: 'approval-requested', approval } as UIMessagePart;
+}
+
+/** A tool call about which the user has decided here. */
+type DecidedPart = Extract<UIMessagePart, { state: 'approval-responded' }>;
+
+/** Returns whether the user has decided about the tool call of a part. */
+export function isDecided(part: UIMessagePart): part is DecidedPart {
+  return isToolUIPart(part) && part.state === 'approval-responded';
+}
+
+/** Returns whether the agent has refused decisions. The stream of an answer has the code as text. */
+export function isRefusedDecision(error: Error | undefined): boolean {
+  const code = 'INVALID_DECISION';
+  if (AgentError.is(error)) return error.code === code;
+  return error?.message.endsWith(`[${code}]`) ?? false;
 }

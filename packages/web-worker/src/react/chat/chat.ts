@@ -1,4 +1,5 @@
 import { AgentError } from '@isoloop/core';
+import { isDecided, isRefusedDecision, withOpenApprovals } from './approvals.ts';
 import { AnswerReader } from './answer-reader.ts';
 import { isEqual, withChanges } from './is-equal.ts';
 import { toUserMessage, type MessageInput } from './message-input.ts';
@@ -217,6 +218,7 @@ export class Chat {
     if (!error) this.failedTrigger = undefined;
     else if (!this.failedTrigger || request.trigger !== 'resume-stream')
       this.failedTrigger = request.trigger;
+    if (isRefusedDecision(error)) this.setMessages(withOpenApprovals(this.state.messages));
     this.#set({ status: error ? 'error' : 'ready', error });
     const { messages } = this.state;
     if (!this.#reader) return false;
@@ -281,10 +283,6 @@ export class Chat {
 
 /** Part of a tool call. */
 export type CallPart = Extract<UIMessagePart, { toolCallId: string }>;
-
-function isDecided(part: UIMessagePart): boolean {
-  return isToolUIPart(part) && part.state === 'approval-responded';
-}
 
 /** Returns the earlier message or its parts where they are equal, so that React knows them. */
 function keepEqual(message: UIMessage, earlier: UIMessage | undefined): UIMessage {
