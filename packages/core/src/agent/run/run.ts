@@ -1,3 +1,4 @@
+import { reportFailure } from '../../error/report-failure.ts';
 import { markAsProgram } from '../../message/metadata.ts';
 import { AgentError, type AgentErrorData } from '../../error/agent-error.ts';
 import { HookDispatcher } from '../../event/hook-dispatcher.ts';
@@ -175,10 +176,23 @@ export class Run extends Haltable implements RunContext {
       this.stopWith({ kind: 'interrupted', message: request.message });
     } else {
       requirePart(this.setup.use, modesPart, `interrupt({ mode: '${request.mode}' })`);
-      this.inbox.keep(offer);
+      this.inbox.keep((handler) => this.#offerLate(() => offer(handler)));
     }
     return true;
   };
+
+  /**
+   * Offers a request that came before its handler. Nobody waits for the answer any more, and the
+   * running call must not fail because of a request that is not valid.
+   */
+  #offerLate(offer: () => boolean | undefined): boolean | undefined {
+    try {
+      return offer();
+    } catch (error) {
+      reportFailure('interrupt(): the request was dropped.', undefined, error);
+      return false;
+    }
+  }
 
   /**
    * Returns the run. Throws `ABORTED` after its end, so that code that still runs changes nothing.

@@ -1,5 +1,5 @@
 import type { RunContext, Steps } from '../../agent/middleware.ts';
-import { checkNewIds, type ParsedInput } from '../../event/agent-input.ts';
+import { checkNewIds, eachTime, type ParsedInput } from '../../event/agent-input.ts';
 import type { Msg } from '../../message/msg.ts';
 import { abortable } from '../../wait/abort.ts';
 import { nextTask } from '../../wait/timer-yield.ts';
@@ -40,12 +40,15 @@ export class SteeredRun {
 
   /**
    * Adds messages for the next model request. `admit` passes them through the guards. Throws
-   * `INVALID_INPUT` if an id is not new.
+   * `INVALID_INPUT` if an id is not new. The guards reject messages if they give them a used id.
    */
   add(sentMessages: readonly Msg[], admit: () => Promise<ParsedInput>): Injection {
     const waiting = this.#injections.flatMap((earlier) => earlier.sentMessages);
     checkNewIds(sentMessages, [...this.context.messages, ...waiting]);
-    const admitted = admit();
+    const admitted = admit().then((input) => {
+      checkNewIds(input.messages, this.context.messages, eachTime);
+      return input;
+    });
     const injection: Injection = { sentMessages, admitted };
     const accepted = admitted.catch((): Pick<ParsedInput, 'messages'> => ({ messages: [] }));
     void accepted.then(({ messages }) => (injection.messages ??= messages));
