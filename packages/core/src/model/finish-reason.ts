@@ -8,7 +8,8 @@ import type { Msg } from '../message/msg.ts';
  *
  * - `length`: it reached a limit of its length, the context window or a time limit of the provider.
  * - `filtered`: the provider's filter withheld it, or the rest of it.
- * - `other`: the provider gives another reason, which may be new. `metadata.finishReason` has it.
+ * - `other`: the provider gives another reason, which may be new. `metadata.finishReason` has it. It
+ *   is `unknown` if a streamed text ended without a reason, because a cut text may look so, too.
  */
 export type IncompleteReason = 'length' | 'filtered' | 'other';
 

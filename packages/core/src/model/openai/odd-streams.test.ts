@@ -127,7 +127,25 @@ const reports: readonly Report[] = [
     name: 'the finish reason "null" in each chunk, and [DONE]',
     source: github('PowerShell/AIShell/issues/350'),
     body: delta({ content: 'Hi' }, 'null') + done,
-    seen: says('Hi'),
+    seen: says('Hi', { incomplete: 'other' }),
+  },
+  {
+    name: 'text without a finish reason, and [DONE]',
+    source: github('abetlen/llama-cpp-python/issues/735'),
+    body: delta({ content: 'Half of a sen' }) + done,
+    seen: says('Half of a sen', { incomplete: 'other' }),
+  },
+  {
+    name: 'thinking and text without a finish reason, and [DONE]',
+    source: github('BerriAI/litellm/issues/10686'),
+    body: delta({ reasoning_content: 'Hm.' }) + delta({ content: 'Hal' }) + done,
+    seen: says('Hal', { thinking: 'Hm.', incomplete: 'other' }),
+  },
+  {
+    name: 'the whole message without a finish reason',
+    source: github('abetlen/llama-cpp-python/issues/735'),
+    body: JSON.stringify({ choices: [{ message: { content: 'Hello' } }] }),
+    seen: says('Hello'),
   },
   {
     name: 'the finish reason "" in each chunk',

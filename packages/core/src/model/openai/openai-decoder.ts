@@ -139,10 +139,21 @@ export class OpenAiDecoder implements ReplyDecoder {
   end(): ModelDelta {
     return {
       type: 'finish',
-      reason: this.finishReason || (this.#calls.count ? 'tool_calls' : 'stop'),
+      reason: this.finishReason || this.#assumedReason,
       ...(this.#usage && { usage: this.#usage }),
       metadata: this.#metadata,
     };
+  }
+
+  /**
+   * Finish reason of a reply without one. Some servers never send one to a healthy stream, and others
+   * leave it out when they cut a reply (https://github.com/abetlen/llama-cpp-python/issues/735,
+   * https://github.com/BerriAI/litellm/issues/10686). So nobody knows whether a streamed text is
+   * whole. A reply in one piece is.
+   */
+  get #assumedReason(): string {
+    if (this.#calls.count) return 'tool_calls';
+    return this.#isStreamed ? 'unknown' : 'stop';
   }
 
   #note({ id, model, usage, x_groq }: WireChunk, choice: WireChoice | null | undefined): void {

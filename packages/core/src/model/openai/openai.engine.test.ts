@@ -486,7 +486,7 @@ test('if the connection breaks after the finish reason, the reply is complete', 
 });
 
 test.each([
-  ['a last event without its blank line', `${event('a')}data: [DONE]`],
+  ['a last event without its blank line', `${event('a', 'stop')}data: [DONE]`],
   ['text after the end', `${event('a', 'stop')}data: [DONE]\n\nnonsense\n\n${event('b')}`],
   [
     'events without data, and with names of their own',
