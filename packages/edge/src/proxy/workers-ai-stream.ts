@@ -27,7 +27,7 @@ export function toChunks(body: ReadableStream<Uint8Array>): ReadableStream<Uint8
       },
       flush(controller) {
         rest += decoder.decode();
-        const completeReply = isStream ? undefined : toChunk(rest, state);
+        const completeReply = isStream ? undefined : toChunk(rest, { ...state, isWhole: true });
         const text =
           completeReply === undefined
             ? take(rest) || rest.trim()
@@ -44,6 +44,8 @@ interface State {
    * number becomes the index.
    */
   callCount: number;
+  /** Whether the reply comes in one piece. */
+  isWhole?: boolean;
 }
 
 interface NativeChunk {
@@ -82,7 +84,10 @@ function toChunk(data: string, state: State): string | undefined {
     ...(response != null && response !== '' && { content: textOf(response) }),
     ...(tools.length && { tool_calls: tools }),
   };
-  const choice = { index: 0, delta, finish_reason: finish ?? null };
+  // Its own format has no finish reason. The event with the usage is the last one of a whole reply.
+  const lastReason = state.callCount ? 'tool_calls' : 'stop';
+  const reason = usage || state.isWhole ? lastReason : null;
+  const choice = { index: 0, delta, finish_reason: finish ?? reason };
   return JSON.stringify({ choices: [choice], ...(usage && { usage }) });
 }
 

@@ -131,6 +131,16 @@ test('workersAi() separates thinking from text', async () => {
   expect(deltas.map(({ type }) => type)).toEqual(['thinking', 'text', 'finish']);
 });
 
+test('its own events end with the usage, and a cut stream lacks it', async () => {
+  const finishOf = async (...sent: readonly (object | string)[]) =>
+    (await deltasOf(binding(response(events(...sent))))).at(-1);
+  const last = { response: '', usage };
+  expect(await finishOf({ response: 'Hi' }, last, '[DONE]')).toMatchObject({ reason: 'stop' });
+  expect(await finishOf({ response: 'H' }, '[DONE]')).toMatchObject({ reason: 'unknown' });
+  const whole = await deltasOf(binding(Response.json({ response: 'Hi' })));
+  expect(whole.at(-1)).toMatchObject({ reason: 'stop' });
+});
+
 test('with `thinkTags`, workersAi() splits thinking from text, in its own stream format', async () => {
   const reply = events({ response: '<think>Hm</th' }, { response: 'ink>\n\nYes' }, '[DONE]');
   const deltas = await deltasOf(binding(response(reply)), { thinkTags: true });
