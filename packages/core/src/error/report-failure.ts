@@ -9,8 +9,8 @@ export function showFailuresAs(show: (failure: unknown) => unknown): void {
 
 /**
  * Reports a failure that no caller waits for. The failure goes to the listener. If there is no
- * listener, it goes to the console, prefixed with `what`. If the listener throws, its error goes to
- * the console and the reported operation continues.
+ * listener, it goes to the console, prefixed with `what`. If the listener throws or rejects, its error
+ * goes to the console and the reported operation continues.
  */
 export function reportFailure<T extends readonly unknown[]>(
   what: string,
@@ -19,8 +19,8 @@ export function reportFailure<T extends readonly unknown[]>(
 ): void {
   const warn = (failure: unknown): void => console.warn(what, consoleForm(failure));
   try {
-    if (listener) listener(...args);
-    else warn(args[0]);
+    const work: unknown = listener ? listener(...args) : warn(args[0]);
+    if (work instanceof Promise) work.catch(warn);
   } catch (failure) {
     warn(failure);
   }

@@ -370,7 +370,8 @@ export class McpTools implements ToolSet {
     this.#schemas = tools.map(({ schema }) => schema);
     if (!this.#isOpened) return;
     try {
-      this.#options.onToolsChanged?.(tools);
+      const work: unknown = this.#options.onToolsChanged?.(tools);
+      if (work instanceof Promise) work.catch((error: unknown) => this.#report(error));
     } catch (error) {
       this.#report(AgentError.from(error));
     }

@@ -1,4 +1,4 @@
-import { AgentError, errorText } from '../../error/agent-error.ts';
+import { AgentError, errorText, fieldOf } from '../../error/agent-error.ts';
 import type {
   AgentEvent,
   AgentEventBase,
@@ -10,8 +10,10 @@ import type {
 import type { StopEvent } from '../../event/agent-result.ts';
 import type { Awaitable, HookControl, Jump } from '../../event/hook.ts';
 import type { HandlerControls } from '../../event/hook-controls.ts';
+import { isObjectOrArray } from '../../message/json.ts';
 import { withMetadata } from '../../message/metadata.ts';
 import { textOf, type Msg } from '../../message/msg.ts';
+import { markHandled } from '../../wait/mark-handled.ts';
 import type { Middleware } from '../middleware.ts';
 import type { Run } from './run.ts';
 import { memberName, partsWith } from './run-setup.ts';
@@ -197,10 +199,24 @@ function mapEvent(run: Run, parts: readonly Middleware[], original: AgentEvent):
   if (original.runId !== run.runId) return original;
   return parts.reduceRight((event, part) => {
     try {
-      return part.mapEvent!(event, run) ?? event;
+      const readersEvent = markHandled(part.mapEvent!(event, run)) ?? event;
+      if (readersEvent !== event) checkReadersEvent(readersEvent, event);
+      return readersEvent;
     } catch (cause) {
       const message = `${memberName('mapEvent', part)} failed: ${errorText(cause)}`;
       throw new AgentError('HOOK_ERROR', message, { cause });
     }
   }, original);
+}
+
+/**
+ * Throws unless `mapEvent` has returned an event of the same type. Readers wait for the end of the
+ * run, so they would wait forever in place of a promise.
+ */
+function checkReadersEvent(readersEvent: unknown, { type, seq }: AgentEvent): void {
+  if (readersEvent instanceof Promise)
+    throw new Error('it must not be asynchronous. Return the event, or nothing.');
+  const isSame = fieldOf(readersEvent, 'type') === type && fieldOf(readersEvent, 'seq') === seq;
+  const hasEnd = type !== 'run-end' || isObjectOrArray(fieldOf(readersEvent, 'result'));
+  if (!isSame || !hasEnd) throw new Error('return a changed copy of the event, or nothing.');
 }

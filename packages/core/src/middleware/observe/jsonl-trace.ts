@@ -5,6 +5,7 @@ import type { AgentEvent, EventOf } from '../../event/agent-event.ts';
 import { eventNames } from '../../event/check-hook.ts';
 import { maskErrors, maskParameters } from './mask-parameters.ts';
 import type { JsonValue } from '../../message/json.ts';
+import { syncValue } from '../../wait/sync-value.ts';
 
 /** Which events `jsonlTrace()` writes, and how it hides secrets. */
 export interface JsonlTraceOptions {
@@ -64,7 +65,8 @@ export function jsonlTrace(
   if (sink.locked) throw misconfigured(`${where}: the sink is locked by another writer.`);
   const { includeChunks = false, includeRequests = false, mask = withoutSecrets } = options;
   const { add, ...ends } = lineWriter(sink.getWriter(), options);
-  const trace = (event: AgentEvent): void => add(() => mask(toJson(event, includeRequests)));
+  const trace = (event: AgentEvent): void =>
+    add(() => syncValue('mask', mask(toJson(event, includeRequests))));
   // Another event contains the whole value of the chunks.
   const types = eventNames.split(' ').filter((type) => includeChunks || !type.endsWith('-chunk'));
   return {

@@ -20,6 +20,7 @@ import { shortenText, cleanText, fence } from '../../message/text.ts';
 import { Deadline } from '../../wait/deadline.ts';
 import type { LongTermMemory, LongTermRecord } from '../../search/long-term-memory.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
+import { syncValue } from '../../wait/sync-value.ts';
 
 /** What a long-term memory did when it failed: it searched, or it stored. */
 export type LongTermPhase = 'recall' | 'record';
@@ -174,7 +175,7 @@ async function recordTurn(
   { memory, select = ({ input, answer }) => [...input, answer], report }: LongTermSettings,
 ): Promise<void> {
   try {
-    const messages = select(turn);
+    const messages = syncValue('longTermMemory(): select', select(turn));
     if (messages.length) await memory.record(messages, { sessionId: turn.sessionId });
   } catch (error) {
     report(error, 'record');

@@ -10,6 +10,7 @@ import {
 import { callListener } from '../../error/report-failure.ts';
 import { tryEach } from './try-each.ts';
 import { checkGuarded, withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
+import { syncValue } from '../../wait/sync-value.ts';
 
 /** After which errors `fallback()` asks the next model, and who is told. */
 export interface FallbackOptions {
@@ -92,7 +93,7 @@ const where = 'fallback()';
 /** Returns the failure after which to ask the next model, or `undefined` if it is final. */
 function failureOf(thrown: unknown, { when }: FallbackOptions): AgentError | undefined {
   const { code } = classifyError(thrown);
-  const isFinal = code === 'ABORTED' || (when && !when(thrown));
+  const isFinal = code === 'ABORTED' || (when && !syncValue(`${where}: when`, when(thrown)));
   return isFinal ? undefined : AgentError.from(thrown, code);
 }
 

@@ -4,6 +4,7 @@ import { callListener } from '../../error/report-failure.ts';
 import { runInfo, type RunInfo } from '../../model/chat-model.ts';
 import { abortable } from '../../wait/abort.ts';
 import { sleepFor } from '../../wait/timer.ts';
+import { syncValue } from '../../wait/sync-value.ts';
 
 /** How often to try again, and how long to wait before each try. */
 export interface RetryDelayOptions {
@@ -84,7 +85,8 @@ export function retryWaiter(
     if (attempt >= attempts || retryAfterMs > maxRetryAfterMs) return false;
     // An open circuit breaker exists to stop requests.
     const isWorthRetry = errorClass.transient && errorClass.code !== 'CIRCUIT_OPEN';
-    if (!(isTransient ? isTransient(error) : isWorthRetry)) return false;
+    const mayRetry = isTransient ? syncValue('isTransient', isTransient(error)) : isWorthRetry;
+    if (!mayRetry) return false;
     // 0 times infinity is NaN.
     const base = Math.min(firstDelayMs * 2 ** (attempt - 1), maxDelayMs) || 0;
     const jitter = Math.trunc(base * 0.25 * (random() * 2 - 1));
