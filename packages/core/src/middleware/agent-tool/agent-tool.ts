@@ -1,4 +1,4 @@
-import { errorText, checkFields, checkOptions } from '../../error/agent-error.ts';
+import { AgentError, errorText, checkFields, checkOptions } from '../../error/agent-error.ts';
 import {
   userMessage,
   textOf,
@@ -6,7 +6,7 @@ import {
   type MessageContent,
   type Msg,
 } from '../../message/msg.ts';
-import { isObjectOrArray } from '../../message/json.ts';
+import { isObjectOrArray, omitUndefined } from '../../message/json.ts';
 import { metadataOf } from '../../message/metadata.ts';
 import { resumptionOf } from '../../memory/log/resumption.ts';
 import { openToolUses } from '../../message/tool-pairs.ts';
@@ -59,12 +59,20 @@ export interface AgentToolOptions {
    * `safe` if the logs of the children are stored. The child then continues from its own log.
    */
   readonly replay?: ReplayPolicy;
+  /**
+   * Maximum number of agents in a chain of agent tools, from the agent that the program calls to the
+   * child. A longer chain, such as that of an agent that always calls itself, fails the outermost
+   * agent call with `TOOL_ERROR`; its message and its `details.agentPath` name the agents. An agent
+   * in a worker or on a server begins a chain of its own.
+   * @default 8
+   */
+  readonly maxDepth?: number;
 }
 
 const childFields = 'name:string stream:function messages:function';
 
 const toolFields =
-  'name:string|? description:string timeoutMs:nonNegative|? group:string|array|? replay:safe|ask|never|?';
+  'name:string|? description:string timeoutMs:nonNegative|? group:string|array|? replay:safe|ask|never|? maxDepth:whole|Infinity|?';
 
 interface ChildInput {
   readonly message: string;
@@ -95,17 +103,19 @@ interface Child {
 export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOptions): Tool {
   checkOptions('agentTool()', options, toolFields);
   if (typeof agent !== 'function') checkFields('agentTool(): the agent', agent, childFields);
-  const { name = typeof agent === 'function' ? '' : agent.name, description, ...rest } = options;
+  const { name = typeof agent === 'function' ? '' : agent.name, description } = options;
+  const { maxDepth = 8, timeoutMs, group, replay } = options;
   const toolName = agentToolName('call_', name, 'name');
   const children = new Map<string, Child>();
   if (typeof agent !== 'function') keepChild(children, agent.sessionId, agent);
   const plainTool = tool({
-    ...rest,
+    ...omitUndefined({ timeoutMs, group, replay }),
     name: toolName,
     description,
     input: objectInput(childProperties, ['message']),
     async execute(input, context) {
       const { message, session_id: sessionId } = input as ChildInput;
+      checkDepth(context, name, maxDepth);
       const { toolUseId } = context;
       const id = sessionId || (typeof agent === 'function' ? toolUseId : agent.sessionId);
       const openChild = children.get(id);
@@ -130,6 +140,28 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
       return { ...copy, ...this, ...(isOwn && { execute: copy.execute! }), fork: copy.fork! };
     },
   };
+}
+
+/**
+ * Throws `TOOL_ERROR`, which ends the agent call, if the child would make the chain of agents too
+ * long.
+ */
+function checkDepth({ agentPath }: ToolContext, name: string, maxDepth: number): void {
+  if (agentPath.length < maxDepth) return;
+  const path = [...agentPath, name];
+  throw new AgentError(
+    'TOOL_ERROR',
+    `Agents call each other in a chain of more than ${maxDepth}: ${path.join(' > ')}. ` +
+      'If this is intended, raise `maxDepth` of agentTool().',
+    { details: { agentPath: path, maxDepth } },
+  );
+}
+
+/** Returns whether the chain of agents below a tool call is too long. */
+function isTooDeep(error: unknown): boolean {
+  return (
+    AgentError.is(error) && error.code === 'TOOL_ERROR' && error.details?.['maxDepth'] !== undefined
+  );
 }
 
 /**
@@ -195,6 +227,8 @@ async function takeTurn({ id, agent }: Child, text: string, context: ToolContext
   const failure = (why: unknown, cause?: unknown): Error =>
     new Error(`${agent.name} failed: ${String(why)} (session_id: ${id})`, { cause });
   const result = await runChild(agent, input, context).catch((error: unknown) => {
+    // An agent that calls itself would try again at each level.
+    if (isTooDeep(error)) throw error;
     throw failure(errorText(error), error);
   });
   if (result.reason === 'suspended') throw suspension(agent, result.pending);
