@@ -31,6 +31,12 @@ export {
   sessionViewOf,
   type StorePlaceOptions,
 } from './memory/move/store-place.ts';
+export {
+  closedByMoveId,
+  endedCallsOf,
+  hasEndedHere,
+  withEndedCalls,
+} from './memory/move/ended-calls.ts';
 export { checkNotMoved, type Ownership } from './memory/log/stored-head.ts';
 export { isCutOff, messagesBefore, resumptionOf } from './memory/log/resumption.ts';
 export type { LogEnd, Resumption } from './memory/log/resumption.ts';

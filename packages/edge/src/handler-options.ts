@@ -189,6 +189,14 @@ export interface SessionMoves {
   readonly routes: (protect: (route: SettingsRoute) => Route) => Readonly<Record<string, Route>>;
   /** Returns the class of sessions that can move. */
   readonly session: (Session: AgentSessionClass, settings: HandlerSettings) => AgentSessionClass;
+  /**
+   * Reads what has to outlive the deletion of a session. Returns a function that stores it after
+   * the deletion.
+   */
+  readonly keepEndedCalls: (
+    storage: DurableObjectStorage,
+    sessionId: string,
+  ) => Promise<() => void>;
 }
 
 /** How long sessions in a Durable Object live, and how they continue after a crash. */

@@ -54,7 +54,7 @@ test('a listener that is asynchronous and rejects goes to the console', async ()
   const listener = async (): Promise<void> => {
     throw new Error('listener down');
   };
-  reportFailure('Odd.', listener as () => void, new Error('x'));
+  reportFailure<[unknown]>('Odd.', listener as (error: unknown) => void, new Error('x'));
   await expect.poll(() => warn.mock.calls.flat().map(String).join()).toContain('listener down');
   warn.mockRestore();
 });

@@ -5,6 +5,7 @@ import type { EdgeEnv, HandlerSettings, SessionMoves } from '../handler-options.
 import { sessionSecrets } from '../http/secrets.ts';
 import { readJson } from '../http/request-body.ts';
 import { moveAddress, movingSession, type MoveRequest } from '../session/move/moving-session.ts';
+import { keepEndedCalls } from '../session/move/kept-calls.ts';
 import { takeKvStep } from '../session/move/kv-move.ts';
 import type { MoveStep } from '../session/move/moving-place.ts';
 import { kvOf } from '../session/host/kv-sessions.ts';
@@ -27,6 +28,7 @@ export function sessionMoves(): SessionMoves {
       PUT: protect(putRoute),
     }),
     session: movingSession,
+    keepEndedCalls,
   };
 }
 

@@ -182,11 +182,14 @@ export class DurableSession implements CommandHandler {
     const { turns, memory, entry } = await this.#open(identity);
     entry.close();
     await turns.close();
+    const { moves } = this.#settings;
+    const keepCalls = await moves?.keepEndedCalls(this.#storage, identity.sessionId);
     await forgetSession(this.#settings, this.#setup(identity), memory);
     await entry.remove();
     await this.#storage.deleteAlarm();
     this.#record.forget();
     await this.#storage.deleteAll();
+    keepCalls?.();
   }
 
   /**

@@ -4,7 +4,8 @@ import type { JsonValue } from '../../message/json.ts';
 import { toolMessage, toolResultsOf, toolUseIn, toolUsesOf, type Msg } from '../../message/msg.ts';
 import { inRequestOrder, openToolUses, orderFrom } from '../../message/tool-pairs.ts';
 import { interruptedResult } from '../../tool/tool-call.ts';
-import { titleKey } from '../store/storage-keys.ts';
+import { endedCallsIn, listedCalls } from '../move/ended-calls.ts';
+import { endedCallsKey, titleKey } from '../store/storage-keys.ts';
 import { applyMessage, applyNote, callsOf } from './call-notes.ts';
 import { recordsOf, type Flushes, type LogRecord } from './log-record.ts';
 import { endsWithAnswer } from './resumption.ts';
@@ -183,6 +184,7 @@ export class SessionFold implements SessionView {
 
   #remove(ids: ReadonlySet<string>): void {
     const removedMessages = this.#appended.filter(({ id }) => ids.has(id));
+    this.#listEndedCalls(removedMessages);
     this.#setMessages(this.#appended.filter(({ id }) => !ids.has(id)));
     if (this.summary && (ids.has(this.summary.firstId) || ids.has(this.summary.lastId)))
       this.summary = undefined;
@@ -191,6 +193,13 @@ export class SessionFold implements SessionView {
     for (const { toolUseId } of removedMessages.flatMap(toolResultsOf))
       if (remainingIds.has(toolUseId)) this.calls.set(toolUseId, { started: true });
     for (const { id } of removedMessages.flatMap(toolUsesOf)) this.calls.delete(id);
+  }
+
+  /** Keeps the names of ended tool calls, so that an older copy cannot bring them back. */
+  #listEndedCalls(removedMessages: readonly Msg[]): void {
+    const names = endedCallsIn(removedMessages, this.calls, this.#appended);
+    if (!names.length) return;
+    this.state[endedCallsKey] = [...new Set([...listedCalls(this.state), ...names])];
   }
 
   #setMessages(messages: Msg[]): void {

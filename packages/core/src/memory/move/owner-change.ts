@@ -8,6 +8,7 @@ import { SessionFold } from '../log/session-fold.ts';
 import type { SessionView } from '../log/session-view.ts';
 import { flushesOf } from '../log/stored-batch.ts';
 import type { Ownership } from '../log/stored-head.ts';
+import { endedCallsKey } from '../store/storage-keys.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 
 /** A session as a store has it, for a program that moves it. */
@@ -107,7 +108,8 @@ function replacementRecords(
   view: SessionView,
   records: readonly LogRecord[],
 ): readonly LogRecord[] {
-  const removal = Object.fromEntries(Object.keys(view.state).map((name) => [name, null]));
+  const names = Object.keys(view.state).filter((name) => name !== endedCallsKey);
+  const removal = Object.fromEntries(names.map((name) => [name, null]));
   const runId = crypto.randomUUID();
   return [
     { kind: 'truncate', ids: view.messages.map(({ id }) => id) },

@@ -7,7 +7,8 @@ import { SessionFold } from '../log/session-fold.ts';
 import type { SessionView } from '../log/session-view.ts';
 import { checkNotMoved, type Ownership } from '../log/stored-head.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
-import { signatureKey } from '../store/storage-keys.ts';
+import { endedCallsKey, signatureKey } from '../store/storage-keys.ts';
+import { checkNotOlder, endedCallsBefore } from './ended-calls.ts';
 import { changeOwner, type ChooseOwner, type StoredSession } from './owner-change.ts';
 import {
   copyFormat,
@@ -77,6 +78,10 @@ export function placeWith({ name, change, accept }: PlaceOptions): SessionPlace 
         const signed: LogRecord = { kind: 'state', state: { [signatureKey]: signature ?? null } };
         let records: readonly LogRecord[] = [...copy.records, signed];
         if (accept) records = await accept(copy, session);
+        const nextView = sessionViewOf(records);
+        const endedCalls = endedCallsBefore(session.view, nextView);
+        const list = endedCalls.length ? endedCalls : null;
+        records = [...records, { kind: 'state', state: { [endedCallsKey]: list } }];
         const newOwnership = {
           owner: crypto.randomUUID(),
           epoch: (session.ownership?.epoch ?? 0) + 1,
@@ -139,9 +144,11 @@ function isRunning({ openRunId, endReason }: StoredSession['view']): boolean {
 /**
  * Throws `SESSION_CONFLICT` if a place has a session that the copy must not replace. It may replace
  * another copy, and an older part of the same session. Throws `SESSION_MOVED` for a backup of a
- * session that belongs to another place, and `AGENT_BUSY` if a run or an operator writes here.
+ * session that belongs to another place, and `AGENT_BUSY` if a run or an operator writes here. Throws
+ * `SESSION_CONFLICT` if a tool call of the copy would run again.
  */
 function checkPut({ records, ownership }: SessionCopy, { view, ...session }: StoredSession): void {
+  checkNotOlder(sessionViewOf(records), view);
   if (session.tip === undefined) return;
   // A backup would make a second owner.
   if (!ownership) checkNotMoved(session);

@@ -16,6 +16,7 @@ export const titleKey = 'title';
 export const valuesKey = 'values';
 export const groupsKey = 'groups';
 export const signatureKey = 'signature';
+export const endedCallsKey = 'endedCalls';
 
 /** Returns the keys of `count` values that belong together: `first`, `first:1`, `first:2`, … */
 export function valueKeys(firstKey: string, count: number): readonly string[] {

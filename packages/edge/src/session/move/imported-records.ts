@@ -1,6 +1,13 @@
 import { AgentError, createMessage, toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { Msg, ToolUse } from '@isoloop/core';
-import { acceptMessage, metadataOf, parseHistory, sessionViewOf } from '@isoloop/core/adapter';
+import {
+  acceptMessage,
+  closedByMoveId,
+  hasEndedHere,
+  metadataOf,
+  parseHistory,
+  sessionViewOf,
+} from '@isoloop/core/adapter';
 import type { LogRecord, SessionCopy, SessionView } from '@isoloop/core/adapter';
 import type { CallState } from '@isoloop/core/middleware';
 import { withoutSystem } from '../../completions/completion-messages.ts';
@@ -123,6 +130,9 @@ interface CopiedCall {
 function suspensionOf(use: ToolUse, copiedCall: CopiedCall): SuspendedCall | undefined {
   const { state } = copiedCall;
   const storedState = knownState(use.id, copiedCall);
+  // The client has changed the message of a tool call that has run here.
+  const { at, origin } = copiedCall;
+  if (at >= origin.trustedCount && hasEndedHere(origin.storedView, use.id)) return undefined;
   if (storedState?.started || (state.started && !state.pending)) return undefined;
   const { toolUse, waitedFor, pending = waitedFor } = storedState ?? {};
   if (pending) return { pending, ...(toolUse && { toolUse }) };
@@ -167,7 +177,8 @@ function interruptedCall({ id, name }: ToolUse): LogRecord {
     output,
     state: 'interrupted',
   } as const;
-  return { kind: 'message', message: createMessage('tool', [result]) };
+  const message = createMessage('tool', [result], { id: closedByMoveId(id) });
+  return { kind: 'message', message };
 }
 
 /** Returns the title and the values. Other state, such as active groups of tools, gives rights. */

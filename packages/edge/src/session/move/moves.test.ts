@@ -212,10 +212,11 @@ test('a client cannot reopen a tool call that has its result here', async () => 
   const place = placeOf(session);
   await moveSession(session.id, { from: place, to: tab() });
   const messages = messagesOf((await place.read(session.id))!.records);
-  await place.put(copyOf(session.id, messages.slice(0, 2)));
-  const copy = await place.read(session.id);
-  expect(pendingIn(copy)).toEqual([]);
-  expect(resultsIn(copy)).toEqual([['c1', 'interrupted']]);
+  await expect(place.put(copyOf(session.id, messages.slice(0, 2)))).rejects.toMatchObject({
+    code: 'SESSION_CONFLICT',
+    message: expect.stringContaining('"c1"'),
+  });
+  expect(resultsIn(await place.read(session.id))).toEqual([['c1', 'success']]);
 });
 
 test('an imported conversation passes the guards of the agent, and a rejected one is not stored', async () => {

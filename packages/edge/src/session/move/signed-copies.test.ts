@@ -148,6 +148,65 @@ test.for(['Durable Object'] as const)(
   },
 );
 
+const withOtherId = (record: LogRecord): LogRecord =>
+  record.kind === 'message'
+    ? { ...record, message: { ...record.message, id: crypto.randomUUID() } }
+    : record;
+
+const attacks = [
+  ...hosts.flatMap((host) =>
+    (['put back', 'replaced', 'regenerated', 'unsigned', 'renamed'] as const).map(
+      (attack) => [host, attack] as const,
+    ),
+  ),
+  // In KV, a deletion leaves nothing behind.
+  ['Durable Object', 'deleted'] as const,
+];
+
+test.for(attacks)(
+  '%s: a tool that has run does not run again after an old copy of the session (%s)',
+  async ([host, attack]) => {
+    const runs: string[] = [];
+    const replies = [{ toolCalls: [call] }, 'Paid.', 'Again.'];
+    const tools = [{ ...pay(runs), needsApproval: true }];
+    const moves = { moves: sessionMoves() };
+    const bound = boundEndpoint(host, replies, { tools }, moves);
+    const { id, user, fetch, chat } = bound;
+    const headers = { authorization: `Bearer ${encodeURIComponent(user)}` };
+    const place = endpointPlace('https://edge.test/api/chat', { headers, fetch });
+    const told = chat();
+    await told.sendMessage({ text: 'Hi' });
+    const old = (await place.read(id))!;
+    await told.addToolApprovalResponse({ id: 'c1', approved: true });
+    await told.sendMessage();
+    expect(runs).toEqual(['paid']);
+    const { epoch } = old.ownership!;
+    if (attack === 'regenerated') await told.regenerate();
+    if (attack === 'deleted') {
+      expect((await fetch(`/api/chat/${id}`, { method: 'DELETE', headers })).status).toBe(204);
+    } else {
+      const { copyOf = '' } = (await place.read(id))!.ownership!;
+      await place.setOwner(id, { owner: 'browser:1', epoch: epoch + 1, copyOf });
+    }
+    const ownership = { owner: 'browser:1', epoch: epoch + 3, copyOf: 't' };
+    if (attack === 'replaced') await place.put({ ...old, records: [], ownership });
+    const { signature, ...copy } = old;
+    const isUnsigned = attack === 'unsigned' || attack === 'renamed';
+    const sent = { ...copy, ...(!isUnsigned && { signature }), ownership };
+    if (attack === 'renamed') {
+      // Nothing says that the endpoint made the tool call, so it ends instead.
+      await place.put({ ...sent, records: sent.records.map(withOtherId) });
+      expect(pendingIn(await place.read(id))).toEqual([]);
+      return;
+    }
+    await expect(place.put(sent)).rejects.toMatchObject({
+      code: 'SESSION_CONFLICT',
+      message: expect.stringContaining('"c1"'),
+    });
+    expect(runs).toEqual(['paid']);
+  },
+);
+
 test.for(hosts)(
   '%s: a change to an owner without a colon, or with a field of the wrong kind, is refused',
   async (host) => {

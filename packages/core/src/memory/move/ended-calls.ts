@@ -1,0 +1,106 @@
+import { AgentError } from '../../error/agent-error.ts';
+import type { CallState } from '../../event/agent-status.ts';
+import { toolUsesOf, type Msg } from '../../message/msg.ts';
+import type { SessionView } from '../log/session-view.ts';
+import { endedCallsKey } from '../store/storage-keys.ts';
+
+type CallView = Pick<SessionView, 'messages' | 'calls' | 'state'>;
+
+/**
+ * Returns the names of the tool calls that must not run again: those that have a result or have
+ * started, also if their messages are no longer in the log.
+ */
+export function endedCallsOf(view: CallView): readonly string[] {
+  const { messages, calls, state } = view;
+  const waiting = new Set(
+    namedCalls(messages).flatMap(({ id, name }) => (isWaiting(calls.get(id)) ? name : [])),
+  );
+  const listed = listedCalls(state).filter((name) => !waiting.has(name));
+  return [...new Set([...listed, ...endedCallsIn(messages, calls)])];
+}
+
+/**
+ * Returns the names of the ended or started tool calls of messages. `allMessages`: the history with
+ * the results. Default: the messages.
+ */
+export function endedCallsIn(
+  messages: readonly Msg[],
+  calls: SessionView['calls'],
+  allMessages: readonly Msg[] = messages,
+): readonly string[] {
+  const ended = namedCalls(messages).filter(({ id }) => !isWaiting(calls.get(id)));
+  if (!ended.length) return [];
+  const messageIds = new Set(allMessages.map(({ id }) => id));
+  return ended.flatMap(({ id, name }) => (messageIds.has(closedByMoveId(id)) ? [] : name));
+}
+
+/** Returns whether a tool call of this id has ended here, in whatever message. */
+export function hasEndedHere(view: CallView, toolUseId: string): boolean {
+  return endedCallsOf(view).some((name) => name.endsWith(`/${toolUseId}`));
+}
+
+function isWaiting(state: CallState | undefined): boolean {
+  return state !== undefined && !state.started;
+}
+
+/**
+ * Returns the id of the message that closes a tool call which an import does not let run. The tool
+ * has not run at this place, so the same copy may come again.
+ */
+export function closedByMoveId(toolUseId: string): string {
+  return `moved ${toolUseId}`;
+}
+
+/** Returns the ended tool calls whose messages the log no longer has. */
+export function listedCalls(state: SessionView['state']): readonly string[] {
+  const list = state[endedCallsKey];
+  return Array.isArray(list) ? (list as readonly string[]) : [];
+}
+
+/** Returns the session with further ended tool calls, whose messages its log does not have. */
+export function withEndedCalls(view: SessionView, names: readonly string[]): SessionView {
+  const { messages, calls, openRunId, endReason, stoppedRunId, summary, reply, state } = view;
+  const list = [...new Set([...listedCalls(state), ...names])];
+  return {
+    messages,
+    calls,
+    openRunId,
+    endReason,
+    stoppedRunId,
+    summary,
+    reply,
+    state: { ...state, [endedCallsKey]: list },
+  };
+}
+
+/** Returns the ended tool calls that a new state of the session does not contain as its own. */
+export function endedCallsBefore(earlier: CallView, next: CallView): readonly string[] {
+  const ownCalls = new Set(endedCallsIn(next.messages, next.calls));
+  const all = new Set([...endedCallsOf(earlier), ...listedCalls(next.state)]);
+  return [...all].filter((name) => !ownCalls.has(name));
+}
+
+/**
+ * Throws `SESSION_CONFLICT` if a tool call waits in the copy that has ended or started here. The copy
+ * is then an older state of the session, and the tool would run again.
+ */
+export function checkNotOlder(copy: CallView, stored: CallView): void {
+  const endedCalls = new Set(endedCallsOf(stored));
+  const rerun = namedCalls(copy.messages).find(({ id, name }) => {
+    const state = copy.calls.get(id);
+    const mayRun = state && (!state.started || state.pending);
+    return mayRun && endedCalls.has(name);
+  });
+  if (!rerun) return;
+  const message = `The copy is an older state of the session: its tool call "${rerun.id}" has run here since. Use a newer copy.`;
+  throw new AgentError('SESSION_CONFLICT', message, { details: { toolUseId: rerun.id } });
+}
+
+/** Returns the tool calls of the messages. Model servers may use an id again in a later message. */
+function namedCalls(
+  messages: readonly Msg[],
+): readonly { readonly id: string; readonly name: string }[] {
+  return messages.flatMap((message) =>
+    toolUsesOf(message).map(({ id }) => ({ id, name: `${message.id}/${id}` })),
+  );
+}

@@ -1,0 +1,43 @@
+import { changeOwner, endedCallsOf, withEndedCalls } from '@isoloop/core/adapter';
+import type { ChooseOwner } from '@isoloop/core/adapter';
+import { DurableStore } from '../../store/durable-store.ts';
+
+/** Key of the names of a deleted session's tool calls. Its messages and arguments are gone. */
+const keptKey = 'endedCalls';
+
+/**
+ * Reads the names of a session's ended tool calls, before the session is deleted. Returns a
+ * function that stores them after the deletion. A signed copy from before a tool call then cannot
+ * run its tool again. Stores nothing for a session without tool calls.
+ */
+export async function keepEndedCalls(
+  storage: DurableObjectStorage,
+  sessionId: string,
+): Promise<() => void> {
+  let names = keptCalls(storage);
+  const read: ChooseOwner = ({ view }) => {
+    names = [...new Set([...names, ...endedCallsOf(view)])];
+    return undefined;
+  };
+  // A session with damaged records can be deleted, too.
+  await changeOwner(new DurableStore(storage), sessionId, read).catch(() => {});
+  return () => {
+    if (names.length) storage.kv.put(keptKey, names);
+  };
+}
+
+/** Works as `changeOwner`. The session also has the ended tool calls of deleted ones of its id. */
+export function changeKeptOwner(
+  storage: DurableObjectStorage,
+  sessionId: string,
+  choose: ChooseOwner,
+): Promise<void> {
+  const kept = keptCalls(storage);
+  return changeOwner(new DurableStore(storage), sessionId, (session) =>
+    choose(kept.length ? { ...session, view: withEndedCalls(session.view, kept) } : session),
+  );
+}
+
+function keptCalls(storage: DurableObjectStorage): readonly string[] {
+  return storage.kv.get<readonly string[]>(keptKey) ?? [];
+}
