@@ -7,7 +7,8 @@ import type { JsonObject } from '../message/json.ts';
  * - `PENDING_TOOL_CALLS`: new input came while tool calls have no result; `details` contains their
  *   `ids`.
  * - `INVALID_DECISION`: a decision about a tool call that is not open, two decisions about one
- *   call, or a decision together with other input.
+ *   call, or a decision together with other input. Also: edited arguments do not fit the tool's
+ *   schema. The tool calls still wait.
  * - `INVALID_STATE`: a saved state is damaged or has an unknown version.
  * - `INVALID_INPUT`: an argument, option or request body is malformed.
  * - `INVALID_MESSAGE`: a stored or foreign message does not have the shape of `Msg`.

@@ -25,8 +25,8 @@ export const modesPart = 'steering';
 
 /**
  * Checks a request of `interrupt()`. A text or message is the answer of `stop`. Throws
- * `INVALID_INPUT` for an invalid request, if the answer contains a tool call or a tool result, or if
- * a message to inject has a tool call without its result, or a result without its tool call.
+ * `INVALID_INPUT` for an invalid request, or if the answer contains a tool call or a tool result.
+ * Also throws if a message to inject has a tool call or a tool result without the other one.
  */
 export function checkInterrupt(
   input: string | Msg | InterruptRequest,

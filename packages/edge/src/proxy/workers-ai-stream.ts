@@ -84,11 +84,17 @@ function toChunk(data: string, state: State): string | undefined {
     ...(response != null && response !== '' && { content: textOf(response) }),
     ...(tools.length && { tool_calls: tools }),
   };
-  // Its own format has no finish reason. The event with the usage is the last one of a whole reply.
-  const lastReason = state.callCount ? 'tool_calls' : 'stop';
-  const reason = usage || state.isWhole ? lastReason : null;
-  const choice = { index: 0, delta, finish_reason: finish ?? reason };
+  const choice = { index: 0, delta, finish_reason: finish ?? assumedReason(chunk, state) };
   return JSON.stringify({ choices: [choice], ...(usage && { usage }) });
+}
+
+/**
+ * Returns the finish reason of an event. The own format of Workers AI has none. The event with the
+ * usage is the last one of a whole reply.
+ */
+function assumedReason({ usage }: NativeChunk, { callCount, isWhole }: State): string | null {
+  if (!usage && !isWhole) return null;
+  return callCount ? 'tool_calls' : 'stop';
 }
 
 /** Returns an answer, or arguments, as text. An object becomes JSON text. */

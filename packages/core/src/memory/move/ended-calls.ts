@@ -7,8 +7,8 @@ import { endedCallsKey } from '../store/storage-keys.ts';
 type CallView = Pick<SessionView, 'messages' | 'calls' | 'state'>;
 
 /**
- * Returns the names of the tool calls that must not run again: those that have a result or have
- * started, also if their messages are no longer in the log.
+ * Returns the names of the tool calls that must not run again. They have a result, or have started.
+ * Includes calls whose messages are no longer in the log.
  */
 export function endedCallsOf(view: CallView): readonly string[] {
   const { messages, calls, state } = view;
@@ -76,8 +76,8 @@ export function withEndedCalls(view: SessionView, names: readonly string[]): Ses
 /** Returns the ended tool calls that a new state of the session does not contain as its own. */
 export function endedCallsBefore(earlier: CallView, next: CallView): readonly string[] {
   const ownCalls = new Set(endedCallsIn(next.messages, next.calls));
-  const all = new Set([...endedCallsOf(earlier), ...listedCalls(next.state)]);
-  return [...all].filter((name) => !ownCalls.has(name));
+  const names = new Set([...endedCallsOf(earlier), ...listedCalls(next.state)]);
+  return [...names].filter((name) => !ownCalls.has(name));
 }
 
 /**

@@ -61,9 +61,9 @@ export interface AgentToolOptions {
   readonly replay?: ReplayPolicy;
   /**
    * Maximum number of agents in a chain of agent tools, from the agent that the program calls to the
-   * child. A longer chain, such as that of an agent that always calls itself, fails the outermost
-   * agent call with `TOOL_ERROR`; its message and its `details.agentPath` name the agents. An agent
-   * in a worker or on a server begins a chain of its own.
+   * child. A longer chain fails the outermost agent call with `TOOL_ERROR`. The error's message and
+   * its `details.agentPath` name the agents. An agent in a worker or on a server begins a chain of
+   * its own.
    * @default 8
    */
   readonly maxDepth?: number;

@@ -5,7 +5,7 @@ import type { Memory } from '../../memory/memory.ts';
 import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { adoptRecords } from '../../memory/adopt-records.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
-import { toolResultsOf, toolUsesOf, type Msg } from '../../message/msg.ts';
+import { toolUsesOf, type Msg } from '../../message/msg.ts';
 import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';

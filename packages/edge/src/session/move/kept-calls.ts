@@ -32,9 +32,9 @@ export function changeKeptOwner(
   sessionId: string,
   choose: ChooseOwner,
 ): Promise<void> {
-  const kept = keptCalls(storage);
+  const names = keptCalls(storage);
   return changeOwner(new DurableStore(storage), sessionId, (session) =>
-    choose(kept.length ? { ...session, view: withEndedCalls(session.view, kept) } : session),
+    choose(names.length ? { ...session, view: withEndedCalls(session.view, names) } : session),
   );
 }
 
