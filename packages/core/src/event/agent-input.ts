@@ -1,5 +1,5 @@
 import { AgentError, fieldOf, invalidInput } from '../error/agent-error.ts';
-import { createMessage, toolResultsOf, toolUsesOf } from '../message/msg.ts';
+import { createMessage, toolUsesOf } from '../message/msg.ts';
 import type { MessageContext, Msg, ToolResult, ToolUse } from '../message/msg.ts';
 import { isMessage } from '../message/is-message.ts';
 import { isObjectOrArray } from '../message/json.ts';
@@ -141,17 +141,4 @@ export function checkNoOpenCalls(messages: readonly Msg[]): void {
   const { id } = openCall;
   const message = `The tool call "${id}" of the input needs a result after it.`;
   throw invalidInput(message, { details: { id } });
-}
-
-/** Throws `INVALID_INPUT` unless each result in the messages has its tool call before it. */
-export function checkNoLoneResults(messages: readonly Msg[]): void {
-  const callIds = new Set<string>();
-  for (const message of messages) {
-    for (const { id } of toolUsesOf(message)) callIds.add(id);
-    const result = toolResultsOf(message).find(({ toolUseId }) => !callIds.has(toolUseId));
-    if (!result) continue;
-    const { toolUseId } = result;
-    const text = `The result of "${toolUseId}" needs its tool call before it.`;
-    throw invalidInput(text, { details: { id: toolUseId } });
-  }
 }

@@ -1,6 +1,6 @@
 import { invalidInput, checkOptions } from '../error/agent-error.ts';
 import type { MessageContext, Msg } from '../message/msg.ts';
-import { checkNoLoneResults, checkNoOpenCalls, toMessages } from './agent-input.ts';
+import { toMessages } from './agent-input.ts';
 
 /**
  * Request of `interrupt()` to the running agent call. `stop` (default) ends the call with `message`
@@ -26,7 +26,6 @@ export const modesPart = 'steering';
 /**
  * Checks a request of `interrupt()`. A text or message is the answer of `stop`. Throws
  * `INVALID_INPUT` for an invalid request, or if the answer contains a tool call or a tool result.
- * Also throws if a message to inject has a tool call or a tool result without the other one.
  */
 export function checkInterrupt(
   input: string | Msg | InterruptRequest,
@@ -38,12 +37,8 @@ export function checkInterrupt(
   const optional = request?.mode === 'inject' ? '' : '|?';
   checkOptions('interrupt()', request, fields + optional, 'INVALID_INPUT');
   if (request.mode === 'pause') return { mode: 'pause' };
-  if (request.mode === 'inject') {
-    const messages = toMessages(request.messages, context);
-    checkNoOpenCalls(messages);
-    checkNoLoneResults(messages);
-    return { mode: 'inject', messages };
-  }
+  if (request.mode === 'inject')
+    return { mode: 'inject', messages: toMessages(request.messages, context) };
   const [message] = toMessages(request.message, context);
   if (message?.content.some(({ type }) => type.startsWith('tool_')))
     throw invalidInput('interrupt(): the message must not have tool blocks.');

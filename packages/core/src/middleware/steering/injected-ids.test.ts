@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { tool, toolMessage, userMessage, type Middleware, type Msg } from '@isoloop/core';
-import { assistantMessage, textOf } from '../../message/msg.ts';
+import { tool, userMessage, type Middleware, type Msg } from '@isoloop/core';
+import { textOf } from '../../message/msg.ts';
 import { scriptedAgent, gate } from '../../../test-support/scripted-agent.ts';
 
 const texts = (messages: readonly Msg[]): readonly string[] => messages.map(textOf);
@@ -66,22 +66,4 @@ test('a guard that gives an injected message a used id does not break the log', 
   const ids = (await agent.messages()).map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);
   vi.restoreAllMocks();
-});
-
-test.for([
-  ['an open tool call', assistantMessage([{ type: 'tool_use', id: 'x', name: 'look', input: {} }])],
-  [
-    'a result without its call',
-    toolMessage({
-      type: 'tool_result',
-      toolUseId: 'y',
-      name: 'look',
-      output: 'z',
-      state: 'success',
-    }),
-  ],
-] as const)('an injected message with %s is refused', async ([, message]) => {
-  const { error, history } = await injecting(message);
-  expect(error).toMatchObject({ code: 'INVALID_INPUT' });
-  expect(history).toEqual(['go', '', '', 'done']);
 });
