@@ -34,7 +34,7 @@ export {
 export {
   closedByMoveId,
   endedCallsOf,
-  hasEndedHere,
+  endedIdsOf,
   withEndedCalls,
 } from './memory/move/ended-calls.ts';
 export { checkNotMoved, type Ownership } from './memory/log/stored-head.ts';

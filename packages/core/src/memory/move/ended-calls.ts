@@ -1,6 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { CallState } from '../../event/agent-status.ts';
-import { toolUsesOf, type Msg } from '../../message/msg.ts';
+import { toolResultsOf, toolUsesOf, type Msg } from '../../message/msg.ts';
 import type { SessionView } from '../log/session-view.ts';
 import { endedCallsKey } from '../store/storage-keys.ts';
 
@@ -30,13 +30,32 @@ export function endedCallsIn(
 ): readonly string[] {
   const ended = namedCalls(messages).filter(({ id }) => !isWaiting(calls.get(id)));
   if (!ended.length) return [];
-  const messageIds = new Set(allMessages.map(({ id }) => id));
-  return ended.flatMap(({ id, name }) => (messageIds.has(closedByMoveId(id)) ? [] : name));
+  const ranIds = new Set(allMessages.flatMap(resultsOfRuns));
+  const closedIds = new Set(allMessages.flatMap(resultsOfMoves));
+  return ended.flatMap(({ id, name }) => (closedIds.has(id) && !ranIds.has(id) ? [] : name));
 }
 
-/** Returns whether a tool call of this id has ended here, in whatever message. */
-export function hasEndedHere(view: CallView, toolUseId: string): boolean {
-  return endedCallsOf(view).some((name) => name.endsWith(`/${toolUseId}`));
+/** Returns the ids of the tool calls that a message closes because of a move. */
+function resultsOfMoves(message: Msg): readonly string[] {
+  const ids = toolResultsOf(message).map(({ toolUseId }) => toolUseId);
+  return ids.filter((id) => message.id === closedByMoveId(id));
+}
+
+/** Returns the ids of the other tool calls whose results a message has. */
+function resultsOfRuns(message: Msg): readonly string[] {
+  const ids = toolResultsOf(message).map(({ toolUseId }) => toolUseId);
+  return ids.filter((id) => message.id !== closedByMoveId(id));
+}
+
+/** Returns the ids of the tool calls that have ended here, in whatever messages. */
+export function endedIdsOf(view: CallView): ReadonlySet<string> {
+  // Both ids of a name may have slashes.
+  return new Set(
+    endedCallsOf(view).flatMap((name) => [
+      name.slice(name.indexOf('/') + 1),
+      name.slice(name.lastIndexOf('/') + 1),
+    ]),
+  );
 }
 
 function isWaiting(state: CallState | undefined): boolean {

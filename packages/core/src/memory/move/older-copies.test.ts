@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
-import { MemoryStore, ReActAgent, SessionMemory, tool, type AgentInput } from '@isoloop/core';
+import { MemoryStore, ReActAgent, SessionMemory, tool, userMessage } from '@isoloop/core';
+import type { AgentInput } from '@isoloop/core';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { closedByMoveId } from './ended-calls.ts';
 import { moveSession } from './move-session.ts';
 import type { SessionCopy } from './session-place.ts';
 import { storePlace } from './store-place.ts';
@@ -70,6 +72,16 @@ test('a place refuses an older copy after the messages were removed, and after s
   const [, ...later] = await shorter.read();
   await shorter.delete!(later.map(({ id }) => id));
   await shorter.flush?.();
+  await expect(edge.put(old)).rejects.toMatchObject(stale);
+  expect(paid).toEqual(['s:c1']);
+});
+
+test('a message of the user that looks like the end of a moved tool call changes nothing', async () => {
+  const { edge, paid, call, approve, asks } = setUp();
+  await call([asks], 'Pay');
+  const old = asBackup((await edge.read('s'))!);
+  await call(['Paid.', 'Hello.'], approve);
+  await call(['Hello.'], userMessage('Hi', { id: closedByMoveId('c1') }));
   await expect(edge.put(old)).rejects.toMatchObject(stale);
   expect(paid).toEqual(['s:c1']);
 });

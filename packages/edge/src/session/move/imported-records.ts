@@ -3,7 +3,7 @@ import type { Msg, ToolUse } from '@isoloop/core';
 import {
   acceptMessage,
   closedByMoveId,
-  hasEndedHere,
+  endedIdsOf,
   metadataOf,
   parseHistory,
   sessionViewOf,
@@ -57,6 +57,7 @@ export async function importedRecords(
       storedCount,
       trustedCount,
       storedView,
+      endedIds: endedIdsOf(storedView),
       signedParts,
       mayEdit,
     }),
@@ -79,6 +80,8 @@ interface Origin {
   /** Number of the first messages that the endpoint has stored or signed. */
   readonly trustedCount: number;
   readonly storedView: SessionView;
+  /** Ids of the tool calls that have run here. */
+  readonly endedIds: ReadonlySet<string>;
   readonly signedParts: SignedParts;
   readonly mayEdit: boolean;
 }
@@ -132,7 +135,7 @@ function suspensionOf(use: ToolUse, copiedCall: CopiedCall): SuspendedCall | und
   const storedState = knownState(use.id, copiedCall);
   // The client has changed the message of a tool call that has run here.
   const { at, origin } = copiedCall;
-  if (at >= origin.trustedCount && hasEndedHere(origin.storedView, use.id)) return undefined;
+  if (at >= origin.trustedCount && origin.endedIds.has(use.id)) return undefined;
   if (storedState?.started || (state.started && !state.pending)) return undefined;
   const { toolUse, waitedFor, pending = waitedFor } = storedState ?? {};
   if (pending) return { pending, ...(toolUse && { toolUse }) };
