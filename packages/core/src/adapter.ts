@@ -79,10 +79,12 @@ export {
   restartMark,
   keepAlive,
 } from './middleware/output/object/object-format.ts';
+export { keepAliveHeader, requestEndpoint, valueFor } from './model/http/endpoint-request.ts';
+export type { EndpointHeaders, EndpointLimits, PerRequest } from './model/http/endpoint-request.ts';
 export { SseParser } from './model/http/sse-parser.ts';
-export { toTypedChunk } from './stream/ui/ui-typed-parts.ts';
+export { hasTypedParts, toTypedChunk } from './stream/ui/ui-typed-parts.ts';
 export { answerEnding, replyEnding, type AnswerEnding } from './stream/answer-ending.ts';
 export { incompleteReason } from './model/finish-reason.ts';
-export { deniedChunks } from './stream/ui/ui-parts.ts';
+export { deniedChunks, interruptedText } from './stream/ui/ui-parts.ts';
 export { errorOfResponse } from './model/http/provider-error.ts';
 export { maxTokensFieldOf } from './model/openai/openai.ts';

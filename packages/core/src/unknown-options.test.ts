@@ -81,11 +81,13 @@ const entries: Readonly<Record<string, Entry>> = {
       storePlace: (wrong) => adapter.storePlace(given({ name: 'a:', store }, wrong)),
     },
     others:
-      'acceptBlock acceptMessage acceptOutput addressProblem isCallId isRecord isToolContent BatchCache ObjectReader objectWriterOf failureText readSchema RunDriver adoptRecords checkRecords SseParser addUsage argumentsIn EchoSigner changeBranchOwner changeOwner checkDecision checkFields checkNotMoved checkOptions copyOfSession decideForMessage deniedChunks digest answerEnding errorOfResponse hostedToolOf imageDetailFields ' +
-      'incompleteReason isCorrection isCutOff isError isQuestion isObjectOrArray jsonClientText jsonForm jsonText clientJsonMode eventLogShortener mayAskForApproval ' +
-      'closedByMoveId editProblem endedCallsOf endedIdsOf withEndedCalls maxTokensFieldOf messageIdOf monotonicNow messagesBefore messagesOf metadataOf parseHistory parseJson parseMessages placeWith replyEnding ' +
-      'recordsOf resumptionOf retryableOnce showFailuresAs sleepFor sourcesOf thinkingOf timerMs ' +
-      'titleOf toTypedChunk clientTextError sessionViewOf',
+      'acceptBlock acceptMessage acceptOutput addressProblem isCallId isRecord isToolContent BatchCache ObjectReader objectWriterOf failureText readSchema RunDriver ' +
+      'adoptRecords checkRecords SseParser addUsage argumentsIn EchoSigner changeBranchOwner changeOwner checkDecision checkFields checkNotMoved checkOptions ' +
+      'copyOfSession decideForMessage deniedChunks digest answerEnding errorOfResponse hostedToolOf imageDetailFields incompleteReason isCorrection isCutOff isError ' +
+      'isQuestion isObjectOrArray jsonClientText jsonForm jsonText clientJsonMode eventLogShortener mayAskForApproval closedByMoveId editProblem endedCallsOf ' +
+      'endedIdsOf withEndedCalls maxTokensFieldOf messageIdOf monotonicNow messagesBefore messagesOf metadataOf parseHistory parseJson parseMessages placeWith ' +
+      'replyEnding recordsOf resumptionOf retryableOnce showFailuresAs sleepFor sourcesOf thinkingOf timerMs titleOf toTypedChunk clientTextError sessionViewOf ' +
+      'hasTypedParts requestEndpoint valueFor',
   },
   './ai-sdk': {
     exports: ai,

@@ -60,7 +60,9 @@ import type { JsonObject } from '../message/json.ts';
  *   as a function that creates an agent.
  * - `WORKER_TERMINATED`: the worker was ended. `WORKER_FAILED`: the script of the worker crashed or
  *   could not be loaded.
+ * - `ENDPOINT_TIMEOUT`: an edge endpoint did not answer a page in time, or its stream fell silent.
  * - `UNAUTHORIZED`, `NOT_FOUND`, `PAYLOAD_TOO_LARGE`: the edge endpoint refused the request.
+ *   `UNAUTHORIZED` also: the function that gives the headers of a request failed.
  *   `PAYLOAD_TOO_LARGE` is also the code for an attachment that is too large.
  * - `NEEDS_DURABLE_OBJECT`: the edge endpoint supports this request only if sessions are Durable
  *   Objects.
@@ -107,6 +109,7 @@ export type AgentErrorCode =
   | 'CREDENTIALS_REQUIRED'
   | 'WORKER_TERMINATED'
   | 'WORKER_FAILED'
+  | 'ENDPOINT_TIMEOUT'
   | 'UNAUTHORIZED'
   | 'NOT_FOUND'
   | 'PAYLOAD_TOO_LARGE'

@@ -1,4 +1,5 @@
 import { AgentError } from '@isoloop/core';
+import { keepAliveHeader } from '@isoloop/core/adapter';
 import type { Context } from 'hono';
 import { isLocalHost } from './access.ts';
 import { errorResponse } from './error-response.ts';
@@ -13,6 +14,7 @@ const exposedHeaders = [
   'x-vercel-ai-ui-message-stream',
   'retry-after',
   'x-should-retry',
+  keepAliveHeader,
 ];
 
 /** Result of a check of a request's origin. */

@@ -50,6 +50,7 @@ const publicErrors: Readonly<Record<AgentErrorCode, readonly [status: number, me
     STORAGE_FAILED: [503, 'The conversation could not be read or saved.'],
     SESSION_STALE: [503],
     CALL_TIMEOUT: [504],
+    ENDPOINT_TIMEOUT: [504],
     MCP_TIMEOUT: [504, "A tools' server did not answer in time."],
     MODEL_TIMEOUT: [504, 'The model did not answer in time.'],
     TOOL_TIMEOUT: [504, 'A tool of the agent did not end in time.'],

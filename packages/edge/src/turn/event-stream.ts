@@ -1,5 +1,5 @@
 import type { AgentEvent, EventBatch } from '@isoloop/core';
-import { objectMediaType, keepAlive, timerMs } from '@isoloop/core/adapter';
+import { keepAliveHeader, objectMediaType, keepAlive, timerMs } from '@isoloop/core/adapter';
 import { withPublicErrors } from '../http/error-response.ts';
 
 /**
@@ -107,6 +107,8 @@ export function eventStreamResponse(
     'content-type': isObject ? objectMediaType : 'text/event-stream',
     'cache-control': 'no-cache',
     'x-accel-buffering': 'no',
+    // The page notices a lost stream by its silence.
+    [keepAliveHeader]: String(options.keepAliveMs),
     ...(kind === 'ui' && { 'x-vercel-ai-ui-message-stream': 'v1' }),
   };
   return new Response(eventStream(options, isObject), { headers });

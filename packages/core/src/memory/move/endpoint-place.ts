@@ -1,12 +1,21 @@
 import { AgentError, misconfigured, checkOptions } from '../../error/agent-error.ts';
 import type { AgentErrorCode } from '../../error/agent-error.ts';
+import { requestEndpoint } from '../../model/http/endpoint-request.ts';
+import type {
+  EndpointHeaders,
+  EndpointLimits,
+  PerRequest,
+} from '../../model/http/endpoint-request.ts';
 import type { SessionCopy, SessionPlace } from './session-place.ts';
 
-/** How to send requests to an `endpointPlace()`: headers, credentials and `fetch`. */
-export interface EndpointPlaceOptions {
-  /** Headers of each request, such as `authorization`. A function is called for each request. */
-  readonly headers?: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>);
-  readonly credentials?: 'omit' | 'same-origin' | 'include';
+/** How to send requests to an `endpointPlace()`: headers, credentials, `fetch` and time limits. */
+export interface EndpointPlaceOptions extends EndpointLimits {
+  /**
+   * Headers of each request, such as `authorization`. A function is called for each request, and
+   * may be asynchronous. If it fails, the request rejects with `UNAUTHORIZED`.
+   */
+  readonly headers?: EndpointHeaders;
+  readonly credentials?: PerRequest<'omit' | 'same-origin' | 'include'>;
   /**
    * Function that makes the requests.
    * @default fetch
@@ -25,7 +34,9 @@ export const endpointHere = 'here:';
  * of the place, too. Throws `CONFIGURATION` for an address without a scheme.
  */
 export function endpointPlace(api: string, options: EndpointPlaceOptions = {}): SessionPlace {
-  const fields = 'headers:object|function|? credentials:string|? fetch:function|?';
+  const fields =
+    'headers:object|function|? credentials:string|function|? fetch:function|? ' +
+    'timeoutMs,silenceMs:positive|?';
   checkOptions('endpointPlace()', options, fields);
   if (!/^https?:/.test(api))
     throw misconfigured(`endpointPlace() needs the whole address of the route, not "${api}".`);
@@ -33,18 +44,17 @@ export function endpointPlace(api: string, options: EndpointPlaceOptions = {}): 
   const pathOf = (sessionId: string): string => `${name}/${encodeURIComponent(sessionId)}`;
   // An endpoint with KV says with an echo which state this place has seen.
   const echoes = new Map<string, string>();
-  const { headers, credentials, fetch: send = fetch } = options;
   /** Rejects with the error of the endpoint. */
   const ask = async (url: string, init: RequestInit): Promise<Response> => {
     const echo = echoes.get(url);
-    const response = await send(url, {
-      ...init,
-      headers: {
-        'content-type': 'application/json',
-        ...(typeof headers === 'function' ? headers() : headers),
-        ...(echo !== undefined && { [echoHeader]: echo }),
-      },
-      ...(credentials && { credentials }),
+    const ownHeaders = {
+      'content-type': 'application/json',
+      ...(echo !== undefined && { [echoHeader]: echo }),
+    };
+    const response = await requestEndpoint({
+      ...options,
+      url,
+      init: { ...init, headers: ownHeaders },
     });
     if (!response.ok) throw await errorIn(response, url);
     const nextEcho = response.headers.get(echoHeader);

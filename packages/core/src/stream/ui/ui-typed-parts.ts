@@ -25,7 +25,8 @@ export function typedTransport<T extends Transport>(
   transport: T,
 ): Pick<T, keyof T & keyof Transport> {
   const { resumeStreamIsReplay, close }: Transport = transport;
-  const typedCopy: Transport = {
+  const typedCopy: Transport & TypedMark = {
+    hasTypedParts: true,
     ...(resumeStreamIsReplay !== undefined && { resumeStreamIsReplay }),
     ...(close && { close: () => close.call(transport) }),
     async sendMessages(...args) {
@@ -37,6 +38,16 @@ export function typedTransport<T extends Transport>(
     },
   };
   return typedCopy as T;
+}
+
+/** Mark of a transport that gives tool parts their types. */
+interface TypedMark {
+  readonly hasTypedParts?: boolean;
+}
+
+/** Returns whether a chat with this transport gets tool parts that have types. */
+export function hasTypedParts(transport: unknown): boolean {
+  return (transport as TypedMark | undefined)?.hasTypedParts === true;
 }
 
 /** Returns messages of `toUiMessages` with the tool parts of `typedTransport`. */

@@ -1,0 +1,158 @@
+import { AgentError, errorText } from '../../error/agent-error.ts';
+import type { AgentErrorCode } from '../../error/agent-error.ts';
+import { Deadline } from '../../wait/deadline.ts';
+
+/** Value for a request, or a function that returns it at once or later. Called for each request. */
+export type PerRequest<T> = T | (() => T | Promise<T>);
+
+/** Headers for the requests to an endpoint, such as `authorization`. */
+export type EndpointHeaders = PerRequest<Readonly<Record<string, string>> | Headers>;
+
+/** How long a request to an endpoint may take. */
+export interface EndpointLimits {
+  /**
+   * Longest wait for the beginning of an answer, in milliseconds. A request gets one millisecond
+   * more for each 50 bytes that it sends.
+   * @default 20_000
+   */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * Longest silence within an answer, in milliseconds. Default: 2.5 times the interval in which
+   * the endpoint keeps its streams alive, or 37,500 if the endpoint does not tell it.
+   */
+  readonly silenceMs?: number | undefined;
+}
+
+/** Header with the interval in which an endpoint keeps a stream alive, in milliseconds. */
+export const keepAliveHeader = 'x-isoloop-keep-alive';
+
+/** Intervals without a sign of life after which a stream is lost. */
+const lostIntervals = 2.5;
+
+/** Interval of an endpoint that does not tell it, in milliseconds. */
+const usualIntervalMs = 15_000;
+
+/** Bytes that a slow connection sends in a millisecond. */
+const slowBytesPerMs = 50;
+
+/** A request to an endpoint. `headers` come before those in `init`, which replace them. */
+export interface EndpointRequest extends EndpointLimits {
+  readonly url: string;
+  readonly init: RequestInit;
+  readonly headers?: EndpointHeaders | undefined;
+  readonly credentials?: PerRequest<RequestCredentials> | undefined;
+  readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
+  readonly signal?: AbortSignal | null | undefined;
+}
+
+/**
+ * Sends a request to an endpoint. Rejects with `ENDPOINT_TIMEOUT` if the answer does not begin in
+ * time, and so does the reading of its body if it falls silent. Rejects with `UNAUTHORIZED` if the
+ * function `headers` or `credentials` fails.
+ */
+export async function requestEndpoint(request: EndpointRequest): Promise<Response> {
+  const { url, init, timeoutMs = 20_000, silenceMs, fetch: send = fetch } = request;
+  const signal = request.signal ?? new AbortController().signal;
+  const sentBytes = typeof init.body === 'string' ? init.body.length : 0;
+  const limitMs = timeoutMs + sentBytes / slowBytesPerMs;
+  const deadline = new Deadline(signal, limitMs, () =>
+    timeoutError(`${url} did not answer within ${Math.round(limitMs)} ms.`),
+  );
+  try {
+    const response = await deadline.wait(async () => {
+      const headers = await headersFor(request.headers, init.headers);
+      const credentials = await valueFor('credentials', request.credentials);
+      deadline.signal.throwIfAborted();
+      return send(url, {
+        ...init,
+        headers,
+        ...(credentials && { credentials }),
+        signal: deadline.signal,
+      });
+    });
+    return withHeardBody(response, signal, silenceMs);
+  } finally {
+    deadline.end();
+  }
+}
+
+/** Returns the value of an option for one request. Rejects with `code` if its function fails. */
+export async function valueFor<T>(
+  name: string,
+  option: PerRequest<T>,
+  code: AgentErrorCode = 'UNAUTHORIZED',
+): Promise<T> {
+  if (typeof option !== 'function') return option;
+  try {
+    return await (option as () => T | Promise<T>)();
+  } catch (cause) {
+    if (AgentError.is(cause)) throw cause;
+    throw new AgentError(code, `The function \`${name}\` failed: ${errorText(cause)}`, { cause });
+  }
+}
+
+async function headersFor(
+  option: EndpointHeaders | undefined,
+  others: RequestInit['headers'],
+): Promise<Readonly<Record<string, string>>> {
+  const common = await valueFor('headers', option);
+  try {
+    return Object.fromEntries([...new Headers(common), ...new Headers(others)]);
+  } catch (cause) {
+    // The engine's error quotes the value, which may be a key.
+    const message = '`headers` must be an object with texts that HTTP can send, or `Headers`.';
+    throw new AgentError('CONFIGURATION', message, { cause });
+  }
+}
+
+/** Returns a response whose body fails if it falls silent. */
+function withHeardBody(
+  response: Response,
+  signal: AbortSignal,
+  silenceMs: number | undefined,
+): Response {
+  const { body, status, statusText, headers } = response;
+  if (!body) return response;
+  const intervalMs = Number(headers.get(keepAliveHeader)) || usualIntervalMs;
+  const heardBody = heard(body, signal, silenceMs ?? intervalMs * lostIntervals);
+  return new Response(heardBody, { status, statusText, headers });
+}
+
+/** The time limit begins with the first read, so an answer that nobody reads needs no timer. */
+function heard(
+  body: ReadableStream<Uint8Array>,
+  signal: AbortSignal,
+  silenceMs: number,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  let deadline: Deadline | undefined;
+  const end = (): void => deadline?.end();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        deadline ??= new Deadline(signal, silenceMs, () =>
+          timeoutError(`The endpoint has been silent for ${silenceMs} ms.`),
+        );
+        try {
+          const { done, value } = await deadline.wait(() => reader.read());
+          if (!done) return controller.enqueue(value);
+          end();
+          controller.close();
+        } catch (error) {
+          end();
+          reader.cancel(error).catch(() => {});
+          throw error;
+        }
+      },
+      cancel(reason) {
+        end();
+        return reader.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+function timeoutError(message: string): AgentError {
+  return new AgentError('ENDPOINT_TIMEOUT', message, { retryable: true });
+}
