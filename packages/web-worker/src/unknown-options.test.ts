@@ -35,10 +35,11 @@ const entries: Readonly<Record<string, Entry>> = {
       browserModel: (wrong) => page.browserModel(wrong),
       connectAgent: (wrong) =>
         page.connectAgent(connected, { ...(wrong as object), sessionId: 's' } as Wrong),
+      followAgent: (wrong) => page.followAgent({} as Wrong, {} as Wrong, wrong),
       pageHooks: (wrong) => page.pageHooks([], wrong),
       pageTools: (wrong) => page.pageTools([], wrong),
     },
-    others: ['followAgent', 'pageApprovals', 'pageModel'],
+    others: ['pageApprovals', 'pageModel'],
   },
   './inspector': {
     exports: inspector,

@@ -4,6 +4,7 @@ import {
   type RemoteAgent,
   type WorkerChatTransport,
 } from '@isoloop/web-worker';
+import { typedTransport } from '@isoloop/core/ai-sdk';
 import type { ChatTransport, UIMessage } from 'ai';
 import { expect, onTestFinished, test } from 'vitest';
 import { chatOver, PlainChat } from '../../test-support/plain-chat.ts';
@@ -133,6 +134,61 @@ test.for([
     await expect.poll(() => textsOf(chat)).toEqual(texts);
   },
 );
+
+test.each([
+  [
+    'a typed transport',
+    (agent: RemoteAgent) => typedTransport(agent.chatTransport()),
+    {},
+    'tool-here',
+  ],
+  ['no typed transport', (agent: RemoteAgent) => agent.chatTransport(), {}, 'dynamic-tool'],
+  [
+    'a wrapped typed transport and the option',
+    (agent: RemoteAgent) => wrapped(typedTransport(agent.chatTransport())),
+    { typed: true },
+    'tool-here',
+  ],
+] as const)(
+  'with %s, live parts, the history and a second tab have one type',
+  async (_name, transportOf, options, type) => {
+    const { connect } = startWorker();
+    const agent = connect({ replies: [{ toolCalls: [{ name: 'here' }] }, 'Done.'] });
+    const seen = new Set<string>();
+    const open = (): PlainChat => {
+      const chat = new PlainChat({ transport: transportOf(agent) as ChatTransport<UIMessage> });
+      onTestFinished(followAgent(agent, chat, options));
+      return chat;
+    };
+    const typesIn = ({ messages }: PlainChat): readonly string[] =>
+      messages
+        .flatMap(({ parts }) => parts.filter((each) => 'toolCallId' in each))
+        .map((each) => each.type);
+    const look = (chat: PlainChat): string => {
+      for (const each of typesIn(chat)) seen.add(each);
+      return textsOf(chat).at(-1) ?? '';
+    };
+    const [chat, other] = [open(), open()];
+    await agent.uiMessages();
+    await chat.sendMessage({ text: 'go' });
+    for (const each of [chat, other, open()])
+      await expect.poll(() => look(each)).toBe('assistant: Done.');
+    await expect.poll(() => chat.status).toBe('ready');
+    // The follower has read the history, too.
+    await agent.uiMessages();
+    for (const each of [chat, other]) look(each);
+    expect([...seen]).toEqual([type]);
+  },
+);
+
+/** A transport of an app's own, which has only the two methods. */
+function wrapped(inner: Pick<WorkerChatTransport, 'sendMessages' | 'reconnectToStream'>) {
+  return {
+    sendMessages: (...args: Parameters<WorkerChatTransport['sendMessages']>) =>
+      inner.sendMessages(...args),
+    reconnectToStream: () => inner.reconnectToStream(),
+  };
+}
 
 test('a chat that has read its own answer does not load it again', async () => {
   const { connect } = startWorker();

@@ -1,3 +1,6 @@
+import { hasTypedParts } from '@isoloop/core/adapter';
+import { typedMessages } from '@isoloop/core/ai-sdk';
+import { checkArguments } from './check-arguments.ts';
 import type { RemoteAgent } from './remote-agent.ts';
 import { RunNews, type NewsOfRun } from './run-news.ts';
 
@@ -9,10 +12,19 @@ export interface FollowingChat<M> {
   resumeStream(): Promise<void>;
 }
 
+/** Which tool parts the chat gets. */
+export interface FollowOptions {
+  /**
+   * Whether the tool parts have types, as those of `typedTransport()`. Set it if a transport of
+   * your own wraps a typed one. Default: as the transport of the chat.
+   */
+  readonly typed?: boolean;
+}
+
 /**
  * Keeps a chat in step with its agent. Loads the history, reads a running or interrupted answer to
  * its end, and shows the questions and answers of other tabs. Returns a function that ends this.
- * The chat's transport must be `agent.chatTransport()`. React has `useAgentChat` instead.
+ * The chat's transport must be `agent.chatTransport()`, also in `typedTransport()`. React has `useAgentChat` instead.
  *
  * If the history cannot be read, the chat keeps its messages. It reads the history again when the
  * next run begins or ends. Ends with the connection.
@@ -20,8 +32,13 @@ export interface FollowingChat<M> {
 export function followAgent<M extends object>(
   agent: Pick<RemoteAgent, 'uiMessages' | 'watch'>,
   chat: FollowingChat<M>,
+  options: FollowOptions = {},
 ): () => void {
-  const follower = new ChatFollower(agent, chat);
+  // AI SDK's type of a chat hides its transport.
+  const { transport } = chat as { readonly transport?: unknown };
+  const { typed = hasTypedParts(transport), ...others } = options;
+  checkArguments('followAgent() takes agent, chat, { typed }', true, others);
+  const follower = new ChatFollower(agent, chat, typed);
   void follower.readEvents();
   void follower.showRuns();
   return () => follower.leave();
@@ -30,6 +47,7 @@ export function followAgent<M extends object>(
 class ChatFollower<M extends object> {
   readonly #agent: Pick<RemoteAgent, 'uiMessages' | 'watch'>;
   readonly #chat: FollowingChat<M>;
+  readonly #isTyped: boolean;
   readonly #runs: ReturnType<RemoteAgent['watch']>;
   // If the chat is busy when a run begins, the run may be its own.
   readonly #news = new RunNews(
@@ -39,8 +57,13 @@ class ChatFollower<M extends object> {
   /** Whether the chat is busy because of this class, not because of a message of its user. */
   #isReading = false;
 
-  constructor(agent: Pick<RemoteAgent, 'uiMessages' | 'watch'>, chat: FollowingChat<M>) {
+  constructor(
+    agent: Pick<RemoteAgent, 'uiMessages' | 'watch'>,
+    chat: FollowingChat<M>,
+    isTyped: boolean,
+  ) {
     this.#agent = agent;
+    this.#isTyped = isTyped;
     this.#chat = chat;
     // Watches before the first history is read, so that no run begins and ends in between.
     this.#runs = agent.watch();
@@ -148,7 +171,9 @@ class ChatFollower<M extends object> {
   }
 
   async #history(): Promise<M[]> {
-    return [...(await this.#agent.uiMessages())] as readonly object[] as M[];
+    const messages = await this.#agent.uiMessages();
+    const shown = this.#isTyped ? typedMessages(messages) : [...messages];
+    return shown as readonly object[] as M[];
   }
 
   /** AI SDK's chat has no event for the end of an answer. */
