@@ -11,6 +11,22 @@ import {
 
 export const unreadable = 'The worker sent unreadable data.';
 
+const silentCauses =
+  'Its file may be old: build it again. Or it does not call exposeAgent(), or it failed while it ' +
+  'loaded: see the console.';
+
+const loadCauses =
+  'Its file may be missing, may be an HTML page of the server, or may have an error of syntax or ' +
+  'a failing import: see the console.';
+
+/** A page and its worker are built from one version of the library. */
+function versionProblem(version: string): string {
+  return (
+    `The worker speaks ${version}, and the page ${protocol}: they have different versions of ` +
+    '@isoloop/web-worker. Build both again, and close all tabs that have an old SharedWorker.'
+  );
+}
+
 /** Connection of a page to a worker. */
 export interface WorkerLink {
   /** Port for the API of the session. */
@@ -30,7 +46,8 @@ export interface WorkerLink {
  *
  * Cuts the connection with `WORKER_FAILED` if the worker script cannot be loaded or throws while it
  * loads. Also does so if the worker does not answer within `timeoutMs`, at the start or while
- * requests are pending. Cuts the connection with `WORKER_TERMINATED` when the worker has ended.
+ * requests are pending, and if it speaks another version of the protocol. Cuts the connection with
+ * `WORKER_TERMINATED` when the worker has ended.
  * Throws `CONFIGURATION` for wrong options.
  */
 // oxlint-disable-next-line max-lines-per-function -- the wiring of one connection, in its order
@@ -61,7 +78,7 @@ export function linkWorker(
   // first quarter may begin before the silence. They also allow for one late tick after the machine
   // slept, when the answer to the last ping has not arrived yet.
   const countSilence = (): void => {
-    const advice = connected ? '' : ' Does it call exposeAgent()?';
+    const advice = connected ? '' : ` ${silentCauses}`;
     if (connected && !pending.size) silent = -1;
     else if (++silent > 3) fail(`The worker did not answer in ${timeoutMs} ms.${advice}`);
     else if (connected) tell({ type: 'ping' });
@@ -91,7 +108,11 @@ export function linkWorker(
     }
   };
   const onHello = ({ data }: MessageEvent<Partial<HelloMessage> | null>): void => {
-    if (data?.protocol !== protocol) return;
+    const version: unknown = data?.protocol;
+    if (data?.protocol !== protocol) {
+      if (/^isoloop\/\d+$/.test(String(version))) fail(versionProblem(String(version)));
+      return;
+    }
     silent = -1;
     if (connected) return;
     connected = true;
@@ -122,7 +143,7 @@ export function linkWorker(
     const place = filename && ` (${filename}:${lineno})`;
     // The event has no message if the script cannot be loaded or a module cannot be parsed.
     if (message) fail(`The worker failed: ${message}${place}`, error);
-    else fail('The worker did not load. See the console.');
+    else fail(`The worker did not load. ${loadCauses}`);
   };
   // Listens in the capture phase, in which the window also gets the events of the document.
   const listen = (target: EventTarget, type: string, listener: (event: never) => void): void =>
