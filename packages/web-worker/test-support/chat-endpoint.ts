@@ -143,6 +143,11 @@ export class ChatEndpoint {
     this.#turn?.readers.clear();
   }
 
+  /** Lets the clients wait for ever, as a proxy that swallows the packets. The turn continues. */
+  forgetClients(): void {
+    this.#turn?.readers.clear();
+  }
+
   #begin({ messages }: { readonly messages: readonly object[] }): void {
     const last = messages.at(-1);
     const decisions = fromUiDecisions(last);

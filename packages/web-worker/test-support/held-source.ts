@@ -37,7 +37,7 @@ export class HeldSource implements AgentEndpoint {
       watch: (listener) => {
         this.look = listener;
       },
-      stop: async () => {},
+      stop: async () => false,
       close: () => {},
     };
   }

@@ -52,6 +52,17 @@ const here = tool({
   execute: () => 'in the worker',
 });
 
+/** A tool that runs until the run is aborted. */
+const slow = tool({
+  name: 'slow',
+  description: 'Takes long',
+  input: { type: 'object' },
+  execute: (_input, { signal }) =>
+    new Promise<string>((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error));
+    }),
+});
+
 /** A tool without `execute`: the chat sends its result. */
 const color = tool({ name: 'color', description: 'Asks for a color', input: { type: 'object' } });
 
@@ -91,7 +102,7 @@ exposeAgent({
       name: 'main',
       sessionId,
       model: new ScriptedModel(gated ? replies.map(held) : replies),
-      tools: joinTools([here, color], page.tools),
+      tools: joinTools([here, color, slow], page.tools),
       ...(database && {
         memory: new IndexedDbMemory(sessionId, { store: new IndexedDbStore({ database }) }),
       }),

@@ -14,7 +14,10 @@ export interface AgentChatState {
   readonly error?: Error | undefined;
 }
 
-/** Returns the failure that the page shows. While the chat tries again, there is none. */
+/**
+ * Returns the failure that the page shows. While the chat tries again, an answer has none, but a
+ * failed action has, such as a stop.
+ */
 export function shownError({ phase, chat, error }: AgentChatState): Error | undefined {
-  return phase === 'idle' ? (chat.error ?? error) : undefined;
+  return (phase === 'idle' ? chat.error : undefined) ?? error;
 }

@@ -5,6 +5,8 @@ import { shownError, type AgentChatState, type Phase } from './agent-chat-state.
 import { withEvent, type AgentTimelineEvent } from './agent-events.ts';
 import type { AgentLink } from './source/agent-source.ts';
 import type { StoredSessions } from './source/agent-sessions.ts';
+import { isLost } from './source/lost-connection.ts';
+import { pause } from './source/wake.ts';
 import { withChanges } from './chat/is-equal.ts';
 import { Chat, type AnswerBatches, type AnswerRequest } from './chat/chat.ts';
 import type { ChatHandlers } from './chat/chat-handlers.ts';
@@ -25,6 +27,12 @@ export interface LatestHandlers {
  * until it has stored the answer.
  */
 const maxPauseMs = 8000;
+
+/**
+ * Pauses before a turn is stopped again whose stream has not ended, in milliseconds. The turn may
+ * not have begun when it was stopped first.
+ */
+const stopPausesMs = [1000, 4000];
 
 export interface AgentChatOptions {
   readonly openLink: () => AgentLink;
@@ -75,7 +83,11 @@ export class AgentChat {
   #shownRunId: string | undefined;
   /** Ends the pause before the next attempt to read a lost answer. Absent if none is lost. */
   #regaining: AbortController | undefined;
-  /** Settles when no lost answer is being read on, and no answer is being stopped. */
+  /** Settles when the stop of an answer has ended. Absent if none is being stopped. */
+  #stopping: Promise<void> | undefined;
+  /** Settles when the agent answers the last request with a stream. Absent if it has. */
+  #whenSent: Promise<unknown> | undefined;
+  /** Settles when no lost answer is being read on. */
   #whenRegained: Promise<void> = Promise.resolve();
   /** Settles when the answers to all messages so far have ended. */
   #whenAnswered: Promise<void> = Promise.resolve();
@@ -163,17 +175,39 @@ export class AgentChat {
     return answer;
   }
 
-  /** Stops the answer where it runs, also one that another page has asked for. */
-  async stop(): Promise<void> {
-    this.#endRegaining();
-    // A message that waits must not be sent before the stop, which would end its answer.
-    this.#whenRegained = this.#stopNow();
-    await this.#whenRegained;
+  /**
+   * Stops the answer where it runs, also one that another page has asked for. If it goes on, the
+   * chat still shows it, and the failure becomes `error` of the hook.
+   */
+  stop(): Promise<void> {
+    this.#stopping ??= this.attempt(() => this.#stopTurn()).finally(() => {
+      this.#stopping = undefined;
+    });
+    return this.#stopping;
   }
 
-  async #stopNow(): Promise<void> {
+  async #stopTurn(): Promise<void> {
+    const { chat } = this;
     const isReplay = this.#isResuming;
-    await Promise.all([this.#whenRegained, this.#link?.stop(), this.chat.stop()]);
+    chat.dropUnsent();
+    const ending = new AbortController();
+    const { signal } = ending;
+    const whenEnded = this.#whenRegained.then(() => this.#whenIdle());
+    void whenEnded.then(() => ending.abort());
+    const whenSent = this.#whenSent;
+    const pausesMs = whenSent ? [0, ...stopPausesMs] : stopPausesMs;
+    let endsItself = await this.#connected.stop(signal);
+    const wasRegaining = this.#regaining !== undefined;
+    this.#endRegaining();
+    // An endpoint that had not answered may have had no turn yet.
+    if (endsItself) await Promise.race([whenSent, whenEnded]);
+    for (const pauseMs of pausesMs) {
+      if (!endsItself || !chat.isBusy) break;
+      await sleepFor(pauseMs, signal);
+      if (chat.isBusy) endsItself = await this.#connected.stop(signal);
+    }
+    await chat.stop({ settles: wasRegaining || chat.isBusy });
+    await whenEnded;
     // The stream may have ended before it repeated the answer so far.
     if (isReplay && this.#link) await this.resume('check');
   }
@@ -278,6 +312,8 @@ export class AgentChat {
     const whenRegained = this.#whenRegained;
     await this.#whenIdle();
     await whenRegained;
+    // A message that waits must not be sent before the stop, which would end its answer.
+    await this.#stopping;
     if (whenRegained !== this.#whenRegained) await this.#whenSettled();
   }
 
@@ -294,10 +330,12 @@ export class AgentChat {
     const link = this.#connected;
     this.#sent?.set(request.messages.at(-1)!);
     try {
-      return await link.send(request, signal);
+      const sending = link.send(request, signal);
+      this.#whenSent = sending.catch(() => {});
+      return await sending.finally(() => (this.#whenSent = undefined));
     } catch (error) {
       // A tool call whose decision was refused still waits.
-      if (request.messages.at(-1)?.role === 'assistant')
+      if (!isLost(error) && request.messages.at(-1)?.role === 'assistant')
         this.chat.setMessages(await link.history().catch(() => this.chat.state.messages));
       throw error;
     }
@@ -381,10 +419,15 @@ export class AgentChat {
   async #follow(runId: string | undefined): Promise<void> {
     if (!this.#link || this.#regaining) return;
     // After an error the chat may have a question that is not in the history.
-    if (runId === undefined)
-      return this.chat.state.status === 'error' ? undefined : this.resume('check');
+    if (runId === undefined) return this.#check();
     if (this.#seenRunIds.has(runId)) return;
     await this.resume('other-tab');
+  }
+
+  async #check(): Promise<void> {
+    const { state, failedTrigger } = this.chat;
+    if (state.status !== 'error') return this.resume('check');
+    if (failedTrigger === 'resume-stream' && !this.#sent?.get()) await this.resume();
   }
 
   #endAnswer(): void {
@@ -413,7 +456,7 @@ export class AgentChat {
     this.#regaining = regaining;
     this.#set({ phase: 'continuing' });
     for (let pauseMs = 0; pauseMs <= maxPauseMs; pauseMs += 1000) {
-      await sleepFor(pauseMs, regaining.signal);
+      await pause(pauseMs, regaining.signal);
       if (regaining.signal.aborted) break;
       await this.resume('continuing');
       if (this.chat.state.status !== 'error') break;

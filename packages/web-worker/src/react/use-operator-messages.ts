@@ -42,6 +42,9 @@ export function useOperatorMessages(
   }, [api, sessionId, retryMs]);
 }
 
+/** Longest time until an endpoint without news answers, in milliseconds. */
+const waitMs = 25_000;
+
 /** Lets the chats of the conversation look for messages, until the signal aborts. */
 async function follow(
   latest: () => Endpoint,
@@ -54,7 +57,7 @@ async function follow(
   signal.addEventListener('abort', () => channel.close());
   for (let position = ''; !signal.aborted; await untilVisible(signal)) {
     try {
-      const answer = await ask(`${path}/changes?after=${position}`, { signal });
+      const answer = await ask(`${path}/changes?after=${position}`, { signal, waitMs });
       if (answer.status === 204) continue;
       ({ position } = (await answer.json()) as { readonly position: string });
     } catch {

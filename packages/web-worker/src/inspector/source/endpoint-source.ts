@@ -2,6 +2,7 @@ import { AgentError } from '@isoloop/core';
 import {
   checkOptions,
   endpointPlace,
+  requestEndpoint,
   SseParser,
   type EndpointPlaceOptions,
   recordsOf,
@@ -32,7 +33,8 @@ export interface EndpointSourceOptions extends EndpointPlaceOptions {
  */
 export function endpointSource(api: string, options: EndpointSourceOptions = {}): InspectorSource {
   const fields =
-    'headers:object|function|? credentials,model:string|? fetch:function|? pollMs:positive|?';
+    'headers:object|function|? credentials:string|function|? model:string|? fetch:function|? ' +
+    'pollMs,timeoutMs,silenceMs:positive|?';
   checkOptions('endpointSource()', options, fields);
   const { model, pollMs = 2_000, ...placeOptions } = options;
   const address = new URL(api, location.href).href.replace(/\/$/, '');
@@ -59,8 +61,13 @@ export function endpointSource(api: string, options: EndpointSourceOptions = {})
       const chatChannel = new BroadcastChannel(`isoloop:chat:${path}`);
       try {
         while (!signal.aborted) {
-          const response = await ask(`${path}/stream?events=inspect`, { signal });
-          if (response.status === 200) yield* eventsIn(response);
+          try {
+            const response = await ask(`${path}/stream?events=inspect`, { signal });
+            if (response.status === 200) yield* eventsIn(response);
+          } catch (error) {
+            // The next stream repeats the events of the turn.
+            if (!AgentError.is(error) || error.code !== 'ENDPOINT_TIMEOUT') throw error;
+          }
           await waitForTurn(chatChannel, pollMs, signal);
         }
       } finally {
@@ -86,14 +93,9 @@ export function endpointSource(api: string, options: EndpointSourceOptions = {})
 async function request(
   url: string,
   init: RequestInit,
-  { headers, credentials, fetch: send = fetch }: EndpointPlaceOptions,
+  options: EndpointPlaceOptions,
 ): Promise<Response> {
-  const baseHeaders = typeof headers === 'function' ? headers() : headers;
-  const response = await send(url, {
-    ...init,
-    headers: { ...baseHeaders, ...init.headers },
-    ...(credentials && { credentials }),
-  });
+  const response = await requestEndpoint({ ...options, url, init, signal: init.signal });
   if (response.ok) return response;
   const { error } = (await response.json().catch(() => ({}))) as {
     readonly error?: Pick<AgentError, 'code' | 'message'>;

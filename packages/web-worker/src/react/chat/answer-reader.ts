@@ -23,6 +23,8 @@ type CallPart = Extract<UIMessagePart, { toolCallId: string }>;
 export class AnswerReader {
   message: UIMessage;
   finishReason: string | undefined;
+  /** Whether somebody has stopped the answer. */
+  isAborted = false;
   /** Places of the texts that still grow, by kind and id. */
   readonly #growing: Map<string, number> = new Map();
 
@@ -60,6 +62,9 @@ export class AnswerReader {
       case 'finish':
         this.finishReason = chunk.finishReason ?? this.finishReason;
         return this.#addMetadata(chunk.messageMetadata);
+      case 'abort':
+        this.isAborted = true;
+        return;
       case 'error':
         throw new Error(chunk.errorText);
       default:

@@ -1,8 +1,10 @@
 import { AgentError } from '@isoloop/core';
+import { isLost } from '../source/lost-connection.ts';
 import { isDecided, isRefusedDecision, withOpenApprovals } from './approvals.ts';
 import { AnswerReader } from './answer-reader.ts';
 import { isEqual, withChanges } from './is-equal.ts';
 import { toUserMessage, type MessageInput } from './message-input.ts';
+import { settled } from './settled.ts';
 import { isToolUIPart, type DataUIPart, type UIMessage, type UIMessagePart } from './ui-message.ts';
 import type { UIMessageChunk } from './ui-message-chunk.ts';
 
@@ -138,11 +140,20 @@ export class Chat {
     return this.#request({ trigger: 'resume-stream' });
   }
 
-  /** Ends the reading, and keeps what has arrived. */
-  async stop(): Promise<void> {
+  /** Drops messages whose files are still being read. */
+  dropUnsent(): void {
     this.#stops += 1;
+  }
+
+  /**
+   * Ends the reading, and keeps what has arrived. `settles`: the turn ends with it, so the page
+   * shows its calls without a result as interrupted.
+   */
+  async stop({ settles = false }: { readonly settles?: boolean } = {}): Promise<void> {
+    this.dropUnsent();
     this.#controller?.abort();
     await this.whenIdle;
+    if (settles) this.#settle();
   }
 
   clearError(): void {
@@ -173,6 +184,15 @@ export class Chat {
     this.#set({ messages: nextMessages });
     if (this.#reader) this.#reader.message = withChange(this.#reader.message);
     if (!this.isBusy) await this.#sendDecided(message.id, options);
+  }
+
+  /** Shows the last answer as the log has it after a stop. */
+  #settle(): void {
+    const { messages } = this.state;
+    const answer = messages.at(-1);
+    if (answer?.role !== 'assistant') return;
+    const settledAnswer = settled(answer);
+    this.#set({ messages: [...messages.slice(0, -1), ...(settledAnswer ? [settledAnswer] : [])] });
   }
 
   #indexOf(messageId: string, expectedRole?: UIMessage['role']): number {
@@ -211,7 +231,8 @@ export class Chat {
     let error: Error | undefined;
     try {
       const batches = await this.#begin(request, signal);
-      for await (const batch of batches ?? []) if (!signal.aborted) this.#take(batch);
+      // After an abort, a worker still says how the turn has ended.
+      for await (const batch of batches ?? []) this.#take(batch);
     } catch (thrown) {
       if (!signal.aborted && (thrown as Error).name !== 'AbortError') error = thrown as Error;
     }
@@ -219,13 +240,13 @@ export class Chat {
     else if (!this.failedTrigger || request.trigger !== 'resume-stream')
       this.failedTrigger = request.trigger;
     if (isRefusedDecision(error)) this.setMessages(withOpenApprovals(this.state.messages));
+    if (this.#reader?.isAborted) this.#settle();
     this.#set({ status: error ? 'error' : 'ready', error });
     const { messages } = this.state;
     if (!this.#reader) return false;
     const { message, finishReason } = this.#reader;
-    const isAbort = signal.aborted;
-    // Browsers report a lost connection as a `TypeError`, each with texts of its own.
-    const isDisconnect = error instanceof TypeError;
+    const isAbort = signal.aborted || this.#reader.isAborted;
+    const isDisconnect = isLost(error);
     const isError = !!error;
     this.#callbacks.onFinish({ message, messages, isAbort, isDisconnect, isError, finishReason });
     return !isAbort && !isError;

@@ -1,3 +1,4 @@
+import { AgentError } from '@isoloop/core';
 import type { DeepPartial } from '@isoloop/core/output';
 import { withChanges } from '../chat/is-equal.ts';
 
@@ -52,7 +53,10 @@ export class AgentObject<T> {
     return object;
   }
 
-  /** Ends the running request where it runs, and keeps the object so far. */
+  /**
+   * Ends the running request where it runs, and keeps the object so far. If the run goes on, the
+   * failure is in the state.
+   */
   async stop(): Promise<void> {
     this.#controller?.abort();
     await this.#whenEnded;
@@ -80,7 +84,7 @@ export class AgentObject<T> {
     try {
       if (!signal.aborted) output = await this.#show(begin(signal), signal);
     } catch (thrown) {
-      if (!signal.aborted) error = thrown as Error;
+      if (!signal.aborted || isFailedStop(thrown)) error = thrown as Error;
     }
     if (this.#controller !== controller) return undefined;
     this.#controller = undefined;
@@ -100,4 +104,9 @@ export class AgentObject<T> {
     this.state = withChanges(this.state, changes);
     for (const listener of this.#listeners) listener();
   }
+}
+
+/** Returns whether an error says that the run goes on. The end of the reading has other errors. */
+function isFailedStop(thrown: unknown): boolean {
+  return AgentError.is(thrown) && !/^(ABORTED|MODEL_UNREACHABLE)$/.test(thrown.code);
 }

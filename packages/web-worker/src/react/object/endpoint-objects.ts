@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import { objectMediaType } from '@isoloop/core/adapter';
+import { objectMediaType, valueFor } from '@isoloop/core/adapter';
 import type { AgentEndpoint } from '../source/agent-source.ts';
 import type { Endpoint } from '../source/endpoint-agent.ts';
 import { channelOf, routesOf } from '../source/endpoint-routes.ts';
@@ -13,38 +13,61 @@ export interface ObjectRequest {
   readonly signal: AbortSignal;
 }
 
-/** Yields the object of an endpoint while it arrives. If the signal aborts, also ends its run. */
+/**
+ * Yields the object of an endpoint while it arrives. If the signal aborts, also ends its run. Rejects
+ * if the run cannot be ended.
+ */
 export async function* endpointObjects(
   endpoint: AgentEndpoint,
   { sessionId, text, signal }: ObjectRequest,
 ): AsyncGenerator<unknown, unknown> {
   const { api, options } = endpoint as Endpoint;
-  const { ask, pathOf } = routesOf(api, () => options);
+  const routes = routesOf(api, () => options);
+  const { ask, pathOf } = routes;
   const path = pathOf(sessionId);
-  const headers = { accept: objectMediaType };
-  let isRunning = text !== undefined;
+  const reading = new AbortController();
+  const send = async (): Promise<Response> => {
+    const headers = { accept: objectMediaType };
+    if (text === undefined) return ask(`${path}/stream`, { headers, signal: reading.signal });
+    const common = await valueFor('body', options.body, 'INVALID_INPUT');
+    const body = bodyOf(sessionId, text, common);
+    return ask(api, { method: 'POST', headers, signal: reading.signal, body });
+  };
+  const whenAnswered = send();
+  const end = async (): Promise<void> => {
+    // An endpoint that has not answered may have no run yet.
+    const answer = await whenAnswered.catch(() => undefined);
+    if (answer && answer.status !== 204) await routes.interrupt(sessionId);
+  };
+  let ending: Promise<void> | undefined;
+  const stop = (): void => {
+    ending ??= end();
+    const endReading = (): void => reading.abort();
+    ending.then(endReading, endReading);
+  };
+  signal.addEventListener('abort', stop);
+  if (signal.aborted) stop();
   try {
-    const request = isRunning
-      ? ask(api, { method: 'POST', headers, signal, body: bodyOf(sessionId, text, options) })
-      : ask(`${path}/stream`, { headers, signal });
-    const answer = await request;
+    const answer = await whenAnswered;
     if (answer.status === 204) return undefined;
-    isRunning = true;
     if (!answer.headers.get('content-type')?.includes(objectMediaType))
       throw new AgentError('CONFIGURATION', `${api} does not send ${objectMediaType}.`);
     // The page shows that an object is on its way.
     if (text === undefined) yield undefined;
     return yield* objectsIn(answer.body!);
   } finally {
+    signal.removeEventListener('abort', stop);
     const channel = channelOf(path);
-    if (signal.aborted && isRunning)
-      await ask(`${path}/interrupt`, { method: 'POST', body: { mode: 'abort' } }).catch(() => {});
-    channel.postMessage('changed');
-    channel.close();
+    try {
+      await ending;
+    } finally {
+      channel.postMessage('changed');
+      channel.close();
+    }
   }
 }
 
-function bodyOf(id: string, text: string | undefined, { body }: Endpoint['options']): object {
+function bodyOf(id: string, text: string, common: object | undefined): object {
   const message = { id: crypto.randomUUID(), role: 'user', parts: [{ type: 'text', text }] };
-  return { ...body, id, messages: [message] };
+  return { ...common, id, messages: [message] };
 }

@@ -17,7 +17,7 @@ export async function* objectsIn(
   let failure = '';
   try {
     for (let isOpen = true; isOpen;) {
-      const { done, value } = await bytes.read().catch(() => lost);
+      const { done, value } = await bytes.read().catch(lostUnlessSilent);
       const piece = failure + decoder.decode(value, { stream: true }).replaceAll(keepAlive, '');
       const [text = '', failureText] = piece.split(failureMark);
       if (failureText !== undefined) failure = failureMark + failureText;
@@ -37,7 +37,10 @@ export async function* objectsIn(
 }
 
 /** In WebKit, a lost connection looks like the end of the body. */
-const lost = { done: true, value: undefined } as const;
+function lostUnlessSilent(error: unknown): { readonly done: true; readonly value?: undefined } {
+  if (AgentError.is(error) && error.code === 'ENDPOINT_TIMEOUT') throw error;
+  return { done: true };
+}
 
 function failureIn(text: string): undefined {
   const { code, message } = JSON.parse(text.slice(1)) as {

@@ -136,6 +136,24 @@ test('stop() ends the run at the endpoint and keeps what has arrived, clear() re
   expect(await second).toBeUndefined();
 });
 
+test('if stop() fails, the object says that its run goes on', async () => {
+  const half: ScriptedStep = { ...called({ city: 'Rome' }, 12), hang: true };
+  const endpoint = new ChatEndpoint([half], { use });
+  const fetch: typeof globalThis.fetch = async (url, init) =>
+    String(url).endsWith('/interrupt')
+      ? Response.json({ error: { code: 'UNAUTHORIZED', message: 'No.' } }, { status: 401 })
+      : endpoint.fetch(url as string, init);
+  const view = mount(agentEndpoint('/api/chat', { fetch }));
+  await expect.poll(() => view.last()?.status).toBe('ready');
+  void view.last().submit('go');
+  await expect.poll(() => view.last().object).toEqual({ city: 'Rome' });
+  await view.last().stop();
+  expect(endpoint.isRunning).toBe(true);
+  await expect
+    .poll(() => view.last())
+    .toMatchObject({ status: 'error', error: { code: 'UNAUTHORIZED' }, object: { city: 'Rome' } });
+});
+
 test('a component that unmounts stops its request', async () => {
   const half: ScriptedStep = { ...called({ city: 'Rome' }, 12), hang: true };
   const endpoint = new ChatEndpoint([half], { use });

@@ -24,8 +24,11 @@ export interface AgentLink extends AnswerSource {
    * listener gets the id of the run, which may be a run of this page. `close()` ends this.
    */
   watch(listener: (runId?: string) => void): void;
-  /** Stops the turn where it runs. The chat itself stops reading. */
-  stop(): Promise<void>;
+  /**
+   * Stops the turn where it runs, unless the signal aborts first. Returns whether the stream then
+   * ends by itself. If not, the end of the reading ends the turn. Rejects if the turn goes on.
+   */
+  stop(signal: AbortSignal): Promise<boolean>;
   close(): void;
 }
 

@@ -1,8 +1,9 @@
-import { SseParser, toTypedChunk } from '@isoloop/core/adapter';
+import { SseParser, toTypedChunk, valueFor } from '@isoloop/core/adapter';
 import { typedMessages } from '@isoloop/core/ai-sdk';
 import { checkArguments } from '../../page/check-arguments.ts';
 import type { AgentLink, AgentEndpoint } from './agent-source.ts';
 import { channelOf, routesOf, type AgentEndpointOptions } from './endpoint-routes.ts';
+import { onWake } from './wake.ts';
 import type { AnswerBatches, AnswerRequest } from '../chat/chat.ts';
 import type { UIMessageChunk } from '../chat/ui-message-chunk.ts';
 
@@ -15,9 +16,10 @@ import type { UIMessageChunk } from '../chat/ui-message-chunk.ts';
  * const { messages } = useAgentChat(endpoint, { sessionId: 'notes' });
  */
 export function agentEndpoint(api: string, options: AgentEndpointOptions = {}): AgentEndpoint {
-  const { headers: _h, body: _b, credentials: _c, fetch: _f, ...others } = options;
-  const isFit = typeof api === 'string';
-  checkArguments('agentEndpoint() takes api, headers, body, credentials, fetch', isFit, others);
+  const { headers: _h, body: _b, credentials: _c, fetch: _f, ...limitsAndOthers } = options;
+  const { timeoutMs: _t, silenceMs: _s, ...others } = limitsAndOthers;
+  const takes = 'api, headers, body, credentials, fetch, timeoutMs, silenceMs';
+  checkArguments(`agentEndpoint() takes ${takes}`, typeof api === 'string', others);
   const address = api.replace(/\/$/, '');
   const endpoint: Endpoint = {
     api: address,
@@ -54,9 +56,10 @@ function linkEndpoint(
   return {
     pageKey: otherTabs.name,
     async send(request, signal) {
+      const common = await valueFor('body', latest().body, 'INVALID_INPUT');
       const answer = await ask(api, {
         method: 'POST',
-        body: bodyOf(sessionId, request, latest().body),
+        body: bodyOf(sessionId, request, common),
         headers: request.headers,
         signal,
       });
@@ -82,11 +85,12 @@ function linkEndpoint(
       otherTabs.addEventListener('message', () => listener());
       addEventListener('focus', look, { signal });
       document.addEventListener('visibilitychange', look, { signal });
+      onWake(look, signal);
     },
-    async stop() {
-      // Conversations in KV cannot be interrupted. There, the end of the reading ends the turn.
-      await ask(`${path}/interrupt`, { method: 'POST', body: { mode: 'abort' } }).catch(() => {});
+    async stop(signal) {
+      const isStopped = await routes.interrupt(sessionId, signal);
       tell();
+      return isStopped;
     },
     close() {
       closeController.abort();
@@ -114,6 +118,9 @@ function bodyOf(
 async function* batchesOf({ body }: Response, onEnd?: () => void): AnswerBatches {
   const parser = new SseParser();
   const reader = body!.getReader();
+  const reading = new AbortController();
+  // The read then ends, as after a lost connection.
+  onWake(() => void reader.cancel().catch(() => {}), reading.signal);
   try {
     for (let isOpen = true; isOpen;) {
       const { done, value } = await reader.read();
@@ -126,6 +133,7 @@ async function* batchesOf({ body }: Response, onEnd?: () => void): AnswerBatches
     }
     onEnd?.();
   } finally {
+    reading.abort();
     reader.cancel().catch(() => {});
   }
 }

@@ -1,15 +1,26 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentErrorCode } from '@isoloop/core';
+import {
+  requestEndpoint,
+  sleepFor,
+  type EndpointHeaders,
+  type EndpointLimits,
+  type PerRequest,
+} from '@isoloop/core/adapter';
+import { isLost } from './lost-connection.ts';
 import type { RequestOptions } from '../chat/chat.ts';
 import type { UIMessage } from '../chat/ui-message.ts';
 
-/** How to send requests to an endpoint: headers, body, credentials and `fetch`. */
-export interface AgentEndpointOptions {
-  /** Headers of each request, such as `authorization`. A function is called for each request. */
-  readonly headers?: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>);
-  /** Further fields of each message, such as `model`. */
-  readonly body?: object;
-  readonly credentials?: RequestCredentials;
+/** How to send requests to an endpoint: headers, body, credentials, `fetch` and time limits. */
+export interface AgentEndpointOptions extends EndpointLimits {
+  /**
+   * Headers of each request, such as `authorization`. A function is called for each request, and
+   * may be asynchronous. If it fails, the request rejects with `UNAUTHORIZED`.
+   */
+  readonly headers?: EndpointHeaders;
+  /** Further fields of each message, such as `model`, or a function that returns them. */
+  readonly body?: PerRequest<object>;
+  readonly credentials?: PerRequest<RequestCredentials>;
   /**
    * Function that makes the requests.
    * @default fetch
@@ -27,6 +38,8 @@ interface EndpointRequest {
   readonly body?: object;
   readonly headers?: RequestOptions['headers'];
   readonly signal?: AbortSignal;
+  /** Time in which the endpoint waits for something to answer, in milliseconds. Default: 0. */
+  readonly waitMs?: number;
 }
 
 /** Routes of an endpoint. Its methods reject with the error of the endpoint. */
@@ -34,20 +47,35 @@ export interface Routes {
   readonly pathOf: (sessionId: string) => string;
   readonly ask: (url: string, request?: EndpointRequest) => Promise<Response>;
   readonly messages: (sessionId: string) => Promise<UIMessage[]>;
+  /**
+   * Ends the running turn of a conversation. Tries again if the endpoint is busy or cannot be
+   * reached, until the signal aborts. Returns false for a conversation in KV, whose turn ends with
+   * its reading.
+   */
+  readonly interrupt: (sessionId: string, signal?: AbortSignal) => Promise<boolean>;
 }
+
+/** Longest wait for the beginning of an answer, in milliseconds. */
+const defaultTimeoutMs = 20_000;
+
+/** Pauses before the attempts to stop a turn, in milliseconds. */
+const stopPausesMs = [0, 500, 2000];
 
 /** Returns the routes of an endpoint. `latest` returns the options for each request. */
 export function routesOf(api: string, latest: () => AgentEndpointOptions): Routes {
   const pathOf = (sessionId: string): string => `${api}/${encodeURIComponent(sessionId)}`;
-  const ask: Routes['ask'] = async (url, { method = 'GET', body, headers, signal = null } = {}) => {
-    const { headers: ownHeaders, credentials, fetch: send = fetch } = latest();
-    const common = new Headers(typeof ownHeaders === 'function' ? ownHeaders() : ownHeaders);
-    if (body) common.set('content-type', 'application/json');
-    const response = await send(url, {
-      method,
-      headers: Object.fromEntries([...common, ...new Headers(headers)]),
-      body: body ? JSON.stringify(body) : null,
-      ...(credentials && { credentials }),
+  const ask: Routes['ask'] = async (
+    url,
+    { method = 'GET', body, headers, signal, waitMs = 0 } = {},
+  ) => {
+    const { body: _body, timeoutMs = defaultTimeoutMs, ...common } = latest();
+    const ownHeaders = new Headers(headers);
+    if (body) ownHeaders.set('content-type', 'application/json');
+    const response = await requestEndpoint({
+      ...common,
+      url,
+      init: { method, headers: ownHeaders, body: body ? JSON.stringify(body) : null },
+      timeoutMs: timeoutMs + waitMs,
       signal,
     });
     // Servers of single-page apps answer unknown addresses with their page.
@@ -61,20 +89,50 @@ export function routesOf(api: string, latest: () => AgentEndpointOptions): Route
       const answer = await ask(`${pathOf(sessionId)}/messages`);
       return ((await answer.json()) as { readonly messages: UIMessage[] }).messages;
     },
+    async interrupt(sessionId, signal) {
+      const url = `${pathOf(sessionId)}/interrupt`;
+      for (const [index, pauseMs] of stopPausesMs.entries()) {
+        await sleepFor(pauseMs, signal);
+        if (signal?.aborted) break;
+        try {
+          await ask(url, { method: 'POST', body: { mode: 'abort' } });
+          break;
+        } catch (error) {
+          if (AgentError.is(error) && error.code === 'NEEDS_DURABLE_OBJECT') return false;
+          if (index === stopPausesMs.length - 1 || !mayPass(error)) throw stopError(error);
+        }
+      }
+      return true;
+    },
   };
+}
+
+/** Returns whether another attempt may succeed. */
+function mayPass(error: unknown): boolean {
+  return isLost(error) || (AgentError.is(error) && error.retryable);
+}
+
+/** An error of the browser has no code. */
+function stopError(error: unknown): AgentError {
+  if (AgentError.is(error)) return error;
+  const message = 'The answer could not be stopped: the endpoint could not be reached.';
+  return new AgentError('ENDPOINT_TIMEOUT', message, { cause: error, retryable: true });
 }
 
 /** Returns the error in the answer of an endpoint, or an error that says what may be wrong. */
 async function endpointError(response: Response, url: string): Promise<AgentError> {
+  const { status } = response;
+  const retryable = status === 429 || status >= 500;
   try {
     const { error } = (await response.json()) as {
       readonly error: { readonly code: AgentErrorCode; readonly message: string };
     };
-    return new AgentError(error.code, error.message);
+    return new AgentError(error.code, error.message, { retryable });
   } catch {
     return new AgentError(
       'INTERNAL',
       `${url} answered with ${response.status}. Give agentEndpoint() a route: "/api/chat".`,
+      { retryable },
     );
   }
 }

@@ -40,7 +40,7 @@ export function linkWorkerAgent(
     },
     history: async () => typedMessages(await client.ask('uiMessages')) as readonly UIMessage[],
     watch: (listener) => void watchRuns(client, listener),
-    stop: async () => {},
+    stop: async () => false,
     close: () => client.close(),
   };
 }
