@@ -79,8 +79,9 @@ export {
   restartMark,
   keepAlive,
 } from './middleware/output/object/object-format.ts';
-export { keepAliveHeader, requestEndpoint, valueFor } from './model/http/endpoint-request.ts';
-export type { EndpointHeaders, EndpointLimits, PerRequest } from './model/http/endpoint-request.ts';
+export { keepAliveHeader, requestEndpoint } from './model/http/endpoint-request.ts';
+export type { EndpointLimits } from './model/http/endpoint-request.ts';
+export { valueFor, type PerRequest, type RequestHeaders } from './model/http/per-request.ts';
 export { SseParser } from './model/http/sse-parser.ts';
 export { hasTypedParts, toTypedChunk } from './stream/ui/ui-typed-parts.ts';
 export { answerEnding, replyEnding, type AnswerEnding } from './stream/answer-ending.ts';

@@ -1,11 +1,7 @@
 import { AgentError, misconfigured, checkOptions } from '../../error/agent-error.ts';
 import type { AgentErrorCode } from '../../error/agent-error.ts';
-import { requestEndpoint } from '../../model/http/endpoint-request.ts';
-import type {
-  EndpointHeaders,
-  EndpointLimits,
-  PerRequest,
-} from '../../model/http/endpoint-request.ts';
+import { requestEndpoint, type EndpointLimits } from '../../model/http/endpoint-request.ts';
+import type { PerRequest, RequestHeaders } from '../../model/http/per-request.ts';
 import type { SessionCopy, SessionPlace } from './session-place.ts';
 
 /** How to send requests to an `endpointPlace()`: headers, credentials, `fetch` and time limits. */
@@ -14,7 +10,7 @@ export interface EndpointPlaceOptions extends EndpointLimits {
    * Headers of each request, such as `authorization`. A function is called for each request, and
    * may be asynchronous. If it fails, the request rejects with `UNAUTHORIZED`.
    */
-  readonly headers?: EndpointHeaders;
+  readonly headers?: PerRequest<RequestHeaders>;
   readonly credentials?: PerRequest<'omit' | 'same-origin' | 'include'>;
   /**
    * Function that makes the requests.

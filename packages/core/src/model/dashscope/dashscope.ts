@@ -2,6 +2,7 @@ import { misconfigured, checkFields, checkOptions } from '../../error/agent-erro
 import { defaultFeatures, type ChatModel, type ModelFeatures } from '../chat-model.ts';
 import { checkedBase } from '../http/base-url.ts';
 import { httpFields, httpModel, type HttpModelOptions } from '../http/http-model.ts';
+import { modelHeaders } from '../http/per-request.ts';
 import { dashScopeFormatter, type DashScopeEndpoint } from './dashscope-formatter.ts';
 
 /** Which model of DashScope to use, and how it thinks. */
@@ -71,7 +72,10 @@ export function dashscope(options: DashScopeOptions): ChatModel {
   const formatterOptions = { model, features, endpoint, enableThinking, thinkingBudget };
   const formatter = dashScopeFormatter(formatterOptions);
   const servicesUrl = `${checkedBase(baseURL, /\/services\/aigc.*$/)}/services/aigc`;
-  const headers = { 'x-dashscope-sse': 'enable', ...options.headers };
+  const headers = async (): Promise<Readonly<Record<string, string>>> => {
+    const ownHeaders = await modelHeaders(options.headers);
+    return { 'x-dashscope-sse': 'enable', ...ownHeaders };
+  };
   return httpModel(
     { ...options, headers },
     {

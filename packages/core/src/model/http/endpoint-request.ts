@@ -1,12 +1,6 @@
-import { AgentError, errorText } from '../../error/agent-error.ts';
-import type { AgentErrorCode } from '../../error/agent-error.ts';
+import { AgentError } from '../../error/agent-error.ts';
 import { Deadline } from '../../wait/deadline.ts';
-
-/** Value for a request, or a function that returns it at once or later. Called for each request. */
-export type PerRequest<T> = T | (() => T | Promise<T>);
-
-/** Headers for the requests to an endpoint, such as `authorization`. */
-export type EndpointHeaders = PerRequest<Readonly<Record<string, string>> | Headers>;
+import { valueFor, type PerRequest, type RequestHeaders } from './per-request.ts';
 
 /** How long a request to an endpoint may take. */
 export interface EndpointLimits {
@@ -39,7 +33,7 @@ const slowBytesPerMs = 50;
 export interface EndpointRequest extends EndpointLimits {
   readonly url: string;
   readonly init: RequestInit;
-  readonly headers?: EndpointHeaders | undefined;
+  readonly headers?: PerRequest<RequestHeaders> | undefined;
   readonly credentials?: PerRequest<RequestCredentials> | undefined;
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
   readonly signal?: AbortSignal | null | undefined;
@@ -76,23 +70,8 @@ export async function requestEndpoint(request: EndpointRequest): Promise<Respons
   }
 }
 
-/** Returns the value of an option for one request. Rejects with `code` if its function fails. */
-export async function valueFor<T>(
-  name: string,
-  option: PerRequest<T>,
-  code: AgentErrorCode = 'UNAUTHORIZED',
-): Promise<T> {
-  if (typeof option !== 'function') return option;
-  try {
-    return await (option as () => T | Promise<T>)();
-  } catch (cause) {
-    if (AgentError.is(cause)) throw cause;
-    throw new AgentError(code, `The function \`${name}\` failed: ${errorText(cause)}`, { cause });
-  }
-}
-
 async function headersFor(
-  option: EndpointHeaders | undefined,
+  option: PerRequest<RequestHeaders> | undefined,
   others: RequestInit['headers'],
 ): Promise<Readonly<Record<string, string>>> {
   const common = await valueFor('headers', option);

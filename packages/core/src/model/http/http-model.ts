@@ -1,6 +1,7 @@
 import { AgentError, misconfigured } from '../../error/agent-error.ts';
 import type { ChatModel, ModelContext, ModelFeatures, ModelRequest } from '../chat-model.ts';
 import type { Formatter } from '../formatter.ts';
+import { modelHeaders, type PerRequest, type RequestHeaders } from './per-request.ts';
 import { streamReply, type HttpRequest } from './http-transport.ts';
 
 /** Fields of `HttpModelOptions`, and `baseURL`, for `checkOptions`. */
@@ -26,8 +27,11 @@ export interface HttpModelOptions {
    * own server, such as `/llm/v1`.
    */
   readonly baseURL?: string;
-  /** Headers added to each request. They override the library's own. */
-  readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * Headers added to each request, or a function that returns them before each request. They
+   * override the library's own. A function that fails is `MODEL_AUTH`.
+   */
+  readonly headers?: PerRequest<RequestHeaders>;
   /** Function that sends requests. Default: the global `fetch` at the time of the request. */
   readonly fetch?: Fetch;
   /**
@@ -49,8 +53,9 @@ export async function httpRequest(
   options: HttpModelOptions,
   context: ModelContext,
 ): Promise<Omit<HttpRequest, 'url' | 'body'>> {
-  const { apiKey, baseURL, fetch, headers } = options;
+  const { apiKey, baseURL, fetch } = options;
   try {
+    const headers = await modelHeaders(options.headers);
     const pendingKey = typeof apiKey === 'function' ? apiKey() : apiKey;
     const key = (await pendingKey)?.trim();
     if (key && !/^[!-~]+$/.test(key))

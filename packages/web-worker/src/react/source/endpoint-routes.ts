@@ -3,9 +3,9 @@ import type { AgentErrorCode } from '@isoloop/core';
 import {
   requestEndpoint,
   sleepFor,
-  type EndpointHeaders,
   type EndpointLimits,
   type PerRequest,
+  type RequestHeaders,
 } from '@isoloop/core/adapter';
 import { isLost } from './lost-connection.ts';
 import type { RequestOptions } from '../chat/chat.ts';
@@ -17,7 +17,7 @@ export interface AgentEndpointOptions extends EndpointLimits {
    * Headers of each request, such as `authorization`. A function is called for each request, and
    * may be asynchronous. If it fails, the request rejects with `UNAUTHORIZED`.
    */
-  readonly headers?: EndpointHeaders;
+  readonly headers?: PerRequest<RequestHeaders>;
   /** Further fields of each message, such as `model`, or a function that returns them. */
   readonly body?: PerRequest<object>;
   readonly credentials?: PerRequest<RequestCredentials>;
