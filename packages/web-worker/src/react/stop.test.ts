@@ -1,9 +1,12 @@
 import { tool } from '@isoloop/core';
 import type { ScriptedReply, ScriptedStep } from '@isoloop/core/testing';
+import { connectAgent } from '@isoloop/web-worker';
 import { agentEndpoint, type AgentSource } from '@isoloop/web-worker/react';
 import type { UIMessage } from 'ai';
 import { expect, onTestFinished, test } from 'vitest';
 import { ChatEndpoint } from '../../test-support/chat-endpoint.ts';
+import type { PageFixtureOptions } from '../../test-support/page.ts';
+import { chatOver } from '../../test-support/plain-chat.ts';
 import { linesOf, mountChat, type MountedChat } from '../../test-support/mounted-chat.ts';
 
 const slow = tool({
@@ -189,3 +192,35 @@ test('a stop before the endpoint has answered ends the run that begins later', a
   await expect.poll(() => endpoint.isRunning).toBe(false);
   await expect.poll(() => view.chat().status).toBe('ready');
 });
+
+test.each(Object.keys(moments))(
+  'a stop %s of AI SDK’s chat leaves no open part',
+  async (moment) => {
+    const [replies] = moments[moment]!;
+    const worker = new Worker(new URL('../../test-support/page.ts', import.meta.url), {
+      type: 'module',
+    });
+    onTestFinished(() => worker.terminate());
+    const options = { replies } as PageFixtureOptions;
+    const link = { agent: 'main', timeoutMs: 120_000, sessionId: crypto.randomUUID(), options };
+    const agent = connectAgent(worker, link);
+    const chat = chatOver(agent);
+    const sending = chat.sendMessage({ text: 'go' });
+    const watching = agent.watch();
+    for await (const { type } of watching) if (begun[moment] === type) break;
+    await chat.stop();
+    await sending;
+    expect(JSON.stringify(chat.messages)).not.toMatch(/streaming|input-available/);
+    expect(chat.status).toBe('ready');
+  },
+);
+
+/** The event after which the test stops the answer. */
+const begun: Readonly<Record<string, string>> = {
+  'before the first byte': 'pre-reasoning',
+  'during reasoning': 'reasoning-chunk',
+  'during a text': 'reasoning-chunk',
+  'during the input of a tool': 'tool-input-chunk',
+  'during a tool': 'pre-acting',
+  'between two steps': 'post-acting',
+};
