@@ -153,7 +153,8 @@ class ChatFollower<M extends object> {
   /** A chat that was busy when a run began may have read this run. */
   async #isMissing(news: NewsOfRun): Promise<boolean> {
     if (news.certain) return true;
-    if (this.#readRunId === news.runId) return false;
+    // After `stop()`, AI SDK's chat drops what the run says about its end.
+    if (this.#readRunId === news.runId) return isOpen(this.#chat.lastMessage);
     const lastMessage = (await this.#history()).at(-1);
     if (this.#isIdle) return idOf(lastMessage) !== idOf(this.#chat.lastMessage);
     // The user has sent a message meanwhile.
@@ -184,6 +185,16 @@ class ChatFollower<M extends object> {
 
 function isQuestion(message: object): boolean {
   return (message as { readonly role?: unknown }).role === 'user';
+}
+
+/** Returns whether a text of a message grows, or a call has no result. */
+function isOpen(message: object | undefined): boolean {
+  const { parts = [] } = (message ?? {}) as {
+    readonly parts?: readonly { readonly state?: string }[];
+  };
+  return parts.some(({ state = '' }) =>
+    /^(streaming|input-streaming|input-available)$/.test(state),
+  );
 }
 
 function idOf(message: object | undefined): unknown {

@@ -196,7 +196,7 @@ export class AgentChat {
     void whenEnded.then(() => ending.abort());
     const whenSent = this.#whenSent;
     const pausesMs = whenSent ? [0, ...stopPausesMs] : stopPausesMs;
-    let endsItself = await this.#connected.stop(signal);
+    let endsItself = await this.#link?.stop(signal);
     const wasRegaining = this.#regaining !== undefined;
     this.#endRegaining();
     // An endpoint that had not answered may have had no turn yet.
@@ -204,7 +204,7 @@ export class AgentChat {
     for (const pauseMs of pausesMs) {
       if (!endsItself || !chat.isBusy) break;
       await sleepFor(pauseMs, signal);
-      if (chat.isBusy) endsItself = await this.#connected.stop(signal);
+      if (chat.isBusy) endsItself = await this.#link?.stop(signal);
     }
     await chat.stop({ settles: wasRegaining || chat.isBusy });
     await whenEnded;

@@ -1,6 +1,6 @@
 import { tool } from '@isoloop/core';
 import type { ScriptedReply, ScriptedStep } from '@isoloop/core/testing';
-import { connectAgent } from '@isoloop/web-worker';
+import { connectAgent, followAgent } from '@isoloop/web-worker';
 import { agentEndpoint, type AgentSource } from '@isoloop/web-worker/react';
 import type { UIMessage } from 'ai';
 import { expect, onTestFinished, test } from 'vitest';
@@ -194,7 +194,7 @@ test('a stop before the endpoint has answered ends the run that begins later', a
 });
 
 test.each(Object.keys(moments))(
-  'a stop %s of AI SDK’s chat leaves no open part',
+  'a stop %s of AI SDK’s chat with followAgent() leaves no open part',
   async (moment) => {
     const [replies] = moments[moment]!;
     const worker = new Worker(new URL('../../test-support/page.ts', import.meta.url), {
@@ -205,12 +205,14 @@ test.each(Object.keys(moments))(
     const link = { agent: 'main', timeoutMs: 120_000, sessionId: crypto.randomUUID(), options };
     const agent = connectAgent(worker, link);
     const chat = chatOver(agent);
+    onTestFinished(followAgent(agent, chat));
+    await agent.uiMessages();
     const sending = chat.sendMessage({ text: 'go' });
     const watching = agent.watch();
     for await (const { type } of watching) if (begun[moment] === type) break;
     await chat.stop();
     await sending;
-    expect(JSON.stringify(chat.messages)).not.toMatch(/streaming|input-available/);
+    await expect.poll(() => JSON.stringify(chat.messages)).not.toMatch(/streaming|input-available/);
     expect(chat.status).toBe('ready');
   },
 );

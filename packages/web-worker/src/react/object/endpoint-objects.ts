@@ -25,9 +25,9 @@ export async function* endpointObjects(
   const routes = routesOf(api, () => options);
   const { ask, pathOf } = routes;
   const path = pathOf(sessionId);
+  const headers = { accept: objectMediaType };
   const reading = new AbortController();
   const send = async (): Promise<Response> => {
-    const headers = { accept: objectMediaType };
     if (text === undefined) return ask(`${path}/stream`, { headers, signal: reading.signal });
     const common = await valueFor('body', options.body, 'INVALID_INPUT');
     const body = bodyOf(sessionId, text, common);
@@ -54,7 +54,17 @@ export async function* endpointObjects(
       throw new AgentError('CONFIGURATION', `${api} does not send ${objectMediaType}.`);
     // The page shows that an object is on its way.
     if (text === undefined) yield undefined;
-    return yield* objectsIn(answer.body!);
+    for (let { body } = answer; ;) {
+      try {
+        return yield* objectsIn(body!);
+      } catch (error) {
+        if (signal.aborted || !AgentError.is(error) || !lostCodes.test(error.code)) throw error;
+        // A run in a Durable Object goes on without its reader.
+        const rest = await ask(`${path}/stream`, { headers, signal: reading.signal });
+        if (rest.status === 204) throw error;
+        ({ body } = rest);
+      }
+    }
   } finally {
     signal.removeEventListener('abort', stop);
     const channel = channelOf(path);
@@ -66,6 +76,9 @@ export async function* endpointObjects(
     }
   }
 }
+
+/** Codes of a connection that was lost. */
+const lostCodes = /^(MODEL_UNREACHABLE|ENDPOINT_TIMEOUT)$/;
 
 function bodyOf(id: string, text: string, common: object | undefined): object {
   const message = { id: crypto.randomUUID(), role: 'user', parts: [{ type: 'text', text }] };

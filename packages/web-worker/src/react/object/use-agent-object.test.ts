@@ -136,6 +136,21 @@ test('stop() ends the run at the endpoint and keeps what has arrived, clear() re
   expect(await second).toBeUndefined();
 });
 
+test('a page reads an object on if its stream falls silent or breaks off', async () => {
+  for (const leave of ['forgetClients', 'dropClients'] as const) {
+    const { reply, goOn } = halved(rome);
+    const endpoint = new ChatEndpoint([reply], { use });
+    const view = mount(agentEndpoint('/api/chat', { fetch: endpoint.fetch, silenceMs: 40 }));
+    await expect.poll(() => view.last()?.status).toBe('ready');
+    const result = view.last().submit('go');
+    await expect.poll(() => view.last().object).toEqual(begun);
+    endpoint[leave]();
+    await expect.poll(() => endpoint.requests.at(-1)).toBe('GET /api/chat/ID/stream');
+    goOn();
+    expect(await result).toEqual(rome);
+  }
+});
+
 test('if stop() fails, the object says that its run goes on', async () => {
   const half: ScriptedStep = { ...called({ city: 'Rome' }, 12), hang: true };
   const endpoint = new ChatEndpoint([half], { use });
@@ -240,12 +255,15 @@ test.for(['Failed to fetch', undefined])(
     const view = await mountedAt(endpoint, { sessionId });
     const result = view.last().submit('go');
     await expect.poll(() => view.last().object).toEqual(begun);
+    // Nobody can rejoin the run, so the page has nothing to read on.
+    endpoint.isKv = true;
     endpoint.dropClients(text);
     expect(await result).toBeUndefined();
     await expect
       .poll(() => view.last())
       .toMatchObject({ status: 'error', error: { code: 'MODEL_UNREACHABLE' } });
     expect(view.last().object).toEqual(begun);
+    endpoint.isKv = false;
     const after = mount(agentEndpoint('/api/chat', { fetch: endpoint.fetch }), { sessionId });
     await expect.poll(() => after.last()?.object).toEqual(begun);
     goOn();
