@@ -173,8 +173,8 @@ class ChatFollower<M extends object> {
 
   async #history(): Promise<M[]> {
     const messages = await this.#agent.uiMessages();
-    const shown = this.#isTyped ? typedMessages(messages) : [...messages];
-    return shown as readonly object[] as M[];
+    const shownMessages = this.#isTyped ? typedMessages(messages) : [...messages];
+    return shownMessages as readonly object[] as M[];
   }
 
   /** AI SDK's chat has no event for the end of an answer. */

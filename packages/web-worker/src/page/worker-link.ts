@@ -45,9 +45,9 @@ export interface WorkerLink {
  * wait in the port.
  *
  * Cuts the connection with `WORKER_FAILED` if the worker script cannot be loaded or throws while it
- * loads. Also does so if the worker does not answer within `timeoutMs`, at the start or while
- * requests are pending, and if it speaks another version of the protocol. Cuts the connection with
- * `WORKER_TERMINATED` when the worker has ended.
+ * loads. Also does so if the worker speaks another version of the protocol. The same happens if it
+ * does not answer within `timeoutMs`, at the start or while requests are pending. Cuts the
+ * connection with `WORKER_TERMINATED` when the worker has ended.
  * Throws `CONFIGURATION` for wrong options.
  */
 // oxlint-disable-next-line max-lines-per-function -- the wiring of one connection, in its order

@@ -54,13 +54,17 @@ async function begun(opened: Opened): Promise<void> {
   await expect.poll(() => linesOf(view)[1]).toBe('assistant: half ');
 }
 
-async function readsOn({ view, goOn }: Opened): Promise<void> {
+/** Ends the reply, and returns what the page then shows. */
+async function restOf({ view, goOn }: Opened): Promise<readonly string[]> {
   await expect.poll(() => view.chat().status).toBe('continuing');
   goOn();
-  await expect.poll(() => linesOf(view)).toEqual(['user: go', 'assistant: half whole.']);
+  await expect.poll(() => linesOf(view)).toEqual(whole);
   await expect.poll(() => view.chat().status).toBe('ready');
   expect(view.chat().error).toBeUndefined();
+  return linesOf(view);
 }
+
+const whole = ['user: go', 'assistant: half whole.'];
 
 test.each([
   ['the option `silenceMs`', { silenceMs: 40 }, {}],
@@ -69,7 +73,7 @@ test.each([
   const opened = open(each[1], [], each[2]);
   await begun(opened);
   opened.endpoint.forgetClients();
-  await readsOn(opened);
+  expect(await restOf(opened)).toEqual(whole);
 });
 
 test('a browser that is online again leaves a silent stream at once', async () => {
@@ -77,7 +81,7 @@ test('a browser that is online again leaves a silent stream at once', async () =
   await begun(opened);
   opened.endpoint.forgetClients();
   dispatchEvent(new Event('online'));
-  await readsOn(opened);
+  expect(await restOf(opened)).toEqual(whole);
 });
 
 test('a page that the browser restores leaves a silent stream at once', async () => {
@@ -85,7 +89,7 @@ test('a page that the browser restores leaves a silent stream at once', async ()
   await begun(opened);
   opened.endpoint.forgetClients();
   dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }));
-  await readsOn(opened);
+  expect(await restOf(opened)).toEqual(whole);
 });
 
 test('a page reads the answer to a message whose request gets no reply', async () => {
@@ -93,7 +97,7 @@ test('a page reads the answer to a message whose request gets no reply', async (
   const { view } = opened;
   await expect.poll(() => view.chat()?.status).toBe('ready');
   void view.chat().sendMessage({ text: 'go' });
-  await readsOn(opened);
+  expect(await restOf(opened)).toEqual(whole);
 });
 
 test('a history without a reply is an error, and retry() loads it', async () => {

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { ChatEndpoint } from '../../test-support/chat-endpoint.ts';
 import type { PageFixtureOptions } from '../../test-support/page.ts';
 import { chatOver } from '../../test-support/plain-chat.ts';
-import { linesOf, mountChat, type MountedChat } from '../../test-support/mounted-chat.ts';
+import { linesOf, mountChat } from '../../test-support/mounted-chat.ts';
 
 const slow = tool({
   name: 'slow',

@@ -7,13 +7,15 @@ import { isToolUIPart, type UIMessage, type UIMessagePart } from './ui-message.t
  * content. Returns `undefined` if nothing is left.
  */
 export function settled(message: UIMessage): UIMessage | undefined {
-  const kept = message.parts.filter((part) => !isIncomplete(part)).map(settledPart);
-  const parts = kept.filter((part, index) => part.type !== 'step-start' || !endsAt(kept, index));
+  const keptParts = message.parts.filter((part) => !isIncomplete(part)).map(settledPart);
+  const parts = keptParts.filter(
+    (part, index) => part.type !== 'step-start' || !isEmptyStep(keptParts, index),
+  );
   return parts.length ? { ...message, parts } : undefined;
 }
 
 /** Returns whether a step has no content. */
-function endsAt(parts: readonly UIMessagePart[], index: number): boolean {
+function isEmptyStep(parts: readonly UIMessagePart[], index: number): boolean {
   const nextPart = parts[index + 1];
   return !nextPart || nextPart.type === 'step-start';
 }

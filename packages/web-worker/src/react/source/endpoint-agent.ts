@@ -17,7 +17,7 @@ import type { UIMessageChunk } from '../chat/ui-message-chunk.ts';
  */
 export function agentEndpoint(api: string, options: AgentEndpointOptions = {}): AgentEndpoint {
   const { headers: _h, body: _b, credentials: _c, fetch: _f, ...limitsAndOthers } = options;
-  const { timeoutMs: _t, silenceMs: _s, ...others } = limitsAndOthers;
+  const { timeoutMs: _limit, silenceMs: _s, ...others } = limitsAndOthers;
   const takes = 'api, headers, body, credentials, fetch, timeoutMs, silenceMs';
   checkArguments(`agentEndpoint() takes ${takes}`, typeof api === 'string', others);
   const address = api.replace(/\/$/, '');

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { connect, createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
-import { requestEndpoint } from './endpoint-request.ts';
+import { requestEndpoint } from '@isoloop/core/adapter';
 
 /** Starts a server that sends one comment and then keeps the connection open. */
 async function startEndpoint(): Promise<number> {
