@@ -5,8 +5,8 @@ import { valueFor, type PerRequest, type RequestHeaders } from './per-request.ts
 /** How long a request to an endpoint may take. */
 export interface EndpointLimits {
   /**
-   * Longest wait for the beginning of an answer, in milliseconds. A request gets one millisecond
-   * more for each 50 bytes that it sends.
+   * Longest wait for the beginning of an answer, in milliseconds. The time of asynchronous `headers`
+   * counts. A request gets one millisecond more for each 50 bytes that it sends.
    * @default 20_000
    */
   readonly timeoutMs?: number | undefined;
