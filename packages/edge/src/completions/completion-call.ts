@@ -8,7 +8,7 @@ import type { RequestBody } from '../http/request-body.ts';
 import { withoutSystem } from './completion-messages.ts';
 import { readSettings } from './model-settings.ts';
 import type { OpenAiSettings } from './openai-options.ts';
-import { callFieldNames, pick } from './request-fields.ts';
+import { pick } from './request-fields.ts';
 import { readResponseFormat } from './response-format.ts';
 import type { ResponseFormat } from './response-format.ts';
 
@@ -29,8 +29,23 @@ export interface CompletionCall {
 
 /** Returns the fields that `readCall` reads. A queued turn stores them. */
 export function callFields(body: RequestBody, api: OpenAiApi): RequestBody {
-  return { api, ...pick(body, callFieldNames[api]) };
+  return { api, ...pick(body, callFieldNames) };
 }
+
+const callFieldNames = [
+  'instructions',
+  'max_completion_tokens',
+  'max_output_tokens',
+  'max_tokens',
+  'response_format',
+  'seed',
+  'stop',
+  'temperature',
+  'text',
+  'tool_choice',
+  'tools',
+  'top_p',
+];
 
 /**
  * Reads the settings for the answer to a request. `body`: result of `callFields`. Throws

@@ -17,8 +17,6 @@ interface NumberSetting {
   readonly min: number;
   readonly max: number;
   readonly isWhole?: boolean;
-  /** Value that changes nothing. It is always accepted, because some clients send all settings. */
-  readonly neutral?: number;
 }
 
 const numbers: readonly NumberSetting[] = [
@@ -29,14 +27,14 @@ const numbers: readonly NumberSetting[] = [
     max: 2 ** 53,
     isWhole: true,
   },
-  { name: 'temperature', fields: ['temperature'], min: 0, max: 2, neutral: 1 },
-  { name: 'topP', fields: ['top_p'], min: 0, max: 1, neutral: 1 },
+  { name: 'temperature', fields: ['temperature'], min: 0, max: 2 },
+  { name: 'topP', fields: ['top_p'], min: 0, max: 1 },
   { name: 'seed', fields: ['seed'], min: -(2 ** 63), max: 2 ** 63, isWhole: true },
 ];
 
 /**
- * Reads the model settings of a request. Throws `INVALID_INPUT`, with the field's name, for an
- * invalid value, and for a setting that the endpoint does not permit.
+ * Reads the model settings of a request that the endpoint permits. `findIgnoredFields` handles the
+ * others. Throws `INVALID_INPUT`, with the field's name, for an invalid value.
  */
 export function readSettings(
   body: RequestBody,
@@ -44,26 +42,23 @@ export function readSettings(
   { clientSettings: permittedSettings }: Pick<OpenAiSettings, 'clientSettings'>,
 ): GenerateOptions {
   const options: { -readonly [K in ClientSetting]?: GenerateOptions[K] } = {};
-  const permits = (name: ClientSetting, field: string, isNeutral = false): boolean => {
-    if (permittedSettings.includes(name)) return true;
-    if (isNeutral) return false;
-    const advice = `name ${name} in clientSettings of openAiRoutes()`;
-    throw fieldError(field, `is not passed on to the model: ${advice}`);
-  };
   for (const setting of numbers) {
-    const { name, fields, neutral } = setting;
+    const { name, fields } = setting;
     const field = fields.find((each) => body[each] != null);
-    if (field === undefined) continue;
-    const value = readNumber(body[field], field, setting);
-    if (permits(name, field, value === neutral)) options[name] = value;
+    if (field !== undefined && permittedSettings.includes(name))
+      options[name] = readNumber(body[field], field, setting);
   }
   if (options.maxTokens !== undefined)
     options.maxTokens = Math.min(options.maxTokens, limits.outputTokens);
-  const stop: readonly unknown[] = [body['stop'] ?? []].flat();
-  if (!stop.every((text) => typeof text === 'string' && text))
-    throw fieldError('stop', 'must be a text or a list of texts');
-  if (stop.length && permits('stop', 'stop')) options.stop = stop as readonly string[];
+  const stop = permittedSettings.includes('stop') ? readStop(body['stop']) : [];
+  if (stop.length) options.stop = stop;
   return options as GenerateOptions;
+}
+
+function readStop(value: unknown): readonly string[] {
+  const stop: readonly unknown[] = [value ?? []].flat();
+  if (stop.every((text): text is string => typeof text === 'string' && text !== '')) return stop;
+  throw fieldError('stop', 'must be a text or a list of texts');
 }
 
 function readNumber(

@@ -3,6 +3,7 @@ import { keepAliveHeader } from '@isoloop/core/adapter';
 import type { Context } from 'hono';
 import { isLocalHost } from './access.ts';
 import { errorResponse } from './error-response.ts';
+import { ignoredHeader, keepAliveHeader } from './header-names.ts';
 import type { EdgeEnv } from '../handler-options.ts';
 
 /** Maximum number of origins that the log names, because a sender can write any origin. */
@@ -14,6 +15,7 @@ const exposedHeaders = [
   'x-vercel-ai-ui-message-stream',
   'retry-after',
   'x-should-retry',
+  ignoredHeader,
   keepAliveHeader,
 ];
 

@@ -26,7 +26,7 @@ export type OpenAiApi = 'completions' | 'responses';
  * an invalid value.
  */
 export function readClientTools(body: RequestBody, api: OpenAiApi): ClientTools {
-  const { tool_choice: choice, parallel_tool_calls: parallel } = body;
+  const { tool_choice: choice } = body;
   const list = body['tools'] ?? [];
   if (!Array.isArray(list)) throw fieldError('tools', 'must be a list');
   if (list.length > maxTools) throw fieldError('tools', `has more than ${maxTools} tools`);
@@ -34,8 +34,6 @@ export function readClientTools(body: RequestBody, api: OpenAiApi): ClientTools 
   const names = tools.map(({ name }) => name);
   const repeatIndex = names.findIndex((name, index) => names.indexOf(name) !== index);
   if (repeatIndex >= 0) throw fieldError(`tools[${repeatIndex}]`, 'has the name of another tool');
-  if (parallel === false && tools.length)
-    throw fieldError('parallel_tool_calls', 'cannot be false: the agent may call several at once');
   if (choice === 'none') return { tools: [] };
   const toolChoice = readChoice(choice, names, api);
   return { tools, ...(toolChoice !== undefined && { toolChoice }) };

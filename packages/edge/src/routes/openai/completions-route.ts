@@ -3,7 +3,7 @@ import { readPosted, readTail } from '../../completions/completion-messages.ts';
 import type { EdgeEnv, HandlerSettings } from '../../handler-options.ts';
 import { readMessages } from '../../http/request-body.ts';
 import { checkSessionId } from '../../turn/session-setup.ts';
-import { answerInSession, answerOnce, sessionHeader } from './openai-answer.ts';
+import { answer, sessionHeader } from './openai-answer.ts';
 import type { OpenAiSettings } from '../../completions/openai-options.ts';
 import { readRequest } from './openai-request.ts';
 
@@ -33,8 +33,8 @@ export async function completionsRoute(
   const format = { kind: 'completion', stream, completion } as const;
   const header = c.req.header(sessionHeader);
   if (header === undefined)
-    return answerOnce(c, settings, { ...request, format, postedMessages, id });
+    return answer(c, settings, openAi, { ...request, format, postedMessages, id });
   const sessionId = checkSessionId(header);
   const turnRequest = readTail(postedMessages);
-  return answerInSession(c, settings, { ...request, format, sessionId, turnRequest });
+  return answer(c, settings, openAi, { ...request, format, sessionId, turnRequest });
 }

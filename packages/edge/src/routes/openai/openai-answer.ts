@@ -4,6 +4,7 @@ import { clientTextError } from '@isoloop/core/adapter';
 import type { ClientText } from '@isoloop/core/adapter';
 import type { Context } from 'hono';
 import type { CompletionCall } from '../../completions/completion-call.ts';
+import type { OpenAiSettings } from '../../completions/openai-options.ts';
 import {
   answerEncoder,
   wholeAnswer,
@@ -25,6 +26,7 @@ import { turnHost } from '../../session/host/turn-host.ts';
 import { readIds } from '../../turn/repeated-request.ts';
 import { awaitOpening, hasOutput, eventStreamResponse } from '../../turn/event-stream.ts';
 import { makeAgent, readEcho, setupOf } from '../../turn/session-setup.ts';
+import { nameIgnoredFields } from './name-ignored-fields.ts';
 
 /**
  * Header with the id of a stored session. Without this header, a request to `/v1` contains the
@@ -37,6 +39,8 @@ export interface OpenAiRequest {
   readonly model: string;
   readonly call: CompletionCall;
   readonly format: OpenAiFormat;
+  /** Names of the fields that have no effect. */
+  readonly ignoredFields: readonly string[];
 }
 
 export interface WholeConversation {
@@ -54,10 +58,24 @@ export interface StoredTurn {
   readonly fields: RequestBody;
 }
 
+/** Answers a request, and names the fields that had no effect. */
+export async function answer(
+  c: Context<EdgeEnv>,
+  settings: HandlerSettings,
+  openAi: OpenAiSettings,
+  request: OpenAiRequest & (WholeConversation | StoredTurn),
+): Promise<Response> {
+  const response =
+    'sessionId' in request
+      ? await answerInSession(c, settings, request)
+      : await answerOnce(c, settings, request);
+  return nameIgnoredFields(response, request.ignoredFields, openAi);
+}
+
 /**
  * Answers a request that contains the whole conversation. The run ends if the client disconnects.
  */
-export async function answerOnce(
+async function answerOnce(
   c: Context<EdgeEnv>,
   settings: HandlerSettings,
   request: OpenAiRequest & WholeConversation,
@@ -110,7 +128,7 @@ export async function answerOnce(
 }
 
 /** Answers a turn of a stored session. The turn continues if the client disconnects. */
-export async function answerInSession(
+async function answerInSession(
   c: Context<EdgeEnv>,
   settings: HandlerSettings,
   { model, call, format, sessionId, turnRequest, fields }: OpenAiRequest & StoredTurn,

@@ -1,7 +1,8 @@
 import type { Context } from 'hono';
 import { callFields, readCall, type CompletionCall } from '../../completions/completion-call.ts';
 import type { OpenAiSettings } from '../../completions/openai-options.ts';
-import { checkAllowedFields, readStreaming } from '../../completions/request-fields.ts';
+import { findIgnoredFields } from '../../completions/field-table.ts';
+import { readStreaming } from '../../completions/request-fields.ts';
 import type { EdgeEnv, HandlerSettings } from '../../handler-options.ts';
 import { checkModel, readJson } from '../../http/request-body.ts';
 import type { RequestBody } from '../../http/request-body.ts';
@@ -16,6 +17,8 @@ export interface CommonRequest {
   readonly fields: RequestBody;
   readonly stream: boolean;
   readonly includeUsage: boolean;
+  /** Names of the fields that have no effect. */
+  readonly ignoredFields: readonly string[];
   /** Settings of the answer. */
   readonly answerSettings: {
     readonly model: string;
@@ -27,7 +30,7 @@ export interface CommonRequest {
 
 /**
  * Reads a request and the fields that both APIs have. Rejects with `INVALID_INPUT` for an invalid
- * field, and for a field that would have no effect although it changes the answer.
+ * field, and for a refused one.
  */
 export async function readRequest(
   c: Context<EdgeEnv>,
@@ -37,7 +40,7 @@ export async function readRequest(
 ): Promise<CommonRequest> {
   const body = await readJson(c.req.raw, settings.limits.bodyBytes);
   const model = checkModel(body['model'], settings.models);
-  checkAllowedFields(body, api);
+  const ignoredFields = findIgnoredFields(body, api, openAi);
   const fields = callFields(body, api);
   const call = readCall(fields, settings, openAi);
   const answerSettings = {
@@ -46,5 +49,5 @@ export async function readRequest(
     reasoning: openAi.thinking,
     sendsWholeText: call.sendsWholeText,
   };
-  return { body, model, call, fields, ...readStreaming(body), answerSettings };
+  return { body, model, call, fields, ...readStreaming(body), ignoredFields, answerSettings };
 }

@@ -55,11 +55,13 @@ export interface OpenAiRoutes {
  * createAgentHandler<Env>({ agent, authorize, openai: openAiRoutes() });
  */
 export function openAiRoutes(options: OpenAiRoutesOptions = {}): OpenAiRoutes {
-  const fields = 'clientSettings:array|? thinking:boolean|? jsonSchema:function|?';
+  const fields = 'clientSettings:array|? strict,thinking:boolean|? jsonSchema:function|?';
   checkOptions('openAiRoutes()', options, fields);
   const openAi: OpenAiSettings = {
     clientSettings: ['maxTokens', 'temperature'],
+    strict: false,
     thinking: true,
+    loggedFields: new Set(),
     ...options,
   };
   if (!openAi.clientSettings.every((name) => clientSettings.includes(name)))

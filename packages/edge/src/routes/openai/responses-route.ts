@@ -9,7 +9,7 @@ import { fieldError } from '../../http/request-body.ts';
 import type { RequestBody } from '../../http/request-body.ts';
 import { readResponseId, responseId, type SessionPoint } from '../../session/response-id.ts';
 import { checkSessionId } from '../../turn/session-setup.ts';
-import { answerInSession, answerOnce, sessionHeader } from './openai-answer.ts';
+import { answer, sessionHeader } from './openai-answer.ts';
 import type { OpenAiSettings } from '../../completions/openai-options.ts';
 import { readRequest } from './openai-request.ts';
 
@@ -33,7 +33,7 @@ export async function responsesRoute(
   const { limits } = settings;
   const request = await readRequest(c, settings, openAi, 'responses');
   const { body, stream, answerSettings } = request;
-  checkResponseFields(body, openAi.thinking);
+  checkResponseFields(body);
   const session = readSession(body, c.req.header(sessionHeader));
   const postedMessages = readInput(body, limits, session !== undefined);
   const formatOf = (id: string) =>
@@ -43,13 +43,13 @@ export async function responsesRoute(
       response: {
         ...answerSettings,
         id,
-        request: { ...repeatedFields(body), store: session !== undefined },
+        request: { ...repeatedFields(body, request.ignoredFields), store: session !== undefined },
       },
     }) as const;
   if (!session) {
     const id = `resp_${crypto.randomUUID()}`;
     const paramOf = itemNames(body['input']);
-    return answerOnce(c, settings, {
+    return answer(c, settings, openAi, {
       ...request,
       format: formatOf(id),
       postedMessages,
@@ -63,7 +63,7 @@ export async function responsesRoute(
     ...(afterInputId !== undefined && { afterInputId }),
   };
   const format = formatOf(responseId(sessionId, turnRequest));
-  return answerInSession(c, settings, { ...request, format, sessionId, turnRequest });
+  return answer(c, settings, openAi, { ...request, format, sessionId, turnRequest });
 }
 
 /** Handles the routes of stored responses, which this endpoint does not offer. */

@@ -3,9 +3,10 @@ import type { ScriptedReply } from '@isoloop/core/testing';
 import type OpenAI from 'openai';
 import { openAiRoutes } from '../../openai.ts';
 import { storeSessions } from '../../store.ts';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { boundEndpoint, places, type Bound } from '../../../test-support/both-bindings.ts';
-import { testEndpoint } from '../../../test-support/endpoint.ts';
+import { testEndpoint, type TestEndpoint } from '../../../test-support/endpoint.ts';
+import { fieldNames } from '../../completions/field-table.ts';
 import type { ClientSetting } from '../../completions/model-settings.ts';
 
 // The rules for the fields of a request are the same for chat completions and the Responses API.
@@ -60,6 +61,18 @@ const refusal = (param: string): object => ({
   message: expect.stringContaining(`\`${param}\``),
 });
 
+/** Returns a list that gets the header with the ignored fields of each later answer. */
+function readsIgnored(target: TestEndpoint): readonly (string | null)[] {
+  const seen: (string | null)[] = [];
+  const { fetch } = target.handler;
+  vi.spyOn(target.handler, 'fetch').mockImplementation(async (...args) => {
+    const response = await fetch(...args);
+    seen.push(response.headers.get('x-isoloop-ignored'));
+    return response;
+  });
+  return seen;
+}
+
 /** Values that change nothing. Clients that send every field send them. */
 const neutral = {
   background: false,
@@ -97,38 +110,89 @@ describe.each(routes)('%s', (_route, ask) => {
   });
 
   test.each<object>([
+    { audio: { voice: 'alloy' } },
     { background: true },
-    { frequency_penalty: 1 },
+    { conversation: 'conv_1' },
+    { function_call: { name: 'f' } },
     { functions: [{ name: 'f' }] },
     { logit_bias: { 50256: -100 } },
     { logprobs: true },
+    { max_tool_calls: 1 },
+    { max_tokens: 0 },
     { modalities: ['text', 'audio'] },
     { n: 2 },
-    { presence_penalty: -1 },
-    { reasoning_effort: 'high' },
-    { service_tier: 'flex' },
+    { prompt: { id: 'p' } },
+    { previous_response_id: 1 },
+    { stop: 'END' },
+    { stream_options: 1 },
     { temperature: 3 },
-    { top_k: 40 },
-    { top_p: 0.5 },
-    { top_p: 1.5 },
-    { truncation: 'auto' },
-    { verbosity: 'low' },
-    { web_search_options: {} },
-    { constructor: 1 },
-  ])('a field that would change the answer is refused: %j', async (more) => {
+    { temperature: { toString: 'x' } },
+    { tool_choice: 'required' },
+    { tool_choice: { type: 'function', name: 'f', function: { name: 'f' } } },
+    { top_logprobs: 2 },
+  ])('a field on which a program may rely is refused: %j', async (more) => {
     const target = testEndpoint(['Never.']);
     const [param] = Object.keys(more);
     await expect(ask(target.client(), more)).rejects.toMatchObject(refusal(param!));
     expect(target.model.requests).toEqual([]);
   });
 
+  test.each<object>([
+    { chat_id: 'c' },
+    { chat_template_kwargs: { enable_thinking: false } },
+    { constructor: 1 },
+    { enable_thinking: true },
+    { frequency_penalty: 1 },
+    { id: 'chat-1' },
+    { min_p: 0.1 },
+    { parallel_tool_calls: false },
+    { presence_penalty: -1 },
+    { provider: { order: ['a'] } },
+    { reasoning_effort: 'high' },
+    { seed: 7 },
+    { seed: 'seven' },
+    { service_tier: 'flex' },
+    { session_id: 's' },
+    { toString: 1 },
+    { top_k: 40 },
+    { top_p: 0.5 },
+    { top_p: 1.5 },
+    { truncation: 'auto' },
+    { verbosity: 'low' },
+    { web_search_options: {} },
+  ])(
+    'a field that only makes the answer better is ignored, or refused if strict: %j',
+    async (more) => {
+      const log = vi.spyOn(console, 'warn').mockImplementation(() => {});
+      onTestFinished(() => log.mockRestore());
+      const target = testEndpoint(['ok', 'ok']);
+      const [param] = Object.keys(more);
+      const seen = readsIgnored(target);
+      expect(await ask(target.client(), more)).toMatchObject({ text: 'ok' });
+      expect(await ask(target.client(), more, true)).toMatchObject({ text: 'ok' });
+      expect(seen).toEqual([param, param]);
+      expect(log.mock.calls).toEqual([[expect.stringContaining(`the field \`${param}\` of`)]]);
+      expect(target.model.requests.map((request) => Object.keys(request))).toEqual([
+        ['messages', 'tools'],
+        ['messages', 'tools'],
+      ]);
+      const strict = testEndpoint(['Never.'], {}, { openai: openAiRoutes({ strict: true }) });
+      await expect(ask(strict.client(), more)).rejects.toMatchObject(refusal(param!));
+      expect(strict.model.requests).toEqual([]);
+    },
+  );
+
   test.each<[more: object, name: ClientSetting]>([
     [{ temperature: 0.5 }, 'temperature'],
     [{ top_p: 0.5 }, 'topP'],
   ])('%j reaches the model only if clientSettings names %s', async (more, name) => {
     const [[param, value]] = Object.entries(more) as [[string, number]];
-    const closed = testEndpoint(['Never.'], {}, { openai: openAiRoutes({ clientSettings: [] }) });
-    await expect(ask(closed.client(), more)).rejects.toMatchObject({
+    const closed = testEndpoint(['ok'], {}, { openai: openAiRoutes({ clientSettings: [] }) });
+    await ask(closed.client(), more);
+    expect(closed.model.requests[0]).not.toHaveProperty(name);
+    const openai = openAiRoutes({ clientSettings: [], strict: true });
+    const strict = testEndpoint(['Never.'], {}, { openai });
+    await expect(ask(strict.client(), more)).rejects.toMatchObject({
       ...refusal(param),
       message: expect.stringContaining(`name ${name} in clientSettings of openAiRoutes()`),
     });
@@ -151,9 +215,11 @@ describe.each(routes)('%s', (_route, ask) => {
     const target = testEndpoint(['One.', 'Two.'], {}, options);
     const client = target.client('ann', { 'x-isoloop-session': crypto.randomUUID() });
     await ask(client, { top_p: 0.25 });
-    await expect(ask(client, { temperature: 0 })).rejects.toMatchObject(refusal('temperature'));
-    await ask(client);
-    expect(target.model.requests.map(({ topP }) => topP)).toEqual([0.25, undefined]);
+    await ask(client, { temperature: 0 });
+    expect(target.model.requests.map(({ topP, temperature }) => [topP, temperature])).toEqual([
+      [0.25, undefined],
+      [undefined, undefined],
+    ]);
   });
 
   const clock = tool({
@@ -195,14 +261,12 @@ describe.each(routes)('%s', (_route, ask) => {
 
 test('a client’s seed and texts that end a reply reach the model if clientSettings names them', async () => {
   const closed = testEndpoint(['ok'], {}, {});
-  for (const [param, value] of [
-    ['seed', 7],
-    ['stop', 'END'],
-  ] as const)
-    await expect(askChat(closed.client(), { [param]: value })).rejects.toMatchObject(
-      refusal(param),
-    );
-  await askChat(closed.client(), { stop: [] });
+  await expect(askChat(closed.client(), { stop: 'END' })).rejects.toMatchObject({
+    ...refusal('stop'),
+    message: expect.stringContaining('name stop in clientSettings of openAiRoutes()'),
+  });
+  await askChat(closed.client(), { stop: [], seed: 7 });
+  expect(closed.model.requests[0]).not.toHaveProperty('seed');
   const open = testEndpoint(
     ['ok', 'ok'],
     {},
@@ -220,18 +284,142 @@ test('a client’s seed and texts that end a reply reach the model if clientSett
     );
 });
 
-test('chat completions refuse `store: true`, because nothing would be stored', async () => {
-  const target = testEndpoint([]);
-  await expect(askChat(target.client(), { store: true })).rejects.toMatchObject(refusal('store'));
+test('chat completions ignore `store: true`, because nothing is stored', async () => {
+  const target = testEndpoint(['ok']);
+  const seen = readsIgnored(target);
+  await askChat(target.client(), { store: true });
+  expect(seen).toEqual(['store']);
 });
 
-test('without thinking, a request for reasoning summaries is refused', async () => {
-  const target = testEndpoint(['ok'], {}, { openai: openAiRoutes({ thinking: false }) });
-  const reasoning = { summary: 'auto' };
-  await expect(askResponse(target.client(), { reasoning })).rejects.toMatchObject(
-    refusal('reasoning.summary'),
-  );
+test('without thinking, a request for reasoning summaries is ignored, also in what the response repeats', async () => {
+  const target = testEndpoint(['ok', 'ok'], {}, { openai: openAiRoutes({ thinking: false }) });
+  const seen = readsIgnored(target);
+  const { reasoning } = await target.client().responses.create({
+    model: 'offline',
+    input: 'Hi',
+    reasoning: { summary: 'auto' },
+  });
+  expect(reasoning).toEqual({ effort: null, summary: null });
   await askResponse(target.client(), { reasoning: { summary: null } });
+  expect(seen).toEqual(['reasoning.summary', null]);
+});
+
+test('a response does not repeat settings that had no effect', async () => {
+  const target = testEndpoint(['ok']);
+  const seen = readsIgnored(target);
+  const response = await target.client().responses.create({
+    model: 'offline',
+    input: 'Hi',
+    top_p: 0.5,
+    parallel_tool_calls: false,
+    reasoning: { effort: 'high' },
+    text: { verbosity: 'low' },
+    include: ['web_search_call.action.sources'],
+    stream_options: { include_obfuscation: true },
+  });
+  expect(response).toMatchObject({
+    top_p: null,
+    parallel_tool_calls: true,
+    reasoning: { effort: null },
+    text: { format: { type: 'text' } },
+  });
+  expect(response.text).not.toHaveProperty('verbosity');
+  expect(seen[0]!.split(', ').toSorted()).toEqual([
+    'include.web_search_call.action.sources',
+    'parallel_tool_calls',
+    'reasoning.effort',
+    'stream_options.include_obfuscation',
+    'text.verbosity',
+    'top_p',
+  ]);
+});
+
+test('options of a stream do not matter without a stream', async () => {
+  const target = testEndpoint(['ok']);
+  const more = { stream_options: { include_usage: true } };
+  expect(await askChat(target.client(), more)).toMatchObject({ text: 'ok' });
+});
+
+test('the header and the log name at most 50 fields, and only plain names', async () => {
+  const log = vi.spyOn(console, 'warn').mockImplementation(() => {});
+  onTestFinished(() => log.mockRestore());
+  const target = testEndpoint(['ok', 'ok', 'ok']);
+  const seen = readsIgnored(target);
+  await askChat(target.client(), { 'a\r\nx-evil: 1': 1, 字段: 1, ['n'.repeat(65)]: 1 });
+  expect(seen).toEqual([null]);
+  const fields = (prefix: string) =>
+    Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`${prefix}${index}`, 1]));
+  await askChat(target.client(), fields('a'));
+  await askChat(target.client(), fields('b'));
+  expect(seen.map((names) => names?.split(', ').length)).toEqual([undefined, 50, 50]);
+  expect(log).toHaveBeenCalledTimes(50);
+});
+
+test('a page of another origin may read which fields were ignored', async () => {
+  const target = testEndpoint(['ok'], {}, { cors: ['https://app.example'] });
+  const response = await target.post(
+    '/v1/chat/completions',
+    { model: 'offline', messages: [{ role: 'user', content: 'Hi' }], top_k: 1 },
+    'ann',
+    { origin: 'https://app.example' },
+  );
+  expect(response.headers.get('x-isoloop-ignored')).toBe('top_k');
+  expect(response.headers.get('access-control-expose-headers')).toContain('x-isoloop-ignored');
+});
+
+test.each(places)('%s: an answer in a session names the ignored fields', async (place) => {
+  const bound = boundEndpoint(place, ['ok'], {}, {});
+  const { response } = await bound
+    .client(undefined, { 'x-isoloop-session': bound.id })
+    .chat.completions.create({
+      model: 'offline',
+      messages: [{ role: 'user', content: 'Hi' }],
+      seed: 7,
+    })
+    .withResponse();
+  expect(response.headers.get('x-isoloop-ignored')).toBe('seed');
+});
+
+const oddValues: readonly unknown[] = [
+  true,
+  false,
+  -1,
+  1e300,
+  'x',
+  '',
+  [],
+  [null],
+  ['x'],
+  [{}],
+  {},
+  { toString: 'x' },
+  { valueOf: 1, toString: null },
+  { type: 'function' },
+  { type: 'json_schema', name: 'a', schema: {} },
+  { format: { type: 'json_schema', name: 'a', schema: { type: 1 } } },
+];
+
+test.each([
+  ['/v1/chat/completions', { messages: [{ role: 'user', content: 'Hi' }] }],
+  ['/v1/responses', { input: 'Hi' }],
+])('%s: no value of any field is a fault of the endpoint', async (path, base) => {
+  vi.spyOn(console, 'warn').mockImplementation(() => {});
+  const failures: string[] = [];
+  const settings = ['maxTokens', 'temperature', 'topP', 'seed', 'stop'] as const;
+  const openai = openAiRoutes({ clientSettings: settings });
+  for (const field of [...fieldNames, 'stream_options', 'top_k', '__proto__'])
+    for (const value of oddValues) {
+      const target = testEndpoint([{ text: '{}' }, { text: '{}' }], {}, { openai });
+      const json = JSON.stringify({ model: 'offline', ...base });
+      const odd = JSON.stringify(value);
+      const body = `${json.slice(0, -1)},${JSON.stringify(field)}:${odd}}`;
+      const response = await target.post(path, body);
+      await response.text();
+      const { status } = response;
+      if (status >= 500 && status !== 502) failures.push(`${field} ${odd}: ${status}`);
+    }
+  vi.restoreAllMocks();
+  expect(failures).toEqual([]);
 });
 
 test('a client may send the thinking of an earlier answer back', async () => {

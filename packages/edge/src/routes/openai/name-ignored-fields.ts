@@ -1,0 +1,29 @@
+import { ignoredHeader } from '../../http/header-names.ts';
+import type { OpenAiSettings } from '../../completions/openai-options.ts';
+
+/** Maximum number of fields that the log or a header names, because a client can send any name. */
+const maxNames = 50;
+
+/** Names that a header and the log can have unchanged. */
+const plainName = /^[\w.-]{1,64}$/;
+
+/**
+ * Names the ignored fields of a request in a header of its answer. Writes each field to the log
+ * once. Leaves out names that no API has, such as texts with spaces.
+ */
+export function nameIgnoredFields(
+  response: Response,
+  ignoredFields: readonly string[],
+  { loggedFields }: Pick<OpenAiSettings, 'loggedFields'>,
+): Response {
+  const names = ignoredFields.filter((name) => plainName.test(name)).slice(0, maxNames);
+  if (names.length) response.headers.set(ignoredHeader, names.join(', '));
+  const newNames = names.filter((name) => !loggedFields.has(name));
+  for (const name of newNames.slice(0, maxNames - loggedFields.size)) {
+    loggedFields.add(name);
+    console.warn(
+      `openAiRoutes(): the field \`${name}\` of requests has no effect. To refuse it, set \`strict: true\`.`,
+    );
+  }
+  return response;
+}
