@@ -258,9 +258,11 @@ export interface EdgeLimits {
    */
   readonly afterDisconnectMs: number;
   /**
-   * Maximum time without data on a stream, in milliseconds. After this time a comment is sent to
-   * keep the connection open.
-   * @default 15_000
+   * Maximum time without data on a stream, in milliseconds. A comment then keeps the connection
+   * open. Each stream opens within a second, and its header `x-isoloop-keep-alive` has this time.
+   * `Infinity` sends no comments. Default: 5000, because Bun ends connections that are silent for 10
+   * seconds.
+   * @default 5000
    */
   readonly keepAliveMs: number;
 }
@@ -314,6 +316,8 @@ export interface RequestVariables {
   errorFormat: 'isoloop' | 'openai';
   /** What `authorize` returned. */
   caller: Caller;
+  /** Aborted if the client cancels a stream before its answer begins. */
+  departure?: AbortController;
 }
 
 /** Options of the handler with the defaults filled in. */
@@ -329,7 +333,7 @@ export const defaultLimits: EdgeLimits = {
   toolResultChars: 200_000,
   outputTokens: Infinity,
   afterDisconnectMs: 25_000,
-  keepAliveMs: 15_000,
+  keepAliveMs: 5000,
 };
 export const defaultSessions: SessionOptions = {
   resumeAttempts: 3,

@@ -69,8 +69,7 @@ export interface ErrorResponseOptions extends Pick<RequestVariables, 'requestId'
  */
 export function errorResponse(thrown: unknown, options: ErrorResponseOptions): Response {
   const { requestId, errorFormat, headers } = options;
-  logError(thrown, requestId);
-  const error = publicError(AgentError.from(thrown).toJSON());
+  const error = publicErrorOf(thrown, requestId);
   const status = options.status ?? publicErrors[error.code][0];
   const retryAfterMs = error.details?.['retryAfterMs'];
   const responseHeaders = {
@@ -84,6 +83,15 @@ export function errorResponse(thrown: unknown, options: ErrorResponseOptions): R
   };
   const body = errorFormat === 'openai' ? openAiBody(error, status) : isoloopBody(error, requestId);
   return Response.json(body, { status, headers: responseHeaders });
+}
+
+/** Error as a client may see it. */
+export type PublicError = Pick<AgentErrorData, 'code' | 'message'>;
+
+/** Logs an error like `logError`. Returns the error as a client may see it. */
+export function publicErrorOf(thrown: unknown, requestId: string): AgentErrorData {
+  logError(thrown, requestId);
+  return publicError(AgentError.from(thrown).toJSON());
 }
 
 /**

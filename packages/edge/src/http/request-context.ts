@@ -13,13 +13,25 @@ export function waitUntil(c: Context<EdgeEnv>, promise: Promise<unknown>): void 
 }
 
 /**
- * Calls `listener` once, when the client disconnects. In Cloudflare Workers this needs the
- * compatibility flag `enable_request_signal`.
+ * Calls `listener` once, when the client disconnects: the request is aborted, or the client cancels
+ * a stream that has no answer yet. In Cloudflare Workers, aborts need the compatibility flag
+ * `enable_request_signal`.
  */
 export function onDisconnect(c: Context<EdgeEnv>, listener: () => void): void {
-  const { signal } = c.req.raw;
+  const signal = AbortSignal.any([c.req.raw.signal, departureOf(c).signal]);
   if (signal.aborted) listener();
   else signal.addEventListener('abort', listener, { once: true });
+}
+
+/** Calls the listeners of `onDisconnect`. */
+export function reportDisconnect(c: Context<EdgeEnv>): void {
+  departureOf(c).abort();
+}
+
+function departureOf(c: Context<EdgeEnv>): AbortController {
+  const departure = c.get('departure') ?? new AbortController();
+  c.set('departure', departure);
+  return departure;
 }
 
 /**

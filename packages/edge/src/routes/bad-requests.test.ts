@@ -503,7 +503,6 @@ const rows: readonly Row[] = [
       ['a token limit with a fraction', { max_completion_tokens: 0.5 }],
       ['a request for two answers', { n: 2 }],
       ['a string as `stream`', { stream: 'yes' }],
-      ['stream options without `stream`', { stream_options: { include_usage: true } }],
       ['a string as stream options', { stream: true, stream_options: 'usage' }],
       ['a string as `include_usage`', { stream: true, stream_options: { include_usage: 'yes' } }],
       ['an object as tools', { tools: {} }],
@@ -536,7 +535,6 @@ const rows: readonly Row[] = [
         { ...fn(), tool_choice: { type: 'function', function: { name: 'pay' } } },
       ],
       ['an unknown tool choice', { ...fn(), tool_choice: 'always' }],
-      ['parallel tool calls switched off', { ...fn(), parallel_tool_calls: false }],
       ['the deprecated `functions`', { functions: [{ name: 'f' }] }],
       ['an unknown response format', { response_format: { type: 'xml' } }],
       ['a string as response format', { response_format: 'json' }],
@@ -552,7 +550,6 @@ const rows: readonly Row[] = [
       ['a request for logprobs', { logprobs: true }],
       ['a stop sequence', { stop: ['\n'] }],
       ['a request for speech', { modalities: ['text', 'audio'] }],
-      ['a request for a web search', { web_search_options: {} }],
       ['a tool result without a call', { messages: [user, toolMessage({})] }],
       [
         'a tool result without an id',

@@ -6,6 +6,7 @@ import type { EdgeEnv, HandlerSettings, MemorySetup } from '../handler-options.t
 import { checkModel, fieldError, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import { turnHost } from '../session/host/turn-host.ts';
+import { openTurn } from '../session/live-turn.ts';
 import { acceptedFormat } from '../session/turn-format.ts';
 import { checkSessionId, echoHeader, setupOf } from '../turn/session-setup.ts';
 
@@ -28,11 +29,13 @@ export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings):
   const request = readChatTurn(body, limits);
   if ('decisions' in request) checkEdits(request.decisions, c.get('caller'));
   const messageId = request.kind === 'decisions' ? request.messageId : crypto.randomUUID();
-  return turnHost(c, settings, setup).answer({
+  const format = acceptedFormat(c, readEvents(body) || settings.events);
+  const answer = turnHost(c, settings, setup).answer({
     turn: { request, model, messageId, ...readIds(c) },
-    format: acceptedFormat(c, readEvents(body) || settings.events),
+    format,
     echoSetup: readEcho(c, body, request, moves),
   });
+  return openTurn(c, settings, format, answer);
 }
 
 /** Returns whether the client also asks for the agent's events. */

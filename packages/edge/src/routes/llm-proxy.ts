@@ -3,6 +3,8 @@ import type { LlmOptions, LlmProxy } from '../proxy/llm-options.ts';
 import { toChatWire, toResponsesWire } from '../proxy/llm-wire.ts';
 import type { Route } from '../http/endpoint.ts';
 import { llmRoute, type LlmApi } from './llm-route.ts';
+import { toText } from '../turn/event-stream.ts';
+import { toOpenAiError } from '../wire/openai-encoder.ts';
 import { modelsRoute } from './openai/models-route.ts';
 
 /**
@@ -30,8 +32,17 @@ export function llmProxy<Env extends object>(options: LlmOptions<Env>): LlmProxy
         POST: protect((c, settings) => llmRoute(c, settings, llm, api)),
       });
       return {
-        '/llm/v1/chat/completions': forward({ path: '/chat/completions', toWire: toChatWire }),
-        '/llm/v1/responses': forward({ path: '/responses', toWire: toResponsesWire }),
+        '/llm/v1/chat/completions': forward({
+          path: '/chat/completions',
+          toWire: toChatWire,
+          encodeError: (error) => `${toText(toOpenAiError(error))}data: [DONE]\n\n`,
+        }),
+        '/llm/v1/responses': forward({
+          path: '/responses',
+          toWire: toResponsesWire,
+          encodeError: (error) =>
+            `event: error\n${toText({ ...toOpenAiError(error).error, type: 'error' })}`,
+        }),
         '/llm/v1/models': { GET: protect(() => modelsRoute(llm)) },
       };
     },

@@ -463,6 +463,7 @@ test('the model proxy forwards no header of the client, and only the content typ
   );
   const passed = Object.fromEntries(response.headers);
   for (const [name, value] of Object.entries(hidden)) expect(passed[name], name).not.toBe(value);
+  await response.text();
   expect(passed['content-type']).toBe('text/event-stream');
   expect(JSON.stringify(passed)).not.toMatch(/acme|session=1|sk-very/);
   expect(upstream.seen[0]!.init.headers).toEqual({

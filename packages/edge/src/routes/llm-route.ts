@@ -3,6 +3,7 @@ import { errorOfResponse, jsonText, timerMs } from '@isoloop/core/adapter';
 import { addSecrets } from '@isoloop/core/observe';
 import type { Context } from 'hono';
 import { errorResponse } from '../http/error-response.ts';
+import type { PublicError } from '../http/error-response.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import type { LlmOptions, LlmUpstream } from '../proxy/llm-options.ts';
 import { redactStream } from '../proxy/redact.ts';
@@ -10,10 +11,13 @@ import { checkModel, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import type { WireSetup } from '../proxy/llm-wire.ts';
 import { onDisconnect } from '../http/request-context.ts';
+import { byteSource, openInTime, streamResponse } from '../turn/keep-alive.ts';
 
 /** One of the two APIs that the proxy forwards. */
 export interface LlmApi {
   readonly path: string;
+  /** Returns the last text of a stream that fails after its head. */
+  readonly encodeError: (error: PublicError) => string;
   /** Returns the body for the model's server. Throws if the endpoint does not forward a field. */
   readonly toWire: (body: RequestBody, setup: WireSetup) => object;
 }
@@ -21,8 +25,8 @@ export interface LlmApi {
 /**
  * Handles `POST /llm/v1/chat/completions` and `POST /llm/v1/responses`: adds the API key and
  * forwards the request to the model's server, which stores no response. Forwards each chunk of the
- * answer as soon as it arrives. Allows only listed models and known fields, and limits the output
- * tokens.
+ * answer as soon as it arrives, and comments while none arrives. Allows only listed models and known
+ * fields, and limits the output tokens.
  */
 export async function llmRoute(
   c: Context<EdgeEnv>,
@@ -39,6 +43,27 @@ export async function llmRoute(
   const wire = jsonText(api.toWire(body, setup));
   const secrets = secretsOf(upstream);
   addSecrets(secrets);
+  const { keepAliveMs } = limits;
+  const answer = forward(c, { url, wire, upstream, secrets, keepAliveMs }, options);
+  if (body['stream'] !== true) return answer;
+  const { encodeError } = api;
+  return openInTime(c, answer, { kind: 'model', keepAliveMs, encodeError });
+}
+
+interface Forwarded {
+  readonly url: string;
+  /** Body of the request. */
+  readonly wire: string;
+  readonly upstream: LlmUpstream;
+  readonly secrets: readonly string[];
+  readonly keepAliveMs: number;
+}
+
+async function forward(
+  c: Context<EdgeEnv>,
+  { url, wire, upstream, secrets, keepAliveMs }: Forwarded,
+  options: LlmOptions,
+): Promise<Response> {
   const requestId = c.get('requestId');
   try {
     const timeoutMs = options.timeoutMs ?? 300_000;
@@ -52,7 +77,10 @@ export async function llmRoute(
         `The model server answers with ${JSON.stringify(type)}.`,
       );
     }
-    return new Response(response.body.pipeThrough(redactStream(secrets)), {
+    const clean = response.body.pipeThrough(redactStream(secrets));
+    if (/^text\//i.test(type))
+      return streamResponse(byteSource(clean), { kind: 'model', keepAliveMs });
+    return new Response(clean, {
       headers: { 'content-type': type, 'x-accel-buffering': 'no' },
     });
   } catch (thrown) {

@@ -24,6 +24,7 @@ import {
   unknownSessionError,
 } from '../session/session-command.ts';
 import { turnHost } from '../session/host/turn-host.ts';
+import { openTurn } from '../session/live-turn.ts';
 import { readIds } from '../turn/repeated-request.ts';
 import { checkSessionId, setupOf } from '../turn/session-setup.ts';
 import { messagesRoute } from './messages-route.ts';
@@ -161,14 +162,16 @@ async function sayRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise
   if (action === 'join')
     await askerOf(c, setup.sessionId)?.({ type: 'interrupt', mode: 'abort', reason: undefined });
   const message = operatorMessage(text, { name, action });
-  return turnHost(c, settings, setup).answer({
+  const format = { kind: 'events' } as const;
+  const answer = turnHost(c, settings, setup).answer({
     turn: {
       request: { kind: 'messages', messages: [message] },
       model: settings.models[0]!,
       messageId: crypto.randomUUID(),
       ...readIds(c),
     },
-    format: { kind: 'events' },
+    format,
     echoSetup: { withoutEcho: 'latest' },
   });
+  return openTurn(c, settings, format, answer);
 }

@@ -6,6 +6,7 @@ import { checkModel, checkNames, fieldError, readJson } from '../http/request-bo
 import type { RequestBody } from '../http/request-body.ts';
 import type { SessionTurnRequest } from '../session/session-turn.ts';
 import { turnHost } from '../session/host/turn-host.ts';
+import { openTurn } from '../session/live-turn.ts';
 import { checkEdits, readDecisions } from '../turn/decisions.ts';
 import { checkSessionId, readEcho, setupOf } from '../turn/session-setup.ts';
 import { readUserMessage } from '../turn/user-message.ts';
@@ -30,16 +31,18 @@ export async function runRoute(c: Context<EdgeEnv>, settings: HandlerSettings): 
   const setup = setupOf(c, checkSessionId(body['sessionId'], 'sessionId'));
   const host = turnHost(c, settings, setup);
   const lastEventId = c.req.header('last-event-id');
-  if (lastEventId) return host.reconnect({ kind: 'events' }, lastEventId);
+  const format = { kind: 'events' } as const;
+  if (lastEventId) return openTurn(c, settings, format, host.reconnect(format, lastEventId));
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
   const request = readRunRequest(body, limits);
   if (request.kind === 'decide') checkEdits(request.decisions, c.get('caller'));
   const messageId = crypto.randomUUID();
-  return host.answer({
+  const answer = host.answer({
     turn: { request, model, messageId, ...readIds(c) },
-    format: { kind: 'events' },
+    format,
     echoSetup: readEcho(c),
   });
+  return openTurn(c, settings, format, answer);
 }
 
 function readRunRequest(body: RequestBody, limits: EdgeLimits): SessionTurnRequest {

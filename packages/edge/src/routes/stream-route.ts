@@ -2,6 +2,7 @@ import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { fieldError } from '../http/request-body.ts';
 import { turnHost } from '../session/host/turn-host.ts';
+import { openTurn } from '../session/live-turn.ts';
 import { setupOf } from '../turn/session-setup.ts';
 import { acceptedFormat, type StreamFormat } from '../session/turn-format.ts';
 
@@ -28,5 +29,6 @@ export async function streamRoute(
       ? acceptedFormat(c, settings.events || events === 'true')
       : { kind: 'events', inspect };
   const lastEventId = c.req.header('last-event-id') || undefined;
-  return turnHost(c, settings, setup).reconnect(format, lastEventId);
+  const answer = turnHost(c, settings, setup).reconnect(format, lastEventId);
+  return openTurn(c, settings, format, answer);
 }

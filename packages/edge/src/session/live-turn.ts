@@ -1,11 +1,14 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentStream, EventBatch, Memory, Msg, ReActAgent } from '@isoloop/core';
 import { createUiMessageEncoder, type UiChunk } from '@isoloop/core/ai-sdk';
+import type { Context } from 'hono';
 import { eventOf, toEvents } from '../turn/answer-so-far.ts';
 import { batchesAfter } from '../turn/batches-after.ts';
 import type { CompletionCall } from '../completions/completion-call.ts';
-import { awaitOpening, eventStreamResponse, type EncodeBatch } from '../turn/event-stream.ts';
-import type { HandlerSettings } from '../handler-options.ts';
+import { awaitOpening, endOf, eventStreamResponse, toText } from '../turn/event-stream.ts';
+import type { EncodeBatch } from '../turn/event-stream.ts';
+import { openInTime } from '../turn/keep-alive.ts';
+import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { toPublicEvents } from '../turn/public-events.ts';
 import { echoHeader, echoOf } from '../turn/session-setup.ts';
 import { objectEncoder } from '../wire/object-encoder.ts';
@@ -92,6 +95,31 @@ export async function liveResponse(
     keepAliveMs: settings.limits.keepAliveMs,
     // In a queue, a disconnected client does not stop the turn: other clients may still read it.
     onCancel: () => inRequest?.onCancel(),
+  });
+}
+
+/**
+ * Returns the answer of a turn in the client's format. A stream opens within a second, although its
+ * turn may begin later.
+ */
+export async function openTurn(
+  c: Context<EdgeEnv>,
+  settings: HandlerSettings,
+  format: TurnFormat,
+  answer: Promise<Response>,
+): Promise<Response> {
+  if (isOpenAiFormat(format) && !format.stream) return answer;
+  const { kind } = format;
+  const { keepAliveMs } = settings.limits;
+  return openInTime(c, answer, {
+    kind,
+    keepAliveMs,
+    encodeError: async ({ code, message }) => {
+      const encode = await encoderOf(undefined, { format, settings });
+      const error = new AgentError(code, message).toJSON();
+      const texts = encode([eventOf({ type: 'error', error })]).map(toText);
+      return texts.join('') + endOf(kind);
+    },
   });
 }
 

@@ -1,6 +1,6 @@
 import type { AgentEvent, EventBatch } from '@isoloop/core';
-import { keepAliveHeader, objectMediaType, keepAlive, timerMs } from '@isoloop/core/adapter';
 import { withPublicErrors } from '../http/error-response.ts';
+import { streamResponse } from './keep-alive.ts';
 
 /**
  * Converts a batch of events to what the client gets. Texts are sent as they are, and objects as
@@ -25,18 +25,15 @@ export interface EventStreamOptions {
 }
 
 /**
- * Creates the body of an event stream, with one chunk of bytes per batch. Encodes a batch only when
- * the client reads it. Server-sent events end with `[DONE]`, also after the `error` event of a
- * failed run. `isObject`: the body is an object that grows.
+ * Returns a response whose body is a stream of events, with one chunk of bytes per batch. Encodes a
+ * batch only when the client reads it. Server-sent events end with `[DONE]`, also after the `error`
+ * event of a failed run. `kind` names the format of the client.
  */
-function eventStream(
+export function eventStreamResponse(
+  { kind }: { readonly kind: string },
   { batches, encode, eventId, keepAliveMs, onCancel, onError }: EventStreamOptions,
-  isObject: boolean,
-): ReadableStream<Uint8Array> {
+): Response {
   const encoder = new TextEncoder();
-  let timer: ReturnType<typeof setInterval> | null = null;
-  let isWaiting = false;
-  let isSilent = true;
 
   const textOf = (batch: EventBatch): string => {
     const text = encode(withPublicErrors(batch)).map(toText).join('');
@@ -57,61 +54,19 @@ function eventStream(
     } catch (error) {
       onError?.(error);
     }
-    return { text: isObject ? text : `${text}data: [DONE]\n\n`, isLast: true };
+    return { text: text + endOf(kind), isLast: true };
   };
 
-  return new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        // Uses one timer for the whole stream, because a timer per batch would cost more time than
-        // the batch itself.
-        const halfMs = timerMs(keepAliveMs / 2);
-        timer = setInterval(() => {
-          if (isWaiting && isSilent)
-            controller.enqueue(encoder.encode(isObject ? keepAlive : ': keep-alive\n\n'));
-          isSilent = true;
-        }, halfMs);
-      },
-      async pull(controller) {
-        isWaiting = true;
-        const { text, isLast } = await nextChunk();
-        isWaiting = false;
-        isSilent = false;
-        if (timer === null) return;
-        if (text) controller.enqueue(encoder.encode(text));
-        if (!isLast) return;
-        stop();
-        controller.close();
-      },
-      cancel() {
-        stop();
-        onCancel();
-      },
-    },
-    { highWaterMark: 0 },
-  );
-
-  function stop(): void {
-    clearInterval(timer);
-    timer = null;
-  }
+  const next = async () => {
+    const { text, isLast } = await nextChunk();
+    return { bytes: encoder.encode(text), isLast };
+  };
+  return streamResponse({ next, cancel: onCancel }, { kind, keepAliveMs });
 }
 
-/** Returns a response whose body is a stream. `kind` names the format of the client. */
-export function eventStreamResponse(
-  { kind }: { readonly kind: string },
-  options: EventStreamOptions,
-): Response {
-  const isObject = kind === 'object';
-  const headers = {
-    'content-type': isObject ? objectMediaType : 'text/event-stream',
-    'cache-control': 'no-cache',
-    'x-accel-buffering': 'no',
-    // The page notices a lost stream by its silence.
-    [keepAliveHeader]: String(options.keepAliveMs),
-    ...(kind === 'ui' && { 'x-vercel-ai-ui-message-stream': 'v1' }),
-  };
-  return new Response(eventStream(options, isObject), { headers });
+/** Returns the last text of a stream. An object needs none. */
+export function endOf(kind: string): string {
+  return kind === 'object' ? '' : 'data: [DONE]\n\n';
 }
 
 /**

@@ -23,6 +23,7 @@ import { checkApprovals } from '../../session/host/kv-host.ts';
 import { askerOf } from '../../session/session-command.ts';
 import type { SessionTurnRequest } from '../../session/session-turn.ts';
 import { turnHost } from '../../session/host/turn-host.ts';
+import { openTurn } from '../../session/live-turn.ts';
 import { readIds } from '../../turn/repeated-request.ts';
 import { awaitOpening, hasOutput, eventStreamResponse } from '../../turn/event-stream.ts';
 import { makeAgent, readEcho, setupOf } from '../../turn/session-setup.ts';
@@ -65,11 +66,13 @@ export async function answer(
   openAi: OpenAiSettings,
   request: OpenAiRequest & (WholeConversation | StoredTurn),
 ): Promise<Response> {
-  const response =
+  const { format, ignoredFields } = request;
+  const answered =
     'sessionId' in request
-      ? await answerInSession(c, settings, request)
-      : await answerOnce(c, settings, request);
-  return nameIgnoredFields(response, request.ignoredFields, openAi);
+      ? answerInSession(c, settings, request)
+      : answerOnce(c, settings, request);
+  const response = await openTurn(c, settings, format, answered);
+  return nameIgnoredFields(response, ignoredFields, openAi);
 }
 
 /**
