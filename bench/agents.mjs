@@ -4,20 +4,21 @@ import { turn } from './contenders/floor.mjs';
 import { ReActAgent, tool } from '../packages/core/dist/index.js';
 import { openai } from '../packages/core/dist/openai.js';
 import { median } from './lib/report.mjs';
+import { workload } from './lib/workload.mjs';
 
-const agents = 200;
+const agents = workload(200, 2);
 
 const chunk = (delta, finish_reason = null) =>
   `data: ${JSON.stringify({ id: 'c', model: 'm', choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
 const answer = `${chunk({ role: 'assistant', content: 'Hel' })}${chunk({ content: 'lo' })}${chunk({}, 'stop')}data: [DONE]\n\n`;
 const fetchAnswer = async () => new Response(answer);
 
-export async function benchAgents({ reps = 31 } = {}) {
+export async function benchAgents({ reps = workload(31, 1) } = {}) {
   console.log(
     `Node ${process.version}. Microseconds of CPU for each of ${agents} agents, median of ${reps}.\n`,
   );
   const samples = { construction: [], 'first call': [], floor: [] };
-  for (let rep = -5; rep < reps; rep++) {
+  for (let rep = -workload(5, 0); rep < reps; rep++) {
     const model = openai({ baseURL: 'http://x/v1', apiKey: 'x', model: 'm', fetch: fetchAnswer });
     const made = [];
     const times = {

@@ -10,9 +10,10 @@ import {
 } from '../packages/core/dist/context.js';
 import { assistantMessage, toolMessage, userMessage } from '../packages/core/dist/index.js';
 import { arc, countMessage } from '../packages/core/dist/tokens.js';
+import { workload } from './lib/workload.mjs';
 
-const lengths = [100, 1_000, 5_000, 20_000];
-const steps = 200;
+const lengths = workload([100, 1_000, 5_000, 20_000], [100]);
+const steps = workload(200, 2);
 const window = 32_000;
 
 const contenders = {

@@ -10,11 +10,12 @@ import { plot } from './lib/plot.mjs';
 import { table } from './lib/report.mjs';
 import { writeSections } from './lib/results-file.mjs';
 import { startServer } from './lib/start-server.mjs';
+import { workload } from './lib/workload.mjs';
 
 const browser = 'Chromium, IndexedDB (wall time)';
 
 /** `reps`: number of steps and of turns. */
-export async function benchGrowth({ reps: count = 10_000, write }) {
+export async function benchGrowth({ reps: count = workload(10_000, 40), write }) {
   const node = await measureNode(count);
   const page = await measurePage(count);
   const edge = await measureEdge(count);

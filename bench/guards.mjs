@@ -4,10 +4,12 @@ import { userMessage } from '../packages/core/dist/index.js';
 import {
   injectionGuard,
   lengthGuard,
+  piiGuard,
   piiRule,
   outputGuards,
   lengthRule,
 } from '../packages/core/dist/guards.js';
+import { workload } from './lib/workload.mjs';
 
 const ordinary = 'Please tell me how the weather is in Paris today, and what to wear. ';
 const kinds = ['email', 'phone', 'card', 'iban', 'rrn', 'cn-id', 'ssn', 'ip'];
@@ -40,8 +42,8 @@ const sets = {
       'zero-width': 'a\u200b',
     },
   },
-  'piiRule() on input': {
-    run: checkBy(piiRule({ kinds })),
+  'piiGuard()': {
+    run: checkBy(piiGuard({ kinds })),
     texts: {
       ordinary,
       digits: '1',
@@ -72,11 +74,11 @@ export async function benchGuards() {
     `Node ${process.version}. CPU milliseconds for 1 MB and 10 MB in one message. Replies come in pieces of ${deltaLength} characters.`,
   );
   for (const [name, { run, texts }] of Object.entries(sets)) {
-    await run(ordinary.repeat(2000));
+    await run(ordinary.repeat(workload(2000, 2)));
     console.log(`\n${name}`);
     for (const [kind, unit] of Object.entries(texts)) {
-      const one = await timeOf(run, unit, 1e6);
-      const ten = await timeOf(run, unit, 1e7);
+      const one = await timeOf(run, unit, workload(1e6, 1e3));
+      const ten = await timeOf(run, unit, workload(1e7, 1e4));
       console.log(
         `  ${kind.padEnd(20)} ${one.toFixed(0).padStart(6)} ${ten.toFixed(0).padStart(6)}   ratio ${(ten / one).toFixed(1)}`,
       );
@@ -84,8 +86,15 @@ export async function benchGuards() {
   }
 }
 
-function checkBy(stage) {
-  return (text) => stage.check([userMessage(text)], context);
+function checkBy(guard) {
+  const check = guard.wrapInput(async (input) => input);
+  return async (text) => {
+    try {
+      await check({ messages: [userMessage(text)], decisions: [] }, context);
+    } catch (error) {
+      if (error.code !== 'GUARD_REJECTED') throw error;
+    }
+  };
 }
 
 function streamBy(rule) {

@@ -8,13 +8,14 @@ import { clientScenario, runOnce } from './lib/scenarios.mjs';
 import { table } from './lib/report.mjs';
 import { writeSections } from './lib/results-file.mjs';
 import { startServer } from './lib/start-server.mjs';
+import { workload } from './lib/workload.mjs';
 
-const warmUp = 100;
-const runs = 100;
+const warmUp = workload(100, 1);
+const runs = workload(100, 1);
 /** Functions of our own code that the table names. */
 const named = 6;
 /** Runs whose function calls are counted. Coverage makes them slow. */
-const countedRuns = 10;
+const countedRuns = workload(10, 1);
 /** Parts of our own code, by the path of a file. The first that fits counts. */
 const ownParts = [
   ['stream: events to the reader', /event\/readers/],

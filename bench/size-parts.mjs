@@ -72,7 +72,7 @@ const parts = {
   'shapes of messages': { 'message/is-message.js': true },
   'schemas and arguments of tools': {
     'schema/schema.js': true,
-    'tool/tool-call.js': ['prepareCall', 'dropNulls'],
+    'tool/tool-call.js': ['prepareCall', 'dropNull'],
   },
   'preset arguments': { 'tool/tool.js': ['presetInput'] },
   'lists and views of tools': { 'tool/set/tool-set.js': true },

@@ -4,8 +4,9 @@
 import { readFileSync } from 'node:fs';
 import { estimateTokenCount } from 'tokenx';
 import { arc, estimateTokens, o200k } from '../packages/core/dist/tokens.js';
+import { workload } from './lib/workload.mjs';
 
-const reps = 9;
+const reps = workload(9, 1);
 const estimators = {
   'isoloop, o200k': (text) => estimateTokens(text, o200k),
   'isoloop, arc': (text) => estimateTokens(text, arc),
@@ -64,7 +65,7 @@ function speeds(texts) {
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   const names = Object.keys(estimators);
   const samples = Object.fromEntries(names.map((name) => [name, []]));
-  for (let rep = -2; rep < reps; rep++) {
+  for (let rep = -workload(2, 0); rep < reps; rep++) {
     for (const [turn] of names.entries()) {
       const name = names[(turn + rep + names.length) % names.length];
       const speed = bytes / 1e3 / passMs(estimators[name], texts);

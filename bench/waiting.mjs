@@ -4,8 +4,9 @@
 import { Session } from 'node:inspector/promises';
 import { ReActAgent, tool } from '@isoloop/core';
 import { Agent } from '@isoloop/core/kernel';
+import { workload } from './lib/workload.mjs';
 
-const agents = 200;
+const agents = workload(200, 2);
 const turns = 10;
 const waitsAt = 5;
 /** Functions in each list. */

@@ -13,12 +13,13 @@ import { bundle } from './lib/bundle.mjs';
 import { median } from './lib/report.mjs';
 import { writeSections } from './lib/results-file.mjs';
 import { startServer } from './lib/start-server.mjs';
+import { workload } from './lib/workload.mjs';
 
 const deltas = 2000;
-const warm = 8;
+const warm = workload(8, 0);
 /** Ways whose runs take hundreds of milliseconds. A repetition of such a way has one run. */
 const slow = new Set(['comlink-awaited', 'stream-event']);
-const runsOf = (way) => (slow.has(way) ? 1 : 5);
+const runsOf = (way) => (slow.has(way) ? 1 : workload(5, 1));
 
 /** The way `none` sends no events, so it measures the worker's own time. */
 const others = [
@@ -50,7 +51,7 @@ const tables = {
 export async function benchWorker({
   scenarios = Object.keys(tables),
   contenders = all,
-  reps = 21,
+  reps = workload(21, 1),
   write,
 }) {
   check('scenario', scenarios, Object.keys(tables));

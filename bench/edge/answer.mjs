@@ -2,19 +2,21 @@ import { endpointBudgets } from '../lib/budgets.mjs';
 import { median, table } from '../lib/report.mjs';
 import { contenders, startApp } from './contenders.mjs';
 import { drive } from './load.mjs';
+import { workload } from '../lib/workload.mjs';
 
-const inner = 3;
-const warm = 8;
+const inner = workload(3, 1);
+const warm = workload(8, 0);
+const deltas = workload(2000, 20);
 const titles = {
-  '2000-burst': 'In network writes of 16 KB',
-  '2000-paced': 'One network write per delta, every 5 ms',
+  [`${deltas}-burst`]: 'In network writes of 16 KB',
+  [`${workload(deltas, 100)}-paced`]: 'One network write per delta, every 5 ms',
 };
 
 /**
  * Measures answers of 2,000 deltas, each in a new conversation. Only answers that come at a fixed
  * pace run at the same time.
  */
-export async function measureAnswer({ bundles, world, reps = 15 }) {
+export async function measureAnswer({ bundles, world, reps = workload(15, 1) }) {
   const running = [];
   for (const [name, contender] of Object.entries(contenders)) {
     if (contender.app)
@@ -30,7 +32,7 @@ export async function measureAnswer({ bundles, world, reps = 15 }) {
       // A paced answer takes 10 seconds and is mostly idle, so five such answers run at once.
       const paced = model.endsWith('-paced');
       const plan = paced
-        ? { model, count: 5, concurrency: 5, turns: 1 }
+        ? { model, count: workload(5, 1), concurrency: workload(5, 1), turns: 1 }
         : { model, count: inner, concurrency: 1, turns: 1 };
       for (const each of running) each.cpu = [];
       for (let round = paced ? 0 : -warm; round < (paced ? Math.min(3, reps) : reps); round++) {

@@ -2,6 +2,7 @@ import { cpuTimeOf } from '../lib/cpu-time.mjs';
 import { endpointBudgets } from '../lib/budgets.mjs';
 import { median, table } from '../lib/report.mjs';
 import { startApp } from './contenders.mjs';
+import { workload } from '../lib/workload.mjs';
 
 const apps = {
   empty: 'a Worker that only answers',
@@ -12,9 +13,9 @@ const apps = {
 };
 
 /** Measures workerd from its start to its first answer, each time in a fresh process. */
-export async function measureCold({ bundles, world, reps = 15 }) {
+export async function measureCold({ bundles, world, reps = workload(15, 1) }) {
   const samples = Object.fromEntries(Object.keys(apps).map((app) => [app, []]));
-  for (let round = -1; round < reps; round++) {
+  for (let round = -workload(1, 0); round < reps; round++) {
     for (const app of Object.keys(apps)) {
       const { pid, stop } = await startApp(
         bundles,

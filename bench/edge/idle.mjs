@@ -3,8 +3,9 @@ import { residentBytes } from '../lib/resident-bytes.mjs';
 import { table } from '../lib/report.mjs';
 import { converse } from './client.mjs';
 import { contenders, startApp } from './contenders.mjs';
+import { workload } from '../lib/workload.mjs';
 
-const users = 20;
+const users = workload(20, 1);
 const { app, format, binds } = contenders['isoloop, Durable Object'];
 
 /** Starts of sessions. Each returns a function that asks the session its next question. */
@@ -24,7 +25,7 @@ const plans = [
   { name: app, sessions: 200, turns: 2 },
   { name: app, sessions: 1000, turns: 2 },
   { name: app, sessions: 200, turns: 10 },
-];
+].map((plan) => workload(plan, { ...plan, sessions: 2, turns: 2 }));
 
 /**
  * Measures what an idle session costs while its Durable Object is in memory. Compares many sessions

@@ -3,9 +3,10 @@ import { cpuTimeOf } from '../lib/cpu-time.mjs';
 import { median, quantile, table } from '../lib/report.mjs';
 import { converse } from './client.mjs';
 import { contenders, startApp } from './contenders.mjs';
+import { workload } from '../lib/workload.mjs';
 
-const load = { concurrency: 50, turns: 10 };
-const requests = 300;
+const load = workload({ concurrency: 50, turns: 10 }, { concurrency: 2, turns: 2 });
+const requests = workload(300, 4);
 const titles = {
   '100-burst': '100 deltas, all sent at once after the first: the limit of one isolate',
   '100-paced': '100 deltas, one every 5 ms: 50 open streams at any time',
@@ -15,7 +16,7 @@ const titles = {
  * Measures 50 concurrent users, each in conversations of 10 questions. Each round sends 300
  * requests to each contender. The order of the contenders changes with each round.
  */
-export async function measureLoad({ bundles, world, reps = 3 }) {
+export async function measureLoad({ bundles, world, reps = workload(3, 1) }) {
   const running = [];
   for (const [name, contender] of Object.entries(contenders)) {
     const { port, pid, stop } = contender.app
@@ -27,7 +28,7 @@ export async function measureLoad({ bundles, world, reps = 3 }) {
   try {
     for (const [model, title] of Object.entries(titles)) {
       for (const each of running) each.samples = [];
-      for (let round = -1; round < reps; round++) {
+      for (let round = -workload(1, 0); round < reps; round++) {
         for (let i = 0; i < running.length; i++) {
           const each = running[(i + round + 1) % running.length];
           const sample = await drive(each, { ...load, model, count: requests * each.share });

@@ -3,9 +3,10 @@ import { residentBytes } from '../lib/resident-bytes.mjs';
 import { converse } from './client.mjs';
 import { contenders, startApp } from './contenders.mjs';
 import { drive } from './load.mjs';
+import { workload } from '../lib/workload.mjs';
 
-const steps = 4;
-const stepTurns = 500;
+const steps = workload(4, 1);
+const stepTurns = workload(500, 4);
 const plans = {
   '200 sessions, 50 at once, of 10 turns each': {
     names: ['floor', 'isoloop, KV', 'isoloop, Durable Object', 'isoloop, /v1'],

@@ -1,3 +1,5 @@
+import { workload } from './workload.mjs';
+
 // `inner`: number of runs per repetition. `warm`: number of discarded repetitions at the start.
 // `reps`: number of measured repetitions. `concurrency`: number of runs at once.
 const plan = {
@@ -21,13 +23,15 @@ export async function measure({ runtime, names, scenario, reps }) {
   const steps = plan[scenario];
   if (!steps)
     throw new Error(`Unknown scenario ${scenario}. Known: ${Object.keys(plan).join(', ')}.`);
-  const { inner, concurrency = 1 } = steps;
+  const inner = workload(steps.inner, 1);
+  const concurrency = workload(steps.concurrency ?? 1, 1);
   const count = inner * concurrency;
   const contenders = [];
   for (const name of names)
     contenders.push({ name, samples: [], ...(await runtime.start(name, scenario)) });
-  const warm = steps.warm * (runtime.warmFactor ?? 1);
-  for (let round = -warm; round < (reps ?? steps.reps); round++) {
+  const warm = workload(steps.warm * (runtime.warmFactor ?? 1), 0);
+  const rounds = reps ?? workload(steps.reps, 1);
+  for (let round = -warm; round < rounds; round++) {
     for (let i = 0; i < contenders.length; i++) {
       const contender = contenders[(i + round + warm) % contenders.length];
       const { cpu, wall } = await contender.rep({ inner, concurrency });

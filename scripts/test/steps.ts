@@ -91,6 +91,13 @@ export const steps: readonly Step[] = [
     run: () => command('node', 'scripts/size.ts'),
   },
   {
+    name: 'bench',
+    about: 'each benchmark once, with its smallest workload',
+    runsIn: 'rest',
+    needs: ['chromium', 'types'],
+    run: () => command('node', 'scripts/bench-smallest.ts'),
+  },
+  {
     name: 'publint',
     about: 'the published packages',
     runsIn: 'rest',

@@ -2,7 +2,7 @@ import { AgentError } from '@isoloop/core';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { jsonMode } from '@isoloop/core/output';
-import { objectMediaType } from '@isoloop/core/adapter';
+import { failureMark, objectMediaType } from '@isoloop/core/adapter';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { fakeClock, type FakeClock } from '../../../../test/clock/fake-clock.ts';
 import { testEndpoint, type TestEndpoint } from '../../test-support/endpoint.ts';
@@ -35,7 +35,7 @@ const streams: Readonly<Record<string, Streamed>> = {
     body: { id: crypto.randomUUID(), ...chat },
     headers: { accept: objectMediaType },
     filler: '\n',
-    failure: /\u0018\{"code":"MODEL_SERVER","message":"[^"]*"\}$/,
+    failure: new RegExp(`${failureMark}\\{"code":"MODEL_SERVER","message":"[^"]*"\\}$`),
   },
   events: {
     path: '/api/run',
