@@ -202,8 +202,10 @@ test('the model proxy opens within a second, and comments only between events', 
   await clock.waitFor(() => expect(read()).toBe('data: {"a":1}\n\ndata: {"b"'));
   await clock.advance(20_000);
   expect(read()).toBe('');
-  void write(':2}\n\n');
-  await clock.waitFor(() => expect(read()).toBe(':2}\n\n'));
+  void write(':2}\n');
+  await clock.waitFor(() => expect(read()).toBe(':2}\n'));
+  void write('\n');
+  await clock.waitFor(() => expect(read()).toBe('\n'));
   await clock.advance(5000);
   expect(read()).toContain(comment);
   void writer.close();

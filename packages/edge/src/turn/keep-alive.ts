@@ -83,7 +83,9 @@ function keptAlive(
         isSilent = false;
         if (timer === null) return;
         if (bytes?.length) {
-          lastBytes = bytes;
+          // The end of an event may come in pieces.
+          const isPiece = bytes.length < 3 && lastBytes !== undefined;
+          lastBytes = isPiece ? Uint8Array.of(...lastBytes!.slice(-2), ...bytes) : bytes;
           controller.enqueue(bytes);
         }
         if (!isLast) return;
