@@ -68,6 +68,7 @@ export { isToolContent } from './tool/tool-call.ts';
 export { parseHistory, parseMessages } from './message/validate-message.ts';
 export { addUsage, noUsage } from './model/chat-model.ts';
 export { outputToolName } from './schema/output-format.ts';
+export { JsonReader } from './stream/object/json-reader.ts';
 export { ObjectReader } from './stream/object/object-reader.ts';
 export type { AnswerSink, AnswerSource } from './middleware/output/object/answer-source.ts';
 export { objectWriterOf } from './middleware/output/written-output.ts';

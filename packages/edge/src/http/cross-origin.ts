@@ -1,9 +1,9 @@
 import { AgentError } from '@isoloop/core';
-import { keepAliveHeader } from '@isoloop/core/adapter';
 import type { Context } from 'hono';
 import { isLocalHost } from './access.ts';
 import { errorResponse } from './error-response.ts';
-import { ignoredHeader, keepAliveHeader } from './header-names.ts';
+import { keepAliveHeader } from '@isoloop/core/adapter';
+import { ignoredHeader } from './header-names.ts';
 import type { EdgeEnv } from '../handler-options.ts';
 
 /** Maximum number of origins that the log names, because a sender can write any origin. */

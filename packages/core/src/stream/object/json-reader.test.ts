@@ -137,3 +137,46 @@ test('finished objects stay the same, and shown values never change', () => {
   const last = reader.value as typeof first;
   expect(last.list[1]).toBe(second.list[1]);
 });
+
+/** Returns what a reader that shows incomplete numbers and words has, or nothing for no JSON. */
+function incompleteValueOf(...pieces: readonly string[]): JsonValue | undefined {
+  const reader = new JsonReader({ showsIncomplete: true });
+  for (const piece of pieces) reader.push(piece);
+  return reader.state === 'broken' ? undefined : reader.value;
+}
+
+test('with showsIncomplete, every beginning has the value that AI SDK finds', async () => {
+  const random = randomOf(1);
+  for (let index = 0; index < count / 2; index += 1) {
+    const plain = forAiSdk(JSON.stringify(randomJson(random), null, index % 3 ? undefined : 2));
+    const text = index % 2 ? escapedJson(plain) : plain;
+    const reader = new JsonReader({ showsIncomplete: true });
+    for (let end = 0; end <= text.length; end += 1) {
+      const part = text.slice(0, end);
+      const { value: shown } = await parsePartialJson(part);
+      expect([part, reader.value]).toEqual([part, withoutHalves(shown as JsonValue | undefined)]);
+      expect([part, incompleteValueOf(part)]).toEqual([part, reader.value]);
+      reader.push(text.slice(end, end + 1));
+    }
+  }
+});
+
+test.for([
+  ['{"a": tru', { a: true }],
+  ['{"a": 1, "b', { a: 1 }],
+  ['{"a": "\\u00', { a: '' }],
+  ['{"a": "one\\', { a: 'one' }],
+  ['[1, -', [1]],
+  ['[1.5e', [1.5]],
+  ['{"a": 1.5e+2', { a: 150 }],
+  ['"half', 'half'],
+  ['{"a": 1} and more', { a: 1 }],
+  [`[${'1'.repeat(100)}`, []],
+  ['', undefined],
+  ['-', undefined],
+  ['no JSON', undefined],
+  ['{"a": 1]', undefined],
+] as const)('with showsIncomplete, %s', ([text, value]) => {
+  expect(incompleteValueOf(text)).toEqual(value);
+  expect(incompleteValueOf(...text)).toEqual(value);
+});

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../message/json.ts';
+import { parseJson, type JsonValue } from '../../message/json.ts';
 
 /** Object or list that is not closed, with its finished values. */
 interface OpenValue {
@@ -21,12 +21,31 @@ const startOfEscape = /\\(?:u[\da-fA-F]{0,3})?$/y;
 /** Characters of a number or a word. */
 const scalar = /[-+.\w]+/y;
 const words = ['true', 'false', 'null'];
+const startOfNumber = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?/i;
+
+/** Longest number that appears before it is complete, in characters. */
+const maxShownNumber = 64;
+
+/**
+ * Number of values that may be copied for each character. So the cost of a text grows with its
+ * length only, also for long lists.
+ */
+const copiesPerCharacter = 64;
+
+/** What the value of a text that has not ended shows. */
+export interface JsonReaderOptions {
+  /**
+   * Whether a number or a word appears before it is complete: `1` of `150`, and `true` of `t`.
+   * @default false
+   */
+  readonly showsIncomplete?: boolean;
+}
 
 /**
  * Reads a JSON text that arrives in pieces, and has its value so far. Each character is read once.
- * A string has its characters so far. A number, `true`, `false` and `null` appear when they are
- * complete, and a field appears with the beginning of its value. So a later value only extends an
- * earlier one.
+ * A string has its characters so far. By default, a number, `true`, `false` and `null` appear when
+ * they are complete, and a field appears with the beginning of its value. So a later value only
+ * extends an earlier one.
  */
 export class JsonReader {
   /** `broken`: the text is no JSON. The value stays as it was before. */
@@ -35,15 +54,25 @@ export class JsonReader {
   #next: Next = 'value';
   /** Characters of the string, the number or the word that is being read. */
   #token: string | undefined;
+  /** Last characters of the string that is being read. */
+  #lastCharacters = '';
   #isString = false;
   /** Beginning of an escape whose end is in the next piece. */
   #escapeStart = '';
   #root: JsonValue | undefined;
   #lastValue: JsonValue | undefined;
   #isChanged = false;
+  /** Number of characters since `value` was last made. */
+  #unseenLength = 0;
+  readonly #showsIncomplete: boolean;
+
+  constructor({ showsIncomplete = false }: JsonReaderOptions = {}) {
+    this.#showsIncomplete = showsIncomplete;
+  }
 
   /** Reads the next piece of the text. Ignores what follows the value. */
   push(piece: string): void {
+    this.#unseenLength += piece.length;
     const text = this.#escapeStart + piece;
     this.#escapeStart = '';
     let at = 0;
@@ -52,12 +81,15 @@ export class JsonReader {
 
   /**
    * The value so far, or `undefined`. Is replaced at each change, but finished objects and lists in
-   * it stay the same. Copies the objects and lists that are not closed: see `width`.
+   * it stay the same. Copies the objects and lists that are not closed: see `isCheap`.
    */
   get value(): JsonValue | undefined {
     if (!this.#isChanged) return this.#lastValue;
     this.#isChanged = false;
-    let value = this.#stringSoFar ?? this.#root;
+    this.#unseenLength = 0;
+    const token = this.#isString ? this.#stringSoFar : this.#scalarSoFar;
+    // An incomplete `null` is a value.
+    let value = token === undefined ? this.#root : token;
     for (const { value: parent, name } of this.#openValues.toReversed()) {
       if (Array.isArray(parent)) value = value === undefined ? [...parent] : [...parent, value];
       else value = value === undefined ? { ...parent } : { ...parent, [name]: value };
@@ -66,15 +98,28 @@ export class JsonReader {
     return value;
   }
 
-  /** Number of values that `value` copies. */
-  get width(): number {
-    return this.#openValues.reduce((sum, { size }) => sum + size, 0);
+  /**
+   * Whether the characters since the last `value` pay for the copies of the next one. A reader that
+   * takes `value` only then does linear work.
+   */
+  get isCheap(): boolean {
+    const copies = this.#openValues.reduce((sum, { size }) => sum + size, 0);
+    return copies <= this.#unseenLength * copiesPerCharacter;
   }
 
   /** The string so far. A half of a character is left out. */
   get #stringSoFar(): string | undefined {
-    if (!this.#isString || this.#next.startsWith('name')) return undefined;
-    return this.#token?.replace(/[\ud800-\udbff]$/, '');
+    if (this.#next.startsWith('name')) return undefined;
+    // A look at the end of a long text that was joined from pieces would copy the text.
+    return /[\ud800-\udbff]$/.test(this.#lastCharacters) ? this.#token?.slice(0, -1) : this.#token;
+  }
+
+  /** The number or word so far, if it is shown. */
+  get #scalarSoFar(): JsonValue | undefined {
+    const token = this.#token;
+    if (!this.#showsIncomplete || !token || token.length > maxShownNumber) return undefined;
+    const text = words.find((word) => word.startsWith(token)) ?? startOfNumber.exec(token)?.[0];
+    return text === undefined ? undefined : parseJson(text);
   }
 
   /** Reads from a position of the text. Returns the position after what was read. */
@@ -91,7 +136,8 @@ export class JsonReader {
   #readString(text: string, at: number): number {
     const match = matchAt(plain, text, at) || matchAt(escape, text, at);
     if (match) {
-      this.#token += match.startsWith('\\') ? (JSON.parse(`"${match}"`) as string) : match;
+      this.#lastCharacters = match.startsWith('\\') ? (JSON.parse(`"${match}"`) as string) : match;
+      this.#token += this.#lastCharacters;
       this.#isChanged ||= !this.#next.startsWith('name');
       return at + match.length;
     }
@@ -116,6 +162,7 @@ export class JsonReader {
     const token = this.#token!;
     // Only the character after a number shows its end.
     if (at + match.length < text.length || words.includes(token)) this.#endScalar(token);
+    else this.#isChanged ||= this.#showsIncomplete;
     return at + match.length;
   }
 
@@ -149,6 +196,7 @@ export class JsonReader {
 
   #begin(isString: boolean): void {
     this.#token = '';
+    this.#lastCharacters = '';
     this.#isString = isString;
     this.#isChanged ||= isString && this.#next.startsWith('value');
   }

@@ -3,12 +3,6 @@ import { JsonReader } from './json-reader.ts';
 import { wrappedName } from '../../schema/output-format.ts';
 import { AnswerSource } from '../../middleware/output/object/answer-source.ts';
 
-/**
- * Number of values that may be copied for each character. So the cost of a reply grows with its
- * length only, also for long lists.
- */
-const copiesPerCharacter = 64;
-
 /** Reads the object of a structured answer while it arrives. Each character is read once. */
 export class ObjectReader {
   /** The object so far, as of the last `update()`. */
@@ -18,18 +12,13 @@ export class ObjectReader {
   #isCall = false;
   /** Whether `value` is not the answer. */
   #isDiscarded = false;
-  /** Number of characters since the last `update()`. */
-  #unseenLength = 0;
   /** Takes events or text with the object. */
   readonly source: AnswerSource = new AnswerSource({
     begin: (isCall) => {
       this.#json = new JsonReader();
       this.#isCall = isCall;
     },
-    push: (piece) => {
-      this.#json.push(piece);
-      this.#unseenLength += piece.length;
-    },
+    push: (piece) => this.#json.push(piece),
     discard: () => (this.#isDiscarded = true),
   });
 
@@ -43,9 +32,7 @@ export class ObjectReader {
    * the change is left to a later update. `isLast`: there is no later update.
    */
   update(isLast = false): boolean {
-    const unseenCopies = this.#unseenLength * copiesPerCharacter;
-    if (!isLast && !this.#isDiscarded && unseenCopies < this.#json.width) return false;
-    this.#unseenLength = 0;
+    if (!isLast && !this.#isDiscarded && !this.#json.isCheap) return false;
     const next = this.#read() ?? (this.#isDiscarded ? undefined : this.value);
     this.#isDiscarded = false;
     const isSame = next === this.value || (this.isComplete && isSameJson(next, this.value));

@@ -1,6 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import { isObjectOrArray } from '@isoloop/core/adapter';
-import { partialJson } from './partial-json.ts';
+import { isObjectOrArray, JsonReader } from '@isoloop/core/adapter';
 import { isEqual } from './is-equal.ts';
 import {
   getToolName,
@@ -27,6 +26,8 @@ export class AnswerReader {
   isAborted = false;
   /** Places of the texts that still grow, by kind and id. */
   readonly #growing: Map<string, number> = new Map();
+  /** Readers of the arguments that still grow, by the id of their call. */
+  readonly #inputs: Map<string, JsonReader> = new Map();
 
   constructor(message: UIMessage) {
     this.message = message;
@@ -94,7 +95,13 @@ export class AnswerReader {
     const part: Fields = { ...this.#parts[index] };
     // Some providers repeat the state of a call.
     if (Object.entries(fields).every(([name, value]) => isEqual(value, part[name]))) return;
-    this.#show(this.#parts.with(index, withoutUndefined({ ...part, ...fields })));
+    this.#replace(index, fields);
+  }
+
+  /** Replaces a part without a comparison, which would read all of a long part for each piece. */
+  #replace(index: number, fields: Fields): void {
+    const part: Fields = { ...this.#parts[index], ...fields };
+    this.#show(this.#parts.with(index, withoutUndefined(part)));
   }
 
   /** A `start` with another id begins another message. */
@@ -123,7 +130,9 @@ export class AnswerReader {
     const key = `${type.split('-')[0]} ${id}`;
     const index = checkedIndex(this.#growing.get(key), type, id);
     const part = this.#parts[index] as TextUIPart;
-    if ('delta' in chunk) return this.#change(index, { text: part.text + chunk.delta });
+    if ('delta' in chunk) {
+      return chunk.delta ? this.#replace(index, { text: part.text + chunk.delta }) : undefined;
+    }
     this.#growing.delete(key);
     this.#change(index, { state: 'done' });
   }
@@ -177,6 +186,7 @@ export class AnswerReader {
 
   /** Sets the state of a call in the current step. An unknown call is added. */
   #begin(state: string, call: CallFields): void {
+    this.#inputs.delete(call.toolCallId);
     const index = this.#inStep((part) => part.toolCallId === call.toolCallId);
     if (index < 0) this.#add(callOf(state, call, {}));
     else this.#change(index, callOf(state, call, { ...this.#parts[index] }));
@@ -197,8 +207,20 @@ export class AnswerReader {
       part.toolCallId === toolCallId && part.state === 'input-streaming';
     const index = checkedIndex(this.#inStep(isGrowing), type, toolCallId);
     const part = this.#parts[index] as Extract<CallPart, { state: 'input-streaming' }>;
+    const reader = this.#inputReader(toolCallId, part.rawInput);
+    reader.push(inputTextDelta);
     const rawInput = (part.rawInput ?? '') + inputTextDelta;
-    this.#change(index, { input: partialJson(rawInput), rawInput });
+    this.#replace(index, { input: inputSoFar(reader, part.input), rawInput });
+  }
+
+  /** Returns the reader of a call's arguments. `rawInput`: the arguments of the message so far. */
+  #inputReader(toolCallId: string, rawInput: string | undefined): JsonReader {
+    const known = rawInput === undefined ? undefined : this.#inputs.get(toolCallId);
+    if (known) return known;
+    const reader = new JsonReader({ showsIncomplete: true });
+    reader.push(rawInput ?? '');
+    this.#inputs.set(toolCallId, reader);
+    return reader;
   }
 
   #ask(chunk: ChunkOf<'tool-approval-request'>): void {
@@ -217,6 +239,12 @@ export class AnswerReader {
       approval: withoutUndefined({ ...part.approval, approved, reason }),
     });
   }
+}
+
+/** Returns the value of the arguments so far. A long open list changes less often than it grows. */
+function inputSoFar(reader: JsonReader, shown: unknown): unknown {
+  if (reader.state === 'broken') return undefined;
+  return reader.isCheap || reader.state === 'complete' ? reader.value : shown;
 }
 
 /** What a chunk says about a tool call. The lower fields belong to its state. */

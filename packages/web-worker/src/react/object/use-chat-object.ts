@@ -26,7 +26,8 @@ export function useChatObject<T = unknown>(
 ): DeepPartial<T> | undefined {
   const { messages, conversation } = chat;
   const last = messages.at(-1);
-  const { source, text } = last?.role === 'assistant' ? sourceOf(last) : { source: '', text: '' };
+  const { source, text, isOver } =
+    last?.role === 'assistant' ? sourceOf(last) : { source: '', text: '', isOver: true };
   const lastReading = readings.get(conversation);
   const isMore = lastReading?.source === source && text.startsWith(lastReading.text);
   const reader = isMore ? lastReading.reader : new ObjectReader();
@@ -35,19 +36,28 @@ export function useChatObject<T = unknown>(
   if (source.startsWith('call')) reader.source.input(source, piece);
   else reader.source.text(source, piece);
   readings.set(conversation, { reader, source, text });
-  reader.update(true);
+  reader.update(isOver);
   return reader.value as DeepPartial<T> | undefined;
+}
+
+interface Source extends Pick<Reading, 'source' | 'text'> {
+  /** Whether the text has its end. Until then, a long open list is read less often. */
+  readonly isOver: boolean;
 }
 
 /**
  * Returns the text with the object: the arguments of the output tool, or the text of the answer.
  */
-function sourceOf({ id, parts }: UIMessage): Pick<Reading, 'source' | 'text'> {
+function sourceOf({ id, parts }: UIMessage): Source {
   const step = parts.slice(parts.findLastIndex(({ type }) => type === 'step-start') + 1);
   const text = step.map((part) => (part.type === 'text' ? part.text : '')).join('');
   const call = step.findLast((part) => isToolUIPart(part) && getToolName(part) === outputToolName);
-  if (text || !call || !('toolCallId' in call)) return { source: `text ${id}`, text };
+  if (text || !call || !('toolCallId' in call)) {
+    const isOver = !step.some((part) => part.type === 'text' && part.state === 'streaming');
+    return { source: `text ${id}`, text, isOver };
+  }
   const { toolCallId, state, input } = call;
-  const args = state === 'input-streaming' ? call.rawInput : JSON.stringify(input);
-  return { source: `call ${toolCallId}`, text: args ?? '' };
+  const isOver = state !== 'input-streaming';
+  const args = isOver ? JSON.stringify(input) : call.rawInput;
+  return { source: `call ${toolCallId}`, text: args ?? '', isOver };
 }
