@@ -7,6 +7,7 @@ import { interruptedResult } from '../../tool/tool-call.ts';
 import { endedCallsIn, listedCalls } from '../move/ended-calls.ts';
 import { endedCallsKey, titleKey } from '../store/storage-keys.ts';
 import { applyMessage, applyNote, callsOf } from './call-notes.ts';
+import { hasLostStart, isStart, withoutStrayResults } from './lost-start.ts';
 import { recordsOf, type Flushes, type LogRecord } from './log-record.ts';
 import { endsWithAnswer } from './resumption.ts';
 import {
@@ -37,6 +38,11 @@ export class SessionFold implements SessionView {
    * lost.
    */
   #uncertainIds: Set<string> | undefined;
+  /**
+   * Whether the log begins in the middle of a run, and no user's message came yet. `undefined`
+   * before the first record.
+   */
+  #isStartLost: boolean | undefined;
 
   get messages(): readonly Msg[] {
     const orderedCount = this.#ordered.length;
@@ -62,15 +68,18 @@ export class SessionFold implements SessionView {
   /**
    * Applies the records of flushes from a store. After lost records, closes tool calls whose
    * results may be lost, and leaves out results without a tool call. The history then stays valid,
-   * and no finished tool runs again.
+   * and no finished tool runs again. Does the same for a log whose start is lost.
    */
   load(flushes: Flushes): this {
+    this.#isStartLost ??= flushes[0] && hasLostStart(flushes[0]);
     for (const record of flushes.flat()) {
       if (record.kind === 'lost') this.#uncertainIds = new Set(this.calls.keys());
+      else if (this.#isStartLost) this.#applyAfterLostStart(record);
       else if (this.#uncertainIds) this.#applyAfterLoss(record, this.#uncertainIds);
       else this.#apply(record);
     }
     this.#close();
+    if (this.#isStartLost) this.#closeCalls([...this.calls.keys()]);
     if (this.#uncertainIds) this.#checkSummary();
     return this;
   }
@@ -116,14 +125,29 @@ export class SessionFold implements SessionView {
     if (message) this.#apply({ kind: 'message', message });
   }
 
+  /** Applies a record of the run whose start is lost. That run ends before the next start. */
+  #applyAfterLostStart(record: LogRecord): void {
+    if (isStart(record)) {
+      this.#isStartLost = false;
+      this.#closeCalls([...this.calls.keys()]);
+    }
+    if (record.kind !== 'message') return this.#apply(record);
+    const message = withoutStrayResults(record.message, this.calls);
+    if (message) this.#apply({ kind: 'message', message });
+  }
+
   /** Gives each tool call whose result may be lost an `interrupted` result. */
   #close(): void {
-    for (const id of this.#uncertainIds ?? []) {
+    this.#closeCalls(this.#uncertainIds ?? []);
+    this.#uncertainIds?.clear();
+  }
+
+  #closeCalls(ids: Iterable<string>): void {
+    for (const id of ids) {
       const message =
         this.calls.has(id) && interruptedMessage(this.#appended, id, this.calls.get(id));
       if (message) this.#apply({ kind: 'message', message });
     }
-    this.#uncertainIds?.clear();
   }
 
   #apply(record: LogRecord): void {
@@ -207,18 +231,6 @@ export class SessionFold implements SessionView {
     this.#ordered = [];
     this.#settledCount = 0;
   }
-}
-
-/**
- * Returns the message without the tool results that belong to none of the calls. Returns
- * `undefined` if no content is left.
- */
-function withoutStrayResults(message: Msg, calls: SessionView['calls']): Msg | undefined {
-  const content = message.content.filter(
-    (block) => block.type !== 'tool_result' || calls.has(block.toolUseId),
-  );
-  if (content.length === message.content.length) return message;
-  return content.length > 0 ? { ...message, content } : undefined;
 }
 
 /**

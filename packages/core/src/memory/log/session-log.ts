@@ -5,6 +5,7 @@ import { maxAttempts, backOff } from '../store/back-off.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 import type { Flushes, LogRecord } from './log-record.ts';
 import { makeWrite } from './log-write.ts';
+import { isStart, newStartOf, vanishedError } from './lost-start.ts';
 import { newestSnapshot, SessionStore } from './session-store.ts';
 import { RestartableReads } from './restartable-reads.ts';
 import type { SessionFold } from './session-fold.ts';
@@ -82,6 +83,10 @@ export class SessionLog {
   #claimedOwnership: Ownership | undefined;
   /** Whether another writer has claimed the session after this one, or this one gave it up. */
   #hasLostOwnership = false;
+  /** Whether the last `load` did not find the log of the one before. */
+  #hasVanished = false;
+  /** Whether the log has vanished during a run. Other tools of that run may still end. */
+  #isRunLost = false;
 
   constructor(store: KeyValueStore, sessionId: string, options: SessionLogOptions) {
     this.#store = new SessionStore(store, sessionId);
@@ -123,9 +128,14 @@ export class SessionLog {
     this.#hasLostOwnership = true;
   }
 
-  /** Adds records that the next flush writes. */
+  /**
+   * Adds records that the next flush writes. Throws `STORAGE_FAILED` for records of a run whose log
+   * has vanished.
+   */
   add(records: readonly LogRecord[]): void {
     this.#checkOwner();
+    if (this.#isRunLost && !records.some(isStart)) throw vanishedError(this.#store.keys.head);
+    this.#isRunLost = false;
     this.#pending.push(...records);
   }
 
@@ -142,7 +152,11 @@ export class SessionLog {
     const lostRefs = [...knownBatches.keys()].filter(
       (ref) => !batches.has(ref) && !replacedRefs.has(ref) && !(detectsWriters && ref < snapshot),
     );
-    await this.#dropStored(text, (ref) => batches.has(ref) || replacedRefs.has(ref));
+    const isStored = (ref: string): boolean => batches.has(ref) || replacedRefs.has(ref);
+    await this.#dropStored(text, isStored);
+    const { logId, last = '' } = this.#head ?? {};
+    this.#hasVanished = logId !== undefined && logId !== head?.logId && !isStored(last);
+    if (this.#hasVanished) this.#keepPending(newStartOf(this.#pending));
     for (const ref of lostRefs) batches.set(ref, knownBatches.get(ref)!);
 
     // With `compareAndSet`, no other writer can have hidden these batches, so the store may not
@@ -186,7 +200,9 @@ export class SessionLog {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       if (attempt > 0) await backOff(attempt, this.#options);
       if (attempt > 0 || (await this.#isOutdated())) {
+        const isInRun = this.#isInRun(context.fold());
         context.onReread(await this.load());
+        if (this.#hasVanished) this.#checkStart(isInRun, context);
         if (mustClaim && this.#claimedOwnership) this.#claim();
         this.#checkOwner();
       }
@@ -198,6 +214,29 @@ export class SessionLog {
     throw new AgentError('STORAGE_FAILED', 'Other writers kept changing the session', {
       retryable: true,
     });
+  }
+
+  /**
+   * Throws `STORAGE_FAILED` and drops the pending records, if a new log must not begin with them.
+   * `isInRun`: whether a run was writing the log that has vanished.
+   */
+  #checkStart(isInRun: boolean, context: FlushContext): void {
+    const isNewRun = this.#pending.some(({ kind }) => kind === 'run-begin');
+    if (this.#pending.length && (isNewRun || !isInRun)) return;
+    this.#isRunLost = isInRun;
+    this.#keepPending([]);
+    context.onReread([...flushesOf({ batches: this.#batches, unread: [] }), []]);
+    throw vanishedError(this.#store.keys.head);
+  }
+
+  /** Returns whether a run is writing the log, or has just ended. */
+  #isInRun(fold: SessionFold | undefined): boolean {
+    const isOpen = fold?.openRunId !== undefined && fold.endReason === undefined;
+    return isOpen || this.#pending.some(({ kind }) => kind === 'run-end');
+  }
+
+  #keepPending(records: readonly LogRecord[]): void {
+    this.#pending.splice(0, this.#pending.length, ...records);
   }
 
   /** Deletes every key of the session. */
@@ -212,6 +251,7 @@ export class SessionLog {
     this.#unsureWrites = [];
     this.#hasLostWrite = false;
     this.#wantsSnapshot = false;
+    this.#isRunLost = false;
   }
 
   /** Whether there is nothing to write. */
@@ -234,9 +274,10 @@ export class SessionLog {
       const store = this.#store;
       const text = await store.head();
       const without = this.#unsureWrites.map(({ ref }) => ref);
-      const { head, error: headError } = await store.parseHead(text, { without });
+      const { head: storedHead, error: headError } = await store.parseHead(text, { without });
       if (headError) this.#options.onDamage?.(headError);
-      const knownBatches = await this.#ownBatches(head);
+      const knownBatches = await this.#ownBatches(storedHead);
+      const head = storedHead ?? this.#lostHead(knownBatches);
       const namedBatches = await store.readBatches(head, knownBatches);
       const isMissing = namedBatches.unread.some(({ error }) => error.retryable);
       if (isMissing && attempt < maxReads && (await store.head()) !== text) continue;
@@ -261,6 +302,15 @@ export class SessionLog {
     if (this.#store.detectsWriters) return new Map();
     const storedValues = await this.#store.readValues([...this.#batches.keys()]);
     return new Map([...this.#batches].filter(([ref]) => storedValues.has(ref)));
+  }
+
+  /**
+   * Returns this writer's head if a store without `compareAndSet` has lost the head only. A session
+   * that was cleared has no batches. The next flush writes the head again.
+   */
+  #lostHead(storedBatches: ReadonlyMap<string, Batch>): Head | undefined {
+    const hasAll = storedBatches.size > 0 && storedBatches.size === this.#batches.size;
+    return hasAll && !this.#store.detectsWriters ? this.#head : undefined;
   }
 
   #report(error: AgentError): void {

@@ -89,7 +89,13 @@ test('arguments that began in an earlier part of the answer are read on', () => 
     id: 'm',
     role: 'assistant',
     parts: [
-      { type: 'tool-a', toolCallId: 'a', state: 'input-streaming', rawInput: '{"a":"on', input: {} },
+      {
+        type: 'tool-a',
+        toolCallId: 'a',
+        state: 'input-streaming',
+        rawInput: '{"a":"on',
+        input: {},
+      },
     ],
   });
   reader.take({ type: 'tool-input-delta', toolCallId: 'a', inputTextDelta: 'e","b":1' });
