@@ -1,18 +1,28 @@
 import { AgentError, errorText } from '@isoloop/core';
 import type { KeyValueStore } from '@isoloop/core';
-import { checkOptions, retryableOnce } from '@isoloop/core/adapter';
+import { checkOptions, retryableOnce, timerMs } from '@isoloop/core/adapter';
 import type { StoreFeatures } from '@isoloop/core/adapter';
 import { get, getMany, promisifyRequest } from 'idb-keyval';
 import type { UseStore } from 'idb-keyval';
+import { DatabaseTimeout, openConnection } from './indexed-db-connection.ts';
 
-/** Name of the database in IndexedDB. */
+/** The database in IndexedDB, and how long to wait for it. */
 export interface IndexedDbStoreOptions {
   /**
    * Name of the database. Do not use the same name for other data.
    * @default 'isoloop'
    */
   readonly database?: string;
+  /**
+   * Milliseconds that the store waits for the database to open, and for each read or write. Then
+   * the operation rejects with `STORAGE_FAILED`, which is retryable. A database does not open while
+   * another tab holds an older version of it.
+   * @default 10_000
+   */
+  readonly timeoutMs?: number;
 }
+
+const defaultTimeoutMs = 10_000;
 
 /**
  * Maximum number of attempts per operation. If the browser closed the connection, the next attempt
@@ -24,6 +34,7 @@ const maxAttempts = 3;
  * Key-value store in IndexedDB, which all tabs and workers of an origin share. The browser may
  * delete the whole database to free storage, and the user may clear it. The next operation then
  * rejects once with `STORAGE_FAILED` and `details.evicted`. Later operations use an empty database.
+ * Each operation ends, also if the browser closes the connection or never answers.
  */
 export class IndexedDbStore implements KeyValueStore {
   /**
@@ -36,6 +47,7 @@ export class IndexedDbStore implements KeyValueStore {
     maxValueBytes: 32 * 1024 * 1024,
   };
   readonly #databaseName: string;
+  readonly #timeoutMs: number;
   #withStore: UseStore | undefined;
   /** Whether this store has opened the database before. */
   #wasOpened = false;
@@ -43,8 +55,9 @@ export class IndexedDbStore implements KeyValueStore {
   #isEvicted = false;
 
   constructor(options: IndexedDbStoreOptions = {}) {
-    checkOptions('IndexedDbStore', options, 'database:string|?');
+    checkOptions('IndexedDbStore', options, 'database:string|? timeoutMs:positive|?');
     this.#databaseName = options.database ?? 'isoloop';
+    this.#timeoutMs = timerMs(options.timeoutMs ?? defaultTimeoutMs);
   }
 
   get(key: string): Promise<string | undefined> {
@@ -84,11 +97,14 @@ export class IndexedDbStore implements KeyValueStore {
   compareAndSet(key: string, expected: string | undefined, value: string): Promise<boolean> {
     return this.#run((withStore, attempt) =>
       withStore('readwrite', async (store) => {
-        const whenCommitted = commitOf(store.transaction);
-        const current: unknown = await promisifyRequest(store.get(key));
+        let current: unknown;
+        const request = store.get(key);
+        request.addEventListener('success', () => {
+          current = request.result;
+          if (current === expected) store.put(value, key);
+        });
+        await commitOf(store.transaction);
         const isEqual = current === expected;
-        if (isEqual) store.put(value, key);
-        await whenCommitted;
         // An earlier attempt may have written the value before its connection was lost.
         return isEqual || (attempt > 1 && current === value);
       }),
@@ -109,22 +125,22 @@ export class IndexedDbStore implements KeyValueStore {
    * again. After the browser has closed it, the next operation uses a new one.
    */
   #connect(): UseStore {
-    const openDb = retryableOnce(async () => {
-      const db = await openDatabase(this.#databaseName, () => (this.#isEvicted = this.#wasOpened));
+    const open = retryableOnce(async () => {
+      const connection = await openConnection(this.#databaseName, {
+        timeoutMs: this.#timeoutMs,
+        onCreated: () => (this.#isEvicted = this.#wasOpened),
+        onLost: () => this.#forget(withStore),
+      });
       this.#wasOpened = true;
-      db.addEventListener('close', () => this.#forget(withStore));
-      // Closes the connection if another tab deletes the database, because that tab would otherwise
-      // wait until all other tabs close.
-      db.addEventListener('versionchange', () => db.close());
-      return db;
+      return connection;
     });
     const withStore: UseStore = async (mode, callback) => {
-      const db = await openDb();
+      const connection = await open();
       if (this.#isEvicted) {
         this.#isEvicted = false;
         throw evictedMark;
       }
-      return callback(db.transaction('values', mode).objectStore('values'));
+      return connection(mode, callback);
     };
     return withStore;
   }
@@ -160,26 +176,6 @@ export class IndexedDbStore implements KeyValueStore {
 const evictedMark: unique symbol = Symbol('evicted');
 
 /**
- * Opens the database. A database without its store gets one in a new version: a browser may lose
- * the store (jakearchibald/idb-keyval#134), and any `indexedDB.open` creates an empty database.
- */
-async function openDatabase(
-  database: string,
-  onCreated: () => void,
-  version?: number,
-): Promise<IDBDatabase> {
-  const request = indexedDB.open(database, version);
-  request.addEventListener('upgradeneeded', () => {
-    request.result.createObjectStore('values');
-    onCreated();
-  });
-  const db = await promisifyRequest(request);
-  if (db.objectStoreNames.contains('values')) return db;
-  db.close();
-  return openDatabase(database, onCreated, db.version + 1);
-}
-
-/**
  * Resolves when the transaction commits, and rejects with its error when it aborts. Waits for the
  * `abort` event, because `transaction.error` is still `null` at the `error` event of a request.
  */
@@ -212,7 +208,7 @@ function storageError(cause: unknown): AgentError {
   const reason = cause === null ? 'the connection was lost' : errorText(cause);
   return new AgentError('STORAGE_FAILED', `The browser's database failed: ${reason}`, {
     cause,
-    retryable: isConnectionLost(cause),
+    retryable: isConnectionLost(cause) || cause instanceof DatabaseTimeout,
   });
 }
 
