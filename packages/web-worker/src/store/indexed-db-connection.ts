@@ -1,5 +1,6 @@
 import { promisifyRequest } from 'idb-keyval';
 import type { UseStore } from 'idb-keyval';
+import { nextMacrotask } from '../wire/macrotask.ts';
 
 /** Name of the object store with all values. */
 const storeName = 'values';
@@ -89,19 +90,24 @@ async function openDatabase(
 }
 
 /** Runs an operation that its argument can reject. Rejects with `DatabaseTimeout` if it is late. */
-function withTimeout<T>(
+async function withTimeout<T>(
   timeoutMs: number,
   operation: (lose: (error: unknown) => void) => Promise<T>,
 ): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      const reason = `no answer for ${timeoutMs} ms. Another tab may hold the database`;
-      reject(new DatabaseTimeout(`${reason}; close the other tabs of the site, or try again`));
-    }, timeoutMs);
-    void operation(reject)
-      .then(resolve, reject)
-      .finally(() => clearTimeout(timer));
-  });
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  try {
+    return await new Promise((resolve, reject) => {
+      timer = setTimeout(async () => {
+        // After the sleep of a computer, the timer may come before an answer that is there.
+        await nextMacrotask();
+        const reason = `no answer for ${timeoutMs} ms. Another tab may hold the database`;
+        reject(new DatabaseTimeout(`${reason}; close the other tabs of the site, or try again`));
+      }, timeoutMs);
+      operation(reject).then(resolve, reject);
+    });
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Aborts a transaction, so that it writes nothing later. It may be committing already. */
