@@ -1,6 +1,7 @@
-import { memo } from 'react';
+import { memo, useEffect, useState } from 'react';
 import Markdown, { type Components } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
+import { MarkdownBlocks } from './markdown-blocks.ts';
 
 const plugins = [remarkGfm];
 
@@ -20,8 +21,26 @@ export interface MarkdownTextProps {
   readonly text: string;
 }
 
-/** Shows the Markdown of an answer. HTML in it is shown as text. */
+/** Time without new text after which all of the text is shown. */
+const stillMs = 250;
+
+/**
+ * Shows the Markdown of an answer. HTML in it is shown as text. While the text grows, only its end
+ * is rendered again.
+ */
 export const MarkdownText = memo(function MarkdownText({ text }: MarkdownTextProps) {
+  const [splitter] = useState(() => new MarkdownBlocks());
+  const [stillText, setStillText] = useState('');
+  const { blocks, isStale } = splitter.split(text, text === stillText);
+  useEffect(() => {
+    if (!isStale) return undefined;
+    const timer = setTimeout(() => setStillText(text), stillMs);
+    return () => clearTimeout(timer);
+  }, [text, isStale]);
+  return blocks.map((block, index) => <Block key={index} text={block} />);
+});
+
+const Block = memo(function Block({ text }: MarkdownTextProps) {
   return (
     <Markdown remarkPlugins={plugins} components={components}>
       {text}

@@ -155,7 +155,8 @@ interface TextProps {
 }
 
 function Text({ text, isMarkdown = false }: TextProps) {
-  const language = languageOf(text);
+  // A long answer grows at each update, and its beginning says the language.
+  const language = languageOf(text.slice(0, 2_000));
   // Fonts and screen readers treat Han characters differently in Chinese, Japanese and Korean, so
   // these texts need `lang`. All other texts may be in any language.
   const lang = language === 'en' ? undefined : language;
