@@ -1,6 +1,7 @@
 import remarkGfm from 'remark-gfm';
 import remarkParse from 'remark-parse';
 import { readFileSync } from 'node:fs';
+import type * as Unified from 'unified';
 import { unified } from 'unified';
 import { expect, test, vi } from 'vitest';
 import { codeBlocks } from '../scripts/code-blocks.ts';
@@ -17,7 +18,7 @@ test('the guide shows the code of the demo', () => {
 const work = vi.hoisted(() => ({ characters: 0 }));
 
 vi.mock('unified', async (load) => {
-  const library = await load<typeof import('unified')>();
+  const library = await load<typeof Unified>();
   const countingUnified = () => {
     const processor = library.unified();
     const parse = processor.parse.bind(processor);

@@ -125,7 +125,7 @@ export class IndexedDbStore implements KeyValueStore {
    * again. After the browser has closed it, the next operation uses a new one.
    */
   #connect(): UseStore {
-    const open = retryableOnce(async () => {
+    const openOnce = retryableOnce(async () => {
       const connection = await openConnection(this.#databaseName, {
         timeoutMs: this.#timeoutMs,
         onCreated: () => (this.#isEvicted = this.#wasOpened),
@@ -135,7 +135,7 @@ export class IndexedDbStore implements KeyValueStore {
       return connection;
     });
     const withStore: UseStore = async (mode, callback) => {
-      const connection = await open();
+      const connection = await openOnce();
       if (this.#isEvicted) {
         this.#isEvicted = false;
         throw evictedMark;

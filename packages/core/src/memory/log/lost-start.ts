@@ -3,9 +3,9 @@ import { toolResultsOf, toolUsesOf, type Msg } from '../../message/msg.ts';
 import type { LogRecord, LostRecords } from './log-record.ts';
 
 /**
- * Returns whether a log begins in the middle of a run: with a tool call or a result, without a
- * user's message or the beginning of the run. The store has lost the records before. `records`: the
- * first write of the log.
+ * Returns whether a log begins in the middle of a run, because the store has lost earlier records.
+ * It has a tool call or a result before any message of a user, and no beginning of a run.
+ * `records`: the first write of the log.
  */
 export function hasLostStart(records: readonly (LogRecord | LostRecords)[]): boolean {
   if (records.some(({ kind }) => kind === 'run-begin')) return false;

@@ -215,8 +215,8 @@ export class AnswerReader {
 
   /** Returns the reader of a call's arguments. `rawInput`: the arguments of the message so far. */
   #inputReader(toolCallId: string, rawInput: string | undefined): JsonReader {
-    const known = rawInput === undefined ? undefined : this.#inputs.get(toolCallId);
-    if (known) return known;
+    const knownReader = rawInput === undefined ? undefined : this.#inputs.get(toolCallId);
+    if (knownReader) return knownReader;
     const reader = new JsonReader({ showsIncomplete: true });
     reader.push(rawInput ?? '');
     this.#inputs.set(toolCallId, reader);
@@ -242,9 +242,9 @@ export class AnswerReader {
 }
 
 /** Returns the value of the arguments so far. A long open list changes less often than it grows. */
-function inputSoFar(reader: JsonReader, shown: unknown): unknown {
+function inputSoFar(reader: JsonReader, lastInput: unknown): unknown {
   if (reader.state === 'broken') return undefined;
-  return reader.isCheap || reader.state === 'complete' ? reader.value : shown;
+  return reader.isCheap || reader.state === 'complete' ? reader.value : lastInput;
 }
 
 /** What a chunk says about a tool call. The lower fields belong to its state. */
