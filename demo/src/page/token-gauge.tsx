@@ -26,14 +26,36 @@ export function TokenGauge({ messages, window }: TokenGaugeProps) {
   );
 }
 
+type Part = UIMessage['parts'][number];
+
+/** Tokens of the parts that have their end. An update of an answer replaces only what grows. */
+const knownTokens: WeakMap<Part, number> = new WeakMap();
+
 function tokensOf(message: UIMessage): number {
-  return message.parts.reduce((sum, part) => {
-    if (part.type === 'text' || part.type === 'reasoning') return sum + estimateTokens(part.text);
-    if (!isToolUIPart(part)) return sum;
-    return (
-      sum +
-      estimateTokens(JSON.stringify(part.input ?? '')) +
-      estimateTokens(part.state === 'output-available' ? JSON.stringify(part.output) : '')
-    );
-  }, 0);
+  return message.parts.reduce((sum, part) => sum + tokensOfPart(part), 0);
+}
+
+function tokensOfPart(part: Part): number {
+  if ('state' in part && /streaming/.test(part.state ?? '')) return growingTokens(part);
+  const tokens = knownTokens.get(part) ?? estimateTokens(textOfPart(part));
+  knownTokens.set(part, tokens);
+  return tokens;
+}
+
+/** Characters of a growing part that are counted. */
+const sampleLength = 2_000;
+
+/** Returns an estimate from the beginning of a part, because it grows at each update. */
+function growingTokens(part: Part): number {
+  const rawInput = 'rawInput' in part ? String(part.rawInput ?? '') : '';
+  const text = isToolUIPart(part) ? rawInput : textOfPart(part);
+  const sample = text.slice(0, sampleLength);
+  return Math.round(estimateTokens(sample) * (text.length / (sample.length || 1)));
+}
+
+function textOfPart(part: Part): string {
+  if (part.type === 'text' || part.type === 'reasoning') return part.text;
+  if (!isToolUIPart(part)) return '';
+  const output = part.state === 'output-available' ? JSON.stringify(part.output) : '';
+  return JSON.stringify(part.input ?? '') + output;
 }

@@ -20,9 +20,11 @@ export function Part({ part, isRunning, approvals }: PartProps) {
   if (part.type === 'text') return <p dir="auto">{part.text}</p>;
   if (!isToolUIPart(part)) return null;
   const approval = approvals.find(({ id }) => id === part.toolCallId);
+  // Long arguments change many times while they arrive.
+  const input = part.state === 'input-streaming' ? '…' : JSON.stringify(part.input ?? {});
   return (
     <p className="tool">
-      <code>{`${getToolName(part)} ${JSON.stringify(part.input ?? {})}`}</code>{' '}
+      <code>{`${getToolName(part)} ${input}`}</code>{' '}
       {stateOf(part, isRunning || approval !== undefined)}
       {approval && (
         <>
