@@ -270,7 +270,7 @@ export class SessionMemory implements Memory {
 
   clear(): Promise<void> {
     return this.run(async () => {
-      await this.#log.clear();
+      await this.#log.clear(this.#fold?.isInRun);
       this.#removals = [];
       this.#values.clear();
       this.#setFold([]);

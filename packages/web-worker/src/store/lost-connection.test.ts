@@ -1,4 +1,5 @@
-import { userMessage, type AgentError } from '@isoloop/core';
+import { ReActAgent, tool, userMessage, type AgentError } from '@isoloop/core';
+import { ScriptedModel } from '@isoloop/core/testing';
 import { promisifyRequest } from 'idb-keyval';
 import { afterEach, expect, test, vi } from 'vitest';
 import { cdp } from 'vitest/browser';
@@ -176,4 +177,57 @@ test('all operations end if the user deletes the data of the site meanwhile', as
   await store.get('a').catch(() => {});
   await store.set('a', '2');
   expect(await store.get('a')).toBe('2');
+});
+
+/** Runs an agent whose tool does something to the database, and then sends another message. */
+async function runWith(disturb: (memory: IndexedDbMemory) => Promise<unknown>) {
+  const store = new IndexedDbStore({ database: testDatabase() });
+  const memory = new IndexedDbMemory('s', { store });
+  const disturbOnce = tool({
+    name: 'disturb',
+    description: '',
+    input: {},
+    execute: async () => {
+      await disturb(memory);
+      return 'x';
+    },
+  });
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'disturb', id: 'c' }] },
+    ({ messages }) => `${messages.length} messages`,
+    ({ messages }) => `${messages.length} messages`,
+  ]);
+  const agent = new ReActAgent({ name: 'a', memory, model, tools: [disturbOnce] });
+  const first = await agent.call('go', { throwOnError: false });
+  await store.get('a').catch(() => {});
+  const second = await agent.call('hello', { throwOnError: false });
+  const messages = await new IndexedDbMemory('s', { store }).read();
+  return { first, second, roles: messages.map(({ role }) => role) };
+}
+
+const clearSite = (): Promise<unknown> =>
+  cdp().send('Storage.clearDataForOrigin', {
+    origin: location.origin,
+    storageTypes: 'indexeddb',
+  });
+
+test.for([
+  ['the site', clearSite],
+  ['the session', (memory: IndexedDbMemory) => memory.clear()],
+] as const)(
+  'a run ends with an error if the data of %s is deleted during a tool, and the next message works',
+  async ([, deleteData]) => {
+    const { first, second, roles } = await runWith((memory) => deleteData(memory));
+    expect(first.error).toMatchObject({ code: 'STORAGE_FAILED', details: { evicted: true } });
+    expect(second.error).toBeUndefined();
+    expect(roles).toEqual(['user', 'assistant']);
+  },
+);
+
+test('a run goes on if the browser closes only the connection during a tool', async () => {
+  const { first, roles } = await runWith(async () => {
+    silenceTransaction(({ db }) => queueMicrotask(() => db.dispatchEvent(new Event('close'))));
+  });
+  expect(first.reason).toBe('stop');
+  expect(roles).toEqual(['user', 'assistant', 'tool', 'assistant', 'user', 'assistant']);
 });

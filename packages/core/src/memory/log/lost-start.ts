@@ -4,15 +4,22 @@ import type { LogRecord, LostRecords } from './log-record.ts';
 
 /**
  * Returns whether a log begins in the middle of a run, because the store has lost earlier records.
- * It has a tool call or a result before any message of a user, and no beginning of a run.
- * `records`: the first write of the log.
+ * Its first write has a tool call or a result, but no message of a user and no beginning of a run.
  */
-export function hasLostStart(records: readonly (LogRecord | LostRecords)[]): boolean {
-  if (records.some(({ kind }) => kind === 'run-begin')) return false;
-  const end = records.findIndex(isStart);
-  return records
-    .slice(0, end === -1 ? records.length : end)
-    .some((record) => record.kind === 'message' && hasToolBlocks(record.message));
+export function hasLostStart(firstWrite: readonly (LogRecord | LostRecords)[]): boolean {
+  if (firstWrite.some(isStart)) return false;
+  return messagesIn(firstWrite).some(
+    (message) => toolUsesOf(message).length > 0 || toolResultsOf(message).length > 0,
+  );
+}
+
+/** Returns the ids of the calls whose results are among the records. */
+export function resultIdsIn(records: readonly (LogRecord | LostRecords)[]): ReadonlySet<string> {
+  return new Set(
+    messagesIn(records)
+      .flatMap(toolResultsOf)
+      .map(({ toolUseId }) => toolUseId),
+  );
 }
 
 /** Returns whether a log can begin with a record, whatever came before it. */
@@ -28,7 +35,7 @@ export function isStart(record: LogRecord | LostRecords): boolean {
  */
 export function newStartOf(pending: readonly LogRecord[]): readonly LogRecord[] {
   const records = afterLostRun(pending);
-  const messages = records.flatMap((each) => (each.kind === 'message' ? [each.message] : []));
+  const messages = messagesIn(records);
   const callIds = new Set(messages.flatMap(toolUsesOf).map(({ id }) => id));
   const isWhole = messages.flatMap(toolResultsOf).every(({ toolUseId }) => callIds.has(toolUseId));
   if (isWhole && (messages.length > 0 || records.some(isStart))) return records;
@@ -72,6 +79,6 @@ function withoutStray(record: LogRecord, callIds: ReadonlySet<string>): readonly
   return message ? [{ kind: 'message', message }] : [];
 }
 
-function hasToolBlocks(message: Msg): boolean {
-  return toolUsesOf(message).length > 0 || toolResultsOf(message).length > 0;
+function messagesIn(records: readonly (LogRecord | LostRecords)[]): readonly Msg[] {
+  return records.flatMap((each) => (each.kind === 'message' ? [each.message] : []));
 }

@@ -7,7 +7,7 @@ import { interruptedResult } from '../../tool/tool-call.ts';
 import { endedCallsIn, listedCalls } from '../move/ended-calls.ts';
 import { endedCallsKey, titleKey } from '../store/storage-keys.ts';
 import { applyMessage, applyNote, callsOf } from './call-notes.ts';
-import { hasLostStart, isStart, withoutStrayResults } from './lost-start.ts';
+import { hasLostStart, isStart, resultIdsIn, withoutStrayResults } from './lost-start.ts';
 import { recordsOf, type Flushes, type LogRecord } from './log-record.ts';
 import { endsWithAnswer } from './resumption.ts';
 import {
@@ -40,7 +40,7 @@ export class SessionFold implements SessionView {
   #uncertainIds: Set<string> | undefined;
   /**
    * Whether the log begins in the middle of a run, and no user's message came yet. `undefined`
-   * before the first record.
+   * before the first load, which has the stored records.
    */
   #isStartLost: boolean | undefined;
 
@@ -71,15 +71,17 @@ export class SessionFold implements SessionView {
    * and no finished tool runs again. Does the same for a log whose start is lost.
    */
   load(flushes: Flushes): this {
-    this.#isStartLost ??= flushes[0] && hasLostStart(flushes[0]);
-    for (const record of flushes.flat()) {
+    this.#isStartLost ??= hasLostStart(flushes[0] ?? []);
+    const records = flushes.flat();
+    const resultIds = this.#isStartLost ? resultIdsIn(records) : undefined;
+    for (const record of records) {
       if (record.kind === 'lost') this.#uncertainIds = new Set(this.calls.keys());
-      else if (this.#isStartLost) this.#applyAfterLostStart(record);
+      else if (this.#isStartLost) this.#applyAfterLostStart(record, resultIds);
       else if (this.#uncertainIds) this.#applyAfterLoss(record, this.#uncertainIds);
       else this.#apply(record);
     }
     this.#close();
-    if (this.#isStartLost) this.#closeCalls([...this.calls.keys()]);
+    if (this.#isStartLost) this.#closeLostCalls(resultIds);
     if (this.#uncertainIds) this.#checkSummary();
     return this;
   }
@@ -89,6 +91,11 @@ export class SessionFold implements SessionView {
     const { summary, messages } = this;
     const start = messages.findIndex(({ id }) => id === summary?.firstId);
     if (summary && !covers(summary, messages, start)) this.summary = undefined;
+  }
+
+  /** Whether the last run has not ended. Its process may have died. */
+  get isInRun(): boolean {
+    return this.openRunId !== undefined && this.endReason === undefined;
   }
 
   /** Whether all records were read. */
@@ -126,10 +133,10 @@ export class SessionFold implements SessionView {
   }
 
   /** Applies a record of the run whose start is lost. That run ends before the next start. */
-  #applyAfterLostStart(record: LogRecord): void {
+  #applyAfterLostStart(record: LogRecord, resultIds: ReadonlySet<string> | undefined): void {
     if (isStart(record)) {
       this.#isStartLost = false;
-      this.#closeCalls([...this.calls.keys()]);
+      this.#closeLostCalls(resultIds);
     }
     if (record.kind !== 'message') return this.#apply(record);
     const message = withoutStrayResults(record.message, this.calls);
@@ -140,6 +147,11 @@ export class SessionFold implements SessionView {
   #close(): void {
     this.#closeCalls(this.#uncertainIds ?? []);
     this.#uncertainIds?.clear();
+  }
+
+  /** Closes the calls that have no result in the log. `resultIds`: the calls with one. */
+  #closeLostCalls(resultIds: ReadonlySet<string> = new Set()): void {
+    this.#closeCalls([...this.calls.keys()].filter((id) => !resultIds.has(id)));
   }
 
   #closeCalls(ids: Iterable<string>): void {

@@ -231,16 +231,18 @@ export class SessionLog {
 
   /** Returns whether a run is writing the log, or has just ended. */
   #isInRun(fold: SessionFold | undefined): boolean {
-    const isOpen = fold?.openRunId !== undefined && fold.endReason === undefined;
-    return isOpen || this.#pending.some(({ kind }) => kind === 'run-end');
+    return fold?.isInRun || this.#pending.some(({ kind }) => kind === 'run-end');
   }
 
   #keepPending(records: readonly LogRecord[]): void {
     this.#pending.splice(0, this.#pending.length, ...records);
   }
 
-  /** Deletes every key of the session. */
-  async clear(): Promise<void> {
+  /**
+   * Deletes every key of the session. `isInRun`: whether a run is writing the session. It can add
+   * no further records.
+   */
+  async clear(isInRun = false): Promise<void> {
     this.#checkOwner();
     await this.load().catch(() => {});
     await this.#store.clear([...this.#batches.keys()]);
@@ -251,7 +253,7 @@ export class SessionLog {
     this.#unsureWrites = [];
     this.#hasLostWrite = false;
     this.#wantsSnapshot = false;
-    this.#isRunLost = false;
+    this.#isRunLost = isInRun;
   }
 
   /** Whether there is nothing to write. */
