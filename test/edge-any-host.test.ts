@@ -1,8 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { serve } from '@hono/node-server';
+import { getRequestListener, serve } from '@hono/node-server';
 import { MemoryStore, ReActAgent, tool, type KeyValueStore, type Memory } from '@isoloop/core';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { showFailuresAs } from '@isoloop/core/adapter';
@@ -333,4 +334,23 @@ test('if the process dies during an edit, the conversation has the old message o
   }
   expect(operations).toBeGreaterThanOrEqual(5);
   expect(found).toEqual(new Set(['a,b', 'new']));
+});
+
+test('if other code has read the body, the error says so, and where to mount the endpoint', async () => {
+  const handler = handlerOf({ replies: ['Hello!'], store: new MemoryStore() });
+  const answer = getRequestListener(handler.fetch);
+  // Reads the body to its end, as `express.json()` does.
+  const server = createServer((request, response) => {
+    request.resume().once('end', () => void answer(request, response));
+  });
+  onTestFinished(() => new Promise((resolve) => void server.close(() => resolve())));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const response = await fetch(`http://127.0.0.1:${port}/api/chat`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer ann', 'content-type': 'application/json' },
+    body: JSON.stringify({ id: 's', messages: [] }),
+  });
+  expect(response.status).toBe(400);
+  expect(await response.text()).toContain('`express.json()`, mount the endpoint before');
 });

@@ -88,3 +88,26 @@ test.each([
   body[6] = 0xff;
   await expect(read(body, headers)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });
+
+test('a body that other code has read is refused with what to do', async () => {
+  const headers = { 'content-type': 'application/json' };
+  const request = new Request('https://edge.test', { method: 'POST', headers, body: '{}' });
+  await request.text();
+  await expect(readJson(request, maxBytes)).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    message: expect.stringContaining('mount the endpoint before') as string,
+  });
+});
+
+test.each([
+  ['a length', { 'content-length': '2' }],
+  ['no length', {}],
+])(
+  'an empty body with %s may have been read by other code, and the error says so',
+  async (_name, headers) => {
+    await expect(read('', headers)).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      message: expect.stringContaining('express.json()') as string,
+    });
+  },
+);

@@ -22,7 +22,10 @@ export async function readJson(
     );
   }
   const text = await readText(request, maxBytes);
-  if (mayBeEmpty && !text) return {};
+  if (!text) {
+    if (mayBeEmpty) return {};
+    throw readError();
+  }
   const body = parse(text);
   // `JSON.parse` accepts any depth, but recursive functions that read the value do not.
   if (isDeeper(body, maxDepth))
@@ -91,8 +94,8 @@ export function checkModel(
 }
 
 /**
- * Reads a body as UTF-8. Rejects with `PAYLOAD_TOO_LARGE` as soon as it exceeds `maxBytes`, and
- * with `INVALID_INPUT` if it cannot be read.
+ * Reads a body as UTF-8. Rejects with `PAYLOAD_TOO_LARGE` as soon as it exceeds `maxBytes`. Rejects
+ * with `INVALID_INPUT` if it cannot be read, or if somebody else has read it.
  */
 export async function readText(request: Request | Response, maxBytes: number): Promise<string> {
   // Creates the error only when it is needed, because an error captures the stack.
@@ -106,27 +109,49 @@ export async function readText(request: Request | Response, maxBytes: number): P
   }
   // With these headers, the body can be longer than its `content-length`.
   const mayBeLonger = headers.has('transfer-encoding') || headers.has('content-encoding');
-  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
+  const decode = utf8Decoder();
   try {
     // An HTTP server ends the body after as many bytes as the header says. One read is faster than
     // one for each chunk.
     if (length <= maxBytes && !mayBeLonger) {
       const bytes = await request.arrayBuffer();
       if (bytes.byteLength > maxBytes) throw sizeError();
-      return decoder.decode(bytes);
+      // In Node, a body that other code has read looks empty.
+      if (length > 0 && !bytes.byteLength) throw readError();
+      return decode(bytes);
     }
     let text = '';
     let size = 0;
     for await (const chunk of request.body ?? []) {
       size += chunk.byteLength;
       if (size > maxBytes) throw sizeError();
-      text += decoder.decode(chunk, { stream: true });
+      text += decode(chunk, { stream: true });
     }
-    return text + decoder.decode();
+    return text + decode();
   } catch (cause) {
-    if (AgentError.is(cause)) throw cause;
-    throw new AgentError('INVALID_INPUT', 'The body could not be read as UTF-8.', { cause });
+    throw AgentError.is(cause) ? cause : readError(cause);
   }
+}
+
+/** Returns a function that decodes UTF-8. It throws `INVALID_INPUT` for other bytes. */
+function utf8Decoder(): TextDecoder['decode'] {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
+  return (...args) => {
+    try {
+      return decoder.decode(...args);
+    } catch (cause) {
+      throw new AgentError('INVALID_INPUT', 'The body could not be read as UTF-8.', { cause });
+    }
+  };
+}
+
+/** Creates the error for a body of which nothing is left to read. */
+function readError(cause?: unknown): AgentError {
+  return new AgentError(
+    'INVALID_INPUT',
+    'The body could not be read. If other code reads it, such as `express.json()`, mount the endpoint before that code.',
+    { cause },
+  );
 }
 
 /**
