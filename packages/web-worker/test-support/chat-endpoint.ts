@@ -49,6 +49,8 @@ export class ChatEndpoint {
   beforeHistory: () => Promise<unknown> = async () => {};
   /** As in KV, nobody can rejoin a turn, and its messages are stored at its end. */
   isKv = false;
+  /** Largest size of a posted body, in characters. */
+  bodyLimit = Infinity;
   /** Whether a page can wait for messages of operators. */
   canWait = true;
   /** Number of messages of operators, and what waits for the next one. */
@@ -77,6 +79,11 @@ export class ChatEndpoint {
     this.requests.push(route);
     switch (route) {
       case 'POST /api/chat':
+        if (String(init.body).length > this.bodyLimit)
+          return Response.json(
+            { error: { code: 'PAYLOAD_TOO_LARGE', message: 'Too large.' } },
+            { status: 413 },
+          );
         while (this.#turn) await this.#turn.ended;
         this.#begin(JSON.parse(String(init.body)) as { readonly messages: readonly object[] });
         return this.#read(init);

@@ -1,4 +1,4 @@
-import type { UiChunk } from '@isoloop/core/ai-sdk';
+import { latestMessages, type UiChunk } from '@isoloop/core/ai-sdk';
 import type { RemoteRun, SessionClient } from './session-client.ts';
 
 /** Whether a chat gets the events of the run beside the answer. */
@@ -19,8 +19,8 @@ export interface SentMessage {
 }
 
 /**
- * `ChatTransport` of AI SDK 7 for an agent in a worker. It sends only the last message, because the
- * worker has the history.
+ * `ChatTransport` of AI SDK 7 for an agent in a worker. It sends only the last message and the
+ * decisions before it, because the worker has the history.
  *
  * If the session already has a sent user message, the new text replaces the old one, and later
  * messages are deleted. Regenerating deletes the answer and all later messages, and answers the
@@ -52,7 +52,7 @@ export function workerChatTransport(
     resumeStreamIsReplay: true,
     async sendMessages({ trigger, messages, messageId, abortSignal }) {
       // Vue and Svelte wrap messages in proxies, which cannot be posted.
-      const plainMessages = JSON.parse(JSON.stringify(sentMessages(messages))) as typeof messages;
+      const plainMessages = JSON.parse(JSON.stringify(latestMessages(messages))) as typeof messages;
       return chunkStream(
         begin('chat', { trigger, messages: plainMessages, messageId, events }, abortSignal),
       );
@@ -64,16 +64,6 @@ export function workerChatTransport(
       return firstRead.done ? null : chunkStream(run, firstRead);
     },
   };
-}
-
-/**
- * Returns the messages from the last answer on, or the last message. The worker has the others. The
- * answer may have decisions that were not sent yet.
- */
-export function sentMessages<M extends SentMessage>(messages: readonly M[]): readonly M[] {
-  return messages.slice(
-    messages.findLastIndex((each) => each?.role === 'assistant' && each.parts[0]),
-  );
 }
 
 /** Returns the chunks of a run. `firstRead`: what was read already. */

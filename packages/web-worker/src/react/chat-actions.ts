@@ -32,7 +32,10 @@ export function chatActions(conversation: AgentChat): ChatActions {
       const question = chat.state.messages.findLast(({ role }) => role === 'user');
       if (!question || chat.failedTrigger === 'resume-stream') return resumeStream();
       // The agent may not have got the question, so that it could not regenerate its answer.
-      return conversation.send(() => chat.sendMessage({ ...question, messageId: question.id }));
+      const { error: _error, ...metadata } = Object(question.metadata) as { error?: unknown };
+      return conversation.send(() =>
+        chat.sendMessage({ ...question, metadata, messageId: question.id }),
+      );
     },
     stop: () => conversation.stop(),
     resumeStream,

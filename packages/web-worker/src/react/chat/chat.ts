@@ -241,6 +241,7 @@ export class Chat {
       this.failedTrigger = request.trigger;
     if (isRefusedDecision(error)) this.setMessages(withOpenApprovals(this.state.messages));
     if (this.#reader?.isAborted) this.#settle();
+    if (error && request.trigger === 'submit-message') this.#markRefused(error);
     this.#set({ status: error ? 'error' : 'ready', error });
     const { messages } = this.state;
     if (!this.#reader) return false;
@@ -250,6 +251,17 @@ export class Chat {
     const isError = !!error;
     this.#callbacks.onFinish({ message, messages, isAbort, isDisconnect, isError, finishReason });
     return !isAbort && !isError;
+  }
+
+  /** Marks the last message if it is a question that got an error in place of an answer. */
+  #markRefused(error: Error): void {
+    const { messages } = this.state;
+    const question = messages.at(-1);
+    // After a lost connection, the chat tries to read the answer on.
+    if (question?.role !== 'user' || error instanceof TypeError) return;
+    const { code, message } = error as Partial<AgentError>;
+    const metadata = { ...(question.metadata as object), error: { code, message } };
+    this.#set({ messages: messages.with(-1, { ...question, metadata }) });
   }
 
   async #begin(request: RequestedAnswer, signal: AbortSignal): Promise<AnswerBatches | undefined> {
@@ -279,6 +291,7 @@ export class Chat {
     let { status } = this.state;
     try {
       for (const chunk of batch) {
+        if (this.#endsEarlierCall(chunk)) continue;
         const earlier = reader.message;
         reader.take(chunk);
         const { message } = reader;
@@ -294,6 +307,26 @@ export class Chat {
     }
   }
 
+  /**
+   * Shows how an open call of an earlier answer ends, for example because a new message denies it.
+   * Returns false for all other chunks.
+   */
+  #endsEarlierCall(chunk: UIMessageChunk): boolean {
+    const id = 'approvalId' in chunk ? chunk.approvalId : Object(chunk).toolCallId;
+    if (id === undefined || chunk.type === 'tool-input-start') return false;
+    const { messages, status } = this.state;
+    const isSought = (part: UIMessagePart): boolean =>
+      isToolUIPart(part) && part.toolCallId === id && isOpen(part);
+    const message = messages.findLast(({ parts }) => parts.some(isSought));
+    if (!message || message.id === this.#reader!.message.id) return false;
+    // The call is shown already.
+    if (chunk.type === 'tool-input-available') return true;
+    const reader = new AnswerReader(message);
+    reader.take(chunk);
+    this.#show(reader.message, status);
+    return true;
+  }
+
   #show(message: UIMessage, status: ChatStatus): void {
     const { messages } = this.state;
     const index = messages.findLastIndex(({ id }) => id === message.id);
@@ -304,6 +337,11 @@ export class Chat {
 
 /** Part of a tool call. */
 export type CallPart = Extract<UIMessagePart, { toolCallId: string }>;
+
+/** Returns whether a call has no final result yet. */
+function isOpen({ state, ...part }: CallPart): boolean {
+  return !state.startsWith('output-') || ('preliminary' in part && part.preliminary === true);
+}
 
 /** Returns the earlier message or its parts where they are equal, so that React knows them. */
 function keepEqual(message: UIMessage, earlier: UIMessage | undefined): UIMessage {

@@ -1,5 +1,5 @@
 import { SseParser, toTypedChunk, valueFor } from '@isoloop/core/adapter';
-import { typedMessages } from '@isoloop/core/ai-sdk';
+import { latestMessages, typedMessages } from '@isoloop/core/ai-sdk';
 import { checkArguments } from '../../page/check-arguments.ts';
 import type { AgentLink, AgentEndpoint } from './agent-source.ts';
 import { channelOf, routesOf, type AgentEndpointOptions } from './endpoint-routes.ts';
@@ -99,16 +99,14 @@ function linkEndpoint(
   };
 }
 
-/** Returns what the endpoint needs of a request. It has the messages before the last answer. */
+/** Returns what the endpoint needs of a request. It has the other messages. */
 function bodyOf(
   id: string,
   { trigger, messages, messageId, body }: AnswerRequest,
   common: object | undefined,
 ): object {
-  // The last answer may have decisions that are not sent yet.
-  const answerIndex = messages.findLastIndex(({ role, parts }) => role === 'assistant' && parts[0]);
-  const unsentMessages = messages.slice(Math.max(answerIndex, 0));
-  return { events: true, ...common, ...body, id, trigger, messageId, messages: unsentMessages };
+  const sentMessages = latestMessages(messages, messageId);
+  return { events: true, ...common, ...body, id, trigger, messageId, messages: sentMessages };
 }
 
 /**

@@ -1,6 +1,5 @@
 import { toTypedChunk } from '@isoloop/core/adapter';
-import { typedMessages, type UiChunk } from '@isoloop/core/ai-sdk';
-import { sentMessages } from '../../page/chat-transport.ts';
+import { latestMessages, typedMessages, type UiChunk } from '@isoloop/core/ai-sdk';
 import { LatestRun } from '../../page/latest-run.ts';
 import { sessionClient, type SessionClient } from '../../page/session-client.ts';
 import { linkWorker } from '../../page/worker-link.ts';
@@ -25,7 +24,9 @@ export function linkWorkerAgent(
     client.begin<'chat', UiChunk>('chat', { ...request, events: true }, signal).batches;
   return {
     send: async ({ trigger, messages, messageId }, signal) =>
-      typedBatches(ask({ trigger, messages: sentMessages(messages), messageId }, signal)),
+      typedBatches(
+        ask({ trigger, messages: latestMessages(messages, messageId), messageId }, signal),
+      ),
     async reconnect(signal) {
       const batches = ask({ trigger: 'resume-stream', messages: [] }, signal);
       const { done, value } = await batches.next();
