@@ -1,3 +1,4 @@
+import { HeldMessages } from '../src/react/chat/held-messages.ts';
 import type { AgentEndpoint } from '@isoloop/web-worker/react';
 import type { AgentLink } from '../src/react/source/agent-source.ts';
 import type { AnswerBatches, AnswerRequest } from '../src/react/chat/chat.ts';
@@ -27,6 +28,7 @@ export class HeldSource implements AgentEndpoint {
         return this.#answer(signal);
       },
       reconnect: async () => undefined,
+      heldMessages: new HeldMessages(undefined, ''),
       history: async () => {
         this.reads += 1;
         if (this.failure) throw this.failure;

@@ -1,4 +1,5 @@
 import type { ChatState } from './chat/chat.ts';
+import type { QueuedMessage } from './chat/held-messages.ts';
 import type { AgentSessionEntry } from './source/agent-sessions.ts';
 
 /** What a chat does besides its own turns. */
@@ -8,6 +9,8 @@ export type Phase = 'idle' | 'loading' | 'other-tab' | 'continuing';
 export interface AgentChatState {
   readonly phase: Phase;
   readonly chat: ChatState;
+  /** Messages that were sent and are not in the conversation yet. */
+  readonly queued: readonly QueuedMessage[];
   /** Stored conversations, as soon as they are loaded. */
   readonly sessions?: readonly AgentSessionEntry[];
   /** Failure of the last action that is not a message. */

@@ -7,9 +7,10 @@ import type { AgentLink } from './source/agent-source.ts';
 import type { StoredSessions } from './source/agent-sessions.ts';
 import { isLost } from './source/lost-connection.ts';
 import { pause } from './source/wake.ts';
-import { withChanges } from './chat/is-equal.ts';
-import { Chat, type AnswerBatches, type AnswerRequest } from './chat/chat.ts';
+import { isEqual, withChanges } from './chat/is-equal.ts';
+import { Chat, type AnswerBatches, type AnswerRequest, type RequestOptions } from './chat/chat.ts';
 import type { ChatHandlers } from './chat/chat-handlers.ts';
+import { toUserMessage, type MessageInput } from './chat/message-input.ts';
 import { isInHistory, sentMessage, type SentMessage } from './chat/sent-message.ts';
 import type { DataUIPart, UIMessage } from './chat/ui-message.ts';
 
@@ -94,6 +95,9 @@ export class AgentChat {
   /** Number of messages whose answers have not ended. */
   #unanswered = 0;
   #wantsSessions = false;
+  /** Ids of the held messages that this page sends when it can. */
+  readonly #heldIds: Set<string> = new Set();
+  #unwatchHeld: () => void = () => {};
 
   constructor({ openLink, isNew, messages = [] }: AgentChatOptions) {
     this.#openLink = openLink;
@@ -102,7 +106,11 @@ export class AgentChat {
       send: (request, signal) => this.#send(request, signal),
       reconnect: (signal) => this.#reconnect(signal),
       shouldSend: (shownMessages) => this.#shouldSend(shownMessages),
-      onChange: (chat) => this.#set({ chat }),
+      onChange: (chat) => {
+        const isLonger = chat.messages.length !== this.state.chat.messages.length;
+        this.#set({ chat });
+        if (isLonger) this.#showQueued();
+      },
       onData: (part) => this.#take(part),
       onToolCall: (toolCall) => {
         if (this.#reportedCallIds.has(toolCall.toolCallId)) return;
@@ -116,7 +124,7 @@ export class AgentChat {
         void this.#loadSessions();
       },
     });
-    this.initial = { phase: isNew ? 'idle' : 'loading', chat: this.chat.state };
+    this.initial = { phase: isNew ? 'idle' : 'loading', chat: this.chat.state, queued: [] };
     this.state = this.initial;
   }
 
@@ -143,6 +151,7 @@ export class AgentChat {
     await this.#whenResumed;
     await this.#whenIdle();
     if (!this.#link) return;
+    this.#unwatchHeld();
     this.#link.close();
     this.#connect();
   }
@@ -173,6 +182,32 @@ export class AgentChat {
     this.#unanswered += 1;
     this.#whenAnswered = answer.catch(() => {}).then(() => void (this.#unanswered -= 1));
     return answer;
+  }
+
+  /**
+   * Sends a new message when the answers to earlier messages have ended. Until then, the browser
+   * keeps it, and the page shows it in its queue.
+   */
+  sendMessage(input: MessageInput, options: RequestOptions = {}): Promise<void> {
+    const isBusy = this.#unanswered > 0 || this.chat.isBusy || this.#regaining || this.#isResuming;
+    if (!isBusy || !this.#link) return this.send(() => this.chat.sendMessage(input, options));
+    const whenHeld = toUserMessage(input).then((message) => {
+      this.#hold(message);
+      return message.id;
+    });
+    return this.send(async () => this.#sendHeld(await whenHeld, options));
+  }
+
+  /** Takes back a message that waits, or forgets one that has failed. */
+  async withdraw(id: string): Promise<void> {
+    await this.attempt(async () => {
+      const link = this.#connected;
+      if (!link.heldMessages.remove(id)) {
+        await link.withdraw?.(id);
+        await link.history();
+      }
+      this.#showQueued();
+    });
   }
 
   /**
@@ -253,6 +288,58 @@ export class AgentChat {
     if (message) this.#setResumed(this.#regainAnswerTo(message));
     else this.#setResumed(this.#isNew ? undefined : this.resume());
     this.#isNew = false;
+    this.#unwatchHeld = this.#link.heldMessages.watch(() => this.#takeHeld());
+    this.#takeHeld();
+  }
+
+  #hold(message: UIMessage): void {
+    this.#heldIds.add(message.id);
+    this.#link?.heldMessages.add(message);
+    this.#showQueued();
+  }
+
+  /** Sends a held message, unless it was withdrawn or another tab has sent it. */
+  async #sendHeld(id: string, options?: RequestOptions): Promise<void> {
+    const { heldMessages } = this.#connected;
+    await heldMessages.sendAlone(async () => {
+      const message = heldMessages.list().find((each) => each.id === id);
+      if (message) await this.chat.sendMessage(message, options);
+      // The next page sends it if the worker has ended before.
+      const { code } = Object(this.chat.state.error) as Partial<AgentError>;
+      if (!code?.startsWith('WORKER_')) heldMessages.remove(id);
+      this.#showQueued();
+    });
+  }
+
+  /** Sends a message that an earlier page has left, unless that page has sent it already. */
+  async #sendLeft(id: string): Promise<void> {
+    const link = this.#connected;
+    if ((await link.history()).some((message) => message.id === id)) link.heldMessages.remove(id);
+    await this.#sendHeld(id);
+  }
+
+  /** Shows the queue, and sends the messages in it that an earlier page or another tab has left. */
+  #takeHeld(): void {
+    this.#showQueued();
+    for (const { id } of this.#link?.heldMessages.list() ?? []) {
+      if (this.#heldIds.has(id)) continue;
+      this.#heldIds.add(id);
+      void this.send(() => this.#sendLeft(id));
+    }
+  }
+
+  #showQueued(): void {
+    const { heldMessages, queuedMessages } = this.#link ?? {};
+    const shownIds = new Set(this.chat.state.messages.map(({ id }) => id));
+    const list = [
+      ...(queuedMessages?.() ?? []),
+      ...(heldMessages?.list() ?? []).map((message) => ({
+        id: message.id,
+        message,
+        state: 'waiting' as const,
+      })),
+    ].filter(({ id, state }) => state === 'failed' || !shownIds.has(id));
+    if (!isEqual(list, this.state.queued)) this.#set({ queued: list });
   }
 
   async #closeIfUnused(): Promise<void> {
@@ -263,6 +350,8 @@ export class AgentChat {
     this.#endRegaining();
     const link = this.#link;
     this.#link = undefined;
+    this.#unwatchHeld();
+    this.#heldIds.clear();
     // The end of the reading is not the end of the answer.
     this.#sent = undefined;
     const whenStopped = this.chat.stop();
@@ -360,6 +449,7 @@ export class AgentChat {
       const { chat } = this;
       if (this.#regaining && !answer) this.#checkSent(messages);
       chat.setMessages(answer ? upToQuestion(messages) : messages);
+      this.#showQueued();
       if (!answer) return undefined;
       if (reason === 'check') this.#set({ phase: 'other-tab' });
       // In a worker, the first event shows whether the answer was cut off.

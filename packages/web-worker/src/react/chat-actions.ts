@@ -7,6 +7,7 @@ import type { AgentChatHelpers } from './use-agent-chat.ts';
 export interface ChatActions extends Pick<
   AgentChatHelpers,
   | 'sendMessage'
+  | 'withdraw'
   | 'regenerate'
   | 'retry'
   | 'stop'
@@ -25,8 +26,11 @@ export function chatActions(conversation: AgentChat): ChatActions {
     sendMessage(input, options) {
       // The page may reset its form before the message is sent, which empties the list.
       const message = input?.files ? { ...input, files: [...input.files] } : input;
+      if (message && message.messageId === undefined)
+        return conversation.sendMessage(message, options);
       return conversation.send(() => chat.sendMessage(message, options));
     },
+    withdraw: (id) => conversation.withdraw(id),
     regenerate: (...args) => conversation.send(() => chat.regenerate(...args)),
     retry() {
       const question = chat.state.messages.findLast(({ role }) => role === 'user');

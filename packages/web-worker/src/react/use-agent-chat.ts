@@ -9,6 +9,7 @@ import type { AgentSource, LinkOptions } from './source/agent-source.ts';
 import { approvalsIn, type AgentApproval } from './chat/approvals.ts';
 import type { ChatStatus, RequestOptions } from './chat/chat.ts';
 import { chatActions, decide } from './chat-actions.ts';
+import type { QueuedMessage } from './chat/held-messages.ts';
 import type { ChatHandlers } from './chat/chat-handlers.ts';
 import type { MessageInput } from './chat/message-input.ts';
 import { openChat } from './open-chats.ts';
@@ -76,6 +77,8 @@ export interface AgentChatHelpers<M extends UIMessage = UIMessage> {
   /** Whether an answer is on its way, whichever tab has asked for it. */
   readonly isBusy: boolean;
   readonly error: Error | undefined;
+  /** Messages that were sent and are not in `messages` yet, in their order. */
+  readonly queued: readonly QueuedMessage[];
   /** Tool calls that wait for a person. Empty while an answer is on its way. */
   readonly approvals: readonly AgentApproval[];
   /**
@@ -84,6 +87,8 @@ export interface AgentChatHelpers<M extends UIMessage = UIMessage> {
    * answer.
    */
   sendMessage(message?: MessageInput<M>, options?: RequestOptions): Promise<void>;
+  /** Takes back a message in `queued`. Its turn must not have begun. */
+  withdraw(messageId: string): Promise<void>;
   /** Asks for another answer: to the last message, or in place of the answer with the id. */
   regenerate(options?: RequestOptions & { readonly messageId?: string }): Promise<void>;
   /** After an error: asks again for the answer to the last message, or loads the chat again. */
@@ -194,6 +199,7 @@ export function useAgentChat<Source = unknown>(
     error: shownError(state),
     isBusy,
     approvals,
+    queued: state.queued,
     conversation,
     sessions: { ...sessionActions(conversation, sessionId, open), current: sessionId, list, open },
   } satisfies AgentChatHelpers as unknown as AgentChatHelpers<AgentUIMessage<Source>>;

@@ -261,7 +261,7 @@ export class Chat {
     if (question?.role !== 'user' || error instanceof TypeError) return;
     const { code, message } = error as Partial<AgentError>;
     const metadata = { ...(question.metadata as object), error: { code, message } };
-    this.#set({ messages: messages.with(-1, { ...question, metadata }) });
+    this.#set({ messages: [...messages.slice(0, -1), { ...question, metadata }] });
   }
 
   async #begin(request: RequestedAnswer, signal: AbortSignal): Promise<AnswerBatches | undefined> {

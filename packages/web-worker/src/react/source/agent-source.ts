@@ -1,6 +1,7 @@
 import type { ConnectOptions } from '../../page/connect-agent.ts';
 import type { StoredSessions } from './agent-sessions.ts';
 import type { AnswerSource } from '../chat/chat.ts';
+import type { HeldMessages, QueuedMessage } from '../chat/held-messages.ts';
 import type { UIMessage } from '../chat/ui-message.ts';
 
 /** Options of a link to an agent. Only workers use the fields besides `sessionId`. */
@@ -15,6 +16,12 @@ export interface AgentLink extends AnswerSource {
    * each message at once.
    */
   readonly pageKey?: string;
+  /** Messages that the page holds until it can send them. */
+  readonly heldMessages: HeldMessages;
+  /** Returns the messages that waited at the endpoint when `history()` was last read. */
+  queuedMessages?(): readonly QueuedMessage[];
+  /** Takes back a message that waits at the endpoint. */
+  withdraw?(id: string): Promise<void>;
   /** Returns the stored conversations. */
   sessions(): Promise<StoredSessions>;
   /** Reads all messages of the conversation. */

@@ -5,6 +5,7 @@ import type { AgentLink, AgentEndpoint } from './agent-source.ts';
 import { channelOf, routesOf, type AgentEndpointOptions } from './endpoint-routes.ts';
 import { onWake } from './wake.ts';
 import type { AnswerBatches, AnswerRequest } from '../chat/chat.ts';
+import { browserStorage, HeldMessages, type QueuedMessage } from '../chat/held-messages.ts';
 import type { UIMessageChunk } from '../chat/ui-message-chunk.ts';
 
 /**
@@ -52,6 +53,7 @@ function linkEndpoint(
   // The endpoint does not announce a new turn. This channel tells the browser's other tabs.
   const otherTabs = channelOf(path);
   const closeController = new AbortController();
+  let queuedMessages: readonly QueuedMessage[] = [];
   const tell = (): void => otherTabs.postMessage('changed');
   return {
     pageKey: otherTabs.name,
@@ -76,17 +78,19 @@ function linkEndpoint(
       const { endpointSessions } = await import('./endpoint-sessions.ts');
       return endpointSessions(api, routes);
     },
-    history: async () => typedMessages(await routes.messages(sessionId)),
-    watch(listener) {
-      const { signal } = closeController;
-      const look = (): void => {
-        if (!document.hidden) listener();
-      };
-      otherTabs.addEventListener('message', () => listener());
-      addEventListener('focus', look, { signal });
-      document.addEventListener('visibilitychange', look, { signal });
-      onWake(look, signal);
+    // The endpoint has the conversations of several users, so only this tab keeps its messages.
+    heldMessages: new HeldMessages(browserStorage('sessionStorage'), otherTabs.name),
+    queuedMessages: () => queuedMessages,
+    async withdraw(id) {
+      await ask(`${path}/queue/${encodeURIComponent(id)}`, { method: 'DELETE' });
+      tell();
     },
+    async history() {
+      const conversation = await routes.conversation(sessionId);
+      queuedMessages = conversation.queued ?? [];
+      return typedMessages(conversation.messages);
+    },
+    watch: (listener) => watchPage(listener, otherTabs, closeController.signal),
     async stop(signal) {
       const isStopped = await routes.interrupt(sessionId, signal);
       tell();
@@ -97,6 +101,17 @@ function linkEndpoint(
       otherTabs.close();
     },
   };
+}
+
+/** Calls `listener` when another tab has changed the conversation, or the page is shown again. */
+function watchPage(listener: () => void, otherTabs: BroadcastChannel, signal: AbortSignal): void {
+  const look = (): void => {
+    if (!document.hidden) listener();
+  };
+  otherTabs.addEventListener('message', () => listener());
+  addEventListener('focus', look, { signal });
+  document.addEventListener('visibilitychange', look, { signal });
+  onWake(look, signal);
 }
 
 /** Returns what the endpoint needs of a request. It has the other messages. */

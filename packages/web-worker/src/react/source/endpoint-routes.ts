@@ -9,6 +9,7 @@ import {
 } from '@isoloop/core/adapter';
 import { isLost } from './lost-connection.ts';
 import type { RequestOptions } from '../chat/chat.ts';
+import type { QueuedMessage } from '../chat/held-messages.ts';
 import type { UIMessage } from '../chat/ui-message.ts';
 
 /** How to send requests to an endpoint: headers, body, credentials, `fetch` and time limits. */
@@ -33,6 +34,11 @@ export function channelOf(path: string): BroadcastChannel {
   return new BroadcastChannel(`isoloop:${new URL(path, location.href)}`);
 }
 
+interface StoredConversation {
+  readonly messages: UIMessage[];
+  readonly queued?: readonly QueuedMessage[];
+}
+
 interface EndpointRequest {
   readonly method?: string;
   readonly body?: object;
@@ -47,6 +53,8 @@ export interface Routes {
   readonly pathOf: (sessionId: string) => string;
   readonly ask: (url: string, request?: EndpointRequest) => Promise<Response>;
   readonly messages: (sessionId: string) => Promise<UIMessage[]>;
+  /** Reads the messages, and those that wait at the endpoint. */
+  readonly conversation: (sessionId: string) => Promise<StoredConversation>;
   /**
    * Ends the running turn of a conversation. Tries again if the endpoint is busy or cannot be
    * reached, until the signal aborts. Returns false for a conversation in KV, whose turn ends with
@@ -82,13 +90,15 @@ export function routesOf(api: string, latest: () => AgentEndpointOptions): Route
     if (response.ok && !response.headers.get('content-type')?.includes('html')) return response;
     throw await endpointError(response, url);
   };
+  const conversation: Routes['conversation'] = async (sessionId) => {
+    const answer = await ask(`${pathOf(sessionId)}/messages`);
+    return (await answer.json()) as StoredConversation;
+  };
   return {
     pathOf,
     ask,
-    async messages(sessionId) {
-      const answer = await ask(`${pathOf(sessionId)}/messages`);
-      return ((await answer.json()) as { readonly messages: UIMessage[] }).messages;
-    },
+    conversation,
+    messages: async (sessionId) => (await conversation(sessionId)).messages,
     async interrupt(sessionId, signal) {
       const url = `${pathOf(sessionId)}/interrupt`;
       for (const [index, pauseMs] of stopPausesMs.entries()) {

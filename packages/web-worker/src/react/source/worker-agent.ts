@@ -4,6 +4,7 @@ import { LatestRun } from '../../page/latest-run.ts';
 import { sessionClient, type SessionClient } from '../../page/session-client.ts';
 import { linkWorker } from '../../page/worker-link.ts';
 import type { ChatRequest } from '../../wire/protocol.ts';
+import { browserStorage, HeldMessages } from '../chat/held-messages.ts';
 import type { AgentLink, LinkOptions } from './agent-source.ts';
 import type { AnswerBatches } from '../chat/chat.ts';
 import type { UIMessage } from '../chat/ui-message.ts';
@@ -33,6 +34,11 @@ export function linkWorkerAgent(
       return done ? undefined : typedBatches(batches, value);
     },
     outlivesPage: false,
+    // The worker's conversations are in this browser, too, and its tabs share them.
+    heldMessages: new HeldMessages(
+      browserStorage('localStorage'),
+      JSON.stringify([options.agent ?? null, options.sessionId]),
+    ),
     // Loaded at its first use, because most pages show only one conversation.
     async sessions() {
       const { databaseSessions } = await import('./database-sessions.ts');

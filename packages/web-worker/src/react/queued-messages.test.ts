@@ -1,0 +1,102 @@
+import { agentEndpoint, type UIMessage } from '@isoloop/web-worker/react';
+import { expect, onTestFinished, test } from 'vitest';
+import { ChatEndpoint } from '../../test-support/chat-endpoint.ts';
+import { linesOf, mountChat, type MountedChat } from '../../test-support/mounted-chat.ts';
+import type { PageFixtureOptions } from '../../test-support/page.ts';
+import { HeldMessages } from './chat/held-messages.ts';
+
+const ready = async (view: MountedChat): Promise<void> => {
+  await expect.poll(() => view.chat()?.status).toBe('ready');
+};
+const queuedIn = (view: MountedChat): readonly unknown[] =>
+  view
+    .chat()
+    .queued.map(({ message: { parts }, state }) => [
+      parts.map((part) => ('text' in part ? part.text : '')).join(''),
+      state,
+    ]);
+const textMessage = (id: string, text: string): UIMessage => ({
+  id,
+  role: 'user',
+  parts: [{ type: 'text', text }],
+});
+
+function startWorker(): Worker {
+  const worker = new Worker(new URL('../../test-support/page.ts', import.meta.url), {
+    type: 'module',
+  });
+  onTestFinished(() => worker.terminate());
+  return worker;
+}
+const optionsOf = (sessionId: string, options: PageFixtureOptions) => ({
+  agent: 'main',
+  sessionId,
+  timeoutMs: 120_000,
+  options: { database: 'isoloop', ...options },
+});
+
+test('messages that are sent during an answer are shown, stored and sent in order; one that was withdrawn is not sent', async () => {
+  const worker = startWorker();
+  const sessionId = crypto.randomUUID();
+  const replies = ['One.', 'Two.', 'Three.'];
+  const view = mountChat(worker, optionsOf(sessionId, { replies, gated: true }));
+  await ready(view);
+  const sends = [view.chat().sendMessage({ text: 'a' })];
+  await expect.poll(() => view.chat().status).toBe('submitted');
+  for (const text of ['b', 'not this', 'c']) sends.push(view.chat().sendMessage({ text }));
+  const waiting = [
+    ['b', 'waiting'],
+    ['not this', 'waiting'],
+    ['c', 'waiting'],
+  ];
+  await expect.poll(() => queuedIn(view)).toEqual(waiting);
+  expect(linesOf(view).filter((line) => line.startsWith('user'))).toEqual(['user: a']);
+  const stored = new HeldMessages(localStorage, JSON.stringify(['main', sessionId]));
+  expect(stored.list()).toHaveLength(3);
+  await view.chat().withdraw(view.chat().queued[1]!.id);
+  await expect.poll(() => queuedIn(view)).toEqual([waiting[0], waiting[2]]);
+  worker.postMessage({ open: true });
+  await Promise.all(sends);
+  await ready(view);
+  const lines = ['user: a', 'assistant: One.', 'user: b', 'assistant: Two.', 'user: c'];
+  await expect.poll(() => linesOf(view)).toEqual([...lines, 'assistant: Three.']);
+  expect(view.chat().queued).toEqual([]);
+  expect(stored.list()).toEqual([]);
+});
+
+test('after a reload, a page sends the messages that an earlier page has left, but none that the agent has', async () => {
+  const sessionId = crypto.randomUUID();
+  const stored = new HeldMessages(localStorage, JSON.stringify(['main', sessionId]));
+  for (const [id, text] of ['a', 'b'].entries()) stored.add(textMessage(`m${id}`, text));
+  const first = mountChat(startWorker(), optionsOf(sessionId, { replies: ['One.', 'Two.'] }));
+  const lines = ['user: a', 'assistant: One.', 'user: b', 'assistant: Two.'];
+  await expect.poll(() => linesOf(first)).toEqual(lines);
+  await expect.poll(() => stored.list()).toEqual([]);
+  await ready(first);
+  // The page was closed after the agent had the message.
+  stored.add(textMessage('m1', 'b'));
+  const second = mountChat(startWorker(), optionsOf(sessionId, { replies: ['Three.'] }));
+  await expect.poll(() => stored.list()).toEqual([]);
+  await ready(second);
+  expect(linesOf(second)).toEqual(lines);
+});
+
+test('a page shows the messages that wait at an endpoint, and withdraws them there', async () => {
+  const endpoint = new ChatEndpoint([]);
+  const message = textMessage('m1', 'later');
+  let queued: readonly object[] = [{ id: 'm1', message, state: 'failed', error: { code: 'X' } }];
+  const fetch: typeof globalThis.fetch = async (url, init) => {
+    if (init?.method === 'DELETE' && String(url).endsWith('/queue/m1')) {
+      queued = [];
+      return new Response(null, { status: 204 });
+    }
+    if (!String(url).endsWith('/messages')) return endpoint.fetch(url as string, init);
+    return Response.json({ messages: [], queued });
+  };
+  const view = mountChat(agentEndpoint('/api/chat', { fetch }), { sessionId: crypto.randomUUID() });
+  await ready(view);
+  expect(queuedIn(view)).toEqual([['later', 'failed']]);
+  await view.chat().withdraw('m1');
+  await expect.poll(() => queuedIn(view)).toEqual([]);
+  expect(view.chat().error).toBeUndefined();
+});
