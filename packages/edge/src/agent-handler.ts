@@ -27,6 +27,7 @@ import { withRateLimit } from './http/rate-limit.ts';
 import { runRoute } from './routes/run-route.ts';
 import { echoHeader } from './turn/session-setup.ts';
 import { streamRoute } from './routes/stream-route.ts';
+import { withdrawRoute } from './routes/withdraw-route.ts';
 import { missingOpenAi } from './session/turn-format.ts';
 
 /**
@@ -94,6 +95,7 @@ export function createAgentHandler<
     '/api/chat/:id/messages': { GET: protect(messagesRoute) },
     '/api/chat/:id/branches': { GET: protect(branchesRoute) },
     '/api/chat/:id/stream': { GET: protect(streamRoute) },
+    '/api/chat/:id/queue/:messageId': { DELETE: protect(withdrawRoute) },
     '/api/chat/:id/interrupt': { POST: protect(interruptRoute) },
     ...llm?.routes(protect),
     ...operator?.routes(protect),

@@ -123,7 +123,7 @@ export function logError(thrown: unknown, requestId: string): void {
  * Returns the error as a client may see it. An unknown code becomes `INTERNAL`, because the message
  * of an unknown error may contain secrets.
  */
-function publicError(error: AgentErrorData): AgentErrorData {
+export function publicError(error: AgentErrorData): AgentErrorData {
   const code = Object.hasOwn(publicErrors, error.code) ? error.code : 'INTERNAL';
   const [, message = error.message] = publicErrors[code];
   return { ...error, code, message };

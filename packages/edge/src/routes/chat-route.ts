@@ -17,6 +17,8 @@ import { checkSessionId, echoHeader, setupOf } from '../turn/session-setup.ts';
  * in that message. If the history already has a message with the same id, that message and all
  * later messages are removed first.
  *
+ * With `queue: true`, a message that has to wait for another turn gets 202 and no stream.
+ *
  * The turn continues if the client disconnects. If the memory has an echo, the metadata of the
  * answer contain the echo, and the client sends it with its next request. An echo is a signed text
  * that identifies the session state that the client has seen.
@@ -29,19 +31,24 @@ export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings):
   const request = readChatTurn(body, limits);
   if ('decisions' in request) checkEdits(request.decisions, c.get('caller'));
   const messageId = request.kind === 'decisions' ? request.messageId : crypto.randomUUID();
-  const format = acceptedFormat(c, readEvents(body) || settings.events);
+  const format = acceptedFormat(c, readFlag(body, 'events') || settings.events);
+  const isInBackground = readFlag(body, 'queue');
   const answer = turnHost(c, settings, setup).answer({
     turn: { request, model, messageId, ...readIds(c) },
     format,
+    inBackground: isInBackground,
     echoSetup: readEcho(c, body, request, moves),
   });
+  // Its status says whether the message waits.
+  if (isInBackground) return answer;
   return openTurn(c, settings, format, answer);
 }
 
-/** Returns whether the client also asks for the agent's events. */
-function readEvents({ events = false }: RequestBody): boolean {
-  if (typeof events === 'boolean') return events;
-  throw fieldError('events', 'must be a boolean');
+/** Returns a field that must be a boolean. Default: false. */
+function readFlag(body: RequestBody, name: 'events' | 'queue'): boolean {
+  const { [name]: flag = false } = body;
+  if (typeof flag === 'boolean') return flag;
+  throw fieldError(name, 'must be a boolean');
 }
 
 /**

@@ -3,12 +3,18 @@ import type { UiMessage } from '@isoloop/core/ai-sdk';
 import type { HandlerSettings, RequestVariables, SessionSetup } from '../handler-options.ts';
 import { errorResponse } from '../http/error-response.ts';
 import { makeAgent } from '../turn/session-setup.ts';
+import type { QueuedMessage } from './queue/turn-runner.ts';
+import { notQueuedError } from './session-command.ts';
 import type { Command, SessionCommand, SessionRequest } from './session-command.ts';
 import { isOpenAiFormat } from './turn-format.ts';
 
 /** Carries out the commands of one session, in its Durable Object or in a process. */
 export interface CommandHandler {
   messages(request: SessionRequest): Promise<readonly UiMessage[]>;
+  /** Returns the messages that were accepted and are not in the log. Call it after `messages`. */
+  queuedMessages(): readonly QueuedMessage[];
+  /** Takes a queued message back. Resolves with false if there is none with the id. */
+  withdraw(command: Command<'withdraw'>): Promise<boolean>;
   stream(command: Command<'stream'>): Promise<Response>;
   /** Interrupts the running turn. Resolves with false if no turn is running. */
   interrupt(command: Command<'interrupt'>): Promise<boolean>;
@@ -37,11 +43,14 @@ export async function answerCommand(
   const { command } = request;
   switch (command.type) {
     case 'messages':
-      return Response.json({ messages: await handler.messages(request) });
+      return messagesResponse(await handler.messages(request), handler.queuedMessages());
     case 'stream':
       return handler.stream(command);
     case 'interrupt':
       return Response.json({ interrupted: await handler.interrupt(command) });
+    case 'withdraw':
+      if (!(await handler.withdraw(command))) throw notQueuedError();
+      break;
     case 'rename':
       await handler.rename(command);
       break;
@@ -65,6 +74,14 @@ export async function forgetSession(
   await sessionAgent.settled?.();
   await sessionAgent.deleteSession?.(setup.sessionId);
   await sessionAgent.agent.memory.clear();
+}
+
+/** `queued` is absent if there is nothing in it. */
+function messagesResponse(
+  messages: readonly UiMessage[],
+  queued: readonly QueuedMessage[],
+): Response {
+  return Response.json({ messages, ...(queued.length > 0 && { queued }) });
 }
 
 export function noContent(): Response {

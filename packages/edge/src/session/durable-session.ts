@@ -10,7 +10,7 @@ import { SessionRecord, type Identity } from './session-record.ts';
 import { QueuedMemory } from './queue/queued-memory.ts';
 import { checkFirstTurn, onlyAdds } from './session-turn.ts';
 import { DurableQueue } from './queue/durable-queue.ts';
-import { TurnRunner } from './queue/turn-runner.ts';
+import { TurnRunner, type QueuedMessage } from './queue/turn-runner.ts';
 
 /** Open session. The object keeps it in memory while it is awake. */
 interface OpenSession {
@@ -83,6 +83,15 @@ export class DurableSession implements CommandHandler {
     const identity = this.#identify(request);
     if (await this.#isNew(identity)) return [];
     return (await this.#open(identity)).turns.messages();
+  }
+
+  queuedMessages(): readonly QueuedMessage[] {
+    return this.#session?.turns.queuedMessages() ?? [];
+  }
+
+  async withdraw(command: Command<'withdraw'>): Promise<boolean> {
+    const session = await this.#wake();
+    return session?.turns.withdraw(command) ?? false;
   }
 
   async rename({ title }: Command<'rename'>): Promise<void> {

@@ -19,7 +19,13 @@ export interface SessionRequest {
 }
 
 export type SessionCommand =
-  | { readonly type: 'turn'; readonly turn: NewTurn; readonly format: TurnFormat }
+  | {
+      readonly type: 'turn';
+      readonly turn: NewTurn;
+      readonly format: TurnFormat;
+      /** Whether a turn that has to wait gets 202 in place of a stream. Default: false. */
+      readonly inBackground?: boolean;
+    }
   | {
       readonly type: 'stream';
       readonly lastEventId: string | undefined;
@@ -31,6 +37,7 @@ export type SessionCommand =
       readonly reason: string | undefined;
     }
   | { readonly type: 'messages' }
+  | { readonly type: 'withdraw'; readonly messageId: string }
   | { readonly type: 'rename'; readonly title: string }
   | { readonly type: 'delete' }
   | ({ readonly type: 'list' } & SessionListOptions)
@@ -42,6 +49,11 @@ export type Command<T extends SessionCommand['type']> = Extract<SessionCommand, 
 
 interface Bindings {
   readonly CHAT_SESSION?: DurableObjectNamespace;
+}
+
+/** Creates the error for a message that does not wait, or whose turn has begun. */
+export function notQueuedError(): AgentError {
+  return new AgentError('NOT_FOUND', 'No such message waits. Its turn may have begun.');
 }
 
 /** Creates the error for a conversation that does not exist. */

@@ -13,9 +13,9 @@ interface CallPart {
 }
 
 /**
- * Returns what a turn needs of the messages that a page shows: the last message, and the last answer
- * with its metadata and the decisions and results in it. The agent has the rest. So a message that
- * was refused, for example because it is too large, is not sent again with the next one.
+ * Returns what a turn needs of the messages that a page shows: the last message and the last answer.
+ * The answer has its metadata, decisions and results. The agent has the rest. So a message that was refused, for
+ * example because it is too large, is not sent again with the next one.
  * `messageId`: id of the message that the request is about. If this is the last answer, later
  * messages are left out.
  *

@@ -22,7 +22,8 @@ export function kvHost(
   setup: SessionSetup,
 ): TurnHost {
   return {
-    async answer({ turn, format, call, echoSetup }) {
+    async answer({ turn, format, call, echoSetup, inBackground }) {
+      if (inBackground) throw noQueueError();
       const memory = await openMemory(settings, { ...setup, ...echoSetup });
       const sessionAgent = await makeAgent(settings, { ...setup, memory, model: turn.model });
       const { agent } = sessionAgent;
@@ -123,6 +124,14 @@ function withoutApprovals(request: SessionTurnRequest): SessionTurnRequest {
 
 function isApproval(item: object): boolean {
   return 'type' in item && item.type === 'approve';
+}
+
+/** Creates the error for a session in KV, whose turns cannot wait for each other. */
+export function noQueueError(): AgentError {
+  return new AgentError(
+    'NEEDS_DURABLE_OBJECT',
+    'Messages can wait only for a session in a Durable Object: bind CHAT_SESSION.',
+  );
 }
 
 function needsObjectError(): AgentError {

@@ -6,7 +6,7 @@ import { InProcessQueue } from '../queue/in-process-queue.ts';
 import { forgetSession, type CommandHandler } from '../command-handler.ts';
 import { unknownSessionError, type Command } from '../session-command.ts';
 import { checkFirstTurn } from '../session-turn.ts';
-import { TurnRunner } from '../queue/turn-runner.ts';
+import { TurnRunner, type QueuedMessage } from '../queue/turn-runner.ts';
 
 export interface ProcessSessionOptions {
   readonly settings: HandlerSettings;
@@ -18,22 +18,27 @@ export interface ProcessSessionOptions {
 
 /**
  * Session in the memory of a process, with its log in a store. Its turns run one after the other,
- * with or without clients. If the process dies, the log keeps what a turn has stored.
+ * with or without clients. If the process dies, the log keeps what a turn has stored, and the store
+ * keeps the turns that wait. The next request continues them.
  */
 export class ProcessSession implements CommandHandler {
   readonly #options: ProcessSessionOptions;
   readonly #memory: SessionMemory;
+  readonly #queue: InProcessQueue;
   readonly #turns: TurnRunner;
+  /** Settles when the turns are here that an earlier process has left. */
+  #whenLoaded: Promise<void> | undefined;
   #isDeleted = false;
 
   constructor(options: ProcessSessionOptions) {
     const { settings, store, key, setup } = options;
     this.#options = options;
     this.#memory = new SessionMemory(store, key);
+    this.#queue = new InProcessQueue(store, key);
     this.#turns = new TurnRunner({
       settings,
       setup,
-      queue: new InProcessQueue(),
+      queue: this.#queue,
       memory: this.#memory,
       onChange: () => {},
       onEmpty: () => this.#turns.unloadWhenIdle(),
@@ -47,22 +52,37 @@ export class ProcessSession implements CommandHandler {
 
   /** Runs a turn. Resolves with `undefined` if the session was deleted meanwhile. */
   async turn(command: Command<'turn'>): Promise<Response | undefined> {
+    await this.#load();
     const isNew = (await this.#memory.read()).length === 0;
     if (this.#isDeleted) return undefined;
     if (isNew && !this.#turns.isBusy) checkFirstTurn(command.turn.request, this.#options.settings);
-    return this.#turns.answer(command);
+    return this.#turns.answer(command, { onAdd: () => this.#queue.whenStored });
   }
 
-  stream(command: Command<'stream'>): Promise<Response> {
+  async stream(command: Command<'stream'>): Promise<Response> {
+    await this.#load();
     return this.#turns.stream(command);
   }
 
-  interrupt(command: Command<'interrupt'>): Promise<boolean> {
+  async interrupt(command: Command<'interrupt'>): Promise<boolean> {
+    await this.#load();
     return this.#turns.interrupt(command);
   }
 
-  messages(): Promise<readonly UiMessage[]> {
+  async messages(): Promise<readonly UiMessage[]> {
+    await this.#load();
     return this.#turns.messages();
+  }
+
+  queuedMessages(): readonly QueuedMessage[] {
+    return this.#turns.queuedMessages();
+  }
+
+  async withdraw(command: Command<'withdraw'>): Promise<boolean> {
+    await this.#load();
+    const isWithdrawn = this.#turns.withdraw(command);
+    await this.#queue.whenStored;
+    return isWithdrawn;
   }
 
   async rename({ title }: Command<'rename'>): Promise<void> {
@@ -73,7 +93,19 @@ export class ProcessSession implements CommandHandler {
   async delete(): Promise<void> {
     const { settings, setup } = this.#options;
     this.#isDeleted = true;
+    await this.#load();
     await this.#turns.close();
+    await this.#queue.clear();
     await forgetSession(settings, setup, this.#memory);
+  }
+
+  /** Reads the turns that an earlier process has left, and runs them. */
+  async #load(): Promise<void> {
+    this.#whenLoaded ??= this.#queue.load().catch((error: unknown) => {
+      this.#whenLoaded = undefined;
+      throw error;
+    });
+    await this.#whenLoaded;
+    if (!this.#isDeleted) void this.#turns.wake()?.catch(() => {});
   }
 }

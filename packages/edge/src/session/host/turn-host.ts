@@ -10,6 +10,8 @@ import type { NewTurn } from '../queue/durable-queue.ts';
 export interface HostRequest {
   readonly turn: NewTurn;
   readonly format: TurnFormat;
+  /** Whether a turn that has to wait gets 202 in place of a stream. Default: false. */
+  readonly inBackground?: boolean;
   /** Parsed form of `turn.fields`. */
   readonly call?: CompletionCall;
   /** Echo of the session state that the client sent. A Durable Object does not need an echo. */
@@ -37,7 +39,8 @@ export function turnHost(
   const ask = askerOf(c, setup.sessionId);
   if (!ask) return kvHost(c, settings, setup);
   return {
-    answer: ({ turn, format }) => ask({ type: 'turn', turn, format }),
+    answer: ({ turn, format, inBackground }) =>
+      ask({ type: 'turn', turn, format, ...(inBackground && { inBackground }) }),
     reconnect: (format, lastEventId) => ask({ type: 'stream', format, lastEventId }),
   };
 }

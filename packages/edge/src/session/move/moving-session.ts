@@ -33,7 +33,12 @@ export interface MoveRequest extends Omit<SessionRequest, 'command'> {
 export const moveAddress = 'https://session/move';
 
 /** Commands that write to the session. */
-const changingCommands: ReadonlySet<SessionCommand['type']> = new Set(['turn', 'rename', 'delete']);
+const changingCommands: ReadonlySet<SessionCommand['type']> = new Set([
+  'turn',
+  'withdraw',
+  'rename',
+  'delete',
+]);
 
 interface MovingOptions {
   readonly storage: DurableObjectStorage;

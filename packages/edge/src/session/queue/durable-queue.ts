@@ -1,3 +1,4 @@
+import type { Msg } from '@isoloop/core';
 import type { RequestBody } from '../../http/request-body.ts';
 import type { SessionTurnRequest } from '../session-turn.ts';
 
@@ -56,14 +57,38 @@ interface Numbers extends Record<string, SqlStorageValue> {
   readonly changedAt: number;
 }
 
-/** Unfinished turns of a session, in order. */
+/** Unfinished turns of a session, in order, and messages whose turns have failed. */
 export type TurnQueue = Pick<
   DurableQueue,
-  'add' | 'first' | 'find' | 'size' | 'begin' | 'attempt' | 'end'
+  | 'add'
+  | 'first'
+  | 'find'
+  | 'all'
+  | 'size'
+  | 'begin'
+  | 'attempt'
+  | 'end'
+  | 'blockedId'
+  | 'block'
+  | 'unblock'
+  | 'failedMessages'
+  | 'keepFailed'
+  | 'forgetFailed'
 >;
+
+/** Message that was accepted, and whose turn failed before the log had the message. */
+export interface FailedMessage {
+  readonly message: Msg;
+  readonly error: { readonly code: string; readonly message: string };
+}
 
 /** Maximum size of a stored piece of a turn, in bytes. A row of the database has at most 2 MB. */
 const pieceBytes = 1_000_000;
+
+/** Key of the number of the turn that waits for results of tools. */
+const blockedKey = 'blocked';
+/** Beginning of the keys of failed messages. */
+const failedPrefix = 'failed:';
 
 /** Unfinished turns. The pieces after the first one have only a number and bytes. */
 const unfinishedTurns = 'FROM isoloop_queue WHERE piece = 0 AND bytes IS NOT NULL';
@@ -122,8 +147,53 @@ export class DurableQueue {
     return undefined;
   }
 
+  /** Returns all unfinished turns, in their order. */
+  all(): readonly QueuedTurn[] {
+    const turns: QueuedTurn[] = [];
+    this.find((turn) => (turns.push(turn), false));
+    return turns;
+  }
+
   get size(): number {
     return this.#numbers.size;
+  }
+
+  /** Number of the turn whose message waits for the results of open tool calls. */
+  get blockedId(): number | undefined {
+    return this.#storage.kv.get<number>(blockedKey);
+  }
+
+  /** Lets the turn wait for results, as if it had not begun. Turns with results go first. */
+  block(id: number): void {
+    this.#storage.kv.put(blockedKey, id);
+    this.#storage.sql.exec(
+      'UPDATE isoloop_queue SET begun = 0, attempts = 0 WHERE turn = ? AND piece = 0',
+      id,
+    );
+    if (this.#firstTurn?.id === id)
+      this.#firstTurn = { ...this.#firstTurn, hasBegun: false, attempts: 0 };
+  }
+
+  /** Lets the waiting turn try again. */
+  unblock(): void {
+    this.#storage.kv.delete(blockedKey);
+  }
+
+  failedMessages(): readonly FailedMessage[] {
+    const entries = this.#storage.kv.list<FailedMessage>({ prefix: failedPrefix });
+    return [...entries].map(([, failed]) => failed);
+  }
+
+  /** Throws if the message is larger than a value may be, which is 2 MB. */
+  keepFailed(failed: FailedMessage): void {
+    this.#storage.kv.put(failedPrefix + failed.message.id, failed);
+  }
+
+  /** Returns whether there was such a message. */
+  forgetFailed(messageId: string): boolean {
+    const key = failedPrefix + messageId;
+    // A deletion of nothing costs a written row.
+    return this.#storage.kv.get(key) !== undefined && this.#storage.kv.delete(key);
   }
 
   /** Time of the session's last change, in milliseconds since 1970. 0 if no turn has changed it. */

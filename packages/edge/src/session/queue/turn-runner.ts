@@ -1,12 +1,12 @@
 import { AgentError } from '@isoloop/core';
-import type { Memory, Msg, ReActAgent } from '@isoloop/core';
+import type { AgentStream, Memory, Msg, ReActAgent } from '@isoloop/core';
 import { isQuestion } from '@isoloop/core/adapter';
 import { toUiMessages } from '@isoloop/core/ai-sdk';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 import { answerSoFar } from '../../turn/answer-so-far.ts';
 import { isRepeat } from '../../turn/repeated-request.ts';
 import { storeTitle, readPendingCalls } from '../../turn/chat-turn.ts';
-import { logError } from '../../http/error-response.ts';
+import { logError, publicError } from '../../http/error-response.ts';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import { noContent } from '../command-handler.ts';
 import { liveResponse, type LiveTurn } from '../live-turn.ts';
@@ -17,7 +17,7 @@ import { QueuedMemory } from './queued-memory.ts';
 import { beginTurn, newMessages, resumeTurn } from '../session-turn.ts';
 import { unloadWhenIdle } from '../unload-when-idle.ts';
 import { openAiOf } from '../turn-format.ts';
-import type { NewTurn, QueuedTurn, TurnQueue } from './durable-queue.ts';
+import type { FailedMessage, NewTurn, QueuedTurn, TurnQueue } from './durable-queue.ts';
 
 export interface TurnRunnerOptions {
   readonly settings: HandlerSettings;
@@ -38,6 +38,16 @@ export interface AnswerOptions {
   readonly addsOnly?: boolean;
   /** Called when the turn is in the queue. `isWaiting`: whether other turns are before it. */
   readonly onAdd?: (isWaiting: boolean) => Promise<void>;
+}
+
+/** Message of the user that was accepted and is not in the log, as `GET …/messages` shows it. */
+export interface QueuedMessage {
+  readonly id: string;
+  readonly message: UiMessage;
+  /** `waiting`: its turn has not begun. `failed`: its turn failed before the log had the message. */
+  readonly state: 'waiting' | 'failed';
+  /** Why the turn failed. */
+  readonly error?: FailedMessage['error'];
 }
 
 interface Deferred<T> {
@@ -67,8 +77,12 @@ export class TurnRunner {
   #endedTurn: LiveTurn | undefined;
   #abortController: AbortController | undefined;
   #queueRun: Promise<void> | undefined;
-  /** Id of the turn whose first start `add` has counted. */
+  /** Id of the turn whose first start `add` has counted. Its client waits for its first event. */
   #countedTurnId: number | undefined;
+  /** Id of the running turn if its client still learns from the status that it is refused. */
+  #refusableId: number | undefined;
+  /** Id of the turn that runs now. */
+  #runningId: number | undefined;
   /** Whether the running turn has changed the session. */
   #hasChanged = false;
   #isClosed = false;
@@ -88,25 +102,34 @@ export class TurnRunner {
    * the answer of the same turn. Rejects with `OVERLOADED` if the queue is full.
    */
   async answer(
-    { turn, format }: Command<'turn'>,
+    { turn, format, inBackground = false }: Command<'turn'>,
     { addsOnly = false, onAdd }: AnswerOptions = {},
   ): Promise<Response> {
     const { queue, settings } = this.#options;
     const repeated = this.#findRepeated(turn);
+    if (repeated instanceof Promise && inBackground) return queuedResponse();
     if (repeated) return liveResponse(repeated, { format, settings, rejoin: {} });
-    const isWaiting = queue.size > 0;
+    const isWaiting = this.#runningId !== undefined || this.#mustWait(turn);
+    this.#checkSize();
+    // One write adds the turn and counts its start.
+    const { id } = queue.add(turn, isWaiting ? undefined : { hasBegun: addsOnly, attempts: 1 });
+    if (!isWaiting) this.#countedTurnId = id;
+    const openingTurn = this.#liveTurnOf(id);
+    for (const message of newMessages(turn.request)) queue.forgetFailed(message.id);
+    await onAdd?.(isWaiting);
+    this.#runQueue();
+    if (isWaiting && inBackground) return queuedResponse();
+    return liveResponse(isWaiting ? openingTurn : await openingTurn, { format, settings });
+  }
+
+  /** Throws `OVERLOADED` if the queue is full. */
+  #checkSize(): void {
+    const { queue, settings } = this.#options;
     if (queue.size > settings.sessions.queuedTurns)
       throw new AgentError('OVERLOADED', 'Too many turns of the session wait; try again later.', {
         retryable: true,
         details: { retryAfterMs: 10_000 },
       });
-    // One write adds the turn and counts its start.
-    const { id } = queue.add(turn, isWaiting ? undefined : { hasBegun: addsOnly, attempts: 1 });
-    if (!isWaiting) this.#countedTurnId = id;
-    const openingTurn = this.#liveTurnOf(id);
-    await onAdd?.(isWaiting);
-    this.#runQueue();
-    return liveResponse(isWaiting ? openingTurn : await openingTurn, { format, settings });
   }
 
   /** Returns the events of the running turn after the client's last one, or 204 without a turn. */
@@ -150,13 +173,44 @@ export class TurnRunner {
     return pageMessages;
   }
 
-  /** Resumes the queue. Returns its first turn, which is now running, when that has begun. */
+  /** Returns the messages that were accepted and are not in the log, in their order. */
+  queuedMessages(): readonly QueuedMessage[] {
+    const { queue } = this.#options;
+    // The running turn is in `messages()` as soon as it has begun.
+    const waitingTurns = queue
+      .all()
+      .filter(({ id, hasBegun }) => id !== this.#runningId || !(hasBegun || this.#liveTurn));
+    return [
+      ...queue.failedMessages().flatMap(({ message, error }) => toQueued([message], error)),
+      ...waitingTurns.flatMap(({ request }) => toQueued(newMessages(request))),
+    ];
+  }
+
+  /** Takes a message back that waits or has failed. Returns false if there is none with the id. */
+  withdraw({ messageId }: Command<'withdraw'>): boolean {
+    const { queue } = this.#options;
+    const turn = queue.find(
+      ({ id, request }) =>
+        id !== this.#runningId && newMessages(request).some((message) => message.id === messageId),
+    );
+    if (!turn) return queue.forgetFailed(messageId);
+    this.#openingTurns
+      .get(turn.id)
+      ?.reject(new AgentError('ABORTED', 'The message was withdrawn before its turn began.'));
+    this.#openingTurns.delete(turn.id);
+    if (queue.blockedId === turn.id) queue.unblock();
+    queue.end(turn.id);
+    this.#runQueue();
+    return true;
+  }
+
+  /** Resumes the queue. Returns the turn that is now running, when that has begun. */
   wake(): Promise<LiveTurn> | undefined {
-    const firstTurn = this.#isClosed ? undefined : this.#options.queue.first();
-    if (!firstTurn) return undefined;
+    const nextTurn = this.#isClosed ? undefined : this.#nextTurn();
+    if (!nextTurn) return undefined;
     this.#runQueue();
     // Gets the promise synchronously, because the turn may have ended after an `await`.
-    return this.#liveTurnOf(firstTurn.id);
+    return this.#liveTurnOf(nextTurn.id);
   }
 
   /** Aborts the running turn, removes all turns from the queue, and runs no further turns. */
@@ -186,6 +240,25 @@ export class TurnRunner {
     return this.#liveTurnOf(queuedTurn.id);
   }
 
+  /**
+   * Returns the turn that runs now or next. If the first turn waits for results of tools, the first
+   * turn that may bring them goes before it.
+   */
+  #nextTurn(): QueuedTurn | undefined {
+    const { queue } = this.#options;
+    const firstTurn = queue.first();
+    if (this.#runningId !== undefined) return queue.find(({ id }) => id === this.#runningId);
+    if (!firstTurn || firstTurn.id !== queue.blockedId) return firstTurn;
+    return queue.find(({ request }) => !bringsMessage(request));
+  }
+
+  /** Returns whether a new turn waits although no turn runs. */
+  #mustWait({ request }: NewTurn): boolean {
+    return (
+      this.#nextTurn() !== undefined || (bringsMessage(request) && this.#options.queue.size > 0)
+    );
+  }
+
   /** Starts to run the turns of the queue. Does nothing if they are running already. */
   #runQueue(): void {
     if (this.#isClosed) return;
@@ -194,6 +267,7 @@ export class TurnRunner {
       (error: unknown) => {
         // The storage failed. The next alarm or request tries again.
         this.#queueRun = undefined;
+        this.#runningId = undefined;
         this.#liveTurn = undefined;
         this.#abortController = undefined;
         for (const { reject } of this.#openingTurns.values()) reject(error);
@@ -208,7 +282,7 @@ export class TurnRunner {
    * them, or if the last isolate died before it wrote them.
    */
   get #runningMessages(): readonly Msg[] {
-    const turn = this.#options.queue.first();
+    const turn = this.#nextTurn();
     return turn && (turn.hasBegun || this.#liveTurn) ? newMessages(turn.request) : [];
   }
 
@@ -220,30 +294,73 @@ export class TurnRunner {
   #onQueueEnd(): void {
     this.#queueRun = undefined;
     // A new turn may have arrived while the last turn ended.
-    if (!this.#isClosed && this.#options.queue.size) return this.#runQueue();
+    if (!this.#isClosed && this.#nextTurn()) return this.#runQueue();
     if (!this.#isClosed) this.#options.onEmpty();
   }
 
   async #runTurns(): Promise<void> {
-    const { queue, onChange } = this.#options;
     while (!this.#isClosed) {
-      const firstTurn = queue.first();
-      if (!firstTurn) return;
+      const nextTurn = this.#nextTurn();
+      if (!nextTurn) return;
+      this.#runningId = nextTurn.id;
       this.#hasChanged = false;
+      let failure: unknown;
       try {
-        await this.#runTurn(firstTurn);
+        await this.#runTurn(nextTurn);
       } catch (error) {
-        logError(error, firstTurn.requestId);
-        this.#openingTurns.get(firstTurn.id)?.reject(error);
+        failure = error;
       }
-      this.#liveTurn = undefined;
-      this.#abortController = undefined;
-      this.#openingTurns
-        .get(firstTurn.id)
-        ?.reject(new AgentError('ABORTED', 'The turn has ended.'));
-      this.#openingTurns.delete(firstTurn.id);
-      queue.end(firstTurn.id, this.#hasChanged ? Date.now() : undefined);
-      if (this.#hasChanged) onChange();
+      await this.#endTurn(nextTurn, failure);
+    }
+  }
+
+  /** Takes the turn out of the queue. A turn that needs results of tools stays. */
+  async #endTurn(turn: QueuedTurn, failure: unknown): Promise<void> {
+    const { queue, onChange } = this.#options;
+    const isAccepted = this.#canWait(turn);
+    this.#liveTurn = undefined;
+    this.#abortController = undefined;
+    if (isPending(failure) && isAccepted && !this.#isClosed) {
+      queue.block(turn.id);
+      this.#runningId = undefined;
+      return;
+    }
+    if (failure !== undefined) {
+      logError(failure, turn.requestId);
+      this.#openingTurns.get(turn.id)?.reject(failure);
+      if (isAccepted) await this.#keepLost(turn, failure);
+    }
+    this.#openingTurns.get(turn.id)?.reject(new AgentError('ABORTED', 'The turn has ended.'));
+    this.#openingTurns.delete(turn.id);
+    queue.end(turn.id, this.#hasChanged ? Date.now() : undefined);
+    this.#runningId = undefined;
+    // The turn may have brought the results for which a message waits.
+    if (queue.blockedId !== undefined) queue.unblock();
+    if (this.#hasChanged) onChange();
+  }
+
+  /**
+   * Returns whether the turn has a message that its client need not send again: the client has got
+   * a status of success. OpenAI's clients send it again.
+   */
+  #canWait({ id, request, fields }: QueuedTurn): boolean {
+    return id !== this.#refusableId && bringsMessage(request) && !fields;
+  }
+
+  /** Keeps the messages of a failed turn that the log does not have. */
+  async #keepLost({ request, requestId }: QueuedTurn, failure: unknown): Promise<void> {
+    const { queue, memory } = this.#options;
+    const { code, message } = publicError(AgentError.from(failure).toJSON());
+    // A person has stopped the turn.
+    if (this.#isClosed || code === 'ABORTED') return;
+    const storedMessages = await memory.read().catch(() => []);
+    for (const lost of newMessages(request)) {
+      if (storedMessages.some(({ id }) => id === lost.id)) continue;
+      try {
+        queue.keepFailed({ message: lost, error: { code, message } });
+      } catch (error) {
+        logError(error, requestId);
+      }
     }
   }
 
@@ -252,6 +369,7 @@ export class TurnRunner {
     const abort = new AbortController();
     this.#abortController = abort;
     const isFirst = this.#countedTurnId === queuedTurn.id;
+    this.#refusableId = this.#countedTurnId;
     this.#countedTurnId = undefined;
     // Counts the attempt first, because any later operation may end the isolate.
     if (!isFirst) queue.attempt(queuedTurn.id);
@@ -297,6 +415,7 @@ export class TurnRunner {
       if (needsModel) agent.addHook({ on: { 'pre-reasoning': () => abort.abort() } });
       else abort.abort();
     }
+    const showTurn = this.#openerOf(turn, agent);
     const earlierMessages = needsModel ? [] : await answerSoFar(agent.memory);
     const stream = agent.stream(turnInput.input, {
       ...call?.options,
@@ -305,11 +424,34 @@ export class TurnRunner {
       signal: abort.signal,
     });
     this.#liveTurn = { turn, agent, stream, call, earlierMessages };
-    this.#openingTurns.get(turn.id)?.resolve(this.#liveTurn);
-    // `#liveTurnOf` now finds the turn in `#liveTurn`.
-    this.#openingTurns.delete(turn.id);
-    await stream.result;
+    await this.#waitForEnd(turn, stream, showTurn);
     this.#endedTurn = turn.idempotencyKey === undefined ? undefined : this.#liveTurn;
+  }
+
+  /**
+   * Returns a function that lets the clients read the turn. A message that has to wait for results
+   * shows them nothing of this attempt.
+   */
+  #openerOf(turn: QueuedTurn, agent: ReActAgent): () => void {
+    const open = (): void => {
+      if (this.#liveTurn) this.#openingTurns.get(turn.id)?.resolve(this.#liveTurn);
+      // `#liveTurnOf` now finds the turn in `#liveTurn`.
+      this.#openingTurns.delete(turn.id);
+    };
+    if (this.#canWait(turn)) agent.addHook({ on: { 'pre-reasoning': open, 'pre-acting': open } });
+    return open;
+  }
+
+  async #waitForEnd(turn: QueuedTurn, stream: AgentStream, open: () => void): Promise<void> {
+    const canWait = this.#canWait(turn);
+    if (!canWait) open();
+    try {
+      await stream.result;
+    } catch (error) {
+      if (!canWait || !isPending(error)) open();
+      throw error;
+    }
+    open();
   }
 
   #trackSettling(whenSettled: Promise<void>): void {
@@ -325,6 +467,30 @@ export class TurnRunner {
     this.#openingTurns.set(id, openingTurn);
     return openingTurn.promise;
   }
+}
+
+/** Returns whether the turn has a new message, which open tool calls may keep from running. */
+function bringsMessage({ kind }: NewTurn['request']): boolean {
+  return kind === 'message' || kind === 'messages';
+}
+
+function isPending(error: unknown): boolean {
+  return AgentError.is(error) && error.code === 'PENDING_TOOL_CALLS';
+}
+
+function toQueued(
+  messages: readonly Msg[],
+  error?: FailedMessage['error'],
+): readonly QueuedMessage[] {
+  return toUiMessages(messages).map((message) => ({
+    id: message.id,
+    message,
+    ...(error ? { state: 'failed', error } : { state: 'waiting' }),
+  }));
+}
+
+function queuedResponse(): Response {
+  return Response.json({ queued: true }, { status: 202 });
 }
 
 /** Returns whether an agent call with this input asks the model. Decisions alone do not. */

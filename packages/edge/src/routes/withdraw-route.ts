@@ -1,0 +1,19 @@
+import type { Context } from 'hono';
+import type { EdgeEnv } from '../handler-options.ts';
+import { noQueueError } from '../session/host/kv-host.ts';
+import { askerOf } from '../session/session-command.ts';
+import { checkMessageId } from '../turn/user-message.ts';
+import { setupOf } from '../turn/session-setup.ts';
+
+/**
+ * Handles `DELETE /api/chat/:id/queue/:messageId`: takes back a message that waits or has failed.
+ * Answers 204. Throws `NOT_FOUND` if there is none, for example because its turn has begun. Throws
+ * `NEEDS_DURABLE_OBJECT` without a Durable Object, because no message waits in KV.
+ */
+export async function withdrawRoute(c: Context<EdgeEnv>): Promise<Response> {
+  const messageId: unknown = c.req.param('messageId');
+  checkMessageId(messageId);
+  const ask = askerOf(c, setupOf(c).sessionId);
+  if (!ask) throw noQueueError();
+  return ask({ type: 'withdraw', messageId });
+}
