@@ -28,7 +28,7 @@ const known = new Set(sourceText.match(/[\w$]+/g));
 const foreign = new Set(
   `
   AIChatAgent DirectChatTransport StateGraph ToolLoopAgent
-  addToolResult dataPartSchemas elementStream initialValue maxSteps messageMetadataSchema
+  addToolResult dataPartSchemas elementStream getRequestListener initialValue maxSteps messageMetadataSchema
   prepareSendMessagesRequest pruneMessages stopWhen streamText useAISDKRuntime
   useChatRuntime useObject useThreadTokenUsage
   inputType isEnabled lastAgent maxTurns onHandoff toolDescriptionOverride toolNameOverride

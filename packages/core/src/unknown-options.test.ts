@@ -97,7 +97,7 @@ const entries: Readonly<Record<string, Entry>> = {
       toUiMessages: (wrong) => ai.toUiMessages([], wrong),
     },
     others:
-      'fromUiDecisions fromUiMessage hasApprovalResponse keepDataParts parseErrorText ' +
+      'fromUiDecisions fromUiMessage hasApprovalResponse keepDataParts latestMessages parseErrorText ' +
       'toTimelineEvent typedMessages typedTransport',
   },
   './context': {

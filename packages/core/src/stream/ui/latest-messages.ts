@@ -20,11 +20,7 @@ interface CallPart {
  * messages are left out.
  *
  * @example
- * new DefaultChatTransport({
- *   prepareSendMessagesRequest: ({ id, messages, trigger, messageId, body }) => ({
- *     body: { ...body, id, trigger, messageId, messages: latestMessages(messages, messageId) },
- *   }),
- * });
+ * const body = { id, trigger, messageId, messages: latestMessages(messages, messageId) };
  */
 export function latestMessages<M extends ShownMessage>(
   messages: readonly M[],
