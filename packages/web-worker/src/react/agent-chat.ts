@@ -210,6 +210,13 @@ export class AgentChat {
     });
   }
 
+  /** Forgets the messages that wait in this page, for example because the conversation is deleted. */
+  forgetHeld(): void {
+    const heldMessages = this.#link?.heldMessages;
+    for (const { id } of heldMessages?.list() ?? []) heldMessages?.remove(id);
+    this.#showQueued();
+  }
+
   /**
    * Stops the answer where it runs, also one that another page has asked for. If it goes on, the
    * chat still shows it, and the failure becomes `error` of the hook.

@@ -81,6 +81,23 @@ test('after a reload, a page sends the messages that an earlier page has left, b
   expect(linesOf(second)).toEqual(lines);
 });
 
+test('a deleted conversation forgets the messages that wait', async () => {
+  const { fetch } = new ChatEndpoint([{ hang: true }]);
+  const sessionId = crypto.randomUUID();
+  const view = mountChat(agentEndpoint('/api/chat', { fetch }), { sessionId });
+  await ready(view);
+  void view.chat().sendMessage({ text: 'a' });
+  await expect.poll(() => view.chat().isBusy).toBe(true);
+  void view.chat().sendMessage({ text: 'b' });
+  await expect.poll(() => queuedIn(view)).toEqual([['b', 'waiting']]);
+  const keys = (): readonly string[] =>
+    Object.keys(sessionStorage).filter((key) => key.includes('queue') && key.includes(sessionId));
+  expect(keys()).toHaveLength(1);
+  await view.chat().sessions.delete(sessionId);
+  expect(keys()).toEqual([]);
+  await view.chat().stop();
+});
+
 test('a page shows the messages that wait at an endpoint, and withdraws them there', async () => {
   const endpoint = new ChatEndpoint([]);
   const message = textMessage('m1', 'later');

@@ -244,6 +244,7 @@ function sessionActions(
     rename: async (other, title) =>
       void (await conversation.withStored((stored) => stored.rename(other, title))),
     delete: async (deleted) => {
+      if (deleted === current) conversation.forgetHeld();
       await conversation.withStored((stored) => stored.delete(deleted));
       if (deleted === current) open();
     },
