@@ -46,6 +46,7 @@ export { digest } from './memory/branch/digest.ts';
 export type { RunEnd } from './memory/memory.ts';
 export { thinkingOf, messageIdOf } from './message/msg.ts';
 export { isError, checkFields, checkOptions } from './error/agent-error.ts';
+export { checkId } from './error/check-id.ts';
 export { showFailuresAs } from './error/report-failure.ts';
 export { isCorrection, metadataOf } from './message/metadata.ts';
 export { hostedToolOf, imageDetailFields, sourcesOf } from './message/provider-metadata.ts';

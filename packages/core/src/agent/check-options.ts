@@ -6,6 +6,7 @@ import {
   fieldsIn,
   unknownIn,
 } from '../error/agent-error.ts';
+import { checkId } from '../error/check-id.ts';
 import { generateFields } from '../model/chat-model.ts';
 import { checkTool, requiredParts, type Tool } from '../tool/tool.ts';
 import type { AgentSettings, KernelCallOptions, KernelOptions } from './kernel-options.ts';
@@ -52,6 +53,9 @@ export function agentSettings(
   const options = withDefaults(ownOptions, use);
   const { className } = fields;
   checkOptions(className, options, fields.agent);
+  const { name, sessionId, userId } = options;
+  for (const [key, id] of Object.entries({ name, sessionId, userId }))
+    if (id !== undefined) checkId(id, `${key} of ${className}`, 'CONFIGURATION');
   checkFields(`${className}: the model`, options.model, 'features:object');
   checkOptions(`${className}: limits`, options.limits, fields.limits);
   checkOptions(`${className}: generate`, options.generate, generateFields);

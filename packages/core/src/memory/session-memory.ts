@@ -34,7 +34,8 @@ import { groupsKey, titleKey, valuesKey } from './store/storage-keys.ts';
  * two writers flush at the same moment, the second write hides the records of the first writer. The
  * first writer restores its records at its next flush. Without a next flush, they are lost.
  * `requireCompareAndSet` refuses such a store. After another writer clears the session, the log
- * starts again from empty.
+ * starts again from empty. If a run is active then, the run can no longer write: `append`, `note`
+ * and `flush` reject with `SESSION_DELETED` until the end of the run.
  */
 export class SessionMemory implements Memory {
   readonly sessionId: string;
@@ -49,12 +50,16 @@ export class SessionMemory implements Memory {
   #queue: Promise<unknown> = Promise.resolve();
   /** Records of removed messages that the log gets with the next records. */
   #removals: readonly LogRecord[] = [];
+  /** Whether a run uses this memory, from `restore` until its end is stored. */
+  #isInRun = false;
+  /** Whether somebody has deleted the session during the present run, which can't write any more. */
+  #isFenced = false;
   /** Signal of the run that waits for `restore`. */
   #readSignal: AbortSignal | undefined;
 
   /**
-   * Throws `INVALID_INPUT` for a session id that is empty or, percent-encoded, longer than 400
-   * characters. Throws `CONFIGURATION` for an invalid option.
+   * Throws `INVALID_INPUT` for a session id that is not a string, is blank or, percent-encoded, longer
+   * than 400 characters. Throws `CONFIGURATION` for an invalid option.
    */
   constructor(
     store: KeyValueStore,
@@ -161,6 +166,8 @@ export class SessionMemory implements Memory {
   }
 
   async #restore(status: AgentStatus, tools: ToolSet): Promise<void> {
+    this.#isFenced = false;
+    this.#isInRun = true;
     // Another process, such as the worker of another tab, may have continued the session.
     const isOld = this.#fold && (await this.#log.hasChanged?.());
     const fold = await (isOld ? this.#reload() : this.#load());
@@ -234,6 +241,7 @@ export class SessionMemory implements Memory {
    */
   claim({ write = true }: { readonly write?: boolean } = {}): Promise<void> {
     return this.run(async () => {
+      this.#isFenced = false;
       if (!this.#log.claim) throw unavailableError('owner');
       this.#setFold(await this.#log.claim());
       if (write) await this.#flush(true);
@@ -250,9 +258,19 @@ export class SessionMemory implements Memory {
 
   flush(end?: RunEnd): Promise<void> {
     return this.run(async () => {
-      if (end) await this.#end(end);
-      else if (this.#removals.length) await this.#addToLog([]);
-      await this.#flush();
+      let isStored = false;
+      try {
+        if (end) await this.#end(end);
+        else if (this.#removals.length) await this.#addToLog([]);
+        await this.#flush();
+        isStored = true;
+      } finally {
+        // The run of a deleted session ends here, too.
+        if (end && (isStored || this.#isFenced)) {
+          this.#isInRun = false;
+          this.#isFenced = false;
+        }
+      }
     });
   }
 
@@ -268,13 +286,48 @@ export class SessionMemory implements Memory {
     });
   }
 
+  /**
+   * Returns whether another writer has deleted the session since this memory has read it. If so,
+   * drops what this memory has, and refuses further writes of the active run.
+   */
+  checkDeleted(): Promise<boolean> {
+    return this.run(async () => {
+      if (this.#isFenced) return true;
+      if (!this.#fold || !(await this.#log.hasChanged?.())) return false;
+      const flushes = await this.#log.load();
+      if (this.#log.wasDeleted && this.#isInRun) this.#endRun();
+      else this.#setFold(flushes);
+      return this.#log.wasDeleted ?? false;
+    });
+  }
+
+  /** Refuses further writes with `SESSION_DELETED`, until the run has ended. */
+  fence(): Promise<void> {
+    return this.run(async () => this.#endRun());
+  }
+
   clear(): Promise<void> {
     return this.run(async () => {
+      this.#isFenced = false;
       await this.#log.clear(this.#fold?.isInRun);
       this.#removals = [];
       this.#values.clear();
       this.#setFold([]);
     });
+  }
+
+  /** Drops the deleted session, and refuses further writes of its run. */
+  #endRun(): void {
+    this.#isFenced = true;
+    this.#log.drop?.();
+    this.#removals = [];
+    this.#values.clear();
+    this.#setFold([]);
+  }
+
+  #checkFence(): void {
+    if (this.#isFenced)
+      throw new AgentError('SESSION_DELETED', 'The session was deleted while the run was active.');
   }
 
   /**
@@ -294,6 +347,7 @@ export class SessionMemory implements Memory {
   }
 
   async #addToLog(records: readonly LogRecord[]): Promise<void> {
+    this.#checkFence();
     this.#log.add([...this.#removals, ...records]);
     this.#removals = [];
     if (this.#fold) this.#fold.add(records);
@@ -302,11 +356,14 @@ export class SessionMemory implements Memory {
   }
 
   async #flush(mustClaim = false): Promise<void> {
+    this.#checkFence();
     if (!this.#fold && (this.#groups || this.#values.updates.length)) await this.#load();
     this.#noteState();
     const context: FlushContext = {
       fold: () => this.#fold,
       onReread: (flushes) => {
+        if (this.#log.wasDeleted && this.#isInRun) this.#endRun();
+        this.#checkFence();
         this.#setFold(flushes);
         this.#noteState();
       },

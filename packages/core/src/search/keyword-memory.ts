@@ -1,4 +1,5 @@
 import { type AgentError, checkFields, checkOptions } from '../error/agent-error.ts';
+import { checkId } from '../error/check-id.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import type { KeyValueStore } from '../memory/store/key-value-store.ts';
 import { keyPrefix } from '../memory/store/storage-keys.ts';
@@ -66,9 +67,10 @@ export interface KeywordMemoryOptions {
  */
 export function keywordMemory(options: KeywordMemoryOptions): LongTermMemory {
   const fields =
-    'store:object namespace:string|? maxRecords:natural|Infinity|? stopWords:iterator()|? onError,generateId,now:function|?';
+    'store:object namespace maxRecords:natural|Infinity|? stopWords:iterator()|? onError,generateId,now:function|?';
   checkOptions('keywordMemory()', options, fields);
   const { store, namespace = 'default', maxRecords = 2_000, stopWords, onError } = options;
+  if ('namespace' in options) checkId(options.namespace, 'namespace of keywordMemory()');
   const { generateId = () => crypto.randomUUID().slice(0, 8), now = Date.now } = options;
   checkFields('keywordMemory(): store', store, 'get,getMany,set,delete,keys:function');
   const search = termIndex(searchTerms({ stopWords }));

@@ -1,4 +1,5 @@
 import { AgentError, invalidInput, checkFields, checkOptions } from '../error/agent-error.ts';
+import { checkId } from '../error/check-id.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import type { KeyValueStore } from '../memory/store/key-value-store.ts';
 import { keyPrefix } from '../memory/store/storage-keys.ts';
@@ -130,7 +131,8 @@ function storedRetriever(
   index: DocumentIndex,
   { onError, now = Date.now }: KeywordRetrieverOptions,
 ): KeywordRetriever {
-  checkOptions('keywordRetriever()', source, 'store:getMany() namespace:string|?');
+  checkOptions('keywordRetriever()', source, 'store:getMany() namespace');
+  if ('namespace' in source) checkId(source.namespace, 'namespace of keywordRetriever()');
   const { store, namespace = 'default' } = source;
   const entries = new StoredEntries<SearchDocument>({
     store,

@@ -29,7 +29,7 @@ async function identify(
 ): Promise<Caller | undefined> {
   const caller = await authorize(c.req.raw, c.env);
   const user: unknown = caller?.user;
-  return typeof user === 'string' && user ? { ...caller, user: checkUser(user) } : undefined;
+  return typeof user === 'string' && user.trim() ? { ...caller, user: checkUser(user) } : undefined;
 }
 
 /**

@@ -19,6 +19,7 @@ const publicErrors: Readonly<Record<AgentErrorCode, readonly [status: number, me
     NOT_FOUND: [404],
     AGENT_BUSY: [409],
     SESSION_CONFLICT: [409],
+    SESSION_DELETED: [409],
     SESSION_MOVED: [409],
     PENDING_TOOL_CALLS: [409],
     PAYLOAD_TOO_LARGE: [413],

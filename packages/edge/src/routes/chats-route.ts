@@ -1,6 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
+import { endKvRuns } from '../session/host/kv-runs.ts';
 import type { KvSessionList } from '../session/host/kv-sessions.ts';
 import { fieldError, readJson } from '../http/request-body.ts';
 import { forgetSession, noContent } from '../session/command-handler.ts';
@@ -45,6 +46,7 @@ export async function deleteRoute(
   const { sessionId, user } = setup;
   const ask = askerOf(c, sessionId);
   if (ask) return ask({ type: 'delete' });
+  await endKvRuns(settings, setup);
   const memory = await openMemory(settings, { ...setup, withoutEcho: 'latest' });
   await forgetSession(settings, setup, memory);
   if (!settings.memory) await settings.kv?.list(c.env, user)?.forgetTitle(sessionId);

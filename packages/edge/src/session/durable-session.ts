@@ -57,7 +57,7 @@ export class DurableSession implements CommandHandler {
     const { turns, entry, memory } = await this.#open(identity);
     const addsOnly = await onlyAdds(turnRequest, memory);
     // The session may have been deleted while it was opened.
-    if (this.#deletion) return this.turn(request, command);
+    if (this.#deletion || this.#session?.turns !== turns) return this.turn(request, command);
     return turns.answer(command, {
       addsOnly,
       onAdd: async (isWaiting) => {

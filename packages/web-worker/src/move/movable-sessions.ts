@@ -5,6 +5,7 @@ import {
   type MoveOptions,
   type SessionCopy,
   type SessionPlace,
+  checkId,
 } from '@isoloop/core/adapter';
 
 /** Places by names of your own. A function is called at the first use of its place. */
@@ -73,6 +74,7 @@ export function movableSessions<N extends string>(placesByName: Places<N>): Mova
     sessionId: string,
     options: Omit<MoveToOptions, 'stop'> = {},
   ): Promise<SessionPlace | undefined> => {
+    checkId(sessionId, 'session id');
     const ownership = await readOwner(sessionId, await loadPlaces());
     if (!ownership) return undefined;
     const { source, owner } = ownership;

@@ -679,8 +679,8 @@ test.for([
     () => connectAgent(startWorker().worker, { sessionId: 's', page: {} as never }),
   ],
 ] as const)('connectAgent() with %s throws CONFIGURATION', ([, connect]) => {
-  const message = expect.stringContaining(
-    'connectAgent() takes worker, sessionId, agent, options, timeoutMs, page',
+  const message = expect.stringMatching(
+    /^connectAgent\(\) takes worker, sessionId, agent, options, timeoutMs, page|^The sessionId must be/,
   );
   expect(connect).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message }));
 });

@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import { maxTimeoutMs } from '@isoloop/core/adapter';
+import { checkId, maxTimeoutMs } from '@isoloop/core/adapter';
 import { checkArguments } from './check-arguments.ts';
 import type { ConnectOptions } from './connect-agent.ts';
 import {
@@ -55,10 +55,11 @@ export function linkWorker(
   worker: Worker | SharedWorker,
   { agent, sessionId, options = null, timeoutMs = 10_000, page = [], ...others }: ConnectOptions,
 ): WorkerLink {
-  const isFit =
-    Object(worker).addEventListener && sessionId?.trim?.() && page.every?.((part) => part?.serve);
+  const isFit = Object(worker).addEventListener && page.every?.((part) => part?.serve);
   const takes = 'connectAgent() takes worker, sessionId, agent, options, timeoutMs, page';
   checkArguments(takes, isFit, others);
+  checkId(sessionId, 'sessionId', 'CONFIGURATION');
+  if (agent !== undefined) checkId(agent, 'name of the agent', 'CONFIGURATION');
   const { port1, port2 } = new MessageChannel();
   const connection = new AbortController();
   const { signal } = connection;

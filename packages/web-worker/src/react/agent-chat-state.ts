@@ -1,5 +1,6 @@
 import type { ChatState } from './chat/chat.ts';
 import type { QueuedMessage } from './chat/held-messages.ts';
+import type { UIMessage } from './chat/ui-message.ts';
 import type { AgentSessionEntry } from './source/agent-sessions.ts';
 
 /** What a chat does besides its own turns. */
@@ -12,7 +13,7 @@ export interface AgentChatState {
   /** Messages that were sent and are not in the conversation yet. */
   readonly queued: readonly QueuedMessage[];
   /** Stored conversations, as soon as they are loaded. */
-  readonly sessions?: readonly AgentSessionEntry[];
+  readonly sessions?: readonly AgentSessionEntry[] | undefined;
   /** Failure of the last action that is not a message. */
   readonly error?: Error | undefined;
 }
@@ -23,4 +24,9 @@ export interface AgentChatState {
  */
 export function shownError({ phase, chat, error }: AgentChatState): Error | undefined {
   return (phase === 'idle' ? chat.error : undefined) ?? error;
+}
+
+/** Returns what a chat shows before it connects. */
+export function initialState(isNew: boolean, messages: readonly UIMessage[] = []): AgentChatState {
+  return { phase: isNew ? 'idle' : 'loading', chat: { messages, status: 'ready' }, queued: [] };
 }

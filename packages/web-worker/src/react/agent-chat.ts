@@ -1,7 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import { sleepFor } from '@isoloop/core/adapter';
 import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
-import { shownError, type AgentChatState, type Phase } from './agent-chat-state.ts';
+import { initialState, shownError, type AgentChatState, type Phase } from './agent-chat-state.ts';
 import { withEvent, type AgentTimelineEvent } from './agent-events.ts';
 import type { AgentLink } from './source/agent-source.ts';
 import type { StoredSessions } from './source/agent-sessions.ts';
@@ -41,6 +41,8 @@ export interface AgentChatOptions {
   readonly isNew: boolean;
   /** Messages that are shown until the history is loaded. Default: none. */
   readonly messages?: readonly UIMessage[] | undefined;
+  /** Id of the person whose chat this is. */
+  readonly user?: string | undefined;
 }
 
 /**
@@ -49,12 +51,11 @@ export interface AgentChatOptions {
  */
 export class AgentChat {
   readonly chat: Chat;
-  /** What the page shows before the chat connects, also on a server. */
-  readonly initial: AgentChatState;
   state: AgentChatState;
   /** Events of the latest runs, without prompts. Is replaced at each event. */
   events: readonly AgentTimelineEvent[] = [];
   readonly #openLink: () => AgentLink;
+  readonly #user: string | undefined;
   readonly #listeners: Set<() => void> = new Set();
   /** Handlers of the components that show the chat. */
   readonly #handlers: Set<LatestHandlers> = new Set();
@@ -64,6 +65,8 @@ export class AgentChat {
   readonly #reportedCallIds: Set<string> = new Set();
   #link: AgentLink | undefined;
   #sent: SentMessage | undefined;
+  /** The sent message when the last component left. React may enter again at once. */
+  #leftMessage: UIMessage | undefined;
   /** Whether the conversation begins here, so that there is nothing to load. */
   #isNew: boolean;
   /** Lets the chat begin when this has settled. */
@@ -98,9 +101,12 @@ export class AgentChat {
   /** Ids of the held messages that this page sends when it can. */
   readonly #heldIds: Set<string> = new Set();
   #unwatchHeld: () => void = () => {};
+  /** Number of times that somebody has deleted the conversation. */
+  #deletions = 0;
 
-  constructor({ openLink, isNew, messages = [] }: AgentChatOptions) {
+  constructor({ openLink, isNew, messages = [], user }: AgentChatOptions) {
     this.#openLink = openLink;
+    this.#user = user;
     this.#isNew = isNew;
     this.chat = new Chat(messages, {
       send: (request, signal) => this.#send(request, signal),
@@ -124,8 +130,7 @@ export class AgentChat {
         void this.#loadSessions();
       },
     });
-    this.initial = { phase: isNew ? 'idle' : 'loading', chat: this.chat.state, queued: [] };
-    this.state = this.initial;
+    this.state = initialState(isNew, messages);
   }
 
   /** Calls `listener` at each change of `state` or `events`. Returns a function that stops this. */
@@ -138,8 +143,10 @@ export class AgentChat {
   enter(handlers: LatestHandlers): () => void {
     this.#handlers.add(handlers);
     if (!this.#link) this.#connect();
+    else if (this.#leftMessage) this.#sent?.set(this.#leftMessage);
     return () => {
       this.#handlers.delete(handlers);
+      if (this.#handlers.size === 0) this.#leaveMessage();
       // In strict mode, React leaves and enters again at once.
       queueMicrotask(() => void this.#closeIfUnused());
     };
@@ -175,8 +182,11 @@ export class AgentChat {
 
   /** Makes a request when the answers to earlier messages have ended. */
   send(act: () => PromiseLike<void>): Promise<void> {
+    const deletions = this.#deletions;
     const answer = this.#whenAnswered.then(async () => {
       await this.#whenSettled();
+      // A message that waits must not bring a deleted conversation back.
+      if (deletions !== this.#deletions) return undefined;
       return this.whenResumed(act);
     });
     this.#unanswered += 1;
@@ -287,10 +297,13 @@ export class AgentChat {
 
   #connect(): void {
     this.#link = this.#openLink();
-    this.#link.watch((runId) => this.#onRunElsewhere(runId));
+    this.#link.watch(
+      (runId) => this.#onRunElsewhere(runId),
+      () => void this.#onDeleted(),
+    );
     void this.#loadSessions();
     const { pageKey } = this.#link;
-    this.#sent = pageKey ? sentMessage(pageKey) : undefined;
+    this.#sent = pageKey ? sentMessage(JSON.stringify([pageKey, this.#user])) : undefined;
     const message = this.#sent?.get();
     if (message) this.#setResumed(this.#regainAnswerTo(message));
     else this.#setResumed(this.#isNew ? undefined : this.resume());
@@ -349,6 +362,12 @@ export class AgentChat {
     if (!isEqual(list, this.state.queued)) this.#set({ queued: list });
   }
 
+  /** Removes the sent message from the tab, which may get another user at once. */
+  #leaveMessage(): void {
+    this.#leftMessage = this.#sent?.get();
+    this.#sent?.forget();
+  }
+
   async #closeIfUnused(): Promise<void> {
     // Messages that wait are sent first. Closing the link to a worker would abort the answer.
     if (this.#unanswered > 1) await this.#whenAnswered;
@@ -360,6 +379,7 @@ export class AgentChat {
     this.#unwatchHeld();
     this.#heldIds.clear();
     // The end of the reading is not the end of the answer.
+    this.#sent?.forget();
     this.#sent = undefined;
     const whenStopped = this.chat.stop();
     // An endpoint tells other tabs when the reading has ended. A worker may never answer.
@@ -385,8 +405,9 @@ export class AgentChat {
     try {
       const stored = await this.#link.sessions();
       this.#set({ sessions: await stored.list() });
-    } catch {
-      // The list stays as it is. The next change loads it again.
+    } catch (error) {
+      // Otherwise the list stays as it is. The next change loads it again.
+      if (isRefusal(error)) this.#set({ sessions: undefined });
     }
   }
 
@@ -463,9 +484,21 @@ export class AgentChat {
       if (reason === 'loading' && link.outlivesPage) this.#set({ phase: 'continuing' });
       return answer;
     } catch (error) {
-      if (reason === 'check') return undefined;
+      if (isRefusal(error)) {
+        this.#forgetAll();
+        this.#set({ sessions: undefined });
+      }
+      if (!isRefusal(error) && reason === 'check') return undefined;
       throw error;
     }
+  }
+
+  /** Drops what the chat has, because it belongs to somebody else or is deleted. */
+  #forgetAll(): void {
+    this.#endRegaining();
+    this.#sent?.forget();
+    this.events = [];
+    this.chat.setMessages([]);
   }
 
   /**
@@ -511,6 +544,18 @@ export class AgentChat {
       if (isCheck) this.#isCheckQueued = false;
       await this.#follow(runId);
     });
+  }
+
+  /** Shows nothing of a conversation that somebody has deleted, and drops messages that wait. */
+  async #onDeleted(): Promise<void> {
+    this.#deletions += 1;
+    this.#forgetAll();
+    await this.chat.stop();
+    this.#forgetAll();
+    this.chat.clearError();
+    this.#set({ error: undefined, phase: 'idle' });
+    this.#onRunElsewhere(undefined);
+    void this.#loadSessions();
   }
 
   async #follow(runId: string | undefined): Promise<void> {
@@ -572,4 +617,10 @@ export class AgentChat {
 /** Returns the messages up to the last question. The stream repeats the answer from its start. */
 function upToQuestion(messages: readonly UIMessage[]): readonly UIMessage[] {
   return messages.slice(0, messages.findLastIndex(({ role }) => role === 'user') + 1);
+}
+
+/** Returns whether an endpoint does not show the conversation to this person. */
+function isRefusal(error: unknown): boolean {
+  const status = AgentError.is(error) && error.details?.['status'];
+  return status === 401 || status === 403;
 }

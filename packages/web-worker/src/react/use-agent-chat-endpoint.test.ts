@@ -102,6 +102,14 @@ test('a reloaded page shows the running answer, and stop() ends it at the endpoi
   for (const each of [before, view]) await ready(each);
 });
 
+/** Ends a page as a reload does: React unmounts nothing, and the tab keeps its storage. */
+async function unload(view: MountedChat): Promise<void> {
+  const stored = { ...sessionStorage };
+  view.unmount();
+  await expect.poll(() => Object.keys(sessionStorage).length).toBe(0);
+  Object.assign(sessionStorage, stored);
+}
+
 /** Sends a message to an endpoint in KV, and reloads the page before the answer is stored. */
 async function reloadDuringTurn(endpoint: ChatEndpoint, sessionId: string): Promise<MountedChat> {
   endpoint.isKv = true;
@@ -111,7 +119,7 @@ async function reloadDuringTurn(endpoint: ChatEndpoint, sessionId: string): Prom
   await ready(before);
   void before.chat().sendMessage({ text: 'go' });
   await expect.poll(() => linesOf(before)).toHaveLength(4);
-  before.unmount();
+  await unload(before);
   const page = open(endpoint, sessionId, sameAddress);
   await expect.poll(() => linesOf(page)).toEqual(['user: Hi', 'assistant: Hello.', 'user: go']);
   expect(page.chat().status).toBe('continuing');
@@ -144,7 +152,7 @@ test('after a reload, a decision that an endpoint in KV carries out is not asked
   await expect.poll(() => before.chat().approvals).toHaveLength(1);
   await before.chat().approvals[0]!.approve();
   await expect.poll(() => linesOf(before)[1]).toContain('Wait.');
-  before.unmount();
+  await unload(before);
   const page = open(endpoint, id, sameAddress);
   const decided = 'assistant: send approval-responded';
   await expect.poll(() => linesOf(page)).toEqual(['user: go', decided]);

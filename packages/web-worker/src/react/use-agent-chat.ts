@@ -1,8 +1,8 @@
 import type { AgentData, AgentTools } from '@isoloop/core/ai-sdk';
 import type { FactoryOptions, NamedAgent } from '../wire/exposed-agent.ts';
-import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
-import type { AgentChat } from './agent-chat.ts';
-import { shownError, type AgentChatState } from './agent-chat-state.ts';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import type { AgentChat, AgentChatOptions, LatestHandlers } from './agent-chat.ts';
+import { initialState, shownError, type AgentChatState } from './agent-chat-state.ts';
 import type { AgentTimelineEvent } from './agent-events.ts';
 import type { AgentSessions } from './source/agent-sessions.ts';
 import type { AgentSource, LinkOptions } from './source/agent-source.ts';
@@ -12,13 +12,19 @@ import { chatActions, decide } from './chat-actions.ts';
 import type { QueuedMessage } from './chat/held-messages.ts';
 import type { ChatHandlers } from './chat/chat-handlers.ts';
 import type { MessageInput } from './chat/message-input.ts';
-import { openChat } from './open-chats.ts';
+import { openChat, type OpenChat } from './open-chats.ts';
 import { throttledSubscribe } from './throttled.ts';
 import type { UIMessage, UITools } from './chat/ui-message.ts';
 
 /** Which agent a chat talks to, and how the page reacts. */
 export interface UseAgentChatOptions<M extends UIMessage = UIMessage>
   extends LinkOptions, ChatHandlers<M> {
+  /**
+   * Id of the person who is logged in. Components of two persons never share a chat. Needed if the
+   * component stays mounted when another person logs in. It does not leave the page. Default: the
+   * endpoint's `authorization` header, unless a function returns its headers.
+   */
+  readonly user?: string | undefined;
   /**
    * Messages that the chat shows until it has loaded the history, for example in a page that a
    * server renders.
@@ -161,12 +167,13 @@ export function useAgentChat<Source = unknown>(
     throttleMs = 0,
     listSessions = false,
     initialMessages,
+    user,
     handlers,
     link,
   } = partsOf(options);
   const { sessionId, isNew, open } = useOpenedSession(options.sessionId);
   const messages = sessionId === options.sessionId ? initialMessages : undefined;
-  const entry = openChat(source, { ...link, sessionId }, { isNew, messages });
+  const entry = openChat(source, { ...link, sessionId }, { isNew, messages, user });
   const conversation = entry.chat;
   const optionsKey = JSON.stringify(link.options);
   const appliedKey = useRef(optionsKey);
@@ -178,11 +185,11 @@ export function useAgentChat<Source = unknown>(
     appliedKey.current = optionsKey;
     void conversation.reconnect();
   });
-  useEffect(() => conversation.enter(latest), [conversation]);
+  const hasEntered = useEntered(entry, latest);
   useEffect(() => {
     if (listSessions) conversation.wantSessions();
   }, [conversation, listSessions]);
-  const state = useAgentChatState(conversation, throttleMs);
+  const state = useAgentChatState(conversation, { hasEntered, isNew, messages, throttleMs });
   const { phase, chat, sessions: list } = state;
   const status = phase === 'idle' ? chat.status : phase;
   const isBusy = !['loading', 'ready', 'error'].includes(status);
@@ -200,18 +207,21 @@ export function useAgentChat<Source = unknown>(
     isBusy,
     approvals,
     queued: state.queued,
-    conversation,
+    conversation: hasEntered ? conversation : noConversation,
     sessions: { ...sessionActions(conversation, sessionId, open), current: sessionId, list, open },
   } satisfies AgentChatHelpers as unknown as AgentChatHelpers<AgentUIMessage<Source>>;
 }
 
+/** What a component shows of a chat that it has not entered. */
+const noConversation: AgentConversation = { events: [], subscribe: () => () => {} };
+
 /** Separates the options of the link, which the connection checks. */
 function partsOf<Source>(options: AgentChatOptionsFor<Source>) {
   const allOptions: UseAgentChatOptions = options as UseAgentChatOptions;
-  const { throttleMs, listSessions, initialMessages, ...others } = allOptions;
+  const { throttleMs, listSessions, initialMessages, user, ...others } = allOptions;
   const { onToolCall, onData, onFinish, onError, sendAutomaticallyWhen, ...link } = others;
   const handlers = { onToolCall, onData, onFinish, onError, sendAutomaticallyWhen } as ChatHandlers;
-  return { throttleMs, listSessions, initialMessages, handlers, link };
+  return { throttleMs, listSessions, initialMessages, user, handlers, link };
 }
 
 /** Session that `sessions.open` has opened instead of the one in the options. */
@@ -252,14 +262,50 @@ function sessionActions(
   };
 }
 
-function useAgentChatState(conversation: AgentChat, throttleMs: number): AgentChatState {
+/**
+ * Enters the chat. Returns whether this component has done so. If the chat was that of components
+ * which have left, renders again with a new chat.
+ */
+function useEntered(entry: OpenChat, reader: LatestHandlers): boolean {
+  const [enteredChat, setEntered] = useState<AgentChat>();
+  const [, renderAgain] = useState<object>();
+  // Runs before the browser paints, so that components that share a chat show the same.
+  // oxlint-disable-next-line react/hooks -- React 18 warns of a layout effect on a server
+  const useEffectBeforePaint = typeof document === 'undefined' ? useEffect : useLayoutEffect;
+  // oxlint-disable-next-line react/hooks -- the same hook at each render of a place
+  useEffectBeforePaint(() => {
+    const hide = entry.show(reader);
+    if (hide) setEntered(entry.chat);
+    else renderAgain({});
+    return hide;
+  }, [entry, reader]);
+  useEffect(() => entry.enter(reader), [entry, reader]);
+  return enteredChat === entry.chat;
+}
+
+interface ShownChatOptions extends Pick<AgentChatOptions, 'isNew' | 'messages'> {
+  readonly hasEntered: boolean;
+  readonly throttleMs: number;
+}
+
+/**
+ * Returns what the component shows. Before it has entered the chat, it shows nothing of it: other
+ * components may show the chat to a person who is logging out.
+ */
+function useAgentChatState(
+  conversation: AgentChat,
+  { hasEntered, isNew, messages, throttleMs }: ShownChatOptions,
+): AgentChatState {
   const subscribe = useMemo(
     () => throttledSubscribe(conversation, throttleMs),
     [conversation, throttleMs],
   );
+  // `initialMessages` may be another array at each render.
+  const [initialMessages] = useState(messages);
+  const initial = useMemo(() => initialState(isNew, initialMessages), [isNew, initialMessages]);
   return useSyncExternalStore(
     subscribe,
-    () => conversation.state,
-    () => conversation.initial,
+    () => (hasEntered ? conversation.state : initial),
+    () => initial,
   );
 }

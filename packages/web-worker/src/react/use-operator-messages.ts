@@ -1,4 +1,4 @@
-import { checkOptions, sleepFor } from '@isoloop/core/adapter';
+import { checkId, checkOptions, sleepFor } from '@isoloop/core/adapter';
 import { useEffect, useRef } from 'react';
 import { isEndpoint, type AgentEndpoint, type AgentSource } from './source/agent-source.ts';
 import type { Endpoint } from './source/endpoint-agent.ts';
@@ -29,6 +29,7 @@ export function useOperatorMessages(
   options: UseOperatorMessagesOptions = {},
 ): void {
   checkOptions('useOperatorMessages()', options, 'retryMs:nonNegative|?');
+  checkId(sessionId, 'sessionId', 'CONFIGURATION');
   const { retryMs = 5000 } = options;
   const api = isEndpoint(source) ? source.api : undefined;
   const latest = useRef(source);

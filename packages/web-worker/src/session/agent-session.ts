@@ -6,6 +6,7 @@ import {
   type JsonValue,
   type Memory,
 } from '@isoloop/core';
+import { storedIdOf } from '../store/deletions.ts';
 import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
 import { canLock } from './session-lock.ts';
 import type { PageSide, SessionPages } from './page/session-pages.ts';
@@ -200,9 +201,7 @@ export class AgentSession {
       options: options as JsonValue,
       page: pages.side,
       get memory() {
-        return (memory ??= new IndexedDbMemory(
-          agentName === undefined ? sessionId : `${agentName}/${sessionId}`,
-        ));
+        return (memory ??= new IndexedDbMemory(storedIdOf(agentName, sessionId)));
       },
     };
     try {

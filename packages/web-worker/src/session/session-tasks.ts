@@ -1,3 +1,4 @@
+import { SessionMemory } from '@isoloop/core';
 import type { AgentInput, AgentResult, AgentStream } from '@isoloop/core';
 import type { AgentSession } from './agent-session.ts';
 import { callOptions } from '../wire/exposed-agent.ts';
@@ -50,6 +51,8 @@ export async function runCommand(
 ): Promise<CommandResult> {
   if (command.type === 'clear') return session.edit((memory) => memory.clear());
   const agent = await session.agent();
+  // Another page may have deleted the conversation.
+  if (agent.memory instanceof SessionMemory) await agent.memory.checkDeleted();
   switch (command.type) {
     case 'interrupt':
       return agent.interrupt(command.request);

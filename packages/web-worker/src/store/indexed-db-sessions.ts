@@ -1,6 +1,7 @@
 import { AgentError, listSessions, SessionMemory, type SessionInfo } from '@isoloop/core';
-import { adoptRecords, checkOptions, checkRecords } from '@isoloop/core/adapter';
+import { adoptRecords, checkId, checkOptions, checkRecords } from '@isoloop/core/adapter';
 import type { LogRecord, SessionCopy } from '@isoloop/core/adapter';
+import { postDeletion, timeNow } from './deletions.ts';
 import { IndexedDbStore } from './indexed-db-store.ts';
 
 /** Where the conversations are, and which long-term memories forget a deleted one. */
@@ -54,7 +55,7 @@ const version: SessionCopy['version'] = 5;
 
 /**
  * Lists and manages the conversations in IndexedDB. Works in pages and workers. An agent with an
- * open session sees a change at its next agent call. If the store fails, methods reject with
+ * open session sees a change at its next agent call, and a deletion at once. If the store fails, methods reject with
  * `STORAGE_QUOTA` (no storage left) or `STORAGE_FAILED`.
  */
 export class IndexedDbSessions {
@@ -83,10 +84,11 @@ export class IndexedDbSessions {
 
   /**
    * Deletes a session with its summary and its long-term records. Does nothing if no session has
-   * that id.
+   * that id. Ends its runs in all tabs, which write nothing more, and empties the chats that show
+   * it. A later message begins a new conversation.
    */
   async delete(sessionId: string): Promise<void> {
-    await this.#memory(sessionId).clear();
+    await this.#clear(sessionId);
     // Keys of long-term records have the form ltm:<namespace>:<session>:<record>.
     const session = encodeURIComponent(sessionId);
     await this.#store.delete(
@@ -135,7 +137,7 @@ export class IndexedDbSessions {
       throw new AgentError('INVALID_INPUT', `There is a session "${id}" already.`);
     // An invalid import must not delete anything.
     checkRecords(records);
-    if (existing) await this.#memory(id).clear();
+    if (existing) await this.#clear(id);
     await adoptRecords(this.#memory(id), records);
     return id;
   }
@@ -160,11 +162,19 @@ export class IndexedDbSessions {
     return { persisted, usage, quota };
   }
 
+  async #clear(sessionId: string): Promise<void> {
+    // A run that begins from now on finds the session empty, or cannot write.
+    const at = timeNow();
+    await this.#memory(sessionId).clear();
+    postDeletion(sessionId, at);
+  }
+
   #memory(sessionId: string): SessionMemory {
     return new SessionMemory(this.#store, sessionId);
   }
 
   async #find(sessionId: string): Promise<SessionInfo | undefined> {
+    checkId(sessionId, 'session id');
     return (await this.list({ startsWith: sessionId })).find(
       (session) => session.sessionId === sessionId,
     );

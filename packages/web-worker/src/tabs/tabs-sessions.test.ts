@@ -40,18 +40,31 @@ test('clear() in one tab fails with AGENT_BUSY while another tab’s call runs',
   expect(await leader.messages()).toEqual([]);
 });
 
-test('after a session is deleted during a run, the next leader starts with an empty log and makes the call again', async () => {
+test('a deletion ends the run, drops the calls that wait, and nothing comes back', async () => {
   const { open, sessionId } = startTabs();
   const sessions = new IndexedDbSessions({ store: new IndexedDbStore({ database: sessionId }) });
   const [first, second] = [open(), open()];
-  await first.connect(cutOff).messages();
+  const leader = first.connect([...cutOff, 'two', 'three']);
+  await leader.messages();
   const follower = second.connect(['anew']);
-  const answer = follower.call('go');
+  const running = follower.call('go');
   await first.heard({ reached: 'middle' });
+  const waiting = leader.call('waits');
+  await leader.messages();
+  const outcomes = Promise.allSettled([running, waiting]);
   await sessions.delete(sessionId);
+  for (const outcome of await outcomes)
+    expect(outcome).toMatchObject({
+      status: 'rejected',
+      reason: { code: expect.stringMatching(/^(ABORTED|SESSION_DELETED)$/) },
+    });
+  expect(await sessions.list()).toEqual([]);
+  for (const page of [leader, follower]) expect(await page.messages()).toEqual([]);
+  // A message that somebody sends now begins a new conversation.
+  await follower.call('hello');
+  expect((await leader.messages()).map(textOf)[0]).toBe('hello');
   first.worker.terminate();
-  expect((await answer).text).toBe('anew');
-  expect((await follower.messages()).map(textOf)).toEqual(['go', 'anew']);
+  expect((await follower.messages()).map(textOf)[0]).toBe('hello');
 });
 
 test('a SharedWorker and a tab’s own worker share one session, whichever of the two leads', async () => {

@@ -1,5 +1,5 @@
 import { AgentError, type JsonValue, type ReActAgent } from '@isoloop/core';
-import { checkOptions } from '@isoloop/core/adapter';
+import { checkId, checkOptions } from '@isoloop/core/adapter';
 import { expose } from 'comlink';
 import type { AgentFactories, AgentFactory } from '../session/agent-session.ts';
 import type { ExposedAgent, Outputs } from '../wire/exposed-agent.ts';
@@ -80,7 +80,7 @@ export function exposeAgent(
       'CONFIGURATION',
       'exposeAgent() was already called in this worker. Pass several factories by name.',
     );
-  const factories = typeof factory === 'function' ? [factory] : Object.values(Object(factory));
+  const factories = typeof factory === 'function' ? [factory] : Object.values(checkNames(factory));
   if (!factories.length || factories.some((each) => typeof each !== 'function'))
     throw new AgentError(
       'CONFIGURATION',
@@ -155,4 +155,15 @@ function holdLock(): Promise<{ readonly lock?: string }> {
     };
     locks.request(lock, forever).catch(() => resolve({}));
   });
+}
+
+/** Returns factories by name. Throws `CONFIGURATION` for a name that is blank or has a slash. */
+function checkNames(factories: AgentFactories<never>): AgentFactories<never> {
+  for (const name of Object.keys(Object(factories))) {
+    checkId(name, 'name of an agent', 'CONFIGURATION');
+    // The id of a stored session is the name, a slash and the session id.
+    if (name.includes('/'))
+      throw new AgentError('CONFIGURATION', `The name of an agent has no slash: "${name}".`);
+  }
+  return Object(factories) as AgentFactories<never>;
 }

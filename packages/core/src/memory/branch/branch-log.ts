@@ -172,6 +172,12 @@ export class BranchLog implements Log {
     await this.#write(context);
   }
 
+  /** Drops all records that are not in the store. */
+  drop(): void {
+    this.#newRecords.length = 0;
+    this.#unsureWrites = [];
+  }
+
   /** Deletes every key of the session. */
   async clear(): Promise<void> {
     await this.load().catch((error: unknown) => {
@@ -181,8 +187,7 @@ export class BranchLog implements Log {
     const refs = [yours, theirs].flatMap((branch) => (branch ? coveredRefs(branch) : []));
     const deletedKeys = await this.#store.clear(refs);
     this.#options.cache?.delete(deletedKeys);
-    this.#newRecords.length = 0;
-    this.#unsureWrites = [];
+    this.drop();
     this.#refusal = undefined;
     this.#clientEcho = undefined;
     this.#isLoaded = true;
@@ -331,6 +336,7 @@ export class BranchLog implements Log {
     const base = this.#branch;
     const { text, branch: theirs } = await this.#reader.readHead(base?.batches);
     if (!base && !this.#beganMeanwhile(theirs)) return false;
+    await this.#checkDeleted(text, base);
     // If this writer wrote the last head, a missing head means a late read, not a deletion.
     this.#isOnOtherBranch = theirs !== undefined || base?.head.writerId !== this.#writerId;
     if (!theirs || theirs.hasMissing) return false;
@@ -353,6 +359,17 @@ export class BranchLog implements Log {
       await this.#beginNextTurn(theirs);
     }
     return true;
+  }
+
+  /**
+   * Throws `SESSION_DELETED` if the store has neither a head nor the batch from which this turn
+   * continues. A turn cannot tell this of its own write, which its store may show late.
+   */
+  async #checkDeleted(headText: string | undefined, base: Branch | undefined): Promise<void> {
+    if (headText !== undefined || !base || base.head.writerId === this.#writerId) return;
+    if ((await this.#store.readValues([base.head.last])).size) return;
+    this.drop();
+    throw new AgentError('SESSION_DELETED', 'The session was deleted while the run was active.');
   }
 
   /**

@@ -45,7 +45,17 @@ const maxReads = 3;
 /** The log of a session, as `SessionMemory` uses it. */
 export type Log = Pick<SessionLog, 'version' | 'add' | 'load' | 'flush' | 'clear'> &
   Partial<
-    Pick<SessionLog, 'claim' | 'release' | 'hasChanged' | 'flushes' | 'readAgain' | 'unload'>
+    Pick<
+      SessionLog,
+      | 'wasDeleted'
+      | 'drop'
+      | 'claim'
+      | 'release'
+      | 'hasChanged'
+      | 'flushes'
+      | 'readAgain'
+      | 'unload'
+    >
   >;
 
 /**
@@ -81,6 +91,8 @@ export class SessionLog {
   #wantsSnapshot = false;
   /** The ownership that this writer puts into the head. Default: the one in the head. */
   #claimedOwnership: Ownership | undefined;
+  /** Whether the last read found that another writer has deleted the log that was read before. */
+  wasDeleted = false;
   /** Whether another writer has claimed the session after this one, or this one gave it up. */
   #hasLostOwnership = false;
   /** Whether the last `load` did not find the log of the one before. */
@@ -165,12 +177,31 @@ export class SessionLog {
     const isNew = hasLostWrite && !this.#hasLostWrite;
     this.#hasLostWrite = hasLostWrite;
     this.#wantsSnapshot = reading.wantsSnapshot || hasLostWrite;
+    this.wasDeleted = this.#isDeleted(head, [batches, replacedRefs, knownBatches]);
     this.#head = head && withLostRefs(head, hasLostWrite ? [] : lostRefs, this.version);
     this.#seenHead = text;
     this.#batches = batches;
     if (isNew) this.#report(this.#store.lostWriteError());
     checkNotMoved(this.#head);
     return [...flushesOf(reading), [...this.#pending]];
+  }
+
+  /**
+   * Returns whether the store has the last known batch no more, because the log was deleted. `head`:
+   * head in the store. `batchSets`: batches that the log has, that it has replaced, or that the store
+   * has in spite of another head.
+   */
+  #isDeleted(head: Head | undefined, batchSets: readonly { has(ref: string): boolean }[]): boolean {
+    const lastHead = this.#head;
+    if (!lastHead || head?.logId === lastHead.logId) return false;
+    return !batchSets.some((refs) => refs.has(lastHead.last));
+  }
+
+  /** Drops all pending records. Use it for the records of a run whose session was deleted. */
+  drop(): void {
+    this.#pending.length = 0;
+    this.#unsureWrites = [];
+    this.#hasLostWrite = false;
   }
 
   /**

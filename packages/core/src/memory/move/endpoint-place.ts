@@ -1,4 +1,5 @@
 import { AgentError, misconfigured, checkOptions } from '../../error/agent-error.ts';
+import { checkId } from '../../error/check-id.ts';
 import type { AgentErrorCode } from '../../error/agent-error.ts';
 import { requestEndpoint, type EndpointLimits } from '../../model/http/endpoint-request.ts';
 import type { PerRequest, RequestHeaders } from '../../model/http/per-request.ts';
@@ -37,7 +38,10 @@ export function endpointPlace(api: string, options: EndpointPlaceOptions = {}): 
   if (!/^https?:/.test(api))
     throw misconfigured(`endpointPlace() needs the whole address of the route, not "${api}".`);
   const name = api.replace(/\/$/, '');
-  const pathOf = (sessionId: string): string => `${name}/${encodeURIComponent(sessionId)}`;
+  const pathOf = (sessionId: string): string => {
+    checkId(sessionId, 'session id');
+    return `${name}/${encodeURIComponent(sessionId)}`;
+  };
   // An endpoint with KV says with an echo which state this place has seen.
   const echoes = new Map<string, string>();
   /** Rejects with the error of the endpoint. */

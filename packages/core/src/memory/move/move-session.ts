@@ -1,4 +1,5 @@
 import { AgentError, checkOptions } from '../../error/agent-error.ts';
+import { checkId } from '../../error/check-id.ts';
 import { sleepFor } from '../../wait/timer.ts';
 import { checkNotMoved } from '../log/stored-head.ts';
 import type { OwnerChange, SessionCopy, SessionPlace } from './session-place.ts';
@@ -39,6 +40,7 @@ export async function moveSession(sessionId: string, options: MoveOptions): Prom
   const fields =
     'from,to:setOwner() whenRunning:wait|stop|refuse|? signal:object|? sleep:function|?';
   checkOptions('moveSession()', options, fields, 'INVALID_INPUT');
+  checkId(sessionId, 'session id');
   const copy = await readIdleSession(sessionId, options);
   const { owner, epoch, copyOf } = copy.ownership;
   if (owner === to.name) return takeOwnership(copy, copy.ownership, options);

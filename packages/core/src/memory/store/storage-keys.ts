@@ -1,4 +1,5 @@
 import { invalidInput } from '../../error/agent-error.ts';
+import { checkId } from '../../error/check-id.ts';
 
 /** Beginning of the keys of each kind of stored value. One store may hold all kinds. */
 export const keyPrefix = {
@@ -24,17 +25,18 @@ export function valueKeys(firstKey: string, count: number): readonly string[] {
 }
 
 /**
- * Percent-encodes text for a key. Throws `INVALID_INPUT` if the text is empty, malformed or,
- * encoded, longer than `limit` characters.
+ * Percent-encodes text for a key. Throws `INVALID_INPUT` if the text is not a string, is blank, malformed
+ * or, encoded, longer than `limit` characters.
  */
 export function encodeForKey(text: string, what: string, limit: number): string {
+  checkId(text, what);
   let encodedText = '';
   try {
     encodedText = encodeURIComponent(text);
   } catch {
     // The text has a lone surrogate; the error below rejects it.
   }
-  if (encodedText.length > 0 && encodedText.length <= limit) return encodedText;
+  if (encodedText && encodedText.length <= limit) return encodedText;
   const rule = `well-formed text of 1 to ${limit} characters, percent-encoded`;
   throw invalidInput(`The ${what} must be ${rule}`);
 }

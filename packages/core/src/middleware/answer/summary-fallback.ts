@@ -54,4 +54,5 @@ const otherFailures: readonly AgentErrorCode[] = [
   'STORAGE_FAILED',
   'SESSION_STALE',
   'SESSION_CONFLICT',
+  'SESSION_DELETED',
 ];

@@ -1,5 +1,6 @@
 import { keyPrefix } from '../../memory/store/storage-keys.ts';
 import { AgentError, checkFields } from '../../error/agent-error.ts';
+import { checkId } from '../../error/check-id.ts';
 import { fence } from '../../message/text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { markAsProgram } from '../../message/metadata.ts';
@@ -109,5 +110,6 @@ const storedFields = 'firstId,lastId,text:string count:whole';
  * begin with `s:`.
  */
 function keyOf(sessionId: string): string {
+  checkId(sessionId, 'session id of a summary');
   return `${keyPrefix.summary}${encodeURIComponent(sessionId)}`;
 }

@@ -10,6 +10,7 @@ import { makeAgent, openMemory } from '../../turn/session-setup.ts';
 import { noContent } from '../command-handler.ts';
 import { liveResponse } from '../live-turn.ts';
 import { beginTurn, type SessionTurnRequest } from '../session-turn.ts';
+import { addKvRun } from './kv-runs.ts';
 import type { TurnHost } from './turn-host.ts';
 
 /**
@@ -37,6 +38,7 @@ export function kvHost(
         const options = { ...call?.options, decisions, detached: true, signal };
         const stream = agent.stream(input, options);
         runEnd = stream.result;
+        addKvRun(settings, setup, { memory, abort, runEnd });
         const onCancel = keepRun(c, { runEnd, memory, abort, settings });
         const live = { turn, agent, stream, call, earlierMessages: [] };
         return await liveResponse(live, { format, settings, inRequest: { memory, onCancel } });

@@ -131,6 +131,47 @@ test.for(secrets)(
   },
 );
 
+test.for([
+  ['its first turn, in this isolate', 0, false],
+  ['a later turn, in this isolate', 1, false],
+  ['a later turn, in another isolate', 1, true],
+] as const)(
+  'a conversation in KV that is deleted during %s does not come back',
+  async ([, earlierTurns, isElsewhere]) => {
+    let called = (): void => {};
+    const whenCalled = new Promise<void>((resolve) => (called = resolve));
+    let end = (): void => {};
+    const whenDeleted = new Promise<void>((resolve) => (end = resolve));
+    const slow = (): ScriptedReply => {
+      called();
+      return { wait: whenDeleted, text: 'secret' };
+    };
+    const here = endpoint([
+      ...Array.from({ length: earlierTurns }, () => 'One.'),
+      slow as ScriptedReply,
+      'New.',
+    ]);
+    // Each handler has its own runs, like each isolate.
+    const deleting = isElsewhere ? endpoint([]) : here;
+    const { send, messages, user } = here;
+    for (let turn = 0; turn < earlierTurns; turn++)
+      await send('POST', '/api/chat', { id: 'gone', messages: [ask('Hi')] });
+    const answer = send('POST', '/api/chat', { id: 'gone', messages: [ask('Go')] });
+    await whenCalled;
+    const deletion = await deleting.send('DELETE', '/api/chat/gone', undefined, user);
+    expect(deletion.status).toBe(204);
+    end();
+    await (await answer).text();
+    expect(await messages('gone')).toEqual([]);
+    expect(
+      (await CHAT_KV.list({ prefix: `s:${encodeURIComponent(`${user}/gone`)}` })).keys,
+    ).toEqual([]);
+    expect(await (await send('GET', '/api/chats')).json()).toEqual({ chats: [] });
+    await send('POST', '/api/chat', { id: 'gone', messages: [ask('Again')] });
+    expect((await messages('gone')).map(({ role }) => role)).toEqual(['user', 'assistant']);
+  },
+);
+
 test('sessions in another memory cannot be listed', async () => {
   const { InMemoryMemory } = await import('@isoloop/core');
   const { send } = endpoint([], {}, { memory: () => new InMemoryMemory() });

@@ -11,6 +11,8 @@ export interface ObjectRequest {
   /** Message of the user. Without one, the object that is still on its way is read. */
   readonly text?: string | undefined;
   readonly signal: AbortSignal;
+  /** Whether to delete the conversation afterwards. */
+  readonly isTemporary: boolean;
 }
 
 /**
@@ -19,7 +21,7 @@ export interface ObjectRequest {
  */
 export async function* endpointObjects(
   endpoint: AgentEndpoint,
-  { sessionId, text, signal }: ObjectRequest,
+  { sessionId, text, signal, isTemporary }: ObjectRequest,
 ): AsyncGenerator<unknown, unknown> {
   const { api, options } = endpoint as Endpoint;
   const routes = routesOf(api, () => options);
@@ -71,6 +73,8 @@ export async function* endpointObjects(
     try {
       await ending;
     } finally {
+      // The object need not wait for this.
+      if (isTemporary) void ask(path, { method: 'DELETE' }).catch(() => {});
       channel.postMessage('changed');
       channel.close();
     }

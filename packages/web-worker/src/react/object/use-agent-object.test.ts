@@ -84,7 +84,7 @@ test('an endpoint’s object grows, and the request resolves with it', async () 
   expect(new Set(view.all.map(({ status }) => status))).toEqual(
     new Set(['ready', 'submitted', 'streaming']),
   );
-  expect(endpoint.requests).toEqual(['POST /api/chat']);
+  await expect.poll(() => endpoint.requests).toEqual(['POST /api/chat', 'DELETE /api/chat/ID']);
 });
 
 test('an object as text of the answer grows, and a correction removes it', async () => {

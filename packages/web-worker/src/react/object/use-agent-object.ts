@@ -11,8 +11,8 @@ import { endpointObjects } from './endpoint-objects.ts';
 export interface UseAgentObjectOptions extends Omit<LinkOptions, 'sessionId'> {
   /**
    * Id of the conversation, whose earlier messages the model reads. With an id, a page that loads
-   * again shows an object that an endpoint's Durable Object is still generating. Default: a new
-   * conversation for each object.
+   * again shows an object that an endpoint's Durable Object is still generating. Default: each
+   * object has a new conversation, which is deleted at the end of the request.
    */
   readonly sessionId?: string | undefined;
   /**
@@ -100,11 +100,17 @@ function objectsOf<T>(
   text?: string,
 ): Objects<T> {
   const { sessionId = crypto.randomUUID(), ...others } = options;
+  const isTemporary = options.sessionId === undefined;
   if (!isEndpoint(source))
-    return workerObjects(source as Worker, { ...others, sessionId }, text, signal) as Objects<T>;
+    return workerObjects(source as Worker, {
+      link: { ...others, sessionId },
+      input: text,
+      signal,
+      isTemporary,
+    }) as Objects<T>;
   const { agent: _a, options: _o, timeoutMs: _t, page: _p, ...unknown } = others;
   checkArguments('With an endpoint, useAgentObject() takes sessionId', true, unknown);
-  return endpointObjects(source, { sessionId, text, signal }) as Objects<T>;
+  return endpointObjects(source, { sessionId, text, signal, isTemporary }) as Objects<T>;
 }
 
 /** The last item of a list may be incomplete. */
@@ -116,15 +122,17 @@ function finishedItems<T>(
   return isBusy ? object.slice(0, -1) : object;
 }
 
-interface ObjectLink extends LinkOptions {
-  readonly output?: string;
+interface WorkerRequest {
+  readonly link: LinkOptions & { readonly output?: string };
+  readonly input: string | undefined;
+  readonly signal: AbortSignal;
+  /** Whether to delete the conversation afterwards. */
+  readonly isTemporary: boolean;
 }
 
 async function* workerObjects(
   worker: Worker | SharedWorker,
-  { output, ...options }: ObjectLink,
-  input: string | undefined,
-  signal: AbortSignal,
+  { link: { output, ...options }, input, signal, isTemporary }: WorkerRequest,
 ): AsyncGenerator<unknown, unknown> {
   const client = sessionClient(linkWorker(worker, options));
   try {
@@ -132,6 +140,7 @@ async function* workerObjects(
     const { batches } = client.begin('stream', request, signal);
     return yield* partialOutput({ batches: () => batches });
   } finally {
-    client.close();
+    const clear = isTemporary ? client.ask<void>('clear') : Promise.resolve();
+    void clear.catch(() => {}).finally(() => client.close());
   }
 }

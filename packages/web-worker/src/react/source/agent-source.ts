@@ -28,9 +28,10 @@ export interface AgentLink extends AnswerSource {
   history(): Promise<readonly UIMessage[]>;
   /**
    * Calls `listener` when another page may have changed the conversation. If a run has begun, the
-   * listener gets the id of the run, which may be a run of this page. `close()` ends this.
+   * listener gets the id of the run, which may be a run of this page. Calls `onDeleted` when
+   * somebody has deleted the conversation. `close()` ends this.
    */
-  watch(listener: (runId?: string) => void): void;
+  watch(listener: (runId?: string) => void, onDeleted: () => void): void;
   /**
    * Stops the turn where it runs, unless the signal aborts first. Returns whether the stream then
    * ends by itself. If not, the end of the reading ends the turn. Rejects if the turn goes on.

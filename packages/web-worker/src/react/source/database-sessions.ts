@@ -1,9 +1,10 @@
+import { storedIdOf } from '../../store/deletions.ts';
 import { IndexedDbSessions } from '../../store/indexed-db-sessions.ts';
 import type { StoredSessions } from './agent-sessions.ts';
 
 /** Returns the conversations of an agent in IndexedDB, without those that have moved elsewhere. */
 export function databaseSessions(agentName: string | undefined): StoredSessions {
-  const prefix = agentName === undefined ? '' : `${agentName}/`;
+  const prefix = storedIdOf(agentName, '');
   const sessions = new IndexedDbSessions();
   return {
     async list() {

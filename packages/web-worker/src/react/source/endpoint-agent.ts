@@ -2,7 +2,12 @@ import { SseParser, toTypedChunk, valueFor } from '@isoloop/core/adapter';
 import { latestMessages, typedMessages } from '@isoloop/core/ai-sdk';
 import { checkArguments } from '../../page/check-arguments.ts';
 import type { AgentLink, AgentEndpoint } from './agent-source.ts';
-import { channelOf, routesOf, type AgentEndpointOptions } from './endpoint-routes.ts';
+import {
+  channelOf,
+  deletedMessage,
+  routesOf,
+  type AgentEndpointOptions,
+} from './endpoint-routes.ts';
 import { onWake } from './wake.ts';
 import type { AnswerBatches, AnswerRequest } from '../chat/chat.ts';
 import { browserStorage, HeldMessages, type QueuedMessage } from '../chat/held-messages.ts';
@@ -26,11 +31,7 @@ export function agentEndpoint(api: string, options: AgentEndpointOptions = {}): 
     api: address,
     options,
     link: ({ sessionId, agent: _a, options: _o, timeoutMs: _t, page: _p, ...unknown }, latest) => {
-      checkArguments(
-        'useAgentChat() takes sessionId, throttleMs, listSessions',
-        sessionId,
-        unknown,
-      );
+      checkArguments('useAgentChat() takes sessionId, throttleMs, listSessions', true, unknown);
       return linkEndpoint(address, sessionId, () => (latest() as Endpoint).options);
     },
   };
@@ -90,7 +91,12 @@ function linkEndpoint(
       queuedMessages = conversation.queued ?? [];
       return typedMessages(conversation.messages);
     },
-    watch: (listener) => watchPage(listener, otherTabs, closeController.signal),
+    watch(listener, onDeleted) {
+      otherTabs.addEventListener('message', ({ data }) =>
+        data === deletedMessage ? onDeleted() : listener(),
+      );
+      watchPage(listener, closeController.signal);
+    },
     async stop(signal) {
       const isStopped = await routes.interrupt(sessionId, signal);
       tell();
@@ -103,12 +109,11 @@ function linkEndpoint(
   };
 }
 
-/** Calls `listener` when another tab has changed the conversation, or the page is shown again. */
-function watchPage(listener: () => void, otherTabs: BroadcastChannel, signal: AbortSignal): void {
+/** Calls `listener` when the page is shown again, or has a network again. */
+function watchPage(listener: () => void, signal: AbortSignal): void {
   const look = (): void => {
     if (!document.hidden) listener();
   };
-  otherTabs.addEventListener('message', () => listener());
   addEventListener('focus', look, { signal });
   document.addEventListener('visibilitychange', look, { signal });
   onWake(look, signal);

@@ -1,6 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentErrorCode } from '@isoloop/core';
 import {
+  checkId,
   requestEndpoint,
   sleepFor,
   type EndpointLimits,
@@ -38,6 +39,8 @@ interface StoredConversation {
   readonly messages: UIMessage[];
   readonly queued?: readonly QueuedMessage[];
 }
+/** What the channel says when a page has deleted the conversation. */
+export const deletedMessage = 'deleted';
 
 interface EndpointRequest {
   readonly method?: string;
@@ -71,7 +74,10 @@ const stopPausesMs = [0, 500, 2000];
 
 /** Returns the routes of an endpoint. `latest` returns the options for each request. */
 export function routesOf(api: string, latest: () => AgentEndpointOptions): Routes {
-  const pathOf = (sessionId: string): string => `${api}/${encodeURIComponent(sessionId)}`;
+  const pathOf = (sessionId: string): string => {
+    checkId(sessionId, 'sessionId', 'CONFIGURATION');
+    return `${api}/${encodeURIComponent(sessionId)}`;
+  };
   const ask: Routes['ask'] = async (
     url,
     { method = 'GET', body, headers, signal, waitMs = 0 } = {},
@@ -133,16 +139,17 @@ function stopError(error: unknown): AgentError {
 async function endpointError(response: Response, url: string): Promise<AgentError> {
   const { status } = response;
   const retryable = status === 429 || status >= 500;
+  const options = { retryable, details: { status } };
   try {
     const { error } = (await response.json()) as {
       readonly error: { readonly code: AgentErrorCode; readonly message: string };
     };
-    return new AgentError(error.code, error.message, { retryable });
+    return new AgentError(error.code, error.message, options);
   } catch {
     return new AgentError(
       'INTERNAL',
-      `${url} answered with ${response.status}. Give agentEndpoint() a route: "/api/chat".`,
-      { retryable },
+      `${url} answered with ${status}. Give agentEndpoint() a route: "/api/chat".`,
+      options,
     );
   }
 }

@@ -1,5 +1,5 @@
 import type { AgentSessionEntry, StoredSessions } from './agent-sessions.ts';
-import type { Routes } from './endpoint-routes.ts';
+import { channelOf, deletedMessage, type Routes } from './endpoint-routes.ts';
 
 /** Returns the conversations of an endpoint. `api`: address of its chat route. */
 export function endpointSessions(api: string, { pathOf, ask, messages }: Routes): StoredSessions {
@@ -10,7 +10,13 @@ export function endpointSessions(api: string, { pathOf, ask, messages }: Routes)
       return chats;
     },
     rename: (sessionId, title) => ask(pathOf(sessionId), { method: 'PATCH', body: { title } }),
-    delete: (sessionId) => ask(pathOf(sessionId), { method: 'DELETE' }),
+    async delete(sessionId) {
+      const path = pathOf(sessionId);
+      await ask(path, { method: 'DELETE' });
+      const channel = channelOf(path);
+      channel.postMessage(deletedMessage);
+      channel.close();
+    },
     export: async (sessionId) => ({ sessionId, messages: await messages(sessionId) }),
   };
 }

@@ -3,6 +3,7 @@ import { latestMessages, typedMessages, type UiChunk } from '@isoloop/core/ai-sd
 import { LatestRun } from '../../page/latest-run.ts';
 import { sessionClient, type SessionClient } from '../../page/session-client.ts';
 import { linkWorker } from '../../page/worker-link.ts';
+import { storedIdOf, watchDeletions } from '../../store/deletions.ts';
 import type { ChatRequest } from '../../wire/protocol.ts';
 import { browserStorage, HeldMessages } from '../chat/held-messages.ts';
 import type { AgentLink, LinkOptions } from './agent-source.ts';
@@ -18,6 +19,7 @@ export function linkWorkerAgent(
 ): AgentLink {
   const client = sessionClient(linkWorker(worker as Worker, options));
   let stored: StoredSessions | undefined;
+  let unwatch: (() => void) | undefined;
   const ask = (
     request: Pick<ChatRequest, 'trigger' | 'messages' | 'messageId'>,
     signal: AbortSignal,
@@ -46,9 +48,15 @@ export function linkWorkerAgent(
       return (stored ??= databaseSessions(options.agent));
     },
     history: async () => typedMessages(await client.ask('uiMessages')) as readonly UIMessage[],
-    watch: (listener) => void watchRuns(client, listener),
+    watch(listener, onDeleted) {
+      void watchRuns(client, listener);
+      unwatch = watchDeletions(storedIdOf(options.agent, options.sessionId), onDeleted);
+    },
     stop: async () => false,
-    close: () => client.close(),
+    close() {
+      unwatch?.();
+      client.close();
+    },
   };
 }
 

@@ -1,7 +1,15 @@
-import { AgentError } from '@isoloop/core';
-import type { AgentEvent, AgentResult, AgentStream, EventBatch, ReActAgent } from '@isoloop/core';
+import { AgentError, SessionMemory } from '@isoloop/core';
+import type {
+  AgentEvent,
+  AgentResult,
+  AgentStream,
+  EventBatch,
+  Memory,
+  ReActAgent,
+} from '@isoloop/core';
 import { LeaderLog, type LeaderLogOptions } from '../log/leader-log.ts';
 import type { NotedRun } from '../log/noted-run.ts';
+import { timeNow, watchDeletions } from '../../store/deletions.ts';
 import { nextMacrotask } from '../../wire/macrotask.ts';
 import { toOutcome } from '../../wire/protocol.ts';
 import { AgentSession, type AgentSessionOptions } from '../agent-session.ts';
@@ -96,6 +104,9 @@ export class SessionRuns {
   /** Requests whose readers have not received events yet. */
   readonly #unseen: WaitGroup = new WaitGroup();
   #isOver = false;
+  /** Controllers of the runs that are active or wait, with the times of their requests. */
+  readonly #controllers: Map<AbortController, number> = new Map();
+  #unwatch: (() => void) | undefined;
   /** Number of runs that have started and not ended. */
   #runCount = 0;
 
@@ -229,6 +240,7 @@ export class SessionRuns {
 
   /** Aborts all runs and stops leading. Resolves when the log is complete. */
   async close(): Promise<void> {
+    this.#unwatch?.();
     await this.#session.close();
     this.#isOver = true;
   }
@@ -239,6 +251,7 @@ export class SessionRuns {
    */
   async stepDown(): Promise<void> {
     this.#isOver = true;
+    this.#unwatch?.();
     // If the memory fails, the next leader still takes the log over.
     await this.log.release().catch(() => {});
     void this.#session.close();
@@ -313,9 +326,22 @@ export class SessionRuns {
 
   async #openLog({ memory }: ReActAgent): Promise<void> {
     if (!this.#isOver) await this.log.open(memory);
-    if (!this.#isOver) return;
+    if (!this.#isOver) return this.#watchDeletion(memory);
     await this.log.release();
     throw new AgentError('ABORTED', 'Another tab leads the session.');
+  }
+
+  /** Ends all runs when the session is deleted, also those that wait. */
+  #watchDeletion(memory: Memory): void {
+    if (!(memory instanceof SessionMemory)) return;
+    const endRuns = async (at: number): Promise<void> => {
+      // Another database may have a session with the same id.
+      const isDeleted = await memory.checkDeleted().catch(() => false);
+      if (!isDeleted) return;
+      for (const [controller, requestedAt] of this.#controllers)
+        if (requestedAt < at) controller.abort();
+    };
+    this.#unwatch = watchDeletions(memory.sessionId, (at) => void endRuns(at));
   }
 
   async #claimUnlocked(): Promise<void> {
@@ -329,10 +355,17 @@ export class SessionRuns {
     job: () => Promise<T>,
   ): Promise<T> {
     if (![undefined, tabId].includes(this.#queue.activeTab)) onWait();
-    await this.#queue.enter(tabId, controller.signal);
+    this.#controllers.set(controller, timeNow());
+    try {
+      await this.#queue.enter(tabId, controller.signal);
+    } catch (error) {
+      this.#controllers.delete(controller);
+      throw error;
+    }
     try {
       return await job();
     } finally {
+      this.#controllers.delete(controller);
       this.#queue.leave();
     }
   }

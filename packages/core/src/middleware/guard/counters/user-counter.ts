@@ -1,5 +1,6 @@
 import type { RunContext } from '../../../agent/middleware.ts';
-import { checkFields, misconfigured } from '../../../error/agent-error.ts';
+import { checkFields } from '../../../error/agent-error.ts';
+import { checkId } from '../../../error/check-id.ts';
 import { inputGuardFields, type InputGuardOptions } from '../input/input-guard.ts';
 import type { Rejection } from '../rejection.ts';
 import { inMemoryCounters, type CounterStore } from './counter-store.ts';
@@ -40,7 +41,7 @@ export function userCounter(options: CounterOptions) {
     durationMs: number,
   ): Promise<UserCount> => {
     const user: unknown = key(context);
-    if (typeof user !== 'string') throw misconfigured('The key of a guard must be a string.');
+    checkId(user, 'key of a guard', 'CONFIGURATION');
     const time = now();
     const count = await store.add(prefix + user, amount, { durationMs, now: time });
     checkFields('The result of a counter store', count, 'total:number', 'STORAGE_FAILED');

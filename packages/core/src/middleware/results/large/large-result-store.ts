@@ -1,4 +1,5 @@
 import { AgentError, fieldOf } from '../../../error/agent-error.ts';
+import { checkId } from '../../../error/check-id.ts';
 import type { KeyValueStore } from '../../../memory/store/key-value-store.ts';
 import { joinValue, splitValue } from '../../../memory/store/split-value.ts';
 import { keyPrefix } from '../../../memory/store/storage-keys.ts';
@@ -56,6 +57,7 @@ export function largeResultStore(store: KeyValueStore): LargeResultStore {
  * `s:`.
  */
 function keyOf(sessionId: string, toolUseId: string): string {
+  checkId(sessionId, 'session id of a stored result');
   const [session, call] = [sessionId, toolUseId].map(encodeURIComponent);
   return `${keyPrefix.result}${session}:${call}`;
 }

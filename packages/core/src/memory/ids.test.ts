@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest';
+import { Agent } from '../agent/agent.ts';
+import { inMemoryCounters } from '../middleware/guard/counters/counter-store.ts';
+import { rateLimit } from '../middleware/guard/counters/rate-limit.ts';
+import { largeResultStore } from '../middleware/results/large/large-result-store.ts';
+import { keywordMemory } from '../search/keyword-memory.ts';
+import { keywordRetriever } from '../search/keyword-retriever.ts';
+import { ScriptedModel } from '../testing/scripted-model.ts';
+import { userMessage } from '../message/msg.ts';
+import { EchoMemory } from './branch/echo-memory.ts';
+import { endpointPlace } from './move/endpoint-place.ts';
+import { storePlace } from './move/store-place.ts';
+import { repairSession } from './repair-session.ts';
+import { SessionMemory } from './session-memory.ts';
+import { MemoryStore } from './store/memory-store.ts';
+
+/** What a program passes if it has no id: the value, and how an error names it. */
+const noIds: readonly (readonly [value: unknown, name: string])[] = [
+  [undefined, 'undefined'],
+  [null, 'null'],
+  [5, '5'],
+  [{}, 'an object'],
+  [['a'], 'an array'],
+  ['', '""'],
+  [' \n', '" \\n"'],
+];
+
+/** Every place that makes a key of an id. */
+const doors: Record<string, (id: string) => unknown> = {
+  SessionMemory: (id) => new SessionMemory(new MemoryStore(), id),
+  EchoMemory: (id) => new EchoMemory(new MemoryStore(), id),
+  repairSession: (id) => repairSession(new MemoryStore(), id),
+  storePlace: (id) => storePlace({ name: 'a:', store: new MemoryStore() }).read(id),
+  endpointPlace: (id) => endpointPlace('https://a.test', { fetch: noFetch }).read(id),
+  'keywordMemory: namespace': (id) => keywordMemory({ store: new MemoryStore(), namespace: id }),
+  'keywordRetriever: namespace': (id) =>
+    keywordRetriever({ store: new MemoryStore(), namespace: id }),
+  'keywordMemory: record': (id) =>
+    keywordMemory({ store: new MemoryStore() }).record([userMessage('x')], { sessionId: id }),
+  'keywordMemory: deleteSession': (id) =>
+    keywordMemory({ store: new MemoryStore() }).deleteSession(id),
+  'large results': (id) => largeResultStore(new MemoryStore()).read(id, 'call'),
+};
+
+function noFetch(): Promise<Response> {
+  throw new Error('No request was expected.');
+}
+
+test.for(
+  Object.entries(doors).flatMap(([name, open]) =>
+    noIds.map(([id, words]) => ({ name, open, id, words })),
+  ),
+)('$name refuses the id $words', async ({ open, id, words }) => {
+  const failure: unknown = await Promise.resolve()
+    .then(() => open(id as string))
+    .catch((error: unknown) => error);
+  expect(failure).toMatchObject({ name: 'AgentError', code: 'INVALID_INPUT' });
+  expect((failure as Error).message).toContain(`must be a string that is not blank; got ${words}.`);
+});
+
+test.each(['name', 'sessionId', 'userId'])('an agent refuses a blank %s', (option) => {
+  const options = { name: 'a', model: new ScriptedModel([]), [option]: ' ' };
+  expect(() => new Agent(options)).toThrow(`The ${option} of Agent must be a string that is not`);
+});
+
+test('a guard refuses a blank key of a user', async () => {
+  const guard = rateLimit({ key: () => '', store: inMemoryCounters() });
+  const agent = new Agent({ name: 'a', model: new ScriptedModel(['x']), use: [guard] });
+  await expect(agent.call('hi')).resolves.toMatchObject({ text: expect.not.stringMatching('^x$') });
+});
+
+const pairs = [
+  ['a:b', 'c', 'a', 'b:c'],
+  ['a/b', 'c', 'a', 'b/c'],
+  ['a%3Ab', 'c', 'a:b', 'c'],
+] as const;
+
+test.for(pairs)(
+  'records of %s and %s are no records of %s and %s',
+  async ([one, id, two, other]) => {
+    const store = new MemoryStore();
+    const memory = keywordMemory({ store, namespace: one });
+    await memory.record([userMessage('secret plan')], { sessionId: id });
+    const others = keywordMemory({ store, namespace: two });
+    await others.deleteSession(other);
+    expect(await others.retrieve('secret plan')).toEqual([]);
+    expect(await memory.retrieve('secret plan')).toHaveLength(1);
+    const results = largeResultStore(store);
+    await results.write(one, id, 'secret');
+    expect(await results.read(two, other)).toBeUndefined();
+    await results.delete(two);
+    expect(await results.read(one, id)).toBe('secret');
+  },
+);

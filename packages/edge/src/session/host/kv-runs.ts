@@ -1,0 +1,43 @@
+import { SessionMemory } from '@isoloop/core';
+import type { Memory } from '@isoloop/core';
+import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
+
+/** Run of a conversation in KV, within one request. */
+interface KvRun {
+  /** Memory of the session. The agent may use a wrapper of this memory. */
+  readonly memory: Memory;
+  readonly abort: AbortController;
+  /** Settles when the run ends. */
+  readonly runEnd: Promise<unknown>;
+}
+
+/** Runs of this isolate, by endpoint and session. */
+const runsOf: WeakMap<HandlerSettings, Map<string, Set<KvRun>>> = new WeakMap();
+
+/** Remembers a run until its end, so that a deletion in this isolate ends it. */
+export function addKvRun(settings: HandlerSettings, setup: SessionSetup, run: KvRun): void {
+  const sessions = runsOf.get(settings) ?? new Map<string, Set<KvRun>>();
+  runsOf.set(settings, sessions);
+  const key = keyOf(setup);
+  const runs = sessions.get(key) ?? new Set<KvRun>();
+  sessions.set(key, runs.add(run));
+  const forget = (): void => {
+    runs.delete(run);
+    if (runs.size === 0 && sessions.get(key) === runs) sessions.delete(key);
+  };
+  run.runEnd.then(forget, forget);
+}
+
+/** Ends the runs of a session in this isolate. They write nothing more. */
+export async function endKvRuns(settings: HandlerSettings, setup: SessionSetup): Promise<void> {
+  const runs = [...(runsOf.get(settings)?.get(keyOf(setup)) ?? [])];
+  for (const { memory, abort } of runs) {
+    if (memory instanceof SessionMemory) await memory.fence();
+    abort.abort();
+  }
+  await Promise.allSettled(runs.map(({ runEnd }) => runEnd));
+}
+
+function keyOf({ user, sessionId }: SessionSetup): string {
+  return JSON.stringify([user, sessionId]);
+}

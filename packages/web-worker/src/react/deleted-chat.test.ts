@@ -1,0 +1,60 @@
+import { IndexedDbSessions, IndexedDbStore } from '@isoloop/web-worker';
+import { agentEndpoint } from '@isoloop/web-worker/react';
+import type { JsonValue } from '@isoloop/core';
+import { expect, test } from 'vitest';
+import { ChatEndpoint } from '../../test-support/chat-endpoint.ts';
+import { linesOf, mountChat, type MountedChat } from '../../test-support/mounted-chat.ts';
+import { cutOff, startTabs } from '../../test-support/tabs-under-test.ts';
+
+const ready = async (view: MountedChat): Promise<void> => {
+  await expect.poll(() => view.chat()?.status).toBe('ready');
+};
+
+test('if a tab deletes a conversation during an answer, both tabs show nothing, and it does not come back', async () => {
+  const { open, sessionId } = startTabs();
+  const views: MountedChat[] = [];
+  const tabs = [open(), open()];
+  for (const { worker } of tabs) {
+    const options = { replies: cutOff, database: sessionId } as unknown as JsonValue;
+    const view = mountChat(worker, { sessionId, options, timeoutMs: 120_000 });
+    await ready(view);
+    views.push(view);
+  }
+  const [one, other] = views as [MountedChat, MountedChat];
+  void other.chat().sendMessage({ text: 'go' });
+  await tabs[0]!.heard({ reached: 'middle' });
+  await expect.poll(() => linesOf(one)).toHaveLength(2);
+  // A message that waits for the answer must not bring the conversation back.
+  void other.chat().sendMessage({ text: 'waits' });
+  const sessions = new IndexedDbSessions({ store: new IndexedDbStore({ database: sessionId }) });
+  await sessions.delete(sessionId);
+  for (const view of views) {
+    await expect.poll(() => linesOf(view)).toEqual([]);
+    await ready(view);
+    expect(view.chat().error).toBeUndefined();
+  }
+  expect(await sessions.list()).toEqual([]);
+});
+
+test('if a tab deletes a conversation of an endpoint, the other tab stops showing it', async () => {
+  const endpoint = new ChatEndpoint(['Hello.']);
+  const fetch: typeof globalThis.fetch = async (url, init) => {
+    if (init?.method !== 'DELETE') return endpoint.fetch(url, init);
+    await endpoint.agent.memory.clear();
+    return new Response(null, { status: 204 });
+  };
+  const sessionId = crypto.randomUUID();
+  const source = agentEndpoint('/api/chat', { fetch });
+  // Another address of the same route, so that the two chats are those of two tabs.
+  const sameSource = agentEndpoint(new URL('/api/chat', location.href).href, { fetch });
+  const one = mountChat(source, { sessionId });
+  const other = mountChat(sameSource, { sessionId });
+  await ready(one);
+  await ready(other);
+  await one.chat().sendMessage({ text: 'hi' });
+  await expect.poll(() => linesOf(other)).toEqual(['user: hi', 'assistant: Hello.']);
+  await ready(other);
+  await one.chat().sessions.delete(sessionId);
+  await expect.poll(() => linesOf(other)).toEqual([]);
+  await expect.poll(() => one.chat().sessions.current).not.toBe(sessionId);
+});
