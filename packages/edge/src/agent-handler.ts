@@ -22,6 +22,7 @@ import type {
 } from './handler-options.ts';
 import { interruptRoute } from './routes/interrupt-route.ts';
 import { branchesRoute, messagesRoute } from './routes/messages-route.ts';
+import { addReaderHeaders, rejoinHeader, userHeader } from './http/reader-headers.ts';
 import { addSecretsOf } from './http/secrets.ts';
 import { withRateLimit } from './http/rate-limit.ts';
 import { runRoute } from './routes/run-route.ts';
@@ -82,7 +83,9 @@ export function createAgentHandler<
       addSecretsOf(settings, env);
       if (sessions) c.env = { ...env, CHAT_SESSION: sessions.bind(env) };
       await enter(c);
-      return route(c, settings);
+      const response = await route(c, settings);
+      await addReaderHeaders(c, response);
+      return response;
     };
   };
   const routes: Readonly<Record<string, Readonly<Record<string, Route>>>> = {
@@ -105,7 +108,7 @@ export function createAgentHandler<
     '/healthz': { GET: () => Response.json({ ok: true }) },
   };
   const app = new Hono<EdgeEnv>();
-  const checkOrigin = crossOrigin(options.cors ?? [], [echoHeader]);
+  const checkOrigin = crossOrigin(options.cors ?? [], [echoHeader, userHeader, rejoinHeader]);
   // Each path has its own handler: in another Hono app, this app must not affect the routes of that
   // app.
   const serve = (path: string, route: Route): void => {

@@ -51,6 +51,8 @@ export class ChatEndpoint {
   isKv = false;
   /** Largest size of a posted body, in characters. */
   bodyLimit = Infinity;
+  /** Digest of the user's id, from which tabs know whether they may share. Default: none. */
+  user: string | undefined;
   /** Whether a page can wait for messages of operators. */
   canWait = true;
   /** Number of messages of operators, and what waits for the next one. */
@@ -69,10 +71,29 @@ export class ChatEndpoint {
     return this.#turn !== undefined;
   }
 
+  /** Number of clients that read the running turn. */
+  get readers(): number {
+    return this.#turn?.readers.size ?? 0;
+  }
+
+  /** Number of clients that wait for a message of an operator. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
   readonly fetch = async (
     url: string | URL | Request,
     init: RequestInit = {},
   ): Promise<Response> => {
+    const { user } = this;
+    const response = await this.#answer(url, init);
+    if (user === undefined) return response;
+    response.headers.set('x-isoloop-user', user);
+    if (!this.isKv) response.headers.set('x-isoloop-rejoin', 'true');
+    return response;
+  };
+
+  async #answer(url: string | URL | Request, init: RequestInit): Promise<Response> {
     const { pathname } = new URL(String(url), 'http://endpoint');
     const { method = 'GET' } = init;
     const route = `${method} ${pathname.replace(/^\/api\/chat\/[^/]+/, '/api/chat/ID')}`;
@@ -114,7 +135,7 @@ export class ChatEndpoint {
           { status: 404 },
         );
     }
-  };
+  }
 
   /** Stores a message of an operator, and tells the pages that wait. */
   async operatorSays(text: string): Promise<void> {
@@ -133,7 +154,10 @@ export class ChatEndpoint {
     if (after === String(this.#told))
       await new Promise<void>((resolve, reject) => {
         this.#waiting.push(resolve);
-        signal?.addEventListener('abort', () => reject(signal.reason as Error));
+        signal?.addEventListener('abort', () => {
+          this.#waiting = this.#waiting.filter((each) => each !== resolve);
+          reject(signal.reason as Error);
+        });
       });
     return Response.json({ position: String(this.#told) });
   }

@@ -298,7 +298,7 @@ export class AgentChat {
   #connect(): void {
     this.#link = this.#openLink();
     this.#link.watch(
-      (runId) => this.#onRunElsewhere(runId),
+      (runId, isNews) => this.#onRunElsewhere(runId, isNews),
       () => void this.#onDeleted(),
     );
     void this.#loadSessions();
@@ -468,7 +468,7 @@ export class AgentChat {
     try {
       const link = this.#connected;
       let answer = await link.reconnect(signal);
-      let messages = await link.history();
+      let messages = await link.history(this.chat.state.messages);
       if (!answer && messages.at(-1)?.role === 'user') {
         // A turn may have begun between both requests.
         answer = await link.reconnect(signal);
@@ -534,15 +534,15 @@ export class AgentChat {
   }
 
   /** Shows changes of other pages when this chat is at rest. */
-  #onRunElsewhere(runId: string | undefined): void {
-    const isCheck = runId === undefined;
+  #onRunElsewhere(runId: string | undefined, isNews?: () => boolean): void {
+    const isCheck = runId === undefined && !isNews;
     if (isCheck && this.#isCheckQueued) return;
     this.#isCheckQueued ||= isCheck;
     this.#queue = this.#queue.then(async () => {
       await this.#whenResumed;
       await this.#whenIdle();
       if (isCheck) this.#isCheckQueued = false;
-      await this.#follow(runId);
+      if (!isNews || isNews()) await this.#follow(runId);
     });
   }
 

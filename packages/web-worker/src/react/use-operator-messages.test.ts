@@ -1,15 +1,18 @@
 import { agentEndpoint, useAgentChat, useOperatorMessages } from '@isoloop/web-worker/react';
 import { createElement, StrictMode, useEffect, type ReactNode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { ChatEndpoint } from '../../test-support/chat-endpoint.ts';
 
 /** Opens a page whose chat shows messages of operators. */
-function open(endpoint: ChatEndpoint, retryMs = 60_000) {
+function open(
+  endpoint: ChatEndpoint,
+  retryMs = 60_000,
+  { api = '/api/chat', sessionId = crypto.randomUUID() as string } = {},
+) {
   const shown: { lines: readonly string[]; send?: (text: string) => Promise<void> } = { lines: [] };
-  const sessionId = crypto.randomUUID();
   function View(): ReactNode {
-    const source = agentEndpoint('/api/chat', { fetch: endpoint.fetch as typeof fetch });
+    const source = agentEndpoint(api, { fetch: endpoint.fetch as typeof fetch });
     const chat = useAgentChat(source, { sessionId });
     useOperatorMessages(source, chat.id, { retryMs });
     useEffect(() => {
@@ -65,4 +68,38 @@ test('a page that has gone asks no more', async () => {
   await endpoint.operatorSays('Nobody reads this.');
   await expect.poll(() => endpoint.agent.messages()).toHaveLength(1);
   expect(asked()).toBe(before);
+});
+
+test('of the visible tabs of a user one waits for messages, and all of them show these', async () => {
+  const endpoint = new ChatEndpoint([]);
+  endpoint.user = 'ann';
+  const sessionId = crypto.randomUUID();
+  const tabs = ['/api/chat', '/api/./chat', '/api/././chat'].map((api) =>
+    open(endpoint, 60_000, { api, sessionId }),
+  );
+  await expect.poll(() => endpoint.waiting).toBe(1);
+  await endpoint.operatorSays('I am Ann.');
+  for (const { shown } of tabs) await expect.poll(() => shown.lines).toEqual(['Ann: I am Ann.']);
+  await expect.poll(() => endpoint.waiting).toBe(1);
+  tabs[0]!.unmount();
+  await expect.poll(() => endpoint.waiting).toBe(1);
+  await endpoint.operatorSays('Restart it.');
+  for (const { shown } of tabs.slice(1))
+    await expect.poll(() => shown.lines).toEqual(['Ann: I am Ann.', 'Ann: Restart it.']);
+});
+
+test('a hidden page does not wait for messages, and shows them when it is visible', async () => {
+  const endpoint = new ChatEndpoint([]);
+  const { shown } = open(endpoint);
+  await expect.poll(() => endpoint.waiting).toBe(1);
+  const hidden = vi.spyOn(document, 'hidden', 'get').mockReturnValue(true);
+  const state = vi.spyOn(document, 'visibilityState', 'get').mockReturnValue('hidden');
+  document.dispatchEvent(new Event('visibilitychange'));
+  await expect.poll(() => endpoint.waiting).toBe(0);
+  await endpoint.operatorSays('I am Ann.');
+  hidden.mockRestore();
+  state.mockRestore();
+  document.dispatchEvent(new Event('visibilitychange'));
+  await expect.poll(() => shown.lines).toEqual(['Ann: I am Ann.']);
+  await expect.poll(() => endpoint.waiting).toBe(1);
 });

@@ -3,6 +3,8 @@ import { useEffect, useRef } from 'react';
 import { isEndpoint, type AgentEndpoint, type AgentSource } from './source/agent-source.ts';
 import type { Endpoint } from './source/endpoint-agent.ts';
 import { channelOf, routesOf } from './source/endpoint-routes.ts';
+import { takeLock } from './source/held-lock.ts';
+import { untilVisible, visibleSignal } from './source/page-visibility.ts';
 
 /** How often a page looks, if its endpoint can't tell. */
 export interface UseOperatorMessagesOptions {
@@ -46,39 +48,50 @@ export function useOperatorMessages(
 /** Longest time until an endpoint without news answers, in milliseconds. */
 const waitMs = 25_000;
 
-/** Lets the chats of the conversation look for messages, until the signal aborts. */
+/**
+ * Lets the chats of the conversation look for messages, until the signal aborts. Of the visible
+ * tabs of a user, one waits at the endpoint.
+ */
 async function follow(
   latest: () => Endpoint,
   path: string,
   signal: AbortSignal,
   retryMs: number,
 ): Promise<void> {
-  const { ask } = routesOf(path, () => latest().options);
+  let user: string | null = null;
+  const onAnswer = ({ headers }: Response): void => void (user = headers.get('x-isoloop-user'));
+  const { ask } = routesOf(path, () => latest().options, onAnswer);
   const channel = channelOf(path);
   signal.addEventListener('abort', () => channel.close());
-  for (let position = ''; !signal.aborted; await untilVisible(signal)) {
+  let position = '';
+  /** Looks until the page is hidden, or until it fails. */
+  const look = async (visible: AbortSignal): Promise<void> => {
+    const lock = `${channel.name}:${user}:changes`;
+    const release = user === null ? undefined : await takeLock(lock, { signal: visible });
     try {
-      const answer = await ask(`${path}/changes?after=${position}`, { signal, waitMs });
-      if (answer.status === 204) continue;
-      ({ position } = (await answer.json()) as { readonly position: string });
+      while (!visible.aborted) {
+        const isKnown: boolean = user !== null;
+        const answer = await ask(`${path}/changes?after=${position}`, { signal: visible, waitMs });
+        if (answer.status !== 204) {
+          ({ position } = (await answer.json()) as { readonly position: string });
+          if (!visible.aborted) channel.postMessage('changed');
+        }
+        // The next request waits for the lock of the user's tabs.
+        if (!isKnown && user !== null) return;
+      }
     } catch {
-      await sleepFor(retryMs, signal);
+      release?.();
+      if (visible.aborted) return;
+      await sleepFor(retryMs, visible);
+      if (!visible.aborted) channel.postMessage('changed');
+    } finally {
+      release?.();
     }
-    if (!signal.aborted) channel.postMessage('changed');
+  };
+  while (!signal.aborted) {
+    await untilVisible(signal);
+    const visible = visibleSignal(signal);
+    await look(visible.signal);
+    visible.abort();
   }
-}
-
-/** Resolves when the page is visible, or when the signal aborts. */
-function untilVisible(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const look = (): void => {
-      if (document.visibilityState !== 'visible' && !signal.aborted) return;
-      document.removeEventListener('visibilitychange', look);
-      signal.removeEventListener('abort', look);
-      resolve();
-    };
-    document.addEventListener('visibilitychange', look);
-    signal.addEventListener('abort', look);
-    look();
-  });
 }

@@ -9,7 +9,10 @@ import { isToolUIPart, type DataUIPart, type UIMessage, type UIMessagePart } fro
 import type { UIMessageChunk } from './ui-message-chunk.ts';
 
 /** Batches of an answer's chunks. The page shows each batch at once. */
-export type AnswerBatches = AsyncIterable<readonly UIMessageChunk[]>;
+export interface AnswerBatches extends AsyncIterable<readonly UIMessageChunk[]> {
+  /** Answer that the chunks continue, if another tab has asked to continue it. */
+  readonly continued?: UIMessage | undefined;
+}
 
 /** Fields for one request. Only an endpoint gets them. */
 export interface RequestOptions {
@@ -268,7 +271,7 @@ export class Chat {
     const { trigger, ...options } = request;
     if (trigger === 'resume-stream') {
       const batches = await this.#callbacks.reconnect(signal);
-      if (batches && !signal.aborted) this.#expect();
+      if (batches && !signal.aborted) this.#expect(batches.continued);
       return batches;
     }
     const { messages } = this.state;

@@ -24,14 +24,18 @@ export interface AgentLink extends AnswerSource {
   withdraw?(id: string): Promise<void>;
   /** Returns the stored conversations. */
   sessions(): Promise<StoredSessions>;
-  /** Reads all messages of the conversation. */
-  history(): Promise<readonly UIMessage[]>;
+  /**
+   * Reads all messages of the conversation. Makes no request if `shownMessages` has all messages
+   * before the answer of another tab that `reconnect()` has returned.
+   */
+  history(shownMessages?: readonly UIMessage[]): Promise<readonly UIMessage[]>;
   /**
    * Calls `listener` when another page may have changed the conversation. If a run has begun, the
-   * listener gets the id of the run, which may be a run of this page. Calls `onDeleted` when
-   * somebody has deleted the conversation. `close()` ends this.
+   * listener gets the id of the run, which may be a run of this page. `isNews`: returns whether the
+   * chat still lacks the change. Calls `onDeleted` when somebody has deleted the conversation.
+   * `close()` ends this.
    */
-  watch(listener: (runId?: string) => void, onDeleted: () => void): void;
+  watch(listener: (runId?: string, isNews?: () => boolean) => void, onDeleted: () => void): void;
   /**
    * Stops the turn where it runs, unless the signal aborts first. Returns whether the stream then
    * ends by itself. If not, the end of the reading ends the turn. Rejects if the turn goes on.

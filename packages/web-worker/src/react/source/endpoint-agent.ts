@@ -8,9 +8,11 @@ import {
   routesOf,
   type AgentEndpointOptions,
 } from './endpoint-routes.ts';
+import { SharedAnswers } from './shared-answers.ts';
 import { onWake } from './wake.ts';
 import type { AnswerBatches, AnswerRequest } from '../chat/chat.ts';
 import { browserStorage, HeldMessages, type QueuedMessage } from '../chat/held-messages.ts';
+import type { UIMessage } from '../chat/ui-message.ts';
 import type { UIMessageChunk } from '../chat/ui-message-chunk.ts';
 
 /**
@@ -48,75 +50,93 @@ function linkEndpoint(
   sessionId: string,
   latest: () => AgentEndpointOptions,
 ): AgentLink {
-  const routes = routesOf(api, latest);
+  const routes = routesOf(api, latest, (answer) => shared.setUser(answer));
   const { ask } = routes;
   const path = routes.pathOf(sessionId);
   // The endpoint does not announce a new turn. This channel tells the browser's other tabs.
   const otherTabs = channelOf(path);
   const closeController = new AbortController();
   let queuedMessages: readonly QueuedMessage[] = [];
-  const tell = (): void => otherTabs.postMessage('changed');
+  // Tabs of this user have what was shared. All others look.
+  const tell = (isShared: boolean): void =>
+    otherTabs.postMessage((isShared && shared.channel?.name) || 'changed');
+  let onAnswer = (): void => {};
+  const { name } = otherTabs;
+  const shared = new SharedAnswers({ name, onAnswer: () => onAnswer(), batchesOf });
+  const loadHistory = async (): Promise<readonly UIMessage[]> => {
+    const conversation = await routes.conversation(sessionId);
+    queuedMessages = conversation.queued ?? [];
+    return typedMessages(conversation.messages) as readonly UIMessage[];
+  };
   return {
-    pageKey: otherTabs.name,
+    pageKey: name,
     async send(request, signal) {
       const common = await valueFor('body', latest().body, 'INVALID_INPUT');
-      const answer = await ask(api, {
-        method: 'POST',
-        body: bodyOf(sessionId, request, common),
-        headers: request.headers,
-        signal,
-      });
-      tell();
-      return batchesOf(answer, tell);
+      const send = async (connection: AbortSignal): Promise<Response> => {
+        const answer = await ask(api, {
+          method: 'POST',
+          body: bodyOf(sessionId, request, common),
+          headers: request.headers,
+          signal: connection,
+        });
+        if (!shared.channel) tell(false);
+        return answer;
+      };
+      return shared.send(request.messages, signal, send, tell);
     },
-    async reconnect(signal) {
-      const answer = await ask(`${path}/stream?events=true`, { signal });
-      return answer.status === 204 ? undefined : batchesOf(answer);
-    },
+    reconnect: (signal) =>
+      shared.reconnect(signal, (connection) =>
+        ask(`${path}/stream?events=true`, { signal: connection }),
+      ),
     outlivesPage: true,
     // Loaded at its first use, because most pages show only one conversation.
     async sessions() {
       const { endpointSessions } = await import('./endpoint-sessions.ts');
-      return endpointSessions(api, routes);
+      return endpointSessions(api, routes, shared.channel);
     },
     // The endpoint has the conversations of several users, so only this tab keeps its messages.
-    heldMessages: new HeldMessages(browserStorage('sessionStorage'), otherTabs.name),
+    heldMessages: new HeldMessages(browserStorage('sessionStorage'), name),
     queuedMessages: () => queuedMessages,
     async withdraw(id) {
       await ask(`${path}/queue/${encodeURIComponent(id)}`, { method: 'DELETE' });
-      tell();
+      tell(false);
     },
-    async history() {
-      const conversation = await routes.conversation(sessionId);
-      queuedMessages = conversation.queued ?? [];
-      return typedMessages(conversation.messages);
-    },
+    history: (shownMessages) => shared.history(loadHistory, shownMessages),
     watch(listener, onDeleted) {
-      otherTabs.addEventListener('message', ({ data }) =>
-        data === deletedMessage ? onDeleted() : listener(),
-      );
-      watchPage(listener, closeController.signal);
+      onAnswer = () => listener(undefined, () => shared.channel?.hasUnread === true);
+      const look = watchPage(() => listener(), closeController.signal);
+      otherTabs.addEventListener('message', ({ data }) => {
+        if (data === deletedMessage) onDeleted();
+        else if (!shared.isShared(data)) look();
+      });
     },
     async stop(signal) {
       const isStopped = await routes.interrupt(sessionId, signal);
-      tell();
+      // In KV, the end of the reading ends the turn.
+      if (!isStopped) shared.stop();
+      tell(true);
       return isStopped;
     },
     close() {
       closeController.abort();
+      shared.close();
       otherTabs.close();
     },
   };
 }
 
-/** Calls `listener` when the page is shown again, or has a network again. */
-function watchPage(listener: () => void, signal: AbortSignal): void {
+/**
+ * Calls `listener` when the person comes back to the page. A hidden page does not look, because it
+ * looks when it is visible. Returns a function that looks now.
+ */
+function watchPage(listener: () => void, signal: AbortSignal): () => void {
   const look = (): void => {
     if (!document.hidden) listener();
   };
   addEventListener('focus', look, { signal });
   document.addEventListener('visibilitychange', look, { signal });
   onWake(look, signal);
+  return look;
 }
 
 /** Returns what the endpoint needs of a request. It has the other messages. */
@@ -129,11 +149,8 @@ function bodyOf(
   return { events: true, ...common, ...body, id, trigger, messageId, messages: sentMessages };
 }
 
-/**
- * Reads an event stream up to its `[DONE]`. Each piece of the network is a batch. `onEnd`: called
- * at its end.
- */
-async function* batchesOf({ body }: Response, onEnd?: () => void): AnswerBatches {
+/** Reads an event stream up to its `[DONE]`. Each piece of the network is a batch. */
+async function* batchesOf({ body }: Response): AnswerBatches {
   const parser = new SseParser();
   const reader = body!.getReader();
   const reading = new AbortController();
@@ -149,7 +166,6 @@ async function* batchesOf({ body }: Response, onEnd?: () => void): AnswerBatches
         return isOpen ? (toTypedChunk(JSON.parse(data)) as UIMessageChunk) : [];
       });
     }
-    onEnd?.();
   } finally {
     reading.abort();
     reader.cancel().catch(() => {});

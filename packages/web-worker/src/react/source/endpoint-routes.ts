@@ -72,8 +72,15 @@ const defaultTimeoutMs = 20_000;
 /** Pauses before the attempts to stop a turn, in milliseconds. */
 const stopPausesMs = [0, 500, 2000];
 
-/** Returns the routes of an endpoint. `latest` returns the options for each request. */
-export function routesOf(api: string, latest: () => AgentEndpointOptions): Routes {
+/**
+ * Returns the routes of an endpoint. `latest` returns the options for each request. `onAnswer`:
+ * called with each answer that is no error.
+ */
+export function routesOf(
+  api: string,
+  latest: () => AgentEndpointOptions,
+  onAnswer?: (answer: Response) => void,
+): Routes {
   const pathOf = (sessionId: string): string => {
     checkId(sessionId, 'sessionId', 'CONFIGURATION');
     return `${api}/${encodeURIComponent(sessionId)}`;
@@ -93,7 +100,10 @@ export function routesOf(api: string, latest: () => AgentEndpointOptions): Route
       signal,
     });
     // Servers of single-page apps answer unknown addresses with their page.
-    if (response.ok && !response.headers.get('content-type')?.includes('html')) return response;
+    if (response.ok && !response.headers.get('content-type')?.includes('html')) {
+      onAnswer?.(response);
+      return response;
+    }
     throw await endpointError(response, url);
   };
   const conversation: Routes['conversation'] = async (sessionId) => {

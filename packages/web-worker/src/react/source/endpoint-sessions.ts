@@ -1,21 +1,31 @@
 import type { AgentSessionEntry, StoredSessions } from './agent-sessions.ts';
+import type { AnswerChannel } from './answer-channel.ts';
 import { channelOf, deletedMessage, type Routes } from './endpoint-routes.ts';
+import { sharedList } from './shared-list.ts';
 
-/** Returns the conversations of an endpoint. `api`: address of its chat route. */
-export function endpointSessions(api: string, { pathOf, ask, messages }: Routes): StoredSessions {
+/**
+ * Returns the conversations of an endpoint. `api`: address of its chat route. `channel`: channel of
+ * the user's tabs.
+ */
+export function endpointSessions(
+  api: string,
+  { pathOf, ask, messages }: Routes,
+  channel: AnswerChannel | undefined,
+): StoredSessions {
+  const load = async (): Promise<readonly AgentSessionEntry[]> => {
+    const answer = await ask(`${api}s?limit=1000`);
+    const { chats } = (await answer.json()) as { readonly chats: readonly AgentSessionEntry[] };
+    return chats;
+  };
   return {
-    async list() {
-      const answer = await ask(`${api}s?limit=1000`);
-      const { chats } = (await answer.json()) as { readonly chats: readonly AgentSessionEntry[] };
-      return chats;
-    },
+    list: () => sharedList(channel, load),
     rename: (sessionId, title) => ask(pathOf(sessionId), { method: 'PATCH', body: { title } }),
     async delete(sessionId) {
       const path = pathOf(sessionId);
       await ask(path, { method: 'DELETE' });
-      const channel = channelOf(path);
-      channel.postMessage(deletedMessage);
-      channel.close();
+      const otherTabs = channelOf(path);
+      otherTabs.postMessage(deletedMessage);
+      otherTabs.close();
     },
     export: async (sessionId) => ({ sessionId, messages: await messages(sessionId) }),
   };

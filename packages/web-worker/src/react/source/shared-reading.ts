@@ -1,0 +1,209 @@
+import type { AnswerBatches } from '../chat/chat.ts';
+import type { UIMessage } from '../chat/ui-message.ts';
+import type { UIMessageChunk } from '../chat/ui-message-chunk.ts';
+import type { AnswerChannel, OwnReading } from './answer-channel.ts';
+import type { AnswerStart } from './followed-answer.ts';
+import { takeLock, type Release } from './held-lock.ts';
+import { onVisibility, untilVisible } from './page-visibility.ts';
+
+/**
+ * Number of hidden tabs of a browser that may keep a connection. A browser opens six connections to
+ * a host over HTTP/1.1, and the visible tab needs some of them.
+ */
+const maxHidden = 2;
+
+export interface SharedReadingOptions {
+  /** Absent: this tab reads for itself only. */
+  readonly channel: AnswerChannel | undefined;
+  /** Whether the endpoint can repeat the answer, so that the tab can leave it and read on later. */
+  readonly canRejoin: boolean;
+  /** Lock of the reader. Absent: the reading takes it with the first chunk. */
+  readonly release?: Release | undefined;
+  /** Messages of a request. Absent: `begin()` gets the history. */
+  readonly messages?: readonly UIMessage[];
+}
+
+/**
+ * An answer that this tab reads from the endpoint. While the page is visible, the reading posts the
+ * chunks to the other tabs. A page that becomes hidden lets another tab read. It keeps its
+ * connection only if it is one of the few hidden ones, and until another tab reads.
+ */
+export class SharedReading implements OwnReading {
+  readonly #signal: AbortSignal;
+  readonly #connection = new AbortController();
+  readonly #ending = new AbortController();
+  readonly #chunks: UIMessageChunk[] = [];
+  #channel: AnswerChannel | undefined;
+  #canRejoin = false;
+  #start: AnswerStart | undefined;
+  #release: Release | undefined;
+  /** Aborts when the page is shown or hidden, or when the reading ends. */
+  #changing = new AbortController();
+  /** Settles when the tab has the lock, or does not want it any more. */
+  #taking: Promise<void> = Promise.resolve();
+  /** Whether this tab posts the chunks. */
+  #isLeading = false;
+
+  /** `signal`: ends the reading. */
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+    const stop = (): void => this.#connection.abort(signal.reason);
+    signal.addEventListener('abort', stop, { signal: this.#ending.signal });
+    if (signal.aborted) stop();
+  }
+
+  /** Signal for the request. */
+  get signal(): AbortSignal {
+    return this.#connection.signal;
+  }
+
+  /** Begins when the endpoint has answered. */
+  open({ channel, canRejoin, release, messages }: SharedReadingOptions): void {
+    this.#canRejoin = canRejoin;
+    this.#release = release;
+    if (messages) this.#start = startOf(messages, true);
+    if (!channel) return;
+    this.#channel = channel;
+    channel.reading = this;
+    onVisibility(() => this.#onVisibility(), this.#ending.signal);
+    if (document.hidden) this.#onVisibility();
+  }
+
+  /** Ends the connection, because another tab reads the answer. */
+  drop(): void {
+    this.#connection.abort();
+  }
+
+  /** Takes the history before a resumed answer, and begins to share the answer. */
+  begin(history: readonly UIMessage[]): void {
+    if (this.#start) return;
+    this.#start = startOf(history, false);
+    if (this.#release) this.#lead();
+    else this.#taking = this.#takeLock();
+  }
+
+  /** Returns the batches. `onEnd`: is called at the end, with whether the other tabs got all. */
+  async *pass(batches: AnswerBatches, onEnd?: (isShared: boolean) => void): AnswerBatches {
+    try {
+      for await (const chunks of batches) {
+        this.#add(chunks);
+        yield chunks;
+      }
+      await this.#whenLeading();
+      onEnd?.(this.#isLeading);
+      this.end(false);
+    } catch (error) {
+      if (this.#signal.aborted || !this.#connection.signal.aborted) throw error;
+      // If another tab reads already, there is nothing to wait for.
+      if (!this.#channel?.isFollowing)
+        await Promise.race([untilVisible(this.#signal), this.#channel?.whenAnother]);
+      throw new TypeError('The hidden page has left this answer.', { cause: error });
+    } finally {
+      this.end(true);
+    }
+  }
+
+  onAsked(): void {
+    if (this.#isLeading) this.#postAll();
+  }
+
+  onAnother(): void {
+    if (document.hidden && this.#canRejoin) this.drop();
+  }
+
+  /** Ends the reading. `isLost`: whether there may be more chunks. */
+  end(isLost: boolean): void {
+    if (this.#ending.signal.aborted) return;
+    this.#ending.abort();
+    this.#leave(isLost);
+    if (this.#channel?.reading === this) this.#channel.reading = undefined;
+  }
+
+  #add(chunks: readonly UIMessageChunk[]): void {
+    if (!this.#channel || !chunks.length) return;
+    const isFirst = !this.#chunks.length;
+    this.#chunks.push(...chunks);
+    if (this.#isLeading) this.#channel.post({ type: 'chunks', id: this.#start!.id, chunks });
+    else if (isFirst && this.#start) this.#taking = this.#takeLock();
+  }
+
+  /** A short answer may end before the tab has the lock. Does not wait for another reader. */
+  async #whenLeading(): Promise<void> {
+    if (this.#channel && !this.#channel.isFollowing)
+      await Promise.race([this.#taking, this.#channel.whenAnother]);
+  }
+
+  async #takeLock(): Promise<void> {
+    if (!this.#channel || document.hidden) return;
+    const { signal } = this.#changing;
+    const release = await takeLock(this.#channel.name, { signal });
+    if (signal.aborted) return release?.();
+    this.#release = release;
+    this.#lead();
+  }
+
+  #lead(): void {
+    if (!this.#channel || !this.#release) return;
+    this.#isLeading = true;
+    this.#postAll();
+  }
+
+  #postAll(): void {
+    this.#channel!.post({ type: 'answer', start: this.#start!, chunks: this.#chunks });
+  }
+
+  #onVisibility(): void {
+    this.#leave(true);
+    this.#changing = new AbortController();
+    if (document.hidden) void this.#keepHidden();
+    else if (this.#chunks.length && this.#start) {
+      // The other tabs have seen the end of the earlier id.
+      this.#start = { ...this.#start, id: crypto.randomUUID() };
+      this.#taking = this.#takeLock();
+    }
+  }
+
+  /** Keeps the connection of a hidden page, if it is one of a few. */
+  async #keepHidden(): Promise<void> {
+    const { signal } = this.#changing;
+    const release = await hiddenSlot();
+    if (signal.aborted) return release?.();
+    if (release) signal.addEventListener('abort', release);
+    else if (this.#canRejoin) this.drop();
+  }
+
+  /** Stops to share. */
+  #leave(isLost: boolean): void {
+    if (this.#isLeading) this.#channel!.post({ type: 'end', id: this.#start!.id, isLost });
+    this.#isLeading = false;
+    this.#release?.();
+    this.#release = undefined;
+    this.#changing.abort();
+  }
+}
+
+/** Returns what stands before the answer to these messages. */
+function startOf(messages: readonly UIMessage[], isRequest: boolean): AnswerStart {
+  const count = messages.findLastIndex(({ role }) => role === 'user') + 1;
+  const last = messages.at(-1);
+  return {
+    id: crypto.randomUUID(),
+    messageIds: messages.slice(0, count).map(({ id }) => id),
+    question: jsonOf(messages[count - 1]),
+    continued: isRequest && last?.role === 'assistant' ? jsonOf(last) : undefined,
+  };
+}
+
+/** The endpoint gets JSON, too. A message may have values that no other tab can get. */
+function jsonOf(message: UIMessage | undefined): UIMessage | undefined {
+  return message && (JSON.parse(JSON.stringify(message)) as UIMessage);
+}
+
+/** Returns one of the places of hidden tabs, or `undefined` if others have all of them. */
+async function hiddenSlot(): Promise<Release | undefined> {
+  for (let place = 0; place < maxHidden; place += 1) {
+    const release = await takeLock(`isoloop:hidden:${place}`, { ifAvailable: true });
+    if (release) return release;
+  }
+  return undefined;
+}
