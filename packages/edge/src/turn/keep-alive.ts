@@ -1,9 +1,8 @@
-import { keepAlive, objectMediaType, timerMs } from '@isoloop/core/adapter';
+import { keepAlive, objectMediaType, timerMs, keepAliveHeader } from '@isoloop/core/adapter';
 import type { Context } from 'hono';
 import type { EdgeEnv } from '../handler-options.ts';
 import { publicErrorOf } from '../http/error-response.ts';
 import type { PublicError } from '../http/error-response.ts';
-import { keepAliveHeader } from '@isoloop/core/adapter';
 import { reportDisconnect } from '../http/request-context.ts';
 
 /** Source of a stream's bytes. */

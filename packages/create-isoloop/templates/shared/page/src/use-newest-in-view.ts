@@ -9,7 +9,10 @@ const nearEnd = 100;
  */
 export function useNewestInView(messages: readonly { readonly role: string }[]): void {
   const isAtEnd = useRef(true);
-  if (messages.at(-1)?.role === 'user') isAtEnd.current = true;
+  const isSent = messages.at(-1)?.role === 'user';
+  useEffect(() => {
+    if (isSent) isAtEnd.current = true;
+  }, [isSent]);
   useEffect(() => {
     const noteScroll = () => {
       isAtEnd.current = scrollY + innerHeight >= document.body.scrollHeight - nearEnd;
