@@ -395,7 +395,6 @@ test('an agent error with secrets in all its parts reveals none of them', async 
 test.each([
   ['only the first half of a surrogate pair', 'ann\ud800'],
   ['only the second half of a surrogate pair', '\udc00'],
-  ['a blank name', ' '],
   ['a name that is too long', 'x'.repeat(257)],
   ['a name that is too long when encoded', '旅'.repeat(29)],
 ])(
