@@ -209,7 +209,7 @@ test('jwt() with a wrong setup rejects everyone and logs the reason', async () =
   log.mockRestore();
 });
 
-test.each([[{ user: '' }], [{ user: 7 }], [{ user: ['ann'] }], [{}], [true], ['ann'], [undefined]])(
+test.each([[{ user: '' }], [{ user: ' ' }], [{ user: 7 }], [{ user: ['ann'] }], [{}], [true], ['ann'], [undefined]])(
   'an authorize() that returns %j rejects the request',
   async (caller) => {
     const target = testEndpoint([], {}, { authorize: () => caller as never });
