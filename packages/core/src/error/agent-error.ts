@@ -56,8 +56,8 @@ import type { JsonObject } from '../message/json.ts';
  * - `SESSION_CONFLICT`: two clients continued from the same state of a session; both branches stay
  *   readable. Also: another writer took over the session, so writes of this writer are refused.
  * - `SESSION_MOVED`: the session belongs to another place; `details.movedTo` is its name.
- * - `SESSION_DELETED`: somebody deleted the session while a run was active, so further writes of the
- *   run are refused. The next run begins a new conversation.
+ * - `SESSION_DELETED`: the session was deleted during a run, by a person, the browser or the store.
+ *   The run ends, and its further writes are refused. A new message begins a new session.
  * - `CREDENTIALS_REQUIRED`: a key is missing. Only functions of the program throw this code, such
  *   as a function that creates an agent.
  * - `WORKER_TERMINATED`: the worker was ended. `WORKER_FAILED`: the script of the worker crashed or

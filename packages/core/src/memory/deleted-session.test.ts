@@ -67,3 +67,49 @@ test('a session that is deleted while a run begins a second log stays deleted fo
   expect(stored).toContain('new');
   expect(stored).not.toContain('secret');
 });
+
+/** Returns a memory whose session is deleted during a run that has ended. */
+async function afterDeletion(remove: (memory: SessionMemory, store: MemoryStore) => Promise<void>) {
+  const store = new MemoryStore();
+  const memory = new SessionMemory(store, 's');
+  const execute = async (): Promise<string> => {
+    await remove(memory, store);
+    return 'seen';
+  };
+  const look = tool({ name: 'look', description: 'Looks', input: { type: 'object' }, execute });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'secret']);
+  const agent = new ReActAgent({ name: 'a', model, memory, tools: [look] });
+  const { error } = await agent.call('hi', { throwOnError: false });
+  expect(error?.code).toBe('SESSION_DELETED');
+  return { store, memory };
+}
+
+test.for([
+  [
+    'the store',
+    async (_memory: SessionMemory, store: MemoryStore) => store.delete(await store.keys('')),
+  ],
+  ['the same memory', (memory: SessionMemory) => memory.clear()],
+] as const)(
+  'after a run whose session %s deleted, only a new message of a user begins a new one',
+  async ([, remove]) => {
+    const { store, memory } = await afterDeletion(remove);
+    for (let attempt = 0; attempt < 2; attempt++)
+      await expect(memory.rename('Late title')).rejects.toMatchObject({ code: 'SESSION_DELETED' });
+    await memory.flush();
+    expect(await new SessionMemory(store, 's').records()).toEqual([]);
+    await memory.append([userMessage('new', { id: 'n' })]);
+    await memory.rename('New title');
+    expect((await new SessionMemory(store, 's').read()).map(({ id }) => id)).toEqual(['n']);
+    expect(await listSessions(store)).toMatchObject([{ title: 'New title' }]);
+  },
+);
+
+test('after a run whose session was deleted, the memory shows what another writer began', async () => {
+  const { store, memory } = await afterDeletion((_memory, each) =>
+    new SessionMemory(each, 's').clear(),
+  );
+  await new SessionMemory(store, 's').append([userMessage('new', { id: 'n' })]);
+  await memory.checkDeleted();
+  expect((await memory.read()).map(({ id }) => id)).toEqual(['n']);
+});

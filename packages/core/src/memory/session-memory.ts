@@ -9,8 +9,10 @@ import { suspendedNote } from './log/call-notes.ts';
 import { SyncedGroups } from './synced-groups.ts';
 import { recordsOf, type Flushes, type LogRecord, type LogNote } from './log/log-record.ts';
 import { replyStore } from './reply-store.ts';
+import { isStart } from './log/lost-start.ts';
 import { SessionLog, type FlushContext, type Log } from './log/session-log.ts';
 import { shortId } from './log/session-keys.ts';
+import { deletedError } from './log/stored-head.ts';
 import { trackValues, valuesIn, type Values } from './log/session-values.ts';
 import { SessionFold } from './log/session-fold.ts';
 import type { SessionView } from './log/session-view.ts';
@@ -33,9 +35,11 @@ import { groupsKey, titleKey, valuesKey } from './store/storage-keys.ts';
  * written, a flush reads the log again and adds its own records at the end. In another store, if
  * two writers flush at the same moment, the second write hides the records of the first writer. The
  * first writer restores its records at its next flush. Without a next flush, they are lost.
- * `requireCompareAndSet` refuses such a store. After another writer clears the session, the log
- * starts again from empty. If a run is active then, the run can no longer write: `append`, `note`
- * and `flush` reject with `SESSION_DELETED` until the end of the run.
+ * `requireCompareAndSet` refuses such a store.
+ *
+ * A person, another writer or the browser may delete the session. A new log then begins only with
+ * a new message of a user. Until then, all other writes, also those of an active run, reject with
+ * `SESSION_DELETED`.
  */
 export class SessionMemory implements Memory {
   readonly sessionId: string;
@@ -50,9 +54,9 @@ export class SessionMemory implements Memory {
   #queue: Promise<unknown> = Promise.resolve();
   /** Records of removed messages that the log gets with the next records. */
   #removals: readonly LogRecord[] = [];
-  /** Whether a run uses this memory, from `restore` until its end is stored. */
+  /** Whether a run uses this memory, from `restore` until its end. */
   #isInRun = false;
-  /** Whether somebody has deleted the session during the present run, which can't write any more. */
+  /** Whether the session was deleted, so that only a new message of a user can begin a new log. */
   #isFenced = false;
   /** Signal of the run that waits for `restore`. */
   #readSignal: AbortSignal | undefined;
@@ -158,7 +162,13 @@ export class SessionMemory implements Memory {
   }
 
   restore(status: AgentStatus, tools: ToolSet, signal?: AbortSignal): Promise<void> {
-    const restoring = this.run(() => this.#restore(status, tools)).finally(() => {
+    const restoring = this.run(async () => {
+      await this.#restore(status, tools);
+      // Only a run has a signal.
+      if (!signal) return;
+      this.#isFenced = false;
+      this.#isInRun = true;
+    }).finally(() => {
       if (this.#readSignal === signal) this.#readSignal = undefined;
     });
     this.#readSignal = signal;
@@ -166,8 +176,6 @@ export class SessionMemory implements Memory {
   }
 
   async #restore(status: AgentStatus, tools: ToolSet): Promise<void> {
-    this.#isFenced = false;
-    this.#isInRun = true;
     // Another process, such as the worker of another tab, may have continued the session.
     const isOld = this.#fold && (await this.#log.hasChanged?.());
     const fold = await (isOld ? this.#reload() : this.#load());
@@ -258,18 +266,12 @@ export class SessionMemory implements Memory {
 
   flush(end?: RunEnd): Promise<void> {
     return this.run(async () => {
-      let isStored = false;
       try {
         if (end) await this.#end(end);
         else if (this.#removals.length) await this.#addToLog([]);
         await this.#flush();
-        isStored = true;
       } finally {
-        // The run of a deleted session ends here, too.
-        if (end && (isStored || this.#isFenced)) {
-          this.#isInRun = false;
-          this.#isFenced = false;
-        }
+        if (end) this.#isInRun = false;
       }
     });
   }
@@ -287,47 +289,46 @@ export class SessionMemory implements Memory {
   }
 
   /**
-   * Returns whether another writer has deleted the session since this memory has read it. If so,
-   * drops what this memory has, and refuses further writes of the active run.
+   * Returns whether the session was deleted since this memory has read it. If so, drops what this
+   * memory has, and refuses further writes of the active run.
    */
   checkDeleted(): Promise<boolean> {
     return this.run(async () => {
-      if (this.#isFenced) return true;
-      if (!this.#fold || !(await this.#log.hasChanged?.())) return false;
-      const flushes = await this.#log.load();
-      if (this.#log.wasDeleted && this.#isInRun) this.#endRun();
-      else this.#setFold(flushes);
-      return this.#log.wasDeleted ?? false;
+      if (!this.#fold || !(await this.#log.hasChanged?.())) return this.#isFenced;
+      await this.#reload();
+      return this.#isFenced || this.#log.wasDeleted === true;
     });
   }
 
-  /** Refuses further writes with `SESSION_DELETED`, until the run has ended. */
+  /** Refuses further writes with `SESSION_DELETED`, until a user's message begins a new run. */
   fence(): Promise<void> {
-    return this.run(async () => this.#endRun());
+    return this.run(async () => void this.#drop([]));
   }
 
   clear(): Promise<void> {
     return this.run(async () => {
-      this.#isFenced = false;
-      await this.#log.clear(this.#fold?.isInRun);
-      this.#removals = [];
-      this.#values.clear();
-      this.#setFold([]);
+      await this.#log.clear();
+      this.#drop([]);
+      this.#isFenced = this.#isInRun;
     });
   }
 
-  /** Drops the deleted session, and refuses further writes of its run. */
-  #endRun(): void {
+  /**
+   * Drops the deleted session and what is pending, and refuses writes. `stored`: what the store has
+   * in its place.
+   */
+  #drop(stored: Flushes): SessionFold {
     this.#isFenced = true;
     this.#log.drop?.();
     this.#removals = [];
     this.#values.clear();
-    this.#setFold([]);
+    return this.#setFold([...stored, []]);
   }
 
-  #checkFence(): void {
-    if (this.#isFenced)
-      throw new AgentError('SESSION_DELETED', 'The session was deleted while the run was active.');
+  /** Throws `SESSION_DELETED` unless a new log can begin with the records. */
+  #checkFence(records: readonly LogRecord[] = []): void {
+    if (!this.#isInRun && records.some(isStart)) this.#isFenced = false;
+    if (this.#isFenced) throw deletedError();
   }
 
   /**
@@ -347,7 +348,7 @@ export class SessionMemory implements Memory {
   }
 
   async #addToLog(records: readonly LogRecord[]): Promise<void> {
-    this.#checkFence();
+    this.#checkFence(records);
     this.#log.add([...this.#removals, ...records]);
     this.#removals = [];
     if (this.#fold) this.#fold.add(records);
@@ -356,15 +357,17 @@ export class SessionMemory implements Memory {
   }
 
   async #flush(mustClaim = false): Promise<void> {
-    this.#checkFence();
+    if (this.#isInRun) this.#checkFence();
+    if (this.#isFenced) return;
     if (!this.#fold && (this.#groups || this.#values.updates.length)) await this.#load();
     this.#noteState();
     const context: FlushContext = {
       fold: () => this.#fold,
       onReread: (flushes) => {
-        if (this.#log.wasDeleted && this.#isInRun) this.#endRun();
+        const hasPending = flushes.at(-1)!.length > 0;
+        if (this.#log.wasDeleted && !hasPending) this.#drop(flushes.slice(0, -1));
+        else this.#take(flushes);
         this.#checkFence();
-        this.#setFold(flushes);
         this.#noteState();
       },
     };
@@ -393,7 +396,13 @@ export class SessionMemory implements Memory {
   }
 
   async #reload(): Promise<SessionFold> {
-    return this.#setFold(await this.#log.load());
+    return this.#take(await this.#log.load());
+  }
+
+  /** Takes over what the log has read. If the session was deleted, ends the active run. */
+  #take(flushes: Flushes): SessionFold {
+    const isEnded = this.#isInRun && this.#log.wasDeleted;
+    return isEnded ? this.#drop(flushes.slice(0, -1)) : this.#setFold(flushes);
   }
 
   #setFold(flushes: Flushes): SessionFold {

@@ -63,10 +63,7 @@ test('after the browser has closed a connection, the next operation reports the 
     storageTypes: 'indexeddb',
   });
   await closed;
-  await expect(store.get('a')).rejects.toMatchObject({
-    code: 'STORAGE_FAILED',
-    details: { evicted: true },
-  });
+  await expect(store.get('a')).rejects.toMatchObject({ code: 'SESSION_DELETED' });
   expect(await store.get('a')).toBeUndefined();
   await store.set('a', '2');
   expect(await store.get('a')).toBe('2');
@@ -206,10 +203,7 @@ test('the browser can delete the database while IndexedDbStore has it open', asy
     request.onsuccess = resolve;
     request.onblocked = reject;
   });
-  await expect(store.set('a', '2')).rejects.toMatchObject({
-    code: 'STORAGE_FAILED',
-    details: { evicted: true },
-  });
+  await expect(store.set('a', '2')).rejects.toMatchObject({ code: 'SESSION_DELETED' });
   expect(await store.get('a')).toBeUndefined();
 });
 

@@ -33,7 +33,7 @@ const maxAttempts = 3;
 /**
  * Key-value store in IndexedDB, which all tabs and workers of an origin share. The browser may
  * delete the whole database to free storage, and the user may clear it. The next operation then
- * rejects once with `STORAGE_FAILED` and `details.evicted`. Later operations use an empty database.
+ * rejects once with `SESSION_DELETED`. Later operations use an empty database.
  * Each operation ends, also if the browser closes the connection or never answers.
  */
 export class IndexedDbStore implements KeyValueStore {
@@ -138,7 +138,10 @@ export class IndexedDbStore implements KeyValueStore {
       const connection = await openOnce();
       if (this.#isEvicted) {
         this.#isEvicted = false;
-        throw evictedMark;
+        throw new AgentError(
+          'SESSION_DELETED',
+          "The site's data was deleted, by a person or by the browser. A new message begins a new session.",
+        );
       }
       return connection(mode, callback);
     };
@@ -156,24 +159,13 @@ export class IndexedDbStore implements KeyValueStore {
       try {
         return await operation(withStore, attempt);
       } catch (error) {
-        if (error === evictedMark) {
-          throw new AgentError(
-            'STORAGE_FAILED',
-            "The site's data was deleted, by the browser or by the user.",
-            {
-              details: { evicted: true },
-            },
-          );
-        }
+        if (AgentError.is(error)) throw error;
         if (attempt === maxAttempts || !isConnectionLost(error)) throw storageError(error);
         this.#forget(withStore);
       }
     }
   }
 }
-
-/** Thrown if the database had to be created again although this store had already opened it. */
-const evictedMark: unique symbol = Symbol('evicted');
 
 /**
  * Resolves when the transaction commits, and rejects with its error when it aborts. Waits for the

@@ -218,7 +218,7 @@ test.for([
   'a run ends with an error if the data of %s is deleted during a tool, and the next message works',
   async ([, deleteData]) => {
     const { first, second, roles } = await runWith((memory) => deleteData(memory));
-    expect(first.error).toMatchObject({ code: 'STORAGE_FAILED', details: { evicted: true } });
+    expect(first.error).toMatchObject({ code: 'SESSION_DELETED' });
     expect(second.error).toBeUndefined();
     expect(roles).toEqual(['user', 'assistant']);
   },

@@ -11,7 +11,7 @@ import { EchoSigner, type Echo } from './session-echo.ts';
 import { shortId } from '../log/session-keys.ts';
 import { SessionStore } from '../log/session-store.ts';
 import { flushesOf } from '../log/stored-batch.ts';
-import { checkNotMoved, type Ownership } from '../log/stored-head.ts';
+import { checkNotMoved, deletedError, type Ownership } from '../log/stored-head.ts';
 import { makeTurnWrite, mergeTurns } from './turn-write.ts';
 import type { Log, FlushContext } from '../log/session-log.ts';
 
@@ -369,7 +369,7 @@ export class BranchLog implements Log {
     if (headText !== undefined || !base || base.head.writerId === this.#writerId) return;
     if ((await this.#store.readValues([base.head.last])).size) return;
     this.drop();
-    throw new AgentError('SESSION_DELETED', 'The session was deleted while the run was active.');
+    throw deletedError();
   }
 
   /**

@@ -1,4 +1,3 @@
-import { AgentError } from '../../error/agent-error.ts';
 import { toolResultsOf, toolUsesOf, type Msg } from '../../message/msg.ts';
 import type { LogRecord, LostRecords } from './log-record.ts';
 
@@ -30,32 +29,14 @@ export function isStart(record: LogRecord | LostRecords): boolean {
 }
 
 /**
- * Returns the part of pending records with which a log can begin anew, after the records before
- * them have vanished. Results without their tool call and notes about nothing are left out.
+ * Returns the pending records with which a new log can begin, after the log before was deleted.
+ * Skips the records of an ended run, and all that come before a user's message.
  */
 export function newStartOf(pending: readonly LogRecord[]): readonly LogRecord[] {
-  const records = afterLostRun(pending);
-  const messages = messagesIn(records);
-  const callIds = new Set(messages.flatMap(toolUsesOf).map(({ id }) => id));
-  const isWhole = messages.flatMap(toolResultsOf).every(({ toolUseId }) => callIds.has(toolUseId));
-  if (isWhole && (messages.length > 0 || records.some(isStart))) return records;
+  const runEnd = pending.findLastIndex(({ kind }) => kind === 'run-end');
+  const records = pending.slice(runEnd + 1);
   const start = records.findIndex(isStart);
-  return start === -1 ? [] : records.slice(start).flatMap((each) => withoutStray(each, callIds));
-}
-
-/** Returns the records after the end of a run that began before them. */
-function afterLostRun(records: readonly LogRecord[]): readonly LogRecord[] {
-  const end = records.findIndex(({ kind }) => kind === 'run-end');
-  const hasBegin = records.slice(0, end + 1).some(({ kind }) => kind === 'run-begin');
-  return hasBegin ? records : records.slice(end + 1);
-}
-
-/** Returns the error for a session whose records vanished while a run was writing it. */
-export function vanishedError(key: string): AgentError {
-  const what = `The session's record ${key} was deleted from the store during a run`;
-  return new AgentError('STORAGE_FAILED', `${what}. The run ends. Send the message again.`, {
-    details: { evicted: true },
-  });
+  return start === -1 ? [] : records.slice(start);
 }
 
 /**
@@ -71,12 +52,6 @@ export function withoutStrayResults(
   );
   if (content.length === message.content.length) return message;
   return content.length > 0 ? { ...message, content } : undefined;
-}
-
-function withoutStray(record: LogRecord, callIds: ReadonlySet<string>): readonly LogRecord[] {
-  if (record.kind !== 'message') return [record];
-  const message = withoutStrayResults(record.message, callIds);
-  return message ? [{ kind: 'message', message }] : [];
 }
 
 function messagesIn(records: readonly (LogRecord | LostRecords)[]): readonly Msg[] {

@@ -93,11 +93,6 @@ export class SessionFold implements SessionView {
     if (summary && !covers(summary, messages, start)) this.summary = undefined;
   }
 
-  /** Whether the last run has not ended. Its process may have died. */
-  get isInRun(): boolean {
-    return this.openRunId !== undefined && this.endReason === undefined;
-  }
-
   /** Whether all records were read. */
   get isWhole(): boolean {
     return this.#uncertainIds === undefined;

@@ -5,7 +5,7 @@ import { maxAttempts, backOff } from '../store/back-off.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 import type { Flushes, LogRecord } from './log-record.ts';
 import { makeWrite } from './log-write.ts';
-import { isStart, newStartOf, vanishedError } from './lost-start.ts';
+import { newStartOf } from './lost-start.ts';
 import { newestSnapshot, SessionStore } from './session-store.ts';
 import { RestartableReads } from './restartable-reads.ts';
 import type { SessionFold } from './session-fold.ts';
@@ -91,14 +91,13 @@ export class SessionLog {
   #wantsSnapshot = false;
   /** The ownership that this writer puts into the head. Default: the one in the head. */
   #claimedOwnership: Ownership | undefined;
-  /** Whether the last read found that another writer has deleted the log that was read before. */
+  /**
+   * Whether the last read did not find the log of the read before. A person, another writer or the
+   * store has deleted it.
+   */
   wasDeleted = false;
   /** Whether another writer has claimed the session after this one, or this one gave it up. */
   #hasLostOwnership = false;
-  /** Whether the last `load` did not find the log of the one before. */
-  #hasVanished = false;
-  /** Whether the log has vanished during a run. Other tools of that run may still end. */
-  #isRunLost = false;
 
   constructor(store: KeyValueStore, sessionId: string, options: SessionLogOptions) {
     this.#store = new SessionStore(store, sessionId);
@@ -140,19 +139,15 @@ export class SessionLog {
     this.#hasLostOwnership = true;
   }
 
-  /**
-   * Adds records that the next flush writes. Throws `STORAGE_FAILED` for records of a run whose log
-   * has vanished.
-   */
+  /** Adds records that the next flush writes. */
   add(records: readonly LogRecord[]): void {
     this.#checkOwner();
-    if (this.#isRunLost && !records.some(isStart)) throw vanishedError(this.#store.keys.head);
-    this.#isRunLost = false;
     this.#pending.push(...records);
   }
 
   /**
-   * Returns all records: first the stored records, then the pending records. Rejects with
+   * Returns all records: first the stored records, then the pending records. If the log was
+   * deleted, drops the pending records with which a new log can't begin. Rejects with
    * `SESSION_MOVED` if the session belongs to another place.
    */
   async load(): Promise<Flushes> {
@@ -166,9 +161,6 @@ export class SessionLog {
     );
     const isStored = (ref: string): boolean => batches.has(ref) || replacedRefs.has(ref);
     await this.#dropStored(text, isStored);
-    const { logId, last = '' } = this.#head ?? {};
-    this.#hasVanished = logId !== undefined && logId !== head?.logId && !isStored(last);
-    if (this.#hasVanished) this.#keepPending(newStartOf(this.#pending));
     for (const ref of lostRefs) batches.set(ref, knownBatches.get(ref)!);
 
     // With `compareAndSet`, no other writer can have hidden these batches, so the store may not
@@ -178,6 +170,7 @@ export class SessionLog {
     this.#hasLostWrite = hasLostWrite;
     this.#wantsSnapshot = reading.wantsSnapshot || hasLostWrite;
     this.wasDeleted = this.#isDeleted(head, [batches, replacedRefs, knownBatches]);
+    if (this.wasDeleted) this.#pending.splice(0, Infinity, ...newStartOf(this.#pending));
     this.#head = head && withLostRefs(head, hasLostWrite ? [] : lostRefs, this.version);
     this.#seenHead = text;
     this.#batches = batches;
@@ -231,9 +224,7 @@ export class SessionLog {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       if (attempt > 0) await backOff(attempt, this.#options);
       if (attempt > 0 || (await this.#isOutdated())) {
-        const isInRun = this.#isInRun(context.fold());
         context.onReread(await this.load());
-        if (this.#hasVanished) this.#checkStart(isInRun, context);
         if (mustClaim && this.#claimedOwnership) this.#claim();
         this.#checkOwner();
       }
@@ -247,44 +238,16 @@ export class SessionLog {
     });
   }
 
-  /**
-   * Throws `STORAGE_FAILED` and drops the pending records, if a new log must not begin with them.
-   * `isInRun`: whether a run was writing the log that has vanished.
-   */
-  #checkStart(isInRun: boolean, context: FlushContext): void {
-    const isNewRun = this.#pending.some(({ kind }) => kind === 'run-begin');
-    if (this.#pending.length && (isNewRun || !isInRun)) return;
-    this.#isRunLost = isInRun;
-    this.#keepPending([]);
-    context.onReread([...flushesOf({ batches: this.#batches, unread: [] }), []]);
-    throw vanishedError(this.#store.keys.head);
-  }
-
-  /** Returns whether a run is writing the log, or has just ended. */
-  #isInRun(fold: SessionFold | undefined): boolean {
-    return fold?.isInRun || this.#pending.some(({ kind }) => kind === 'run-end');
-  }
-
-  #keepPending(records: readonly LogRecord[]): void {
-    this.#pending.splice(0, this.#pending.length, ...records);
-  }
-
-  /**
-   * Deletes every key of the session. `isInRun`: whether a run is writing the session. It can add
-   * no further records.
-   */
-  async clear(isInRun = false): Promise<void> {
+  /** Deletes every key of the session. */
+  async clear(): Promise<void> {
     this.#checkOwner();
     await this.load().catch(() => {});
     await this.#store.clear([...this.#batches.keys()]);
     this.#head = undefined;
     this.#seenHead = undefined;
     this.#batches.clear();
-    this.#pending.length = 0;
-    this.#unsureWrites = [];
-    this.#hasLostWrite = false;
+    this.drop();
     this.#wantsSnapshot = false;
-    this.#isRunLost = isInRun;
   }
 
   /** Whether there is nothing to write. */

@@ -52,6 +52,14 @@ export function checkNotMoved(head: Pick<Head, 'ownership'> | undefined): void {
   throw new AgentError('SESSION_MOVED', message, { details: { movedTo } });
 }
 
+/** Returns the error for writes of a run whose session was deleted. */
+export function deletedError(): AgentError {
+  const message =
+    'The session was deleted during the run, by a person, the browser or the store. The run ends. ' +
+    'A new message begins a new session.';
+  return new AgentError('SESSION_DELETED', message);
+}
+
 /** The writer of a head, and what it knows. */
 export interface HeadWriter {
   readonly writerId: string;
