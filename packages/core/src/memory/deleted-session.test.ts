@@ -113,3 +113,11 @@ test('after a run whose session was deleted, the memory shows what another write
   await memory.checkDeleted();
   expect((await memory.read()).map(({ id }) => id)).toEqual(['n']);
 });
+
+test('after a deletion, a note about the next run is stored with its message', async () => {
+  const { store, memory } = await afterDeletion((each) => each.clear());
+  await memory.note([{ kind: 'state', state: { host: 'tab' } }]);
+  const agent = new ReActAgent({ name: 'a', memory, model: new ScriptedModel(['Hello.']) });
+  await agent.call('hello');
+  expect((await new SessionMemory(store, 's').view()).state).toMatchObject({ host: 'tab' });
+});

@@ -325,12 +325,6 @@ export class SessionMemory implements Memory {
     return this.#setFold([...stored, []]);
   }
 
-  /** Throws `SESSION_DELETED` unless a new log can begin with the records. */
-  #checkFence(records: readonly LogRecord[] = []): void {
-    if (!this.#isInRun && records.some(isStart)) this.#isFenced = false;
-    if (this.#isFenced) throw deletedError();
-  }
-
   /**
    * Adds a note about the end of a run. A run that never began, such as a refused one, gets no
    * note, and the removals that waited for its first write are dropped.
@@ -348,7 +342,8 @@ export class SessionMemory implements Memory {
   }
 
   async #addToLog(records: readonly LogRecord[]): Promise<void> {
-    this.#checkFence(records);
+    if (this.#isFenced && this.#isInRun) throw deletedError();
+    if (records.some(isStart)) this.#isFenced = false;
     this.#log.add([...this.#removals, ...records]);
     this.#removals = [];
     if (this.#fold) this.#fold.add(records);
@@ -357,22 +352,28 @@ export class SessionMemory implements Memory {
   }
 
   async #flush(mustClaim = false): Promise<void> {
-    if (this.#isInRun) this.#checkFence();
-    if (this.#isFenced) return;
+    if (this.#isFenced) return this.#refuse();
     if (!this.#fold && (this.#groups || this.#values.updates.length)) await this.#load();
     this.#noteState();
     const context: FlushContext = {
       fold: () => this.#fold,
       onReread: (flushes) => {
-        const hasPending = flushes.at(-1)!.length > 0;
-        if (this.#log.wasDeleted && !hasPending) this.#drop(flushes.slice(0, -1));
+        if (this.#log.wasDeleted && !flushes.at(-1)?.some(isStart))
+          this.#drop(flushes.slice(0, -1));
         else this.#take(flushes);
-        this.#checkFence();
+        if (this.#isFenced) throw deletedError();
         this.#noteState();
       },
     };
     await this.#log.flush(context, mustClaim);
     this.#values.forgetWritten();
+  }
+
+  /** Drops the pending notes, with which no new log begins. A run learns so of the deletion. */
+  async #refuse(): Promise<void> {
+    const flushes = await this.#log.load();
+    this.#drop(flushes.slice(0, -1));
+    if (this.#isInRun || flushes.at(-1)?.length) throw deletedError();
   }
 
   /**

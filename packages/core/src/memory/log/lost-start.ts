@@ -29,14 +29,14 @@ export function isStart(record: LogRecord | LostRecords): boolean {
 }
 
 /**
- * Returns the pending records with which a new log can begin, after the log before was deleted.
- * Skips the records of an ended run, and all that come before a user's message.
+ * Returns the pending records that a new log can have, after the log before was deleted. Skips the
+ * records of an ended run, and all before a user's message except the session's state.
  */
 export function newStartOf(pending: readonly LogRecord[]): readonly LogRecord[] {
   const runEnd = pending.findLastIndex(({ kind }) => kind === 'run-end');
   const records = pending.slice(runEnd + 1);
   const start = records.findIndex(isStart);
-  return start === -1 ? [] : records.slice(start);
+  return records.filter(({ kind }, index) => kind === 'state' || (start !== -1 && index >= start));
 }
 
 /**

@@ -147,7 +147,7 @@ export class SessionLog {
 
   /**
    * Returns all records: first the stored records, then the pending records. If the log was
-   * deleted, drops the pending records with which a new log can't begin. Rejects with
+   * deleted, drops the pending records that a new log can't have. Rejects with
    * `SESSION_MOVED` if the session belongs to another place.
    */
   async load(): Promise<Flushes> {
