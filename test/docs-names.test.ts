@@ -34,6 +34,7 @@ const foreign = new Set(
   inputType isEnabled lastAgent maxTurns onHandoff toolDescriptionOverride toolNameOverride
   approveToolCall inputProcessors outputProcessors requireApproval savePerStep structuredOutput
   threadId
+  ExactMatch ListContains NumericDiff ValidJSON idleTimeout
   forceFlush functionCallingModelIds upsert
   NameStore acme dollarBudget pingRoute showMap sqlStore useTokenCount wholeTimeout
   `.match(/\w+/g),
