@@ -47,14 +47,15 @@ function resultsOfRuns(message: Msg): readonly string[] {
   return ids.filter((id) => message.id !== closedByMoveId(id));
 }
 
-/** Returns the ids of the tool calls that have ended here, in whatever messages. */
+/**
+ * Returns the ids of the tool calls that have ended here, in whatever messages. Both ids of a name
+ * may have slashes, so it returns each part of the name that can be the id.
+ */
 export function endedIdsOf(view: CallView): ReadonlySet<string> {
-  // Both ids of a name may have slashes.
   return new Set(
-    endedCallsOf(view).flatMap((name) => [
-      name.slice(name.indexOf('/') + 1),
-      name.slice(name.lastIndexOf('/') + 1),
-    ]),
+    endedCallsOf(view).flatMap((name) =>
+      [...name.matchAll(/\//g)].map(({ index }) => name.slice(index + 1)),
+    ),
   );
 }
 

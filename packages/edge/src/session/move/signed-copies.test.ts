@@ -4,7 +4,7 @@ import type { LogRecord, SessionCopy } from '@isoloop/core/adapter';
 import { expect, test } from 'vitest';
 import { sessionMoves } from '../../move.ts';
 import { boundEndpoint, type Place } from '../../../test-support/both-bindings.ts';
-import { pay, pendingIn, resultsIn } from '../../../test-support/moves.ts';
+import { callOf, copyOf, pay, pendingIn, resultsIn } from '../../../test-support/moves.ts';
 
 const hosts = ['KV with echoes', 'Durable Object'] as const;
 
@@ -204,6 +204,37 @@ test.for(attacks)(
       message: expect.stringContaining('"c1"'),
     });
     expect(runs).toEqual(['paid']);
+  },
+);
+
+test.for(hosts.flatMap((host) => ['c1', 'c/1', 'a/b/c'].map((callId) => [host, callId] as const)))(
+  '%s: an imported tool call that has run does not run again in another message (%s)',
+  async ([host, callId]) => {
+    const runs: string[] = [];
+    const replies = ['Paid.', 'Paid again.'];
+    const tools = [{ ...pay(runs), needsApproval: true }];
+    const bound = boundEndpoint(host, replies, { tools }, { moves: sessionMoves() });
+    const { id, user, fetch, chat, messages } = bound;
+    const headers = { authorization: `Bearer ${encodeURIComponent(user)}` };
+    const place = endpointPlace('https://edge.test/api/chat', { headers, fetch });
+    /** Brings the conversation with the open tool call in a message of this id. */
+    const bring = async (messageId: string, epoch: number): Promise<void> => {
+      const call = assistantMessage([callOf(callId)], { id: messageId });
+      const copy = copyOf(id, [userMessage('Pay', { id: 'u1' }), call]);
+      await place.put({ ...copy, ownership: { owner: 'browser:1', epoch, copyOf: 't' } });
+      await place.setOwner(id, { owner: place.name, epoch: epoch + 1, copyOf: 't' });
+    };
+    await bring('m/1/2', 1);
+    const told = chat({ messages: await messages() });
+    await told.addToolApprovalResponse({ id: callId, approved: true });
+    await told.sendMessage();
+    expect(runs).toEqual(['paid']);
+    const { epoch, copyOf: at = '' } = (await place.read(id))!.ownership!;
+    await place.setOwner(id, { owner: 'browser:1', epoch: epoch + 1, copyOf: at });
+    await bring('other', epoch + 2);
+    const copy = await place.read(id);
+    expect(pendingIn(copy)).toEqual([]);
+    expect(resultsIn(copy)).toEqual([[callId, 'interrupted']]);
   },
 );
 
