@@ -61,6 +61,9 @@ export function isPreparedCall(call: PreparedCall | ToolOutcome): call is Prepar
   return 'ok' in call;
 }
 
+/** End of the problem of wrong arguments: what the model has to do. */
+export const correctThem = '\nCorrect them.';
+
 /** Checks whether a tool call can run. If not, returns the problem as text for the model. */
 export async function prepareCall(tools: ToolSet, toolUse: ToolUse): Promise<PreparedCall> {
   const { name, raw } = toolUse;
@@ -73,7 +76,7 @@ export async function prepareCall(tools: ToolSet, toolUse: ToolUse): Promise<Pre
   }
   const misfit = (issues: readonly string[]) => {
     const list = ['', ...issues].join('\n- ');
-    return refuse(`The arguments of "${name}" do not fit its schema:${list}\nCorrect them.`);
+    return refuse(`The arguments of "${name}" do not fit its schema:${list}${correctThem}`);
   };
   const isNull = toolUse.input === null && (raw === undefined || raw.trim() === 'null');
   if (toolUse.input === null && !isNull) return misfit(['they are not valid JSON']);

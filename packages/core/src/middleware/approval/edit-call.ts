@@ -12,7 +12,7 @@ import {
 import { withEditedCall } from '../../message/metadata.ts';
 import type { ToolUse } from '../../message/msg.ts';
 import { toolOf, type ToolSet } from '../../tool/set/tool-set.ts';
-import { isForTool, prepareCall } from '../../tool/tool-call.ts';
+import { correctThem, isForTool, prepareCall } from '../../tool/tool-call.ts';
 
 /** The run whose tool calls are decided. */
 export interface DecidedRun {
@@ -33,7 +33,9 @@ export async function editProblem(
   { input }: EditDecision,
 ): Promise<string | undefined> {
   const prepared = await prepareCall(tools, { ...toolUse, input });
-  return prepared.ok ? undefined : `cannot run with these arguments. ${prepared.problem}`;
+  if (prepared.ok) return undefined;
+  const problem = prepared.problem.replace(correctThem, '').replace(/\.$/, '');
+  return `cannot run with these arguments. ${problem}`;
 }
 
 /**
@@ -66,7 +68,7 @@ export async function checkedEdits(
 
 /** Returns the error for an edit. `problem`: result of `editProblem()`. */
 export function editError({ toolUseId }: EditDecision, problem: string): AgentError {
-  const message = `Tool call ${JSON.stringify(toolUseId)} ${problem}`;
+  const message = `Tool call ${JSON.stringify(toolUseId)} ${problem}.`;
   return new AgentError('INVALID_DECISION', message, { details: { toolUseId } });
 }
 

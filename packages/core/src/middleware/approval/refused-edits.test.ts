@@ -46,6 +46,16 @@ test.for([{ coins: -5 }, { coins: '20' }, {}, null, 'all', [1]])(
   },
 );
 
+test('the error of a bad edit says what is wrong, to the person and not to the model', async () => {
+  const { agent } = payer();
+  await agent.call('Pay');
+  await expect(agent.call([edit({ coins: '20' }), approve('c2')])).rejects.toThrow(
+    'Tool call "c1" cannot run with these arguments. The arguments of "pay" do not fit its schema:\n' +
+      '- coins: Invalid input: expected number, received string',
+  );
+  await expect(agent.call([edit({ coins: '20' }), approve('c2')])).rejects.not.toThrow('Correct');
+});
+
 test('an edit is checked with asynchronous rules, JSON Schema and defaults', async () => {
   const refined = z.object({ coins: z.number().refine(async (coins) => coins < 10) });
   const plain = jsonSchema({
