@@ -146,9 +146,10 @@ export interface AgentHandlerOptions<
   readonly approvals?: 'at-least-once' | undefined;
   readonly limits?: Partial<EdgeLimits>;
   /**
-   * Function that returns the rate limiter for the requests of each user, and for failed logins of
-   * each address (key `login:<address>`). Default: the rate limit
-   * bound as `RATE_LIMITER`, if any.
+   * Function that returns the rate limiter for the requests of each user (key: the user), and for
+   * failed logins of each address (key `login:<address>`). A user whose name begins with `login:`,
+   * `operator:` or `user:` has the key `user:<name>`. Default: the rate limit bound as
+   * `RATE_LIMITER`, if any.
    */
   readonly rateLimit?: (env: Env) => RateLimiter | undefined;
   /**

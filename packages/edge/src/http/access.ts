@@ -1,6 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
 import { logError } from './error-response.ts';
+import { keyOfUser } from './rate-limit.ts';
 import type { AgentHandlerOptions, Caller, EdgeEnv } from '../handler-options.ts';
 
 export function isLocalHost(hostname: string): boolean {
@@ -8,7 +9,8 @@ export function isLocalHost(hostname: string): boolean {
 }
 
 /**
- * Returns a function that identifies the caller of a request, sets `caller` and returns the user.
+ * Returns a function that identifies the caller of a request, sets `caller` and returns the key for
+ * the rate limit.
  * The function rejects like `logIn`.
  */
 export function callerCheck({
@@ -19,7 +21,7 @@ export function callerCheck({
       ? await logIn(c, () => identify(c, authorize))
       : { user: localUser(c.req.raw) };
     c.set('caller', caller);
-    return caller.user;
+    return keyOfUser(caller.user);
   };
 }
 

@@ -56,6 +56,15 @@ test('failed logins of one address share a limit, and then get 429', async () =>
   ]);
 });
 
+test.for(['login:203.0.113.9', 'operator:Bo', 'user:ann'])(
+  'a user named %s has a counter of their own',
+  async (user) => {
+    const { ask, keys } = endpointOf(2, { authorize: () => ({ user }) });
+    await ask(undefined, '203.0.113.9');
+    expect(keys).toEqual([`user:${user}`]);
+  },
+);
+
 test('failed logins do not lock out a user at the same address, and do not use up that user’s limit', async () => {
   const { ask, keys } = endpointOf(1);
   await ask('Bearer wrong', '203.0.113.9');

@@ -9,8 +9,8 @@ export interface RateLimiter {
 
 /**
  * Returns a function that calls `identify`, which returns a key for who is identified. If there is a
- * limiter, it counts the request: for that key, or as a failed login of its address. The function rejects with `LIMIT_EXCEEDED` after too
- * many requests, and with `OVERLOADED` if the limiter fails.
+ * limiter, it counts the request: for that key, or as a failed login of its address. The function
+ * rejects with `LIMIT_EXCEEDED` after too many requests, and with `OVERLOADED` if the limiter fails.
  */
 export function withRateLimit(
   settings: Pick<HandlerSettings, 'rateLimit'>,
@@ -36,6 +36,11 @@ export function withRateLimit(
     }
     await count(c, key);
   };
+}
+
+/** Returns the key that counts a user's requests. Keys of logins and operators begin differently. */
+export function keyOfUser(user: string): string {
+  return /^(login|operator|user):/.test(user) ? `user:${user}` : user;
 }
 
 /**
