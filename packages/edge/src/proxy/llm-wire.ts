@@ -93,6 +93,9 @@ function checkCommon(
   if (tools != null && !(Array.isArray(tools) && tools.every(isClientTool))) {
     throw fieldError('tools', 'must be functions of the client');
   }
+  const { tool_choice: choice } = body;
+  if (isRecord(choice) && !isClientTool(choice) && choice['type'] !== 'allowed_tools')
+    throw fieldError('tool_choice', 'must be a function of the client');
   if (body['stream'] != null && typeof body['stream'] !== 'boolean')
     throw fieldError('stream', 'must be a boolean');
 }
@@ -118,9 +121,12 @@ function checkItem(item: unknown, param: string): void {
   checkForwarded(item, param);
 }
 
-/** Fields with the id of something that the model's server stores. */
+/**
+ * Fields with the id of something that the model's server stores, without `_`: some servers also
+ * read names such as `fileId`.
+ */
 const storedIds =
-  /^((file|container|response|conversation|vector_store|prompt|assistant|thread)_ids?|previous_\w+_id)$/;
+  /^((file|container|response|conversation|vectorstore|prompt|assistant|thread)ids?|previous\w+id)$/i;
 
 /**
  * Checks a message or an item at every depth. Throws `INVALID_INPUT` if it names data that the
@@ -131,7 +137,8 @@ function checkForwarded(value: unknown, param: string): void {
   for (const [name, part] of Object.entries(value)) {
     const partParam = Array.isArray(value) ? `${param}[${name}]` : `${param}.${name}`;
     if (part == null) continue;
-    if (storedIds.test(name) || (name === 'audio' && isRecord(part) && part['id'] != null))
+    const isSound = /audio$/i.test(name) && isRecord(part) && part['id'] != null;
+    if (isSound || storedIds.test(name.replaceAll('_', '')))
       throw fieldError(partParam, 'refers to stored data; send the data or its URL');
     if (/ur[il]$/i.test(name) && typeof part === 'string') {
       const problem = addressProblem(part);

@@ -125,6 +125,12 @@ test.for<readonly [param: string, message: object]>([
   ['content[0].video_url.url', { content: [{ video_url: { url: 'javascript:alert(1)' } }] }],
   ['content[0].file.file_uri', { content: [{ file: { file_uri: 'gs://bucket/a' } }] }],
   ['content[0].content[0].file_id', { content: [{ content: [{ file_id: 'f' }] }] }],
+  ['content[0].file.fileId', { content: [{ file: { fileId: 'file_1' } }] }],
+  ['content[0].containerId', { content: [{ containerId: 'c1' }] }],
+  ['content[0].vectorStoreIds', { content: [{ vectorStoreIds: ['v1'] }] }],
+  ['content[0].fileData.fileUri', { content: [{ fileData: { fileUri: 'gs://bucket/a' } }] }],
+  ['content[0].input_audio', { content: [{ input_audio: { id: 'audio_1' } }] }],
+  ['content[0].output_audio', { content: [{ output_audio: { id: 'audio_1' } }] }],
 ])('the model proxy refuses stored data and addresses in `%s`', async ([field, message]) => {
   const upstream = server(ok);
   const messages = [body.messages[0], { role: 'user', ...message }];
@@ -510,6 +516,12 @@ test('the model proxy forwards the client’s functions, and rejects tools that 
       (await proxy({ fetch: upstream.fetch }).post(path, { ...body, tools: [...tools, { type }] }))
         .status,
     ).toBe(400);
+    if (type === undefined) continue;
+    const response = await proxy({ fetch: upstream.fetch }).post(path, {
+      ...body,
+      tool_choice: { type },
+    });
+    expect(await response.json()).toMatchObject({ error: { param: 'tool_choice' } });
   }
   expect(upstream.seen.length).toBe(1);
 });
