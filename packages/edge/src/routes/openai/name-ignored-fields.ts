@@ -9,7 +9,8 @@ const plainName = /^[\w.-]{1,64}$/;
 
 /**
  * Names the ignored fields of a request in a header of its answer. Writes each field to the log
- * once. Leaves out names that no API has, such as texts with spaces.
+ * once, and then that the log names no more. Leaves out names that no API has, such as texts with
+ * spaces.
  */
 export function nameIgnoredFields(
   response: Response,
@@ -18,11 +19,14 @@ export function nameIgnoredFields(
 ): Response {
   const names = ignoredFields.filter((name) => plainName.test(name)).slice(0, maxNames);
   if (names.length) response.headers.set(ignoredHeader, names.join(', '));
-  const newNames = names.filter((name) => !loggedFields.has(name));
-  for (const name of newNames.slice(0, maxNames - loggedFields.size)) {
+  for (const name of names) {
+    if (loggedFields.has(name) || loggedFields.size > maxNames) continue;
     loggedFields.add(name);
+    const isLast = loggedFields.size > maxNames;
     console.warn(
-      `openAiRoutes(): the field \`${name}\` of requests has no effect. To refuse it, set \`strict: true\`.`,
+      isLast
+        ? `openAiRoutes(): more than ${maxNames} different fields of requests had no effect. The log names no more; the header \`${ignoredHeader}\` does.`
+        : `openAiRoutes(): the field \`${name}\` of requests has no effect. To refuse it, set \`strict: true\`.`,
     );
   }
   return response;

@@ -340,10 +340,10 @@ test('options of a stream do not matter without a stream', async () => {
   expect(await askChat(target.client(), more)).toMatchObject({ text: 'ok' });
 });
 
-test('the header and the log name at most 50 fields, and only plain names', async () => {
+test('the header and the log name at most 50 fields, and only plain names, and the log says so', async () => {
   const log = vi.spyOn(console, 'warn').mockImplementation(() => {});
   onTestFinished(() => log.mockRestore());
-  const target = testEndpoint(['ok', 'ok', 'ok']);
+  const target = testEndpoint(['ok', 'ok', 'ok', 'ok']);
   const seen = readsIgnored(target);
   await askChat(target.client(), { 'a\r\nx-evil: 1': 1, 字段: 1, ['n'.repeat(65)]: 1 });
   expect(seen).toEqual([null]);
@@ -352,7 +352,10 @@ test('the header and the log name at most 50 fields, and only plain names', asyn
   await askChat(target.client(), fields('a'));
   await askChat(target.client(), fields('b'));
   expect(seen.map((names) => names?.split(', ').length)).toEqual([undefined, 50, 50]);
-  expect(log).toHaveBeenCalledTimes(50);
+  await askChat(target.client(), { seed: 7 });
+  expect(seen.at(-1)).toBe('seed');
+  expect(log).toHaveBeenCalledTimes(51);
+  expect(log).toHaveBeenLastCalledWith(expect.stringContaining('The log names no more'));
 });
 
 test('a page of another origin may read which fields were ignored', async () => {
