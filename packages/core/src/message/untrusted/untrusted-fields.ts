@@ -180,7 +180,7 @@ function mediaTypeOf(mediaType: string, { owner, refuse }: FieldSetup): string {
 /** What passes of each field of a message. */
 export const messageRules: FieldRules<Msg> = {
   id: pass,
-  // The option `systemMessages` of an endpoint decides what becomes of system messages.
+  // The endpoint makes messages of the user of system messages, unless `/v1` may keep them.
   role: pass,
   name: pass,
   // `acceptMessage` reads the blocks by `blockRules`.

@@ -12,23 +12,25 @@ export interface GuardSetup {
 }
 
 /**
- * Passes messages of a client through the guards of the session's agent, which may change them.
- * Asks no model. Throws the error of the guard that rejects them, and `CALL_TIMEOUT` after
+ * Passes messages and further texts of a client through the guards of the session's agent, which
+ * may change them. Asks no model. Throws the error of the guard that rejects them, and `CALL_TIMEOUT` after
  * `guardsMs`, because the session takes no turns meanwhile.
  */
 export async function guardMessages(
   messages: readonly Msg[],
   { settings, setup, guardsMs = 60_000 }: GuardSetup,
+  moreTexts: readonly ClientText[] = [],
 ): Promise<readonly Msg[]> {
-  if (!messages.length) return messages;
+  if (!messages.length && !moreTexts.length) return messages;
   const acceptedMessages = [...messages];
-  const clientTexts = messages.map((message, at): ClientText => ({
+  const messageTexts = messages.map((message, at): ClientText => ({
     message,
     take(acceptedMessage) {
       if (!acceptedMessage) throw clientTextError();
       acceptedMessages[at] = acceptedMessage;
     },
   }));
+  const clientTexts = [...messageTexts, ...moreTexts];
   const memory = new InMemoryMemory();
   const sessionAgent = await makeAgent(settings, { ...setup, memory, model: settings.models[0]! });
   const { agent } = sessionAgent;

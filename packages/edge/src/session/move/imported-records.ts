@@ -1,14 +1,15 @@
 import { AgentError, createMessage, toolResultsOf, toolUsesOf } from '@isoloop/core';
-import type { Msg, ToolUse } from '@isoloop/core';
+import type { JsonValue, Msg, ToolUse } from '@isoloop/core';
 import {
   acceptMessage,
   closedByMoveId,
   endedIdsOf,
+  jsonClientText,
   metadataOf,
   parseHistory,
   sessionViewOf,
 } from '@isoloop/core/adapter';
-import type { LogRecord, SessionCopy, SessionView } from '@isoloop/core/adapter';
+import type { ClientText, LogRecord, SessionCopy, SessionView } from '@isoloop/core/adapter';
 import type { CallState } from '@isoloop/core/middleware';
 import { withoutSystem } from '../../completions/completion-messages.ts';
 import type { HandlerSettings } from '../../handler-options.ts';
@@ -29,8 +30,9 @@ const maxTitleLength = 200;
 /**
  * Returns the records to store for a session that a client sends. Messages that the endpoint has
  * stored or signed stay as they are. The other messages are untrusted: of their fields, only some
- * pass, and so do the checks and guards. They are marked with `metadata.imported`. No tool call of the copy runs without a
- * new approval. Throws `PAYLOAD_TOO_LARGE`, `INVALID_MESSAGE`, `INVALID_STATE` or `GUARD_REJECTED`.
+ * pass. The checks and guards judge them, and values that the endpoint does not have. They are
+ * marked with `metadata.imported`. No tool call of the copy runs without a new approval. Throws
+ * `PAYLOAD_TOO_LARGE`, `INVALID_MESSAGE`, `INVALID_STATE` or `GUARD_REJECTED`.
  */
 export async function importedRecords(
   { records }: SessionCopy,
@@ -46,9 +48,12 @@ export async function importedRecords(
   const untrusted = messages
     .slice(trustedCount)
     .map((message) => acceptMessage(message, { sender: 'import' }));
+  let { values } = copy.state;
+  const isKnown = JSON.stringify(values) === JSON.stringify(storedView.state['values']);
   const acceptedMessages = await guardMessages(
-    settings.systemMessages === 'keep' ? untrusted : withoutSystem(untrusted),
+    withoutSystem(untrusted),
     setup,
+    isKnown ? [] : textsOfValues(values, (acceptedValues) => (values = acceptedValues)),
   );
   const allMessages = [...messages.slice(0, trustedCount), ...acceptedMessages];
   return [
@@ -61,7 +66,10 @@ export async function importedRecords(
       signedParts,
       mayEdit,
     }),
-    ...stateRecords(copy, storedView),
+    ...stateRecords(copy, {
+      values,
+      isImported: !isKnown || storedView.state['imported'] === true,
+    }),
   ];
 }
 
@@ -184,14 +192,25 @@ function interruptedCall({ id, name }: ToolUse): LogRecord {
   return { kind: 'message', message };
 }
 
+/** Returns the texts of values, for the guards. Prompts may show values of the session. */
+function textsOfValues(
+  values: JsonValue | undefined,
+  take: (acceptedValues: JsonValue) => void,
+): readonly ClientText[] {
+  if (values === undefined) return [];
+  const text = jsonClientText(values, take);
+  return text.message.content.length ? [text] : [];
+}
+
 /** Returns the title and the values. Other state, such as active groups of tools, gives rights. */
-function stateRecords(copy: SessionView, storedView: SessionView): readonly LogRecord[] {
-  const { title, values } = copy.state;
-  const isKnown = JSON.stringify(values) === JSON.stringify(storedView.state['values']);
+function stateRecords(
+  copy: SessionView,
+  { values, isImported }: { values: JsonValue | undefined; isImported: boolean },
+): readonly LogRecord[] {
+  const { title } = copy.state;
   const state = {
     ...(typeof title === 'string' && { title: title.slice(0, maxTitleLength) }),
-    ...(values !== undefined && { values }),
-    ...(values !== undefined && (!isKnown || storedView.state['imported']) && { imported: true }),
+    ...(values !== undefined && { values, ...(isImported && { imported: true }) }),
   };
   return Object.keys(state).length ? [{ kind: 'state', state }] : [];
 }

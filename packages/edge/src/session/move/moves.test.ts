@@ -9,9 +9,9 @@ import {
 } from '@isoloop/core';
 import { agentTool } from '@isoloop/core/tools';
 import { messagesOf, moveSession } from '@isoloop/core/adapter';
-import type { SessionPlace } from '@isoloop/core/adapter';
+import type { LogRecord, SessionPlace } from '@isoloop/core/adapter';
 import { markImported } from '@isoloop/core/context';
-import { lengthGuard } from '@isoloop/core/guards';
+import { lengthGuard, piiGuard } from '@isoloop/core/guards';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { killedMoves } from '../../../../../test/killed-moves.ts';
@@ -226,6 +226,26 @@ test('an imported conversation passes the guards of the agent, and a rejected on
     code: 'GUARD_REJECTED',
   });
   expect(await placeOf(session).read(session.id)).toBeUndefined();
+});
+
+test('the guards judge the values of an imported conversation, and may change them', async () => {
+  const values = { plan: 'Mail ann@example.com', 'bob@example.com': [5, { on: true }] };
+  const state: LogRecord = { kind: 'state', state: { values } };
+  const session = open([], { use: [piiGuard()] });
+  await imported(session, copyOf(session.id, [userMessage('Hi.')], [state]));
+  const copy = await placeOf(session).read(session.id);
+  expect(copy!.records.at(-1)).toEqual({
+    kind: 'state',
+    state: {
+      values: { plan: 'Mail [EMAIL]', '[EMAIL]': [5, { on: true }] },
+      imported: true,
+    },
+  });
+  const strict = open([], { use: [lengthGuard({ max: 40 })] });
+  const long: LogRecord = { kind: 'state', state: { values: { a: 'x'.repeat(100) } } };
+  await expect(placeOf(strict).put(copyOf(strict.id, [], [long]))).rejects.toMatchObject({
+    code: 'GUARD_REJECTED',
+  });
 });
 
 test.for([

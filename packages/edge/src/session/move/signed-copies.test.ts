@@ -185,8 +185,8 @@ test.for(attacks)(
     if (attack === 'deleted') {
       expect((await fetch(`/api/chat/${id}`, { method: 'DELETE', headers })).status).toBe(204);
     } else {
-      const { copyOf = '' } = (await place.read(id))!.ownership!;
-      await place.setOwner(id, { owner: 'browser:1', epoch: epoch + 1, copyOf });
+      const { copyOf: at = '' } = (await place.read(id))!.ownership!;
+      await place.setOwner(id, { owner: 'browser:1', epoch: epoch + 1, copyOf: at });
     }
     const ownership = { owner: 'browser:1', epoch: epoch + 3, copyOf: 't' };
     if (attack === 'replaced') await place.put({ ...old, records: [], ownership });
@@ -219,8 +219,8 @@ test.for(hosts.flatMap((host) => ['c1', 'c/1', 'a/b/c'].map((callId) => [host, c
     const place = endpointPlace('https://edge.test/api/chat', { headers, fetch });
     /** Brings the conversation with the open tool call in a message of this id. */
     const bring = async (messageId: string, epoch: number): Promise<void> => {
-      const call = assistantMessage([callOf(callId)], { id: messageId });
-      const copy = copyOf(id, [userMessage('Pay', { id: 'u1' }), call]);
+      const reply = assistantMessage([callOf(callId)], { id: messageId });
+      const copy = copyOf(id, [userMessage('Pay', { id: 'u1' }), reply]);
       await place.put({ ...copy, ownership: { owner: 'browser:1', epoch, copyOf: 't' } });
       await place.setOwner(id, { owner: place.name, epoch: epoch + 1, copyOf: 't' });
     };
