@@ -305,3 +305,22 @@ test.each<[schema: unknown, words: string]>([
   );
   expect(() => jsonSchema(schema as JsonObject)).toThrow(words);
 });
+
+test('a check ends whose references multiply at each level', async () => {
+  const levels = 22;
+  const names = Array.from({ length: levels }, (_, level) => `#/$defs/a${level}`);
+  const $defs = Object.fromEntries(
+    names.map((_, level) => {
+      const $ref = names[level + 1];
+      return [`a${level}`, $ref === undefined ? true : { allOf: [{ $ref }, { $ref }] }];
+    }),
+  );
+  const bomb = { $defs, $ref: '#/$defs/a0' };
+  const words = 'could not be checked: the references of its JSON Schema multiply';
+  expect(await linesOf(bomb, {})).toEqual([words]);
+  // Each check counts its own references.
+  const item = { $defs: { a: true }, items: { $ref: '#/$defs/a' } };
+  const items = Array.from({ length: 200_000 }, () => 1);
+  expect(await linesOf(item, items)).toEqual([]);
+  expect(await linesOf(item, items)).toEqual([]);
+});

@@ -19,6 +19,9 @@ export interface JsonSchemaOptions {
 /** Version of JSON Schema. */
 export type JsonSchemaDraft = '4' | '7' | '2019-09' | '2020-12';
 
+/** Maximum number of references that a check of a value follows. */
+const maxReferences = 300_000;
+
 type CompiledSchema = StandardSchema<unknown, unknown>;
 
 const compiledSchemas: WeakMap<object, Map<SchemaDraft, CompiledSchema>> = new WeakMap();
@@ -38,6 +41,9 @@ const compiledSchemas: WeakMap<object, Map<SchemaDraft, CompiledSchema>> = new W
  * formats are checked. Defaults are not filled in: a valid value is returned unchanged. `T` is the
  * type of valid values, which the caller must ensure. Uses `@cfworker/json-schema`, which works
  * without `eval`.
+ *
+ * A check follows at most 300,000 references, because those of a small schema can multiply. A value
+ * that needs more is not valid.
  *
  * A schema is compiled once. The same object returns the same result, and later changes to the
  * object have no effect. Throws `CONFIGURATION`, with the pointer in the schema, for a mistake that
@@ -69,16 +75,34 @@ function compile(schema: JsonObject, draft: SchemaDraft): CompiledSchema {
       vendor: 'isoloop',
       validate: (value) => {
         try {
-          const { valid, errors } = validate(value, root, draft, lookup, false);
+          const { valid, errors } = validate(value, root, draft, countedLookup(lookup), false);
           return valid ? { value } : { issues: toIssues(errors, readerOf(root, lookup)) };
         } catch (error) {
-          // The value is nested too deeply, or it is not JSON.
+          // The value is nested too deeply, or it is not JSON, or the references multiply.
           return { issues: [{ message: `could not be checked: ${errorText(error)}` }] };
         }
       },
       jsonSchema: { input: () => root as Record<string, unknown> },
     },
   };
+}
+
+/** Schemas by their addresses. */
+type Lookup = Record<string, JsonSchemaNode | boolean>;
+
+/**
+ * Returns a view of `lookup` that throws after `maxReferences` reads. A small schema whose
+ * references multiply at each level would otherwise block the process for hours.
+ */
+function countedLookup(lookup: Lookup): Lookup {
+  let count = 0;
+  return new Proxy(lookup, {
+    get: (schemas, address: string) => {
+      count += 1;
+      if (count > maxReferences) throw new Error('the references of its JSON Schema multiply');
+      return schemas[address];
+    },
+  });
 }
 
 function copyOf(schema: JsonObject): JsonSchemaNode {
@@ -89,7 +113,7 @@ function copyOf(schema: JsonObject): JsonSchemaNode {
   }
 }
 
-function prepare(root: JsonSchemaNode): Record<string, JsonSchemaNode | boolean> {
+function prepare(root: JsonSchemaNode): Lookup {
   try {
     return dereference(root);
   } catch (error) {
