@@ -195,6 +195,30 @@ test('the endpoint checks and repairs a JSON answer, with and without a schema, 
   expect(JSON.parse(free.choices[0]!.message.content!)).toEqual([1]);
 });
 
+test("the patterns of a client's schema reach the model, and no answer is checked with them", async () => {
+  const schema = {
+    type: 'object',
+    properties: {
+      pattern: { type: 'string', pattern: '^(a+)+$' },
+      more: { anyOf: [{ patternProperties: { '^(a+)+$': true }, additionalProperties: false }] },
+    },
+    required: ['pattern'],
+  };
+  const answer = JSON.stringify({ pattern: `${'a'.repeat(20)}!`, more: { b: 1 } });
+  const target = testEndpoint(
+    ['{"pattern":1}', answer],
+    {},
+    { openai: openAiRoutes({ jsonSchema }) },
+  );
+  const { choices } = await target.client().chat.completions.create({
+    model: 'offline',
+    messages: [question],
+    response_format: { type: 'json_schema', json_schema: { name: 'a', schema } },
+  });
+  expect(choices[0]!.message.content).toBe(answer);
+  expect(target.model.requests[0]).toMatchObject({ responseSchema: schema });
+});
+
 test("a client's tools and a JSON answer work together", async () => {
   const target = testEndpoint(
     [asksWeather, '{"rain":true}'],

@@ -1,5 +1,5 @@
-import { readSchema } from '@isoloop/core/adapter';
-import type { JsonObject } from '@isoloop/core';
+import { isRecord, readSchema } from '@isoloop/core/adapter';
+import type { JsonObject, JsonValue } from '@isoloop/core';
 import type { StandardSchema } from '@isoloop/core/tools';
 import { checkName, fieldsOf, fieldError } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
@@ -51,10 +51,36 @@ function usableSchema(
   makeSchema?: SchemaFactory,
 ): StandardSchema | JsonObject {
   try {
-    const usable = makeSchema?.(schema) ?? schema;
+    const usable = makeSchema ? checkedSchema(schema, makeSchema) : schema;
     readSchema(param, usable);
     return usable;
   } catch {
     throw fieldError(param, 'is a JSON Schema that cannot be used');
   }
+}
+
+/** Returns a validator that does not use the patterns. The model reads the whole schema. */
+function checkedSchema(schema: JsonObject, makeSchema: SchemaFactory): StandardSchema {
+  const { '~standard': standard } = makeSchema(withoutPatterns(schema) as JsonObject);
+  return { '~standard': { ...standard, jsonSchema: { input: () => schema } } };
+}
+
+/** Fields that say what may stand beside the fields that patterns allow. */
+const openFields = /^(pattern|additional|unevaluated)Properties$/;
+
+/**
+ * Returns a schema without regular expressions. A client chooses both the expression and, through
+ * the model, the text, and some expressions take hours for a short text.
+ */
+function withoutPatterns(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(withoutPatterns);
+  if (!isRecord(value)) return value;
+  const isOpen = isRecord(value['patternProperties']);
+  return Object.fromEntries(
+    Object.entries(value as JsonObject).flatMap(([field, part]) => {
+      // A property of the name `pattern` has a schema.
+      if (field === 'pattern' && typeof part === 'string') return [];
+      return isOpen && openFields.test(field) ? [] : [[field, withoutPatterns(part)]];
+    }),
+  );
 }
