@@ -9,21 +9,21 @@ export function showFailuresAs(show: (failure: unknown) => unknown): void {
 
 /**
  * Reports a failure that no caller waits for. The failure goes to the listener. If there is no
- * listener, it goes to the console, prefixed with `what`. If the listener throws or rejects, its error
- * goes to the console and the reported operation continues.
+ * listener, it goes to the console, prefixed with `what`. If the listener throws or rejects, the
+ * failure and the listener's error go to the console, and the reported operation continues.
  */
 export function reportFailure<T extends readonly unknown[]>(
   what: string,
   listener: ((...args: T) => void) | undefined,
   ...args: T
 ): void {
-  const warn = (failure: unknown): void => console.warn(what, consoleForm(failure));
-  try {
-    const work: unknown = listener ? listener(...args) : warn(args[0]);
-    if (work instanceof Promise) work.catch(warn);
-  } catch (failure) {
-    warn(failure);
-  }
+  const [failure] = args;
+  if (!listener) return warn(what, failure);
+  callWith(listener, args, (error) => {
+    // The listener may throw the failure itself again.
+    if (error !== failure) warn(what, failure);
+    warn(what, error);
+  });
 }
 
 /** Calls a listener, if there is one. If the listener throws, its error goes to the console. */
@@ -31,5 +31,22 @@ export function callListener<T extends readonly unknown[]>(
   listener: ((...args: T) => void) | undefined,
   ...args: T
 ): void {
-  if (listener) reportFailure('A listener failed.', listener, ...args);
+  if (listener) callWith(listener, args, (error) => warn('A listener failed.', error));
+}
+
+function callWith<T extends readonly unknown[]>(
+  listener: (...args: T) => void,
+  args: T,
+  onError: (error: unknown) => void,
+): void {
+  try {
+    const work: unknown = listener(...args);
+    if (work instanceof Promise) work.catch(onError);
+  } catch (error) {
+    onError(error);
+  }
+}
+
+function warn(what: string, failure: unknown): void {
+  console.warn(what, consoleForm(failure));
 }
