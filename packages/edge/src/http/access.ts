@@ -77,7 +77,10 @@ function checkUser(user: string): string {
  * Headers in which proxies name the sender's address. The `host` header is no proof of a local
  * request, because the sender can write any host.
  */
-const senderHeaders = ['cf-connecting-ip', 'true-client-ip', 'x-real-ip', 'x-forwarded-for'];
+const senderHeaders = (
+  'cf-connecting-ip true-client-ip x-real-ip x-forwarded-for x-client-ip x-cluster-client-ip fly-client-ip ' +
+  'fastly-client-ip x-azure-clientip x-envoy-external-address'
+).split(' ');
 const loopback = /^(\[?::1\]?|(::ffff:)?127\.\d+\.\d+\.\d+)$/i;
 
 function localUser({ url, headers }: Request): string {

@@ -460,6 +460,12 @@ test.each([
   ['x-forwarded-for', '127.0.0.1, ::ffff:127.0.0.1', 200],
   ['x-forwarded-for', '127.0.0.1.evil.test', 401],
   ['x-real-ip', '10.0.0.1', 401],
+  ['x-client-ip', '10.0.0.1', 401],
+  ['fly-client-ip', '10.0.0.1', 401],
+  ['fastly-client-ip', '10.0.0.1', 401],
+  ['x-cluster-client-ip', '10.0.0.1', 401],
+  ['x-azure-clientip', '10.0.0.1', 401],
+  ['x-envoy-external-address', '10.0.0.1', 401],
   ['forwarded', 'for=127.0.0.1', 401],
 ])(
   'without authorize, a localhost URL counts only if the forwarded address is local: %s %s',
