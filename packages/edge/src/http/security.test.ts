@@ -209,13 +209,19 @@ test('jwt() with a wrong setup rejects everyone and logs the reason', async () =
   log.mockRestore();
 });
 
-test.each([[{ user: '' }], [{ user: ' ' }], [{ user: 7 }], [{ user: ['ann'] }], [{}], [true], ['ann'], [undefined]])(
-  'an authorize() that returns %j rejects the request',
-  async (caller) => {
-    const target = testEndpoint([], {}, { authorize: () => caller as never });
-    expect((await target.get('/v1/models')).status).toBe(401);
-  },
-);
+test.each([
+  [{ user: '' }],
+  [{ user: ' ' }],
+  [{ user: 7 }],
+  [{ user: ['ann'] }],
+  [{}],
+  [true],
+  ['ann'],
+  [undefined],
+])('an authorize() that returns %j rejects the request', async (caller) => {
+  const target = testEndpoint([], {}, { authorize: () => caller as never });
+  expect((await target.get('/v1/models')).status).toBe(401);
+});
 
 /** Counts the requests of each key, as the platform's rate limiter does. */
 function limiter(limit: number): RateLimiter & { readonly keys: string[] } {
@@ -397,22 +403,19 @@ test.each([
   ['only the second half of a surrogate pair', '\udc00'],
   ['a name that is too long', 'x'.repeat(257)],
   ['a name that is too long when encoded', '旅'.repeat(29)],
-])(
-  'the endpoint rejects a user with %s',
-  async (_what, user) => {
-    const log = vi.spyOn(console, 'error').mockImplementation(() => {});
-    for (const place of places) {
-      const target = boundEndpoint(place, [], {}, { authorize: () => ({ user }) });
-      const response = await target.get(`/api/chat/${target.id}/messages`);
-      expect([response.status, await response.json()]).toMatchObject([
-        401,
-        { error: { code: 'UNAUTHORIZED' } },
-      ]);
-    }
-    expect(log).toHaveBeenCalledTimes(places.length);
-    log.mockRestore();
-  },
-);
+])('the endpoint rejects a user with %s', async (_what, user) => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  for (const place of places) {
+    const target = boundEndpoint(place, [], {}, { authorize: () => ({ user }) });
+    const response = await target.get(`/api/chat/${target.id}/messages`);
+    expect([response.status, await response.json()]).toMatchObject([
+      401,
+      { error: { code: 'UNAUTHORIZED' } },
+    ]);
+  }
+  expect(log).toHaveBeenCalledTimes(places.length);
+  log.mockRestore();
+});
 
 const hostile = [
   'x'.repeat(256),
