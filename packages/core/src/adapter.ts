@@ -50,16 +50,11 @@ export { checkId } from './error/check-id.ts';
 export { showFailuresAs } from './error/report-failure.ts';
 export { isCorrection, metadataOf } from './message/metadata.ts';
 export { hostedToolOf, imageDetailFields, sourcesOf } from './message/provider-metadata.ts';
-export {
-  acceptBlock,
-  acceptMessage,
-  acceptOutput,
-  type Door,
-} from './message/untrusted/accept-untrusted.ts';
+export { acceptBlock, acceptMessage, acceptOutput } from './message/untrusted/accept-untrusted.ts';
 export { addressProblem } from './message/untrusted/media-address.ts';
-export { isCallId, type Sender } from './message/untrusted/untrusted-fields.ts';
+export { isCallId } from './message/untrusted/untrusted-fields.ts';
 export { argumentsIn } from './message/call-arguments.ts';
-export { jsonForm, jsonText, isObjectOrArray, isRecord, parseJson } from './message/json.ts';
+export { jsonForm, jsonText, isObjectOrArray, isRecord } from './message/json.ts';
 export { monotonicNow } from './wait/monotonic.ts';
 export { retryableOnce } from './wait/retryable-once.ts';
 export { maxTimeoutMs, sleepFor, timerMs } from './wait/timer.ts';

@@ -85,7 +85,7 @@ const entries: Readonly<Record<string, Entry>> = {
       'adoptRecords checkRecords SseParser addUsage argumentsIn EchoSigner changeBranchOwner changeOwner checkDecision checkFields checkNotMoved checkOptions ' +
       'copyOfSession decideForMessage deniedChunks digest answerEnding errorOfResponse hostedToolOf imageDetailFields incompleteReason isCorrection isCutOff isError ' +
       'isQuestion isObjectOrArray jsonClientText jsonForm jsonText clientJsonMode eventLogShortener mayAskForApproval closedByMoveId editProblem endedCallsOf ' +
-      'endedIdsOf withEndedCalls maxTokensFieldOf messageIdOf monotonicNow messagesBefore messagesOf metadataOf parseHistory parseJson parseMessages placeWith ' +
+      'endedIdsOf withEndedCalls maxTokensFieldOf messageIdOf monotonicNow messagesBefore messagesOf metadataOf parseHistory parseMessages placeWith ' +
       'replyEnding recordsOf resumptionOf retryableOnce showFailuresAs sleepFor sourcesOf thinkingOf timerMs titleOf toTypedChunk clientTextError sessionViewOf ' +
       'hasTypedParts requestEndpoint valueFor JsonReader checkId',
   },

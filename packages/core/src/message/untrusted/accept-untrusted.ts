@@ -12,89 +12,97 @@ import {
   type Sender,
 } from './untrusted-fields.ts';
 
-/** A door at which something untrusted comes in. */
-export interface Door {
+/** Who has sent something untrusted, and which error refuses it. */
+export interface AcceptOptions {
   readonly sender: Sender;
   /**
-   * Function that creates the error for a field that must not pass. `field`: path such as
+   * Function that creates the error for a refused field. `field`: path such as
    * `content[0].source.url`. Default: `INVALID_MESSAGE`.
    */
   readonly errorOf?: (field: string, problem: string) => AgentError;
 }
 
 /**
- * Returns what passes of an untrusted message, see `untrusted-fields.ts`. The message must have the
- * right types: see `parseMessages`. Marks what an assistant or a tool says in an import. Throws
- * `INVALID_MESSAGE`, or the error of the door, for a medium or an id that must not pass.
+ * Returns the accepted fields of an untrusted message: see `untrusted-fields.ts`. The message must
+ * have the right types: see `parseMessages`. Marks imported messages of an assistant or a tool. Throws
+ * `INVALID_MESSAGE`, or the error of `errorOf`, for a refused field.
  */
-export function acceptMessage(message: Msg, door: Door): Msg {
-  const { content, metadata, ...fields } = acceptFields(message, messageRules, door);
-  const blocks = content.map((block, index) => acceptBlock(block, door, `content[${index}]`));
+export function acceptMessage(message: Msg, options: AcceptOptions): Msg {
+  const { content, metadata, ...fields } = acceptFields(message, messageRules, options);
+  const blocks = content.map((block, index) => acceptBlock(block, options, `content[${index}]`));
   const accepted: Msg = { ...fields, content: blocks };
-  if (door.sender !== 'import') return accepted;
+  if (options.sender !== 'import') return accepted;
   const clientFields: MessageMetadata = metadata ?? {};
   const mark: MessageMetadata = message.role === 'user' ? {} : { imported: true };
-  return withMetadata(accepted, { ...acceptFields(clientFields, metadataRules, door), ...mark });
+  return withMetadata(accepted, { ...acceptFields(clientFields, metadataRules, options), ...mark });
 }
 
-/** Returns what passes of an untrusted block. Same errors as `acceptMessage`. */
-export function acceptBlock<B extends ContentBlock>(block: B, door: Door, path = ''): B {
+/** Returns the accepted fields of an untrusted block. Same errors as `acceptMessage`. */
+export function acceptBlock<B extends ContentBlock>(
+  block: B,
+  options: AcceptOptions,
+  path = '',
+): B {
   const prefix = path && `${path}.`;
   const rules = blockRules[block.type] as FieldRules<ContentBlock>;
-  const accepted = acceptFields<ContentBlock>(block, rules, door, prefix);
-  return { ...accepted, ...innerFields(accepted, door, prefix) } as ContentBlock as B;
+  const accepted = acceptFields<ContentBlock>(block, rules, options, prefix);
+  return { ...accepted, ...innerFields(accepted, options, prefix) } as ContentBlock as B;
 }
 
-/** Returns the fields of a block that have fields or blocks of their own. */
-function innerFields(block: ContentBlock, door: Door, prefix: string): object {
-  if (isMedia(block)) return { source: acceptSource(block, door, `${prefix}source.`) };
+/** Returns the accepted media source, or the accepted blocks of a result. */
+function innerFields(block: ContentBlock, options: AcceptOptions, prefix: string): object {
+  if (isMedia(block)) return { source: acceptSource(block, options, `${prefix}source.`) };
   if (block.type !== 'tool_result' || typeof block.output === 'string') return {};
-  return { output: acceptOutput(block.output, door, `${prefix}output`) };
+  return { output: acceptOutput(block.output, options, `${prefix}output`) };
 }
 
-/** Returns what passes of the blocks in an untrusted result. Same errors as `acceptMessage`. */
+/** Returns the blocks of an untrusted result with their accepted fields. Same errors as `acceptMessage`. */
 export function acceptOutput(
   blocks: readonly ContentBlock[],
-  door: Door,
+  options: AcceptOptions,
   path = 'output',
 ): readonly ContentBlock[] {
   return blocks.map((block, index) => {
     // Models do not get such blocks.
     if (block.type === 'tool_use' || block.type === 'tool_result')
-      refuse(door, `${path}[${index}]`, 'must not be a tool call or a result');
-    return acceptBlock(block, door, `${path}[${index}]`);
+      refuse(options, `${path}[${index}]`, 'must not be a tool call or a result');
+    return acceptBlock(block, options, `${path}[${index}]`);
   });
 }
 
-function acceptSource(block: MediaBlock, door: Door, prefix: string): MediaSource {
+function acceptSource(block: MediaBlock, options: AcceptOptions, prefix: string): MediaSource {
   const source = inlineSource(block.source);
   if (!Object.hasOwn(sourceRules, source.type))
-    refuse(door, `${prefix}type`, 'must be "url" or "base64"');
+    refuse(options, `${prefix}type`, 'must be "url" or "base64"');
   const rules = sourceRules[source.type] as FieldRules<MediaSource>;
-  return acceptFields<MediaSource>(source, rules, door, prefix, block);
+  return acceptFields<MediaSource>(source, rules, options, prefix, block);
 }
 
-/** Returns the fields that pass. `prefix`: path of the fields. `owner`: see `FieldSetup`. */
+/** Returns the accepted fields. `prefix`: path of the fields. `owner`: see `FieldContext`. */
 function acceptFields<T extends object>(
   fields: T,
   rules: FieldRules<T>,
-  door: Door,
+  options: AcceptOptions,
   prefix = '',
   owner: object = fields,
 ): T {
-  const { sender } = door;
+  const { sender } = options;
   const entries = Object.entries(fields).flatMap(([field, value]) => {
     const rule: FieldRule | false = Object.hasOwn(rules, field) && rules[field as keyof T];
     const check = typeof rule === 'object' ? rule[sender] : rule;
     if (!check || value === undefined) return [];
-    const refuseField = (problem: string): never => refuse(door, prefix + field, problem);
+    const refuseField = (problem: string): never => refuse(options, prefix + field, problem);
     const passed = check(value as never, { owner, refuse: refuseField });
     return passed === undefined ? [] : [[field, passed] as const];
   });
   return Object.fromEntries(entries) as T;
 }
 
-function refuse({ errorOf = invalidMessage }: Door, field: string, problem: string): never {
+function refuse(
+  { errorOf = invalidMessage }: AcceptOptions,
+  field: string,
+  problem: string,
+): never {
   throw errorOf(field, problem);
 }
 

@@ -2,6 +2,7 @@ import { fieldsOf } from '../../error/agent-error.ts';
 import { argumentsIn } from '../call-arguments.ts';
 import { isRecord, isSameJson, omitUndefined, pickFields } from '../json.ts';
 import type { JsonValue } from '../json.ts';
+import { mediaKind } from '../media/media.ts';
 import type { MessageMetadata } from '../metadata.ts';
 import type { ContentBlock, MediaBlock, MediaSource, Msg } from '../msg.ts';
 import {
@@ -14,39 +15,39 @@ import {
   type HostedTool,
   type Source,
 } from '../provider-metadata.ts';
-import { addressProblem, mediaTypeProblem } from './media-address.ts';
+import { addressProblem } from './media-address.ts';
 
 /**
- * Who sends something that nothing at this place has made:
+ * Who sends untrusted data:
  *
- * - `user`: a message that a user posts or edits.
- * - `client`: a request to `/v1`, which has a whole history.
- * - `import`: a conversation that a user brings, without a valid signature.
- * - `page`: the result of a tool that runs on a page.
+ * - `user`: sends a message, or edits one.
+ * - `client`: sends a whole history to `/v1`.
+ * - `import`: sends a conversation without a valid signature.
+ * - `page`: sends the result of a tool that runs on the page.
  */
 export type Sender = 'user' | 'client' | 'import' | 'page';
 
-/** What a check knows about the field. */
-export interface FieldSetup {
+/** Where the field is, and how a check refuses its value. */
+export interface FieldContext {
   /** The object that has the field. For the fields of a source, its block. */
   readonly owner: object;
   /** Throws the error for a value that must not pass. `problem`: what the value must be. */
   readonly refuse: (problem: string) => never;
 }
 
-/** Returns what passes of a value. `undefined`: the field is left out. */
-export type Check = (value: never, setup: FieldSetup) => unknown;
+/** Returns the accepted part of a value. `undefined`: the field is left out. */
+type Check = (value: never, setup: FieldContext) => unknown;
 
-/** A check for all senders, or for the named ones. The field of all others is left out. */
+/** A check for all senders, or one for each sender that may set the field. */
 export type FieldRule = Check | { readonly [S in Sender]?: Check };
 
 /** A rule for each field, so that a new field does not compile without one. */
 export type FieldRules<T> = { readonly [Field in keyof T]-?: FieldRule };
 
-/** The members of a union that may have this type. */
+/** The members of a union whose `type` may be `T`. */
 type Typed<T, U> = U extends { readonly type: infer V } ? (T extends V ? U : never) : never;
 
-/** Returns the value as it is. Guards see it, or it has no meaning for a model. */
+/** Accepts any value. Guards check it later, or it has no meaning for a model. */
 const pass: Check = (value) => value;
 
 /** Leaves the field out. */
@@ -57,7 +58,7 @@ const callId: Check = (id, { refuse }) =>
 
 const text: Check = (value) => (typeof value === 'string' ? value : undefined);
 
-/** Leaves out raw arguments that say something else than the arguments that a person approves. */
+/** Leaves out raw arguments that differ from the parsed arguments, which a person approves. */
 const sameAsInput: Check = (raw, { owner }) => {
   const { input } = owner as { readonly input: JsonValue };
   return isSameJson(argumentsIn(raw).input, input) ? raw : undefined;
@@ -77,9 +78,9 @@ const base64: Check = (data, { refuse }) =>
   /^[\w+/=\s-]*$/.test(data) ? data : refuse('must be base64');
 
 /*
- * Provider metadata. Formatters send it to the model's server as it is, and no guard sees it. It can
- * be a system message, or the id of an item that the server has stored for another user. So nobody
- * from outside may write it. What passes is only for the page.
+ * Formatters send provider metadata to the model's server unchanged, and no guard sees it. It can be
+ * a system message, or the id of an item that the server has stored for another user. So these
+ * checks accept only what a page shows, and the detail of an image.
  */
 
 /** Sources of a text. A page makes links of them. */
@@ -103,7 +104,7 @@ const hostedTool: Check = (_metadata, { owner }) => {
   return { hostedTool: omitUndefined({ id, name, input, output, error: errorText }) };
 };
 
-/** Whether a result was JSON, and the data that its tool has shown. */
+/** The mark of a JSON result, and the data parts that its tool has shown. */
 const shownResult: Check = (metadata: Readonly<Record<string, unknown>>, { owner }) => {
   const dataParts = dataPartsOf(owner as never).filter(isDataPart);
   const fields = {
@@ -129,7 +130,7 @@ const mediaRules: FieldRules<MediaBlock> = {
   providerMetadata: { client: imageDetail, import: imageDetail },
 };
 
-/** What passes of each field of each block. */
+/** The rules for the fields of each block. */
 export const blockRules: {
   readonly [T in ContentBlock['type']]: FieldRules<Typed<T, ContentBlock>>;
 } = {
@@ -164,7 +165,7 @@ export const blockRules: {
   },
 };
 
-/** What passes of each field of a media source. The owner is the block. */
+/** The rules for the fields of a media source. The owner is the block. */
 export const sourceRules: {
   readonly [T in MediaSource['type']]: FieldRules<Typed<T, MediaSource>>;
 } = {
@@ -172,15 +173,20 @@ export const sourceRules: {
   base64: { type: pass, mediaType: mediaTypeOf, data: base64 },
 };
 
-function mediaTypeOf(mediaType: string, { owner, refuse }: FieldSetup): string {
-  const problem = mediaTypeProblem(owner as MediaBlock, mediaType);
-  return problem === undefined ? mediaType : refuse(problem);
+/** Refuses a media type that does not fit the type of its block. */
+function mediaTypeOf(mediaType: string, { owner, refuse }: FieldContext): string {
+  // A browser knows no type for the files of some programs.
+  if (!mediaType) return mediaType;
+  if (!/^[\w.+-]+\/[\w.+*-]+(?:;|$)/.test(mediaType)) return refuse('must be a media type');
+  const { type } = owner as MediaBlock;
+  const isFitting = type === 'file' || mediaKind(mediaType.toLowerCase()) === type;
+  return isFitting ? mediaType : refuse(`must be a media type of the kind ${type}`);
 }
 
-/** What passes of each field of a message. */
+/** The rules for the fields of a message. */
 export const messageRules: FieldRules<Msg> = {
   id: pass,
-  // The endpoint makes messages of the user of system messages, unless `/v1` may keep them.
+  // The endpoint turns system messages into messages of the user, unless `/v1` may keep them.
   role: pass,
   name: pass,
   // `acceptMessage` reads the blocks by `blockRules`.
@@ -190,14 +196,14 @@ export const messageRules: FieldRules<Msg> = {
   createdAt: pass,
 };
 
-/** What passes of each field of a message's metadata. All others are for the library alone. */
+/** The rules for the fields of a message's metadata. Fields without a rule are left out. */
 export const metadataRules: FieldRules<MessageMetadata> = {
   runId: text,
   partial: text,
   reason: text,
   finishReason: text,
   usage: counts,
-  // The endpoint itself writes the rest: it changes what the model reads, or who has written it.
+  // Only the library writes the rest. It changes what the model reads, or who wrote the message.
   output: drop,
   outputJson: drop,
   correction: drop,

@@ -24,8 +24,8 @@ export interface DecidedRun {
 export type EditDecision = Extract<Decision, { type: 'edit' }>;
 
 /**
- * Returns why a tool call cannot run with the arguments of a person, or `undefined`. Tells it to the
- * person, who can send another decision. `toolUse`: the tool call before the edit.
+ * Returns why a tool call cannot run with the arguments of a person, or `undefined`. The words are
+ * for the person, who can send another decision. `toolUse`: the tool call before the edit.
  */
 export async function editProblem(
   tools: ToolSet,
@@ -67,7 +67,7 @@ export async function checkedEdits(
 }
 
 /** Returns the error for an edit. `problem`: result of `editProblem()`. */
-export function editError({ toolUseId }: EditDecision, problem: string): AgentError {
+function editError({ toolUseId }: EditDecision, problem: string): AgentError {
   const message = `Tool call ${JSON.stringify(toolUseId)} ${problem}.`;
   return new AgentError('INVALID_DECISION', message, { details: { toolUseId } });
 }
