@@ -7,16 +7,16 @@ import { endedCallsKey } from '../store/storage-keys.ts';
 type CallView = Pick<SessionView, 'messages' | 'calls' | 'state'>;
 
 /**
- * Returns the names of the tool calls that must not run again. They have a result, or have started.
- * Includes calls whose messages are no longer in the log.
+ * Returns the names of the tool calls that must not run again, because they have a result or have
+ * started. The log may no longer have their messages.
  */
 export function endedCallsOf(view: CallView): readonly string[] {
   const { messages, calls, state } = view;
-  const waiting = new Set(
+  const waitingNames = new Set(
     namedCalls(messages).flatMap(({ id, name }) => (isWaiting(calls.get(id)) ? name : [])),
   );
-  const listed = listedCalls(state).filter((name) => !waiting.has(name));
-  return [...new Set([...listed, ...endedCallsIn(messages, calls)])];
+  const listedNames = listedCalls(state).filter((name) => !waitingNames.has(name));
+  return [...new Set([...listedNames, ...endedCallsIn(messages, calls)])];
 }
 
 /**
@@ -30,33 +30,31 @@ export function endedCallsIn(
 ): readonly string[] {
   const ended = namedCalls(messages).filter(({ id }) => !isWaiting(calls.get(id)));
   if (!ended.length) return [];
-  const ranIds = new Set(allMessages.flatMap(resultsOfRuns));
-  const closedIds = new Set(allMessages.flatMap(resultsOfMoves));
-  return ended.flatMap(({ id, name }) => (closedIds.has(id) && !ranIds.has(id) ? [] : name));
+  const movedIds = closedByMoves(allMessages);
+  return ended.flatMap(({ id, name }) => (movedIds.has(id) ? [] : name));
 }
 
-/** Returns the ids of the tool calls that a message closes because of a move. */
-function resultsOfMoves(message: Msg): readonly string[] {
-  const ids = toolResultsOf(message).map(({ toolUseId }) => toolUseId);
-  return ids.filter((id) => message.id === closedByMoveId(id));
-}
-
-/** Returns the ids of the other tool calls whose results a message has. */
-function resultsOfRuns(message: Msg): readonly string[] {
-  const ids = toolResultsOf(message).map(({ toolUseId }) => toolUseId);
-  return ids.filter((id) => message.id !== closedByMoveId(id));
+/** Returns the ids of the tool calls that only a move has closed. Their tools have not run here. */
+function closedByMoves(messages: readonly Msg[]): ReadonlySet<string> {
+  const results = messages.flatMap((message) =>
+    toolResultsOf(message).map(({ toolUseId: id }) => ({
+      id,
+      isOfMove: message.id === closedByMoveId(id),
+    })),
+  );
+  const movedIds = new Set(results.flatMap(({ id, isOfMove }) => (isOfMove ? id : [])));
+  for (const { id, isOfMove } of results) if (!isOfMove) movedIds.delete(id);
+  return movedIds;
 }
 
 /**
- * Returns the ids of the tool calls that have ended here, in whatever messages. Both ids of a name
- * may have slashes, so it returns each part of the name that can be the id.
+ * Returns the ids of the tool calls that have ended here. Ids may have slashes, so each part of a
+ * name after a slash may be the id.
  */
 export function endedIdsOf(view: CallView): ReadonlySet<string> {
-  return new Set(
-    endedCallsOf(view).flatMap((name) =>
-      [...name.matchAll(/\//g)].map(({ index }) => name.slice(index + 1)),
-    ),
-  );
+  const partsOf = (name: string): readonly string[] =>
+    [...name.matchAll(/\//g)].map(({ index }) => name.slice(index + 1));
+  return new Set(endedCallsOf(view).flatMap(partsOf));
 }
 
 function isWaiting(state: CallState | undefined): boolean {
@@ -64,8 +62,8 @@ function isWaiting(state: CallState | undefined): boolean {
 }
 
 /**
- * Returns the id of the message that closes a tool call which an import does not let run. The tool
- * has not run at this place, so the same copy may come again.
+ * Returns the id of the message with which an import closes a tool call that must not run. Its tool
+ * has not run here, so the same copy may come again.
  */
 export function closedByMoveId(toolUseId: string): string {
   return `moved ${toolUseId}`;
@@ -77,7 +75,7 @@ export function listedCalls(state: SessionView['state']): readonly string[] {
   return Array.isArray(list) ? (list as readonly string[]) : [];
 }
 
-/** Returns the session with further ended tool calls, whose messages its log does not have. */
+/** Returns the session with more ended tool calls, whose messages its log does not have. */
 export function withEndedCalls(view: SessionView, names: readonly string[]): SessionView {
   const { messages, calls, openRunId, endReason, stoppedRunId, summary, reply, state } = view;
   const list = [...new Set([...listedCalls(state), ...names])];
@@ -93,7 +91,7 @@ export function withEndedCalls(view: SessionView, names: readonly string[]): Ses
   };
 }
 
-/** Returns the ended tool calls that a new state of the session does not contain as its own. */
+/** Returns the ended tool calls whose messages a new state of the session does not contain. */
 export function endedCallsBefore(earlier: CallView, next: CallView): readonly string[] {
   const ownCalls = new Set(endedCallsIn(next.messages, next.calls));
   const names = new Set([...endedCallsOf(earlier), ...listedCalls(next.state)]);
@@ -101,8 +99,8 @@ export function endedCallsBefore(earlier: CallView, next: CallView): readonly st
 }
 
 /**
- * Throws `SESSION_CONFLICT` if a tool call waits in the copy that has ended or started here. The copy
- * is then an older state of the session, and the tool would run again.
+ * Throws `SESSION_CONFLICT` if a tool call waits in the copy, but has ended or started here. The
+ * copy is then an older state of the session, and the tool would run again.
  */
 export function checkNotOlder(copy: CallView, stored: CallView): void {
   const endedCalls = new Set(endedCallsOf(stored));
