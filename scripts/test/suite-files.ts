@@ -88,7 +88,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
       'packages/edge/src/session/{agent-session,session-resume}.test.ts',
       'packages/edge/src/session/move/untrusted-imports.test.ts',
       'packages/edge/src/store/durable-store.test.ts',
-      'packages/edge/src/turn/keep-alive.test.ts',
+      'packages/edge/src/http/stream-response.test.ts',
       'packages/edge/src/http/{endpoint,security}.test.ts',
       'packages/edge/src/completions/client-words.test.ts',
     ],

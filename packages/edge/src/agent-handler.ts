@@ -22,11 +22,10 @@ import type {
 } from './handler-options.ts';
 import { interruptRoute } from './routes/interrupt-route.ts';
 import { branchesRoute, messagesRoute } from './routes/messages-route.ts';
-import { addReaderHeaders, rejoinHeader, userHeader } from './http/reader-headers.ts';
+import { addReaderHeaders } from './http/reader-headers.ts';
 import { addSecretsOf } from './http/secrets.ts';
 import { withRateLimit } from './http/rate-limit.ts';
 import { runRoute } from './routes/run-route.ts';
-import { echoHeader } from './turn/session-setup.ts';
 import { streamRoute } from './routes/stream-route.ts';
 import { withdrawRoute } from './routes/withdraw-route.ts';
 import { missingOpenAi } from './session/turn-format.ts';
@@ -108,7 +107,7 @@ export function createAgentHandler<
     '/healthz': { GET: () => Response.json({ ok: true }) },
   };
   const app = new Hono<EdgeEnv>();
-  const checkOrigin = crossOrigin(options.cors ?? [], [echoHeader, userHeader, rejoinHeader]);
+  const checkOrigin = crossOrigin(options.cors ?? []);
   // Each path has its own handler: in another Hono app, this app must not affect the routes of that
   // app.
   const serve = (path: string, route: Route): void => {

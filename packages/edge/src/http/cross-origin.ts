@@ -1,9 +1,9 @@
 import { AgentError } from '@isoloop/core';
+import { keepAliveHeader } from '@isoloop/core/adapter';
 import type { Context } from 'hono';
 import { isLocalHost } from './access.ts';
 import { errorResponse } from './error-response.ts';
-import { keepAliveHeader } from '@isoloop/core/adapter';
-import { ignoredHeader } from './header-names.ts';
+import { echoHeader, ignoredHeader, rejoinHeader, userHeader } from './header-names.ts';
 import type { EdgeEnv } from '../handler-options.ts';
 
 /** Maximum number of origins that the log names, because a sender can write any origin. */
@@ -15,8 +15,11 @@ const exposedHeaders = [
   'x-vercel-ai-ui-message-stream',
   'retry-after',
   'x-should-retry',
+  echoHeader,
   ignoredHeader,
   keepAliveHeader,
+  rejoinHeader,
+  userHeader,
 ];
 
 /** Result of a check of a request's origin. */
@@ -38,10 +41,8 @@ export interface OriginCheck {
  */
 export function crossOrigin(
   listedOrigins: readonly string[],
-  moreExposedHeaders: readonly string[],
 ): (c: Context<EdgeEnv>) => OriginCheck {
   const loggedOrigins = new Set<string>();
-  const exposes = [...exposedHeaders, ...moreExposedHeaders].join(',');
   // A cache must not give the answer for one origin to a page of another origin.
   const vary = listedOrigins.length ? [['vary', 'origin'] as const] : [];
   return (c) => {
@@ -51,7 +52,7 @@ export function crossOrigin(
     if (listedOrigins.includes(origin)) {
       const allow = [...vary, ['access-control-allow-origin', origin] as const];
       if (isPreflight) return { headers: allow, answer: preflightAnswer(c) };
-      return { headers: [...allow, ['access-control-expose-headers', exposes]] };
+      return { headers: [...allow, ['access-control-expose-headers', exposedHeaders.join(',')]] };
     }
     if (!isPreflight && isOwn(origin, c.req.url)) return { headers: vary };
     const error = originError(origin);

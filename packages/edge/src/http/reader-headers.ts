@@ -1,11 +1,7 @@
 import { digest } from '@isoloop/core/adapter';
 import type { Context } from 'hono';
 import type { EdgeEnv } from '../handler-options.ts';
-
-/** Header with a digest of the user's id. Tabs of a browser share answers if it is the same. */
-export const userHeader = 'x-isoloop-user';
-/** Header that says that a client may leave a running answer and read on later. */
-export const rejoinHeader = 'x-isoloop-rejoin';
+import { rejoinHeader, userHeader } from './header-names.ts';
 
 /**
  * Tells the tabs of a browser with which other tabs they may share an answer. OpenAI's clients have

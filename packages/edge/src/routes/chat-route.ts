@@ -3,12 +3,13 @@ import { readIds } from '../turn/repeated-request.ts';
 import { readChatTurn, type ChatTurnRequest } from '../turn/chat-turn.ts';
 import { checkEdits } from '../turn/decisions.ts';
 import type { EdgeEnv, HandlerSettings, MemorySetup } from '../handler-options.ts';
+import { echoHeader } from '../http/header-names.ts';
 import { checkModel, fieldError, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import { turnHost } from '../session/host/turn-host.ts';
 import { openTurn } from '../session/live-turn.ts';
 import { acceptedFormat } from '../session/turn-format.ts';
-import { checkSessionId, echoHeader, setupOf } from '../turn/session-setup.ts';
+import { checkSessionId, setupOf } from '../turn/session-setup.ts';
 
 /**
  * Handles `POST /api/chat`: accepts the requests of AI SDK's `useChat`, and answers with a UI

@@ -11,7 +11,8 @@ import { checkModel, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import type { WireSetup } from '../proxy/llm-wire.ts';
 import { onDisconnect } from '../http/request-context.ts';
-import { byteSource, openInTime, streamResponse } from '../turn/keep-alive.ts';
+import { openInTime } from '../http/open-in-time.ts';
+import { byteSource, streamResponse } from '../http/stream-response.ts';
 
 /** One of the two APIs that the proxy forwards. */
 export interface LlmApi {

@@ -3,6 +3,7 @@ import { checkFields, type OwnerChange, type SessionCopy } from '@isoloop/core/a
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings, SessionMoves } from '../handler-options.ts';
 import { sessionSecrets } from '../http/secrets.ts';
+import { echoHeader } from '../http/header-names.ts';
 import { readJson } from '../http/request-body.ts';
 import { moveAddress, movingSession, type MoveRequest } from '../session/move/moving-session.ts';
 import { keepEndedCalls } from '../session/move/kept-calls.ts';
@@ -10,7 +11,7 @@ import { takeKvStep } from '../session/move/kv-move.ts';
 import type { MoveStep } from '../session/move/moving-place.ts';
 import { kvOf } from '../session/host/kv-sessions.ts';
 import { callSession, sessionObject } from '../session/session-command.ts';
-import { echoHeader, setupOf } from '../turn/session-setup.ts';
+import { setupOf } from '../turn/session-setup.ts';
 
 /**
  * Lets conversations move between this endpoint and other places, such as browsers, with

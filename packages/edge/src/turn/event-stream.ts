@@ -1,6 +1,6 @@
 import type { AgentEvent, EventBatch } from '@isoloop/core';
 import { withPublicErrors } from '../http/error-response.ts';
-import { streamResponse } from './keep-alive.ts';
+import { streamResponse } from '../http/stream-response.ts';
 
 /**
  * Converts a batch of events to what the client gets. Texts are sent as they are, and objects as

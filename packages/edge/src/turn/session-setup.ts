@@ -9,6 +9,7 @@ import type {
   SessionAgent,
   SessionSetup,
 } from '../handler-options.ts';
+import { echoHeader } from '../http/header-names.ts';
 import { missingOption } from '../http/missing-option.ts';
 
 /**
@@ -54,12 +55,6 @@ export function missingPlaceError(): AgentError {
   const message = missingOption(`${places} In CHAT_KV, they need`, 'kv', 'kvSessions()');
   return new AgentError('CONFIGURATION', message);
 }
-
-/**
- * Header for the echo (`MemorySetup.echo`), in requests and responses without messages that can
- * carry it.
- */
-export const echoHeader = 'x-isoloop-echo';
 
 /**
  * Reads the echo from the header. Without an echo, the turn continues from the latest state that

@@ -7,7 +7,7 @@ import type { EdgeStore } from '../../../../test/recovery/edge-cells.ts';
 import { HeldProcess } from '../../../../test/recovery/held-process.ts';
 import { replyTo, textIn } from '../../../../test/recovery/recovery-talk.ts';
 import { DurableQueue } from '../../src/session/queue/durable-queue.ts';
-import { echoHeader } from '../../src/turn/session-setup.ts';
+import { echoHeader } from '../../src/http/header-names.ts';
 import { boundTo, factories } from '../agent-session.ts';
 import { testEndpoint, type TestEndpoint } from '../endpoint.ts';
 import { killObjects } from '../kill-objects.ts';

@@ -3,7 +3,7 @@ import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import { sessionSecrets } from '../../http/secrets.ts';
 import { KvStore } from '../../store/kv-store.ts';
 import { KvTitles } from '../../store/kv-titles.ts';
-import { echoHeader } from '../../turn/session-setup.ts';
+import { echoHeader } from '../../http/header-names.ts';
 import { noContent } from '../command-handler.ts';
 import { takeStep, type MoveStep } from './moving-place.ts';
 

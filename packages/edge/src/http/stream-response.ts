@@ -1,9 +1,4 @@
-import { keepAlive, objectMediaType, timerMs, keepAliveHeader } from '@isoloop/core/adapter';
-import type { Context } from 'hono';
-import type { EdgeEnv } from '../handler-options.ts';
-import { publicErrorOf } from '../http/error-response.ts';
-import type { PublicError } from '../http/error-response.ts';
-import { reportDisconnect } from '../http/request-context.ts';
+import { keepAlive, keepAliveHeader, objectMediaType, timerMs } from '@isoloop/core/adapter';
 
 /** Source of a stream's bytes. */
 export interface ByteSource {
@@ -24,16 +19,12 @@ export interface StreamSetup {
   readonly keepAliveMs: number;
 }
 
-/**
- * Longest time to the head and the first byte of a stream, in milliseconds. A failure before this
- * time has its own status.
- */
-const openingMs = 1000;
+/** Longest time to the head of a stream, and then to its first byte, in milliseconds. */
+export const openingMs = 1000;
 
 /**
- * Returns a response whose body is never silent for longer than `keepAliveMs`. If the first second
- * is silent, it gets a comment, too. The header `x-isoloop-keep-alive` tells the time to the
- * client.
+ * Returns a response whose body is never silent for longer than `keepAliveMs`, or for the first
+ * second. A comment breaks the silence. The header `x-isoloop-keep-alive` has the time.
  */
 export function streamResponse(source: ByteSource, setup: StreamSetup): Response {
   const { kind, keepAliveMs } = setup;
@@ -44,15 +35,15 @@ export function streamResponse(source: ByteSource, setup: StreamSetup): Response
     ...(kind === 'ui' && { 'x-vercel-ai-ui-message-stream': 'v1' }),
     ...(keepAliveMs < Infinity && { [keepAliveHeader]: String(keepAliveMs) }),
   };
-  return new Response(keptAlive(source, setup), { headers });
+  return new Response(withComments(source, setup), { headers });
 }
 
-function keptAlive(
+function withComments(
   source: ByteSource,
   { kind, keepAliveMs }: StreamSetup,
 ): ReadableStream<Uint8Array> {
   const isObject = kind === 'object';
-  const filler = new TextEncoder().encode(isObject ? keepAlive : ': keep-alive\n\n');
+  const comment = new TextEncoder().encode(isObject ? keepAlive : ': keep-alive\n\n');
   const halfMs = timerMs(keepAliveMs / 2);
   let timer: ReturnType<typeof setTimeout> | null = null;
   let isWaiting = false;
@@ -66,7 +57,7 @@ function keptAlive(
         // the chunk itself.
         const beat = (): void => {
           const mayComment = isObject || endsEvent(lastBytes);
-          if (isWaiting && isSilent && mayComment) controller.enqueue(filler);
+          if (isWaiting && isSilent && mayComment) controller.enqueue(comment);
           isSilent = true;
           timer = setTimeout(beat, halfMs);
         };
@@ -113,53 +104,7 @@ function endsEvent(bytes: Uint8Array | undefined): boolean {
   return !bytes || /\n\r?\n$/.test(new TextDecoder().decode(bytes.slice(-3)));
 }
 
-/** Stream that may begin before its answer. */
-export interface LateStream extends StreamSetup {
-  /** Returns the last text of the stream, for an error of the answer. */
-  readonly encodeError: (error: PublicError) => string | Promise<string>;
-}
-
-/**
- * Returns the streamed answer. If it takes longer than a second, the response begins without it, so
- * that no proxy gives up before the first byte. A failure of the answer is then a part of the
- * stream.
- */
-export async function openInTime(
-  c: Context<EdgeEnv>,
-  answer: Promise<Response>,
-  setup: LateStream,
-): Promise<Response> {
-  if (!(await takesLonger(answer, openingMs))) return answer;
-  const source = lateSource(answer, setup, c.get('requestId'));
-  return streamResponse(
-    {
-      next: async () => (await source).next(),
-      cancel: () => {
-        reportDisconnect(c);
-        void source.then(({ cancel }) => cancel());
-      },
-    },
-    setup,
-  );
-}
-
-async function lateSource(
-  answer: Promise<Response>,
-  { encodeError }: LateStream,
-  requestId: string,
-): Promise<ByteSource> {
-  let error: PublicError;
-  try {
-    const response = await answer;
-    if (response.ok) return byteSource(response.body);
-    ({ error } = (await response.json()) as { readonly error: PublicError });
-  } catch (thrown) {
-    error = publicErrorOf(thrown, requestId);
-  }
-  return byteSource(new Response(await encodeError(error)).body);
-}
-
-/** Returns the bytes of a body as the source of another stream. No body has no bytes. */
+/** Returns the bytes of a body as the source of another stream. Without a body, there are none. */
 export function byteSource(body: ReadableStream<Uint8Array> | null): ByteSource {
   const reader: ReadableStreamDefaultReader<Uint8Array> | undefined = body?.getReader();
   return {
@@ -169,18 +114,4 @@ export function byteSource(body: ReadableStream<Uint8Array> | null): ByteSource 
     },
     cancel: () => void reader?.cancel().catch(() => {}),
   };
-}
-
-async function takesLonger(work: Promise<unknown>, ms: number): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | null = null;
-  const timeout = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(true), ms);
-  });
-  const settled = work.then(
-    () => false,
-    () => false,
-  );
-  const isLate = await Promise.race([settled, timeout]);
-  clearTimeout(timer);
-  return isLate;
 }
