@@ -361,7 +361,8 @@ function wordsOf(kind: string): string {
   return knownKinds[kind]?.[0] ?? (kind.endsWith('()') ? `an object with ${kind}` : `'${kind}'`);
 }
 
-function kindOf(value: unknown): string {
+/** Returns words for the kind of a value, such as `an array`, without its content. */
+export function kindOf(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null || typeof value === 'number') return String(value);
   return wordsOf(Array.isArray(value) ? 'array' : typeof value);

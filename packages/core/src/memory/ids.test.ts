@@ -16,7 +16,7 @@ import { MemoryStore } from './store/memory-store.ts';
 
 /** What a program passes if it has no id: the value, and how an error names it. */
 const noIds: readonly (readonly [value: unknown, name: string])[] = [
-  [undefined, 'undefined'],
+  [undefined, 'nothing'],
   [null, 'null'],
   [5, '5'],
   [{}, 'an object'],
@@ -26,7 +26,7 @@ const noIds: readonly (readonly [value: unknown, name: string])[] = [
 ];
 
 /** Every place that makes a key of an id. */
-const doors: Record<string, (id: string) => unknown> = {
+const places: Record<string, (id: string) => unknown> = {
   SessionMemory: (id) => new SessionMemory(new MemoryStore(), id),
   EchoMemory: (id) => new EchoMemory(new MemoryStore(), id),
   repairSession: (id) => repairSession(new MemoryStore(), id),
@@ -47,7 +47,7 @@ function noFetch(): Promise<Response> {
 }
 
 test.for(
-  Object.entries(doors).flatMap(([name, open]) =>
+  Object.entries(places).flatMap(([name, open]) =>
     noIds.map(([id, words]) => ({ name, open, id, words })),
   ),
 )('$name refuses the id $words', async ({ open, id, words }) => {

@@ -44,10 +44,10 @@ export interface ToolSchema {
   readonly parameters: JsonObject;
   readonly strict?: boolean | undefined;
   /**
-   * Who has written the words of the schema. The words of a `client`, such as one of `/v1`, never
-   * become a part of the system prompt. Default: `program`.
+   * Who wrote the schema. The words of a `client`, such as one of `/v1`, never become a part of the
+   * system prompt. Default: `program`.
    */
-  readonly writer?: 'program' | 'client';
+  readonly origin?: 'program' | 'client';
 }
 
 /**

@@ -11,7 +11,7 @@ const description = /* @__PURE__ */ memoize(
     `Tool: ${tool.name}\nDescription: ${tool.description}\nArguments: ${JSON.stringify(tool.parameters)}`,
 );
 
-/** Returns whether the program has written a tool's words, so that the system prompt may have them. */
-export function isOfProgram({ writer }: ToolSchema): boolean {
-  return writer !== 'client';
+/** Returns whether the program wrote a tool's schema. The system prompt may have only its words. */
+export function isOfProgram({ origin }: ToolSchema): boolean {
+  return origin !== 'client';
 }

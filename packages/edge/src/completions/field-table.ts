@@ -9,15 +9,15 @@ interface FieldRule {
   /**
    * What the endpoint does with the field.
    *
-   * - `use`: reads it. The reader checks its value.
+   * - `use`: reads it. The function that reads it checks its value.
    * - `accept`: nothing, because the field does not change the answer.
-   * - `ignore`: nothing, although the field could make the answer better or more exact.
+   * - `ignore`: names it in a header, because it could make the answer better or more exact.
    * - `refuse`: answers 400, because the client's program may rely on the field.
    */
   readonly action: 'use' | 'accept' | 'ignore' | 'refuse';
-  /** Values that mean the same as no value. They are accepted. */
+  /** Values that are accepted, because they mean the same as no value. */
   readonly neutral?: readonly unknown[];
-  /** Setting of the model. If `clientSettings` names it, the endpoint uses the field. */
+  /** Setting of the model that the field sets. It is used if `clientSettings` names the setting. */
   readonly setting?: ClientSetting;
 }
 
@@ -29,7 +29,7 @@ const ignore = (...neutral: readonly unknown[]): FieldRule => ({ action: 'ignore
 const refuse = (...neutral: readonly unknown[]): FieldRule => ({ action: 'refuse', neutral });
 
 /** Fields of both APIs. Fields without a rule are ignored. */
-const sharedFields: FieldTable = {
+export const sharedFields: FieldTable = {
   model: use,
   stream: use,
   stream_options: use,
@@ -80,7 +80,7 @@ const sharedFields: FieldTable = {
 };
 
 /** Fields of one API. They precede the shared ones. */
-const apiFields: Readonly<Record<OpenAiApi, FieldTable>> = {
+export const apiFields: Readonly<Record<OpenAiApi, FieldTable>> = {
   completions: { messages: use, response_format: use },
   responses: {
     include: use,
@@ -93,15 +93,11 @@ const apiFields: Readonly<Record<OpenAiApi, FieldTable>> = {
   },
 };
 
-/** Names of all fields that have a rule. */
-export const fieldNames: readonly string[] = Object.keys({
-  ...sharedFields,
-  ...apiFields.completions,
-  ...apiFields.responses,
-});
+const streamFields: FieldTable = { include_usage: use, include_obfuscation: ignore(false) };
+const textFields: FieldTable = { format: use, verbosity: ignore('medium') };
 
-/** Values of `include` that have no effect, although clients rely on them or always send them. */
-const includeRules: FieldTable = {
+/** Values of `include`. Values without a rule are ignored. */
+const includeFields: FieldTable = {
   'message.output_text.logprobs': refuse(),
   // Clients that store nothing always ask for encrypted reasoning, which may be missing.
   'reasoning.encrypted_content': accept,
@@ -117,33 +113,20 @@ export function findIgnoredFields(
   api: OpenAiApi,
   openAi: OpenAiSettings,
 ): readonly string[] {
-  const streamOptions = readObject(body['stream_options'], 'stream_options');
+  const { include, reasoning, stream_options: streamOptions, text } = body;
+  const ignoredIn = (path: string, fields: RequestBody, table: FieldTable): readonly string[] =>
+    namesOfIgnored(path, fields, table, openAi);
   const ignoredFields = [
-    ...ignoredIn(body, { ...sharedFields, ...apiFields[api] }, openAi),
-    ...ignoredIn(
-      streamOptions,
-      { include_usage: use, include_obfuscation: ignore(false) },
-      openAi,
-      'stream_options.',
-    ),
+    ...ignoredIn('', body, { ...sharedFields, ...apiFields[api] }),
+    ...ignoredIn('stream_options.', readObject(streamOptions, 'stream_options'), streamFields),
   ];
   if (api === 'completions') return ignoredFields;
-  const { include, reasoning, text } = body;
+  const reasoningFields: FieldTable = openAi.thinking ? { summary: use } : {};
   return [
     ...ignoredFields,
-    ...ignoredIn(
-      readObject(reasoning, 'reasoning'),
-      openAi.thinking ? { summary: use } : {},
-      openAi,
-      'reasoning.',
-    ),
-    ...ignoredIn(
-      readObject(text, 'text'),
-      { format: use, verbosity: ignore('medium') },
-      openAi,
-      'text.',
-    ),
-    ...ignoredIn(readInclude(include), includeRules, openAi, 'include.'),
+    ...ignoredIn('reasoning.', readObject(reasoning, 'reasoning'), reasoningFields),
+    ...ignoredIn('text.', readObject(text, 'text'), textFields),
+    ...ignoredIn('include.', readInclude(include), includeFields),
   ];
 }
 
@@ -155,11 +138,12 @@ function readInclude(include: unknown): RequestBody {
   return Object.fromEntries(include.map((value) => [value, true]));
 }
 
-function ignoredIn(
+/** `path`: path of the object with the fields, with a dot. */
+function namesOfIgnored(
+  path: string,
   fields: RequestBody,
   table: FieldTable,
   { clientSettings, strict }: OpenAiSettings,
-  path = '',
 ): readonly string[] {
   const names: string[] = [];
   for (const [field, value] of Object.entries(fields)) {

@@ -50,7 +50,7 @@ export function checkResponseFields(body: RequestBody): void {
     throw fieldError('reasoning.summary', 'must be "auto", "concise" or "detailed"');
 }
 
-/** Fields of a request that its response repeats, unless they have no effect. */
+/** Names of the fields that a response repeats, unless they have no effect. */
 const repeatedNames = [
   'instructions',
   'max_output_tokens',

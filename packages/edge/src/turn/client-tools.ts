@@ -103,7 +103,7 @@ function readTool(value: unknown, param: string, api: OpenAiApi): Tool {
       input: toObjectSchema(parameters, `${path}.parameters`),
       ...(typeof strict === 'boolean' && { strict }),
     });
-    return { ...clientTool, schema: { ...clientTool.schema, writer: 'client' } };
+    return { ...clientTool, schema: { ...clientTool.schema, origin: 'client' } };
   } catch (cause) {
     if (AgentError.is(cause) && cause.code === 'INVALID_INPUT') throw cause;
     throw fieldError(param, 'is not a tool');

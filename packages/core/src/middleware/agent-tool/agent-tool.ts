@@ -6,7 +6,7 @@ import {
   type MessageContent,
   type Msg,
 } from '../../message/msg.ts';
-import { isObjectOrArray, omitUndefined } from '../../message/json.ts';
+import { isObjectOrArray } from '../../message/json.ts';
 import { metadataOf } from '../../message/metadata.ts';
 import { resumptionOf } from '../../memory/log/resumption.ts';
 import { openToolUses } from '../../message/tool-pairs.ts';
@@ -103,15 +103,13 @@ interface Child {
 export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOptions): Tool {
   checkOptions('agentTool()', options, toolFields);
   if (typeof agent !== 'function') checkFields('agentTool(): the agent', agent, childFields);
-  const { name = typeof agent === 'function' ? '' : agent.name, description } = options;
-  const { maxDepth = 8, timeoutMs, group, replay } = options;
+  const { name = typeof agent === 'function' ? '' : agent.name, maxDepth = 8, ...rest } = options;
   const toolName = agentToolName('call_', name, 'name');
   const children = new Map<string, Child>();
   if (typeof agent !== 'function') keepChild(children, agent.sessionId, agent);
   const plainTool = tool({
-    ...omitUndefined({ timeoutMs, group, replay }),
+    ...rest,
     name: toolName,
-    description,
     input: objectInput(childProperties, ['message']),
     async execute(input, context) {
       const { message, session_id: sessionId } = input as ChildInput;

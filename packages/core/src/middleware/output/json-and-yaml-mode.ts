@@ -57,13 +57,13 @@ export function jsonMode(schema?: SchemaLike, options: JsonModeOptions = {}): Ou
 }
 
 /**
- * Same as `jsonMode`, for a client's schema that the guards of an agent call check first. The schema
- * is in a message of the user, because a client must not write into the system prompt.
+ * Same as `jsonMode`, for a client's schema that the guards of an agent call check first. A message
+ * of the user has the schema, because a client must not write into the system prompt.
  * `getSchema` returns the schema, or `undefined` for any JSON. It is called once in each run, after
  * the guards.
  */
 export function clientJsonMode(getSchema: () => SchemaLike | undefined): OutputMode {
-  return textMode(() => schemaOf('clientJsonMode()', getSchema()), jsonText, { writer: 'client' });
+  return textMode(() => schemaOf('clientJsonMode()', getSchema()), jsonText, { origin: 'client' });
 }
 
 /**
@@ -90,11 +90,11 @@ function textMode(
   {
     attempts = 2,
     responseSchema,
-    writer = 'program',
-  }: JsonModeOptions & Pick<TextFormOptions, 'writer'>,
+    origin = 'program',
+  }: JsonModeOptions & Pick<TextFormOptions, 'origin'>,
 ): OutputMode {
   return outputMode(attempts, (_context, steps) =>
-    textForm(steps, getSchema(), { responseSchema, syntax, writer }),
+    textForm(steps, getSchema(), { responseSchema, syntax, origin }),
   );
 }
 

@@ -23,17 +23,17 @@ export interface TextSyntax {
   read(text: string): Iterable<Candidate>;
 }
 
-/** How an output is in the text of an answer. */
+/** Who wrote the schema, and how the answer's text has the output. */
 export interface TextFormOptions {
   /** See `StructuredOptions`. */
   readonly responseSchema?: boolean | undefined;
   /** Default: JSON. */
   readonly syntax?: TextSyntax;
   /**
-   * Who has written the words of the schema. The words of a client never get the rank of the system
-   * prompt: they are in a message of the user. Default: `program`.
+   * Who wrote the schema. The words of a client are never a part of the system prompt: a message of
+   * the user has them. Default: `program`.
    */
-  readonly writer?: 'program' | 'client';
+  readonly origin?: 'program' | 'client';
 }
 
 /**
@@ -43,14 +43,14 @@ export interface TextFormOptions {
 export function textForm(
   steps: Steps,
   schema: Schema<unknown>,
-  { responseSchema, syntax = jsonText, writer = 'program' }: TextFormOptions = {},
+  { responseSchema, syntax = jsonText, origin = 'program' }: TextFormOptions = {},
 ): OutputForm {
   const { name } = syntax;
   const instruction = formatInstruction(name, schema.jsonSchema);
-  const addedLater = steps.message(writer === 'client' ? 'user' : 'system', instruction);
+  const addedLater = steps.message(origin === 'client' ? 'user' : 'system', instruction);
   const addToSystem = systemTextAdder(() => addedLater);
   const addInstruction = (messages: readonly Msg[]): readonly Msg[] =>
-    writer === 'client' ? afterSystem(messages, addedLater) : addToSystem(messages, instruction);
+    origin === 'client' ? afterSystem(messages, addedLater) : addToSystem(messages, instruction);
   return {
     schema,
     addedLater,

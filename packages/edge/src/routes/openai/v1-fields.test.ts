@@ -6,7 +6,7 @@ import { storeSessions } from '../../store.ts';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { boundEndpoint, places, type Bound } from '../../../test-support/both-bindings.ts';
 import { testEndpoint, type TestEndpoint } from '../../../test-support/endpoint.ts';
-import { fieldNames } from '../../completions/field-table.ts';
+import { apiFields, sharedFields } from '../../completions/field-table.ts';
 import type { ClientSetting } from '../../completions/model-settings.ts';
 
 // The rules for the fields of a request are the same for chat completions and the Responses API.
@@ -410,7 +410,8 @@ test.each([
   const failures: string[] = [];
   const settings = ['maxTokens', 'temperature', 'topP', 'seed', 'stop'] as const;
   const openai = openAiRoutes({ clientSettings: settings });
-  for (const field of [...fieldNames, 'stream_options', 'top_k', '__proto__'])
+  const names = Object.keys({ ...sharedFields, ...apiFields.completions, ...apiFields.responses });
+  for (const field of [...names, 'top_k', '__proto__'])
     for (const value of oddValues) {
       const target = testEndpoint([{ text: '{}' }, { text: '{}' }], {}, { openai });
       const json = JSON.stringify({ model: 'offline', ...base });
