@@ -51,7 +51,7 @@ export { showFailuresAs } from './error/report-failure.ts';
 export { isCorrection, metadataOf } from './message/metadata.ts';
 export { hostedToolOf, imageDetailFields, sourcesOf } from './message/provider-metadata.ts';
 export { acceptBlock, acceptMessage, acceptOutput } from './message/untrusted/accept-untrusted.ts';
-export { addressProblem } from './message/untrusted/media-address.ts';
+export { addressProblem } from './message/untrusted/media-source.ts';
 export { isCallId } from './message/untrusted/untrusted-fields.ts';
 export { argumentsIn } from './message/call-arguments.ts';
 export { jsonForm, jsonText, isObjectOrArray, isRecord } from './message/json.ts';

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import { createMessage, userMessage, type ContentBlock, type Msg } from '../msg.ts';
+import { fromUiMessage } from '../../stream/ui/ui-messages.ts';
 import { acceptMessage, acceptOutput } from './accept-untrusted.ts';
 import { blockRules, metadataRules, type FieldRules, type Sender } from './untrusted-fields.ts';
 
-const senders: readonly Sender[] = ['user', 'client', 'import', 'page'];
+const senders: readonly Sender[] = ['client', 'import', 'page'];
 
 /** Metadata with which a sender could write for the provider, for the page, or as the endpoint. */
 const providerMetadata = {
@@ -86,7 +87,7 @@ test('an import keeps of its metadata how a run ended, with the right types, and
     reason: 'stop',
     usage: { inputTokens: 3 },
   });
-  for (const sender of ['user', 'client', 'page'] as const)
+  for (const sender of ['client', 'page'] as const)
     expect(acceptMessage(answer, { sender })).not.toHaveProperty('metadata');
 });
 
@@ -156,6 +157,7 @@ test.for<readonly [url: string, problem: RegExp | undefined]>([
       () => acceptMessage(userMessage([block]), { sender }),
       () => acceptMessage(createMessage('tool', [result]), { sender }),
       () => acceptOutput([block], { sender }),
+      () => fromUiMessage({ role: 'user', parts: [{ type: 'file', mediaType: 'image/*', url }] }),
     ];
     for (const accept of all) {
       if (problem) expect(accept).toThrow(problem);
@@ -179,7 +181,7 @@ test.for(['text/html', 'image', 'a b/c', 'image/png\nx'])(
   (mediaType) => {
     const inline = { type: 'base64', mediaType, data: png } as const;
     expect(() =>
-      acceptMessage(userMessage([{ type: 'image', source: inline }]), { sender: 'user' }),
+      acceptMessage(userMessage([{ type: 'image', source: inline }]), { sender: 'client' }),
     ).toThrow(/media type/);
   },
 );

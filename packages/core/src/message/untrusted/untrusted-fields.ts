@@ -2,9 +2,8 @@ import { fieldsOf } from '../../error/agent-error.ts';
 import { argumentsIn } from '../call-arguments.ts';
 import { isRecord, isSameJson, omitUndefined, pickFields } from '../json.ts';
 import type { JsonValue } from '../json.ts';
-import { mediaKind } from '../media/media.ts';
 import type { MessageMetadata } from '../metadata.ts';
-import type { ContentBlock, MediaBlock, MediaSource, Msg } from '../msg.ts';
+import type { ContentBlock, MediaBlock, Msg } from '../msg.ts';
 import {
   dataPartsOf,
   hostedToolOf,
@@ -15,28 +14,27 @@ import {
   type HostedTool,
   type Source,
 } from '../provider-metadata.ts';
-import { addressProblem } from './media-address.ts';
+import { addressProblem } from './media-source.ts';
 
 /**
  * Who sends untrusted data:
  *
- * - `user`: sends a message, or edits one.
  * - `client`: sends a whole history to `/v1`.
  * - `import`: sends a conversation without a valid signature.
  * - `page`: sends the result of a tool that runs on the page.
  */
-export type Sender = 'user' | 'client' | 'import' | 'page';
+export type Sender = 'client' | 'import' | 'page';
 
 /** Where the field is, and how a check refuses its value. */
 export interface FieldContext {
-  /** The object that has the field. For the fields of a source, its block. */
+  /** The object that has the field. */
   readonly owner: object;
   /** Throws the error for a value that must not pass. `problem`: what the value must be. */
   readonly refuse: (problem: string) => never;
 }
 
 /** Returns the accepted part of a value. `undefined`: the field is left out. */
-type Check = (value: never, setup: FieldContext) => unknown;
+type Check = (value: never, context: FieldContext) => unknown;
 
 /** A check for all senders, or one for each sender that may set the field. */
 export type FieldRule = Check | { readonly [S in Sender]?: Check };
@@ -68,14 +66,6 @@ const counts: Check = (usage) =>
   isRecord(usage)
     ? pickFields(usage, (_name, count) => Number.isFinite(count) && (count as number) >= 0)
     : undefined;
-
-const address: Check = (url, { refuse }) => {
-  const problem = addressProblem(url);
-  return problem === undefined ? url : refuse(problem);
-};
-
-const base64: Check = (data, { refuse }) =>
-  /^[\w+/=\s-]*$/.test(data) ? data : refuse('must be base64');
 
 /*
  * Formatters send provider metadata to the model's server unchanged, and no guard sees it. It can be
@@ -124,7 +114,7 @@ const imageDetail: Check = (_metadata, { owner }) => {
 
 const mediaRules: FieldRules<MediaBlock> = {
   type: pass,
-  // `acceptBlock` reads the fields of the source by `sourceRules`.
+  // `acceptSource` reads the fields of the source.
   source: pass,
   name: pass,
   providerMetadata: { client: imageDetail, import: imageDetail },
@@ -164,24 +154,6 @@ export const blockRules: {
     providerMetadata: { import: shownResult },
   },
 };
-
-/** The rules for the fields of a media source. The owner is the block. */
-export const sourceRules: {
-  readonly [T in MediaSource['type']]: FieldRules<Typed<T, MediaSource>>;
-} = {
-  url: { type: pass, url: address, mediaType: mediaTypeOf },
-  base64: { type: pass, mediaType: mediaTypeOf, data: base64 },
-};
-
-/** Refuses a media type that does not fit the type of its block. */
-function mediaTypeOf(mediaType: string, { owner, refuse }: FieldContext): string {
-  // A browser knows no type for the files of some programs.
-  if (!mediaType) return mediaType;
-  if (!/^[\w.+-]+\/[\w.+*-]+(?:;|$)/.test(mediaType)) return refuse('must be a media type');
-  const { type } = owner as MediaBlock;
-  const isFitting = type === 'file' || mediaKind(mediaType.toLowerCase()) === type;
-  return isFitting ? mediaType : refuse(`must be a media type of the kind ${type}`);
-}
 
 /** The rules for the fields of a message. */
 export const messageRules: FieldRules<Msg> = {

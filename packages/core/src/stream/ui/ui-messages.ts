@@ -4,6 +4,7 @@ import type { PendingCall } from '../../event/pending-call.ts';
 import { createMessage, toolResultsOf, toolUsesOf } from '../../message/msg.ts';
 import type {
   ContentBlock,
+  MediaBlock,
   ThinkingBlock,
   ToolResult,
   ToolUse,
@@ -24,7 +25,7 @@ import {
   type JsonValue,
 } from '../../message/json.ts';
 import { mediaKind } from '../../message/media/media.ts';
-import { acceptMessage } from '../../message/untrusted/accept-untrusted.ts';
+import { acceptSource } from '../../message/untrusted/media-source.ts';
 import { addUsage, noUsage, type Usage } from '../../model/chat-model.ts';
 import { incompleteReason } from '../../model/finish-reason.ts';
 import {
@@ -167,8 +168,9 @@ function addReplyMetadata(answer: UiMessage, message: Msg): void {
 
 /**
  * Converts a message that a user posted: its text and files. Throws `INVALID_MESSAGE` for any other
- * value. If a part is invalid, the error names it. The URL of a file must be http, https or a base64
- * `data:` URL. Messages with the role `assistant` are rejected, because a client must not write them.
+ * value. If a part is invalid, the error names it. The URL of a file must be http, https or a
+ * base64 `data:` URL. Messages with the role `assistant` are rejected, because a client must not
+ * write them.
  */
 export function fromUiMessage(message: unknown, context: MessageContext = {}): Msg {
   const { id, role, parts } = fieldsOf(message);
@@ -177,22 +179,22 @@ export function fromUiMessage(message: unknown, context: MessageContext = {}): M
   const content = parts.map((part, index) => fromPart(part, index));
   if (!content.some((block) => block.type !== 'text' || block.text.trim()))
     throw invalidMessageError('The message is empty');
-  const created = createMessage('user', content, {
+  return createMessage('user', content, {
     ...context,
     ...(typeof id === 'string' && id && { id }),
   });
-  return acceptMessage(created, { sender: 'user' });
 }
 
 function fromPart(part: unknown, index: number): ContentBlock {
   const { type, text, url, mediaType, filename } = fieldsOf(part);
   if (type === 'text' && typeof text === 'string') return { type: 'text', text };
   if (type === 'file' && typeof url === 'string' && typeof mediaType === 'string') {
-    return {
+    const file: MediaBlock = {
       type: mediaKind(mediaType),
       source: { type: 'url', url, mediaType },
       ...(typeof filename === 'string' && { name: filename }),
     };
+    return { ...file, source: acceptSource(file, {}, `content[${index}].source.`) };
   }
   throw invalidMessageError(`Part ${index} is neither text nor a file with a URL and a media type`);
 }
