@@ -8,8 +8,8 @@ import type { Msg } from '../message/msg.ts';
  *
  * - `length`: it reached a limit of its length, the context window or a time limit of the provider.
  * - `filtered`: the provider's filter withheld it, or the rest of it.
- * - `other`: the provider gives another reason, which may be new. `metadata.finishReason` has it. It
- *   is `unknown` if a streamed text ended without a reason, because a cut text may look so, too.
+ * - `other`: another reason of the provider, which `metadata.finishReason` contains. The reason is
+ *   `unknown` if a streamed text ended without one, because the text may have been cut.
  */
 export type IncompleteReason = 'length' | 'filtered' | 'other';
 

@@ -8,9 +8,9 @@ export interface RateLimiter {
 }
 
 /**
- * Returns a function that calls `identify`, which returns a key for who is identified. If there is a
- * limiter, it counts the request: for that key, or as a failed login of its address. The function
- * rejects with `LIMIT_EXCEEDED` after too many requests, and with `OVERLOADED` if the limiter fails.
+ * Returns a function that calls `identify` and counts the request, if there is a limiter. `identify`
+ * returns the key to count for. A failed login counts for the sender's address. The function rejects
+ * with `LIMIT_EXCEEDED` after too many requests, and with `OVERLOADED` if the limiter fails.
  */
 export function withRateLimit(
   settings: Pick<HandlerSettings, 'rateLimit'>,

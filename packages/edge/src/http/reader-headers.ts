@@ -4,8 +4,8 @@ import type { EdgeEnv } from '../handler-options.ts';
 import { rejoinHeader, userHeader } from './header-names.ts';
 
 /**
- * Tells the tabs of a browser with which other tabs they may share an answer. OpenAI's clients have
- * no tabs.
+ * Sets the headers that tell a tab whether it may share an answer with other tabs. OpenAI's clients
+ * have no tabs.
  */
 export async function addReaderHeaders(c: Context<EdgeEnv>, { headers }: Response): Promise<void> {
   if (c.get('errorFormat') === 'openai') return;

@@ -50,7 +50,7 @@ export interface OperatorDeskOptions<Env = object> {
   ) => Awaitable<Operator | null>;
 }
 
-/** Function that identifies the caller of a request, and returns the caller's key for a rate limit. */
+/** Function that identifies the caller of a request. Returns the caller's key for a rate limit. */
 type Enter = (c: Context<EdgeEnv>) => Promise<string>;
 
 /** The routes of operators, for the option `operator` of `createAgentHandler`. */

@@ -210,8 +210,8 @@ function mapEvent(run: Run, parts: readonly Middleware[], original: AgentEvent):
 }
 
 /**
- * Throws unless `mapEvent` has returned an event of the same type. Readers wait for the end of the
- * run, so they would wait forever in place of a promise.
+ * Throws unless `mapEvent` has returned a copy of the same event. With another value in place of
+ * `run-end`, readers would wait forever.
  */
 function checkReadersEvent(readersEvent: unknown, { type, seq }: AgentEvent): void {
   if (readersEvent instanceof Promise)

@@ -144,8 +144,8 @@ function isRunning({ openRunId, endReason }: StoredSession['view']): boolean {
 /**
  * Throws `SESSION_CONFLICT` if a place has a session that the copy must not replace. It may replace
  * another copy, and an older part of the same session. Throws `SESSION_MOVED` for a backup of a
- * session that belongs to another place, and `AGENT_BUSY` if a run or an operator writes here. Throws
- * `SESSION_CONFLICT` if a tool call of the copy would run again.
+ * session that belongs to another place, and `AGENT_BUSY` if a run or an operator writes here.
+ * Throws `SESSION_CONFLICT` if a tool call of the copy would run again.
  */
 function checkPut({ records, ownership }: SessionCopy, { view, ...session }: StoredSession): void {
   checkNotOlder(sessionViewOf(records), view);

@@ -25,8 +25,8 @@ export function valueKeys(firstKey: string, count: number): readonly string[] {
 }
 
 /**
- * Percent-encodes text for a key. Throws `INVALID_INPUT` if the text is not a string, is blank, malformed
- * or, encoded, longer than `limit` characters.
+ * Percent-encodes text for a key. Throws `INVALID_INPUT` for a value that is not a string, and for
+ * text that is blank, malformed or, encoded, longer than `limit` characters.
  */
 export function encodeForKey(text: string, what: string, limit: number): string {
   checkId(text, what);

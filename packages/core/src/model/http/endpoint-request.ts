@@ -20,13 +20,13 @@ export interface EndpointLimits {
 /** Header with the interval in which an endpoint keeps a stream alive, in milliseconds. */
 export const keepAliveHeader = 'x-isoloop-keep-alive';
 
-/** Intervals without a sign of life after which a stream is lost. */
+/** Number of silent intervals after which a stream counts as lost. */
 const lostIntervals = 2.5;
 
 /** Interval of an endpoint that does not tell it, in milliseconds. */
 const usualIntervalMs = 15_000;
 
-/** Bytes that a slow connection sends in a millisecond. */
+/** Bytes that a slow connection sends per millisecond. */
 const slowBytesPerMs = 50;
 
 /** A request to an endpoint. `headers` come before those in `init`, which replace them. */
@@ -41,8 +41,8 @@ export interface EndpointRequest extends EndpointLimits {
 
 /**
  * Sends a request to an endpoint. Rejects with `ENDPOINT_TIMEOUT` if the answer does not begin in
- * time, and so does the reading of its body if it falls silent. Rejects with `UNAUTHORIZED` if the
- * function `headers` or `credentials` fails.
+ * time. A read of its body rejects with the same code after a long silence. Rejects with
+ * `UNAUTHORIZED` if the function `headers` or `credentials` fails.
  */
 export async function requestEndpoint(request: EndpointRequest): Promise<Response> {
   const { url, init, timeoutMs = 20_000, silenceMs, fetch: send = fetch } = request;
@@ -64,7 +64,7 @@ export async function requestEndpoint(request: EndpointRequest): Promise<Respons
         signal: deadline.signal,
       });
     });
-    return withHeardBody(response, signal, silenceMs);
+    return withSilenceLimit(response, signal, silenceMs);
   } finally {
     deadline.end();
   }
@@ -85,7 +85,7 @@ async function headersFor(
 }
 
 /** Returns a response whose body fails if it falls silent. */
-function withHeardBody(
+function withSilenceLimit(
   response: Response,
   signal: AbortSignal,
   silenceMs: number | undefined,
@@ -93,12 +93,12 @@ function withHeardBody(
   const { body, status, statusText, headers } = response;
   if (!body) return response;
   const intervalMs = Number(headers.get(keepAliveHeader)) || usualIntervalMs;
-  const heardBody = heard(body, signal, silenceMs ?? intervalMs * lostIntervals);
-  return new Response(heardBody, { status, statusText, headers });
+  const limitedBody = limitSilence(body, signal, silenceMs ?? intervalMs * lostIntervals);
+  return new Response(limitedBody, { status, statusText, headers });
 }
 
 /** The time limit begins with the first read, so an answer that nobody reads needs no timer. */
-function heard(
+function limitSilence(
   body: ReadableStream<Uint8Array>,
   signal: AbortSignal,
   silenceMs: number,

@@ -146,10 +146,10 @@ export class OpenAiDecoder implements ReplyDecoder {
   }
 
   /**
-   * Finish reason of a reply without one. Some servers never send one to a healthy stream, and others
-   * leave it out when they cut a reply (https://github.com/abetlen/llama-cpp-python/issues/735,
-   * https://github.com/BerriAI/litellm/issues/10686). So nobody knows whether a streamed text is
-   * whole. A reply in one piece is.
+   * Finish reason of a reply without one. Some servers never send a reason in a stream. Others leave
+   * it out when they cut a reply (https://github.com/abetlen/llama-cpp-python/issues/735,
+   * https://github.com/BerriAI/litellm/issues/10686). So a streamed text may be cut. A reply in one
+   * piece is whole.
    */
   get #assumedReason(): string {
     if (this.#calls.count) return 'tool_calls';

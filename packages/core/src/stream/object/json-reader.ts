@@ -99,8 +99,8 @@ export class JsonReader {
   }
 
   /**
-   * Whether the characters since the last `value` pay for the copies of the next one. A reader that
-   * takes `value` only then does linear work.
+   * Whether enough characters came since the last `value` for the copies that the next one makes. The
+   * work stays linear if `value` is read only then.
    */
   get isCheap(): boolean {
     const copies = this.#openValues.reduce((sum, { size }) => sum + size, 0);

@@ -5,7 +5,7 @@ interface ShownMessage {
   readonly parts: readonly object[];
 }
 
-/** Fields of a part that tell what a person or the page has decided. */
+/** Fields of a part with the decision of a person, or with the result of a tool on the page. */
 interface CallPart {
   readonly toolCallId?: unknown;
   readonly state?: unknown;
@@ -13,11 +13,10 @@ interface CallPart {
 }
 
 /**
- * Returns what a turn needs of the messages that a page shows: the last message and the last answer.
- * The answer has its metadata, decisions and results. The agent has the rest. So a message that was refused, for
- * example because it is too large, is not sent again with the next one.
- * `messageId`: id of the message that the request is about. If this is the last answer, later
- * messages are left out.
+ * Returns what a turn needs of the messages that a page shows: the last message, and the metadata,
+ * decisions and results of the last answer. The agent has the rest. So a refused message, for
+ * example one that is too large, is not sent again with the next one. `messageId`: id of the message
+ * that the request is about. If this is the last answer, later messages are left out.
  *
  * @example
  * const body = { id, trigger, messageId, messages: latestMessages(messages, messageId) };
@@ -35,7 +34,7 @@ export function latestMessages<M extends ShownMessage>(
   return isAboutAnswer ? [decisionsOf(answer)] : [decisionsOf(answer), lastMessage];
 }
 
-/** Returns the answer with only the calls that may be decided. Files and results can be large. */
+/** Returns the answer with only its new decisions and results. Other parts can be large. */
 function decisionsOf<M extends ShownMessage>(answer: M): M {
   const stepStart = answer.parts.findLastIndex(
     (part) => 'type' in part && part.type === 'step-start',

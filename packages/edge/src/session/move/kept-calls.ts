@@ -26,8 +26,8 @@ export async function keepEndedCalls(
   };
 }
 
-/** Works as `changeOwner`. The session also has the ended tool calls of deleted ones of its id. */
-export function changeKeptOwner(
+/** Works like `changeOwner`. Adds the ended tool calls of deleted sessions with the same id. */
+export function changeOwnerWithKeptCalls(
   storage: DurableObjectStorage,
   sessionId: string,
   choose: ChooseOwner,

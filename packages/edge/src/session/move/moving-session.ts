@@ -19,7 +19,7 @@ import {
 } from '../session-command.ts';
 import { DurableQueue } from '../queue/durable-queue.ts';
 import { SessionRecord } from '../session-record.ts';
-import { changeKeptOwner } from './kept-calls.ts';
+import { changeOwnerWithKeptCalls } from './kept-calls.ts';
 import { takeStep, type MoveStep } from './moving-place.ts';
 
 /** Request of the Worker to the Durable Object of a session, for a step of a move. */
@@ -166,7 +166,7 @@ class MovingSession {
     const { env, settings } = this.#options;
     const setup = { env, user, sessionId, mayEdit };
     const change = (choose: ChooseOwner): Promise<void> =>
-      changeKeptOwner(this.#options.storage, sessionId, choose);
+      changeOwnerWithKeptCalls(this.#options.storage, sessionId, choose);
     return takeStep(step, { settings, setup, change });
   }
 
