@@ -365,5 +365,6 @@ function wordsOf(kind: string): string {
 export function kindOf(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null || typeof value === 'number') return String(value);
-  return wordsOf(Array.isArray(value) ? 'array' : typeof value);
+  if (Array.isArray(value)) return 'an array';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }

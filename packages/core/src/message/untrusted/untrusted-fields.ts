@@ -26,7 +26,7 @@ import { addressProblem } from './media-source.ts';
 export type Sender = 'client' | 'import' | 'page';
 
 /** Where the field is, and how a check refuses its value. */
-export interface FieldContext {
+interface FieldContext {
   /** The object that has the field. */
   readonly owner: object;
   /** Throws the error for a value that must not pass. `problem`: what the value must be. */
