@@ -57,7 +57,7 @@ export class SessionMemory implements Memory {
   /** Whether a run uses this memory, from `restore` until its end. */
   #isInRun = false;
   /** Whether the session was deleted, so that only a new message of a user can begin a new log. */
-  #isFenced = false;
+  #refusesWrites = false;
   /** Signal of the run that waits for `restore`. */
   #readSignal: AbortSignal | undefined;
 
@@ -166,7 +166,7 @@ export class SessionMemory implements Memory {
       await this.#restore(status, tools);
       // Only a run has a signal.
       if (!signal) return;
-      this.#isFenced = false;
+      this.#refusesWrites = false;
       this.#isInRun = true;
     }).finally(() => {
       if (this.#readSignal === signal) this.#readSignal = undefined;
@@ -249,7 +249,7 @@ export class SessionMemory implements Memory {
    */
   claim({ write = true }: { readonly write?: boolean } = {}): Promise<void> {
     return this.run(async () => {
-      this.#isFenced = false;
+      this.#refusesWrites = false;
       if (!this.#log.claim) throw unavailableError('owner');
       this.#setFold(await this.#log.claim());
       if (write) await this.#flush(true);
@@ -294,14 +294,14 @@ export class SessionMemory implements Memory {
    */
   checkDeleted(): Promise<boolean> {
     return this.run(async () => {
-      if (!this.#fold || !(await this.#log.hasChanged?.())) return this.#isFenced;
+      if (!this.#fold || !(await this.#log.hasChanged?.())) return this.#refusesWrites;
       await this.#reload();
-      return this.#isFenced || this.#log.wasDeleted === true;
+      return this.#refusesWrites || this.#log.wasDeleted === true;
     });
   }
 
   /** Refuses further writes with `SESSION_DELETED`, until a user's message begins a new run. */
-  fence(): Promise<void> {
+  refuseWrites(): Promise<void> {
     return this.run(async () => void this.#drop([]));
   }
 
@@ -309,7 +309,7 @@ export class SessionMemory implements Memory {
     return this.run(async () => {
       await this.#log.clear();
       this.#drop([]);
-      this.#isFenced = this.#isInRun;
+      this.#refusesWrites = this.#isInRun;
     });
   }
 
@@ -318,7 +318,7 @@ export class SessionMemory implements Memory {
    * in its place.
    */
   #drop(stored: Flushes): SessionFold {
-    this.#isFenced = true;
+    this.#refusesWrites = true;
     this.#log.drop?.();
     this.#removals = [];
     this.#values.clear();
@@ -342,8 +342,8 @@ export class SessionMemory implements Memory {
   }
 
   async #addToLog(records: readonly LogRecord[]): Promise<void> {
-    if (this.#isFenced && this.#isInRun) throw deletedError();
-    if (records.some(isStart)) this.#isFenced = false;
+    if (this.#refusesWrites && this.#isInRun) throw deletedError();
+    if (records.some(isStart)) this.#refusesWrites = false;
     this.#log.add([...this.#removals, ...records]);
     this.#removals = [];
     if (this.#fold) this.#fold.add(records);
@@ -352,7 +352,7 @@ export class SessionMemory implements Memory {
   }
 
   async #flush(mustClaim = false): Promise<void> {
-    if (this.#isFenced) return this.#refuse();
+    if (this.#refusesWrites) return this.#refuse();
     if (!this.#fold && (this.#groups || this.#values.updates.length)) await this.#load();
     this.#noteState();
     const context: FlushContext = {
@@ -361,7 +361,7 @@ export class SessionMemory implements Memory {
         if (this.#log.wasDeleted && !flushes.at(-1)?.some(isStart))
           this.#drop(flushes.slice(0, -1));
         else this.#take(flushes);
-        if (this.#isFenced) throw deletedError();
+        if (this.#refusesWrites) throw deletedError();
         this.#noteState();
       },
     };

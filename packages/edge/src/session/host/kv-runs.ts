@@ -32,7 +32,7 @@ export function addKvRun(settings: HandlerSettings, setup: SessionSetup, run: Kv
 export async function endKvRuns(settings: HandlerSettings, setup: SessionSetup): Promise<void> {
   const runs = [...(runsOf.get(settings)?.get(keyOf(setup)) ?? [])];
   for (const { memory, abort } of runs) {
-    if (memory instanceof SessionMemory) await memory.fence();
+    if (memory instanceof SessionMemory) await memory.refuseWrites();
     abort.abort();
   }
   await Promise.allSettled(runs.map(({ runEnd }) => runEnd));
