@@ -1,2 +1,2 @@
 export { storeSessions } from './session/host/store-sessions.ts';
-export type { StoreSessions } from './session/host/store-sessions.ts';
+export type { StoreSessions, StoreSessionsOptions } from './session/host/store-sessions.ts';

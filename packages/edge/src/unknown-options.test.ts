@@ -1,3 +1,4 @@
+import { MemoryStore } from '@isoloop/core';
 import { expect, test } from 'vitest';
 import * as edge from './index.ts';
 import * as jwts from './jwt.ts';
@@ -40,7 +41,10 @@ const entries: Readonly<Record<string, Entry>> = {
     calls: { jwt: (wrong) => jwts.jwt(given({ issuer: 'i', audience: 'a' }, wrong)) },
   },
   './kv': { exports: kvs, calls: {}, others: ['kvSessions'] },
-  './store': { exports: stores, calls: {}, others: ['storeSessions'] },
+  './store': {
+    exports: stores,
+    calls: { storeSessions: (wrong) => stores.storeSessions(new MemoryStore(), wrong) },
+  },
   './openai': { exports: openais, calls: { openAiRoutes: openais.openAiRoutes } },
   './move': { exports: moves, calls: {}, others: ['sessionMoves'] },
   './operator': {

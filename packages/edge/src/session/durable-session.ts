@@ -149,7 +149,7 @@ export class DurableSession implements CommandHandler {
       changedAt,
     });
     const turns = new TurnRunner({
-      settings: this.#settings,
+      settings: () => this.#settings,
       setup: this.#setup(identity),
       queue,
       memory,

@@ -9,7 +9,8 @@ import { checkFirstTurn } from '../session-turn.ts';
 import { TurnRunner, type QueuedMessage } from '../queue/turn-runner.ts';
 
 export interface ProcessSessionOptions {
-  readonly settings: HandlerSettings;
+  /** Settings for turns that begin now. They change if a newer handler shares the sessions. */
+  readonly settings: () => HandlerSettings;
   readonly store: KeyValueStore;
   /** Id of the session in the store. */
   readonly key: string;
@@ -55,7 +56,8 @@ export class ProcessSession implements CommandHandler {
     await this.#load();
     const isNew = (await this.#memory.read()).length === 0;
     if (this.#isDeleted) return undefined;
-    if (isNew && !this.#turns.isBusy) checkFirstTurn(command.turn.request, this.#options.settings);
+    if (isNew && !this.#turns.isBusy)
+      checkFirstTurn(command.turn.request, this.#options.settings());
     return this.#turns.answer(command, { onAdd: () => this.#queue.whenStored });
   }
 
@@ -96,7 +98,7 @@ export class ProcessSession implements CommandHandler {
     await this.#load();
     await this.#turns.close();
     await this.#queue.clear();
-    await forgetSession(settings, setup, this.#memory);
+    await forgetSession(settings(), setup, this.#memory);
   }
 
   /** Reads the turns that an earlier process has left, and runs them. */

@@ -26,7 +26,8 @@ export interface SessionNamespace {
  * that all routes use these sessions like Durable Objects.
  */
 export class ProcessSessions {
-  readonly #settings: HandlerSettings;
+  /** Settings for turns that begin now. */
+  settings: HandlerSettings;
   readonly #store: KeyValueStore;
   /** Open sessions by key, the one that was used last at the end. */
   readonly #openSessions: Map<string, Entry> = new Map();
@@ -34,7 +35,7 @@ export class ProcessSessions {
   readonly #deletions: Map<string, Promise<unknown>> = new Map();
 
   constructor(settings: HandlerSettings, store: KeyValueStore) {
-    this.#settings = settings;
+    this.settings = settings;
     this.#store = store;
   }
 
@@ -58,7 +59,7 @@ export class ProcessSessions {
     await this.#deletions.get(key)?.catch(() => {});
     const entry = this.#openSessions.get(key) ?? {
       session: new ProcessSession({
-        settings: this.#settings,
+        settings: () => this.settings,
         store: this.#store,
         key,
         setup: { env, user, sessionId },

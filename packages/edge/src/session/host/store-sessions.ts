@@ -1,7 +1,19 @@
 import { AgentError, type KeyValueStore } from '@isoloop/core';
-import { checkFields } from '@isoloop/core/adapter';
+import { checkFields, checkOptions } from '@isoloop/core/adapter';
 import type { HandlerSettings } from '../../handler-options.ts';
+import { namedSessions } from './named-sessions.ts';
 import { ProcessSessions } from './process-sessions.ts';
+
+/** Which handlers of a process share their sessions. */
+export interface StoreSessionsOptions {
+  /**
+   * Name of the conversations in this process. Handlers with the same name share the queue of each
+   * conversation, in the store of the first of them. The newest handler's options apply to turns
+   * that begin later. Set it if a bundler may evaluate your module twice, as in Next.js. Default:
+   * each handler has queues of its own. An empty name throws `CONFIGURATION`.
+   */
+  readonly name?: string;
+}
 
 /** Conversations in a store, for the option `store` of `createAgentHandler`. */
 export interface StoreSessions {
@@ -13,12 +25,22 @@ export interface StoreSessions {
  * Keeps conversations in any `KeyValueStore`, such as `unstorageStore(driver)`, in Node, Bun, Deno
  * and Next.js. The sessions run in this process like in Durable Objects: turns wait for each other,
  * continue without clients and can be interrupted. Only one process may use a conversation at a
- * time. Throws `CONFIGURATION` if `store` is not a store.
+ * time. Throws `CONFIGURATION` if `store` is not a store, or an option is wrong.
  *
  * @example
  * createAgentHandler({ agent, authorize, store: storeSessions(new MemoryStore()) });
  */
-export function storeSessions(store: KeyValueStore): StoreSessions {
+export function storeSessions(
+  store: KeyValueStore,
+  options: StoreSessionsOptions = {},
+): StoreSessions {
+  checkOptions('storeSessions()', options, 'name:string|?');
+  const { name } = options;
+  if (name === '')
+    throw new AgentError(
+      'CONFIGURATION',
+      'storeSessions(): `name` must be text that is not empty.',
+    );
   checkFields('storeSessions(): the store', store, 'setMany:function', 'CONFIGURATION');
   return {
     open: (settings) => {
@@ -26,7 +48,9 @@ export function storeSessions(store: KeyValueStore): StoreSessions {
         const message = 'createAgentHandler(): give either store or memory.';
         throw new AgentError('CONFIGURATION', message);
       }
-      return new ProcessSessions(settings, store);
+      return name === undefined
+        ? new ProcessSessions(settings, store)
+        : namedSessions(name, settings, store);
     },
   };
 }

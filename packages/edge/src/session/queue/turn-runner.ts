@@ -20,7 +20,8 @@ import { openAiOf } from '../turn-format.ts';
 import type { FailedMessage, NewTurn, QueuedTurn, TurnQueue } from './durable-queue.ts';
 
 export interface TurnRunnerOptions {
-  readonly settings: HandlerSettings;
+  /** Returns the settings for turns that begin now. */
+  readonly settings: () => HandlerSettings;
   readonly setup: SessionSetup;
   readonly queue: TurnQueue;
   readonly memory: Memory;
@@ -48,6 +49,12 @@ export interface QueuedMessage {
   readonly state: 'waiting' | 'failed';
   /** Why the turn failed. */
   readonly error?: FailedMessage['error'];
+}
+
+/** Settings with which a turn began, and what aborts it. */
+interface TurnContext {
+  readonly abort: AbortController;
+  readonly settings: HandlerSettings;
 }
 
 interface Deferred<T> {
@@ -105,7 +112,8 @@ export class TurnRunner {
     { turn, format, inBackground = false }: Command<'turn'>,
     { addsOnly = false, onAdd }: AnswerOptions = {},
   ): Promise<Response> {
-    const { queue, settings } = this.#options;
+    const { queue } = this.#options;
+    const settings = this.#options.settings();
     const repeated = this.#findRepeated(turn);
     if (repeated instanceof Promise && inBackground) return queuedResponse();
     if (repeated) return liveResponse(repeated, { format, settings, rejoin: {} });
@@ -125,7 +133,7 @@ export class TurnRunner {
   /** Throws `OVERLOADED` if the queue is full. */
   #checkSize(): void {
     const { queue, settings } = this.#options;
-    if (queue.size > settings.sessions.queuedTurns)
+    if (queue.size > settings().sessions.queuedTurns)
       throw new AgentError('OVERLOADED', 'Too many turns of the session wait; try again later.', {
         retryable: true,
         details: { retryAfterMs: 10_000 },
@@ -138,7 +146,7 @@ export class TurnRunner {
     if (!live) return noContent();
     return liveResponse(live, {
       format,
-      settings: this.#options.settings,
+      settings: this.#options.settings(),
       rejoin: { lastEventId },
     });
   }
@@ -365,7 +373,8 @@ export class TurnRunner {
   }
 
   async #runTurn(queuedTurn: QueuedTurn): Promise<void> {
-    const { queue, memory, settings, setup } = this.#options;
+    const { queue, memory, setup } = this.#options;
+    const settings = this.#options.settings();
     const abort = new AbortController();
     this.#abortController = abort;
     const isFirst = this.#countedTurnId === queuedTurn.id;
@@ -386,14 +395,18 @@ export class TurnRunner {
     }
     const { agent, settled } = await makeAgent(settings, { ...setup, memory, model: turn.model });
     try {
-      await this.#runAgent(turn, agent, abort);
+      await this.#runAgent(turn, agent, { abort, settings });
     } finally {
       if (settled) this.#trackSettling(settled());
     }
   }
 
-  async #runAgent(turn: QueuedTurn, agent: ReActAgent, abort: AbortController): Promise<void> {
-    const { queue, memory, settings, onChange } = this.#options;
+  async #runAgent(
+    turn: QueuedTurn,
+    agent: ReActAgent,
+    { abort, settings }: TurnContext,
+  ): Promise<void> {
+    const { queue, memory, onChange } = this.#options;
     const { fields } = turn;
     const call = fields && openAiOf(settings).readCall(fields, settings);
     call?.check(agent);
