@@ -46,9 +46,9 @@ export class ProcessSession implements CommandHandler {
     });
   }
 
-  /** Whether a turn is running or waiting. */
+  /** Whether a turn is running, or a client waits for one. */
   get isBusy(): boolean {
-    return this.#turns.isBusy;
+    return this.#turns.isBusy || this.#turns.isAwaited;
   }
 
   /** Runs a turn. Resolves with `undefined` if the session was deleted meanwhile. */
@@ -58,7 +58,12 @@ export class ProcessSession implements CommandHandler {
     if (this.#isDeleted) return undefined;
     if (isNew && !this.#turns.isBusy)
       checkFirstTurn(command.turn.request, this.#options.settings());
-    return this.#turns.answer(command, { onAdd: () => this.#queue.whenStored });
+    return this.#turns.answer(command, {
+      // The client of a turn that begins now gets its first event when the log has the message.
+      onAdd: async (isWaiting) => {
+        if (isWaiting) await this.#queue.whenStored;
+      },
+    });
   }
 
   async stream(command: Command<'stream'>): Promise<Response> {
@@ -95,7 +100,8 @@ export class ProcessSession implements CommandHandler {
   async delete(): Promise<void> {
     const { settings, setup } = this.#options;
     this.#isDeleted = true;
-    await this.#load();
+    // What nobody can read can still be deleted.
+    await this.#load().catch(() => {});
     await this.#turns.close();
     await this.#queue.clear();
     await forgetSession(settings(), setup, this.#memory);

@@ -1,4 +1,5 @@
 import { AgentError, type KeyValueStore } from '@isoloop/core';
+import { logError } from '../../http/error-response.ts';
 import type { FailedMessage, NewTurn, QueuedTurn, TurnQueue, TurnState } from './durable-queue.ts';
 
 /** What the store keeps of a queue, as JSON. */
@@ -24,8 +25,10 @@ export class InProcessQueue implements TurnQueue {
   /** Ids of the turns that the store keeps. The client of any other turn waits for its first event. */
   readonly #storedIds: Set<number> = new Set();
   #lastId = 0;
-  /** JSON in the store, or `undefined` if there is none. */
+  /** JSON that was last written to the store, or `undefined` if there is none. */
   #storedText: string | undefined;
+  /** Whether the store may have something else than `#storedText`, because it has failed. */
+  #isUnsure = false;
   /** Settles when the store has all changes so far. */
   #whenStored: Promise<void> = Promise.resolve();
 
@@ -42,9 +45,12 @@ export class InProcessQueue implements TurnQueue {
 
   /** Reads the turns that an earlier process has left. Call this once, before all else. */
   async load(): Promise<void> {
+    this.#isUnsure = true;
     this.#storedText = await this.#store.get(this.#key);
-    if (this.#storedText === undefined) return;
-    const { v, turns, failed, blockedId } = JSON.parse(this.#storedText) as StoredTurns;
+    const stored = parseTurns(this.#storedText);
+    this.#isUnsure = stored === undefined && this.#storedText !== undefined;
+    if (!stored) return;
+    const { v, turns, failed, blockedId } = stored;
     if (v !== formatVersion)
       throw new AgentError(
         'STORAGE_FAILED',
@@ -113,7 +119,8 @@ export class InProcessQueue implements TurnQueue {
   }
 
   keepFailed(failed: FailedMessage): void {
-    this.#failed = [...this.#failed, failed];
+    const others = this.#failed.filter(({ message }) => message.id !== failed.message.id);
+    this.#failed = [...others, failed];
     this.#save();
   }
 
@@ -146,10 +153,15 @@ export class InProcessQueue implements TurnQueue {
   /** Writes the turns that wait, after all earlier writes. Does nothing without a change. */
   #save(): void {
     const text = this.#text();
-    if (text === this.#storedText) return;
+    if (text === this.#storedText && !this.#isUnsure) return;
     this.#storedText = text;
-    const write = (): Promise<void> =>
-      text === undefined ? this.#store.delete([this.#key]) : this.#store.set(this.#key, text);
+    const write = async (): Promise<void> => {
+      this.#isUnsure = true;
+      await (text === undefined
+        ? this.#store.delete([this.#key])
+        : this.#store.set(this.#key, text));
+      this.#isUnsure = false;
+    };
     this.#whenStored = this.#whenStored.then(write, write);
     // Only the request that adds a turn waits for the write.
     this.#whenStored.catch(() => {});
@@ -161,5 +173,20 @@ export class InProcessQueue implements TurnQueue {
     if (!turns.length && !failed.length) return undefined;
     const blockedId = this.#blockedId;
     return JSON.stringify({ v: formatVersion, turns, failed, blockedId } satisfies StoredTurns);
+  }
+}
+
+/**
+ * Returns what the store has. A process that dies while it writes a file leaves a part of the JSON.
+ * Then nobody can read the messages, and the conversation goes on without them.
+ */
+function parseTurns(text: string | undefined): StoredTurns | undefined {
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text) as StoredTurns;
+  } catch (cause) {
+    const message = 'The messages that wait in the session cannot be read, and are lost.';
+    logError(new AgentError('STORAGE_FAILED', message, { cause }), 'queue');
+    return undefined;
   }
 }

@@ -104,6 +104,11 @@ export class TurnRunner {
     return this.#queueRun !== undefined || this.#settlingAgents.size > 0;
   }
 
+  /** Whether a client reads the stream of a turn that has not begun. */
+  get isAwaited(): boolean {
+    return this.#openingTurns.size > 0;
+  }
+
   /**
    * Answers a request for a turn, which it adds to the end of the queue. A repeated request gets
    * the answer of the same turn. Rejects with `OVERLOADED` if the queue is full.
@@ -122,12 +127,26 @@ export class TurnRunner {
     // One write adds the turn and counts its start.
     const { id } = queue.add(turn, isWaiting ? undefined : { hasBegun: addsOnly, attempts: 1 });
     if (!isWaiting) this.#countedTurnId = id;
-    const openingTurn = this.#liveTurnOf(id);
-    for (const message of newMessages(turn.request)) queue.forgetFailed(message.id);
-    await onAdd?.(isWaiting);
+    const openingTurn = isWaiting && inBackground ? undefined : this.#liveTurnOf(id);
+    await onAdd?.(isWaiting).catch((error: unknown) => {
+      // The client learns that its turn is refused, so the turn must not run later.
+      if (this.#drop(id, error)) throw error;
+    });
     this.#runQueue();
-    if (isWaiting && inBackground) return queuedResponse();
+    if (!openingTurn) return queuedResponse();
     return liveResponse(isWaiting ? openingTurn : await openingTurn, { format, settings });
+  }
+
+  /** Takes a turn out of the queue unless it has begun. Returns whether it was there. */
+  #drop(id: number, reason: unknown): boolean {
+    const { queue } = this.#options;
+    if (id === this.#runningId || !queue.find((turn) => turn.id === id)) return false;
+    this.#openingTurns.get(id)?.reject(reason);
+    this.#openingTurns.delete(id);
+    if (this.#countedTurnId === id) this.#countedTurnId = undefined;
+    if (queue.blockedId === id) queue.unblock();
+    queue.end(id);
+    return true;
   }
 
   /** Throws `OVERLOADED` if the queue is full. */
@@ -188,8 +207,11 @@ export class TurnRunner {
     const waitingTurns = queue
       .all()
       .filter(({ id, hasBegun }) => id !== this.#runningId || !(hasBegun || this.#liveTurn));
+    // A failed message that was sent again keeps its entry until the log has it.
+    const sentIds = new Set(queue.all().flatMap(({ request }) => newMessages(request).map(idOf)));
+    const failed = queue.failedMessages().filter(({ message }) => !sentIds.has(message.id));
     return [
-      ...queue.failedMessages().flatMap(({ message, error }) => toQueued([message], error)),
+      ...failed.flatMap(({ message, error }) => toQueued([message], error)),
       ...waitingTurns.flatMap(({ request }) => toQueued(newMessages(request))),
     ];
   }
@@ -197,17 +219,13 @@ export class TurnRunner {
   /** Takes a message back that waits or has failed. Returns false if there is none with the id. */
   withdraw({ messageId }: Command<'withdraw'>): boolean {
     const { queue } = this.#options;
-    const turn = queue.find(
-      ({ id, request }) =>
-        id !== this.#runningId && newMessages(request).some((message) => message.id === messageId),
+    const turn = queue.find(({ request }) =>
+      newMessages(request).some(({ id }) => id === messageId),
     );
     if (!turn) return queue.forgetFailed(messageId);
-    this.#openingTurns
-      .get(turn.id)
-      ?.reject(new AgentError('ABORTED', 'The message was withdrawn before its turn began.'));
-    this.#openingTurns.delete(turn.id);
-    if (queue.blockedId === turn.id) queue.unblock();
-    queue.end(turn.id);
+    const reason = new AgentError('ABORTED', 'The message was withdrawn before its turn began.');
+    if (!this.#drop(turn.id, reason)) return false;
+    for (const { id } of newMessages(turn.request)) queue.forgetFailed(id);
     this.#runQueue();
     return true;
   }
@@ -336,8 +354,8 @@ export class TurnRunner {
     if (failure !== undefined) {
       logError(failure, turn.requestId);
       this.#openingTurns.get(turn.id)?.reject(failure);
-      if (isAccepted) await this.#keepLost(turn, failure);
     }
+    await this.#keepLost(turn, failure, isAccepted);
     this.#openingTurns.get(turn.id)?.reject(new AgentError('ABORTED', 'The turn has ended.'));
     this.#openingTurns.delete(turn.id);
     queue.end(turn.id, this.#hasChanged ? Date.now() : undefined);
@@ -355,15 +373,31 @@ export class TurnRunner {
     return id !== this.#refusableId && bringsMessage(request) && !fields;
   }
 
-  /** Keeps the messages of a failed turn that the log does not have. */
-  async #keepLost({ request, requestId }: QueuedTurn, failure: unknown): Promise<void> {
+  /**
+   * Keeps the messages of a failed turn that the log does not have, if they were accepted or have
+   * failed before. Forgets earlier failures of those that the log has.
+   */
+  async #keepLost(
+    { request, requestId }: QueuedTurn,
+    failure: unknown,
+    isAccepted: boolean,
+  ): Promise<void> {
     const { queue, memory } = this.#options;
+    const failedIds = new Set(queue.failedMessages().map(({ message }) => message.id));
+    const messages = newMessages(request).filter(({ id }) => isAccepted || failedIds.has(id));
+    if (failure === undefined) {
+      for (const { id } of messages) queue.forgetFailed(id);
+      return;
+    }
     const { code, message } = publicError(AgentError.from(failure).toJSON());
     // A person has stopped the turn.
-    if (this.#isClosed || code === 'ABORTED') return;
+    if (!messages.length || this.#isClosed || code === 'ABORTED') return;
     const storedMessages = await memory.read().catch(() => []);
-    for (const lost of newMessages(request)) {
-      if (storedMessages.some(({ id }) => id === lost.id)) continue;
+    for (const lost of messages) {
+      if (storedMessages.some(({ id }) => id === lost.id)) {
+        queue.forgetFailed(lost.id);
+        continue;
+      }
       try {
         queue.keepFailed({ message: lost, error: { code, message } });
       } catch (error) {
@@ -500,6 +534,10 @@ function toQueued(
     message,
     ...(error ? { state: 'failed', error } : { state: 'waiting' }),
   }));
+}
+
+function idOf({ id }: Msg): string {
+  return id;
 }
 
 function queuedResponse(): Response {
