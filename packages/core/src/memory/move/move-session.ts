@@ -4,6 +4,9 @@ import { sleepFor } from '../../wait/timer.ts';
 import { checkNotMoved } from '../log/stored-head.ts';
 import type { OwnerChange, SessionCopy, SessionPlace } from './session-place.ts';
 
+const runningText =
+  'The session is running, or messages wait in it. Wait for its end, stop it, or withdraw them.';
+
 /** From where and to where `moveSession()` moves a session, and what it does with a run. */
 export interface MoveOptions {
   readonly from: SessionPlace;
@@ -85,9 +88,7 @@ async function readIdleSession(
     const isCutOff = whenRunning === 'stop' && waitedMs >= maxStopMs;
     if (!copy.isRunning || isElsewhere || isCutOff) return copy as OwnedCopy;
     if (whenRunning === 'refuse')
-      throw new AgentError('AGENT_BUSY', 'The session is running; wait for its end or stop it.', {
-        retryable: true,
-      });
+      throw new AgentError('AGENT_BUSY', runningText, { retryable: true });
     if (waitedMs === 0 && whenRunning === 'stop') await from.stop?.(sessionId);
     signal?.throwIfAborted();
     await sleep(pollMs);

@@ -5,14 +5,16 @@ import {
   ReActAgent,
   SessionMemory,
   textOf as textOfMsg,
+  tool,
   userMessage,
 } from '@isoloop/core';
+import { toUiMessages } from '@isoloop/core/ai-sdk';
 import { agentTool } from '@isoloop/core/tools';
 import { messagesOf, moveSession } from '@isoloop/core/adapter';
 import type { LogRecord, SessionPlace } from '@isoloop/core/adapter';
 import { markImported } from '@isoloop/core/context';
 import { lengthGuard, piiGuard } from '@isoloop/core/guards';
-import { ScriptedModel } from '@isoloop/core/testing';
+import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { killedMoves } from '../../../../../test/killed-moves.ts';
 import {
@@ -28,7 +30,7 @@ import {
   tab,
   textsOf,
 } from '../../../test-support/moves.ts';
-import { ask, open, type Session } from '../../../test-support/session-client.ts';
+import { ask, gate, open, type Session } from '../../../test-support/session-client.ts';
 
 test('a conversation moves from a Durable Object to a browser and back, with its title and what both added', async () => {
   const session = open(['Hello.', 'Again.']);
@@ -262,6 +264,37 @@ test.for([
   const session = open([]);
   const copy = { ...copyOf(session.id, [userMessage('Hi.')]), ...wrong };
   await expect(placeOf(session).put(copy as never)).rejects.toMatchObject({ code });
+});
+
+test('a conversation in which a message waits does not move, and the error says why', async () => {
+  const color = tool({ name: 'color', description: 'A color', input: { type: 'object' } });
+  const held = gate();
+  const asks = { toolCalls: [{ id: 'c1', name: 'color', input: {} }], wait: held.passed };
+  const session = open([asks as ScriptedReply, 'Later.'], { tools: [color] });
+  const post = (text: string) =>
+    session.post('/api/chat', { id: session.id, messages: [ask(text)], queue: true });
+  const first = await post('Paint');
+  await post('Hello');
+  held.open();
+  await first.text();
+  const store = new MemoryStore();
+  const move = () => moveSession(session.id, { from: placeOf(session), to: tab(store) });
+  await expect(move()).rejects.toMatchObject({
+    code: 'AGENT_BUSY',
+    message: expect.stringContaining('messages wait in it') as string,
+  });
+  const queued = async () =>
+    (
+      (await (await session.send(`/api/chat/${session.id}/messages`)).json()) as {
+        queued?: readonly { id: string }[];
+      }
+    ).queued ?? [];
+  const [waiting] = await queued();
+  await session.send(`/api/chat/${session.id}/queue/${waiting!.id}`, { method: 'DELETE' });
+  await move();
+  expect(textsOf(await new SessionMemory(store, session.id).read().then(toUiMessages))).toContain(
+    'Paint',
+  );
 });
 
 test('a copy replaces no conversation that the endpoint has continued, and no running one', async () => {

@@ -128,7 +128,7 @@ class MovingSession {
     const isBusy = this.#changes > 0 || new DurableQueue(this.#options.storage).size > 0;
     if (request.step.type === 'read') return this.#answerRead(request, isBusy);
     // Begins before the first `await`, so that no turn can begin until the move has ended.
-    if (isBusy) throw busyError('The session is running.');
+    if (isBusy) throw busyError('The session is running, or messages wait in it.');
     this.#moves += 1;
     try {
       await this.#takeIn(request);
