@@ -57,9 +57,11 @@ function breakableStore(): { readonly store: MemoryStore; isBroken: boolean } {
       throw new AgentError('STORAGE_FAILED', 'The disk is full.');
   };
   const { store } = state;
-  const set = store.set.bind(store);
+  const setMany = store.setMany.bind(store);
   const remove = store.delete.bind(store);
-  vi.spyOn(store, 'set').mockImplementation(async (key, value) => (fail(key), set(key, value)));
+  vi.spyOn(store, 'setMany').mockImplementation(
+    async (entries) => (fail(entries[0]?.[0]), setMany(entries)),
+  );
   vi.spyOn(store, 'delete').mockImplementation(async (keys) => (fail(keys[0]), remove(keys)));
   return state;
 }
@@ -94,7 +96,7 @@ test('a queue that could not be deleted refuses no later message, and is deleted
   state.isBroken = true;
   held.open();
   await Promise.all([first.text(), second.text()]);
-  await expect.poll(() => state.store.keys('queue:')).toHaveLength(1);
+  await expect.poll(() => state.store.keys('queue:')).toHaveLength(2);
   state.isBroken = false;
   const third = await post(ask('Three?'));
   expect(third.status).toBe(200);
@@ -166,4 +168,43 @@ test('a failed message that is sent again and fails again is still there', async
   expect(await shown()).toEqual(expected);
   await (await post(lost)).text();
   expect(await shown()).toEqual({ texts: ['One?', 'One.', 'Two?', 'Two.'], queued: [] });
+});
+
+test('a burst of long messages is written once, in values that the store accepts, and answered in order', async () => {
+  const held = gate();
+  const store = new MemoryStore({ maxValueBytes: 4000 });
+  let writtenChars = 0;
+  const setMany = store.setMany.bind(store);
+  vi.spyOn(store, 'setMany').mockImplementation(async (entries) => {
+    for (const [key, value] of entries) {
+      expect(value.length).toBeLessThanOrEqual(4000);
+      if (key.startsWith('queue:')) writtenChars += value.length;
+    }
+    await setMany(entries);
+  });
+  const texts = Array.from({ length: 50 }, (_, index) => `${index} ${'x'.repeat(10_000)}`);
+  const replies = texts.map((_, index) => `Reply ${index}`);
+  const { post, shown } = openProcess({
+    store,
+    replies: [{ wait: held.passed, text: 'One.' }, ...replies],
+  });
+  const first = await post(ask('One?'));
+  const statuses: number[] = [];
+  for (const text of texts) statuses.push((await post(ask(text), { queue: true })).status);
+  expect(new Set(statuses)).toEqual(new Set([202]));
+  expect((await post(ask('Too many'), { queue: true })).status).toBe(503);
+  const copy = new MemoryStore({ maxValueBytes: 4000 });
+  await copy.setMany([...(await store.getMany(await store.keys('')))]);
+  held.open();
+  await first.text();
+  const expected = ['One?', 'One.', ...texts.flatMap((text, index) => [text, replies[index]])];
+  await expect.poll(async () => (await shown()).texts).toEqual(expected);
+  expect(writtenChars).toBeLessThan(2 * texts.join('').length);
+  await expect.poll(() => store.keys('queue:')).toEqual([]);
+  // Another process that has the store from before answers them, too.
+  const restarted = openProcess({ store: copy, replies });
+  await expect
+    .poll(async () => (await restarted.shown()).texts)
+    .toEqual(['One?', ...expected.slice(2)]);
+  await expect.poll(() => copy.keys('queue:')).toEqual([]);
 });

@@ -1,16 +1,28 @@
 import { AgentError, type KeyValueStore } from '@isoloop/core';
+import { joinValue, splitValue, type Entry } from '@isoloop/core/adapter';
 import { logError } from '../../http/error-response.ts';
 import type { FailedMessage, NewTurn, QueuedTurn, TurnQueue, TurnState } from './durable-queue.ts';
 
-/** What the store keeps of a queue, as JSON. */
-interface StoredTurns {
+/** What the store keeps of a queue, as JSON. Each message has values of its own. */
+interface StoredQueue {
   readonly v: typeof formatVersion;
-  readonly turns: readonly QueuedTurn[];
+  readonly turns: readonly (StoredMessage & TurnState)[];
+  readonly failed: readonly StoredMessage[];
   readonly blockedId?: number | undefined;
-  readonly failed: readonly FailedMessage[];
 }
 
-const formatVersion = 1;
+/** Where the store has a turn or a failed message. */
+interface StoredMessage {
+  readonly id: number;
+  /** Number of values. A store may limit their size. */
+  readonly values: number;
+}
+
+interface NumberedFailure extends FailedMessage {
+  readonly id: number;
+}
+
+const formatVersion = 2;
 
 /**
  * Unfinished turns of a session, in the memory of the process. A store keeps those that wait for
@@ -20,11 +32,15 @@ export class InProcessQueue implements TurnQueue {
   readonly #store: KeyValueStore;
   readonly #key: string;
   #turns: readonly QueuedTurn[] = [];
-  #failed: readonly FailedMessage[] = [];
+  #failed: readonly NumberedFailure[] = [];
   #blockedId: number | undefined;
   /** Ids of the turns that the store keeps. The client of any other turn waits for its first event. */
   readonly #storedIds: Set<number> = new Set();
   #lastId = 0;
+  /** Values of the messages that the store keeps, by id. They never change. */
+  readonly #entries: Map<number, readonly Entry[]> = new Map();
+  /** Keys of messages that the store may have. */
+  readonly #storedKeys: Set<string> = new Set();
   /** JSON that was last written to the store, or `undefined` if there is none. */
   #storedText: string | undefined;
   /** Whether the store may have something else than `#storedText`, because it has failed. */
@@ -47,8 +63,9 @@ export class InProcessQueue implements TurnQueue {
   async load(): Promise<void> {
     this.#isUnsure = true;
     this.#storedText = await this.#store.get(this.#key);
-    const stored = parseTurns(this.#storedText);
-    this.#isUnsure = stored === undefined && this.#storedText !== undefined;
+    const text = this.#storedText;
+    const stored = text === undefined ? undefined : parse<StoredQueue>(() => text);
+    this.#isUnsure = stored === undefined && text !== undefined;
     if (!stored) return;
     const { v, turns, failed, blockedId } = stored;
     if (v !== formatVersion)
@@ -56,11 +73,27 @@ export class InProcessQueue implements TurnQueue {
         'STORAGE_FAILED',
         `The queue of the session has format ${String(v)}; this library reads ${formatVersion}.`,
       );
-    this.#turns = turns;
-    this.#failed = failed;
+    const messages = [...turns, ...failed];
+    const values = await this.#store.getMany(messages.flatMap((message) => this.#keysOf(message)));
+    const read = <T>(message: StoredMessage): readonly T[] => {
+      const entries = this.#keysOf(message).flatMap((key): readonly Entry[] => {
+        const value = values.get(key);
+        return value === undefined ? [] : [[key, value]];
+      });
+      for (const [key] of entries) this.#storedKeys.add(key);
+      const content = parse<T>(() => joinValue(entries.map(([, value]) => value)));
+      if (content === undefined) return [];
+      this.#entries.set(message.id, entries);
+      return [content];
+    };
+    this.#turns = turns.flatMap((turnState) => {
+      const { id, hasBegun, attempts } = turnState;
+      return read<NewTurn>(turnState).map((turn) => ({ ...turn, id, hasBegun, attempts }));
+    });
+    this.#failed = failed.flatMap((failure) => read<NumberedFailure>(failure));
     this.#blockedId = blockedId;
     for (const { id } of turns) this.#storedIds.add(id);
-    this.#lastId = Math.max(0, ...this.#storedIds);
+    this.#lastId = Math.max(0, ...messages.map(({ id }) => id));
   }
 
   add(turn: NewTurn, state: TurnState = { hasBegun: false, attempts: 0 }): QueuedTurn {
@@ -96,6 +129,7 @@ export class InProcessQueue implements TurnQueue {
 
   end(id: number): void {
     this.#storedIds.delete(id);
+    this.#entries.delete(id);
     this.#setTurns(this.#turns.filter((turn) => turn.id !== id));
   }
 
@@ -120,7 +154,7 @@ export class InProcessQueue implements TurnQueue {
 
   keepFailed(failed: FailedMessage): void {
     const others = this.#failed.filter(({ message }) => message.id !== failed.message.id);
-    this.#failed = [...others, failed];
+    this.#failed = [...others, { ...failed, id: ++this.#lastId }];
     this.#save();
   }
 
@@ -132,9 +166,11 @@ export class InProcessQueue implements TurnQueue {
     return isKnown;
   }
 
-  /** Deletes what the store has. */
+  /** Deletes what the store has, also what a dead process has left. */
   async clear(): Promise<void> {
+    for (const key of await this.#store.keys(`${this.#key}:`)) this.#storedKeys.add(key);
     this.#failed = [];
+    this.#isUnsure ||= this.#storedKeys.size > 0;
     this.#setTurns([]);
     await this.#whenStored;
   }
@@ -152,40 +188,74 @@ export class InProcessQueue implements TurnQueue {
 
   /** Writes the turns that wait, after all earlier writes. Does nothing without a change. */
   #save(): void {
-    const text = this.#text();
+    const turns = this.#turns.filter(({ id }) => this.#storedIds.has(id));
+    const messages = [...turns, ...this.#failed];
+    const text = messages.length ? this.#text(turns) : undefined;
     if (text === this.#storedText && !this.#isUnsure) return;
     this.#storedText = text;
-    const write = async (): Promise<void> => {
-      this.#isUnsure = true;
-      await (text === undefined
-        ? this.#store.delete([this.#key])
-        : this.#store.set(this.#key, text));
-      this.#isUnsure = false;
-    };
+    const entries = messages.flatMap((message) => this.#entriesOf(message));
+    const write = (): Promise<void> => this.#write(entries, text);
     this.#whenStored = this.#whenStored.then(write, write);
     // Only the request that adds a turn waits for the write.
     this.#whenStored.catch(() => {});
   }
 
-  #text(): string | undefined {
-    const turns = this.#turns.filter(({ id }) => this.#storedIds.has(id));
-    const failed = this.#failed;
-    if (!turns.length && !failed.length) return undefined;
-    const blockedId = this.#blockedId;
-    return JSON.stringify({ v: formatVersion, turns, failed, blockedId } satisfies StoredTurns);
+  /** Writes new messages before the text that names them, and deletes old ones after it. */
+  async #write(entries: readonly Entry[], text: string | undefined): Promise<void> {
+    const store = this.#store;
+    const newEntries = entries.filter(([key]) => this.#isUnsure || !this.#storedKeys.has(key));
+    const keys = new Set(entries.map(([key]) => key));
+    const oldKeys = [...this.#storedKeys].filter((key) => !keys.has(key));
+    this.#isUnsure = true;
+    for (const key of keys) this.#storedKeys.add(key);
+    if (text !== undefined) await store.setMany([...newEntries, [this.#key, text]]);
+    const deletedKeys = text === undefined ? [this.#key, ...oldKeys] : oldKeys;
+    if (deletedKeys.length) await store.delete(deletedKeys);
+    for (const key of oldKeys) this.#storedKeys.delete(key);
+    this.#isUnsure = false;
+  }
+
+  #text(turns: readonly QueuedTurn[]): string {
+    const valuesOf = (message: QueuedTurn | NumberedFailure): number =>
+      this.#entriesOf(message).length;
+    return JSON.stringify({
+      v: formatVersion,
+      turns: turns.map((turn) => ({
+        id: turn.id,
+        hasBegun: turn.hasBegun,
+        attempts: turn.attempts,
+        values: valuesOf(turn),
+      })),
+      failed: this.#failed.map((failure) => ({ id: failure.id, values: valuesOf(failure) })),
+      blockedId: this.#blockedId,
+    } satisfies StoredQueue);
+  }
+
+  #entriesOf(message: QueuedTurn | NumberedFailure): readonly Entry[] {
+    const { id } = message;
+    const knownEntries = this.#entries.get(id);
+    if (knownEntries) return knownEntries;
+    const values = splitValue(JSON.stringify(message), this.#store.features.maxValueBytes);
+    const keys = this.#keysOf({ id, values: values.length });
+    const entries = keys.map((key, index): Entry => [key, values[index]!]);
+    this.#entries.set(id, entries);
+    return entries;
+  }
+
+  #keysOf({ id, values }: StoredMessage): readonly string[] {
+    return Array.from({ length: values }, (_, index) => `${this.#key}:${id}:${index}`);
   }
 }
 
 /**
- * Returns what the store has. A process that dies while it writes a file leaves a part of the JSON.
- * Then nobody can read the messages, and the conversation goes on without them.
+ * Returns the content of a JSON text. A process that dies while it writes a file leaves a part of
+ * it. Then nobody can read the messages, and the conversation goes on without them.
  */
-function parseTurns(text: string | undefined): StoredTurns | undefined {
-  if (text === undefined) return undefined;
+function parse<T>(textOf: () => string): T | undefined {
   try {
-    return JSON.parse(text) as StoredTurns;
+    return JSON.parse(textOf()) as T;
   } catch (cause) {
-    const message = 'The messages that wait in the session cannot be read, and are lost.';
+    const message = 'A message that waits in the session cannot be read, and is lost.';
     logError(new AgentError('STORAGE_FAILED', message, { cause }), 'queue');
     return undefined;
   }
