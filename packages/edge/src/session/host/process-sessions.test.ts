@@ -175,12 +175,9 @@ test('a burst of long messages is written once, in values that the store accepts
   const store = new MemoryStore({ maxValueBytes: 4000 });
   let writtenChars = 0;
   const setMany = store.setMany.bind(store);
-  vi.spyOn(store, 'setMany').mockImplementation(async (entries) => {
-    for (const [key, value] of entries) {
-      expect(value.length).toBeLessThanOrEqual(4000);
-      if (key.startsWith('queue:')) writtenChars += value.length;
-    }
-    await setMany(entries);
+  vi.spyOn(store, 'setMany').mockImplementation(async (written) => {
+    for (const [key, value] of written) if (key.startsWith('queue:')) writtenChars += value.length;
+    await setMany(written);
   });
   const texts = Array.from({ length: 50 }, (_, index) => `${index} ${'x'.repeat(10_000)}`);
   const replies = texts.map((_, index) => `Reply ${index}`);
@@ -194,7 +191,9 @@ test('a burst of long messages is written once, in values that the store accepts
   expect(new Set(statuses)).toEqual(new Set([202]));
   expect((await post(ask('Too many'), { queue: true })).status).toBe(503);
   const copy = new MemoryStore({ maxValueBytes: 4000 });
-  await copy.setMany([...(await store.getMany(await store.keys('')))]);
+  const entries = [...(await store.getMany(await store.keys('')))];
+  for (const [, value] of entries) expect(value.length).toBeLessThanOrEqual(4000);
+  await copy.setMany(entries);
   held.open();
   await first.text();
   const expected = ['One?', 'One.', ...texts.flatMap((text, index) => [text, replies[index]])];
