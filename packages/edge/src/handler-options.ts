@@ -210,7 +210,8 @@ export interface SessionOptions {
    */
   readonly resumeAttempts: number;
   /**
-   * Time without a turn after which a session is deleted, in milliseconds. Default: `Infinity`, so
+   * Time without a turn or a new message after which a session is deleted, in milliseconds, with
+   * the messages that wait in it. Default: `Infinity`, so
    * sessions are never deleted.
    */
   readonly expireAfterMs: number;

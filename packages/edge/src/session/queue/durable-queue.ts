@@ -251,14 +251,16 @@ export class DurableQueue {
   /** Inserts a turn after all others and returns its id. */
   #insert(json: string, { hasBegun, attempts }: TurnState): number {
     const { sql } = this.#storage;
-    const { size, lastId, changedAt, rowCount } = this.#numbers;
+    const { size, lastId, rowCount } = this.#numbers;
     const isEmpty = size === 0;
+    // A message that waits counts as a change, so that the session does not expire with it.
+    const changedAt = isEmpty ? this.changedAt : Math.max(this.changedAt, Date.now());
     // The first turn of the queue overwrites the last ended one.
     const id = isEmpty ? (lastId ?? 1) : (lastId ?? 0) + 1;
     const bytes = new TextEncoder().encode(json);
     const pieceCount = Math.ceil(bytes.length / pieceBytes);
     // Only the first piece of a turn has its state.
-    const firstState = [Number(hasBegun), attempts, isEmpty ? changedAt : null];
+    const firstState = [Number(hasBegun), attempts, changedAt];
     const insertSql = 'INSERT OR REPLACE INTO isoloop_queue VALUES (?, ?, ?, ?, ?, ?)';
     this.#write(Math.max(rowCount, pieceCount), () => {
       if (isEmpty && rowCount > 1) sql.exec('DELETE FROM isoloop_queue WHERE turn < ?', id);

@@ -1,5 +1,6 @@
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
-import { AgentError } from '@isoloop/core';
+import { AgentError, tool } from '@isoloop/core';
+import type { ScriptedReply } from '@isoloop/core/testing';
 import { expect, test, vi } from 'vitest';
 import {
   ask,
@@ -243,6 +244,28 @@ test('a session gives up a request whose isolate dies before each attempt, and a
   await expect.poll(() => texts(session)).toEqual(['A', 'One.', 'Last try', 'Two.']);
   expect(log.mock.calls.flat().join()).toContain('request-Deadly');
   log.mockRestore();
+});
+
+test('a message that was accepted while others wait delays the end of the session', async () => {
+  const color = tool({ name: 'color', description: 'A color', input: { type: 'object' } });
+  const held = gate();
+  const asks = { toolCalls: [{ id: 'c1', name: 'color', input: {} }], wait: held.passed };
+  const session = open([asks as ScriptedReply], { brief: true, tools: [color] });
+  const post = async (text: string): Promise<Response> =>
+    session.post('/api/chat', { id: session.id, messages: [ask(text)], queue: true });
+  const first = await post('Paint');
+  await post('Hello');
+  held.open();
+  await first.text();
+  const start = Date.now();
+  const later = fakeDate(start + 3_500_000);
+  expect((await post('More')).status).toBe(202);
+  later.restore();
+  const muchLater = fakeDate(start + 3_700_000);
+  await alarmed(session);
+  muchLater.restore();
+  expect((await texts(session))[0]).toBe('Paint');
+  expect(await waiting(session)).toBe(2);
 });
 
 test('a session expires even if its object was evicted before', async () => {
