@@ -87,7 +87,7 @@ const entries: Readonly<Record<string, Entry>> = {
       'isQuestion isObjectOrArray jsonClientText jsonForm jsonText clientJsonMode eventLogShortener mayAskForApproval closedByMoveId editProblem endedCallsOf ' +
       'endedIdsOf withEndedCalls maxTokensFieldOf messageIdOf monotonicNow messagesBefore messagesOf metadataOf parseHistory parseMessages placeWith ' +
       'replyEnding recordsOf resumptionOf retryableOnce showFailuresAs sleepFor sourcesOf thinkingOf timerMs titleOf toTypedChunk clientTextError sessionViewOf ' +
-      'hasTypedParts requestEndpoint valueFor JsonReader checkId',
+      'hasTypedParts joinValue splitValue requestEndpoint valueFor JsonReader checkId',
   },
   './ai-sdk': {
     exports: ai,
