@@ -260,8 +260,9 @@ export class AgentChat {
     }
     await chat.stop({ settles: wasRegaining || chat.isBusy });
     await whenEnded;
-    // The stream may have ended before it repeated the answer so far.
-    if (isReplay && this.#link) await this.resume('check');
+    // The page may lack a part of the answer, which the endpoint has stored.
+    if ((isReplay || (wasRegaining && endsItself)) && this.#link) await this.resume('check');
+    if (wasRegaining) chat.clearError();
   }
 
   /** Does something that the person asked for. A failure becomes `error` of the hook. */

@@ -226,3 +226,23 @@ const begun: Readonly<Record<string, string>> = {
   'during a tool': 'pre-acting',
   'between two steps': 'post-acting',
 };
+
+test('a stop while the page tries to read a lost answer on shows the log, and no error', async () => {
+  const endpoint = endpointWith([half]);
+  let isDown = false;
+  const fetch: typeof globalThis.fetch = (url, init) =>
+    isDown ? Promise.reject(new TypeError('network error')) : endpoint.fetch(url as string, init);
+  const source = agentEndpoint('/api/chat', { fetch });
+  const view = mountChat(source, { sessionId: crypto.randomUUID() });
+  await expect.poll(() => view.chat()?.status).toBe('ready');
+  void view.chat().sendMessage({ text: 'go' });
+  await expect.poll(() => linesOf(view)[1]).toBe('assistant: half ');
+  isDown = true;
+  endpoint.dropClients();
+  await expect.poll(() => view.chat().status).toBe('continuing');
+  isDown = false;
+  await view.chat().stop();
+  expect(view.chat()).toMatchObject({ status: 'ready', error: undefined });
+  expect(endpoint.isRunning).toBe(false);
+  expect(linesOf(view)).toEqual(['user: go', 'assistant: half ']);
+});

@@ -90,6 +90,14 @@ test('an answer that nobody reads leaves no timer', async () => {
   expect(clock.pendingTimers()).toBe(0);
 });
 
+test('an abort ends the connection of an answer that nobody reads', async () => {
+  const { fetch, cancelled } = endpoint();
+  const aborting = new AbortController();
+  await requestEndpoint({ url, init: {}, fetch, signal: aborting.signal });
+  aborting.abort();
+  expect(cancelled).toHaveBeenCalledOnce();
+});
+
 test('a place takes asynchronous headers, and calls them for each request', async () => {
   const tokens: (string | null)[] = [];
   let calls = 0;

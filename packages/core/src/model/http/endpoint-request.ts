@@ -1,4 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
+import { onAbort } from '../../wait/abort.ts';
 import { Deadline } from '../../wait/deadline.ts';
 import { valueFor, type PerRequest, type RequestHeaders } from './per-request.ts';
 
@@ -97,34 +98,35 @@ function withSilenceLimit(
   return new Response(limitedBody, { status, statusText, headers });
 }
 
-/** The time limit begins with the first read, so an answer that nobody reads needs no timer. */
+/**
+ * The time limit begins with the first read, so an answer that nobody reads needs no timer. Such an
+ * answer, too, ends when the caller's signal aborts.
+ */
 function limitSilence(
   body: ReadableStream<Uint8Array>,
   signal: AbortSignal,
   silenceMs: number,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
-  let deadline: Deadline | undefined;
-  const end = (): void => deadline?.end();
+  const deadline = new Deadline(signal, silenceMs, () =>
+    timeoutError(`The endpoint has been silent for ${silenceMs} ms.`),
+  );
+  onAbort(deadline.signal, () => void reader.cancel(deadline.signal.reason).catch(() => {}));
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        deadline ??= new Deadline(signal, silenceMs, () =>
-          timeoutError(`The endpoint has been silent for ${silenceMs} ms.`),
-        );
         try {
           const { done, value } = await deadline.wait(() => reader.read());
           if (!done) return controller.enqueue(value);
-          end();
+          deadline.end();
           controller.close();
         } catch (error) {
-          end();
-          reader.cancel(error).catch(() => {});
+          deadline.end();
           throw error;
         }
       },
       cancel(reason) {
-        end();
+        deadline.end();
         return reader.cancel(reason);
       },
     },

@@ -239,15 +239,24 @@ export class Chat {
     } catch (thrown) {
       if (!signal.aborted && (thrown as Error).name !== 'AbortError') error = thrown as Error;
     }
-    if (!error) this.failedTrigger = undefined;
-    else if (!this.failedTrigger || request.trigger !== 'resume-stream')
-      this.failedTrigger = request.trigger;
-    if (isRefusedDecision(error)) this.setMessages(withOpenApprovals(this.state.messages));
+    if (error) this.#fail(error, request.trigger);
+    else this.failedTrigger = undefined;
     if (this.#reader?.isAborted) this.#settle();
-    if (error && request.trigger === 'submit-message') this.#markRefused(error);
     this.#set({ status: error ? 'error' : 'ready', error });
-    const { messages } = this.state;
+    return this.#finish(error, signal);
+  }
+
+  /** Keeps what has failed, and shows what the agent has refused. */
+  #fail(error: Error, trigger: RequestedAnswer['trigger']): void {
+    if (!this.failedTrigger || trigger !== 'resume-stream') this.failedTrigger = trigger;
+    if (isRefusedDecision(error)) this.setMessages(withOpenApprovals(this.state.messages));
+    if (trigger === 'submit-message') this.#markRefused(error);
+  }
+
+  /** Tells that an answer has ended. Returns whether it is complete. */
+  #finish(error: Error | undefined, signal: AbortSignal): boolean {
     if (!this.#reader) return false;
+    const { messages } = this.state;
     const { message, finishReason } = this.#reader;
     const isAbort = signal.aborted || this.#reader.isAborted;
     const isDisconnect = isLost(error);
