@@ -20,7 +20,7 @@ export type { AgentEndpointOptions } from './react/source/endpoint-routes.ts';
 export type { AgentEndpoint, AgentSource } from './react/source/agent-source.ts';
 export type { FinishedAnswer, RequestOptions } from './react/chat/chat.ts';
 export type { CalledToolOf, ChatHandlers } from './react/chat/chat-handlers.ts';
-export type { QueuedMessage } from './react/chat/held-messages.ts';
+export type { QueuedMessage } from './react/queue/queued-message.ts';
 export type { FilesInput, MessageInput } from './react/chat/message-input.ts';
 export { getToolName, isToolUIPart } from './react/chat/ui-message.ts';
 export type {

@@ -3,6 +3,8 @@ import * as page from './index.ts';
 import * as inspector from './inspector.ts';
 import * as move from './move.ts';
 import * as react from './react.ts';
+import type { Endpoint } from './react/source/endpoint-agent.ts';
+import { linkEndpoint } from './react/source/endpoint-link.ts';
 import * as worker from './worker.ts';
 
 // A value of the type `never` fits the options of each function.
@@ -18,8 +20,8 @@ interface Entry {
 
 const connected = new EventTarget() as Worker;
 const link = (wrong: Wrong): unknown => {
-  const endpoint = react.agentEndpoint('/api/chat');
-  return endpoint.link({ ...(wrong as object), sessionId: 's' }, () => endpoint);
+  const endpoint = react.agentEndpoint('/api/chat') as Endpoint;
+  return linkEndpoint({ ...(wrong as object), sessionId: 's' }, () => endpoint);
 };
 
 const stores = {

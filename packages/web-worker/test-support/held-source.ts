@@ -1,4 +1,4 @@
-import { HeldMessages } from '../src/react/chat/held-messages.ts';
+import { heldPlace } from '../src/react/queue/held-place.ts';
 import type { AgentEndpoint } from '@isoloop/web-worker/react';
 import type { AgentLink } from '../src/react/source/agent-source.ts';
 import type { AnswerBatches, AnswerRequest } from '../src/react/chat/chat.ts';
@@ -28,7 +28,7 @@ export class HeldSource implements AgentEndpoint {
         return this.#answer(signal);
       },
       reconnect: async () => undefined,
-      heldMessages: new HeldMessages(undefined, ''),
+      heldPlace: heldPlace('sessionStorage', this.api),
       history: async () => {
         this.reads += 1;
         if (this.failure) throw this.failure;

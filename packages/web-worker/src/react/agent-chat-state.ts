@@ -1,5 +1,5 @@
 import type { ChatState } from './chat/chat.ts';
-import type { QueuedMessage } from './chat/held-messages.ts';
+import type { QueuedMessage } from './queue/queued-message.ts';
 import type { UIMessage } from './chat/ui-message.ts';
 import type { AgentSessionEntry } from './source/agent-sessions.ts';
 

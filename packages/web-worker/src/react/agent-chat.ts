@@ -1,12 +1,14 @@
 import { AgentError } from '@isoloop/core';
-import { sleepFor } from '@isoloop/core/adapter';
 import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
 import { initialState, shownError, type AgentChatState, type Phase } from './agent-chat-state.ts';
 import { withEvent, type AgentTimelineEvent } from './agent-events.ts';
+import { LostAnswer } from './lost-answer.ts';
+import type { ChatQueue } from './queue/chat-queue.ts';
+import { clearHeld, heldKeys, watchHeld } from './queue/held-place.ts';
 import type { AgentLink } from './source/agent-source.ts';
 import type { StoredSessions } from './source/agent-sessions.ts';
 import { isLost } from './source/lost-connection.ts';
-import { pause } from './source/wake.ts';
+import { stopTurn } from './stopped-turn.ts';
 import { isEqual, withChanges } from './chat/is-equal.ts';
 import { Chat, type AnswerBatches, type AnswerRequest, type RequestOptions } from './chat/chat.ts';
 import type { ChatHandlers } from './chat/chat-handlers.ts';
@@ -21,19 +23,6 @@ type Reason = Phase | 'check';
 export interface LatestHandlers {
   readonly current: ChatHandlers;
 }
-
-/**
- * Longest pause between the attempts to read a lost answer on, in milliseconds. Each pause is a
- * second longer than the one before, which makes 36 seconds. An endpoint in KV may need 25 seconds
- * until it has stored the answer.
- */
-const maxPauseMs = 8000;
-
-/**
- * Pauses before a turn is stopped again whose stream has not ended, in milliseconds. The turn may
- * not have begun when it was stopped first.
- */
-const stopPausesMs = [1000, 4000];
 
 export interface AgentChatOptions {
   readonly openLink: () => AgentLink;
@@ -80,26 +69,30 @@ export class AgentChat {
   #isResuming = false;
   #reason: Reason = 'idle';
   /** Shows changes of other pages one after the other. */
-  #queue: Promise<void> = Promise.resolve();
-  /** Whether a check for changes is already in the queue. */
-  #isCheckQueued = false;
+  #changes: Promise<void> = Promise.resolve();
+  /** Whether a check for changes waits already. */
+  #isCheckWaiting = false;
   /** Run whose events the present stream has. */
   #shownRunId: string | undefined;
-  /** Ends the pause before the next attempt to read a lost answer. Absent if none is lost. */
-  #regaining: AbortController | undefined;
+  readonly #lostAnswer = new LostAnswer({
+    onBegin: () => this.#set({ phase: 'continuing' }),
+    attempt: async () => {
+      await this.resume('continuing');
+      return this.chat.state.status !== 'error';
+    },
+    onEnd: () => this.#endAnswer(),
+  });
   /** Settles when the stop of an answer has ended. Absent if none is being stopped. */
   #stopping: Promise<void> | undefined;
   /** Settles when the agent answers the last request with a stream. Absent if it has. */
   #whenSent: Promise<unknown> | undefined;
-  /** Settles when no lost answer is being read on. */
-  #whenRegained: Promise<void> = Promise.resolve();
   /** Settles when the answers to all messages so far have ended. */
   #whenAnswered: Promise<void> = Promise.resolve();
   /** Number of messages whose answers have not ended. */
   #unanswered = 0;
   #wantsSessions = false;
-  /** Ids of the held messages that this page sends when it can. */
-  readonly #heldIds: Set<string> = new Set();
+  /** Messages that wait in this page. Absent until one does. */
+  #queue: ChatQueue | undefined;
   #unwatchHeld: () => void = () => {};
   /** Number of times that somebody has deleted the conversation. */
   #deletions = 0;
@@ -124,7 +117,7 @@ export class AgentChat {
         this.#tell(({ onToolCall }) => onToolCall?.({ toolCall }));
       },
       onFinish: (answer) => {
-        if (answer.isDisconnect) void this.#regain();
+        if (answer.isDisconnect) void this.#lostAnswer.regain();
         else this.#endAnswer();
         this.#tell(({ onFinish }) => onFinish?.(answer));
         void this.#loadSessions();
@@ -170,7 +163,7 @@ export class AgentChat {
     this.#isResuming = true;
     this.#whenResumed = this.chat.resume().finally(() => {
       this.#isResuming = false;
-      if (!this.#regaining) this.#set({ phase: 'idle' });
+      if (!this.#lostAnswer.isLost) this.#set({ phase: 'idle' });
     });
     return this.#whenResumed;
   }
@@ -199,20 +192,27 @@ export class AgentChat {
    * keeps it, and the page shows it in its queue.
    */
   sendMessage(input: MessageInput, options: RequestOptions = {}): Promise<void> {
-    const isBusy = this.#unanswered > 0 || this.chat.isBusy || this.#regaining || this.#isResuming;
-    if (!isBusy || !this.#link) return this.send(() => this.chat.sendMessage(input, options));
-    const whenHeld = toUserMessage(input).then((message) => {
-      this.#hold(message);
-      return message.id;
+    const { chat } = this;
+    const isReading = chat.isBusy || this.#lostAnswer.isLost || this.#isResuming;
+    if (!this.#link || (!isReading && !this.#unanswered))
+      return this.send(() => chat.sendMessage(input, options));
+    const whenHeld = Promise.all([toUserMessage(input), this.#loadQueue()]).then(
+      ([message, queue]) => {
+        queue?.hold(message);
+        return () => queue?.send(message.id, options) ?? chat.sendMessage(message, options);
+      },
+    );
+    return this.send(async () => {
+      const sendHeld = await whenHeld;
+      return sendHeld();
     });
-    return this.send(async () => this.#sendHeld(await whenHeld, options));
   }
 
   /** Takes back a message that waits, or forgets one that has failed. */
   async withdraw(id: string): Promise<void> {
     await this.attempt(async () => {
       const link = this.#connected;
-      if (!link.heldMessages.remove(id)) {
+      if (!this.#queue?.remove(id)) {
         await link.withdraw?.(id);
         await link.history();
       }
@@ -222,8 +222,8 @@ export class AgentChat {
 
   /** Forgets the messages that wait in this page, for example because the conversation is deleted. */
   forgetHeld(): void {
-    const heldMessages = this.#link?.heldMessages;
-    for (const { id } of heldMessages?.list() ?? []) heldMessages?.remove(id);
+    if (this.#link) clearHeld(this.#link.heldPlace);
+    this.#queue?.clear();
     this.#showQueued();
   }
 
@@ -241,28 +241,27 @@ export class AgentChat {
   async #stopTurn(): Promise<void> {
     const { chat } = this;
     const isReplay = this.#isResuming;
-    chat.dropUnsent();
-    const ending = new AbortController();
-    const { signal } = ending;
-    const whenEnded = this.#whenRegained.then(() => this.#whenIdle());
-    void whenEnded.then(() => ending.abort());
-    const whenSent = this.#whenSent;
-    const pausesMs = whenSent ? [0, ...stopPausesMs] : stopPausesMs;
-    let endsItself = await this.#link?.stop(signal);
-    const wasRegaining = this.#regaining !== undefined;
-    this.#endRegaining();
-    // An endpoint that had not answered may have had no turn yet.
-    if (endsItself) await Promise.race([whenSent, whenEnded]);
-    for (const pauseMs of pausesMs) {
-      if (!endsItself || !chat.isBusy) break;
-      await sleepFor(pauseMs, signal);
-      if (chat.isBusy) endsItself = await this.#link?.stop(signal);
-    }
-    await chat.stop({ settles: wasRegaining || chat.isBusy });
-    await whenEnded;
-    // The page may lack a part of the answer, which the endpoint has stored.
-    if ((isReplay || (wasRegaining && endsItself)) && this.#link) await this.resume('check');
-    if (wasRegaining) chat.clearError();
+    const wasLost = await stopTurn({
+      chat,
+      stop: async (signal) => (await this.#link?.stop(signal)) ?? false,
+      whenSent: this.#whenSent,
+      whenEnded: this.#lostAnswer.whenRegained.then(() => this.#whenIdle()),
+      giveUp: () => {
+        const { isLost: isLostNow } = this.#lostAnswer;
+        this.#lostAnswer.giveUp();
+        return isLostNow;
+      },
+    });
+    // The stream may have ended before it repeated the answer so far.
+    const isIncomplete = isReplay || (wasLost && (await this.#hasQuestion()));
+    if (isIncomplete && this.#link) await this.resume('check');
+  }
+
+  /** Returns whether the agent has the last question. The page keeps the error of another one. */
+  async #hasQuestion(): Promise<boolean> {
+    const question = this.chat.state.messages.findLast(({ role }) => role === 'user');
+    const history = (await this.#link?.history().catch(() => undefined)) ?? [];
+    return question !== undefined && isInHistory(question, history);
   }
 
   /** Does something that the person asked for. A failure becomes `error` of the hook. */
@@ -309,57 +308,39 @@ export class AgentChat {
     if (message) this.#setResumed(this.#regainAnswerTo(message));
     else this.#setResumed(this.#isNew ? undefined : this.resume());
     this.#isNew = false;
-    this.#unwatchHeld = this.#link.heldMessages.watch(() => this.#takeHeld());
-    this.#takeHeld();
+    const { heldPlace } = this.#link;
+    this.#unwatchHeld = watchHeld(heldPlace, () => void this.#takeHeld());
+    if (this.#queue || heldKeys(heldPlace).length) void this.#takeHeld();
   }
 
-  #hold(message: UIMessage): void {
-    this.#heldIds.add(message.id);
-    this.#link?.heldMessages.add(message);
-    this.#showQueued();
+  /** Shows the messages that wait, and sends those that an earlier page or another tab has left. */
+  async #takeHeld(): Promise<void> {
+    const queue = await this.#loadQueue();
+    queue?.take();
   }
 
-  /** Sends a held message, unless it was withdrawn or another tab has sent it. */
-  async #sendHeld(id: string, options?: RequestOptions): Promise<void> {
-    const { heldMessages } = this.#connected;
-    await heldMessages.sendAlone(async () => {
-      const message = heldMessages.list().find((each) => each.id === id);
-      if (message) await this.chat.sendMessage(message, options);
-      // The next page sends it if the worker has ended before.
-      const { code } = Object(this.chat.state.error) as Partial<AgentError>;
-      if (!code?.startsWith('WORKER_')) heldMessages.remove(id);
-      this.#showQueued();
+  /** Returns `undefined` if the chat is closed, or if the browser can't load the queue. */
+  async #loadQueue(): Promise<ChatQueue | undefined> {
+    // Loaded at its first use, because most messages never wait.
+    const module = await import('./queue/chat-queue.ts').catch(() => undefined);
+    if (!this.#link || !module) return undefined;
+    this.#queue ??= new module.ChatQueue({
+      place: this.#link.heldPlace,
+      whenAnswered: (job) => this.send(job),
+      send: async (message, options) => {
+        await this.chat.sendMessage(message, options);
+        return this.chat.state.error;
+      },
+      history: async () => this.#connected.history(),
+      onChange: () => this.#showQueued(),
     });
-  }
-
-  /** Sends a message that an earlier page has left, unless that page has sent it already. */
-  async #sendLeft(id: string): Promise<void> {
-    const link = this.#connected;
-    if ((await link.history()).some((message) => message.id === id)) link.heldMessages.remove(id);
-    await this.#sendHeld(id);
-  }
-
-  /** Shows the queue, and sends the messages in it that an earlier page or another tab has left. */
-  #takeHeld(): void {
-    this.#showQueued();
-    for (const { id } of this.#link?.heldMessages.list() ?? []) {
-      if (this.#heldIds.has(id)) continue;
-      this.#heldIds.add(id);
-      void this.send(() => this.#sendLeft(id));
-    }
+    return this.#queue;
   }
 
   #showQueued(): void {
-    const { heldMessages, queuedMessages } = this.#link ?? {};
     const shownIds = new Set(this.chat.state.messages.map(({ id }) => id));
-    const list = [
-      ...(queuedMessages?.() ?? []),
-      ...(heldMessages?.list() ?? []).map((message) => ({
-        id: message.id,
-        message,
-        state: 'waiting' as const,
-      })),
-    ].filter(({ id, state }) => state === 'failed' || !shownIds.has(id));
+    const messages = [...(this.#link?.queuedMessages ?? []), ...(this.#queue?.list() ?? [])];
+    const list = messages.filter(({ id, state }) => state === 'failed' || !shownIds.has(id));
     if (!isEqual(list, this.state.queued)) this.#set({ queued: list });
   }
 
@@ -374,11 +355,11 @@ export class AgentChat {
     if (this.#unanswered > 1) await this.#whenAnswered;
     if (!this.#link?.outlivesPage) await this.#whenIdle();
     if (this.#handlers.size || !this.#link) return;
-    this.#endRegaining();
+    this.#lostAnswer.giveUp();
     const link = this.#link;
     this.#link = undefined;
     this.#unwatchHeld();
-    this.#heldIds.clear();
+    this.#queue = undefined;
     // The end of the reading is not the end of the answer.
     this.#sent?.forget();
     this.#sent = undefined;
@@ -427,12 +408,12 @@ export class AgentChat {
 
   /** Resolves when the chat is at rest, and no answer is being read on or stopped. */
   async #whenSettled(): Promise<void> {
-    const whenRegained = this.#whenRegained;
+    const { whenRegained } = this.#lostAnswer;
     await this.#whenIdle();
     await whenRegained;
     // A message that waits must not be sent before the stop, which would end its answer.
     await this.#stopping;
-    if (whenRegained !== this.#whenRegained) await this.#whenSettled();
+    if (whenRegained !== this.#lostAnswer.whenRegained) await this.#whenSettled();
   }
 
   async #shouldSend(messages: readonly UIMessage[]): Promise<boolean> {
@@ -476,7 +457,7 @@ export class AgentChat {
         messages = await link.history();
       }
       const { chat } = this;
-      if (this.#regaining && !answer) this.#checkSent(messages);
+      if (this.#lostAnswer.isLost && !answer) this.#checkSent(messages);
       chat.setMessages(answer ? upToQuestion(messages) : messages);
       this.#showQueued();
       if (!answer) return undefined;
@@ -496,7 +477,7 @@ export class AgentChat {
 
   /** Drops what the chat has, because it belongs to somebody else or is deleted. */
   #forgetAll(): void {
-    this.#endRegaining();
+    this.#lostAnswer.giveUp();
     this.#sent?.forget();
     this.events = [];
     this.chat.setMessages([]);
@@ -537,12 +518,12 @@ export class AgentChat {
   /** Shows changes of other pages when this chat is at rest. */
   #onRunElsewhere(runId: string | undefined, isNews?: () => boolean): void {
     const isCheck = runId === undefined && !isNews;
-    if (isCheck && this.#isCheckQueued) return;
-    this.#isCheckQueued ||= isCheck;
-    this.#queue = this.#queue.then(async () => {
+    if (isCheck && this.#isCheckWaiting) return;
+    this.#isCheckWaiting ||= isCheck;
+    this.#changes = this.#changes.then(async () => {
       await this.#whenResumed;
       await this.#whenIdle();
-      if (isCheck) this.#isCheckQueued = false;
+      if (isCheck) this.#isCheckWaiting = false;
       if (!isNews || isNews()) await this.#follow(runId);
     });
   }
@@ -550,6 +531,7 @@ export class AgentChat {
   /** Shows nothing of a conversation that somebody has deleted, and drops messages that wait. */
   async #onDeleted(): Promise<void> {
     this.#deletions += 1;
+    this.forgetHeld();
     this.#forgetAll();
     await this.chat.stop();
     this.#forgetAll();
@@ -560,7 +542,7 @@ export class AgentChat {
   }
 
   async #follow(runId: string | undefined): Promise<void> {
-    if (!this.#link || this.#regaining) return;
+    if (!this.#link || this.#lostAnswer.isLost) return;
     // After an error the chat may have a question that is not in the history.
     if (runId === undefined) return this.#check();
     if (this.#seenRunIds.has(runId)) return;
@@ -585,33 +567,7 @@ export class AgentChat {
       this.chat.setMessages([...messages, message]);
     // A retry sends the message again.
     this.chat.failedTrigger = 'submit-message';
-    return this.#regain();
-  }
-
-  /** Reads the answer on after the connection to its endpoint was lost. */
-  #regain(): Promise<void> {
-    if (!this.#regaining) this.#whenRegained = this.#tryAgain();
-    return this.#whenRegained;
-  }
-
-  async #tryAgain(): Promise<void> {
-    const regaining = new AbortController();
-    this.#regaining = regaining;
-    this.#set({ phase: 'continuing' });
-    for (let pauseMs = 0; pauseMs <= maxPauseMs; pauseMs += 1000) {
-      await pause(pauseMs, regaining.signal);
-      if (regaining.signal.aborted) break;
-      await this.resume('continuing');
-      if (this.chat.state.status !== 'error') break;
-    }
-    // After a stop, the next lost answer may have begun already.
-    if (this.#regaining === regaining) this.#regaining = undefined;
-    if (!this.#regaining) this.#endAnswer();
-  }
-
-  #endRegaining(): void {
-    this.#regaining?.abort();
-    this.#regaining = undefined;
+    return this.#lostAnswer.regain();
   }
 }
 

@@ -1,8 +1,9 @@
 import { checkId } from '@isoloop/core/adapter';
 import { AgentChat, type AgentChatOptions, type LatestHandlers } from './agent-chat.ts';
 import { isEndpoint } from './source/agent-source.ts';
-import type { AgentLink, AgentEndpoint, AgentSource, LinkOptions } from './source/agent-source.ts';
+import type { AgentLink, AgentSource, LinkOptions } from './source/agent-source.ts';
 import type { Endpoint } from './source/endpoint-agent.ts';
+import { linkEndpoint } from './source/endpoint-link.ts';
 import { linkWorkerAgent } from './source/worker-agent.ts';
 
 /** A chat with the source and options that its next link uses. */
@@ -56,10 +57,7 @@ export function openChat(
   const key = JSON.stringify([place, sessionId, user ?? null, user ?? authorizationOf(source)]);
   const earlierChat = chats?.get(key);
   if (earlierChat) return earlierChat;
-  const openLink = (): AgentLink =>
-    isEndpoint(entry.source)
-      ? entry.source.link(entry.options, () => entry.source as AgentEndpoint)
-      : linkWorkerAgent(entry.source, entry.options);
+  const openLink = (): AgentLink => linkOf(entry);
   const chat = new AgentChat({ openLink, isNew, messages, user });
   const readers = new Set<LatestHandlers>();
   const showing = new Set<LatestHandlers>();
@@ -98,6 +96,13 @@ export function openChat(
   };
   chats?.set(key, entry);
   return entry;
+}
+
+function linkOf(entry: Pick<OpenChat, 'source' | 'options'>): AgentLink {
+  const { source, options } = entry;
+  if (!isEndpoint(source)) return linkWorkerAgent(source, options);
+  const latest = (): Endpoint => entry.source as Endpoint;
+  return source.link?.(options, latest) ?? linkEndpoint(options, latest);
 }
 
 /** Returns `undefined` on a server, which has no workers and must not keep its users' chats. */

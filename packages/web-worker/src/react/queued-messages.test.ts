@@ -3,7 +3,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { ChatEndpoint } from '../../test-support/chat-endpoint.ts';
 import { linesOf, mountChat, type MountedChat } from '../../test-support/mounted-chat.ts';
 import type { PageFixtureOptions } from '../../test-support/page.ts';
-import { HeldMessages } from './chat/held-messages.ts';
+import { HeldMessages } from './queue/held-messages.ts';
+import { heldPlace } from './queue/held-place.ts';
 
 const ready = async (view: MountedChat): Promise<void> => {
   await expect.poll(() => view.chat()?.status).toBe('ready');
@@ -51,7 +52,7 @@ test('messages that are sent during an answer are shown, stored and sent in orde
   ];
   await expect.poll(() => queuedIn(view)).toEqual(waiting);
   expect(linesOf(view).filter((line) => line.startsWith('user'))).toEqual(['user: a']);
-  const stored = new HeldMessages(localStorage, JSON.stringify(['main', sessionId]));
+  const stored = new HeldMessages(heldPlace('localStorage', JSON.stringify(['main', sessionId])));
   expect(stored.list()).toHaveLength(3);
   await view.chat().withdraw(view.chat().queued[1]!.id);
   await expect.poll(() => queuedIn(view)).toEqual([waiting[0], waiting[2]]);
@@ -66,7 +67,7 @@ test('messages that are sent during an answer are shown, stored and sent in orde
 
 test('after a reload, a page sends the messages that an earlier page has left, but none that the agent has', async () => {
   const sessionId = crypto.randomUUID();
-  const stored = new HeldMessages(localStorage, JSON.stringify(['main', sessionId]));
+  const stored = new HeldMessages(heldPlace('localStorage', JSON.stringify(['main', sessionId])));
   for (const [id, text] of ['a', 'b'].entries()) stored.add(textMessage(`m${id}`, text));
   const first = mountChat(startWorker(), optionsOf(sessionId, { replies: ['One.', 'Two.'] }));
   const lines = ['user: a', 'assistant: One.', 'user: b', 'assistant: Two.'];

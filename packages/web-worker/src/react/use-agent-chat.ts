@@ -9,7 +9,7 @@ import type { AgentSource, LinkOptions } from './source/agent-source.ts';
 import { approvalsIn, type AgentApproval } from './chat/approvals.ts';
 import type { ChatStatus, RequestOptions } from './chat/chat.ts';
 import { chatActions, decide } from './chat-actions.ts';
-import type { QueuedMessage } from './chat/held-messages.ts';
+import type { QueuedMessage } from './queue/queued-message.ts';
 import type { ChatHandlers } from './chat/chat-handlers.ts';
 import type { MessageInput } from './chat/message-input.ts';
 import { openChat, type OpenChat } from './open-chats.ts';

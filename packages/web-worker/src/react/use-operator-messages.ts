@@ -3,8 +3,8 @@ import { useEffect, useRef } from 'react';
 import { isEndpoint, type AgentEndpoint, type AgentSource } from './source/agent-source.ts';
 import type { Endpoint } from './source/endpoint-agent.ts';
 import { channelOf, routesOf } from './source/endpoint-routes.ts';
-import { takeLock } from './source/held-lock.ts';
-import { untilVisible, visibleSignal } from './source/page-visibility.ts';
+import { takeLock } from './shared/held-lock.ts';
+import { untilVisible, visibleSignal } from './shared/page-life.ts';
 
 /** How often a page looks, if its endpoint can't tell. */
 export interface UseOperatorMessagesOptions {

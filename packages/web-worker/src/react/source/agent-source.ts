@@ -1,7 +1,8 @@
 import type { ConnectOptions } from '../../page/connect-agent.ts';
 import type { StoredSessions } from './agent-sessions.ts';
 import type { AnswerSource } from '../chat/chat.ts';
-import type { HeldMessages, QueuedMessage } from '../chat/held-messages.ts';
+import type { HeldPlace } from '../queue/held-place.ts';
+import type { QueuedMessage } from '../queue/queued-message.ts';
 import type { UIMessage } from '../chat/ui-message.ts';
 
 /** Options of a link to an agent. Only workers use the fields besides `sessionId`. */
@@ -16,10 +17,10 @@ export interface AgentLink extends AnswerSource {
    * each message at once.
    */
   readonly pageKey?: string;
-  /** Messages that the page holds until it can send them. */
-  readonly heldMessages: HeldMessages;
+  /** Where the page keeps messages until it can send them. */
+  readonly heldPlace: HeldPlace;
   /** Returns the messages that waited at the endpoint when `history()` was last read. */
-  queuedMessages?(): readonly QueuedMessage[];
+  readonly queuedMessages?: readonly QueuedMessage[];
   /** Takes back a message that waits at the endpoint. */
   withdraw?(id: string): Promise<void>;
   /** Returns the stored conversations. */
@@ -48,13 +49,16 @@ export interface AgentLink extends AnswerSource {
 export interface AgentEndpoint {
   /** Address of the chat route. */
   readonly api: string;
-  /** Links a chat to the agent. `latest` returns the endpoint whose options a request uses. */
-  link(options: LinkOptions, latest: () => AgentEndpoint): AgentLink;
+  /**
+   * Links a chat to another kind of agent. `latest` returns the endpoint whose options a request
+   * uses. Default: to an endpoint of `@isoloop/edge`.
+   */
+  link?(options: LinkOptions, latest: () => AgentEndpoint): AgentLink;
 }
 
 /** Where the agent of a chat runs: a worker, or the result of `agentEndpoint()`. */
 export type AgentSource = Worker | SharedWorker | AgentEndpoint;
 
 export function isEndpoint(source: AgentSource | undefined): source is AgentEndpoint {
-  return source !== undefined && 'link' in source;
+  return source !== undefined && 'api' in source;
 }

@@ -10,7 +10,7 @@ import {
 } from '@isoloop/core/adapter';
 import { isLost } from './lost-connection.ts';
 import type { RequestOptions } from '../chat/chat.ts';
-import type { QueuedMessage } from '../chat/held-messages.ts';
+import type { QueuedMessage } from '../queue/queued-message.ts';
 import type { UIMessage } from '../chat/ui-message.ts';
 
 /** How to send requests to an endpoint: headers, body, credentials, `fetch` and time limits. */
@@ -74,12 +74,12 @@ const stopPausesMs = [0, 500, 2000];
 
 /**
  * Returns the routes of an endpoint. `latest` returns the options for each request. `onAnswer`:
- * called with each answer that is no error.
+ * called with each answer that is no error, which then waits for it.
  */
 export function routesOf(
   api: string,
   latest: () => AgentEndpointOptions,
-  onAnswer?: (answer: Response) => void,
+  onAnswer?: (answer: Response) => void | Promise<void>,
 ): Routes {
   const pathOf = (sessionId: string): string => {
     checkId(sessionId, 'sessionId', 'CONFIGURATION');
@@ -101,7 +101,7 @@ export function routesOf(
     });
     // Servers of single-page apps answer unknown addresses with their page.
     if (response.ok && !response.headers.get('content-type')?.includes('html')) {
-      onAnswer?.(response);
+      await onAnswer?.(response);
       return response;
     }
     throw await endpointError(response, url);

@@ -1,7 +1,7 @@
 import type { AgentSessionEntry, StoredSessions } from './agent-sessions.ts';
-import type { AnswerChannel } from './answer-channel.ts';
+import type { AnswerChannel } from '../shared/answer-channel.ts';
 import { channelOf, deletedMessage, type Routes } from './endpoint-routes.ts';
-import { sharedList } from './shared-list.ts';
+import { sharedList } from '../shared/shared-list.ts';
 
 /**
  * Returns the conversations of an endpoint. `api`: address of its chat route. `channel`: channel of

@@ -5,7 +5,7 @@ import { sessionClient, type SessionClient } from '../../page/session-client.ts'
 import { linkWorker } from '../../page/worker-link.ts';
 import { storedIdOf, watchDeletions } from '../../store/deletions.ts';
 import type { ChatRequest } from '../../wire/protocol.ts';
-import { browserStorage, HeldMessages } from '../chat/held-messages.ts';
+import { heldPlace } from '../queue/held-place.ts';
 import type { AgentLink, LinkOptions } from './agent-source.ts';
 import type { AnswerBatches } from '../chat/chat.ts';
 import type { UIMessage } from '../chat/ui-message.ts';
@@ -37,8 +37,8 @@ export function linkWorkerAgent(
     },
     outlivesPage: false,
     // The worker's conversations are in this browser, too, and its tabs share them.
-    heldMessages: new HeldMessages(
-      browserStorage('localStorage'),
+    heldPlace: heldPlace(
+      'localStorage',
       JSON.stringify([options.agent ?? null, options.sessionId]),
     ),
     // Loaded at its first use, because most pages show only one conversation.

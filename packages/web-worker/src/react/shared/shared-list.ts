@@ -1,8 +1,8 @@
 import { sleepFor } from '@isoloop/core/adapter';
-import type { AgentSessionEntry } from './agent-sessions.ts';
+import type { AgentSessionEntry } from '../source/agent-sessions.ts';
 import type { AnswerChannel } from './answer-channel.ts';
 import { takeLock } from './held-lock.ts';
-import { untilVisible } from './page-visibility.ts';
+import { untilVisible } from './page-life.ts';
 
 type List = readonly AgentSessionEntry[];
 

@@ -4,7 +4,8 @@ import type { UIMessageChunk } from '../chat/ui-message-chunk.ts';
 import type { AnswerChannel, OwnReading } from './answer-channel.ts';
 import type { AnswerStart } from './followed-answer.ts';
 import { takeLock, type Release } from './held-lock.ts';
-import { onVisibility, untilVisible } from './page-visibility.ts';
+import { onVisibility, untilVisible } from './page-life.ts';
+import type { OpenedAnswer } from './opened-answer.ts';
 
 /**
  * Number of hidden tabs of a browser that may keep a connection. A browser opens six connections to
@@ -12,30 +13,18 @@ import { onVisibility, untilVisible } from './page-visibility.ts';
  */
 const maxHidden = 2;
 
-export interface SharedReadingOptions {
-  /** Absent: this tab reads for itself only. */
-  readonly channel: AnswerChannel | undefined;
-  /** Whether the endpoint can repeat the answer, so that the tab can leave it and read on later. */
-  readonly canRejoin: boolean;
-  /** Lock of the reader. Absent: the reading takes it with the first chunk. */
-  readonly release?: Release | undefined;
-  /** Messages of a request. Absent: `begin()` gets the history. */
-  readonly messages?: readonly UIMessage[];
-}
-
 /**
  * An answer that this tab reads from the endpoint. While the page is visible, the reading posts the
  * chunks to the other tabs. A page that becomes hidden lets another tab read. It keeps its
  * connection only if it is one of the few hidden ones, and until another tab reads.
  */
 export class SharedReading implements OwnReading {
-  readonly #signal: AbortSignal;
-  readonly #connection = new AbortController();
+  readonly #channel: AnswerChannel;
+  readonly #answer: OpenedAnswer;
   readonly #ending = new AbortController();
   readonly #chunks: UIMessageChunk[] = [];
-  #channel: AnswerChannel | undefined;
-  #canRejoin = false;
   #start: AnswerStart | undefined;
+  /** Absent: the reading takes the lock with the first chunk. */
   #release: Release | undefined;
   /** Aborts when the page is shown or hidden, or when the reading ends. */
   #changing = new AbortController();
@@ -44,34 +33,14 @@ export class SharedReading implements OwnReading {
   /** Whether this tab posts the chunks. */
   #isLeading = false;
 
-  /** `signal`: ends the reading. */
-  constructor(signal: AbortSignal) {
-    this.#signal = signal;
-    const stop = (): void => this.#connection.abort(signal.reason);
-    signal.addEventListener('abort', stop, { signal: this.#ending.signal });
-    if (signal.aborted) stop();
-  }
-
-  /** Signal for the request. */
-  get signal(): AbortSignal {
-    return this.#connection.signal;
-  }
-
-  /** Begins when the endpoint has answered. */
-  open({ channel, canRejoin, release, messages }: SharedReadingOptions): void {
-    this.#canRejoin = canRejoin;
-    this.#release = release;
-    if (messages) this.#start = startOf(messages, true);
-    if (!channel) return;
+  constructor(channel: AnswerChannel, answer: OpenedAnswer, release?: Release) {
     this.#channel = channel;
+    this.#answer = answer;
+    this.#release = release;
+    if (answer.messages) this.#start = startOf(answer.messages, true);
     channel.reading = this;
     onVisibility(() => this.#onVisibility(), this.#ending.signal);
     if (document.hidden) this.#onVisibility();
-  }
-
-  /** Ends the connection, because another tab reads the answer. */
-  drop(): void {
-    this.#connection.abort();
   }
 
   /** Takes the history before a resumed answer, and begins to share the answer. */
@@ -82,8 +51,9 @@ export class SharedReading implements OwnReading {
     else this.#taking = this.#takeLock();
   }
 
-  /** Returns the batches. `onEnd`: is called at the end, with whether the other tabs got all. */
-  async *pass(batches: AnswerBatches, onEnd?: (isShared: boolean) => void): AnswerBatches {
+  /** Returns the batches, and posts them to the other tabs. */
+  async *pass(): AnswerBatches {
+    const { batches, signal, connection, onEnd } = this.#answer;
     try {
       for await (const chunks of batches) {
         this.#add(chunks);
@@ -93,10 +63,10 @@ export class SharedReading implements OwnReading {
       onEnd?.(this.#isLeading);
       this.end(false);
     } catch (error) {
-      if (this.#signal.aborted || !this.#connection.signal.aborted) throw error;
+      if (signal.aborted || !connection.signal.aborted) throw error;
       // If another tab reads already, there is nothing to wait for.
-      if (!this.#channel?.isFollowing)
-        await Promise.race([untilVisible(this.#signal), this.#channel?.whenAnother]);
+      if (!this.#channel.isFollowing)
+        await Promise.race([untilVisible(signal), this.#channel.whenAnother]);
       throw new TypeError('The hidden page has left this answer.', { cause: error });
     } finally {
       this.end(true);
@@ -108,7 +78,7 @@ export class SharedReading implements OwnReading {
   }
 
   onAnother(): void {
-    if (document.hidden && this.#canRejoin) this.drop();
+    if (document.hidden) this.#drop();
   }
 
   /** Ends the reading. `isLost`: whether there may be more chunks. */
@@ -116,11 +86,16 @@ export class SharedReading implements OwnReading {
     if (this.#ending.signal.aborted) return;
     this.#ending.abort();
     this.#leave(isLost);
-    if (this.#channel?.reading === this) this.#channel.reading = undefined;
+    if (this.#channel.reading === this) this.#channel.reading = undefined;
+  }
+
+  /** Ends the connection, because another tab can read the answer. */
+  #drop(): void {
+    if (this.#answer.canRejoin) this.#answer.connection.abort();
   }
 
   #add(chunks: readonly UIMessageChunk[]): void {
-    if (!this.#channel || !chunks.length) return;
+    if (!chunks.length) return;
     const isFirst = !this.#chunks.length;
     this.#chunks.push(...chunks);
     if (this.#isLeading) this.#channel.post({ type: 'chunks', id: this.#start!.id, chunks });
@@ -129,12 +104,11 @@ export class SharedReading implements OwnReading {
 
   /** A short answer may end before the tab has the lock. Does not wait for another reader. */
   async #whenLeading(): Promise<void> {
-    if (this.#channel && !this.#channel.isFollowing)
-      await Promise.race([this.#taking, this.#channel.whenAnother]);
+    if (!this.#channel.isFollowing) await Promise.race([this.#taking, this.#channel.whenAnother]);
   }
 
   async #takeLock(): Promise<void> {
-    if (!this.#channel || document.hidden) return;
+    if (document.hidden) return;
     const { signal } = this.#changing;
     const release = await takeLock(this.#channel.name, { signal });
     if (signal.aborted) return release?.();
@@ -143,13 +117,13 @@ export class SharedReading implements OwnReading {
   }
 
   #lead(): void {
-    if (!this.#channel || !this.#release) return;
+    if (!this.#release) return;
     this.#isLeading = true;
     this.#postAll();
   }
 
   #postAll(): void {
-    this.#channel!.post({ type: 'answer', start: this.#start!, chunks: this.#chunks });
+    this.#channel.post({ type: 'answer', start: this.#start!, chunks: this.#chunks });
   }
 
   #onVisibility(): void {
@@ -169,12 +143,12 @@ export class SharedReading implements OwnReading {
     const release = await hiddenSlot();
     if (signal.aborted) return release?.();
     if (release) signal.addEventListener('abort', release);
-    else if (this.#canRejoin) this.drop();
+    else this.#drop();
   }
 
   /** Stops to share. */
   #leave(isLost: boolean): void {
-    if (this.#isLeading) this.#channel!.post({ type: 'end', id: this.#start!.id, isLost });
+    if (this.#isLeading) this.#channel.post({ type: 'end', id: this.#start!.id, isLost });
     this.#isLeading = false;
     this.#release?.();
     this.#release = undefined;

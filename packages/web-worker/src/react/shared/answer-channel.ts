@@ -2,10 +2,10 @@ import { typedMessages } from '@isoloop/core/ai-sdk';
 import type { AnswerBatches } from '../chat/chat.ts';
 import type { UIMessage } from '../chat/ui-message.ts';
 import type { UIMessageChunk } from '../chat/ui-message-chunk.ts';
-import type { AgentSessionEntry } from './agent-sessions.ts';
+import type { AgentSessionEntry } from '../source/agent-sessions.ts';
 import { FollowedAnswer, type AnswerStart } from './followed-answer.ts';
 import { takeLock, type Release } from './held-lock.ts';
-import { onVisibility } from './page-visibility.ts';
+import { onVisibility } from './page-life.ts';
 
 /** Message between the tabs. */
 export type AnswerPost =

@@ -3,7 +3,7 @@ import type { AnswerBatches } from '../chat/chat.ts';
 import type { UIMessage } from '../chat/ui-message.ts';
 import type { UIMessageChunk } from '../chat/ui-message-chunk.ts';
 import { takeLock } from './held-lock.ts';
-import { onVisibility, untilVisible } from './page-visibility.ts';
+import { onVisibility, untilVisible } from './page-life.ts';
 
 /** What stands before an answer. A tab that has all these messages needs no request. */
 export interface AnswerStart {

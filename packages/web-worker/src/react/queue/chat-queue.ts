@@ -1,0 +1,81 @@
+import type { RequestOptions } from '../chat/chat.ts';
+import type { UIMessage } from '../chat/ui-message.ts';
+import { HeldMessages } from './held-messages.ts';
+import type { HeldPlace } from './held-place.ts';
+import type { QueuedMessage } from './queued-message.ts';
+
+export interface ChatQueueOptions {
+  readonly place: HeldPlace;
+  /** Runs a job when the answers to earlier messages have ended. */
+  readonly whenAnswered: (job: () => Promise<void>) => Promise<void>;
+  /** Sends a message. Resolves to the failure of its answer, if it has failed. */
+  readonly send: (message: UIMessage, options?: RequestOptions) => Promise<Error | undefined>;
+  readonly history: () => Promise<readonly UIMessage[]>;
+  readonly onChange: () => void;
+}
+
+/**
+ * Messages that wait in this page for the end of an answer. A page loads this when a message waits,
+ * or when an earlier page has left one.
+ */
+export class ChatQueue {
+  readonly #options: ChatQueueOptions;
+  readonly #heldMessages: HeldMessages;
+  /** Ids of the messages that this page sends when it can. */
+  readonly #ownIds: Set<string> = new Set();
+
+  constructor(options: ChatQueueOptions) {
+    this.#options = options;
+    this.#heldMessages = new HeldMessages(options.place);
+  }
+
+  list(): readonly QueuedMessage[] {
+    const messages = this.#heldMessages.list();
+    return messages.map((message) => ({ id: message.id, message, state: 'waiting' }));
+  }
+
+  /** Keeps and shows a message that `send()` sends later. */
+  hold(message: UIMessage): void {
+    this.#ownIds.add(message.id);
+    this.#heldMessages.add(message);
+    this.#options.onChange();
+  }
+
+  /** Sends a message of the queue, unless it was withdrawn or another tab has sent it. */
+  async send(id: string, options?: RequestOptions): Promise<void> {
+    await this.#heldMessages.sendAlone(async () => {
+      const message = this.#heldMessages.list().find((each) => each.id === id);
+      const error = message && (await this.#options.send(message, options));
+      // The next page sends it if the worker has ended before.
+      const { code } = Object(error) as { readonly code?: string };
+      if (!code?.startsWith('WORKER_')) this.#heldMessages.remove(id);
+      this.#options.onChange();
+    });
+  }
+
+  /** Shows the queue, and sends the messages in it that an earlier page or another tab has left. */
+  take(): void {
+    this.#options.onChange();
+    for (const { id } of this.#heldMessages.list()) {
+      if (this.#ownIds.has(id)) continue;
+      this.#ownIds.add(id);
+      void this.#options.whenAnswered(() => this.#sendLeft(id));
+    }
+  }
+
+  /** Returns whether there was such a message. */
+  remove(id: string): boolean {
+    return this.#heldMessages.remove(id);
+  }
+
+  clear(): void {
+    this.#heldMessages.clear();
+  }
+
+  /** Sends a message that an earlier page has left, unless that page has sent it already. */
+  async #sendLeft(id: string): Promise<void> {
+    const history = await this.#options.history();
+    if (history.some((message) => message.id === id)) this.remove(id);
+    await this.send(id);
+  }
+}

@@ -1,0 +1,17 @@
+import type { AnswerBatches } from '../chat/chat.ts';
+import type { UIMessage } from '../chat/ui-message.ts';
+
+/** Answer of an endpoint that this tab can read. */
+export interface OpenedAnswer {
+  readonly batches: AnswerBatches;
+  /** Ends the reading. */
+  readonly signal: AbortSignal;
+  /** Ends the connection. Also aborts with `signal`. */
+  readonly connection: AbortController;
+  /** Whether the endpoint can repeat the answer, so that the tab can leave it and read on later. */
+  readonly canRejoin: boolean;
+  /** Messages of a request. Absent: the history tells what stands before the answer. */
+  readonly messages?: readonly UIMessage[] | undefined;
+  /** Called at the end of the answer, with whether the other tabs got all of it. */
+  readonly onEnd?: ((isShared: boolean) => void) | undefined;
+}

@@ -1,0 +1,184 @@
+import { valueFor } from '@isoloop/core/adapter';
+import { latestMessages, typedMessages } from '@isoloop/core/ai-sdk';
+import { checkArguments } from '../../page/check-arguments.ts';
+import type { AgentLink, LinkOptions } from './agent-source.ts';
+import type { StoredSessions } from './agent-sessions.ts';
+import type { Endpoint } from './endpoint-agent.ts';
+import { answerBatches } from './endpoint-stream.ts';
+import { channelOf, deletedMessage, routesOf, type Routes } from './endpoint-routes.ts';
+import type { OpenedAnswer } from '../shared/opened-answer.ts';
+import type { SharedAnswers } from '../shared/shared-answers.ts';
+import { onReturn } from '../shared/page-life.ts';
+import type { AnswerBatches, AnswerRequest } from '../chat/chat.ts';
+import { heldPlace, type HeldPlace } from '../queue/held-place.ts';
+import type { QueuedMessage } from '../queue/queued-message.ts';
+import type { UIMessage } from '../chat/ui-message.ts';
+
+/** Links a chat to an endpoint. `latest` returns the endpoint whose options a request uses. */
+export function linkEndpoint(options: LinkOptions, latest: () => Endpoint): AgentLink {
+  const { sessionId, agent: _a, options: _o, timeoutMs: _t, page: _p, ...unknown } = options;
+  checkArguments('useAgentChat() takes sessionId, throttleMs, listSessions', true, unknown);
+  return new EndpointLink(sessionId, latest);
+}
+
+class EndpointLink implements AgentLink {
+  readonly outlivesPage = true;
+  readonly pageKey: string;
+  readonly heldPlace: HeldPlace;
+  queuedMessages: readonly QueuedMessage[] = [];
+  readonly #sessionId: string;
+  readonly #latest: () => Endpoint;
+  readonly #api: string;
+  readonly #routes: Routes;
+  readonly #path: string;
+  /** The endpoint does not announce a new turn. This channel tells the browser's other tabs. */
+  readonly #otherTabs: BroadcastChannel;
+  readonly #closing = new AbortController();
+  /** Absent until an answer names the user, because the tabs of two users share nothing. */
+  #shared: SharedAnswers | undefined;
+  /** Called when another tab begins to share an answer. */
+  #onAnswer: () => void = () => {};
+
+  constructor(sessionId: string, latest: () => Endpoint) {
+    this.#sessionId = sessionId;
+    this.#latest = latest;
+    this.#api = latest().api;
+    this.#routes = routesOf(
+      this.#api,
+      () => latest().options,
+      (answer) => this.#share(answer),
+    );
+    this.#path = this.#routes.pathOf(sessionId);
+    this.#otherTabs = channelOf(this.#path);
+    this.pageKey = this.#otherTabs.name;
+    // The endpoint has the conversations of several users, so only this tab keeps its messages.
+    this.heldPlace = heldPlace('sessionStorage', this.pageKey);
+  }
+
+  async send(request: AnswerRequest, signal: AbortSignal): Promise<AnswerBatches> {
+    const { messages, headers } = request;
+    const common = await valueFor('body', this.#latest().options.body, 'INVALID_INPUT');
+    const body = bodyOf(this.#sessionId, request, common);
+    const connection = connectionOf(signal);
+    const sent = { method: 'POST', body, headers, signal: connection.signal };
+    const answer = await this.#routes.ask(this.#api, sent);
+    const canRejoin = answer.headers.has('x-isoloop-rejoin');
+    const batches = answerBatches(answer);
+    const onEnd = (isShared: boolean): void => this.#tell(isShared);
+    const shared = this.#shared;
+    if (shared) return shared.read({ batches, signal, connection, canRejoin, messages, onEnd });
+    onEnd(false);
+    return readAlone(batches, () => onEnd(false));
+  }
+
+  async reconnect(signal: AbortSignal): Promise<AnswerBatches | undefined> {
+    const open = async (): Promise<OpenedAnswer | undefined> => {
+      const connection = connectionOf(signal);
+      const url = `${this.#path}/stream?events=true`;
+      const answer = await this.#routes.ask(url, { signal: connection.signal });
+      if (answer.status === 204) return undefined;
+      return { batches: answerBatches(answer), signal, connection, canRejoin: true };
+    };
+    if (this.#shared) return this.#shared.connect(signal, open);
+    if (document.hidden) return undefined;
+    const opened = await open();
+    // The answer may have named the user.
+    const shared = this.#shared as SharedAnswers | undefined;
+    return opened && shared ? shared.connect(signal, open, opened) : opened?.batches;
+  }
+
+  async sessions(): Promise<StoredSessions> {
+    // Loaded at its first use, because most pages show only one conversation.
+    const { endpointSessions } = await import('./endpoint-sessions.ts');
+    return endpointSessions(this.#api, this.#routes, this.#shared?.channel);
+  }
+
+  async withdraw(id: string): Promise<void> {
+    const url = `${this.#path}/queue/${encodeURIComponent(id)}`;
+    await this.#routes.ask(url, { method: 'DELETE' });
+    this.#tell(false);
+  }
+
+  async history(shownMessages?: readonly UIMessage[]): Promise<readonly UIMessage[]> {
+    const channel = this.#shared?.channel;
+    const sharedMessages = shownMessages && channel?.historyFrom(shownMessages);
+    if (sharedMessages) return sharedMessages;
+    const { messages, queued = [] } = await this.#routes.conversation(this.#sessionId);
+    this.queuedMessages = queued;
+    const history = typedMessages(messages) as readonly UIMessage[];
+    this.#shared?.channel.reading?.begin(history);
+    return history;
+  }
+
+  watch(listener: (runId?: string, isNews?: () => boolean) => void, onDeleted: () => void): void {
+    this.#onAnswer = () => listener(undefined, () => this.#shared?.channel.hasUnread === true);
+    const look = onReturn(() => listener(), this.#closing.signal);
+    this.#otherTabs.addEventListener('message', ({ data }) => {
+      if (data === deletedMessage) onDeleted();
+      // Tabs of this user have what was shared. All others look.
+      else if (data !== this.#shared?.channel.name) look();
+    });
+  }
+
+  async stop(signal: AbortSignal): Promise<boolean> {
+    const isStopped = await this.#routes.interrupt(this.#sessionId, signal);
+    // In KV, the end of the reading ends the turn, so no other tab reads on.
+    if (!isStopped) this.#shared?.channel.reading?.end(false);
+    this.#tell(true);
+    return isStopped;
+  }
+
+  close(): void {
+    this.#closing.abort();
+    this.#shared?.channel.close();
+    this.#otherTabs.close();
+  }
+
+  /** Tells the other tabs that something has changed. `isShared`: whether this user's tabs know. */
+  #tell(isShared: boolean): void {
+    this.#otherTabs.postMessage((isShared && this.#shared?.channel.name) || 'changed');
+  }
+
+  /** Begins to share when an answer says who the user is. */
+  async #share({ headers }: Response): Promise<void> {
+    const user = headers.get('x-isoloop-user');
+    const name = `${this.pageKey}:${user}`;
+    const isKnown = (): boolean =>
+      name === this.#shared?.channel.name || this.#closing.signal.aborted;
+    if (user === null || isKnown() || !hasLocks()) return;
+    // If the browser can't load this, the tab reads for itself.
+    const module = await import('../shared/shared-answers.ts').catch(() => undefined);
+    if (!module || isKnown()) return;
+    this.#shared?.channel.close();
+    this.#shared = new module.SharedAnswers(name, () => this.#onAnswer());
+  }
+}
+
+/** Without Web Locks, no tab would notice that the reading tab is gone. */
+function hasLocks(): boolean {
+  return (navigator as { readonly locks?: LockManager }).locks !== undefined;
+}
+
+/** Returns the controller of a request. The request also ends with the signal. */
+function connectionOf(signal: AbortSignal): AbortController {
+  const connection = new AbortController();
+  const end = (): void => connection.abort(signal.reason);
+  signal.addEventListener('abort', end);
+  if (signal.aborted) end();
+  return connection;
+}
+
+async function* readAlone(batches: AnswerBatches, onEnd: () => void): AnswerBatches {
+  yield* batches;
+  onEnd();
+}
+
+/** Returns what the endpoint needs of a request. It has the other messages. */
+function bodyOf(
+  id: string,
+  { trigger, messages, messageId, body }: AnswerRequest,
+  common: object | undefined,
+): object {
+  const sentMessages = latestMessages(messages, messageId);
+  return { events: true, ...common, ...body, id, trigger, messageId, messages: sentMessages };
+}

@@ -1,0 +1,27 @@
+import { SseParser, toTypedChunk } from '@isoloop/core/adapter';
+import type { AnswerBatches } from '../chat/chat.ts';
+import type { UIMessageChunk } from '../chat/ui-message-chunk.ts';
+import { onWake } from '../shared/page-life.ts';
+
+/** Reads an event stream up to its `[DONE]`. Each piece of the network is a batch. */
+export async function* answerBatches({ body }: Response): AnswerBatches {
+  const parser = new SseParser();
+  const reader = body!.getReader();
+  const reading = new AbortController();
+  // The read then ends, as after a lost connection.
+  onWake(() => void reader.cancel().catch(() => {}), reading.signal);
+  try {
+    for (let isOpen = true; isOpen;) {
+      const { done, value } = await reader.read();
+      // In WebKit, a lost connection looks like the end of the stream.
+      if (done) throw new TypeError('The connection was lost.');
+      yield parser.push(value).flatMap(({ data }) => {
+        isOpen = data !== '[DONE]';
+        return isOpen ? (toTypedChunk(JSON.parse(data)) as UIMessageChunk) : [];
+      });
+    }
+  } finally {
+    reading.abort();
+    reader.cancel().catch(() => {});
+  }
+}
