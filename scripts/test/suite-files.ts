@@ -107,7 +107,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
       'packages/core/src/agent/{react-agent,timer-yield}.engine.test.ts',
       'packages/web-worker/src/page/{connect-agent,use-chat,follow-agent,page-life}.test.ts',
       'packages/web-worker/src/react/{deleted-chat,previous-user,use-agent-chat,use-agent-chat-tabs}.test.ts',
-      'packages/web-worker/src/react/source/shared-answers.test.ts',
+      'packages/web-worker/src/react/shared/shared-answers.test.ts',
       'packages/web-worker/src/store/{indexed-db-store,indexed-db-sessions,lost-connection}.test.ts',
       'packages/web-worker/src/tabs/{tabs-chat,tabs-use-chat}.test.ts',
       'packages/web-worker/src/worker/shared-worker.test.ts',

@@ -1,8 +1,10 @@
 import { AgentError } from '@isoloop/core';
 import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
 import { initialState, shownError, type AgentChatState, type Phase } from './agent-chat-state.ts';
-import { withEvent, type AgentTimelineEvent } from './agent-events.ts';
+import { RunEvents, type AgentTimelineEvent } from './agent-events.ts';
+import { AnswerOrder } from './queue/answer-order.ts';
 import { LostAnswer } from './lost-answer.ts';
+import { PageChanges } from './page-changes.ts';
 import type { ChatQueue } from './queue/chat-queue.ts';
 import { clearHeld, heldKeys, watchHeld } from './queue/held-place.ts';
 import type { AgentLink } from './source/agent-source.ts';
@@ -13,7 +15,7 @@ import { isEqual, withChanges } from './chat/is-equal.ts';
 import { Chat, type AnswerBatches, type AnswerRequest, type RequestOptions } from './chat/chat.ts';
 import type { ChatHandlers } from './chat/chat-handlers.ts';
 import { toUserMessage, type MessageInput } from './chat/message-input.ts';
-import { isInHistory, sentMessage, type SentMessage } from './chat/sent-message.ts';
+import { isInHistory, sentMessage, type SentMessage } from './queue/sent-message.ts';
 import type { DataUIPart, UIMessage } from './chat/ui-message.ts';
 
 /** Why a chat asks for a running answer. `check`: something may have changed. */
@@ -41,15 +43,12 @@ export interface AgentChatOptions {
 export class AgentChat {
   readonly chat: Chat;
   state: AgentChatState;
-  /** Events of the latest runs, without prompts. Is replaced at each event. */
-  events: readonly AgentTimelineEvent[] = [];
   readonly #openLink: () => AgentLink;
   readonly #user: string | undefined;
   readonly #listeners: Set<() => void> = new Set();
   /** Handlers of the components that show the chat. */
   readonly #handlers: Set<LatestHandlers> = new Set();
-  /** Ids of the runs whose events this chat has read. */
-  readonly #seenRunIds: Set<string> = new Set();
+  readonly #runEvents = new RunEvents();
   /** Ids of the tool calls that the components know. A replay repeats them. */
   readonly #reportedCallIds: Set<string> = new Set();
   #link: AgentLink | undefined;
@@ -68,12 +67,13 @@ export class AgentChat {
   /** Whether a stream is being resumed, which repeats an answer from its start. */
   #isResuming = false;
   #reason: Reason = 'idle';
-  /** Shows changes of other pages one after the other. */
-  #changes: Promise<void> = Promise.resolve();
-  /** Whether a check for changes waits already. */
-  #isCheckWaiting = false;
-  /** Run whose events the present stream has. */
-  #shownRunId: string | undefined;
+  readonly #pageChanges = new PageChanges({
+    whenIdle: async () => {
+      await this.#whenResumed;
+      await this.#whenIdle();
+    },
+    show: (runId) => this.#follow(runId),
+  });
   readonly #lostAnswer = new LostAnswer({
     onBegin: () => this.#set({ phase: 'continuing' }),
     attempt: async () => {
@@ -86,16 +86,11 @@ export class AgentChat {
   #stopping: Promise<void> | undefined;
   /** Settles when the agent answers the last request with a stream. Absent if it has. */
   #whenSent: Promise<unknown> | undefined;
-  /** Settles when the answers to all messages so far have ended. */
-  #whenAnswered: Promise<void> = Promise.resolve();
-  /** Number of messages whose answers have not ended. */
-  #unanswered = 0;
+  readonly #order = new AnswerOrder();
   #wantsSessions = false;
   /** Messages that wait in this page. Absent until one does. */
   #queue: ChatQueue | undefined;
   #unwatchHeld: () => void = () => {};
-  /** Number of times that somebody has deleted the conversation. */
-  #deletions = 0;
 
   constructor({ openLink, isNew, messages = [], user }: AgentChatOptions) {
     this.#openLink = openLink;
@@ -124,6 +119,11 @@ export class AgentChat {
       },
     });
     this.state = initialState(isNew, messages);
+  }
+
+  /** Events of the latest runs, without prompts. Is replaced at each event. */
+  get events(): readonly AgentTimelineEvent[] {
+    return this.#runEvents.list;
   }
 
   /** Calls `listener` at each change of `state` or `events`. Returns a function that stops this. */
@@ -175,16 +175,10 @@ export class AgentChat {
 
   /** Makes a request when the answers to earlier messages have ended. */
   send(act: () => PromiseLike<void>): Promise<void> {
-    const deletions = this.#deletions;
-    const answer = this.#whenAnswered.then(async () => {
-      await this.#whenSettled();
-      // A message that waits must not bring a deleted conversation back.
-      if (deletions !== this.#deletions) return undefined;
-      return this.whenResumed(act);
-    });
-    this.#unanswered += 1;
-    this.#whenAnswered = answer.catch(() => {}).then(() => void (this.#unanswered -= 1));
-    return answer;
+    return this.#order.add(
+      () => this.#whenSettled(),
+      () => this.whenResumed(act),
+    );
   }
 
   /**
@@ -194,7 +188,7 @@ export class AgentChat {
   sendMessage(input: MessageInput, options: RequestOptions = {}): Promise<void> {
     const { chat } = this;
     const isReading = chat.isBusy || this.#lostAnswer.isLost || this.#isResuming;
-    if (!this.#link || (!isReading && !this.#unanswered))
+    if (!this.#link || (!isReading && !this.#order.unanswered))
       return this.send(() => chat.sendMessage(input, options));
     const whenHeld = Promise.all([toUserMessage(input), this.#loadQueue()]).then(
       ([message, queue]) => {
@@ -298,7 +292,7 @@ export class AgentChat {
   #connect(): void {
     this.#link = this.#openLink();
     this.#link.watch(
-      (runId, isNews) => this.#onRunElsewhere(runId, isNews),
+      (runId, isNews) => this.#pageChanges.add(runId, isNews),
       () => void this.#onDeleted(),
     );
     void this.#loadSessions();
@@ -352,7 +346,7 @@ export class AgentChat {
 
   async #closeIfUnused(): Promise<void> {
     // Messages that wait are sent first. Closing the link to a worker would abort the answer.
-    if (this.#unanswered > 1) await this.#whenAnswered;
+    if (this.#order.unanswered > 1) await this.#order.whenAnswered;
     if (!this.#link?.outlivesPage) await this.#whenIdle();
     if (this.#handlers.size || !this.#link) return;
     this.#lostAnswer.giveUp();
@@ -425,7 +419,7 @@ export class AgentChat {
   }
 
   async #send(request: AnswerRequest, signal: AbortSignal): Promise<AnswerBatches> {
-    this.#shownRunId = undefined;
+    this.#runEvents.beginStream();
     const link = this.#connected;
     this.#sent?.set(request.messages.at(-1)!);
     try {
@@ -446,7 +440,7 @@ export class AgentChat {
    */
   async #reconnect(signal: AbortSignal): Promise<AnswerBatches | undefined> {
     const reason = this.#reason;
-    this.#shownRunId = undefined;
+    this.#runEvents.beginStream();
     try {
       const link = this.#connected;
       let answer = await link.reconnect(signal);
@@ -479,7 +473,7 @@ export class AgentChat {
   #forgetAll(): void {
     this.#lostAnswer.giveUp();
     this.#sent?.forget();
-    this.events = [];
+    this.#runEvents.clear();
     this.chat.setMessages([]);
   }
 
@@ -503,41 +497,22 @@ export class AgentChat {
   }
 
   #takeEvent(event: AgentTimelineEvent): void {
-    const { runId, agentPath, continues = false } = event;
-    this.events = withEvent(this.events, event);
+    const news = this.#runEvents.take(event);
     this.#notify();
-    if (agentPath.length > 1) return;
-    this.#seenRunIds.add(runId);
-    // With another id, another tab continues the run, because the tab of the run is gone.
-    const isTakenOver = this.#shownRunId !== undefined && this.#shownRunId !== runId;
-    if (continues || isTakenOver) this.#set({ phase: 'continuing' });
-    else if (this.state.phase === 'loading') this.#set({ phase: 'other-tab' });
-    this.#shownRunId = runId;
-  }
-
-  /** Shows changes of other pages when this chat is at rest. */
-  #onRunElsewhere(runId: string | undefined, isNews?: () => boolean): void {
-    const isCheck = runId === undefined && !isNews;
-    if (isCheck && this.#isCheckWaiting) return;
-    this.#isCheckWaiting ||= isCheck;
-    this.#changes = this.#changes.then(async () => {
-      await this.#whenResumed;
-      await this.#whenIdle();
-      if (isCheck) this.#isCheckWaiting = false;
-      if (!isNews || isNews()) await this.#follow(runId);
-    });
+    if (news === 'continues') this.#set({ phase: 'continuing' });
+    else if (news && this.state.phase === 'loading') this.#set({ phase: 'other-tab' });
   }
 
   /** Shows nothing of a conversation that somebody has deleted, and drops messages that wait. */
   async #onDeleted(): Promise<void> {
-    this.#deletions += 1;
+    this.#order.drop();
     this.forgetHeld();
     this.#forgetAll();
     await this.chat.stop();
     this.#forgetAll();
     this.chat.clearError();
     this.#set({ error: undefined, phase: 'idle' });
-    this.#onRunElsewhere(undefined);
+    this.#pageChanges.add();
     void this.#loadSessions();
   }
 
@@ -545,7 +520,7 @@ export class AgentChat {
     if (!this.#link || this.#lostAnswer.isLost) return;
     // After an error the chat may have a question that is not in the history.
     if (runId === undefined) return this.#check();
-    if (this.#seenRunIds.has(runId)) return;
+    if (this.#runEvents.hasRun(runId)) return;
     await this.resume('other-tab');
   }
 

@@ -18,11 +18,41 @@ export interface AgentTimelineEvent {
 /** Largest number of events that a chat keeps. Older ones are dropped. */
 const maxEvents = 400;
 
-/** Adds an event unless it is there already: a resumed stream repeats its turn from the start. */
-export function withEvent(
-  events: readonly AgentTimelineEvent[],
-  event: AgentTimelineEvent,
-): readonly AgentTimelineEvent[] {
-  const isKnown = events.some(({ runId, seq }) => runId === event.runId && seq === event.seq);
-  return isKnown ? events : [...events, event].slice(-maxEvents);
+/** Events of a chat's runs. A resumed stream repeats its turn from the start. */
+export class RunEvents {
+  /** The latest events. Is replaced at each event. */
+  list: readonly AgentTimelineEvent[] = [];
+  /** Ids of the runs whose events the chat has read. */
+  readonly #runIds: Set<string> = new Set();
+  /** Run whose events the present stream has. */
+  #shownRunId: string | undefined;
+
+  /** Whether the chat has read events of the run. */
+  hasRun(runId: string): boolean {
+    return this.#runIds.has(runId);
+  }
+
+  beginStream(): void {
+    this.#shownRunId = undefined;
+  }
+
+  clear(): void {
+    this.list = [];
+  }
+
+  /**
+   * Adds an event. Returns whether its run continues an answer or is another one. Returns
+   * `undefined` for the runs of child agents.
+   */
+  take(event: AgentTimelineEvent): 'continues' | 'begins' | undefined {
+    const { runId, seq, agentPath, continues = false } = event;
+    if (!this.list.some((each) => each.runId === runId && each.seq === seq))
+      this.list = [...this.list, event].slice(-maxEvents);
+    if (agentPath.length > 1) return undefined;
+    this.#runIds.add(runId);
+    // With another id, another tab continues the run, because the tab of the run is gone.
+    const isTakenOver = this.#shownRunId !== undefined && this.#shownRunId !== runId;
+    this.#shownRunId = runId;
+    return continues || isTakenOver ? 'continues' : 'begins';
+  }
 }

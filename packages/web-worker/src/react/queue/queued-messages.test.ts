@@ -1,10 +1,10 @@
 import { agentEndpoint, type UIMessage } from '@isoloop/web-worker/react';
 import { expect, onTestFinished, test } from 'vitest';
-import { ChatEndpoint } from '../../test-support/chat-endpoint.ts';
-import { linesOf, mountChat, type MountedChat } from '../../test-support/mounted-chat.ts';
-import type { PageFixtureOptions } from '../../test-support/page.ts';
-import { HeldMessages } from './queue/held-messages.ts';
-import { heldPlace } from './queue/held-place.ts';
+import { ChatEndpoint } from '../../../test-support/chat-endpoint.ts';
+import { linesOf, mountChat, type MountedChat } from '../../../test-support/mounted-chat.ts';
+import type { PageFixtureOptions } from '../../../test-support/page.ts';
+import { HeldMessages } from './held-messages.ts';
+import { heldPlace } from './held-place.ts';
 
 const ready = async (view: MountedChat): Promise<void> => {
   await expect.poll(() => view.chat()?.status).toBe('ready');
@@ -23,7 +23,7 @@ const textMessage = (id: string, text: string): UIMessage => ({
 });
 
 function startWorker(): Worker {
-  const worker = new Worker(new URL('../../test-support/page.ts', import.meta.url), {
+  const worker = new Worker(new URL('../../../test-support/page.ts', import.meta.url), {
     type: 'module',
   });
   onTestFinished(() => worker.terminate());

@@ -1,4 +1,4 @@
-import { isToolUIPart, type UIMessage, type UIMessagePart } from './ui-message.ts';
+import { isToolUIPart, type UIMessage, type UIMessagePart } from '../chat/ui-message.ts';
 
 /**
  * Message that this browser tab has sent, until the tab has the answer. It survives a reload: an
