@@ -1,8 +1,8 @@
 import { AgentError } from '@isoloop/core';
-import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
 import { initialState, shownError, type AgentChatState, type Phase } from './agent-chat-state.ts';
 import { RunEvents, type AgentTimelineEvent } from './agent-events.ts';
 import { AnswerOrder } from './queue/answer-order.ts';
+import { ChatComponents, type LatestHandlers } from './chat-components.ts';
 import { LostAnswer } from './lost-answer.ts';
 import { PageChanges } from './page-changes.ts';
 import type { ChatQueue } from './queue/chat-queue.ts';
@@ -13,18 +13,12 @@ import { isLost } from './source/lost-connection.ts';
 import { stopTurn } from './stopped-turn.ts';
 import { isEqual, withChanges } from './chat/is-equal.ts';
 import { Chat, type AnswerBatches, type AnswerRequest, type RequestOptions } from './chat/chat.ts';
-import type { ChatHandlers } from './chat/chat-handlers.ts';
 import { toUserMessage, type MessageInput } from './chat/message-input.ts';
 import { isInHistory, sentMessage, type SentMessage } from './queue/sent-message.ts';
 import type { DataUIPart, UIMessage } from './chat/ui-message.ts';
 
 /** Why a chat asks for a running answer. `check`: something may have changed. */
 type Reason = Phase | 'check';
-
-/** Handlers of a component, which may change from render to render. */
-export interface LatestHandlers {
-  readonly current: ChatHandlers;
-}
 
 export interface AgentChatOptions {
   readonly openLink: () => AgentLink;
@@ -46,11 +40,8 @@ export class AgentChat {
   readonly #openLink: () => AgentLink;
   readonly #user: string | undefined;
   readonly #listeners: Set<() => void> = new Set();
-  /** Handlers of the components that show the chat. */
-  readonly #handlers: Set<LatestHandlers> = new Set();
+  readonly #components = new ChatComponents((error) => this.#set({ error }));
   readonly #runEvents = new RunEvents();
-  /** Ids of the tool calls that the components know. A replay repeats them. */
-  readonly #reportedCallIds: Set<string> = new Set();
   #link: AgentLink | undefined;
   #sent: SentMessage | undefined;
   /** The sent message when the last component left. React may enter again at once. */
@@ -90,6 +81,8 @@ export class AgentChat {
   #wantsSessions = false;
   /** Messages that wait in this page. Absent until one does. */
   #queue: ChatQueue | undefined;
+  /** Becomes the queue. All messages wait for one promise, so they keep their order. */
+  #whenQueue: Promise<ChatQueue | undefined> | undefined;
   #unwatchHeld: () => void = () => {};
 
   constructor({ openLink, isNew, messages = [], user }: AgentChatOptions) {
@@ -99,22 +92,18 @@ export class AgentChat {
     this.chat = new Chat(messages, {
       send: (request, signal) => this.#send(request, signal),
       reconnect: (signal) => this.#reconnect(signal),
-      shouldSend: (shownMessages) => this.#shouldSend(shownMessages),
+      shouldSend: (shownMessages) => this.#components.shouldSend(shownMessages),
       onChange: (chat) => {
         const isLonger = chat.messages.length !== this.state.chat.messages.length;
         this.#set({ chat });
         if (isLonger) this.#showQueued();
       },
       onData: (part) => this.#take(part),
-      onToolCall: (toolCall) => {
-        if (this.#reportedCallIds.has(toolCall.toolCallId)) return;
-        this.#reportedCallIds.add(toolCall.toolCallId);
-        this.#tell(({ onToolCall }) => onToolCall?.({ toolCall }));
-      },
+      onToolCall: (toolCall) => this.#components.tellCall(toolCall),
       onFinish: (answer) => {
         if (answer.isDisconnect) void this.#lostAnswer.regain();
         else this.#endAnswer();
-        this.#tell(({ onFinish }) => onFinish?.(answer));
+        this.#components.tell(({ onFinish }) => onFinish?.(answer));
         void this.#loadSessions();
       },
     });
@@ -134,12 +123,12 @@ export class AgentChat {
 
   /** Connects, unless another component has done so. Returns a function that leaves the chat. */
   enter(handlers: LatestHandlers): () => void {
-    this.#handlers.add(handlers);
+    this.#components.add(handlers);
     if (!this.#link) this.#connect();
     else if (this.#leftMessage) this.#sent?.set(this.#leftMessage);
     return () => {
-      this.#handlers.delete(handlers);
-      if (this.#handlers.size === 0) this.#leaveMessage();
+      this.#components.remove(handlers);
+      if (this.#components.count === 0) this.#leaveMessage();
       // In strict mode, React leaves and enters again at once.
       queueMicrotask(() => void this.#closeIfUnused());
     };
@@ -313,11 +302,19 @@ export class AgentChat {
     queue?.take();
   }
 
+  #loadQueue(): Promise<ChatQueue | undefined> {
+    this.#whenQueue ??= this.#openQueue();
+    return this.#whenQueue;
+  }
+
   /** Returns `undefined` if the chat is closed, or if the browser can't load the queue. */
-  async #loadQueue(): Promise<ChatQueue | undefined> {
+  async #openQueue(): Promise<ChatQueue | undefined> {
     // Loaded at its first use, because most messages never wait.
     const module = await import('./queue/chat-queue.ts').catch(() => undefined);
-    if (!this.#link || !module) return undefined;
+    if (!this.#link || !module) {
+      this.#whenQueue = undefined;
+      return undefined;
+    }
     this.#queue ??= new module.ChatQueue({
       place: this.#link.heldPlace,
       whenAnswered: (job) => this.send(job),
@@ -348,12 +345,13 @@ export class AgentChat {
     // Messages that wait are sent first. Closing the link to a worker would abort the answer.
     if (this.#order.unanswered > 1) await this.#order.whenAnswered;
     if (!this.#link?.outlivesPage) await this.#whenIdle();
-    if (this.#handlers.size || !this.#link) return;
+    if (this.#components.count || !this.#link) return;
     this.#lostAnswer.giveUp();
     const link = this.#link;
     this.#link = undefined;
     this.#unwatchHeld();
     this.#queue = undefined;
+    this.#whenQueue = undefined;
     // The end of the reading is not the end of the answer.
     this.#sent?.forget();
     this.#sent = undefined;
@@ -367,7 +365,7 @@ export class AgentChat {
     const lastError = shownError(this.state);
     this.state = withChanges(this.state, changes);
     const error = shownError(this.state);
-    if (error && error !== lastError) this.#tell(({ onError }) => onError?.(error));
+    if (error && error !== lastError) this.#components.tell(({ onError }) => onError?.(error));
     this.#notify();
   }
 
@@ -387,14 +385,6 @@ export class AgentChat {
     }
   }
 
-  /** Calls a handler of each component. Its failure becomes `error` of the hook. */
-  #tell(act: (handlers: ChatHandlers) => unknown): void {
-    for (const { current } of this.#handlers) {
-      const acting = (async () => act(current))();
-      acting.catch((error: unknown) => this.#set({ error: error as Error }));
-    }
-  }
-
   /** Resolves when the chat reads no answer. */
   async #whenIdle(): Promise<void> {
     while (this.chat.isBusy) await this.chat.whenIdle;
@@ -408,14 +398,6 @@ export class AgentChat {
     // A message that waits must not be sent before the stop, which would end its answer.
     await this.#stopping;
     if (whenRegained !== this.#lostAnswer.whenRegained) await this.#whenSettled();
-  }
-
-  async #shouldSend(messages: readonly UIMessage[]): Promise<boolean> {
-    if (hasApprovalResponse({ messages })) return true;
-    const decisions = [...this.#handlers].map(({ current }) =>
-      current.sendAutomaticallyWhen?.({ messages: [...messages] }),
-    );
-    return (await Promise.all(decisions)).includes(true);
   }
 
   async #send(request: AnswerRequest, signal: AbortSignal): Promise<AnswerBatches> {
@@ -493,7 +475,7 @@ export class AgentChat {
 
   #take(part: DataUIPart): void {
     if (part.type === 'data-isoloop-event') this.#takeEvent(part.data as AgentTimelineEvent);
-    else this.#tell(({ onData }) => onData?.(part));
+    else this.#components.tell(({ onData }) => onData?.(part));
   }
 
   #takeEvent(event: AgentTimelineEvent): void {

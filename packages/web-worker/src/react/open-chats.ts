@@ -1,5 +1,6 @@
 import { checkId } from '@isoloop/core/adapter';
-import { AgentChat, type AgentChatOptions, type LatestHandlers } from './agent-chat.ts';
+import { AgentChat, type AgentChatOptions } from './agent-chat.ts';
+import type { LatestHandlers } from './chat-components.ts';
 import { isEndpoint } from './source/agent-source.ts';
 import type { AgentLink, AgentSource, LinkOptions } from './source/agent-source.ts';
 import type { Endpoint } from './source/endpoint-agent.ts';

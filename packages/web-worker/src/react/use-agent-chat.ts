@@ -1,7 +1,8 @@
 import type { AgentData, AgentTools } from '@isoloop/core/ai-sdk';
 import type { FactoryOptions, NamedAgent } from '../wire/exposed-agent.ts';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
-import type { AgentChat, AgentChatOptions, LatestHandlers } from './agent-chat.ts';
+import type { AgentChat, AgentChatOptions } from './agent-chat.ts';
+import type { LatestHandlers } from './chat-components.ts';
 import { initialState, shownError, type AgentChatState } from './agent-chat-state.ts';
 import type { AgentTimelineEvent } from './agent-events.ts';
 import type { AgentSessions } from './source/agent-sessions.ts';
