@@ -22,7 +22,8 @@ export async function pageSize(source) {
         rolldownOptions: {
           input,
           external: (id) => isReact.test(id),
-          preserveEntrySignatures: 'strict',
+          // As in an app, whose entry has no exports. Otherwise, each shared module gets a chunk.
+          preserveEntrySignatures: 'allow-extension',
           output: { format: 'es' },
         },
       },
