@@ -75,6 +75,8 @@ export class AgentChat {
   });
   /** Settles when the stop of an answer has ended. Absent if none is being stopped. */
   #stopping: Promise<void> | undefined;
+  /** Settles when the deletion of the conversation has ended or failed. */
+  #deleting: Promise<unknown> | undefined;
   /** Settles when the agent answers the last request with a stream. Absent if it has. */
   #whenSent: Promise<unknown> | undefined;
   readonly #order = new AnswerOrder();
@@ -203,11 +205,20 @@ export class AgentChat {
     });
   }
 
-  /** Forgets the messages that wait in this page, for example because the conversation is deleted. */
-  forgetHeld(): void {
-    if (this.#link) clearHeld(this.#link.heldPlace);
-    this.#queue?.clear();
-    this.#showQueued();
+  /**
+   * Deletes the conversation. Returns whether it is deleted. Until then, messages that wait are not
+   * sent, because the deletion ends the answer before them.
+   */
+  async delete(sessionId: string): Promise<boolean> {
+    const deleting = this.withStored(async (stored) => {
+      // The deletion must not overtake a message on its way, which would bring it back.
+      await this.#whenSent;
+      await stored.delete(sessionId);
+      this.#forgetHeld();
+      return true;
+    });
+    this.#deleting = deleting;
+    return (await deleting) ?? false;
   }
 
   /**
@@ -397,6 +408,7 @@ export class AgentChat {
     await whenRegained;
     // A message that waits must not be sent before the stop, which would end its answer.
     await this.#stopping;
+    await this.#deleting;
     if (whenRegained !== this.#lostAnswer.whenRegained) await this.#whenSettled();
   }
 
@@ -451,6 +463,14 @@ export class AgentChat {
     }
   }
 
+  /** Drops the messages that wait in this page. */
+  #forgetHeld(): void {
+    this.#order.drop();
+    if (this.#link) clearHeld(this.#link.heldPlace);
+    this.#queue?.clear();
+    this.#showQueued();
+  }
+
   /** Drops what the chat has, because it belongs to somebody else or is deleted. */
   #forgetAll(): void {
     this.#lostAnswer.giveUp();
@@ -487,8 +507,7 @@ export class AgentChat {
 
   /** Shows nothing of a conversation that somebody has deleted, and drops messages that wait. */
   async #onDeleted(): Promise<void> {
-    this.#order.drop();
-    this.forgetHeld();
+    this.#forgetHeld();
     this.#forgetAll();
     await this.chat.stop();
     this.#forgetAll();
@@ -509,7 +528,10 @@ export class AgentChat {
   async #check(): Promise<void> {
     const { state, failedTrigger } = this.chat;
     if (state.status !== 'error') return this.resume('check');
-    if (failedTrigger === 'resume-stream' && !this.#sent?.get()) await this.resume();
+    if (failedTrigger === 'resume-stream' && !this.#sent?.get()) return this.resume();
+    // The page keeps its question and error, but only for the person whose they are.
+    const refusal = await this.#link?.history().then(() => undefined, isRefusal);
+    if (refusal) await this.resume('check');
   }
 
   #endAnswer(): void {

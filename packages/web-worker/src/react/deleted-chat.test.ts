@@ -58,3 +58,28 @@ test('if a tab deletes a conversation of an endpoint, the other tab stops showin
   await expect.poll(() => linesOf(other)).toEqual([]);
   await expect.poll(() => one.chat().sessions.current).not.toBe(sessionId);
 });
+
+test('a deletion does not overtake a message that is on its way', async () => {
+  const endpoint = new ChatEndpoint(['Hello.']);
+  let arrive = (): void => {};
+  const onItsWay = new Promise<void>((resolve) => (arrive = resolve));
+  const requests: string[] = [];
+  const fetch: typeof globalThis.fetch = async (url, init) => {
+    const isMessage = init?.method === 'POST' && String(url).endsWith('/api/chat');
+    if (isMessage) await onItsWay;
+    if (isMessage || init?.method === 'DELETE') requests.push(init.method!);
+    return init?.method === 'DELETE'
+      ? new Response(null, { status: 204 })
+      : endpoint.fetch(url, init);
+  };
+  const sessionId = crypto.randomUUID();
+  const view = mountChat(agentEndpoint('/api/chat', { fetch }), { sessionId });
+  await ready(view);
+  void view.chat().sendMessage({ text: 'hi' });
+  await expect.poll(() => view.chat().status).toBe('submitted');
+  const deleting = view.chat().sessions.delete(sessionId);
+  await Promise.resolve();
+  arrive();
+  await deleting;
+  expect(requests).toEqual(['POST', 'DELETE']);
+});

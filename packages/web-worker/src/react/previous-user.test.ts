@@ -131,6 +131,22 @@ test('a refused check removes the messages that are shown', async () => {
   expect(page.page.error?.message).toBe('Log in.');
 });
 
+test('a refused check removes the messages of a chat that shows an error', async () => {
+  const ann = person('Ann', ['For Ann.']);
+  const page = pageOf(crypto.randomUUID());
+  await annHasAsked(page, ann);
+  ann.endpoint.bodyLimit = 1;
+  await page.actions.send('too large');
+  await expect.poll(() => page.actions.status()).toBe('error');
+  dispatchEvent(new Event('focus'));
+  await expect.poll(() => ann.endpoint.requests.at(-1)).toBe('GET /api/chat/ID/messages');
+  expect(page.last('Ann')).toContain('too large');
+  ann.isKnown = false;
+  dispatchEvent(new Event('focus'));
+  await expect.poll(() => page.last('Ann')).toBe('');
+  expect(page.page.error?.message).toBe('Log in.');
+});
+
 test.for([true, false])(
   'a message whose answer is on its way at log-out is not shown to the next person (at once: %s)',
   async (isAtOnce) => {

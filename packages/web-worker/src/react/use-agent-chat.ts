@@ -255,9 +255,9 @@ function sessionActions(
     rename: async (other, title) =>
       void (await conversation.withStored((stored) => stored.rename(other, title))),
     delete: async (deleted) => {
-      if (deleted === current) conversation.forgetHeld();
-      await conversation.withStored((stored) => stored.delete(deleted));
-      if (deleted === current) open();
+      if (deleted !== current)
+        return void (await conversation.withStored((stored) => stored.delete(deleted)));
+      if (await conversation.delete(current)) open();
     },
     export: (other) => conversation.withStored((stored) => stored.export(other)),
   };

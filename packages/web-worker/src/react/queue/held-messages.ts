@@ -8,7 +8,7 @@ import { clearHeld, heldKeys, type HeldPlace } from './held-place.ts';
  */
 export class HeldMessages {
   readonly #place: HeldPlace;
-  /** Messages that the browser refuses to store, for example because they are too large. */
+  /** Messages by key that the browser refuses to store, for example because they are too large. */
   readonly #unstored: Map<string, UIMessage> = new Map();
 
   constructor(place: HeldPlace) {
@@ -16,30 +16,27 @@ export class HeldMessages {
   }
 
   list(): readonly UIMessage[] {
-    const stored = heldKeys(this.#place).flatMap((key) => {
-      const text = this.#place.storage?.getItem(key);
-      return text ? (JSON.parse(text) as UIMessage) : [];
-    });
-    return [...stored, ...this.#unstored.values()];
+    return this.#keys.flatMap((key) => this.#unstored.get(key) ?? this.#storedMessage(key) ?? []);
   }
 
   add(message: UIMessage): void {
     const { storage, prefix } = this.#place;
     // Keys in the order of time. Two messages may come in one millisecond.
-    const last = heldKeys(this.#place).at(-1)?.slice(prefix.length);
-    const order = Math.max(Date.now(), Number.parseInt(last ?? '0', 10) + 1);
+    const last = Number.parseInt(this.#keys.at(-1)?.slice(prefix.length) ?? '', 10) || 0;
+    const key = `${prefix}${Math.max(Date.now(), last + 1)} ${message.id}`;
     try {
-      storage!.setItem(`${prefix}${order} ${message.id}`, JSON.stringify(message));
+      storage!.setItem(key, JSON.stringify(message));
     } catch {
-      this.#unstored.set(message.id, message);
+      this.#unstored.set(key, message);
     }
   }
 
   /** Returns whether there was such a message. */
   remove(id: string): boolean {
-    const key = heldKeys(this.#place).find((each) => each.endsWith(` ${id}`));
-    if (key !== undefined) this.#place.storage!.removeItem(key);
-    return this.#unstored.delete(id) || key !== undefined;
+    const key = this.#keys.find((each) => each.endsWith(` ${id}`));
+    if (key === undefined) return false;
+    if (!this.#unstored.delete(key)) this.#place.storage!.removeItem(key);
+    return true;
   }
 
   clear(): void {
@@ -55,6 +52,21 @@ export class HeldMessages {
       await job();
     } finally {
       release?.();
+    }
+  }
+
+  /** Returns all keys in the order of time. */
+  get #keys(): readonly string[] {
+    return [...heldKeys(this.#place), ...this.#unstored.keys()].toSorted();
+  }
+
+  /** Returns `undefined` for an entry that is no message, for example of another program. */
+  #storedMessage(key: string): UIMessage | undefined {
+    try {
+      const message = JSON.parse(this.#place.storage!.getItem(key)!) as UIMessage | null;
+      return message && key.endsWith(` ${message.id}`) && message.parts ? message : undefined;
+    } catch {
+      return undefined;
     }
   }
 }

@@ -5,6 +5,7 @@ import { linesOf, mountChat, type MountedChat } from '../../../test-support/moun
 import type { PageFixtureOptions } from '../../../test-support/page.ts';
 import { HeldMessages } from './held-messages.ts';
 import { heldPlace } from './held-place.ts';
+import { channelOf, deletedMessage } from '../source/endpoint-routes.ts';
 
 const ready = async (view: MountedChat): Promise<void> => {
   await expect.poll(() => view.chat()?.status).toBe('ready');
@@ -82,21 +83,112 @@ test('after a reload, a page sends the messages that an earlier page has left, b
   expect(linesOf(second)).toEqual(lines);
 });
 
-test('a deleted conversation forgets the messages that wait', async () => {
-  const { fetch } = new ChatEndpoint([{ hang: true }]);
+const half = { deltas: [[{ type: 'text', id: 't', delta: 'half ' }]], hang: true } as const;
+
+/** Begins an answer, sends `b` meanwhile, and answers a deletion with the status. */
+async function waitingMessage(deletionStatus: number) {
+  const endpoint = new ChatEndpoint([half, 'Two.']);
+  const fetch: typeof globalThis.fetch = async (url, init) => {
+    if (init?.method !== 'DELETE') return endpoint.fetch(url as string, init);
+    return new Response(null, { status: deletionStatus });
+  };
   const sessionId = crypto.randomUUID();
   const view = mountChat(agentEndpoint('/api/chat', { fetch }), { sessionId });
   await ready(view);
   void view.chat().sendMessage({ text: 'a' });
-  await expect.poll(() => view.chat().isBusy).toBe(true);
+  await expect.poll(() => linesOf(view)[1]).toBe('assistant: half ');
   void view.chat().sendMessage({ text: 'b' });
   await expect.poll(() => queuedIn(view)).toEqual([['b', 'waiting']]);
   const keys = (): readonly string[] =>
     Object.keys(sessionStorage).filter((key) => key.includes('queue') && key.includes(sessionId));
   expect(keys()).toHaveLength(1);
+  return { view, keys, sessionId };
+}
+
+test('a deleted conversation forgets the messages that wait', async () => {
+  const { view, keys, sessionId } = await waitingMessage(204);
   await view.chat().sessions.delete(sessionId);
   expect(keys()).toEqual([]);
+});
+
+test('if a deletion fails, the page stays in the conversation, shows the error and keeps the queue', async () => {
+  const { view, keys, sessionId } = await waitingMessage(500);
+  await view.chat().sessions.delete(sessionId);
+  await expect.poll(() => view.chat().error).toMatchObject({ code: 'INTERNAL' });
+  expect(view.chat().id).toBe(sessionId);
+  expect(queuedIn(view)).toEqual([['b', 'waiting']]);
+  expect(keys()).toHaveLength(1);
   await view.chat().stop();
+  await expect.poll(() => linesOf(view).slice(2)).toEqual(['user: b', 'assistant: Two.']);
+});
+
+test('if another tab deletes the conversation, this tab forgets the messages that wait', async () => {
+  const { keys, sessionId } = await waitingMessage(204);
+  const { pathname } = new URL(`/api/chat/${sessionId}`, location.href);
+  const otherTab = channelOf(pathname);
+  otherTab.postMessage(deletedMessage);
+  otherTab.close();
+  await expect.poll(keys).toEqual([]);
+});
+
+const refused = (): never => {
+  throw new DOMException('Not here.', 'SecurityError');
+};
+test.each([
+  ['localStorage', globalThis, { get: refused }],
+  [
+    'locks',
+    navigator.locks,
+    { value: () => Promise.reject(new DOMException('', 'SecurityError')) },
+  ],
+] as const)(
+  'where the browser refuses %s, messages that wait are sent',
+  async (name, owner, property) => {
+    const key = name === 'locks' ? 'request' : name;
+    const original = Object.getOwnPropertyDescriptor(owner, key);
+    Object.defineProperty(owner, key, { configurable: true, ...property });
+    onTestFinished(() => {
+      if (original) Object.defineProperty(owner, key, original);
+      else Reflect.deleteProperty(owner, key);
+    });
+    const worker = startWorker();
+    const replies = ['One.', 'Two.'];
+    const view = mountChat(worker, optionsOf(crypto.randomUUID(), { replies, gated: true }));
+    await ready(view);
+    void view.chat().sendMessage({ text: 'a' });
+    await expect.poll(() => view.chat().status).toBe('submitted');
+    void view.chat().sendMessage({ text: 'b' });
+    await expect.poll(() => queuedIn(view)).toEqual([['b', 'waiting']]);
+    worker.postMessage({ open: true });
+    const lines = ['user: a', 'assistant: One.', 'user: b', 'assistant: Two.'];
+    await expect.poll(() => linesOf(view)).toEqual(lines);
+  },
+);
+
+test.each(['{"id":', 'null', '5', '{"id":"x","role":"user"}'])(
+  'an entry of the storage that is no message does not break the page: %s',
+  async (entry) => {
+    const { fetch } = new ChatEndpoint(['Hello.']);
+    const sessionId = crypto.randomUUID();
+    const { name } = channelOf(`/api/chat/${sessionId}`);
+    sessionStorage.setItem(`isoloop:queue:${name}:1 x`, entry);
+    onTestFinished(() => sessionStorage.clear());
+    const view = mountChat(agentEndpoint('/api/chat', { fetch }), { sessionId });
+    await ready(view);
+    expect(view.chat().queued).toEqual([]);
+    await view.chat().sendMessage({ text: 'hi' });
+    await expect.poll(() => linesOf(view)).toEqual(['user: hi', 'assistant: Hello.']);
+  },
+);
+
+test('messages that are too large for the storage keep their place', () => {
+  const held = new HeldMessages(heldPlace('sessionStorage', crypto.randomUUID()));
+  onTestFinished(() => sessionStorage.clear());
+  held.add(textMessage('large', 'x'.repeat(11_000_000)));
+  held.add(textMessage('small', 'b'));
+  expect(held.list().map(({ id }) => id)).toEqual(['large', 'small']);
+  expect(held.remove('large')).toBe(true);
+  expect(held.list().map(({ id }) => id)).toEqual(['small']);
 });
 
 test('a page shows the messages that wait at an endpoint, and withdraws them there', async () => {
