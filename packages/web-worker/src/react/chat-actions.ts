@@ -1,3 +1,5 @@
+import { AgentError } from '@isoloop/core';
+import { jsonForm } from '@isoloop/core/adapter';
 import type { AgentChat } from './agent-chat.ts';
 import type { ApprovalResponse } from './chat/approvals.ts';
 import type { CallPart, RequestOptions } from './chat/chat.ts';
@@ -49,7 +51,13 @@ export function chatActions(conversation: AgentChat): ChatActions {
     addToolOutput: ({ toolCallId, state = 'output-available', output, errorText, options }) =>
       changeCall(conversation, options, (part) =>
         part.toolCallId === toolCallId
-          ? { ...part, state, ...(state === 'output-error' ? { errorText } : { output }) }
+          ? {
+              ...part,
+              state,
+              ...(state === 'output-error'
+                ? { errorText }
+                : { output: jsonForm(output, 'The output') ?? null }),
+            }
           : undefined,
       ),
     addToolApprovalResponse: ({ options, ...decided }) => decide(conversation, decided, options),
@@ -64,10 +72,26 @@ export function decide(
 ): Promise<void> {
   return changeCall(conversation, options, (part) => {
     const { state, approval } = part;
-    return state === 'approval-requested' && approval.id === id
-      ? { ...part, state: 'approval-responded', approval: { ...approval, ...decision } }
-      : undefined;
+    if (state !== 'approval-requested' || approval.id !== id) return undefined;
+    const edit = 'input' in decision ? { input: editOf(decision.input) } : {};
+    return {
+      ...part,
+      state: 'approval-responded',
+      approval: { ...approval, ...decision, ...edit },
+    };
   });
+}
+
+/** `undefined` would reach the agent as an approval of the arguments that the model wrote. */
+function editOf(input: unknown): unknown {
+  try {
+    const edit = jsonForm(input, 'The edit');
+    if (edit !== undefined) return edit;
+    throw new TypeError('The edit is undefined.');
+  } catch (cause) {
+    const message = `The call still waits. ${(cause as Error).message}`;
+    throw new AgentError('INVALID_DECISION', message, { cause });
+  }
 }
 
 /** `change` returns `undefined` for other calls. Resolves when the page shows the change. */

@@ -90,12 +90,10 @@ export function routesOf(
     { method = 'GET', body, headers, signal, waitMs = 0 } = {},
   ) => {
     const { body: _body, timeoutMs = defaultTimeoutMs, ...common } = latest();
-    const ownHeaders = new Headers(headers);
-    if (body) ownHeaders.set('content-type', 'application/json');
     const response = await requestEndpoint({
       ...common,
       url,
-      init: { method, headers: ownHeaders, body: body ? JSON.stringify(body) : null },
+      init: { method, ...bodyOf(body, headers) },
       timeoutMs: timeoutMs + waitMs,
       signal,
     });
@@ -131,6 +129,22 @@ export function routesOf(
       return true;
     },
   };
+}
+
+/** Returns the body and its headers. A `TypeError` would look like a lost connection. */
+function bodyOf(
+  body: object | undefined,
+  headers: EndpointRequest['headers'],
+): Pick<RequestInit, 'body' | 'headers'> {
+  try {
+    const ownHeaders = new Headers(headers);
+    if (body) ownHeaders.set('content-type', 'application/json');
+    return { headers: ownHeaders, body: body ? JSON.stringify(body) : null };
+  } catch (cause) {
+    const message =
+      'The request has a header that HTTP cannot send, or a value without a JSON form.';
+    throw new AgentError('INVALID_INPUT', message, { cause });
+  }
 }
 
 /** Returns whether another attempt may succeed. */

@@ -1,0 +1,93 @@
+import { agentEndpoint, type AgentSource } from '@isoloop/web-worker/react';
+import { expect, onTestFinished, test } from 'vitest';
+import { ChatEndpoint } from '../../test-support/chat-endpoint.ts';
+import { linesOf, mountChat } from '../../test-support/mounted-chat.ts';
+
+function startWorker(): Worker {
+  const worker = new Worker(new URL('../../test-support/page.ts', import.meta.url), {
+    type: 'module',
+  });
+  onTestFinished(() => worker.terminate());
+  return worker;
+}
+
+function cycle(): object {
+  const value: { self?: object } = {};
+  value.self = value;
+  return value;
+}
+
+const oddValues: Readonly<Record<string, () => unknown>> = {
+  undefined: () => undefined,
+  'a cycle': cycle,
+  'a BigInt': () => ({ coins: 1n }),
+  'a function': () => () => 1,
+};
+
+/** Where the agent is, the options of the chat, and the tool that asks for approval. */
+type Place = readonly [AgentSource, object, string];
+const places: Readonly<Record<string, () => Place>> = {
+  worker() {
+    const replies = [{ toolCalls: [{ name: 'here' }] }, 'Done.'];
+    const options = { agent: 'main', timeoutMs: 120_000 };
+    return [startWorker(), { ...options, options: { replies, needsApproval: ['here'] } }, 'here'];
+  },
+  endpoint() {
+    const { fetch } = new ChatEndpoint([{ toolCalls: [{ name: 'send' }] }, 'Done.']);
+    return [agentEndpoint('/api/chat', { fetch }), {}, 'send'];
+  },
+};
+const edits = Object.keys(places).flatMap((place) =>
+  Object.keys(oddValues).map((value) => ({ place, value })),
+);
+
+test.each(edits)('an edit with $value at a $place leaves the call waiting', async (each) => {
+  const [source, options, name] = places[each.place]!();
+  const view = mountChat(source, { ...options, sessionId: crypto.randomUUID() });
+  await expect.poll(() => view.chat()?.status).toBe('ready');
+  await view.chat().sendMessage({ text: 'go' });
+  await expect.poll(() => view.chat().approvals).toHaveLength(1);
+  await view.chat().approvals[0]!.edit(oddValues[each.value]!());
+  await expect.poll(() => view.chat().error).toMatchObject({ code: 'INVALID_DECISION' });
+  expect(linesOf(view)[1]).toBe(`assistant: ${name} approval-requested`);
+  await view.chat().approvals[0]!.approve();
+  await expect.poll(() => linesOf(view)[1]).toContain('Done.');
+});
+
+test.each(['a cycle', 'a BigInt', 'a function'])(
+  'a result with %s is refused, and the next result is sent',
+  async (value) => {
+    const replies = [{ toolCalls: [{ name: 'color', id: 'c' }] }, 'Done.'];
+    const options = { agent: 'main', timeoutMs: 120_000, options: { replies } };
+    const view = mountChat(startWorker(), { ...options, sessionId: crypto.randomUUID() });
+    await expect.poll(() => view.chat()?.status).toBe('ready');
+    await view.chat().sendMessage({ text: 'go' });
+    const result = { tool: 'color', toolCallId: 'c', output: oddValues[value]!() };
+    await view.chat().addToolOutput(result as never);
+    await expect.poll(() => view.chat().error).toMatchObject({ code: 'INVALID_INPUT' });
+    expect(linesOf(view)[1]).toBe('assistant: color input-available');
+    await view.chat().addToolOutput({ ...result, output: 'red' } as never);
+    await view.chat().sendMessage();
+    await expect.poll(() => linesOf(view)[1]).toContain('output-available red | Done.');
+  },
+);
+
+test.each([
+  ['header', { text: 'go' }, { headers: { 'x-name': 'Ĉapelo' } }],
+  ['field', { text: 'go', metadata: { coins: 1n } }, {}],
+] as const)(
+  'a message with a %s that cannot be sent fails at once',
+  async (_name, message, options) => {
+    const { fetch } = new ChatEndpoint(['Yes.']);
+    const view = mountChat(agentEndpoint('/api/chat', { fetch }), {
+      sessionId: crypto.randomUUID(),
+    });
+    await expect.poll(() => view.chat()?.status).toBe('ready');
+    await view.chat().sendMessage(message, options);
+    expect(view.chat().error).toMatchObject({ code: 'INVALID_INPUT' });
+    // Nothing was lost, so nothing is read on.
+    expect(view.chat().status).toBe('error');
+    await view.chat().sendMessage({ text: 'hi' });
+    await expect.poll(() => linesOf(view).at(-1)).toBe('assistant: Yes.');
+  },
+);
