@@ -1,6 +1,7 @@
 /// <reference path="../provider-server/provided-context.d.ts" />
 import type { Page } from 'playwright';
 import { expect, inject, test } from 'vitest';
+import { chooseHeldModel, heldQuestion, release } from './held-answer.ts';
 import {
   answers,
   ask,
@@ -10,6 +11,7 @@ import {
   homes,
   openDemo,
   questions,
+  send,
 } from './open-demo.ts';
 
 function dialog(page: Page) {
@@ -78,6 +80,34 @@ test('while a question is edited, Enter sends it, Shift+Enter breaks the line an
   const focused = page.locator('article:focus');
   expect(await focused.innerText()).toContain('What is 5 * 5?');
 });
+
+test.for(homes)(
+  'a message that is sent during an answer waits, is shown, and can be taken back: %s',
+  async (home) => {
+    const { page, problems } = await openDemo();
+    if (home === 'At the edge') await goHome(page, home);
+    await chooseHeldModel(page, home);
+    const question = heldQuestion();
+    await send(page, question);
+    await expect.poll(() => answers(page).last().innerText()).toContain('I am the offline');
+    const field = page.getByLabel('Your message');
+    const waiting = page.getByRole('list', { name: 'Messages that wait' }).getByRole('listitem');
+    for (const [index, text] of ['What is 6 * 7?', 'Not this'].entries()) {
+      await field.fill(text);
+      await field.press('Enter');
+      await expect.poll(() => waiting.count()).toBe(index + 1);
+    }
+    expect(await field.inputValue()).toBe('');
+    await waiting.last().getByRole('button', { name: 'Withdraw' }).click();
+    await expect.poll(() => waiting.count()).toBe(1);
+    await release(question);
+    await expect.poll(() => waiting.count()).toBe(0);
+    await expect.poll(() => answers(page).count()).toBe(2);
+    await atRest(page);
+    expect(await questions(page).allInnerTexts()).toEqual([question, 'What is 6 * 7?']);
+    expect(problems).toEqual([]);
+  },
+);
 
 test.for(homes)(
   'an earlier version of a question and of an answer comes back with what followed it: %s',

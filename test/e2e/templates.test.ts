@@ -200,6 +200,28 @@ test('the template "assistant" keeps the newest message in view, and edits a que
   expect(await questions.last().evaluate(direction)).toBe('rtl');
 });
 
+test('the template "assistant" shows messages that wait for an answer, and takes one back', async () => {
+  const { page } = await openAssistant(
+    `VITE_MODEL=held\nVITE_MODEL_URL=${inject('heldModelUrl')}/v1\n`,
+  );
+  const question = heldQuestion();
+  await ask(page, question);
+  await shows(page, 'I am the offline');
+  await ask(page, 'Next');
+  await ask(page, 'Not this');
+  const waiting = page.getByRole('list', { name: 'Messages that wait' }).getByRole('listitem');
+  await expect
+    .poll(() => waiting.allInnerTexts())
+    .toEqual([expect.stringContaining('Next'), expect.stringContaining('Not this')]);
+  await waiting.last().getByRole('button', { name: 'Withdraw' }).click();
+  await expect.poll(() => waiting.count()).toBe(1);
+  await release(question);
+  await expect.poll(() => waiting.count()).toBe(0);
+  await isReady(page);
+  const questions = page.locator('section.user p');
+  expect(await questions.allInnerTexts()).toEqual([question, 'Next']);
+});
+
 test('the template "assistant" asks the model in .env.local, shows errors and stopped calls, and tries again', async () => {
   const { page, context } = await openAssistant(
     `VITE_MODEL=scripted\nVITE_MODEL_URL=${scriptedUrl}\n`,

@@ -44,7 +44,7 @@ export function Composer(props: ComposerProps) {
     setText(written);
   };
   const send = (): void => {
-    if (busy || !onSend || !canSend) return;
+    if (!onSend || !canSend) return;
     onSend(text.trim(), files);
     attachments.clear();
     write('');
@@ -80,15 +80,16 @@ export function Composer(props: ComposerProps) {
           onKeyDown={onKeyDown}
           onPaste={attachments.onPaste}
         />
-        {busy ? (
-          <button type="button" className="primary" onClick={onStop}>
+        {busy && (
+          <button type="button" className={canSend ? undefined : 'primary'} onClick={onStop}>
             Stop
           </button>
-        ) : (
+        )}
+        {(!busy || canSend) && (
           // Uses `aria-disabled`, because a button with `disabled` would lose the focus when Stop
           // turns into Send.
           <button type="submit" className="primary" aria-disabled={!canSend}>
-            Send
+            {busy ? 'Send next' : 'Send'}
           </button>
         )}
       </div>

@@ -19,6 +19,7 @@ import { ErrorNotice } from './notices.tsx';
 import { Messages } from './messages.tsx';
 import { textOfMessage, themeResults } from './message-parts.ts';
 import type { ObjectFormProps } from './object-form.tsx';
+import { Queue } from './queue.tsx';
 import type { Home, ModelChoice } from './settings.ts';
 import type { Theme } from './theme.ts';
 import { Timeline } from './timeline.tsx';
@@ -195,6 +196,7 @@ export function Conversation(props: ConversationProps) {
           >
             {notice}
           </Messages>
+          <Queue queued={chat.queued} onWithdraw={chat.withdraw} />
           <Composer
             busy={isBusy}
             draft={draft}

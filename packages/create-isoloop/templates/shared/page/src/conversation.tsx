@@ -2,6 +2,7 @@ import type { AgentChatHelpers, AgentUIMessage } from '@isoloop/web-worker/react
 import { useState } from 'react';
 import { MessageForm, type Draft } from './message-form.tsx';
 import { Part } from './part.tsx';
+import { Queue } from './queue.tsx';
 import { useNewestInView } from './use-newest-in-view.ts';
 import type { Assistant } from './worker.ts';
 
@@ -66,6 +67,7 @@ export function Conversation({ chat, hint }: ConversationProps) {
         </section>
       ))}
       <p role="status">{statusTexts[status]}</p>
+      <Queue queued={chat.queued} onWithdraw={chat.withdraw} />
       {(error || isUnanswered) && (
         <p role="alert">
           {error?.message ?? 'This question has no answer.'} {hint}{' '}

@@ -15,7 +15,10 @@ interface MessageFormProps {
   readonly onStop: () => void;
 }
 
-/** The field for a message, with Send and Stop. An edited message can be left as it was. */
+/**
+ * The field for a message, with Send and Stop. A message waits for the end of a running answer. An
+ * edited message can be left as it was.
+ */
 export function MessageForm(props: MessageFormProps) {
   const { draft, isBusy, isLoading, onChange, onSend, onStop } = props;
   const field = useRef<HTMLInputElement>(null);
@@ -38,7 +41,7 @@ export function MessageForm(props: MessageFormProps) {
         value={draft.text}
         onChange={(event) => onChange({ ...draft, text: event.target.value })}
       />
-      <button disabled={isBusy || isLoading || !draft.text.trim()}>Send</button>
+      <button disabled={isLoading || !draft.text.trim()}>Send</button>
       {draft.messageId !== undefined && (
         <button type="button" onClick={() => onChange({ text: '' })}>
           Cancel
