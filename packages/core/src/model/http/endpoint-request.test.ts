@@ -124,3 +124,14 @@ test('a place without an answer rejects, and so does one whose headers fail', as
     message: 'The function `headers` failed: No session.',
   });
 });
+
+test.for([204, 205, 304])(
+  'an answer %s without content passes, also if the engine gives it an empty body',
+  async (status) => {
+    const answer = new Response(null, { status });
+    // Chromium does this for answers of the network.
+    Object.defineProperty(answer, 'body', { value: new ReadableStream() });
+    const response = await requestEndpoint({ url, init: {}, fetch: async () => answer });
+    expect(response.status).toBe(status);
+  },
+);

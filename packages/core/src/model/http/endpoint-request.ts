@@ -85,6 +85,9 @@ async function headersFor(
   }
 }
 
+/** A response with one of these takes no body, but Chromium reads an empty one from the network. */
+const bodilessStatuses: ReadonlySet<number> = new Set([204, 205, 304]);
+
 /** Returns a response whose body fails if it falls silent. */
 function withSilenceLimit(
   response: Response,
@@ -92,7 +95,7 @@ function withSilenceLimit(
   silenceMs: number | undefined,
 ): Response {
   const { body, status, statusText, headers } = response;
-  if (!body) return response;
+  if (!body || bodilessStatuses.has(status)) return response;
   const intervalMs = Number(headers.get(keepAliveHeader)) || usualIntervalMs;
   const limitedBody = limitSilence(body, signal, silenceMs ?? intervalMs * lostIntervals);
   return new Response(limitedBody, { status, statusText, headers });
