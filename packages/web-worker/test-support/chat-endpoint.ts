@@ -105,6 +105,11 @@ export class ChatEndpoint {
             { error: { code: 'PAYLOAD_TOO_LARGE', message: 'Too large.' } },
             { status: 413 },
           );
+        if (!this.#isFor(String(init.body)))
+          return Response.json(
+            { error: { code: 'UNAUTHORIZED', message: 'Another person is logged in.' } },
+            { status: 401 },
+          );
         while (this.#turn) await this.#turn.ended;
         this.#begin(JSON.parse(String(init.body)) as { readonly messages: readonly object[] });
         return this.#read(init);
@@ -142,6 +147,12 @@ export class ChatEndpoint {
     await this.agent.observe(operatorMessage(text, { name: 'Ann' }));
     this.#told += 1;
     for (const tell of this.#waiting.splice(0)) tell();
+  }
+
+  /** Returns whether a message is not of another user. */
+  #isFor(body: string): boolean {
+    const { userDigest = this.user } = JSON.parse(body) as { readonly userDigest?: string };
+    return this.user === undefined || userDigest === this.user;
   }
 
   async #uiMessages(): Promise<readonly object[]> {

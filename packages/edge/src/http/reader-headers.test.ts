@@ -47,3 +47,21 @@ test('a page of a listed origin can read the digest, and a refused request has n
   expect(refused.status).toBe(401);
   expect(refused.headers.get('x-isoloop-user')).toBeNull();
 });
+
+test.each(places)(
+  'in %s, a message that a page has sent for another user is refused and not stored',
+  async (place) => {
+    const { users } = await digestsOf(place, 'ann');
+    const [userDigest] = users;
+    const bound = boundEndpoint(place, ['Hi.'], {}, {}, { user: 'bob' });
+    const { id } = bound;
+    const refused = await bound.post('/api/chat', { id, messages: [question], userDigest });
+    expect(refused.status).toBe(401);
+    expect(await refused.text()).toContain('Another person is logged in');
+    const stored = await bound.get(`/api/chat/${id}/messages`);
+    expect(await stored.json()).toMatchObject({ messages: [] });
+    const own = stored.headers.get('x-isoloop-user');
+    const taken = await bound.post('/api/chat', { id, messages: [question], userDigest: own });
+    expect(await taken.text()).toContain('Hi.');
+  },
+);

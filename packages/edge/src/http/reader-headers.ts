@@ -1,3 +1,4 @@
+import { AgentError } from '@isoloop/core';
 import { digest } from '@isoloop/core/adapter';
 import type { Context } from 'hono';
 import type { EdgeEnv } from '../handler-options.ts';
@@ -9,6 +10,21 @@ import { rejoinHeader, userHeader } from './header-names.ts';
  */
 export async function addReaderHeaders(c: Context<EdgeEnv>, { headers }: Response): Promise<void> {
   if (c.get('errorFormat') === 'openai') return;
-  headers.set(userHeader, (await digest(`isoloop-user:${c.get('caller').user}`)).slice(0, 32));
+  headers.set(userHeader, await userDigest(c));
   if (Object(c.env).CHAT_SESSION) headers.set(rejoinHeader, 'true');
+}
+
+/**
+ * Checks for whom a page has sent a message. A message may wait in the page while another person
+ * logs in. `expected`: digest that the page has got from the header. Absent for other clients.
+ */
+export async function checkReader(c: Context<EdgeEnv>, expected: unknown): Promise<void> {
+  if (expected === undefined || expected === (await userDigest(c))) return;
+  const message =
+    'Another person is logged in than when this message was written. Reload the page.';
+  throw new AgentError('UNAUTHORIZED', message);
+}
+
+async function userDigest(c: Context<EdgeEnv>): Promise<string> {
+  return (await digest(`isoloop-user:${c.get('caller').user}`)).slice(0, 32);
 }

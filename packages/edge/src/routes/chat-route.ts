@@ -4,6 +4,7 @@ import { readChatTurn, type ChatTurnRequest } from '../turn/chat-turn.ts';
 import { checkEdits } from '../turn/decisions.ts';
 import type { EdgeEnv, HandlerSettings, MemorySetup } from '../handler-options.ts';
 import { echoHeader } from '../http/header-names.ts';
+import { checkReader } from '../http/reader-headers.ts';
 import { checkModel, fieldError, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import { turnHost } from '../session/host/turn-host.ts';
@@ -27,6 +28,7 @@ import { checkSessionId, setupOf } from '../turn/session-setup.ts';
 export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
   const { limits, models, moves } = settings;
   const body = await readJson(c.req.raw, limits.bodyBytes);
+  await checkReader(c, body['userDigest']);
   const setup = setupOf(c, checkSessionId(body['id']));
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
   const request = readChatTurn(body, limits);

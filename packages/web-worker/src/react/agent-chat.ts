@@ -26,8 +26,6 @@ export interface AgentChatOptions {
   readonly isNew: boolean;
   /** Messages that are shown until the history is loaded. Default: none. */
   readonly messages?: readonly UIMessage[] | undefined;
-  /** Id of the person whose chat this is. */
-  readonly user?: string | undefined;
 }
 
 /**
@@ -38,7 +36,6 @@ export class AgentChat {
   readonly chat: Chat;
   state: AgentChatState;
   readonly #openLink: () => AgentLink;
-  readonly #user: string | undefined;
   readonly #listeners: Set<() => void> = new Set();
   readonly #components = new ChatComponents((error) => this.#set({ error }));
   readonly #runEvents = new RunEvents();
@@ -87,9 +84,8 @@ export class AgentChat {
   #whenQueue: Promise<ChatQueue | undefined> | undefined;
   #unwatchHeld: () => void = () => {};
 
-  constructor({ openLink, isNew, messages = [], user }: AgentChatOptions) {
+  constructor({ openLink, isNew, messages = [] }: AgentChatOptions) {
     this.#openLink = openLink;
-    this.#user = user;
     this.#isNew = isNew;
     this.chat = new Chat(messages, {
       send: (request, signal) => this.#send(request, signal),
@@ -297,18 +293,20 @@ export class AgentChat {
     );
     void this.#loadSessions();
     const { pageKey } = this.#link;
-    this.#sent = pageKey ? sentMessage(JSON.stringify([pageKey, this.#user])) : undefined;
+    this.#sent = pageKey ? sentMessage(pageKey) : undefined;
     const message = this.#sent?.get();
-    if (message) this.#setResumed(this.#regainAnswerTo(message));
+    if (message) this.#setResumed(this.#regainAnswer());
     else this.#setResumed(this.#isNew ? undefined : this.resume());
     this.#isNew = false;
     const { heldPlace } = this.#link;
     this.#unwatchHeld = watchHeld(heldPlace, () => void this.#takeHeld());
-    if (this.#queue || heldKeys(heldPlace).length) void this.#takeHeld();
   }
 
   /** Shows the messages that wait, and sends those that an earlier page or another tab has left. */
   async #takeHeld(): Promise<void> {
+    this.#showQueued();
+    const hasHeld = this.#link && heldKeys(this.#link.heldPlace).length > 0;
+    if (!this.#queue && !hasHeld) return;
     const queue = await this.#loadQueue();
     queue?.take();
   }
@@ -447,7 +445,8 @@ export class AgentChat {
       const { chat } = this;
       if (this.#lostAnswer.isLost && !answer) this.#checkSent(messages);
       chat.setMessages(answer ? upToQuestion(messages) : messages);
-      this.#showQueued();
+      // An earlier page of another person may have left messages. The history tells this.
+      void this.#takeHeld();
       if (!answer) return undefined;
       if (reason === 'check') this.#set({ phase: 'other-tab' });
       // In a worker, the first event shows whether the answer was cut off.
@@ -489,7 +488,7 @@ export class AgentChat {
     if (!sent || isInHistory(sent, history)) return;
     const earlierMessages = sent.role === 'user' ? history : upToQuestion(history);
     const index = messages.findLastIndex(({ id }) => id === sent.id);
-    this.chat.setMessages([...earlierMessages, ...messages.slice(index)]);
+    this.chat.setMessages([...earlierMessages, ...(index < 0 ? [sent] : messages.slice(index))]);
     throw error ?? new TypeError('The connection was lost.');
   }
 
@@ -505,7 +504,7 @@ export class AgentChat {
     else if (news && this.state.phase === 'loading') this.#set({ phase: 'other-tab' });
   }
 
-  /** Shows nothing of a conversation that somebody has deleted, and drops messages that wait. */
+  /** Drops a conversation that somebody has deleted or that is another person's, and looks again. */
   async #onDeleted(): Promise<void> {
     this.#forgetHeld();
     this.#forgetAll();
@@ -539,11 +538,11 @@ export class AgentChat {
     this.#set({ phase: 'idle' });
   }
 
-  /** Waits for the answer to a message that this tab sent before a reload. */
-  #regainAnswerTo(message: UIMessage): Promise<void> {
-    const { messages } = this.chat.state;
-    if (!messages.some(({ id }) => id === message.id))
-      this.chat.setMessages([...messages, message]);
+  /**
+   * Waits for the answer to the message that this tab sent before a reload. Shows the message only
+   * after the history, which tells whether the same person is logged in.
+   */
+  #regainAnswer(): Promise<void> {
     // A retry sends the message again.
     this.chat.failedTrigger = 'submit-message';
     return this.#lostAnswer.regain();

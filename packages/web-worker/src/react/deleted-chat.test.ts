@@ -34,6 +34,7 @@ test('if a tab deletes a conversation during an answer, both tabs show nothing, 
     expect(view.chat().error).toBeUndefined();
   }
   expect(await sessions.list()).toEqual([]);
+  expect(Object.keys(localStorage).filter((key) => key.includes(sessionId))).toEqual([]);
 });
 
 test('if a tab deletes a conversation of an endpoint, the other tab stops showing it', async () => {

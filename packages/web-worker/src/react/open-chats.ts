@@ -58,8 +58,8 @@ export function openChat(
   const key = JSON.stringify([place, sessionId, user ?? null, user ?? authorizationOf(source)]);
   const earlierChat = chats?.get(key);
   if (earlierChat) return earlierChat;
-  const openLink = (): AgentLink => linkOf(entry);
-  const chat = new AgentChat({ openLink, isNew, messages, user });
+  const openLink = (): AgentLink => linkOf(entry, user);
+  const chat = new AgentChat({ openLink, isNew, messages });
   const readers = new Set<LatestHandlers>();
   const showing = new Set<LatestHandlers>();
   /** Components that have shown the chat. React may hide a component and show it again. */
@@ -99,11 +99,11 @@ export function openChat(
   return entry;
 }
 
-function linkOf(entry: Pick<OpenChat, 'source' | 'options'>): AgentLink {
+function linkOf(entry: Pick<OpenChat, 'source' | 'options'>, user: string | undefined): AgentLink {
   const { source, options } = entry;
   if (!isEndpoint(source)) return linkWorkerAgent(source, options);
   const latest = (): Endpoint => entry.source as Endpoint;
-  return source.link?.(options, latest) ?? linkEndpoint(options, latest);
+  return source.link?.(options, latest) ?? linkEndpoint(options, latest, user);
 }
 
 /** Returns `undefined` on a server, which has no workers and must not keep its users' chats. */

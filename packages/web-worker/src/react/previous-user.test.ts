@@ -9,8 +9,14 @@ import { flushSync } from 'react-dom';
 import { createRoot } from 'react-dom/client';
 import { expect, onTestFinished, test } from 'vitest';
 import { ChatEndpoint } from '../../test-support/chat-endpoint.ts';
+import { mountChat } from '../../test-support/mounted-chat.ts';
 import { fakeClock } from '../../../../test/clock/fake-clock.ts';
+import { HeldMessages } from './queue/held-messages.ts';
+import { heldPlace } from './queue/held-place.ts';
+import { noteUser } from './queue/noted-user.ts';
 import { keptMs, openChat, openChatCount } from './open-chats.ts';
+
+const half = { deltas: [[{ type: 'text', id: 't', delta: 'half ' }]], hang: true } as const;
 
 interface Person {
   readonly name: string;
@@ -47,7 +53,10 @@ function pageOf(sessionId: string) {
   }
   const note = (chat: AgentChatHelpers, name: string): void => {
     page.error = chat.error;
-    const lines = chat.messages.map(({ role, parts }) => `${role}: ${JSON.stringify(parts)}`);
+    const waiting = chat.queued.map(({ message }) => ({ ...message, role: 'queued' }));
+    const lines = [...chat.messages, ...waiting].map(
+      ({ role, parts }) => `${role}: ${JSON.stringify(parts)}`,
+    );
     (shown[name] ??= []).push(lines.join('\n'));
     actions.send = (text) => chat.sendMessage({ text });
     actions.status = () => chat.status;
@@ -150,7 +159,6 @@ test('a refused check removes the messages of a chat that shows an error', async
 test.for([true, false])(
   'a message whose answer is on its way at log-out is not shown to the next person (at once: %s)',
   async (isAtOnce) => {
-    const half = { deltas: [[{ type: 'text', id: 't', delta: 'half ' }]], hang: true } as const;
     const [ann, bob] = [person('Ann', [half]), person('Bob')];
     const page = pageOf(crypto.randomUUID());
     page.render(ann, { key: 'ann' });
@@ -165,6 +173,129 @@ test.for([true, false])(
     expect(JSON.stringify(sessionStorage)).not.toContain('secret');
   },
 );
+
+/** Returns two people whose endpoint tells a digest of their ids, and a page in which Ann waits. */
+async function annWaits() {
+  const [ann, bob] = [person('Ann', [half]), person('Bob', ['For Bob.'])];
+  for (const { name, endpoint } of [ann, bob]) endpoint.user = name;
+  const page = pageOf(crypto.randomUUID());
+  page.render(ann);
+  await expect.poll(() => page.actions.status()).toBe('ready');
+  void page.actions.send('secret');
+  await expect.poll(() => page.last('Ann')).toContain('half');
+  void page.actions.send('waiting');
+  await expect.poll(() => JSON.stringify(sessionStorage)).toContain('waiting');
+  return { ann, bob, page };
+}
+
+async function expectNothingOfAnn({ bob, page }: Awaited<ReturnType<typeof annWaits>>) {
+  await page.actions.send('hello');
+  await expect.poll(() => page.last('Bob')).toContain('For Bob.');
+  expect(page.shown['Bob']!.join('')).not.toMatch(/secret|waiting/);
+  expect(JSON.stringify(await bob.endpoint.agent.messages())).not.toMatch(/secret|waiting/);
+  expect(JSON.stringify(sessionStorage)).not.toMatch(/secret|waiting/);
+}
+
+test('a message that waits at log-out is not posted for the next person', async () => {
+  const all = await annWaits();
+  all.page.render(undefined);
+  all.page.render(all.bob);
+  await expect.poll(() => all.bob.endpoint.requests).toContain('GET /api/chat/ID/messages');
+  all.ann.endpoint.dropClients();
+  await expectNothingOfAnn(all);
+});
+
+test('after a log-out that loads another page, the next person of the tab gets no message that was left', async () => {
+  const all = await annWaits();
+  const left = { ...sessionStorage } as Readonly<Record<string, string>>;
+  all.page.render(undefined);
+  await expect.poll(() => JSON.stringify(sessionStorage)).not.toContain('secret');
+  // A page that is left without an unmount keeps its storage.
+  for (const [key, value] of Object.entries(left)) sessionStorage.setItem(key, value);
+  all.page.render(all.bob);
+  await expect.poll(() => all.bob.endpoint.requests).toContain('GET /api/chat/ID/messages');
+  await expect.poll(() => all.page.actions.status()).toBe('ready');
+  await expectNothingOfAnn(all);
+});
+
+test.for([true, false])(
+  'a message that waits at log-out is neither shown to the next person nor sent for them (at once: %s)',
+  async (isAtOnce) => {
+    const [ann, bob] = [person('Ann', [{ hang: true }]), person('Bob', ['For Bob.'])];
+    [ann.endpoint.user, bob.endpoint.user] = ['ann', 'bob'];
+    const page = pageOf(crypto.randomUUID());
+    page.render(ann, { key: 'ann' });
+    await expect.poll(() => page.actions.status()).toBe('ready');
+    void page.actions.send('first');
+    await expect.poll(() => ann.endpoint.requests).toContain('POST /api/chat');
+    void page.actions.send('secret');
+    await expect.poll(() => page.last('Ann')).toContain('queued: [{"type":"text","text":"secret"');
+    if (!isAtOnce) page.render(undefined);
+    page.render(bob, { key: 'bob' });
+    await expect.poll(() => page.actions.status()).toBe('ready');
+    await page.actions.send('of Bob');
+    await expect.poll(() => page.last('Bob')).toContain('For Bob.');
+    expect(page.shown['Bob']!.join('')).not.toContain('secret');
+    expect(JSON.stringify(sessionStorage)).not.toContain('secret');
+    await ann.endpoint.fetch('/api/chat/1/interrupt', { method: 'POST' });
+    await expect.poll(() => ann.endpoint.isRunning).toBe(false);
+    await page.actions.send('of Bob, too');
+    expect(bob.endpoint.requests.filter((each) => each.startsWith('POST'))).toHaveLength(2);
+  },
+);
+
+test('a message that waits is not stored for a person who has logged in elsewhere', async () => {
+  const { ann, bob, page } = await annWaits();
+  page.page.person = bob;
+  await ann.endpoint.fetch('/api/chat/1/interrupt', { method: 'POST' });
+  await expect.poll(() => page.page.error?.message).toBe('Another person is logged in.');
+  expect(await bob.endpoint.agent.messages()).toEqual([]);
+  dispatchEvent(new Event('focus'));
+  await expect.poll(() => page.last('Ann')).toBe('');
+});
+
+/** Leaves a message of Ann in the tab, as a page does that is left without an unmount. */
+function annHasLeft(sessionId: string): void {
+  const key = JSON.stringify([`isoloop:${location.origin}/api/chat/${sessionId}`, null]);
+  const left = new HeldMessages(heldPlace('sessionStorage', key));
+  left.add({ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'secret' }] });
+  noteUser(key, 'ann');
+}
+
+test.for([
+  ['ann', true],
+  ['bob', false],
+] as const)(
+  'after a reload, %s gets the messages that Ann has left in the tab: %s',
+  async ([user, isSent]) => {
+    const { fetch, requests } = Object.assign(new ChatEndpoint(['One.']), { user });
+    const sessionId = crypto.randomUUID();
+    annHasLeft(sessionId);
+    const view = mountChat(agentEndpoint('/api/chat', { fetch }), { sessionId });
+    await expect.poll(() => JSON.stringify(sessionStorage)).not.toContain('secret');
+    await expect.poll(() => view.chat().status).toBe('ready');
+    expect(requests.filter((each) => each.startsWith('POST'))).toHaveLength(isSent ? 1 : 0);
+  },
+);
+
+test('a message that the next person sends before the history has loaded shows none that was left', async () => {
+  const bob = person('Bob', ['For Bob.']);
+  bob.endpoint.user = 'bob';
+  let load = (): void => {};
+  const loading = new Promise<void>((resolve) => (load = resolve));
+  bob.endpoint.beforeHistory = () => loading;
+  const sessionId = crypto.randomUUID();
+  annHasLeft(sessionId);
+  const page = pageOf(sessionId);
+  page.render(bob);
+  await expect.poll(() => bob.endpoint.requests).toContain('GET /api/chat/ID/messages');
+  void page.actions.send('of Bob');
+  await expect.poll(() => page.last('Bob')).toContain('of Bob');
+  load();
+  await expect.poll(() => JSON.stringify(sessionStorage)).not.toContain('secret');
+  await expect.poll(() => page.actions.status()).toBe('ready');
+  expect(page.shown['Bob']!.join('')).not.toContain('secret');
+});
 
 test('150 chats that were opened one after the other leave none behind', async () => {
   const endpoint = new ChatEndpoint([]);

@@ -21,7 +21,10 @@ export interface ChatQueueOptions {
 export class ChatQueue {
   readonly #options: ChatQueueOptions;
   readonly #heldMessages: HeldMessages;
-  /** Ids of the messages that this page sends when it can. */
+  /**
+   * Ids of the messages that this page shows, and sends when it can. Before the history, it does not
+   * know whose the others are.
+   */
   readonly #ownIds: Set<string> = new Set();
 
   constructor(options: ChatQueueOptions) {
@@ -30,7 +33,7 @@ export class ChatQueue {
   }
 
   list(): readonly QueuedMessage[] {
-    const messages = this.#heldMessages.list();
+    const messages = this.#heldMessages.list().filter(({ id }) => this.#ownIds.has(id));
     return messages.map((message) => ({ id: message.id, message, state: 'waiting' }));
   }
 
@@ -55,12 +58,12 @@ export class ChatQueue {
 
   /** Shows the queue, and sends the messages in it that an earlier page or another tab has left. */
   take(): void {
-    this.#options.onChange();
     for (const { id } of this.#heldMessages.list()) {
       if (this.#ownIds.has(id)) continue;
       this.#ownIds.add(id);
       void this.#options.whenAnswered(() => this.#sendLeft(id));
     }
+    this.#options.onChange();
   }
 
   /** Returns whether there was such a message. */

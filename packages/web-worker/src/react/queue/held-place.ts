@@ -1,3 +1,5 @@
+import { tryStorage } from './tab-storage.ts';
+
 /** Where the browser keeps the messages of a conversation that wait in this page. */
 export interface HeldPlace {
   /** Absent if the browser refuses it. */
@@ -11,7 +13,7 @@ export interface HeldPlace {
 /** `key`: name of the conversation. */
 export function heldPlace(name: 'localStorage' | 'sessionStorage', key: string): HeldPlace {
   const isShared = name === 'localStorage';
-  return { storage: browserStorage(name), prefix: `isoloop:queue:${key}:`, isShared };
+  return { storage: tryStorage(() => globalThis[name]), prefix: `isoloop:queue:${key}:`, isShared };
 }
 
 /** Returns the keys of the messages in the order of time. */
@@ -33,13 +35,4 @@ export function watchHeld({ storage, prefix }: HeldPlace, listener: () => void):
   };
   addEventListener('storage', onStorage);
   return () => removeEventListener('storage', onStorage);
-}
-
-/** Returns a storage of the browser, or `undefined` if the browser refuses it. */
-function browserStorage(name: 'localStorage' | 'sessionStorage'): Storage | undefined {
-  try {
-    return globalThis[name];
-  } catch {
-    return undefined;
-  }
 }

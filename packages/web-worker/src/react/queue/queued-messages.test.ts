@@ -171,7 +171,8 @@ test.each(['{"id":', 'null', '5', '{"id":"x","role":"user"}'])(
     const { fetch } = new ChatEndpoint(['Hello.']);
     const sessionId = crypto.randomUUID();
     const { name } = channelOf(`/api/chat/${sessionId}`);
-    sessionStorage.setItem(`isoloop:queue:${name}:1 x`, entry);
+    const { prefix } = heldPlace('sessionStorage', JSON.stringify([name, null]));
+    sessionStorage.setItem(`${prefix}1 x`, entry);
     onTestFinished(() => sessionStorage.clear());
     const view = mountChat(agentEndpoint('/api/chat', { fetch }), { sessionId });
     await ready(view);

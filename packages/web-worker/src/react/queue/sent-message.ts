@@ -1,4 +1,5 @@
 import { isToolUIPart, type UIMessage, type UIMessagePart } from '../chat/ui-message.ts';
+import { tryStorage } from './tab-storage.ts';
 
 /**
  * Message that this browser tab has sent, until the tab has the answer. It survives a reload: an
@@ -12,27 +13,18 @@ export interface SentMessage {
 
 /** Returns the message that the tab has sent. `key`: its name in the storage of the tab. */
 export function sentMessage(key: string): SentMessage {
-  let message = tryTo(() => JSON.parse(sessionStorage[key] as string) as UIMessage);
+  let message = tryStorage(() => JSON.parse(sessionStorage[key] as string) as UIMessage);
   return {
     get: () => message,
     set(sent) {
       message = sent;
-      tryTo(() => (sessionStorage[key] = JSON.stringify(sent)));
+      tryStorage(() => (sessionStorage[key] = JSON.stringify(sent)));
     },
     forget() {
       message = undefined;
-      tryTo(() => delete sessionStorage[key]);
+      tryStorage(() => delete sessionStorage[key]);
     },
   };
-}
-
-/** Returns `undefined` if there is no message, or if the browser refuses to store it. */
-function tryTo<T>(act: () => T): T | undefined {
-  try {
-    return act();
-  } catch {
-    return undefined;
-  }
 }
 
 /** Returns whether the history has the message, or what the agent did with its decisions. */

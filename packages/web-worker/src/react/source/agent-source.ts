@@ -13,8 +13,8 @@ export interface AgentLink extends AnswerSource {
   /** Whether a turn continues without this page. If so, closing the link does not end the turn. */
   readonly outlivesPage: boolean;
   /**
-   * Key under which the page keeps what it has sent over a reload. Absent for a worker, which has
-   * each message at once.
+   * Key of the conversation and the person, under which the page keeps what it has sent over a
+   * reload. Absent for a worker, which has each message at once.
    */
   readonly pageKey?: string;
   /** Where the page keeps messages until it can send them. */
@@ -33,8 +33,8 @@ export interface AgentLink extends AnswerSource {
   /**
    * Calls `listener` when another page may have changed the conversation. If a run has begun, the
    * listener gets the id of the run, which may be a run of this page. `isNews`: returns whether the
-   * chat still lacks the change. Calls `onDeleted` when somebody has deleted the conversation.
-   * `close()` ends this.
+   * chat still lacks the change. Calls `onDeleted` when somebody has deleted the conversation, or
+   * another person has logged in. `close()` ends this.
    */
   watch(listener: (runId?: string, isNews?: () => boolean) => void, onDeleted: () => void): void;
   /**

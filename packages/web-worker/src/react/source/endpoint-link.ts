@@ -11,14 +11,22 @@ import type { SharedAnswers } from '../shared/shared-answers.ts';
 import { onReturn } from '../shared/page-life.ts';
 import type { AnswerBatches, AnswerRequest } from '../chat/chat.ts';
 import { heldPlace, type HeldPlace } from '../queue/held-place.ts';
+import { noteUser } from '../queue/noted-user.ts';
 import type { QueuedMessage } from '../queue/queued-message.ts';
 import type { UIMessage } from '../chat/ui-message.ts';
 
-/** Links a chat to an endpoint. `latest` returns the endpoint whose options a request uses. */
-export function linkEndpoint(options: LinkOptions, latest: () => Endpoint): AgentLink {
+/**
+ * Links a chat to an endpoint. `latest` returns the endpoint whose options a request uses. `user`:
+ * the app's id of the person.
+ */
+export function linkEndpoint(
+  options: LinkOptions,
+  latest: () => Endpoint,
+  user?: string,
+): AgentLink {
   const { sessionId, agent: _a, options: _o, timeoutMs: _t, page: _p, ...unknown } = options;
   checkArguments('useAgentChat() takes sessionId, throttleMs, listSessions', true, unknown);
-  return new EndpointLink(sessionId, latest);
+  return new EndpointLink(sessionId, latest, user);
 }
 
 class EndpointLink implements AgentLink {
@@ -39,7 +47,14 @@ class EndpointLink implements AgentLink {
   /** Called when another tab begins to share an answer. */
   #onAnswer: () => void = () => {};
 
-  constructor(sessionId: string, latest: () => Endpoint) {
+  /** Called when the conversation is deleted, or what the page has is another person's. */
+  #onDeleted: () => void = () => {};
+  /** Digest of the id of the person whose messages the page has. */
+  #user: string | undefined;
+  /** The same of the person who has got the latest answer of the endpoint. */
+  #latestUser: string | undefined;
+
+  constructor(sessionId: string, latest: () => Endpoint, user: string | undefined) {
     this.#sessionId = sessionId;
     this.#latest = latest;
     this.#api = latest().api;
@@ -50,7 +65,7 @@ class EndpointLink implements AgentLink {
     );
     this.#path = this.#routes.pathOf(sessionId);
     this.#otherTabs = channelOf(this.#path);
-    this.pageKey = this.#otherTabs.name;
+    this.pageKey = JSON.stringify([this.#otherTabs.name, user]);
     // The endpoint has the conversations of several users, so only this tab keeps its messages.
     this.heldPlace = heldPlace('sessionStorage', this.pageKey);
   }
@@ -58,10 +73,13 @@ class EndpointLink implements AgentLink {
   async send(request: AnswerRequest, signal: AbortSignal): Promise<AnswerBatches> {
     const { messages, headers } = request;
     const common = await valueFor('body', this.#latest().options.body, 'INVALID_INPUT');
-    const body = bodyOf(this.#sessionId, request, common);
+    const ownBody = bodyOf(this.#sessionId, request, common);
+    // The browser may have another person's login by now. The endpoint then refuses the message.
+    const body = { ...ownBody, userDigest: this.#user };
     const connection = connectionOf(signal);
     const sent = { method: 'POST', body, headers, signal: connection.signal };
     const answer = await this.#routes.ask(this.#api, sent);
+    this.#checkUser();
     const canRejoin = answer.headers.has('x-isoloop-rejoin');
     const batches = answerBatches(answer);
     const onEnd = (isShared: boolean): void => this.#tell(isShared);
@@ -102,8 +120,12 @@ class EndpointLink implements AgentLink {
   async history(shownMessages?: readonly UIMessage[]): Promise<readonly UIMessage[]> {
     const channel = this.#shared?.channel;
     const sharedMessages = shownMessages && channel?.historyFrom(shownMessages);
-    if (sharedMessages) return sharedMessages;
+    if (sharedMessages) {
+      this.#checkUser();
+      return sharedMessages;
+    }
     const { messages, queued = [] } = await this.#routes.conversation(this.#sessionId);
+    this.#checkUser();
     this.queuedMessages = queued;
     const history = typedMessages(messages) as readonly UIMessage[];
     this.#shared?.channel.reading?.begin(history);
@@ -111,6 +133,7 @@ class EndpointLink implements AgentLink {
   }
 
   watch(listener: (runId?: string, isNews?: () => boolean) => void, onDeleted: () => void): void {
+    this.#onDeleted = onDeleted;
     this.#onAnswer = () => listener(undefined, () => this.#shared?.channel.hasUnread === true);
     const look = onReturn(() => listener(), this.#closing.signal);
     this.#otherTabs.addEventListener('message', ({ data }) => {
@@ -139,10 +162,21 @@ class EndpointLink implements AgentLink {
     this.#otherTabs.postMessage((isShared && this.#shared?.channel.name) || 'changed');
   }
 
+  /** Drops what the page has of another person than the one who has got the latest answer. */
+  #checkUser(): void {
+    const user = this.#latestUser;
+    if (user === undefined || user === this.#user) return;
+    const notedUser = noteUser(this.pageKey, user);
+    const earlierUser = this.#user ?? notedUser ?? user;
+    this.#user = user;
+    if (earlierUser !== user) this.#onDeleted();
+  }
+
   /** Begins to share when an answer says who the user is. */
   async #share({ headers }: Response): Promise<void> {
     const user = headers.get('x-isoloop-user');
-    const name = `${this.pageKey}:${user}`;
+    this.#latestUser = user ?? undefined;
+    const name = `${this.#otherTabs.name}:${user}`;
     const isKnown = (): boolean =>
       name === this.#shared?.channel.name || this.#closing.signal.aborted;
     if (user === null || isKnown() || !hasLocks()) return;
