@@ -1,4 +1,6 @@
-import { agentEndpoint, type AgentSource } from '@isoloop/web-worker/react';
+import { agentEndpoint, useAgentChat, type AgentSource } from '@isoloop/web-worker/react';
+import { createElement } from 'react';
+import { createRoot } from 'react-dom/client';
 import { expect, onTestFinished, test } from 'vitest';
 import { ChatEndpoint } from '../../test-support/chat-endpoint.ts';
 import { linesOf, mountChat } from '../../test-support/mounted-chat.ts';
@@ -91,3 +93,28 @@ test.each([
     await expect.poll(() => linesOf(view).at(-1)).toBe('assistant: Yes.');
   },
 );
+
+test.each([
+  [undefined, 'nothing'],
+  [null, 'null'],
+  [5, '5'],
+  [' ', '" "'],
+] as const)('a chat with the session id %j says what came', async (id, words) => {
+  const { fetch, requests } = new ChatEndpoint([]);
+  const source = agentEndpoint('/api/chat', { fetch });
+  const Chat = (): null => {
+    useAgentChat(source, { sessionId: id as never });
+    return null;
+  };
+  const errors: unknown[] = [];
+  const root = createRoot(document.createElement('div'), {
+    onUncaughtError: (error) => void errors.push(error),
+  });
+  onTestFinished(() => root.unmount());
+  root.render(createElement(Chat));
+  await expect.poll(() => errors).toHaveLength(1);
+  expect(errors[0]).toMatchObject({
+    message: expect.stringContaining(`got ${words}.`),
+  });
+  expect(requests).toEqual([]);
+});

@@ -236,7 +236,9 @@ interface OpenedSession {
 function useOpenedSession(defaultId: string) {
   const [openedSession, setOpened] = useState<OpenedSession>();
   const { sessionId, isNew } =
-    openedSession?.defaultId === defaultId ? openedSession : { sessionId: defaultId, isNew: false };
+    openedSession && openedSession.defaultId === defaultId
+      ? openedSession
+      : { sessionId: defaultId, isNew: false };
   const openSession = (newSessionId?: string): void =>
     setOpened({
       sessionId: newSessionId ?? crypto.randomUUID(),
