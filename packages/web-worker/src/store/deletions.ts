@@ -18,16 +18,25 @@ export function timeNow(): number {
 
 /** Tells all pages and workers of the browser that a stored session was deleted at a time. */
 export function postDeletion(storedId: string, at: number): void {
-  const channel = new BroadcastChannel(channelName);
-  channel.postMessage({ storedId, at } satisfies DeletionMessage);
-  channel.close();
+  const channel = openChannel();
+  channel?.postMessage({ storedId, at } satisfies DeletionMessage);
+  channel?.close();
 }
 
 /** Calls `listener` when the session is deleted. Returns a function that ends this. */
 export function watchDeletions(storedId: string, listener: (at: number) => void): () => void {
-  const channel = new BroadcastChannel(channelName);
-  channel.addEventListener('message', ({ data }: MessageEvent<DeletionMessage>) => {
+  const channel = openChannel();
+  channel?.addEventListener('message', ({ data }: MessageEvent<DeletionMessage>) => {
     if (data.storedId === storedId) listener(data.at);
   });
-  return () => channel.close();
+  return () => channel?.close();
+}
+
+/** Returns `undefined` where the browser has no channels or refuses them. Each tab is then alone. */
+function openChannel(): BroadcastChannel | undefined {
+  try {
+    return new BroadcastChannel(channelName);
+  } catch {
+    return undefined;
+  }
 }
