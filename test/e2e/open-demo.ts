@@ -99,9 +99,12 @@ export async function untilGivenUp(page: Page): Promise<void> {
 export const homes = ['In this tab’s worker', 'At the edge'] as const;
 
 export async function goHome(page: Page, home: (typeof homes)[number]): Promise<void> {
-  await page.getByRole('radio', { name: home }).check({ force: true });
+  const radio = page.getByRole('radio', { name: home });
+  await radio.check({ force: true });
   await page.getByRole('heading', { name: /Ask something/ }).waitFor();
   await atRest(page);
+  // After a move that has failed, the page goes on in the old place.
+  expect(await radio.isChecked()).toBe(true);
 }
 
 export interface EndpointChoice {

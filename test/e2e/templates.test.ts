@@ -202,7 +202,7 @@ test('the template "assistant" keeps the newest message in view, and edits a que
 
 test('the template "assistant" shows messages that wait for an answer, and takes one back', async () => {
   const { page } = await openAssistant(
-    `VITE_MODEL=held\nVITE_MODEL_URL=${inject('heldModelUrl')}/v1\n`,
+    `VITE_MODEL=test-model\nVITE_MODEL_URL=${inject('heldModelUrl')}/v1\n`,
   );
   const question = heldQuestion();
   await ask(page, question);
