@@ -297,6 +297,25 @@ test('a message that the next person sends before the history has loaded shows n
   expect(page.shown['Bob']!.join('')).not.toContain('secret');
 });
 
+test('a new conversation learns from its first answer for whom the next message is', async () => {
+  const endpoint = new ChatEndpoint(['One.', 'Two.']);
+  endpoint.user = 'ann';
+  const digests: unknown[] = [];
+  const fetch: typeof globalThis.fetch = (url, init) => {
+    if (init?.method === 'POST')
+      digests.push((JSON.parse(String(init.body)) as { readonly userDigest?: string }).userDigest);
+    return endpoint.fetch(url, init);
+  };
+  const sessionId = crypto.randomUUID();
+  const view = mountChat(agentEndpoint('/api/chat', { fetch }), { sessionId });
+  await expect.poll(() => view.chat()?.status).toBe('ready');
+  view.chat().sessions.open();
+  await expect.poll(() => view.chat().id).not.toBe(sessionId);
+  await view.chat().sendMessage({ text: 'a' });
+  await view.chat().sendMessage({ text: 'b' });
+  expect(digests).toEqual([undefined, 'ann']);
+});
+
 test('150 chats that were opened one after the other leave none behind', async () => {
   const endpoint = new ChatEndpoint([]);
   const source = agentEndpoint('/api/chat', { fetch: endpoint.fetch });
