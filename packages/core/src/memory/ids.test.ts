@@ -39,7 +39,7 @@ const places: Record<string, (id: string) => unknown> = {
     keywordMemory({ store: new MemoryStore() }).record([userMessage('x')], { sessionId: id }),
   'keywordMemory: deleteSession': (id) =>
     keywordMemory({ store: new MemoryStore() }).deleteSession(id),
-  'large results': (id) => largeResultStore(new MemoryStore()).read(id, 'call'),
+  'large results': (id) => largeResultStore(new MemoryStore()).read({ sessionId: id }, 'call'),
 };
 
 function noFetch(): Promise<Response> {
@@ -86,9 +86,13 @@ test.for(pairs)(
     expect(await others.retrieve('secret plan')).toEqual([]);
     expect(await memory.retrieve('secret plan')).toHaveLength(1);
     const results = largeResultStore(store);
-    await results.write(one, id, 'secret');
-    expect(await results.read(two, other)).toBeUndefined();
+    await results.write({ sessionId: one }, id, 'secret');
+    expect(await results.read({ sessionId: two }, other)).toBeUndefined();
     await results.delete(two);
-    expect(await results.read(one, id)).toBe('secret');
+    expect(await results.read({ sessionId: one }, id)).toBe('secret');
+    await results.write({ userId: one, sessionId: id }, 'call', 'of a user');
+    expect(await results.read({ userId: two, sessionId: other }, 'call')).toBeUndefined();
+    await results.delete(other, two);
+    expect(await results.read({ userId: one, sessionId: id }, 'call')).toBe('of a user');
   },
 );

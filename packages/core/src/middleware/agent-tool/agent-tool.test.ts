@@ -192,7 +192,7 @@ test('a claimed tool call reaches no log of a child, and an id with a colon no o
   expect(await at('a:b', { toolCalls: [call('secret', undefined, 'c')] })).toEqual([begun]);
   const other = { toolCalls: [call('mine', undefined, 'b:c')] };
   expect(await at('a', other)).toEqual([['success', 'session_id: b:c\n\none']]);
-  expect(await new SessionMemory(store, 'a:b:c').read()).toHaveLength(2);
+  expect(await new SessionMemory(store, 'a%3Ab:c').read()).toHaveLength(2);
   const use = { type: 'tool_use', ...call('secret', undefined, 'c') } as const;
   const claimed = createMessage('assistant', [use as never], { metadata: { imported: true } });
   const memory = new InMemoryMemory();
@@ -207,6 +207,30 @@ test('a claimed tool call reaches no log of a child, and an id with a colon no o
     'error',
     expect.stringContaining('no session "c"'),
   ]);
+});
+
+type ChildKey = readonly [userId: string | undefined, sessionId: string];
+const neighbors: readonly (readonly [what: string, one: ChildKey, other: ChildKey])[] = [
+  ['two users with one session id', ['ann', 's'], ['bob', 's']],
+  ['a user whose id ends like a session id', ['a:s', 't'], ['a', 's:t']],
+  ['an agent without a user', [undefined, 'ann:s'], ['ann', 's']],
+];
+
+test.each(neighbors)('%s: each has a child session of its own', async (_what, ...keys) => {
+  const made: string[] = [];
+  for (const [userId, sessionId] of keys) {
+    const helper = agentTool(
+      (child) => {
+        made.push(child.sessionId);
+        return new ReActAgent({ name: 'helper', model: new ScriptedModel(['one']) });
+      },
+      { name: 'helper', description: '' },
+    );
+    const model = new ScriptedModel([{ toolCalls: [call('a')] }, 'done']);
+    const user = userId === undefined ? {} : { userId };
+    await new ReActAgent({ name: 'boss', ...user, sessionId, model, tools: [helper] }).call('go');
+  }
+  expect(new Set(made).size).toBe(2);
 });
 
 test('readers of the outer agent get the events of all nested agents, each with its path of agent names', async () => {

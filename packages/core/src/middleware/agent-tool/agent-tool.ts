@@ -28,9 +28,11 @@ export type ChildAgent = Pick<Agent, 'name' | 'sessionId' | 'messages' | 'stream
 /** The session of a child agent, for the factory that creates it. */
 export interface ChildSession {
   /**
-   * `<session id of the parent>:<id of the tool call that opened the session>`, where the second id
-   * is encoded with `encodeURIComponent`. Use it as the child's `sessionId` and as the session id
-   * of its log. If clients choose the ids of sessions, add the user's id to the key of the log.
+   * `<user>:<session>:<call>`: the `userId` and the session id of the parent, and the id of the tool
+   * call that opened the session. Each is encoded with `encodeURIComponent`. Without a `userId`, it
+   * is `<session>:<call>`. Two users with one session id then share the child's log. So give the
+   * parent a `userId`, or session ids that no two users share. Use it as the child's `sessionId`
+   * and as the session id of its log.
    */
   readonly sessionId: string;
 }
@@ -187,12 +189,13 @@ async function createChild(
   factory: ChildAgent | ChildFactory,
   toolName: string,
   id: string,
-  { toolUseId, sessionId, messages }: ToolContext,
+  { toolUseId, sessionId, userId, messages }: ToolContext,
 ): Promise<ChildAgent> {
   const isNew = id === toolUseId;
   const isKnown = isNew || messages.some((message) => hasCall(message, id, toolName));
   if (typeof factory === 'function' && isKnown) {
-    const agent = await factory({ sessionId: `${sessionId}:${encodeURIComponent(id)}` });
+    const ids = userId === undefined ? [sessionId, id] : [userId, sessionId, id];
+    const agent = await factory({ sessionId: ids.map(encodeURIComponent).join(':') });
     checkFields(`${toolName}: the value from its factory`, agent, childFields);
     if (isNew || (await agent.messages()).length) return agent;
   }

@@ -55,7 +55,7 @@ test('evictLargeResults() stores a result of more than 20,000 tokens elsewhere a
   expect(lines.slice(10)).toEqual([
     '[This result is too long to show. It has 10000 lines; these are the first 10. Read more with read_result, id "big".]',
   ]);
-  expect(await store.keys('result:')).toEqual(['result:s:big', 'result:s:big:0']);
+  expect(await store.keys('result:')).toEqual(['result:s::big', 'result:s::big:0']);
 });
 
 test('shorter results and those of excluded tools are kept', async () => {
@@ -191,7 +191,7 @@ test('another process with the same store and session can read a result, but ano
 
 test('a result in another format is refused', async () => {
   const store = new MemoryStore();
-  await store.set('result:s:big', JSON.stringify({ v: 1, text: 'old' }));
+  await store.set('result:s::big', JSON.stringify({ v: 1, text: 'old' }));
   const { agent, outputs } = setUp('short', [look, read({}), 'done'], { store });
   await agent.call('Go');
   expect((await outputs())[1]).toContain('has another format');
@@ -254,4 +254,22 @@ test.each([
   expect(() => evictLargeResults(given as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
+});
+
+test('two users with one session id in a shared store keep their own results', async () => {
+  const store = new MemoryStore();
+  const replies = [look, read({ query: 'secret' }), 'done'];
+  const ann = setUp(`Ann's secret\n${numbered(10_000)}`, replies, { store }, { userId: 'ann' });
+  await ann.agent.call('Go');
+  const bob = setUp(`Bob's secret\n${numbered(10_000)}`, replies, { store }, { userId: 'bob' });
+  await bob.agent.call('Go');
+  expect((await bob.outputs())[1]).toContain("Bob's secret");
+  const reading = [read({ query: 'secret' }), 'done'];
+  const later = setUp('', reading, { store }, { userId: 'ann' });
+  await later.agent.call('Go');
+  expect((await later.outputs())[0]).toContain("Ann's secret");
+  await ann.evicting.deleteSession('s', 'ann');
+  expect(await store.keys('result:')).toEqual(['result:s:bob:big', 'result:s:bob:big:0']);
+  await bob.evicting.deleteSession('s');
+  expect(await store.keys('result:')).toEqual([]);
 });

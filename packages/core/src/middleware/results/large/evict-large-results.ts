@@ -12,7 +12,11 @@ import { countFitting, linesOf, readResultTool, readToolName } from './read-resu
 
 /** Which results are too large, and where their text goes. */
 export interface EvictLargeResultsOptions {
-  /** Store for the results. Results outlive the process if the store does. */
+  /**
+   * Store for the results. Results outlive the process if the store does. The key of a result has
+   * the session id and the agent's `userId`. If users share a store, give the agent a `userId`, or
+   * session ids that no two users share.
+   */
   readonly store: KeyValueStore;
   /**
    * Maximum number of estimated tokens of a result's text. A longer result is moved to the store.
@@ -39,17 +43,19 @@ export interface EvictLargeResultsOptions {
 export interface LargeResultEviction extends Middleware {
   /**
    * Deletes the stored results of a session. Call `deleteSession` when you delete the session's
-   * log. If the store's list of keys is out of date, results that were just stored may stay.
+   * log. `userId`: the user whose results to delete, if several users have this session id.
+   * Default: the results of all. If the store's list of keys is out of date, results that were just
+   * stored may stay.
    */
-  deleteSession(sessionId: string): Promise<void>;
+  deleteSession(sessionId: string, userId?: string): Promise<void>;
 }
 
 /**
  * Moves the text of large tool results to a store before they enter the session log. The first
  * lines of a result stay, and so do its other blocks, such as images. The model reads the rest with
  * the tool `read_result`, by line numbers or by a search text. Hooks of other middleware get the
- * whole result first. Results belong to the session: another process with the same store and
- * `sessionId` can read them.
+ * whole result first. Results belong to the session and its user: another process with the same
+ * store, `sessionId` and `userId` can read them.
  *
  * If the store fails, the whole result stays and `onError` is called. If a stored result is
  * missing, `read_result` returns an error. If the result is the answer (`returnDirect`), the answer
@@ -62,13 +68,13 @@ export function evictLargeResults(options: EvictLargeResultsOptions): LargeResul
   const store = largeResultStore(options.store);
   const exemptTools = [readToolName, ...exclude];
   const evict = async (event: EventOf<'post-acting'>) => {
-    const { sessionId, toolUse, result } = event;
+    const { toolUse, result } = event;
     const { output } = result;
     const text = typeof output === 'string' ? output : textOf(output);
     const isShort = estimateTokens(text, profile) <= maxTokens;
     if (isShort || exemptTools.includes(result.name)) return undefined;
     try {
-      await store.write(sessionId, toolUse.id, text);
+      await store.write(event, toolUse.id, text);
     } catch (error) {
       const failure = AgentError.from(error, 'STORAGE_FAILED');
       reportFailure('A large result stays in the conversation:', onError, failure);
@@ -89,7 +95,7 @@ export function evictLargeResults(options: EvictLargeResultsOptions): LargeResul
     tools: [readResultTool(store, Math.ceil(maxTokens / 2), profile)],
     // Runs after hooks that change results, so that the changed result is stored.
     on: { 'post-acting': { handle: evict, priority: 10_000 } },
-    deleteSession: (sessionId) => store.delete(sessionId),
+    deleteSession: (sessionId, userId) => store.delete(sessionId, userId),
   };
 }
 

@@ -25,9 +25,9 @@ export function readResultTool(
       'Search before you read page by page.',
     input: objectInput(inputFields, ['id']),
     replay: 'safe',
-    async execute(input, { sessionId }) {
+    async execute(input, context) {
       const { id, from = 1, lines: maxLines = 100, query } = readInput(input);
-      const text = await store.read(sessionId, id);
+      const text = await store.read(context, id);
       if (text === undefined) throw new AgentError('NOT_FOUND', `There is no result "${id}".`);
       const lines = linesOf(text);
       const matchingLines = query ? findLines(lines, query) : undefined;
