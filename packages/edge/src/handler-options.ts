@@ -318,6 +318,8 @@ export interface RequestVariables {
   errorFormat: 'isoloop' | 'openai';
   /** What `authorize` returned. */
   caller: Caller;
+  /** Headers that the route gives its response, also if it fails. */
+  routeHeaders?: readonly (readonly [name: string, value: string])[];
   /** Aborted if the client cancels a stream before its answer begins. */
   departure?: AbortController;
 }

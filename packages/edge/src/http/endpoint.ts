@@ -39,6 +39,7 @@ export function endpoint(
       ['x-request-id', requestId] as const,
       ...originHeaders,
       ...securityHeaders,
+      ...(c.get('routeHeaders') ?? []),
     ]) {
       headers.set(name, value);
       // Middleware of an outer app may have set the header on `c`. Hono prefers that value.

@@ -32,9 +32,8 @@ export async function completionsRoute(
   const completion = { ...answerSettings, id, includeUsage };
   const format = { kind: 'completion', stream, completion } as const;
   const header = c.req.header(sessionHeader);
-  if (header === undefined)
-    return answer(c, settings, openAi, { ...request, format, postedMessages, id });
+  if (header === undefined) return answer(c, settings, { ...request, format, postedMessages, id });
   const sessionId = checkSessionId(header);
   const turnRequest = readTail(postedMessages);
-  return answer(c, settings, openAi, { ...request, format, sessionId, turnRequest });
+  return answer(c, settings, { ...request, format, sessionId, turnRequest });
 }

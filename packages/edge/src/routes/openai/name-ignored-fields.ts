@@ -1,3 +1,5 @@
+import type { Context } from 'hono';
+import type { EdgeEnv } from '../../handler-options.ts';
 import { ignoredHeader } from '../../http/header-names.ts';
 import type { OpenAiSettings } from '../../completions/openai-options.ts';
 
@@ -8,17 +10,17 @@ const maxNames = 50;
 const plainName = /^[\w.-]{1,64}$/;
 
 /**
- * Names the ignored fields of a request in a header of its answer. Writes each field to the log
+ * Names the ignored fields of a request in a header of its answer, also of an error. Writes each field to the log
  * once, and then that the log names no more. Leaves out names that no API has, such as texts with
  * spaces.
  */
 export function nameIgnoredFields(
-  response: Response,
+  c: Context<EdgeEnv>,
   ignoredFields: readonly string[],
   { loggedFields }: Pick<OpenAiSettings, 'loggedFields'>,
-): Response {
+): void {
   const names = ignoredFields.filter((name) => plainName.test(name)).slice(0, maxNames);
-  if (names.length) response.headers.set(ignoredHeader, names.join(', '));
+  if (names.length) c.set('routeHeaders', [[ignoredHeader, names.join(', ')]]);
   for (const name of names) {
     if (loggedFields.has(name) || loggedFields.size > maxNames) continue;
     loggedFields.add(name);
@@ -29,5 +31,4 @@ export function nameIgnoredFields(
         : `openAiRoutes(): the field \`${name}\` of requests has no effect. To refuse it, set \`strict: true\`.`,
     );
   }
-  return response;
 }

@@ -4,7 +4,6 @@ import { clientTextError } from '@isoloop/core/adapter';
 import type { ClientText } from '@isoloop/core/adapter';
 import type { Context } from 'hono';
 import type { CompletionCall } from '../../completions/completion-call.ts';
-import type { OpenAiSettings } from '../../completions/openai-options.ts';
 import {
   answerEncoder,
   wholeAnswer,
@@ -27,7 +26,6 @@ import { openTurn } from '../../session/live-turn.ts';
 import { readIds } from '../../turn/repeated-request.ts';
 import { awaitOpening, hasOutput, eventStreamResponse } from '../../turn/event-stream.ts';
 import { makeAgent, readEcho, setupOf } from '../../turn/session-setup.ts';
-import { nameIgnoredFields } from './name-ignored-fields.ts';
 
 /**
  * Header with the id of a stored session. Without this header, a request to `/v1` contains the
@@ -40,8 +38,6 @@ export interface OpenAiRequest {
   readonly model: string;
   readonly call: CompletionCall;
   readonly format: OpenAiFormat;
-  /** Names of the fields that have no effect. */
-  readonly ignoredFields: readonly string[];
 }
 
 export interface WholeConversation {
@@ -59,20 +55,17 @@ export interface StoredTurn {
   readonly fields: RequestBody;
 }
 
-/** Answers a request, and names the fields that had no effect. */
-export async function answer(
+/** Answers a request whose fields are checked. */
+export function answer(
   c: Context<EdgeEnv>,
   settings: HandlerSettings,
-  openAi: OpenAiSettings,
   request: OpenAiRequest & (WholeConversation | StoredTurn),
 ): Promise<Response> {
-  const { format, ignoredFields } = request;
   const answered =
     'sessionId' in request
       ? answerInSession(c, settings, request)
       : answerOnce(c, settings, request);
-  const response = await openTurn(c, settings, format, answered);
-  return nameIgnoredFields(response, ignoredFields, openAi);
+  return openTurn(c, settings, request.format, answered);
 }
 
 /**

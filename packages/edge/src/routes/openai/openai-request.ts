@@ -7,6 +7,7 @@ import type { EdgeEnv, HandlerSettings } from '../../handler-options.ts';
 import { checkModel, readJson } from '../../http/request-body.ts';
 import type { RequestBody } from '../../http/request-body.ts';
 import type { OpenAiApi } from '../../turn/client-tools.ts';
+import { nameIgnoredFields } from './name-ignored-fields.ts';
 
 /** Parts that requests of both APIs have. */
 export interface CommonRequest {
@@ -30,7 +31,7 @@ export interface CommonRequest {
 
 /**
  * Reads a request and the fields that both APIs have. Rejects with `INVALID_INPUT` for an invalid
- * field, and for a refused one.
+ * field, and for a refused one. The answer names the fields that have no effect.
  */
 export async function readRequest(
   c: Context<EdgeEnv>,
@@ -39,8 +40,10 @@ export async function readRequest(
   api: OpenAiApi,
 ): Promise<CommonRequest> {
   const body = await readJson(c.req.raw, settings.limits.bodyBytes);
-  const model = checkModel(body['model'], settings.models);
   const ignoredFields = findIgnoredFields(body, api, openAi);
+  // The answer names them also if a later check fails.
+  nameIgnoredFields(c, ignoredFields, openAi);
+  const model = checkModel(body['model'], settings.models);
   const fields = callFields(body, api);
   const call = readCall(fields, settings, openAi);
   const answerSettings = {

@@ -49,7 +49,7 @@ export async function responsesRoute(
   if (!session) {
     const id = `resp_${crypto.randomUUID()}`;
     const paramOf = itemNames(body['input']);
-    return answer(c, settings, openAi, {
+    return answer(c, settings, {
       ...request,
       format: formatOf(id),
       postedMessages,
@@ -63,7 +63,7 @@ export async function responsesRoute(
     ...(afterInputId !== undefined && { afterInputId }),
   };
   const format = formatOf(responseId(sessionId, turnRequest));
-  return answer(c, settings, openAi, { ...request, format, sessionId, turnRequest });
+  return answer(c, settings, { ...request, format, sessionId, turnRequest });
 }
 
 /** Handles the routes of stored responses, which this endpoint does not offer. */

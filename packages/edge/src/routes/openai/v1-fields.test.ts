@@ -1,4 +1,4 @@
-import { MemoryStore, tool } from '@isoloop/core';
+import { AgentError, MemoryStore, tool } from '@isoloop/core';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import type OpenAI from 'openai';
 import { openAiRoutes } from '../../openai.ts';
@@ -52,6 +52,8 @@ const routes: readonly (readonly [route: string, ask: Ask])[] = [
   ['chat completions', askChat],
   ['responses', askResponse],
 ];
+
+const forcedTool = { type: 'function', function: { name: 'absent' } };
 
 const refusal = (param: string): object => ({
   status: 400,
@@ -382,6 +384,30 @@ test.each(places)('%s: an answer in a session names the ignored fields', async (
     .withResponse();
   expect(response.headers.get('x-isoloop-ignored')).toBe('seed');
 });
+
+const failingRequests: readonly (readonly [what: string, status: number, more: object])[] = [
+  ['an unknown model', 404, { model: 'unknown' }],
+  ['a field with a wrong value', 400, { temperature: 'hot' }],
+  ['messages that cannot be read', 400, { messages: [{ role: 'nobody', content: 'Hi' }] }],
+  ['a forced tool that does not exist', 400, { tool_choice: forcedTool }],
+  ['a model that fails', 502, {}],
+];
+
+test.each(failingRequests)(
+  'an error answer names the ignored fields: %s',
+  async (_, status, more) => {
+    const target = testEndpoint([{ error: new AgentError('MODEL_BAD_RESPONSE', 'Broken.') }]);
+    const messages = [{ role: 'user', content: 'Hi' }];
+    for (const path of ['/v1/chat/completions', '/v1/responses']) {
+      const body = { model: 'offline', messages, seed: 7, ...more };
+      const { messages: input, ...others } = body;
+      const sent = path.endsWith('responses') ? { ...others, input } : body;
+      const response = await target.post(path, sent);
+      expect(response.status).toBe(status);
+      expect(response.headers.get('x-isoloop-ignored')).toBe('seed');
+    }
+  },
+);
 
 const oddValues: readonly unknown[] = [
   true,
