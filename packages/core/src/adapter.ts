@@ -77,7 +77,7 @@ export {
   restartMark,
   keepAlive,
 } from './middleware/output/object/object-format.ts';
-export { keepAliveHeader, requestEndpoint } from './model/http/endpoint-request.ts';
+export { changesWaitMs, keepAliveHeader, requestEndpoint } from './model/http/endpoint-request.ts';
 export type { EndpointLimits } from './model/http/endpoint-request.ts';
 export { valueFor, type PerRequest, type RequestHeaders } from './model/http/per-request.ts';
 export { SseParser } from './model/http/sse-parser.ts';

@@ -76,7 +76,7 @@ export interface OperatorDesk<Env = object> {
  *   answer is that of `POST /api/run`. `join` first ends the running answer, if the conversation
  *   is in a Durable Object. With `leave`, the agent answers again.
  * - `GET /api/chat/:id/changes?after=` is for the user's page, with the `authorize` of the
- *   endpoint. It waits up to 25 seconds for a message of an operator in a Durable Object. It
+ *   endpoint. It waits up to 7 seconds for a message of an operator in a Durable Object. It
  *   answers `{ position }` for the next request, or 204 if there was none.
  *
  * Throws `CONFIGURATION` without `authorize`.

@@ -1,4 +1,4 @@
-import { metadataOf } from '@isoloop/core/adapter';
+import { changesWaitMs, metadataOf } from '@isoloop/core/adapter';
 import type { AgentSessionClass } from '../handler-options.ts';
 import type { SessionRequest } from './session-command.ts';
 import { newMessages } from './session-turn.ts';
@@ -11,9 +11,6 @@ export interface ChangesRequest extends Omit<SessionRequest, 'command'> {
 
 /** Address of these requests. Other requests have another one. */
 export const changesAddress = 'https://session/changes';
-
-/** Time that a request waits, in milliseconds. Proxies end longer ones. */
-const waitMs = 25_000;
 
 /** Returns the class of sessions that tell waiting pages about messages of operators. */
 export function announcingSession(Session: AgentSessionClass): AgentSessionClass {
@@ -62,7 +59,7 @@ export function announcingSession(Session: AgentSessionClass): AgentSessionClass
           this.#listeners.delete(end);
           resolve();
         };
-        const timer = setTimeout(end, waitMs);
+        const timer = setTimeout(end, changesWaitMs);
         this.#listeners.add(end);
       });
     }

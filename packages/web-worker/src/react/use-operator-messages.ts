@@ -1,4 +1,4 @@
-import { checkId, checkOptions, sleepFor } from '@isoloop/core/adapter';
+import { changesWaitMs, checkId, checkOptions, sleepFor } from '@isoloop/core/adapter';
 import { useEffect, useRef } from 'react';
 import { isEndpoint, type AgentEndpoint, type AgentSource } from './source/agent-source.ts';
 import type { Endpoint } from './source/endpoint-agent.ts';
@@ -45,9 +45,6 @@ export function useOperatorMessages(
   }, [api, sessionId, retryMs]);
 }
 
-/** Longest time until an endpoint without news answers, in milliseconds. */
-const waitMs = 25_000;
-
 /**
  * Lets the chats of the conversation look for messages, until the signal aborts. Of the visible
  * tabs of a user, one waits at the endpoint.
@@ -71,7 +68,8 @@ async function follow(
     try {
       while (!visible.aborted) {
         const isKnown: boolean = user !== null;
-        const answer = await ask(`${path}/changes?after=${position}`, { signal: visible, waitMs });
+        const limits = { signal: visible, waitMs: changesWaitMs };
+        const answer = await ask(`${path}/changes?after=${position}`, limits);
         if (answer.status !== 204) {
           ({ position } = (await answer.json()) as { readonly position: string });
           if (!visible.aborted) channel.postMessage('changed');

@@ -21,6 +21,12 @@ export interface EndpointLimits {
 /** Header with the interval in which an endpoint keeps a stream alive, in milliseconds. */
 export const keepAliveHeader = 'x-isoloop-keep-alive';
 
+/**
+ * Longest time for which an endpoint waits for a message of an operator before it answers, in
+ * milliseconds. Bun ends a connection that is silent for 10 seconds.
+ */
+export const changesWaitMs = 7000;
+
 /** Number of silent intervals after which a stream counts as lost. */
 const lostIntervals = 2.5;
 
