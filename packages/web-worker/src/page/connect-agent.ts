@@ -54,5 +54,5 @@ export function connectAgent<E extends ExposedAgent = ExposedAgent>(
   options: ConnectOptionsFor<E>,
 ): RemoteAgent<OutputsOf<E>> {
   const link = linkWorker(worker, Object(options));
-  return createRemoteAgent(link, worker, options.sessionId) as RemoteAgent<OutputsOf<E>>;
+  return createRemoteAgent(link, worker, options) as RemoteAgent<OutputsOf<E>>;
 }

@@ -1,6 +1,8 @@
 import {
   connectAgent,
   followAgent,
+  IndexedDbSessions,
+  IndexedDbStore,
   type RemoteAgent,
   type WorkerChatTransport,
 } from '@isoloop/web-worker';
@@ -9,6 +11,7 @@ import type { ChatTransport, UIMessage } from 'ai';
 import { expect, onTestFinished, test } from 'vitest';
 import { chatOver, PlainChat } from '../../test-support/plain-chat.ts';
 import type { PageFixtureOptions } from '../../test-support/page.ts';
+import { cutOff, startTabs } from '../../test-support/tabs-under-test.ts';
 
 function startWorker() {
   const worker = new Worker(new URL('../../test-support/page.ts', import.meta.url), {
@@ -336,3 +339,45 @@ test.for(['history', 'answer'] as const)(
     expect(chat.lastMessage).toBe(answer);
   },
 );
+
+test('if a conversation is deleted, the chats of all tabs become empty', async () => {
+  const { open, sessionId } = startTabs();
+  const chats = [open(), open()].map((tab) => {
+    const agent = tab.connect(['One.', 'Two.']);
+    const chat = chatOver(agent);
+    onTestFinished(followAgent(agent, chat));
+    return chat;
+  });
+  const [chat] = chats as [PlainChat];
+  await chat.sendMessage({ text: 'first' });
+  for (const each of chats)
+    await expect.poll(() => textsOf(each)).toEqual(['user: first', 'assistant: One.']);
+  const sessions = new IndexedDbSessions({ store: new IndexedDbStore({ database: sessionId }) });
+  await sessions.delete(sessionId);
+  for (const each of chats) await expect.poll(() => textsOf(each)).toEqual([]);
+  await chat.sendMessage({ text: 'second' });
+  for (const each of chats)
+    await expect.poll(() => textsOf(each)).toEqual(['user: second', 'assistant: Two.']);
+});
+
+test('if a conversation is deleted during an answer, the chats of all tabs become empty', async () => {
+  const { open, sessionId } = startTabs();
+  const tabs = [open(), open()];
+  const chats = tabs.map((tab) => {
+    const agent = tab.connect(cutOff);
+    const chat = chatOver(agent);
+    onTestFinished(followAgent(agent, chat));
+    return chat;
+  });
+  const [one, other] = chats as [PlainChat, PlainChat];
+  void other.sendMessage({ text: 'go' });
+  await tabs[0]!.heard({ reached: 'middle' });
+  await expect.poll(() => textsOf(one).at(-1)).toContain('half of');
+  const sessions = new IndexedDbSessions({ store: new IndexedDbStore({ database: sessionId }) });
+  await sessions.delete(sessionId);
+  for (const chat of chats) {
+    await expect.poll(() => textsOf(chat)).toEqual([]);
+    await expect.poll(() => chat.status).toBe('ready');
+    expect(chat.error).toBeUndefined();
+  }
+});

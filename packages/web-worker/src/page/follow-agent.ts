@@ -1,5 +1,6 @@
 import { hasTypedParts } from '@isoloop/core/adapter';
 import { typedMessages } from '@isoloop/core/ai-sdk';
+import { storedIdOf, watchDeletions } from '../store/deletions.ts';
 import { checkArguments } from './check-arguments.ts';
 import type { RemoteAgent } from './remote-agent.ts';
 import { RunNews, type NewsOfRun } from './run-news.ts';
@@ -10,7 +11,12 @@ export interface FollowingChat<M> {
   messages: M[];
   readonly lastMessage: M | undefined;
   resumeStream(): Promise<void>;
+  clearError?(): void;
 }
+
+/** What `followAgent()` uses of an agent. Without a `sessionId`, it does not hear of deletions. */
+type FollowedAgent = Pick<RemoteAgent, 'uiMessages' | 'watch'> &
+  Partial<Pick<RemoteAgent, 'sessionId' | 'agentName'>>;
 
 /** Which tool parts the chat gets. */
 export interface FollowOptions {
@@ -23,14 +29,15 @@ export interface FollowOptions {
 
 /**
  * Keeps a chat in step with its agent. Loads the history, reads a running or interrupted answer to
- * its end, and shows the questions and answers of other tabs. Returns a function that ends this.
+ * its end, and shows the questions and answers of other tabs. If the conversation is deleted in this
+ * browser, the chat becomes empty. Returns a function that ends this.
  * The chat's transport must be `agent.chatTransport()`, also in `typedTransport()`. React has `useAgentChat` instead.
  *
  * If the history cannot be read, the chat keeps its messages. It reads the history again when the
  * next run begins or ends. Ends with the connection.
  */
 export function followAgent<M extends object>(
-  agent: Pick<RemoteAgent, 'uiMessages' | 'watch'>,
+  agent: FollowedAgent,
   chat: FollowingChat<M>,
   options: FollowOptions = {},
 ): () => void {
@@ -45,7 +52,7 @@ export function followAgent<M extends object>(
 }
 
 class ChatFollower<M extends object> {
-  readonly #agent: Pick<RemoteAgent, 'uiMessages' | 'watch'>;
+  readonly #agent: FollowedAgent;
   readonly #chat: FollowingChat<M>;
   readonly #isTyped: boolean;
   readonly #runs: ReturnType<RemoteAgent['watch']>;
@@ -56,17 +63,22 @@ class ChatFollower<M extends object> {
   #hasLeft = false;
   /** Whether the chat is busy because of this class, not because of a message of its user. */
   #isReading = false;
+  /** Whether the conversation was deleted since the chat got its messages. */
+  #isDeleted = false;
+  readonly #unwatch: (() => void) | undefined;
 
-  constructor(
-    agent: Pick<RemoteAgent, 'uiMessages' | 'watch'>,
-    chat: FollowingChat<M>,
-    isTyped: boolean,
-  ) {
+  constructor(agent: FollowedAgent, chat: FollowingChat<M>, isTyped: boolean) {
     this.#agent = agent;
     this.#isTyped = isTyped;
     this.#chat = chat;
     // Watches before the first history is read, so that no run begins and ends in between.
     this.#runs = agent.watch();
+    const { sessionId, agentName } = agent;
+    if (sessionId === undefined) return;
+    this.#unwatch = watchDeletions(storedIdOf(agentName, sessionId), () => {
+      this.#isDeleted = true;
+      this.#news.markStale({ certain: true });
+    });
   }
 
   /** Reads all events at once, so that none of them waits while the chat shows a run. */
@@ -100,6 +112,7 @@ class ChatFollower<M extends object> {
   leave(): void {
     if (this.#hasLeft) return;
     this.#hasLeft = true;
+    this.#unwatch?.();
     void this.#runs.cancel();
     // `showRuns()` waits for news.
     this.#news.markStale({ certain: false });
@@ -128,7 +141,7 @@ class ChatFollower<M extends object> {
     const messages = await this.#latestHistory();
     if (!this.#isIdle) this.#news.markStale({ certain: true });
     else if (this.#news.isAnswering) await this.#readAnswer(messages);
-    else this.#chat.messages = messages;
+    else this.#show(messages);
   }
 
   async #readAnswer(messagesSoFar: readonly M[]): Promise<void> {
@@ -146,8 +159,15 @@ class ChatFollower<M extends object> {
     const news = this.#news.isAnswering ? undefined : this.#news.take();
     const messages = await this.#history();
     // Keeps messages that the user has added meanwhile.
-    if (this.#isIdle && chat.lastMessage === lastMessage) chat.messages = messages;
+    if (this.#isIdle && chat.lastMessage === lastMessage) this.#show(messages);
     else if (news) this.#news.markStale(news);
+  }
+
+  #show(messages: M[]): void {
+    this.#chat.messages = messages;
+    // The deletion has ended a running answer with an error, which concerns nobody.
+    if (this.#isDeleted && !messages.length) this.#chat.clearError?.();
+    this.#isDeleted = false;
   }
 
   /** A chat that was busy when a run began may have read this run. */

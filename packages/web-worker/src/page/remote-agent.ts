@@ -17,6 +17,7 @@ import {
   type WorkerChatTransport,
   type WorkerChatTransportOptions,
 } from './chat-transport.ts';
+import type { ConnectOptions } from './connect-agent.ts';
 import { sessionClient, type RemoteRun } from './session-client.ts';
 import type { WorkerLink } from './worker-link.ts';
 
@@ -60,6 +61,8 @@ type Name<T> = keyof T & string;
  */
 export interface RemoteAgent<T = Readonly<Record<string, unknown>>> {
   readonly sessionId: string;
+  /** Name of the agent, if its worker exposes several. */
+  readonly agentName?: string | undefined;
   /**
    * Does the same as `ReActAgent.call`. If the signal aborts, the agent call resolves with reason
    * `aborted`. If nobody waits for the result, a failure is not an unhandled rejection. The same
@@ -125,7 +128,7 @@ export interface RemoteAgent<T = Readonly<Record<string, unknown>>> {
 export function createRemoteAgent(
   link: WorkerLink,
   worker: Worker | SharedWorker,
-  sessionId: string,
+  { sessionId, agent: agentName }: Pick<ConnectOptions, 'sessionId' | 'agent'>,
 ): RemoteAgent {
   const { ask, begin, abort, close } = sessionClient(link);
   const beginCall = (
@@ -155,6 +158,7 @@ export function createRemoteAgent(
 
   return {
     sessionId,
+    agentName,
     call,
     stream: (input, options) => toStream(beginCall('stream', input, options), options?.detached),
     watch() {
