@@ -21,7 +21,7 @@ interface JwtClaims {
   readonly audience: string;
   /**
    * Function that returns the user id from the claims, or `null` to refuse the request. Default:
-   * the claim `sub`.
+   * the claim `sub`. A blank user refuses the request, too.
    */
   readonly user?: (claims: JWTPayload) => string | null;
   /**
@@ -126,7 +126,7 @@ export function jwt<Env extends object = object>(
     if (token === undefined) return null;
     try {
       const name: unknown = user(await verify(token, env));
-      return typeof name === 'string' && name ? { user: name } : null;
+      return typeof name === 'string' && name.trim() ? { user: name } : null;
     } catch (error) {
       if (!(error instanceof errors.JOSEError)) throw error;
       // Other errors of jose mean that the token is invalid.

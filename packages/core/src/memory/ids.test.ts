@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest';
 import { Agent } from '../agent/agent.ts';
+import { attach } from '../event/readers/attach.ts';
 import { inMemoryCounters } from '../middleware/guard/counters/counter-store.ts';
 import { rateLimit } from '../middleware/guard/counters/rate-limit.ts';
+import { returnToCheckpoint } from '../middleware/state/checkpoints.ts';
 import { largeResultStore } from '../middleware/results/large/large-result-store.ts';
+import { ReActAgent } from '../preset/react-agent.ts';
 import { keywordMemory } from '../search/keyword-memory.ts';
 import { keywordRetriever } from '../search/keyword-retriever.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
@@ -39,6 +42,11 @@ const places: Record<string, (id: string) => unknown> = {
     keywordMemory({ store: new MemoryStore() }).record([userMessage('x')], { sessionId: id }),
   'keywordMemory: deleteSession': (id) =>
     keywordMemory({ store: new MemoryStore() }).deleteSession(id),
+  'returnToCheckpoint()': (id) => {
+    const memory = new SessionMemory(new MemoryStore(), 's');
+    const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([]), memory });
+    return returnToCheckpoint(agent, id);
+  },
   'large results': (id) => largeResultStore(new MemoryStore()).read({ sessionId: id }, 'call'),
 };
 
@@ -62,6 +70,27 @@ test.each(['name', 'sessionId', 'userId'])('an agent refuses a blank %s', (optio
   const options = { name: 'a', model: new ScriptedModel([]), [option]: ' ' };
   expect(() => new Agent(options)).toThrow(`The ${option} of Agent must be a string that is not`);
 });
+
+test.each(['', ' '])('attach() refuses the run id "%s"', (runId) => {
+  const agent = new Agent({ name: 'a', model: new ScriptedModel([]) });
+  expect(() => attach(agent, { runId })).toThrow('The runId of attach() must be a string that is');
+});
+
+test.each([undefined, null, 5, '', ' '])(
+  'an agent call fails if `generateId` returns %j as the id of the run',
+  async (id) => {
+    const agent = new Agent({
+      name: 'a',
+      sessionId: 's',
+      model: new ScriptedModel(['x']),
+      generateId: () => id as string,
+    });
+    await expect(agent.call('hi')).rejects.toMatchObject({
+      code: 'CONFIGURATION',
+      message: expect.stringContaining('The run id from generateId() must be a string that is'),
+    });
+  },
+);
 
 test('a guard refuses a blank key of a user', async () => {
   const guard = rateLimit({ key: () => '', store: inMemoryCounters() });

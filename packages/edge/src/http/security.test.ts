@@ -131,6 +131,7 @@ test('a valid JSON Web Token identifies its subject, and a token with any flaw i
     { aud: 'other' },
     { aud: undefined as never },
     { sub: '' },
+    { sub: ' ' },
     { sub: undefined as never },
     { sub: 7 as never },
     { alg: 'HS512' },

@@ -85,6 +85,12 @@ test('only operators that its own `authorize` accepts may read and write', async
   expect((await send(undefined, `Desk Ann ${user}`)).status).toBe(200);
 });
 
+test('a conversation of a blank user is refused', async () => {
+  const { send, id } = openDesk('KV', ['Hello.']);
+  const answer = await send(undefined, 'Desk Ann all', `/api/operator/%20/${id}`);
+  expect(await codeOf(answer)).toEqual([400, 'INVALID_INPUT']);
+});
+
 test('an unknown conversation and a wrong body are refused', async () => {
   const { send, chat } = openDesk('KV', ['Hello.']);
   expect(await codeOf(await send({ action: 'join', text: 'Hi' }))).toEqual([404, 'NOT_FOUND']);

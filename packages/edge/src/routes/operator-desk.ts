@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import type { Awaitable } from '@isoloop/core';
-import { checkOptions } from '@isoloop/core/adapter';
+import { checkId, checkOptions } from '@isoloop/core/adapter';
 import { operatorMessage } from '@isoloop/core/middleware';
 import type { Context } from 'hono';
 import type {
@@ -121,11 +121,12 @@ async function operatorOf(
   authorize: OperatorDeskOptions['authorize'],
 ): Promise<string> {
   const sessionId = checkSessionId(c.req.param('id'));
-  const user = c.req.param('user') ?? '';
+  const user = c.req.param('user');
+  checkId(user, 'user in the path');
   const name = await logIn(c, async () => {
     const operator = await authorize(c.req.raw, c.env, { user, sessionId });
     const operatorName: unknown = operator?.name;
-    return typeof operatorName === 'string' && operatorName ? operatorName : undefined;
+    return typeof operatorName === 'string' && operatorName.trim() ? operatorName : undefined;
   });
   c.set('caller', { user, mayEdit: false });
   return name;

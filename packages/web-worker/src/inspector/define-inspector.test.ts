@@ -52,6 +52,14 @@ function inspect() {
   return { inspector, source, agent, sessionId, under, fixture, database };
 }
 
+test.each([null, 5, '', ' '])('the inspector shows no session %j', (id) => {
+  defineInspector();
+  const inspector = document.createElement('isoloop-inspector') as IsoloopInspector;
+  expect(() => (inspector.sessionId = id as string)).toThrow('must be a string that is not blank');
+  inspector.setAttribute('session-id', ' ');
+  expect(inspector.sessionId).toBeUndefined();
+});
+
 const timeline = page.getByRole('region', { name: 'Timeline' });
 
 /** Opens a row of the timeline. */

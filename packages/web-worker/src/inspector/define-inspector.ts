@@ -1,3 +1,4 @@
+import { checkId } from '@isoloop/core/adapter';
 import type { ReplayAgent } from './replay/replay-run.ts';
 import type { InspectorSource } from './source/inspector-source.ts';
 import type { InspectedEvent } from './steps/event-runs.ts';
@@ -8,7 +9,10 @@ import { inspectorStyle } from './view/inspector-style.ts';
 export interface IsoloopInspector extends HTMLElement {
   /** Where the inspector reads conversations and events: `workerSource()` or `endpointSource()`. */
   source: InspectorSource | undefined;
-  /** Id of the shown conversation. Also the attribute `session-id`. */
+  /**
+   * Id of the shown conversation. Also the attribute `session-id`. Throws `INVALID_INPUT` for an id
+   * that is blank or no string.
+   */
   sessionId: string | undefined;
   /** Size of the model's context window in tokens, for the gauge. Default: the gauge has no end. */
   contextWindow: number | undefined;
@@ -87,12 +91,17 @@ function inspectorClass(): CustomElementConstructor {
     }
 
     get sessionId(): string | undefined {
-      return this.getAttribute('session-id') ?? undefined;
+      const sessionId = this.getAttribute('session-id');
+      return sessionId?.trim() ? sessionId : undefined;
     }
 
     set sessionId(sessionId: string | undefined) {
-      if (sessionId === undefined) this.removeAttribute('session-id');
-      else this.setAttribute('session-id', sessionId);
+      if (sessionId === undefined) {
+        this.removeAttribute('session-id');
+        return;
+      }
+      checkId(sessionId, 'sessionId of the inspector');
+      this.setAttribute('session-id', sessionId);
     }
 
     addEvents(events: readonly object[]): void {

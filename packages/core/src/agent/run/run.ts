@@ -1,4 +1,5 @@
 import { reportFailure } from '../../error/report-failure.ts';
+import { checkId } from '../../error/check-id.ts';
 import { markAsProgram } from '../../message/metadata.ts';
 import { AgentError, type AgentErrorData } from '../../error/agent-error.ts';
 import { HookDispatcher } from '../../event/hook-dispatcher.ts';
@@ -115,6 +116,7 @@ export class Run extends Haltable implements RunContext {
     this.startedAt = this.monotonicNow();
     this.options = runOptions(options, callOptions);
     this.runId = options.generateId();
+    checkId(this.runId, 'run id from generateId()', 'CONFIGURATION');
     this.sessionId = setup.sessionId;
     this.userId = options.userId;
     this.timerYield = new TimerYield(this.startedAt);

@@ -1,4 +1,5 @@
 import { checkFields, checkOptions } from '../../error/agent-error.ts';
+import { checkId } from '../../error/check-id.ts';
 import { AgentStream } from './agent-stream.ts';
 import type { RunDriver } from './run-driver.ts';
 
@@ -25,8 +26,10 @@ export interface AttachOptions {
 export function attach(agent: Streaming, options: AttachOptions = {}): AgentStream | null {
   checkFields('attach(): the agent', agent, 'stream:function', 'INVALID_INPUT');
   checkOptions('attach()', options, 'runId:string|? afterSeq:number|?', 'INVALID_INPUT');
+  const { runId } = options;
+  if (runId !== undefined) checkId(runId, 'runId of attach()');
   const driver = lastDrivers.get(agent);
-  if (!driver?.log || (options.runId ?? driver.runId) !== driver.runId) return null;
+  if (!driver?.log || (runId ?? driver.runId) !== driver.runId) return null;
   return new AgentStream(driver, options.afterSeq);
 }
 

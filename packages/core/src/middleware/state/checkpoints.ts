@@ -1,5 +1,6 @@
 import { isSameJson } from '../../message/json.ts';
 import { misconfigured, invalidInput } from '../../error/agent-error.ts';
+import { checkId } from '../../error/check-id.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
 import type { LogRecord } from '../../memory/log/log-record.ts';
 import { SessionFold } from '../../memory/log/session-fold.ts';
@@ -43,6 +44,7 @@ export async function listCheckpoints(agent: Agent): Promise<readonly Checkpoint
  */
 export async function returnToCheckpoint(agent: Agent, id: string): Promise<void> {
   checkIdle(agent);
+  checkId(id, 'checkpoint id');
   const memory = logOf(agent);
   const flushes = await flushesOf(memory, agent);
   if (!checkpointsIn(flushes).some((checkpoint) => checkpoint.id === id)) {

@@ -1,6 +1,7 @@
 import { userMessage } from '@isoloop/core';
-import { endpointSource } from '@isoloop/web-worker/inspector';
+import { endpointSource, workerSource } from '@isoloop/web-worker/inspector';
 import { expect, onTestFinished, test } from 'vitest';
+import { startWorker } from '../../../test-support/worker-under-test.ts';
 
 type Answers = Readonly<Record<string, () => Response>>;
 
@@ -95,4 +96,17 @@ test('a fork stores the messages first, and then asks the agent', async () => {
   expect(run).toBe(
     `POST /api/run ${JSON.stringify({ sessionId, model: 'fast', input: 'And now?' })}`,
   );
+});
+
+test.each([undefined, null, 5, '', ' '])('no source reads the session %j', async (id) => {
+  const { source, asked } = sourceOf({});
+  const { worker } = startWorker();
+  const inWorker = workerSource(worker, { agent: 'main', database: `ids-${crypto.randomUUID()}` });
+  for (const each of [source, inWorker]) {
+    const refusal = { name: 'AgentError', message: expect.stringContaining('not blank') };
+    await expect(each.records(id as string)).rejects.toMatchObject(refusal);
+    const reading = each.events(id as string, new AbortController().signal);
+    await expect(reading[Symbol.asyncIterator]().next()).rejects.toMatchObject(refusal);
+  }
+  expect(asked).toEqual([]);
 });

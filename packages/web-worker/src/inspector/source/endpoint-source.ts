@@ -1,5 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import {
+  checkId,
   checkOptions,
   endpointPlace,
   requestEndpoint,
@@ -39,7 +40,10 @@ export function endpointSource(api: string, options: EndpointSourceOptions = {})
   const { model, pollMs = 2_000, ...placeOptions } = options;
   const address = new URL(api, location.href).href.replace(/\/$/, '');
   const place = endpointPlace(address, placeOptions);
-  const pathOf = (sessionId: string): string => `${address}/${encodeURIComponent(sessionId)}`;
+  const pathOf = (sessionId: string): string => {
+    checkId(sessionId, 'session id');
+    return `${address}/${encodeURIComponent(sessionId)}`;
+  };
   const ask = (url: string, init: RequestInit = {}): Promise<Response> =>
     request(url, init, placeOptions);
   return {
@@ -48,6 +52,7 @@ export function endpointSource(api: string, options: EndpointSourceOptions = {})
       return ((await response.json()) as { readonly chats: readonly InspectorSession[] }).chats;
     },
     async records(sessionId) {
+      checkId(sessionId, 'session id');
       try {
         return (await place.read(sessionId))?.records ?? [];
       } catch (error) {

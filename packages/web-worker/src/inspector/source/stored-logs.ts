@@ -1,5 +1,5 @@
 import { SessionMemory } from '@isoloop/core';
-import { adoptRecords, type LogRecord, recordsOf } from '@isoloop/core/adapter';
+import { adoptRecords, checkId, type LogRecord, recordsOf } from '@isoloop/core/adapter';
 import { IndexedDbSessions } from '../../store/indexed-db-sessions.ts';
 import { IndexedDbStore } from '../../store/indexed-db-store.ts';
 import type { ForkDraft } from '../steps/fork-draft.ts';
@@ -31,6 +31,8 @@ export function storedLogs(
         .toSorted((one, other) => other.updatedAt - one.updatedAt);
     },
     async records(sessionId): Promise<readonly LogRecord[]> {
+      // With the agent's name before it, a blank id would name a session.
+      checkId(sessionId, 'session id');
       const flushes = await new SessionMemory(store, prefix + sessionId).flushes();
       return [...flushes.values()].flat();
     },
