@@ -67,6 +67,12 @@ function takeOwnFields(element: Partial<IsoloopInspector>, target: object): void
   }
 }
 
+function setSessionId(element: Element, sessionId: string | undefined): void {
+  if (sessionId === undefined) return element.removeAttribute('session-id');
+  checkId(sessionId, 'sessionId of the inspector');
+  element.setAttribute('session-id', sessionId);
+}
+
 /** A class at the top of the module would read a global when a server imports it. */
 function inspectorClass(): CustomElementConstructor {
   // A content security policy may refuse <style>, but not this.
@@ -96,12 +102,7 @@ function inspectorClass(): CustomElementConstructor {
     }
 
     set sessionId(sessionId: string | undefined) {
-      if (sessionId === undefined) {
-        this.removeAttribute('session-id');
-        return;
-      }
-      checkId(sessionId, 'sessionId of the inspector');
-      this.setAttribute('session-id', sessionId);
+      setSessionId(this, sessionId);
     }
 
     addEvents(events: readonly object[]): void {

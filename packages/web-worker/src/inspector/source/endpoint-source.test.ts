@@ -103,10 +103,10 @@ test.each([undefined, null, 5, '', ' '])('no source reads the session %j', async
   const { worker } = startWorker();
   const inWorker = workerSource(worker, { agent: 'main', database: `ids-${crypto.randomUUID()}` });
   for (const each of [source, inWorker]) {
-    const refusal = { name: 'AgentError', message: expect.stringContaining('not blank') };
-    await expect(each.records(id as string)).rejects.toMatchObject(refusal);
+    const problem = { name: 'AgentError', message: expect.stringContaining('not blank') };
+    await expect(each.records(id as string)).rejects.toMatchObject(problem);
     const reading = each.events(id as string, new AbortController().signal);
-    await expect(reading[Symbol.asyncIterator]().next()).rejects.toMatchObject(refusal);
+    await expect(reading[Symbol.asyncIterator]().next()).rejects.toMatchObject(problem);
   }
   expect(asked).toEqual([]);
 });
