@@ -88,9 +88,10 @@ export interface AgentHandlerOptions<
    * Function that identifies the caller of a request. If it returns `null` or fails, the response
    * is 401, and a failed login is counted. If it cannot tell at the moment, let it throw an
    * `AgentError` with `OVERLOADED`: the response is 503, and nothing is counted. To read the body,
-   * use `request.clone()`. Default: accepts only requests to `localhost`, `127.0.0.1` and `[::1]`,
-   * all as one user. The default refuses requests whose proxy headers name another machine as the
-   * sender.
+   * use `request.clone()`. Keep it fast, and cache the keys that it looks up: no stream begins
+   * before it has ended, because a 401 needs its status. Default: accepts only requests to
+   * `localhost`, `127.0.0.1` and `[::1]`, all as one user. The default refuses requests whose proxy
+   * headers name another machine as the sender.
    */
   readonly authorize?: (request: Request, env: Env) => Awaitable<Caller | null>;
   /**

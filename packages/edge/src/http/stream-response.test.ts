@@ -246,6 +246,26 @@ test.each([
   },
 );
 
+test('the model proxy opens within a second while `upstream` looks for the key', async () => {
+  const clock = fakeClock();
+  const { promise, resolve } = deferred<{
+    readonly apiKey: string;
+    readonly fetch: typeof fetch;
+  }>();
+  const llm = llmProxy({ models: ['small'], upstream: () => promise });
+  const target = testEndpoint([], {}, { llm });
+  const { response, openedMs, read } = await open(clock, target, { path: llmPath, body: llmBody });
+  expect([response.status, openedMs < 1100]).toEqual([200, true]);
+  await clock.advance(1100);
+  expect(read()).toBe(comment);
+  const answer = new Response('data: [DONE]\n\n', {
+    headers: { 'content-type': 'text/event-stream' },
+  });
+  resolve({ apiKey: 'sk-test-1234567', fetch: async () => answer });
+  await clock.waitFor(() => expect(read()).toContain('data: [DONE]'));
+  await clock.waitFor(() => expect(clock.pendingTimers()).toBe(0));
+});
+
 test('an answer that is not streamed waits, because its status is not known', async () => {
   const clock = fakeClock();
   const { reply, release } = lateReply({ text: 'Hello.' });

@@ -11,7 +11,8 @@ export interface LlmOptions<Env = object> {
   readonly models: readonly string[];
   /**
    * Function that returns the address and the API key of the model's server, from the Worker's
-   * bindings.
+   * bindings. If it takes longer than a second, the stream opens without it, and a later failure is
+   * in the stream.
    */
   readonly upstream: (setup: LlmSetup<Env>) => Awaitable<LlmUpstream>;
   /**

@@ -37,15 +37,18 @@ export async function llmRoute(
 ): Promise<Response> {
   const body = await readJson(c.req.raw, limits.bodyBytes);
   const model = checkModel(body['model'], options.models, 'llmProxy');
-  const upstream = await options.upstream({ env: c.env, user: c.get('caller').user, model });
-  const url = (upstream.baseURL ?? 'https://api.openai.com/v1').replace(/\/+$/, '') + api.path;
-  const { maxTokens = 4096, fields = [] } = options;
-  const setup = { url, upstream, model, maxTokens, fields, maxMessages: limits.messages };
-  const wire = jsonText(api.toWire(body, setup));
-  const secrets = secretsOf(upstream);
-  addSecrets(secrets);
   const { keepAliveMs } = limits;
-  const answer = forward(c, { url, wire, upstream, secrets, keepAliveMs }, options);
+  const forwardOnce = async (): Promise<Response> => {
+    const upstream = await options.upstream({ env: c.env, user: c.get('caller').user, model });
+    const url = (upstream.baseURL ?? 'https://api.openai.com/v1').replace(/\/+$/, '') + api.path;
+    const { maxTokens = 4096, fields = [] } = options;
+    const setup = { url, upstream, model, maxTokens, fields, maxMessages: limits.messages };
+    const wire = jsonText(api.toWire(body, setup));
+    const secrets = secretsOf(upstream);
+    addSecrets(secrets);
+    return forward(c, { url, wire, upstream, secrets, keepAliveMs }, options);
+  };
+  const answer = forwardOnce();
   if (body['stream'] !== true) return answer;
   const { encodeError } = api;
   return openInTime(c, answer, { kind: 'model', keepAliveMs, encodeError });
