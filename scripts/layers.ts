@@ -87,7 +87,7 @@ const exceptions: readonly LayerException[] = [
   },
   {
     from: 'edge/src/turn/repeated-request.ts',
-    to: 'edge/src/session/queue/durable-queue.ts',
+    to: 'edge/src/session/queue/turn-queue.ts',
     reason: 'turns wait in the queue of a session',
   },
   {

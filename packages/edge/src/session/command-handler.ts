@@ -3,7 +3,7 @@ import type { UiMessage } from '@isoloop/core/ai-sdk';
 import type { HandlerSettings, RequestVariables, SessionSetup } from '../handler-options.ts';
 import { errorResponse } from '../http/error-response.ts';
 import { makeAgent } from '../turn/session-setup.ts';
-import type { QueuedMessage } from './queue/turn-runner.ts';
+import type { QueuedMessage } from './queue/queued-messages.ts';
 import { notQueuedError } from './session-command.ts';
 import type { Command, SessionCommand, SessionRequest } from './session-command.ts';
 import { isOpenAiFormat } from './turn-format.ts';

@@ -10,7 +10,8 @@ import { SessionRecord, type Identity } from './session-record.ts';
 import { QueuedMemory } from './queue/queued-memory.ts';
 import { checkFirstTurn, onlyAdds } from './session-turn.ts';
 import { DurableQueue } from './queue/durable-queue.ts';
-import { TurnRunner, type QueuedMessage } from './queue/turn-runner.ts';
+import type { QueuedMessage } from './queue/queued-messages.ts';
+import { TurnRunner } from './queue/turn-runner.ts';
 
 /** Open session. The object keeps it in memory while it is awake. */
 interface OpenSession {

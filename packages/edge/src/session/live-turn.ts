@@ -14,7 +14,7 @@ import { toPublicEvents } from '../turn/public-events.ts';
 import { echoOf } from '../turn/session-setup.ts';
 import { objectEncoder } from '../wire/object-encoder.ts';
 import { isOpenAiFormat, openAiOf, opens, type TurnFormat } from './turn-format.ts';
-import type { NewTurn } from './queue/durable-queue.ts';
+import type { NewTurn } from './queue/turn-queue.ts';
 
 /** Turn that has begun. Any number of clients can read its events. */
 export interface LiveTurn {

@@ -4,7 +4,7 @@ import type { EdgeEnv } from '../handler-options.ts';
 import type { InterruptMode } from '../routes/interrupt-route.ts';
 import type { ListedSession, SessionListOptions } from './session-list.ts';
 import type { StreamFormat, TurnFormat } from './turn-format.ts';
-import type { NewTurn } from './queue/durable-queue.ts';
+import type { NewTurn } from './queue/turn-queue.ts';
 
 /**
  * Request of the Worker to the Durable Object of a session, as JSON. The Worker has already

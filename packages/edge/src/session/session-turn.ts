@@ -72,7 +72,7 @@ export async function resumeTurn(
   const storedMessages = await memory.read();
   const { openRunId, endReason, calls } = await lastRun(memory);
   const { type } = resumptionOf({ messages: storedMessages, openRunId });
-  const sentIds = newMessages(request).map(({ id }) => id);
+  const sentIds = newMessageIds(request);
   const isMissing = sentIds.length > 0 && !storedMessages.some(({ id }) => sentIds.includes(id));
   const isOpen = openRunId !== undefined && endReason === undefined;
   const isOfRun = (message: Msg): boolean => metadataOf(message).runId === openRunId;
@@ -108,7 +108,7 @@ function needsRun(
  * run or tool call is open.
  */
 export async function onlyAdds(request: SessionTurnRequest, memory: Memory): Promise<boolean> {
-  const newIds = newMessages(request).map(({ id }) => id);
+  const newIds = newMessageIds(request);
   if (!newIds.length || 'afterInputId' in request || !(memory instanceof SessionMemory))
     return false;
   try {
@@ -146,4 +146,8 @@ function withoutPoint(request: SessionTurnRequest): SessionTurnRequest {
 export function newMessages(request: SessionTurnRequest): readonly Msg[] {
   if (request.kind === 'messages') return request.messages;
   return 'message' in request && request.message ? [request.message] : [];
+}
+
+export function newMessageIds(request: SessionTurnRequest): readonly string[] {
+  return newMessages(request).map(({ id }) => id);
 }

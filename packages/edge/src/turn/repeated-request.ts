@@ -1,7 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
 import type { EdgeEnv } from '../handler-options.ts';
-import type { NewTurn } from '../session/queue/durable-queue.ts';
+import type { NewTurn } from '../session/queue/turn-queue.ts';
 
 const keyHeader = 'idempotency-key';
 

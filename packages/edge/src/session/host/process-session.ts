@@ -6,7 +6,8 @@ import { InProcessQueue } from '../queue/in-process-queue.ts';
 import { forgetSession, type CommandHandler } from '../command-handler.ts';
 import { unknownSessionError, type Command } from '../session-command.ts';
 import { checkFirstTurn } from '../session-turn.ts';
-import { TurnRunner, type QueuedMessage } from '../queue/turn-runner.ts';
+import type { QueuedMessage } from '../queue/queued-messages.ts';
+import { TurnRunner } from '../queue/turn-runner.ts';
 
 export interface ProcessSessionOptions {
   /** Settings for turns that begin now. They change if a newer handler shares the sessions. */

@@ -4,7 +4,7 @@ import type { EdgeEnv, HandlerSettings, MemorySetup, SessionSetup } from '../../
 import { kvHost } from './kv-host.ts';
 import { askerOf } from '../session-command.ts';
 import type { StreamFormat, TurnFormat } from '../turn-format.ts';
-import type { NewTurn } from '../queue/durable-queue.ts';
+import type { NewTurn } from '../queue/turn-queue.ts';
 
 /** Turn that a client requests, and how it gets the answer. */
 export interface HostRequest {

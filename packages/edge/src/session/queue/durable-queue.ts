@@ -1,36 +1,4 @@
-import type { Msg } from '@isoloop/core';
-import type { RequestBody } from '../../http/request-body.ts';
-import type { SessionTurnRequest } from '../session-turn.ts';
-
-export interface NewTurn {
-  readonly request: SessionTurnRequest;
-  readonly model: string;
-  /** Fields of the request in the API of OpenAI, as `callFields` returns them. */
-  readonly fields?: RequestBody;
-  /** Id of the answer for clients. The id stays the same when another run resumes the turn. */
-  readonly messageId: string;
-  /** Id of the HTTP request that asked for the turn, for the Worker's log. */
-  readonly requestId: string;
-  /**
-   * Idempotency key of the client. A request with the same key gets the answer of this turn again.
-   */
-  readonly idempotencyKey?: string;
-}
-
-export interface QueuedTurn extends NewTurn {
-  /** Number of the turn. Later turns have larger numbers. */
-  readonly id: number;
-  /**
-   * Whether the log is ready for the turn: it no longer has the messages that the turn replaces.
-   * The turn's input is then in the log, or the next write stores it.
-   */
-  readonly hasBegun: boolean;
-  /** Number of times that the turn was started or resumed so far. */
-  readonly attempts: number;
-}
-
-/** Progress of a turn when it is added. */
-export type TurnState = Pick<QueuedTurn, 'hasBegun' | 'attempts'>;
+import type { FailedMessage, NewTurn, QueuedTurn, TurnQueue, TurnState } from './turn-queue.ts';
 
 interface Row extends Record<string, SqlStorageValue> {
   readonly id: number;
@@ -57,31 +25,6 @@ interface Numbers extends Record<string, SqlStorageValue> {
   readonly changedAt: number;
 }
 
-/** Unfinished turns of a session, in order, and messages whose turns have failed. */
-export type TurnQueue = Pick<
-  DurableQueue,
-  | 'add'
-  | 'first'
-  | 'find'
-  | 'all'
-  | 'size'
-  | 'begin'
-  | 'attempt'
-  | 'end'
-  | 'blockedId'
-  | 'block'
-  | 'unblock'
-  | 'failedMessages'
-  | 'keepFailed'
-  | 'forgetFailed'
->;
-
-/** Message that was accepted, and whose turn failed before the log had the message. */
-export interface FailedMessage {
-  readonly message: Msg;
-  readonly error: { readonly code: string; readonly message: string };
-}
-
 /** Maximum size of a stored piece of a turn, in bytes. A row of the database has at most 2 MB. */
 const pieceBytes = 1_000_000;
 
@@ -101,7 +44,7 @@ const unfinishedTurns = 'FROM isoloop_queue WHERE piece = 0 AND bytes IS NOT NUL
  * Each written row costs money. So the row of an ended turn stays, without the turn's bytes. It
  * keeps the time of the session's last change, and the next turn overwrites it.
  */
-export class DurableQueue {
+export class DurableQueue implements TurnQueue {
   readonly #storage: DurableObjectStorage;
   #numbers: Numbers;
   /** First unfinished turn. `undefined` if there is none, or if it has not been read yet. */
@@ -147,7 +90,6 @@ export class DurableQueue {
     return undefined;
   }
 
-  /** Returns all unfinished turns, in their order. */
   all(): readonly QueuedTurn[] {
     const turns: QueuedTurn[] = [];
     this.find((turn) => (turns.push(turn), false));
@@ -158,12 +100,10 @@ export class DurableQueue {
     return this.#numbers.size;
   }
 
-  /** Number of the turn whose message waits for the results of open tool calls. */
   get blockedId(): number | undefined {
     return this.#storage.kv.get<number>(blockedKey);
   }
 
-  /** Lets the turn wait for results, as if it had not begun. Turns with results go first. */
   block(id: number): void {
     this.#storage.kv.put(blockedKey, id);
     this.#storage.sql.exec(
@@ -172,11 +112,6 @@ export class DurableQueue {
     );
     if (this.#firstTurn?.id === id)
       this.#firstTurn = { ...this.#firstTurn, hasBegun: false, attempts: 0 };
-  }
-
-  /** Lets the waiting turn try again. */
-  unblock(): void {
-    this.#storage.kv.delete(blockedKey);
   }
 
   failedMessages(): readonly FailedMessage[] {
@@ -189,10 +124,8 @@ export class DurableQueue {
     this.#storage.kv.put(failedPrefix + failed.message.id, failed);
   }
 
-  /** Returns whether there was such a message. */
   forgetFailed(messageId: string): boolean {
     const key = failedPrefix + messageId;
-    // A deletion of nothing costs a written row.
     return this.#storage.kv.get(key) !== undefined && this.#storage.kv.delete(key);
   }
 
@@ -201,9 +134,6 @@ export class DurableQueue {
     return this.#numbers.changedAt;
   }
 
-  /**
-   * Stores that the turn has begun: the messages that the turn replaces are removed from the log.
-   */
   begin(id: number): void {
     this.#storage.sql.exec(
       'UPDATE isoloop_queue SET begun = 1 WHERE turn = ? AND piece = 0 AND begun = 0',
@@ -212,7 +142,6 @@ export class DurableQueue {
     if (this.#firstTurn?.id === id) this.#firstTurn = { ...this.#firstTurn, hasBegun: true };
   }
 
-  /** Counts one more start or resumption of the turn. */
   attempt(id: number): void {
     this.#storage.sql.exec(
       'UPDATE isoloop_queue SET attempts = attempts + 1 WHERE turn = ? AND piece = 0',
@@ -222,10 +151,6 @@ export class DurableQueue {
       this.#firstTurn = { ...this.#firstTurn, attempts: this.#firstTurn.attempts + 1 };
   }
 
-  /**
-   * Takes a turn out of the queue. `changedAt`: time at which the turn changed the session, in
-   * milliseconds since 1970. Default: the turn was refused and changed nothing.
-   */
   end(id: number, changedAt = 0): void {
     // The time must not decrease when the clock moves back.
     const at = Math.max(changedAt, this.changedAt);
@@ -241,6 +166,8 @@ export class DurableQueue {
     });
     this.#numbers = { ...this.#numbers, size: this.size - 1, changedAt: at };
     if (this.#firstTurn?.id === id) this.#firstTurn = undefined;
+    // A deletion of nothing costs a written row.
+    if (this.blockedId !== undefined) this.#storage.kv.delete(blockedKey);
   }
 
   #rows(order: string): readonly Row[] {

@@ -1,7 +1,7 @@
 import { AgentError, type KeyValueStore } from '@isoloop/core';
 import { joinValue, splitValue, type Entry } from '@isoloop/core/adapter';
 import { logError } from '../../http/error-response.ts';
-import type { FailedMessage, NewTurn, QueuedTurn, TurnQueue, TurnState } from './durable-queue.ts';
+import type { FailedMessage, NewTurn, QueuedTurn, TurnQueue, TurnState } from './turn-queue.ts';
 
 /** What the store keeps of a queue, as JSON. Each message has values of its own. */
 interface StoredQueue {
@@ -96,8 +96,8 @@ export class InProcessQueue implements TurnQueue {
     this.#lastId = Math.max(0, ...messages.map(({ id }) => id));
   }
 
-  add(turn: NewTurn, state: TurnState = { hasBegun: false, attempts: 0 }): QueuedTurn {
-    const queuedTurn = { ...turn, id: ++this.#lastId, hasBegun: false, attempts: state.attempts };
+  add(turn: NewTurn, { attempts }: TurnState = { hasBegun: false, attempts: 0 }): QueuedTurn {
+    const queuedTurn = { ...turn, id: ++this.#lastId, hasBegun: false, attempts };
     if (this.#turns.length) this.#storedIds.add(queuedTurn.id);
     this.#setTurns([...this.#turns, queuedTurn]);
     return queuedTurn;
@@ -130,6 +130,7 @@ export class InProcessQueue implements TurnQueue {
   end(id: number): void {
     this.#storedIds.delete(id);
     this.#entries.delete(id);
+    this.#blockedId = undefined;
     this.#setTurns(this.#turns.filter((turn) => turn.id !== id));
   }
 
@@ -141,11 +142,6 @@ export class InProcessQueue implements TurnQueue {
     this.#blockedId = id;
     this.#storedIds.add(id);
     this.#change(id, () => ({ hasBegun: false, attempts: 0 }));
-  }
-
-  unblock(): void {
-    this.#blockedId = undefined;
-    this.#save();
   }
 
   failedMessages(): readonly FailedMessage[] {

@@ -1,5 +1,5 @@
 import { SessionMemory } from '@isoloop/core';
-import type { Memory, Msg } from '@isoloop/core';
+import type { Memory } from '@isoloop/core';
 
 type Append = Parameters<Memory['append']>;
 
@@ -11,9 +11,9 @@ type Append = Parameters<Memory['append']>;
 export class QueuedMemory extends SessionMemory {
   #queuedIds: ReadonlySet<string> = new Set();
 
-  /** Sets the messages that the queue stores. */
-  setQueued(messages: readonly Msg[]): void {
-    this.#queuedIds = new Set(messages.map(({ id }) => id));
+  /** Sets the ids of the messages that the queue stores. */
+  setQueued(ids: readonly string[]): void {
+    this.#queuedIds = new Set(ids);
   }
 
   override append(...[messages, options]: Append): Promise<void> {

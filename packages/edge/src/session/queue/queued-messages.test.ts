@@ -251,3 +251,26 @@ test.each(places)(
     });
   },
 );
+
+test('a message that waits for a result does not hold up later ones after a failed deletion', async () => {
+  vi.spyOn(console, 'error').mockImplementation(() => {});
+  const held = gate();
+  let failsToMake = false;
+  const onMake = (): void => {
+    if (failsToMake) throw new AgentError('OVERLOADED', 'Later.');
+  };
+  const asks = { ...(asksColor as object), wait: held.passed } as ScriptedReply;
+  const place = objectPlace([asks], onMake);
+  const first = await post(place, ask('Paint'));
+  await post(place, ask('Hello'), { queue: true });
+  held.open();
+  await first.text();
+  await expect
+    .poll(async () => (await shown(place)).queued)
+    .toEqual([['Hello', 'waiting', undefined]]);
+  failsToMake = true;
+  expect((await place.send(`/api/chat/${place.id}`, { method: 'DELETE' })).status).toBe(503);
+  failsToMake = false;
+  // The page still owes the result.
+  expect((await post(place, ask('Bye'))).status).toBe(409);
+});

@@ -1,7 +1,8 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import { given } from '../../../test-support/session-client.ts';
-import { DurableQueue, type NewTurn } from './durable-queue.ts';
+import { DurableQueue } from './durable-queue.ts';
+import type { NewTurn } from './turn-queue.ts';
 
 const turn = (model: string): NewTurn => ({
   request: { kind: 'continue' },
@@ -22,6 +23,7 @@ test('TurnQueue reads waiting turns one by one, in their order', async () => {
       };
       const queue = new DurableQueue({
         sql: { exec },
+        kv: storage.kv,
         transactionSync: storage.transactionSync.bind(storage),
       } as never);
       for (const model of ['a', 'b', 'c']) queue.add(turn(model));
@@ -50,6 +52,7 @@ test('a turn that waits for no other turn is never read from the database', asyn
       };
       const queue = new DurableQueue({
         sql: { exec },
+        kv: storage.kv,
         transactionSync: storage.transactionSync.bind(storage),
       } as never);
       statements.length = 0;

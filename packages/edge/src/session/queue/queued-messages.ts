@@ -1,0 +1,86 @@
+import { AgentError } from '@isoloop/core';
+import type { Msg } from '@isoloop/core';
+import { toUiMessages } from '@isoloop/core/ai-sdk';
+import type { UiMessage } from '@isoloop/core/ai-sdk';
+import { logError, publicError } from '../../http/error-response.ts';
+import { newMessageIds, newMessages } from '../session-turn.ts';
+import type { RunningTurn, TurnContext } from './running-turn.ts';
+import type { FailedMessage, NewTurn, TurnQueue } from './turn-queue.ts';
+
+/** Message of the user that was accepted and is not in the log, as `GET …/messages` shows it. */
+export interface QueuedMessage {
+  readonly id: string;
+  readonly message: UiMessage;
+  /** `waiting`: its turn has not begun. `failed`: its turn failed before the log had the message. */
+  readonly state: 'waiting' | 'failed';
+  /** Why the turn failed. */
+  readonly error?: FailedMessage['error'];
+}
+
+/**
+ * Returns the messages that were accepted and are not in the log, in their order. `shownId`: number
+ * of the turn whose messages the conversation shows already.
+ */
+export function listQueued(
+  queue: Pick<TurnQueue, 'all' | 'failedMessages'>,
+  shownId: number | undefined,
+): readonly QueuedMessage[] {
+  const turns = queue.all();
+  // A failed message that was sent again keeps its entry until the log has it.
+  const sentIds = new Set(turns.flatMap(({ request }) => newMessageIds(request)));
+  const failed = queue.failedMessages().filter(({ message }) => !sentIds.has(message.id));
+  return [
+    ...failed.flatMap(({ message, error }) => toQueued([message], error)),
+    ...turns
+      .filter(({ id }) => id !== shownId)
+      .flatMap(({ request }) => toQueued(newMessages(request))),
+  ];
+}
+
+/** Forgets that earlier turns with the messages of this turn have failed. */
+export function forgetFailures(
+  queue: Pick<TurnQueue, 'forgetFailed'>,
+  { request }: Pick<NewTurn, 'request'>,
+): void {
+  for (const id of newMessageIds(request)) queue.forgetFailed(id);
+}
+
+/**
+ * Keeps the messages of a failed turn that the log does not have, if they were accepted or have
+ * failed before. Forgets earlier failures of those that the log has.
+ */
+export async function keepFailures(
+  { queue, memory }: Pick<TurnContext, 'queue' | 'memory'>,
+  { turn, isAccepted }: Pick<RunningTurn, 'turn' | 'isAccepted'>,
+  failure: unknown,
+): Promise<void> {
+  const { code, message } = publicError(AgentError.from(failure).toJSON());
+  // A person has stopped the turn.
+  if (code === 'ABORTED') return;
+  const failedIds = new Set(queue.failedMessages().map((failed) => failed.message.id));
+  const messages = newMessages(turn.request).filter(({ id }) => isAccepted || failedIds.has(id));
+  if (!messages.length) return;
+  const storedMessages = await memory.read().catch(() => []);
+  for (const lost of messages) {
+    if (storedMessages.some(({ id }) => id === lost.id)) {
+      queue.forgetFailed(lost.id);
+      continue;
+    }
+    try {
+      queue.keepFailed({ message: lost, error: { code, message } });
+    } catch (error) {
+      logError(error, turn.requestId);
+    }
+  }
+}
+
+function toQueued(
+  messages: readonly Msg[],
+  error?: FailedMessage['error'],
+): readonly QueuedMessage[] {
+  return toUiMessages(messages).map((message) => ({
+    id: message.id,
+    message,
+    ...(error ? { state: 'failed', error } : { state: 'waiting' }),
+  }));
+}

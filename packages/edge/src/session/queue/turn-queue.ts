@@ -1,0 +1,73 @@
+import type { Msg } from '@isoloop/core';
+import type { RequestBody } from '../../http/request-body.ts';
+import type { SessionTurnRequest } from '../session-turn.ts';
+
+export interface NewTurn {
+  readonly request: SessionTurnRequest;
+  readonly model: string;
+  /** Fields of the request in the API of OpenAI, as `callFields` returns them. */
+  readonly fields?: RequestBody;
+  /** Id of the answer for clients. The id stays the same when another run resumes the turn. */
+  readonly messageId: string;
+  /** Id of the HTTP request that asked for the turn, for the Worker's log. */
+  readonly requestId: string;
+  /**
+   * Idempotency key of the client. A request with the same key gets the answer of this turn again.
+   */
+  readonly idempotencyKey?: string;
+}
+
+/** Progress of a turn. */
+export interface TurnState {
+  /**
+   * Whether the log is ready for the turn: it no longer has the messages that the turn replaces.
+   * The turn's input is then in the log, or the next write stores it.
+   */
+  readonly hasBegun: boolean;
+  /** Number of times that the turn was started or resumed so far. */
+  readonly attempts: number;
+}
+
+export interface QueuedTurn extends NewTurn, TurnState {
+  /** Number of the turn. Later turns have larger numbers. */
+  readonly id: number;
+}
+
+/** Message that was accepted, and whose turn failed before the log had the message. */
+export interface FailedMessage {
+  readonly message: Msg;
+  readonly error: { readonly code: string; readonly message: string };
+}
+
+/** Unfinished turns of a session, in order, and messages whose turns have failed. */
+export interface TurnQueue {
+  readonly size: number;
+  /** Number of the turn whose message waits for the results of open tool calls. */
+  readonly blockedId: number | undefined;
+  /** Adds a turn after all others. `state` is its progress; default: it was never started. */
+  add(turn: NewTurn, state?: TurnState): QueuedTurn;
+  first(): QueuedTurn | undefined;
+  /** Returns the first turn that matches. */
+  find(isSought: (turn: QueuedTurn) => boolean): QueuedTurn | undefined;
+  /** Returns all unfinished turns, in their order. */
+  all(): readonly QueuedTurn[];
+  /**
+   * Stores that the turn has begun: the messages that the turn replaces are removed from the log.
+   */
+  begin(id: number): void;
+  /** Counts one more start or resumption of the turn. */
+  attempt(id: number): void;
+  /**
+   * Takes a turn out of the queue. `changedAt`: time at which the turn changed the session, in
+   * milliseconds since 1970. Default: the turn was refused and changed nothing. A turn that waits
+   * for results tries again, because this one may have brought them.
+   */
+  end(id: number, changedAt?: number): void;
+  /** Lets the turn wait for results, as if it had not begun. Turns with results go first. */
+  block(id: number): void;
+  failedMessages(): readonly FailedMessage[];
+  /** Throws if the message is larger than a value of the storage may be. */
+  keepFailed(failed: FailedMessage): void;
+  /** Returns whether there was such a message. */
+  forgetFailed(messageId: string): boolean;
+}
