@@ -40,10 +40,10 @@ export async function readRequest(
   api: OpenAiApi,
 ): Promise<CommonRequest> {
   const body = await readJson(c.req.raw, settings.limits.bodyBytes);
+  const model = checkModel(body['model'], settings.models);
   const ignoredFields = findIgnoredFields(body, api, openAi);
   // The answer names them also if a later check fails.
   nameIgnoredFields(c, ignoredFields, openAi);
-  const model = checkModel(body['model'], settings.models);
   const fields = callFields(body, api);
   const call = readCall(fields, settings, openAi);
   const answerSettings = {

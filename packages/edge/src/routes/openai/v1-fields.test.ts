@@ -386,7 +386,6 @@ test.each(places)('%s: an answer in a session names the ignored fields', async (
 });
 
 const failingRequests: readonly (readonly [what: string, status: number, more: object])[] = [
-  ['an unknown model', 404, { model: 'unknown' }],
   ['a field with a wrong value', 400, { temperature: 'hot' }],
   ['messages that cannot be read', 400, { messages: [{ role: 'nobody', content: 'Hi' }] }],
   ['a forced tool that does not exist', 400, { tool_choice: forcedTool }],
