@@ -105,6 +105,7 @@ class ChatFollower<M extends object> {
       }
       await this.#news.whenSome();
       await this.#whenIdle();
+      this.#clearError();
       news = this.#news.take();
     }
   }
@@ -165,9 +166,13 @@ class ChatFollower<M extends object> {
 
   #show(messages: M[]): void {
     this.#chat.messages = messages;
-    // The deletion has ended a running answer with an error, which concerns nobody.
-    if (this.#isDeleted && !messages.length) this.#chat.clearError?.();
-    this.#isDeleted = false;
+    if (messages.length) this.#isDeleted = false;
+    this.#clearError();
+  }
+
+  /** A deletion ends a running answer with an error, which concerns nobody. */
+  #clearError(): void {
+    if (this.#isDeleted && !this.#chat.lastMessage) this.#chat.clearError?.();
   }
 
   /** A chat that was busy when a run began may have read this run. */
