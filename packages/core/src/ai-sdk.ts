@@ -5,7 +5,7 @@ export type { UiMessageEncoder, UiMessageEncoderOptions } from './stream/ui/ui-m
 export { fromUiDecisions, hasApprovalResponse, type ShownChat } from './stream/ui/ui-decisions.ts';
 export { fromUiMessage, toUiMessages } from './stream/ui/ui-messages.ts';
 export type { UiMessage, UiPart } from './stream/ui/ui-messages.ts';
-export { latestMessages } from './stream/ui/latest-messages.ts';
+export { latestMessages, type ShownMessage } from './stream/ui/latest-messages.ts';
 export { toTimelineEvent } from './stream/timeline-event.ts';
 export type { AgentData, AgentTools, ToolProgress } from './stream/agent-tools.ts';
 export { typedMessages, typedTransport } from './stream/ui/ui-typed-parts.ts';

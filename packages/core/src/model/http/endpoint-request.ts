@@ -41,7 +41,8 @@ export interface EndpointRequest extends EndpointLimits {
   readonly url: string;
   readonly init: RequestInit;
   readonly headers?: PerRequest<RequestHeaders> | undefined;
-  readonly credentials?: PerRequest<RequestCredentials> | undefined;
+  /** As `RequestCredentials` of browsers, a type that Node does not have. */
+  readonly credentials?: PerRequest<'omit' | 'same-origin' | 'include'> | undefined;
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
   readonly signal?: AbortSignal | null | undefined;
 }

@@ -1,5 +1,5 @@
 /** The part of a UI message that a turn needs. */
-interface ShownMessage {
+export interface ShownMessage {
   readonly id: string;
   readonly role: string;
   readonly parts: readonly object[];
