@@ -22,7 +22,7 @@ import type {
 } from './handler-options.ts';
 import { interruptRoute } from './routes/interrupt-route.ts';
 import { branchesRoute, messagesRoute } from './routes/messages-route.ts';
-import { addReaderHeaders } from './http/reader-headers.ts';
+import { readerHeaders } from './http/reader-headers.ts';
 import { addSecretsOf } from './http/secrets.ts';
 import { withRateLimit } from './http/rate-limit.ts';
 import { runRoute } from './routes/run-route.ts';
@@ -82,8 +82,9 @@ export function createAgentHandler<
       addSecretsOf(settings, env);
       if (sessions) c.env = { ...env, CHAT_SESSION: sessions.bind(env) };
       await enter(c);
+      const headers = await readerHeaders(c);
       const response = await route(c, settings);
-      await addReaderHeaders(c, response);
+      headers.forEach((value, name) => response.headers.set(name, value));
       return response;
     };
   };

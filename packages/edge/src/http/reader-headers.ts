@@ -5,13 +5,16 @@ import type { EdgeEnv } from '../handler-options.ts';
 import { rejoinHeader, userHeader } from './header-names.ts';
 
 /**
- * Sets the headers that tell a tab whether it may share an answer with other tabs. OpenAI's clients
- * have no tabs.
+ * Returns the headers that tell a tab whether it may share an answer with other tabs. OpenAI's
+ * clients have no tabs. Call this before the answer begins. While a digest is computed, the pieces
+ * of a stream would pile up, and the client would get them as one.
  */
-export async function addReaderHeaders(c: Context<EdgeEnv>, { headers }: Response): Promise<void> {
-  if (c.get('errorFormat') === 'openai') return;
+export async function readerHeaders(c: Context<EdgeEnv>): Promise<ReadonlyMap<string, string>> {
+  const headers = new Map<string, string>();
+  if (c.get('errorFormat') === 'openai') return headers;
   headers.set(userHeader, await userDigest(c));
   if (Object(c.env).CHAT_SESSION) headers.set(rejoinHeader, 'true');
+  return headers;
 }
 
 /**
