@@ -64,7 +64,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
       core,
       inspectorInNode,
       'test/{examples,documents,model-conformance,provider-errors}/**/*.test.ts',
-      'test/{changed-model,create-project,edge-any-host,reloaded-module,sends-data,server-rendering,test-runner}.test.ts',
+      'test/{changed-model,objects-at-edge,create-project,edge-any-host,reloaded-module,sends-data,server-rendering,test-runner}.test.ts',
       'test/{platforms,workflows}.test.ts',
     ],
     // Failures at every step, random damage, patterns over long texts, real waits.
