@@ -363,10 +363,11 @@ export class BranchLog implements Log {
 
   /**
    * Throws `SESSION_DELETED` if the store has neither a head nor the batch from which this turn
-   * continues. A turn cannot tell this of its own write, which its store may show late.
+   * continues. A late read may also miss both, until the batch is older than `staleMs`.
    */
   async #checkDeleted(headText: string | undefined, base: Branch | undefined): Promise<void> {
-    if (headText !== undefined || !base || base.head.writerId === this.#writerId) return;
+    const { now, staleMs } = this.#options;
+    if (headText !== undefined || !base || now() - base.head.updatedAt <= staleMs) return;
     if ((await this.#store.readValues([base.head.last])).size) return;
     this.drop();
     throw deletedError();

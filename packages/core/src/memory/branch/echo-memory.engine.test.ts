@@ -614,6 +614,31 @@ test('clearing a session deletes all its keys, and clients with an old echo get 
   expect(await idsOf(open(store, memory.echo))).toEqual(['3']);
 });
 
+test('a turn is stored if its reads miss the head and the last batch of a session that may be too young for them', async () => {
+  const store = new LateStore();
+  const [, first] = await turn(store, '1');
+  const memory = open(store, first);
+  await memory.append([message('2')]);
+  for (const key of await store.keys('')) store.frozen.set(key, undefined);
+  store.time += 120_000;
+  await memory.flush();
+  store.frozen.clear();
+  // The turn did not write the head, and an echo outlasts an older head only after this time.
+  store.time += 120_001;
+  expect(await idsOf(open(store, memory.echo))).toEqual(['1', '2']);
+});
+
+test('a turn of a session that was deleted meanwhile writes nothing once no late read can hide the session', async () => {
+  const store = new LateStore();
+  const [, first] = await turn(store, '1');
+  const memory = open(store, first);
+  await memory.append([message('2')]);
+  await open(store, first).clear();
+  store.time += 120_001;
+  await expect(memory.flush()).rejects.toMatchObject({ code: 'SESSION_DELETED' });
+  expect(await store.keys('')).toEqual([]);
+});
+
 test('branches() rejects a branch whose last batch was changed in the store', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
