@@ -2,16 +2,7 @@ import type { Page } from 'playwright';
 import { expect, inject, test } from 'vitest';
 import { newContext } from './browser.ts';
 import { chooseHeldModel, heldQuestion, release } from './held-answer.ts';
-import {
-  answers,
-  ask,
-  atRest,
-  goHome,
-  openDemo,
-  openTab,
-  send,
-  untilGivenUp,
-} from './open-demo.ts';
+import { answers, ask, atRest, goHome, openDemo, openTab, send, waitOffline } from './open-demo.ts';
 
 test('an answer shows as plain text if the part that shows Markdown cannot be loaded', async () => {
   const context = await newContext();
@@ -85,7 +76,7 @@ test('an answer that was lost for a minute continues when the page is online, an
   await page.clock.install();
   await page.context().setOffline(true);
   await killSession(page);
-  await untilGivenUp(page);
+  await waitOffline(page);
   await release(speech);
   const sent: string[] = [];
   page.on('request', (request) => {

@@ -1,18 +1,19 @@
 /// <reference path="../provider-server/provided-context.d.ts" />
-import type { Page } from 'playwright';
+import type { Locator, Page } from 'playwright';
 import { expect, inject, test } from 'vitest';
-import { heldQuestion, release } from './held-answer.ts';
+import { chooseHeldModel, heldQuestion, release } from './held-answer.ts';
 import {
   answers,
   ask,
   atRest,
   chooseModel,
   goHome,
+  offlineNotice,
   openDemo,
   questions,
   send,
   timeline,
-  untilGivenUp,
+  waitOffline,
 } from './open-demo.ts';
 
 const fail = async (page: Page, text: string): Promise<void> => {
@@ -20,16 +21,19 @@ const fail = async (page: Page, text: string): Promise<void> => {
   await page.getByRole('alert').waitFor();
 };
 
-test('the page keeps the conversation while the edge is unreachable, and sends the question when it is online again', async () => {
+test('the page says that it waits while this device is offline, and sends the question when it is online again', async () => {
   const { page } = await openDemo();
   await goHome(page, 'At the edge');
   await ask(page, 'What is 6 * 7?');
   await page.clock.install();
   await page.context().setOffline(true);
   await send(page, 'What is 2 + 2?');
-  await untilGivenUp(page);
-  expect(await page.getByRole('alert').innerText()).toContain('The edge can’t be reached.');
+  await waitOffline(page);
+  expect(await page.getByRole('alert').allInnerTexts()).toEqual([
+    'This device is offline. The page tries again when it is online. Your conversation is kept.',
+  ]);
   await page.context().setOffline(false);
+  await offlineNotice(page).waitFor({ state: 'detached' });
   await expect.poll(() => answers(page).last().innerText()).toContain('2 + 2 = 4.');
   await page.reload();
   await expect
@@ -135,17 +139,10 @@ test('after a reload a model without a key goes on', async () => {
 
 test('the page keeps the keyboard focus after a dialog, after an example question and after sending', async () => {
   const { page } = await openDemo();
-  const focused = async (role: 'button' | 'log', name: string): Promise<void> => {
-    await expect
-      .poll(() =>
-        page.getByRole(role, { name }).evaluate((element) => element === document.activeElement),
-      )
-      .toBe(true);
-  };
   await page.getByRole('button', { name: /^Model: / }).focus();
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Use this model' }).press('Enter');
-  await focused('button', 'Model: stand-in');
+  await focused(modelButton(page, 'stand-in'));
   await page.getByText('More', { exact: true }).click();
   await page
     .getByRole('button', { name: 'Work out 12 * (3 + 4) and note the result' })
@@ -153,32 +150,37 @@ test('the page keeps the keyboard focus after a dialog, after an example questio
   await expect
     .poll(() => answers(page).last().innerText())
     .toContain('Noted: “12 * (3 + 4) = 84.”');
-  await focused('log', 'Messages');
+  await focused(page.getByRole('log', { name: 'Messages' }));
   await atRest(page);
   await page.getByLabel('Your message').fill('Tell me about the history of tea');
   await page.keyboard.press('Tab');
-  await focused('button', 'Send');
-  const names = page.evaluate(namesOfFocus, 'Send');
+  await focused(page.getByRole('button', { name: 'Send' }));
   await page.keyboard.press('Enter');
-  expect(await names).toEqual(['Stop', 'Send']);
+  await expect.poll(() => questions(page).count()).toBe(2);
+  await focused(page.getByLabel('Your message'));
+  await atRest(page);
+  await focused(page.getByLabel('Your message'));
 });
 
-/**
- * Collects the texts of the elements that get the focus, until one has the text `last`. This
- * function runs in the page.
- */
-function namesOfFocus(last: string): Promise<readonly string[]> {
-  const names: string[] = [];
-  return new Promise((resolve) => {
-    const look = (): void => {
-      const name = document.activeElement?.textContent ?? '';
-      if (name !== (names.at(-1) ?? last)) names.push(name);
-      if (name === last && names.length) resolve(names);
-    };
-    new MutationObserver(look).observe(document.body, {
-      subtree: true,
-      childList: true,
-      characterData: true,
-    });
-  });
+test.each(['it is pressed', 'the answer ends'] as const)(
+  'the keyboard focus goes from Stop to the message field when %s',
+  async (cause) => {
+    const { page } = await openDemo();
+    await chooseHeldModel(page, 'In this tab’s worker');
+    const question = heldQuestion();
+    await send(page, question);
+    await focused(page.getByLabel('Your message'));
+    await page.keyboard.press('Tab');
+    const stop = page.getByRole('button', { name: 'Stop' });
+    await focused(stop);
+    if (cause === 'it is pressed') await page.keyboard.press('Enter');
+    else await release(question);
+    await expect.poll(() => stop.count()).toBe(0);
+    await focused(page.getByLabel('Your message'));
+    await release(question);
+  },
+);
+
+async function focused(element: Locator): Promise<void> {
+  await expect.poll(() => element.evaluate((it) => it === document.activeElement)).toBe(true);
 }

@@ -84,16 +84,18 @@ export async function atRest(page: Page): Promise<void> {
 }
 
 /**
- * Moves the page's clock until the page says that it has given up. The clock must be installed
- * before the connection is lost.
+ * Waits until the page says that it waits for the network, and then moves its clock by a minute.
+ * The clock must be installed before the connection is lost.
  */
-export async function untilGivenUp(page: Page): Promise<void> {
-  await expect
-    .poll(async () => {
-      await page.clock.fastForward(9_000);
-      return page.getByRole('alert').count();
-    })
-    .toBe(1);
+export async function waitOffline(page: Page): Promise<void> {
+  await offlineNotice(page).waitFor();
+  await page.clock.fastForward(60_000);
+}
+
+export function offlineNotice(page: Page): Locator {
+  return page
+    .getByRole('alert')
+    .getByText('This device is offline. The page tries again when it is online.');
 }
 
 export const homes = ['In this tab’s worker', 'At the edge'] as const;

@@ -14,6 +14,7 @@ import { Conversations } from './conversations.tsx';
 import type { Draft } from './draft.ts';
 import type { ExampleAct } from './examples.tsx';
 import { lazyPart, MissingPart } from './lazy-part.tsx';
+import { OfflineNotice } from './offline-notice.tsx';
 import { pageParts } from './page-parts.ts';
 import { ErrorNotice } from './notices.tsx';
 import { Messages } from './messages.tsx';
@@ -194,7 +195,7 @@ export function Conversation(props: ConversationProps) {
             versions={versions}
             onVersion={(id) => void openVersion(id)}
           >
-            {notice}
+            {notice || <OfflineNotice home={home} status={status} />}
           </Messages>
           <Queue queued={chat.queued} onWithdraw={chat.withdraw} />
           <Composer

@@ -45,7 +45,7 @@ const fixes: Readonly<Record<string, string>> = {
 
 /** Codes of a connection that failed before a model was asked, so trying again costs nothing. */
 const connectionCodes: ReadonlySet<string> = new Set(['OFFLINE', 'WORKER_FAILED']);
-const offlineFix = 'This device is offline. The page tries again when it is online.';
+export const offlineFix = 'This device is offline. The page tries again when it is online.';
 
 /**
  * Returns the text that users see for a failure of the worker, of the stream, or of a refused

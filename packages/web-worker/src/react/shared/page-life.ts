@@ -64,7 +64,17 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
     onWake(end, ending);
   };
   await sleepUntil(ms, signal, listen);
-  while (!navigator.onLine && !signal.aborted) await sleepUntil(Infinity, signal, listen);
+  await untilOnline(signal);
+}
+
+/** Resolves when the browser is online, or when the signal aborts. */
+export async function untilOnline(signal: AbortSignal): Promise<void> {
+  while (isOffline() && !signal.aborted) await sleepUntil(Infinity, signal, onWake);
+}
+
+/** Whether the browser says that it is offline. React Native says nothing. */
+export function isOffline(): boolean {
+  return navigator.onLine === false;
 }
 
 /** Calls `end` when something happens. Stops to listen when `ending` aborts. */

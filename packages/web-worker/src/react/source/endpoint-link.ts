@@ -6,6 +6,7 @@ import type { StoredSessions } from './agent-sessions.ts';
 import type { Endpoint } from './endpoint-agent.ts';
 import { answerBatches } from './endpoint-stream.ts';
 import { channelOf, deletedMessage, routesOf, type Routes } from './endpoint-routes.ts';
+import { OfflineRequest } from './offline-request.ts';
 import type { OpenedAnswer } from '../shared/opened-answer.ts';
 import type { SharedAnswers } from '../shared/shared-answers.ts';
 import { onReturn } from '../shared/page-life.ts';
@@ -41,6 +42,7 @@ class EndpointLink implements AgentLink {
   readonly #path: string;
   /** The endpoint does not announce a new turn. This channel tells the browser's other tabs. */
   readonly #otherTabs: BroadcastChannel;
+  readonly #message = new OfflineRequest();
   readonly #closing = new AbortController();
   /** Absent until an answer names the user, because the tabs of two users share nothing. */
   #shared: SharedAnswers | undefined;
@@ -78,7 +80,7 @@ class EndpointLink implements AgentLink {
     const body = { ...ownBody, userDigest: this.#user };
     const connection = connectionOf(signal);
     const sent = { method: 'POST', body, headers, signal: connection.signal };
-    const answer = await this.#routes.ask(this.#api, sent);
+    const answer = await this.#message.ask(() => this.#routes.ask(this.#api, sent), signal);
     this.#checkUser();
     const canRejoin = answer.headers.has('x-isoloop-rejoin');
     const batches = answerBatches(answer);
@@ -144,6 +146,7 @@ class EndpointLink implements AgentLink {
   }
 
   async stop(signal: AbortSignal): Promise<boolean> {
+    if (this.#message.isWaiting) return false;
     const isStopped = await this.#routes.interrupt(this.#sessionId, signal);
     // In KV, the end of the reading ends the turn, so no other tab reads on.
     if (!isStopped) this.#shared?.channel.reading?.end(false);
