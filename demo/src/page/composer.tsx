@@ -39,6 +39,14 @@ export function Composer(props: ComposerProps) {
     area.style.height = `${Math.min(area.scrollHeight, 200)}px`;
   }, [text]);
 
+  /** Button that the keyboard has reached. It may disappear when it is pressed or an answer ends. */
+  const place = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (place.current?.isConnected !== false) return;
+    place.current = null;
+    field.current?.focus();
+  }, [busy, canSend]);
+
   const write = (written: string): void => {
     draft.write(written);
     setText(written);
@@ -64,7 +72,15 @@ export function Composer(props: ComposerProps) {
       }}
     >
       <AttachmentList {...attachments} />
-      <div className="field">
+      <div
+        className="field"
+        onFocus={({ target }) => {
+          place.current = target.matches(':focus-visible') ? target : null;
+        }}
+        onBlur={() => {
+          place.current = null;
+        }}
+      >
         <label htmlFor="question" className="visually-hidden">
           Your message
         </label>
@@ -86,8 +102,7 @@ export function Composer(props: ComposerProps) {
           </button>
         )}
         {(!busy || canSend) && (
-          // Uses `aria-disabled`, because a button with `disabled` would lose the focus when Stop
-          // turns into Send.
+          // Uses `aria-disabled`, because a button with `disabled` would lose the focus.
           <button type="submit" className="primary" aria-disabled={!canSend}>
             {busy ? 'Send next' : 'Send'}
           </button>
