@@ -58,6 +58,7 @@ export class AgentChat {
   readonly #pageChanges = new PageChanges({
     whenIdle: async () => {
       await this.#whenResumed;
+      await this.#lostAnswer.whenRegained;
       await this.#whenIdle();
     },
     show: (runId) => this.#follow(runId),
@@ -440,7 +441,7 @@ export class AgentChat {
       if (!answer && messages.at(-1)?.role === 'user') {
         // A turn may have begun between both requests.
         answer = await link.reconnect(signal);
-        messages = await link.history();
+        messages = await link.history(messages);
       }
       const { chat } = this;
       if (this.#lostAnswer.isLost && !answer) this.#checkSent(messages);

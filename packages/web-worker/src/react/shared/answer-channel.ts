@@ -60,6 +60,11 @@ export class AnswerChannel {
   #answer: FollowedAnswer | undefined;
   /** Answer that the chat has got last, until it asks again. */
   #shownStart: AnswerStart | undefined;
+  /**
+   * Whether this tab may lack a part of an answer, or the order of two answers. Only the history at
+   * the endpoint has it. The browser may deliver the posts of two tabs in any order.
+   */
+  #hasGap = false;
   #setAnother!: () => void;
   /** Resolves when another tab begins to share its next answer. */
   #whenAnother: Promise<void> = this.#nextAnother();
@@ -87,9 +92,9 @@ export class AnswerChannel {
     return this.#whenListed;
   }
 
-  /** Whether no chat of this tab has begun to read the latest answer. */
+  /** Whether no chat of this tab has begun to read the latest answer, or has missed one. */
   get hasUnread(): boolean {
-    return this.#answer?.isTaken === false;
+    return this.#hasGap || this.#answer?.isTaken === false;
   }
 
   /** Whether another tab reads an answer at the moment. */
@@ -111,7 +116,7 @@ export class AnswerChannel {
   ): Promise<AnswerBatches | undefined> {
     this.#shownStart = undefined;
     if (this.#readable) return this.#follow(this.#readable, signal);
-    if (document.hidden) return undefined;
+    if (document.hidden) return this.#readNothing();
     const release = await this.#lockOrAnswer(signal);
     const answer = this.#readable;
     if (answer) {
@@ -120,19 +125,31 @@ export class AnswerChannel {
     }
     if (signal.aborted || document.hidden) {
       release?.();
-      return undefined;
+      return this.#readNothing();
     }
+    this.#hasGap = false;
     return read(release);
   }
 
-  /** Returns the history before the followed answer, if `shownMessages` has all of it. */
+  /** Start of the answer of another tab that the chat shows. */
+  get shownStart(): AnswerStart | undefined {
+    return this.#shownStart;
+  }
+
+  /**
+   * Returns the history before the followed answer, if `shownMessages` has all of it. A question
+   * that the other tab did not have is no reason to drop it: two tabs have asked at the same time.
+   */
   historyFrom(shownMessages: readonly UIMessage[]): readonly UIMessage[] | undefined {
-    if (!this.#shownStart) return undefined;
-    const { messageIds, question } = this.#shownStart;
+    if (!this.#shownStart || this.#hasGap) return undefined;
+    const { messageIds, question, replaces } = this.#shownStart;
     const questions = question ? (typedMessages([question]) as readonly UIMessage[]) : [];
     const byId = new Map([...shownMessages, ...questions].map((message) => [message.id, message]));
     const messages = messageIds.flatMap((id) => byId.get(id) ?? []);
-    return messages.length === messageIds.length ? messages : undefined;
+    const isUnknown = ({ id, role }: UIMessage): boolean =>
+      role === 'user' && !messageIds.includes(id);
+    if (messages.length !== messageIds.length) return undefined;
+    return !replaces && shownMessages.some(isUnknown) ? undefined : messages;
   }
 
   close(): void {
@@ -145,6 +162,11 @@ export class AnswerChannel {
   get #readable(): FollowedAnswer | undefined {
     const answer = this.#answer;
     return answer?.isEnded && answer.isTaken ? undefined : answer;
+  }
+
+  /** The chat then loads the history. */
+  #readNothing(): undefined {
+    this.#hasGap = false;
   }
 
   #follow(answer: FollowedAnswer, signal: AbortSignal): AnswerBatches {
@@ -179,6 +201,7 @@ export class AnswerChannel {
       case 'end':
         if (post.id !== this.#answer?.start.id) return undefined;
         this.#answer.end(post.isLost);
+        if (post.isLost && !this.#answer.isTaken) this.#hasGap = true;
         // An answer that no chat has read yet is kept until one reads it.
         if (post.isLost || this.#answer.isTaken) this.#answer = undefined;
         return undefined;
@@ -191,6 +214,8 @@ export class AnswerChannel {
   #begin(start: AnswerStart, chunks: readonly UIMessageChunk[]): void {
     // A reader repeats its answer for each tab that asks.
     if (start.id === this.#answer?.start.id) return;
+    // Another answer has not been read to its end, or this tab has asked at the same time.
+    if (this.#readable || (this.reading && !document.hidden)) this.#hasGap = true;
     this.#answer?.end(true);
     this.#answer = new FollowedAnswer(start, chunks);
     this.expectsList = true;

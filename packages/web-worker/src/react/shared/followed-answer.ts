@@ -12,6 +12,8 @@ export interface AnswerStart {
   readonly messageIds: readonly string[];
   /** The question, which other tabs may not have. */
   readonly question: UIMessage | undefined;
+  /** Whether the answer replaces later messages, as after an edit. */
+  readonly replaces?: boolean | undefined;
   /** Answer that is continued. Absent for a new one, and if the chunks have it. */
   readonly continued?: UIMessage | undefined;
 }

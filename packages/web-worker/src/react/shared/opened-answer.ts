@@ -12,6 +12,8 @@ export interface OpenedAnswer {
   readonly canRejoin: boolean;
   /** Messages of a request. Absent: the history tells what stands before the answer. */
   readonly messages?: readonly UIMessage[] | undefined;
+  /** Whether the request replaces later messages. */
+  readonly replaces?: boolean | undefined;
   /** Called at the end of the answer, with whether the other tabs got all of it. */
   readonly onEnd?: ((isShared: boolean) => void) | undefined;
 }

@@ -1,6 +1,10 @@
 import { agentEndpoint } from '@isoloop/web-worker/react';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { ChatEndpoint } from '../../../test-support/chat-endpoint.ts';
+import type { UIMessage } from '../chat/ui-message.ts';
+import type { UIMessageChunk } from '../chat/ui-message-chunk.ts';
+import type { AnswerPost } from './answer-channel.ts';
+import type { AnswerStart } from './followed-answer.ts';
 import { linesOf, mountChat, type MountedChat } from '../../../test-support/mounted-chat.ts';
 
 const ready = async (view: MountedChat): Promise<void> => {
@@ -252,4 +256,94 @@ test('a hidden page shows the answer of another tab, and reads a lost one when i
   show();
   end();
   await allShow([other!], ['user: go', 'assistant: Wait. Done.']);
+});
+
+/** Opens the channel of the user's tabs, as another tab does. Returns a function that posts to it. */
+function anotherTab(sessionId: string): (post: AnswerPost) => void {
+  const name = `isoloop:${location.origin}/api/chat/${sessionId}:ann`;
+  const channel = new BroadcastChannel(name);
+  onTestFinished(() => channel.close());
+  return (post) => channel.postMessage(post);
+}
+
+const words = (messageId: string, text: string): readonly UIMessageChunk[] => [
+  { type: 'start', messageId },
+  { type: 'text-start', id: 't' },
+  { type: 'text-delta', id: 't', delta: text },
+  { type: 'text-end', id: 't' },
+  { type: 'finish' },
+];
+
+/** A question of another tab, which had these messages when it asked. */
+function asked(id: string, text: string, earlierIds: readonly string[]): AnswerStart {
+  const question: UIMessage = { id, role: 'user', parts: [{ type: 'text', text }] };
+  return { id: `answer to ${id}`, messageIds: [...earlierIds, id], question };
+}
+
+/** Shows a conversation in a tab, and returns its history after two questions more. */
+async function openEarlier() {
+  const endpoint = endpointOf('ann', ['One.', 'Two.', 'Three.']);
+  const sessionId = crypto.randomUUID();
+  const [view] = await openTabs(endpoint, { count: 1, sessionId });
+  const post = anotherTab(sessionId);
+  await view!.chat().sendMessage({ text: 'first' });
+  await allShow([view!], ['user: first', 'assistant: One.']);
+  const earlierIds = view!.chat().messages.map(({ id }) => id);
+  await endpoint.agent.call('second');
+  await endpoint.agent.call('third');
+  const stored = (await endpoint.agent.messages()).slice(2).map(({ id }) => id);
+  const [second, two, third, three] = stored as [string, string, string, string];
+  return { view: view!, post, earlierIds, second, two, third, three };
+}
+
+const history = [
+  ...['user: first', 'assistant: One.', 'user: second', 'assistant: Two.'],
+  ...['user: third', 'assistant: Three.'],
+];
+
+test.for([
+  ['in the order of the endpoint', ['second', 'third']],
+  ['in the other order', ['third', 'second']],
+] as const)(
+  'answers to two tabs that asked at once come %s, and are all shown',
+  async ([, order]) => {
+    const { view, post, earlierIds, second, two, third, three } = await openEarlier();
+    const texts = { second: 'Two.', third: 'Three.' };
+    const ids = { second: [second, two], third: [third, three] } as const;
+    for (const text of order) {
+      const [questionId, answerId] = ids[text];
+      const start = asked(questionId, text, earlierIds);
+      post({ type: 'answer', start, chunks: words(answerId, texts[text]) });
+      post({ type: 'end', id: start.id, isLost: false });
+      await expect.poll(() => linesOf(view)).toContain(`assistant: ${texts[text]}`);
+    }
+    await allShow([view], history);
+    await ready(view);
+  },
+);
+
+test('an answer that another one replaced before a tab had read it is shown', async () => {
+  const { view, post, earlierIds, second, two, third, three } = await openEarlier();
+  const start = asked(second, 'second', earlierIds);
+  const next = asked(third, 'third', earlierIds);
+  post({ type: 'answer', start, chunks: words(two, 'Two.').slice(0, 2) });
+  post({ type: 'answer', start: next, chunks: words(three, 'Three.') });
+  post({ type: 'end', id: next.id, isLost: false });
+  await allShow([view], history);
+  await ready(view);
+});
+
+test('three tabs that ask at the same time show the history of the endpoint', async () => {
+  const endpoint = endpointOf('ann', ['One.', 'Two.', 'Three.']);
+  const views = await openTabs(endpoint, { count: 4 });
+  await Promise.all(
+    views.slice(1).map((view, index) => view.chat().sendMessage({ text: `Question ${index}` })),
+  );
+  const stored = await endpoint.agent.messages();
+  expect(stored).toHaveLength(6);
+  for (const view of views)
+    await expect
+      .poll(() => view.chat().messages.map(({ id }) => id))
+      .toEqual(stored.map(({ id }) => id));
+  for (const view of views) await ready(view);
 });

@@ -37,7 +37,8 @@ export class SharedReading implements OwnReading {
     this.#channel = channel;
     this.#answer = answer;
     this.#release = release;
-    if (answer.messages) this.#start = startOf(answer.messages, true);
+    if (answer.messages)
+      this.#start = { ...startOf(answer.messages, true), replaces: answer.replaces };
     channel.reading = this;
     onVisibility(() => this.#onVisibility(), this.#ending.signal);
     if (document.hidden) this.#onVisibility();

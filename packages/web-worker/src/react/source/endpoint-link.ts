@@ -7,6 +7,7 @@ import type { Endpoint } from './endpoint-agent.ts';
 import { answerBatches } from './endpoint-stream.ts';
 import { channelOf, deletedMessage, routesOf, type Routes } from './endpoint-routes.ts';
 import { OfflineRequest } from './offline-request.ts';
+import type { AnswerStart } from '../shared/followed-answer.ts';
 import type { OpenedAnswer } from '../shared/opened-answer.ts';
 import type { SharedAnswers } from '../shared/shared-answers.ts';
 import { onReturn } from '../shared/page-life.ts';
@@ -48,6 +49,8 @@ class EndpointLink implements AgentLink {
   #shared: SharedAnswers | undefined;
   /** Called when another tab begins to share an answer. */
   #onAnswer: () => void = () => {};
+  /** Lets the chat look for changes when it is at rest. */
+  #look: () => void = () => {};
 
   /** Called when the conversation is deleted, or what the page has is another person's. */
   #onDeleted: () => void = () => {};
@@ -86,7 +89,9 @@ class EndpointLink implements AgentLink {
     const batches = answerBatches(answer);
     const onEnd = (isShared: boolean): void => this.#tell(isShared);
     const shared = this.#shared;
-    if (shared) return shared.read({ batches, signal, connection, canRejoin, messages, onEnd });
+    const replaces = replacesOthers(request);
+    if (shared)
+      return shared.read({ batches, signal, connection, canRejoin, messages, replaces, onEnd });
     onEnd(false);
     return readAlone(batches, () => onEnd(false));
   }
@@ -121,6 +126,7 @@ class EndpointLink implements AgentLink {
 
   async history(shownMessages?: readonly UIMessage[]): Promise<readonly UIMessage[]> {
     const channel = this.#shared?.channel;
+    const start = shownMessages && channel?.shownStart;
     const sharedMessages = shownMessages && channel?.historyFrom(shownMessages);
     if (sharedMessages) {
       this.#checkUser();
@@ -131,13 +137,17 @@ class EndpointLink implements AgentLink {
     this.queuedMessages = queued;
     const history = typedMessages(messages) as readonly UIMessage[];
     this.#shared?.channel.reading?.begin(history);
-    return history;
+    if (!start) return history;
+    // Tabs have asked at the same time. After their answers, the endpoint knows the order.
+    this.#look();
+    return upTo(start, history);
   }
 
   watch(listener: (runId?: string, isNews?: () => boolean) => void, onDeleted: () => void): void {
     this.#onDeleted = onDeleted;
     this.#onAnswer = () => listener(undefined, () => this.#shared?.channel.hasUnread === true);
-    const look = onReturn(() => listener(), this.#closing.signal);
+    this.#look = () => listener();
+    const look = onReturn(this.#look, this.#closing.signal);
     this.#otherTabs.addEventListener('message', ({ data }) => {
       if (data === deletedMessage) onDeleted();
       // Tabs of this user have what was shared. All others look.
@@ -203,6 +213,20 @@ function connectionOf(signal: AbortSignal): AbortController {
   signal.addEventListener('abort', end);
   if (signal.aborted) end();
   return connection;
+}
+
+/** Returns the messages up to the question of the answer, to which later ones do not belong. */
+function upTo({ question }: AnswerStart, history: readonly UIMessage[]): readonly UIMessage[] {
+  if (!question) return history;
+  const index = history.findIndex(({ id }) => id === question.id);
+  if (index >= 0) return history.slice(0, index + 1);
+  return [...history, ...(typedMessages([question]) as readonly UIMessage[])];
+}
+
+/** Returns whether a request drops messages of the conversation. A decision only adds to one. */
+function replacesOthers({ trigger, messages, messageId }: AnswerRequest): boolean {
+  if (trigger === 'regenerate-message') return true;
+  return messageId !== undefined && messages.at(-1)?.role === 'user';
 }
 
 async function* readAlone(batches: AnswerBatches, onEnd: () => void): AnswerBatches {
