@@ -275,7 +275,7 @@ const words = (messageId: string, text: string): readonly UIMessageChunk[] => [
 ];
 
 /** A question of another tab, which had these messages when it asked. */
-function asked(id: string, text: string, earlierIds: readonly string[]): AnswerStart {
+function startAfter(id: string, text: string, earlierIds: readonly string[]): AnswerStart {
   const question: UIMessage = { id, role: 'user', parts: [{ type: 'text', text }] };
   return { id: `answer to ${id}`, messageIds: [...earlierIds, id], question };
 }
@@ -297,8 +297,12 @@ async function openEarlier() {
 }
 
 const history = [
-  ...['user: first', 'assistant: One.', 'user: second', 'assistant: Two.'],
-  ...['user: third', 'assistant: Three.'],
+  'user: first',
+  'assistant: One.',
+  'user: second',
+  'assistant: Two.',
+  'user: third',
+  'assistant: Three.',
 ];
 
 test.for([
@@ -312,7 +316,7 @@ test.for([
     const ids = { second: [second, two], third: [third, three] } as const;
     for (const text of order) {
       const [questionId, answerId] = ids[text];
-      const start = asked(questionId, text, earlierIds);
+      const start = startAfter(questionId, text, earlierIds);
       post({ type: 'answer', start, chunks: words(answerId, texts[text]) });
       post({ type: 'end', id: start.id, isLost: false });
       await expect.poll(() => linesOf(view)).toContain(`assistant: ${texts[text]}`);
@@ -324,12 +328,12 @@ test.for([
 
 test('an answer that another one replaced before a tab had read it is shown', async () => {
   const { view, post, earlierIds, second, two, third, three } = await openEarlier();
-  const start = asked(second, 'second', earlierIds);
-  const next = asked(third, 'third', earlierIds);
+  const start = startAfter(second, 'second', earlierIds);
+  const next = startAfter(third, 'third', earlierIds);
   post({ type: 'answer', start, chunks: words(two, 'Two.').slice(0, 2) });
   post({ type: 'answer', start: next, chunks: words(three, 'Three.') });
   post({ type: 'end', id: next.id, isLost: false });
-  await allShow([view], history);
+  await expect.poll(() => linesOf(view)).toEqual(history);
   await ready(view);
 });
 
