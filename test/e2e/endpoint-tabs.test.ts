@@ -65,16 +65,11 @@ test.for([1, 2, 5, 10])(
   'a message costs the same number of requests with %i tabs',
   async (count) => {
     const { pages, asked } = await openTabs(count, false);
-    const requests: number[] = [];
     for (const turn of [1, 2, 3]) {
-      const before = asked.length;
       await send(pages[turn % count]!, `Hello ${turn}`);
       await answered(pages, turn);
-      requests.push(asked.length - before);
     }
-    // On a busy machine, a reading may end early. Each tab then reads this answer from the endpoint.
-    const median = requests.toSorted((one, other) => one - other)[1];
-    expect(median).toBe(2);
+    expect(asked.length / 3).toBe(2);
   },
 );
 

@@ -30,6 +30,12 @@ export const changesWaitMs = 7000;
 /** Number of silent intervals after which a stream counts as lost. */
 const lostIntervals = 2.5;
 
+/**
+ * Shortest silence after which a stream counts as lost, in milliseconds, unless the caller sets one.
+ * On a busy machine, two pieces of a stream may come seconds apart.
+ */
+const leastSilenceMs = 10_000;
+
 /** Interval of an endpoint that does not tell it, in milliseconds. */
 const usualIntervalMs = 15_000;
 
@@ -104,7 +110,8 @@ function withSilenceLimit(
   const { body, status, statusText, headers } = response;
   if (!body || bodilessStatuses.has(status)) return response;
   const intervalMs = Number(headers.get(keepAliveHeader)) || usualIntervalMs;
-  const limitedBody = limitSilence(body, signal, silenceMs ?? intervalMs * lostIntervals);
+  const usualSilenceMs = Math.max(intervalMs * lostIntervals, leastSilenceMs);
+  const limitedBody = limitSilence(body, signal, silenceMs ?? usualSilenceMs);
   return new Response(limitedBody, { status, statusText, headers });
 }
 
