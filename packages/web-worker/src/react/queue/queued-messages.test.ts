@@ -162,6 +162,7 @@ test.each([
     worker.postMessage({ open: true });
     const lines = ['user: a', 'assistant: One.', 'user: b', 'assistant: Two.'];
     await expect.poll(() => linesOf(view)).toEqual(lines);
+    await ready(view);
   },
 );
 
