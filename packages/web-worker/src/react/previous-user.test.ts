@@ -91,6 +91,7 @@ async function annHasAsked(
   await expect.poll(() => page.actions.status()).toBe('ready');
   await page.actions.send('secret');
   await expect.poll(() => page.last('Ann')).toContain('For Ann.');
+  await expect.poll(() => page.actions.status()).toBe('ready');
 }
 
 test('after a log-out, the next person never sees the messages, also if the endpoint refuses the load', async () => {
