@@ -1,6 +1,6 @@
 // `npm run bench -- guards` measures the CPU milliseconds of the guards for 1 MB and 10 MB (UTF-16
 // units) of ordinary and of hostile text.
-import { userMessage } from '../packages/core/dist/index.js';
+import { userMessage } from 'CORE_DIST';
 import {
   injectionGuard,
   lengthGuard,
@@ -8,7 +8,7 @@ import {
   piiRule,
   outputGuards,
   lengthRule,
-} from '../packages/core/dist/guards.js';
+} from '@isoloop/guards';
 import { workload } from './lib/workload.mjs';
 
 const ordinary = 'Please tell me how the weather is in Paris today, and what to wear. ';

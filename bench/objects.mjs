@@ -12,10 +12,10 @@ import {
   toUIMessageStream,
 } from 'ai';
 import * as z from 'zod';
-import { objectMediaType } from '../packages/core/dist/adapter.js';
-import { MemoryStore, ReActAgent } from '../packages/core/dist/index.js';
-import { openai } from '../packages/core/dist/openai.js';
-import { structured } from '../packages/core/dist/output.js';
+import { objectMediaType } from 'CORE_DIST/host';
+import { MemoryStore, ReActAgent } from 'CORE_DIST';
+import { openai } from 'CORE_DIST/openai';
+import { structured } from 'CORE_DIST/output';
 import { createAgentHandler } from '../packages/edge/dist/index.js';
 import { storeSessions } from '../packages/edge/dist/store.js';
 import { pageSize } from './lib/page-size.mjs';

@@ -3,7 +3,7 @@
 // of them. A function of Node counts for the function of ours that called it.
 import { Session } from 'node:inspector/promises';
 import { ReActAgent, tool } from '@isoloop/core';
-import { Agent } from '@isoloop/core/kernel';
+import { Agent } from '@isoloop/core/agent';
 import { workload } from './lib/workload.mjs';
 
 const agents = workload(200, 2);

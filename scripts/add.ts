@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { installPackages } from './local-packages.ts';
+import { packageFolders } from './packages.ts';
 import { root } from './root.ts';
 
 // Usage, in a project's folder beside this repository: npm --prefix ../isoloop run add.
@@ -11,5 +12,5 @@ if (project === root || !existsSync(`${project}/package.json`)) {
   console.error("Run this command in your project's folder. npm init -y makes one.");
   process.exit(1);
 }
-await installPackages(project, ['core', 'web-worker', 'edge'], ['zod']);
-console.log(`Installed @isoloop/core, @isoloop/web-worker, @isoloop/edge and zod in ${project}.`);
+await installPackages(project, packageFolders, ['zod']);
+console.log(`Installed zod and the packages of Isoloop in ${project}.`);

@@ -8,9 +8,7 @@ import { root } from './root.ts';
 
 const groups: readonly (readonly [name: string, files: readonly Prose[]])[] = [
   ['Packages', prose(['packages/*/src/**/*.ts'], sourceProse, ['**/*.test.ts'])],
-  ['Tests of core', prose(['packages/core/src/**/*.test.ts'], sourceProse)],
-  ['Tests of web-worker', prose(['packages/web-worker/src/**/*.test.ts'], sourceProse)],
-  ['Tests of edge', prose(['packages/edge/src/**/*.test.ts'], sourceProse)],
+  ['Tests of the packages', prose(['packages/*/src/**/*.test.ts'], sourceProse)],
   [
     'Scripts, demo, tests',
     prose(

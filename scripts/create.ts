@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { installPackages, type PackageName } from './local-packages.ts';
+import { installPackages } from './local-packages.ts';
+import { packageFolders } from './packages.ts';
 import { root } from './root.ts';
 import { runCommand } from './run-command.ts';
 
@@ -17,8 +18,6 @@ const folder = /^Created (.+) from the template/m.exec(output)?.[1];
 if (folder === undefined) process.exit(0);
 const project = resolve(start, folder);
 const manifest = readFileSync(`${project}/package.json`, 'utf8');
-const names = (['core', 'web-worker', 'edge'] satisfies PackageName[]).filter((name) =>
-  manifest.includes(`"@isoloop/${name}"`),
-);
+const names = packageFolders.filter((name) => manifest.includes(`"@isoloop/${name}"`));
 await installPackages(project, names);
 console.log('Its packages are installed.');

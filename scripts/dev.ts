@@ -11,18 +11,14 @@ import {
 import { startSiteServer } from './docs/site-server.ts';
 import { isSiteBuilt } from './docs/site-state.ts';
 import { onStop } from './on-stop.ts';
+import { packageFolders } from './packages.ts';
 import { root } from './root.ts';
 import { quietEnvironment, runCommand } from './run-command.ts';
 import { stopProcess } from './stop-process.ts';
 
 const port = await portFromEnvironment(5173);
 console.log('Building …');
-const built = await runCommand('tsc', [
-  '-b',
-  'packages/core',
-  'packages/web-worker',
-  'packages/edge',
-]);
+const built = await runCommand('tsc', ['-b', ...packageFolders.map((name) => `packages/${name}`)]);
 if (!built.ok) fail(built.output);
 const page = await runCommand('vite', ['build']);
 if (!page.ok) fail(page.output);
@@ -32,9 +28,7 @@ const watch = commandLine('tsc', [
   '-b',
   '--watch',
   '--preserveWatchOutput',
-  'packages/core',
-  'packages/web-worker',
-  'packages/edge',
+  ...packageFolders.map((name) => `packages/${name}`),
 ]);
 const compiler = spawn(watch.file, watch.args, {
   cwd: root,

@@ -1,7 +1,29 @@
 import { posix } from 'node:path';
 import { moduleImports, type ModuleImport } from './module-imports.ts';
 
-/** The folders of each package's `src`. A folder may import itself and the folders before it. */
+/** The features of core. A feature does not import another one. */
+const features: readonly string[] = [
+  'approval',
+  'steering',
+  'limits',
+  'answer',
+  'output',
+  'context',
+  'resilience',
+  'results',
+  'selection',
+  'prompt',
+  'state',
+  'observe',
+  'open-telemetry',
+  'several',
+  'text-protocol',
+];
+
+/**
+ * The folders of each package's `src`. A folder may import itself and the folders before it. A
+ * package that is not in this list is so small that its folders have no order.
+ */
 export const layers: Readonly<Record<string, readonly string[]>> = {
   core: [
     'error',
@@ -12,28 +34,17 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
     'tokens',
     'event',
     'tool',
-    'state',
     'memory',
-    'search',
     'agent',
-    'middleware',
-    'mcp',
-    'preset',
+    ...features,
+    'react-agent',
     'stream',
+    'host',
     'testing',
   ],
-  'web-worker': [
-    'wire',
-    'store',
-    'move',
-    'page',
-    'session',
-    'tabs',
-    'worker',
-    'react',
-    'inspector',
-  ],
+  'web-worker': ['wire', 'store', 'move', 'page', 'session', 'tabs', 'worker', 'react'],
   edge: ['http', 'store', 'proxy', 'turn', 'wire', 'completions', 'session', 'routes'],
+  inspector: ['steps', 'source', 'replay', 'view'],
 };
 
 interface LayerException {
@@ -69,14 +80,20 @@ const exceptions: readonly LayerException[] = [
     reason: 'its messages are those of chat completions, in another envelope',
   },
   {
-    from: 'core/src/middleware/agent-tool/agent-tool.ts',
-    to: 'core/src/middleware/approval/approving-agent.ts',
+    from: 'core/src/several/agent-tool.ts',
+    to: 'core/src/approval/approving-agent.ts',
     values: true,
     reason: 'the call of an agent may wait for an approval of its tools',
   },
   {
-    from: 'core/src/middleware/output',
-    to: 'core/src/middleware/answer',
+    from: 'core/src/limits/call-limit.ts',
+    to: 'core/src/state/state-key.ts',
+    values: true,
+    reason: 'the calls of a session are counted in its state',
+  },
+  {
+    from: 'core/src/output',
+    to: 'core/src/answer',
     values: true,
     reason: 'a typed value is asked for at a limit in place of a summary',
   },
@@ -106,7 +123,12 @@ export interface SourceFile {
 /** The packages that each package may import. The keys are folders in `packages/`. */
 const allowedPackages: Readonly<Record<string, readonly string[]>> = {
   core: [],
+  guards: ['core'],
+  presets: ['core', 'guards'],
+  recall: ['core'],
+  mcp: ['core'],
   'web-worker': ['core'],
+  inspector: ['core', 'web-worker'],
   edge: ['core'],
 };
 
@@ -124,14 +146,14 @@ function violation(path: string, { specifier, typeOnly }: ModuleImport): string 
   const from = /^packages\/([^/]+)\/src\//.exec(path)?.[1];
   if (from === undefined) return undefined;
   const named = /^@isoloop\/([^/]+)/.exec(specifier)?.[1];
-  if (named !== undefined)
-    return named === from && isTest(path) ? undefined : packageViolation(from, named);
+  if (named !== undefined) return isTest(path) ? undefined : packageViolation(from, named);
   if (!specifier.startsWith('.')) return undefined;
   const target = posix.join(posix.dirname(path), specifier);
   if (!target.startsWith(`packages/${from}/src/`)) return outsideViolation(path, from, target);
   if (isTest(path) || isException(path, { target, typeOnly })) return undefined;
   return (
     folderViolation(from, path, { target, typeOnly }) ??
+    indexViolation(path, target) ??
     kernelViolation(path, target) ??
     featureViolation(path, target) ??
     providerViolation(path, target)
@@ -139,9 +161,7 @@ function violation(path: string, { specifier, typeOnly }: ModuleImport): string 
 }
 
 function outsideViolation(path: string, from: string, target: string): string | undefined {
-  const isSupport =
-    target.startsWith('test/') || target.startsWith(`packages/${from}/test-support/`);
-  return isTest(path) && isSupport
+  return isTest(path)
     ? undefined
     : `${from} must not import ${target}, which is outside its sources`;
 }
@@ -163,13 +183,14 @@ function folderViolation(
 ): string | undefined {
   const [from, to] = [folderOf(path), folderOf(target)];
   if (from === undefined) return undefined;
+  const folders = layers[packageName];
   // The entry file of edge declares the types of its options, so type imports of it are allowed.
   if (to === undefined) {
-    return typeOnly && packageName === 'edge'
+    return (typeOnly && packageName === 'edge') || !folders
       ? undefined
       : `${from}/ must not import the entry file ${posix.basename(target)}`;
   }
-  const folders = layers[packageName] ?? [];
+  if (!folders) return undefined;
   const [own, other] = [folders.indexOf(from), folders.indexOf(to)];
   if (own < 0) return `${from}/ is not in the list of ${packageName}'s folders`;
   if (other < 0) return `${to}/ is not in the list of ${packageName}'s folders`;
@@ -178,17 +199,32 @@ function folderViolation(
     : `${from}/ must not import ${typeOnly ? 'types of ' : ''}${to}/, a later folder`;
 }
 
+/**
+ * An `index.ts` of core is an entry: nothing imports it, and it exports only files of its folder.
+ * `host/index.ts` also exports what authors of adapters need of the session log.
+ */
+function indexViolation(path: string, target: string): string | undefined {
+  if (!path.startsWith('packages/core/src/') || path === 'packages/core/src/index.ts')
+    return undefined;
+  if (target.endsWith('/index.ts')) return `${posix.dirname(path)} must not import an entry`;
+  if (posix.basename(path) !== 'index.ts' || path === 'packages/core/src/host/index.ts')
+    return undefined;
+  return target.startsWith(`${posix.dirname(path)}/`)
+    ? undefined
+    : 'the entry of a folder exports only what lies in it';
+}
+
 /** In the kernel, steps of the loop use the state of a run, which knows no step. */
 function kernelViolation(path: string, target: string): string | undefined {
   const isWrong = isIn(path, 'core/src/agent/run') && isIn(target, 'core/src/agent/step');
   return isWrong ? 'agent/run must not import agent/step, the steps of the loop' : undefined;
 }
 
-/** Features are independent: what two of them need lies in a folder before `middleware/`. */
+/** Features are independent: what two of them need lies in a folder before them. */
 function featureViolation(path: string, target: string): string | undefined {
   const [own, other] = [featureOf(path), featureOf(target)];
   if (own === undefined || other === undefined || own === other) return undefined;
-  return `middleware/${own} must not import middleware/${other}, another feature`;
+  return `${own}/ must not import ${other}/, another feature`;
 }
 
 /** A provider is independent: only its own folder and an entry file know it. */
@@ -214,14 +250,15 @@ function folderOf(path: string): string | undefined {
   return /^packages\/[^/]+\/src\/([^/]+)\//.exec(path)?.[1];
 }
 
-/** Returns what lies directly in `middleware/` of core: the folder of a feature, or a file. */
+/** Returns the folder of a feature of core. */
 function featureOf(path: string): string | undefined {
-  return /^packages\/core\/src\/middleware\/([^/]+)/.exec(path)?.[1];
+  const folder = /^packages\/core\/src\/([^/]+)\//.exec(path)?.[1];
+  return folder !== undefined && features.includes(folder) ? folder : undefined;
 }
 
-/** Returns the folder of a provider in `model/` of core. `http/` is shared by the providers. */
+/** Returns the folder of a provider in `model/` of core. Its other folders are for all of them. */
 function providerOf(path: string): string | undefined {
-  return /^packages\/core\/src\/model\/(?!http\/)([^/]+)\//.exec(path)?.[1];
+  return /^packages\/core\/src\/model\/(?!(?:http|reply|formatter)\/)([^/]+)\//.exec(path)?.[1];
 }
 
 function isTest(path: string): boolean {

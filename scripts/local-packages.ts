@@ -1,16 +1,13 @@
 import { runCommand } from './run-command.ts';
 
-/** The published packages. */
-export type PackageName = 'core' | 'web-worker' | 'edge';
-
 /**
- * Builds the packages, packs them into a project's folder and installs them there. `more`: further
+ * Builds packages of this repository, packs them into a project's folder and installs them there. `more`: further
  * packages, from the registry. The tarballs stay, because the project's `package.json` names them.
  * Throws with the command's output if a step fails.
  */
 export async function installPackages(
   project: string,
-  names: readonly PackageName[],
+  names: readonly string[],
   more: readonly string[] = [],
 ): Promise<void> {
   const folders = names.map((name) => `./packages/${name}`);

@@ -2,19 +2,26 @@ import { readFileSync } from 'node:fs';
 import { root } from './root.ts';
 
 /** Folders of the published packages. Each package comes after the packages that it depends on. */
-export const packageFolders: readonly string[] = ['core', 'web-worker', 'edge'];
+export const packageFolders: readonly string[] = [
+  'core',
+  'guards',
+  'presets',
+  'recall',
+  'mcp',
+  'web-worker',
+  'inspector',
+  'edge',
+];
 
 /**
  * The optional peer dependencies that each entry imports. An entry that is not in this list imports
  * none.
  */
 export const entryPeers: Readonly<Record<string, readonly string[]>> = {
-  'core/memory-search.js': ['minisearch'],
-  'core/json-schema.js': ['@cfworker/json-schema'],
-  'core/mcp.js': ['@modelcontextprotocol/client'],
-  'web-worker/object.js': ['react'],
-  'web-worker/react.js': ['react'],
-  'edge/jwt.js': ['jose'],
+  '@isoloop/core/schema': ['@cfworker/json-schema'],
+  '@isoloop/web-worker/object': ['react'],
+  '@isoloop/web-worker/react': ['react'],
+  '@isoloop/edge/jwt': ['jose'],
 };
 
 export interface PackageManifest {

@@ -5,7 +5,7 @@ import { root } from './root.ts';
 import { runCommand, type CommandResult } from './run-command.ts';
 
 /** Entries whose types need the types of an optional peer, besides the ones in `entryPeers`. */
-const withPeerTypes = ['core/unstorage.js', 'core/open-telemetry.js'];
+const withPeerTypes = ['@isoloop/core/open-telemetry'];
 
 /** Globals of the platforms. A program has the globals of one platform only. */
 const platforms = [
@@ -22,7 +22,7 @@ export async function checkPackedTypes(
   entries: readonly string[],
 ): Promise<CommandResult> {
   const peers = new Set([...Object.keys(entryPeers), ...withPeerTypes]);
-  const checked = entries.filter((entry) => !peers.has(moduleOf(entry)));
+  const checked = entries.filter((entry) => !peers.has(entry));
   const libraries = 'node_modules/@cloudflare';
   symlinkSync(join(root, libraries), join(folder, libraries), 'junction');
   for (const { name, isFor, options } of platforms) {
@@ -46,12 +46,6 @@ export async function checkPackedTypes(
     if (!result.ok) return result;
   }
   return { ok: true, output: '' };
-}
-
-/** Returns the key of an entry in `entryPeers`: `core/mcp.js` for `@isoloop/core/mcp`. */
-function moduleOf(entry: string): string {
-  const [, folder = '', name = 'index'] = entry.split('/');
-  return `${folder}/${name}.js`;
 }
 
 function page(): object {

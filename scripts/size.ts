@@ -83,15 +83,17 @@ function dependencyRow(): Row {
  */
 function entryRows(): readonly Row[] {
   const dist = `${root}/packages/core/dist`;
-  const entries = Object.values(readManifest('core').exports).flatMap((target) =>
-    typeof target === 'string' ? [] : [target.default.replace('./dist/', '')],
+  const entries = Object.entries(readManifest('core').exports).flatMap(([key, target]) =>
+    typeof target === 'string' ? [] : { key, file: target.default.replace('./dist/', '') },
   );
   return entries
-    .filter((entry) => entry !== 'testing.js')
-    .map((entry) => {
+    .filter(({ key }) => key !== './testing')
+    .map(({ key, file: entry }) => {
       const { files, packages } = reachable(`${dist}/${entry}`);
-      const others = entries.filter((other) => other !== entry && files.has(`${dist}/${other}`));
-      const peers = entryPeers[`core/${entry}`] ?? [];
+      const others = entries.flatMap(({ file }) =>
+        file !== entry && files.has(`${dist}/${file}`) ? file : [],
+      );
+      const peers = entryPeers[`@isoloop/core${key.slice(1)}`] ?? [];
       const extra = [...[...packages].filter((name) => !peers.includes(name)), ...others];
       return {
         what: `packages and other entries that core's ${entry} pulls in`,

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { packageFolders } from './packages.ts';
 import { root } from './root.ts';
 
 export interface Alias {
@@ -10,7 +11,7 @@ export interface Alias {
  * Maps each export of a package to its source file, because tests and `npm run dev` use the
  * sources.
  */
-export const sourceAlias: Alias[] = ['core', 'web-worker', 'edge'].flatMap((name) => {
+export const sourceAlias: Alias[] = packageFolders.flatMap((name) => {
   const { exports } = JSON.parse(readFileSync(`${root}/packages/${name}/package.json`, 'utf8')) as {
     readonly exports: Readonly<Record<string, string | { readonly default: string }>>;
   };

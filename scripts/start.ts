@@ -2,12 +2,13 @@ import { startSiteServer } from './docs/site-server.ts';
 import { isSiteBuilt } from './docs/site-state.ts';
 import { fail, portFromEnvironment, startLocalEdge, untilHealthy } from './local-edge.ts';
 import { onStop } from './on-stop.ts';
+import { packageFolders } from './packages.ts';
 import { killCommands, runCommand } from './run-command.ts';
 
 const port = await portFromEnvironment(8787);
 console.log('Building …');
 for (const [command, args] of [
-  ['tsc', ['-b', 'packages/core', 'packages/web-worker', 'packages/edge']],
+  ['tsc', ['-b', ...packageFolders.map((name) => `packages/${name}`)]],
   ['vite', ['build']],
 ] as const) {
   const { ok, output } = await runCommand(command, args);

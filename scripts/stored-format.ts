@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { formatVersion } from '../packages/core/src/memory/log/stored-batch.ts';
-import { MemoryStore, ReActAgent, SessionMemory, tool } from '../packages/core/src/index.ts';
-import { ScriptedModel } from '../packages/core/src/testing.ts';
+import { MemoryStore, ReActAgent, SessionMemory, tool } from '@isoloop/core';
+import { ScriptedModel } from '@isoloop/core/testing';
 import { root } from './root.ts';
 
 // Usage: node scripts/stored-format.ts. Stores a conversation in the format of today as a fixture, for the

@@ -1,6 +1,6 @@
 import { estimateTokenCount } from 'tokenx';
 import { decodeWeight } from '../packages/core/src/tokens/fitted-profile.ts';
-import { arc } from '../packages/core/src/tokens/arc-profile.ts';
+import { arc } from '@isoloop/core/tokens';
 import * as profiles from '../packages/core/src/tokens/profiles.ts';
 import * as weights from '../packages/core/src/tokens/profile-weights.ts';
 import { readSegments, tokenizers } from './tokens/corpus.ts';

@@ -1,15 +1,16 @@
 import { AgentError, ReActAgent, tool, userMessage, type AgentOptions } from '@isoloop/core';
 import { jsonMode } from '@isoloop/core/output';
-import { keywordRerank, mmrRerank, retrieval, type RetrievedDocument } from '@isoloop/core/recall';
+import { keywordRerank, mmrRerank, retrieval } from '@isoloop/recall';
+import type { RetrievedDocument } from '@isoloop/core/message';
 import { estimateTokens } from '@isoloop/core/tokens';
-import { bySimilarity } from '@isoloop/core/tools';
-import { mcpTools } from '@isoloop/core/mcp';
-import { circuitBreaker, retry } from '@isoloop/core/middleware';
-import { arcReactor } from '@isoloop/core/presets';
+import { bySimilarity } from '@isoloop/core/selection';
+import { mcpTools } from '@isoloop/mcp';
+import { circuitBreaker, retry } from '@isoloop/core/resilience';
+import { arcReactor } from '@isoloop/presets';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest';
 import { readPage } from '../scripts/readme-examples.ts';
-import { signalUntilTestEnd } from '../packages/core/test-support/test-end.ts';
+import { signalUntilTestEnd } from './support/test-end.ts';
 import { fakeClock, type FakeClock } from './clock/fake-clock.ts';
 
 let clock: FakeClock;

@@ -4,25 +4,28 @@ import { readReference, type ReferenceItem } from '../scripts/docs/reference/ref
 
 /** Entries whose functions take types of other entries, and why. */
 const otherEntries: Readonly<Record<string, string>> = {
-  '@isoloop/core/adapter': 'hosts use types of all features, and our two hosts need no more names',
-  '@isoloop/core/presets': 'a preset passes its options on to the features that it sets',
+  '@isoloop/core/host': 'hosts use types of all features, and our two hosts need no more names',
 };
 
 /** Types that functions of several entries name, with the entry that has them, and why. */
 const sharedTypes: Readonly<Record<string, string>> = {
-  Agent: '/kernel: users pass a ReActAgent',
-  ContextToken: '/tools, with contextToken(), which makes it',
-  ForkOptions: '/tools, with presets, which few tools have',
-  LongTermMemory: '/recall, with longTermMemory(), which takes it',
-  ModelMiddleware: '/middleware, with wrapModel(), which takes it',
-  RetrievedDocument: '/recall, with Retriever, which returns it',
-  StandardSchema: '/tools: users pass the schema of a library',
+  Agent: '/agent: users pass a ReActAgent',
+  CallState: '/event, with the state of a call',
+  ContextToken: '/tool, with contextToken(), which makes it',
+  ForkOptions: '/tool, with presets, which few tools have',
+  FriendlyText: '/event, with the results that it is about',
+  ModelMiddleware: '/model, with wrapModel(), which takes it',
+  ParsedInput: '/event, with the inputs of an agent',
+  RetrievedDocument: '/message, with documentsText(), which takes it',
+  RunInfo: '/model, with the context of a model',
+  SummaryStore: '/memory, with sessionSummaries(), which makes it',
   TokenProfile: '/tokens, with the profiles',
 };
 
 /** Types that only say what others are made of. No user writes their names. */
 const inferredTypes: readonly string[] = [
   'InferInput',
+  'Fields',
   'InputWithout',
   'OpenAiFormatterOptions',
   'ToolsOf',

@@ -1,25 +1,77 @@
 import { context, trace } from '@opentelemetry/api';
+import { answerAtLimit, directAnswers, summaryFallback } from '@isoloop/core/answer';
+import { approvals, closeOpenCalls } from '@isoloop/core/approval';
+import {
+  answersOnly,
+  clearToolResults,
+  fitContext,
+  lastTurns,
+  markImported,
+  successfulTurns,
+  summarizeHistory,
+} from '@isoloop/core/context';
+import {
+  Semaphore,
+  concurrencyLimit,
+  modelRequestLimit,
+  runLimits,
+  toolCallLimit,
+} from '@isoloop/core/limits';
+import {
+  circuitBreaker,
+  classifyModelErrors,
+  fallback,
+  modelTimeout,
+  replyCache,
+  retry,
+  toolRetry,
+} from '@isoloop/core/resilience';
+import {
+  emulateTools,
+  errorHints,
+  evictLargeResults,
+  reuseResults,
+  rewordToolErrors,
+  todoList,
+  keepDataParts,
+} from '@isoloop/core/results';
+import { handOff, operator } from '@isoloop/core/several';
+import { steering } from '@isoloop/core/steering';
+import {
+  classifierGuard,
+  injectionGuard,
+  inputGuard,
+  lengthGuard,
+  outputGuards,
+  permissionGuard,
+  piiGuard,
+  piiRule,
+  rateLimit,
+  spendCap,
+} from '@isoloop/guards';
+import {
+  friendlyErrors,
+  parallelIds,
+  positionHooks,
+  reactMemory,
+  weightedHistory,
+} from '@isoloop/presets';
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { MemoryStore, type Middleware, type UseList } from '@isoloop/core';
-import { keepDataParts } from '@isoloop/core/ai-sdk';
-import * as contexts from '@isoloop/core/context';
-import * as guards from '@isoloop/core/guards';
-import * as middleware from '@isoloop/core/middleware';
 import { traceChanges, jsonlTrace, metrics } from '@isoloop/core/observe';
 import { openTelemetry } from '@isoloop/core/open-telemetry';
 import { structured } from '@isoloop/core/output';
-import * as presets from '@isoloop/core/presets';
 import { promptVariables } from '@isoloop/core/prompt';
-import { longTermMemory, retrieval } from '@isoloop/core/recall';
+import { longTermMemory, retrieval } from '@isoloop/recall';
 import { replaceKey, stateKeys } from '@isoloop/core/state';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { checkAnswers, textToolCalls } from '@isoloop/core/text-protocol';
-import { selectTools, toolSearch } from '@isoloop/core/tools';
-import { addDecisions } from '../packages/core/src/middleware/approval/decided-input.ts';
-import { basicApprovals } from '../packages/core/src/middleware/approval/basic-approvals.ts';
-import { checkClientTexts } from '../packages/core/src/middleware/guard/client-texts.ts';
-import { instructions } from '../packages/core/src/middleware/guard/instructions.ts';
+import { selectTools, toolSearch } from '@isoloop/core/selection';
+import { addDecisions } from '../packages/core/src/approval/decided-input.ts';
+import { basicApprovals } from '../packages/core/src/approval/basic-approvals.ts';
+import { checkClientTexts } from '../packages/core/src/prompt/client-texts.ts';
+import { instructions } from '../packages/core/src/prompt/instructions.ts';
 import { findFiles } from '../scripts/find-files.ts';
 import { root } from '../scripts/root.ts';
 
@@ -37,65 +89,65 @@ const memory = {
 /** One middleware for each row of the table, with all that its options can add. */
 const parts: Readonly<Record<string, UseList[number]>> = {
   basicApprovals: basicApprovals(),
-  steering: middleware.steering(),
-  directAnswers: middleware.directAnswers(),
-  answerAtLimit: middleware.answerAtLimit(),
-  runLimits: middleware.runLimits(),
+  steering: steering(),
+  directAnswers: directAnswers(),
+  answerAtLimit: answerAtLimit(),
+  runLimits: runLimits(),
   addDecisions: addDecisions([]),
   instructions: instructions([]),
   checkClientTexts: checkClientTexts([]),
   structured: structured({ type: 'object' })[0]!,
-  approvals: middleware.approvals(),
-  closeOpenCalls: middleware.closeOpenCalls(),
-  modelRequestLimit: middleware.modelRequestLimit({ run: 1 }),
-  toolCallLimit: middleware.toolCallLimit({ session: 1 }),
-  concurrencyLimit: middleware.concurrencyLimit(new middleware.Semaphore(1)),
-  summaryFallback: middleware.summaryFallback(),
-  fitContext: contexts.fitContext(),
-  clearToolResults: contexts.clearToolResults(),
-  summarizeHistory: contexts.summarizeHistory(),
-  answersOnly: contexts.answersOnly(),
-  lastTurns: contexts.lastTurns(1),
-  markImported: contexts.markImported(),
-  successfulTurns: contexts.successfulTurns(),
-  weightedHistory: contexts.weightedHistory(),
+  approvals: approvals(),
+  closeOpenCalls: closeOpenCalls(),
+  modelRequestLimit: modelRequestLimit({ run: 1 }),
+  toolCallLimit: toolCallLimit({ session: 1 }),
+  concurrencyLimit: concurrencyLimit(new Semaphore(1)),
+  summaryFallback: summaryFallback(),
+  fitContext: fitContext(),
+  clearToolResults: clearToolResults(),
+  summarizeHistory: summarizeHistory(),
+  answersOnly: answersOnly(),
+  lastTurns: lastTurns(1),
+  markImported: markImported(),
+  successfulTurns: successfulTurns(),
+  weightedHistory: weightedHistory(),
   longTermMemory: longTermMemory({ memory, mode: 'both' }),
   retrieval: retrieval({ retriever: memory }),
-  inputGuard: guards.inputGuard('guard', (input) => input),
-  rateLimit: guards.rateLimit(),
-  lengthGuard: guards.lengthGuard(),
-  injectionGuard: guards.injectionGuard(),
-  classifierGuard: guards.classifierGuard(() => 'pass'),
-  permissionGuard: guards.permissionGuard(() => true),
-  spendCap: guards.spendCap({ limit: 1 }),
-  outputGuards: guards.outputGuards([guards.piiRule()]),
-  piiGuard: guards.piiGuard({ output: true, toolResults: true }),
-  retry: middleware.retry(),
-  fallback: middleware.fallback([model]),
-  circuitBreaker: middleware.circuitBreaker(),
-  modelTimeout: middleware.modelTimeout({ totalMs: 1 }),
-  classifyModelErrors: middleware.classifyModelErrors(),
-  replyCache: middleware.replyCache(),
+  inputGuard: inputGuard('guard', (input) => input),
+  rateLimit: rateLimit(),
+  lengthGuard: lengthGuard(),
+  injectionGuard: injectionGuard(),
+  classifierGuard: classifierGuard(() => 'pass'),
+  permissionGuard: permissionGuard(() => true),
+  spendCap: spendCap({ limit: 1 }),
+  outputGuards: outputGuards([piiRule()]),
+  piiGuard: piiGuard({ output: true, toolResults: true }),
+  retry: retry(),
+  fallback: fallback([model]),
+  circuitBreaker: circuitBreaker(),
+  modelTimeout: modelTimeout({ totalMs: 1 }),
+  classifyModelErrors: classifyModelErrors(),
+  replyCache: replyCache(),
   checkAnswers: checkAnswers(),
-  errorHints: middleware.errorHints(),
-  toolRetry: middleware.toolRetry(),
-  rewordToolErrors: middleware.rewordToolErrors(),
-  reuseResults: middleware.reuseResults(),
-  todoList: middleware.todoList(),
-  emulateTools: middleware.emulateTools({ model }),
-  evictLargeResults: middleware.evictLargeResults({ store }),
+  errorHints: errorHints(),
+  toolRetry: toolRetry(),
+  rewordToolErrors: rewordToolErrors(),
+  reuseResults: reuseResults(),
+  todoList: todoList(),
+  emulateTools: emulateTools({ model }),
+  evictLargeResults: evictLargeResults({ store }),
   keepDataParts: keepDataParts(),
-  operator: middleware.operator(),
-  handOff: middleware.handOff({ to: [{ name: 'b', description: '', systemPrompt: '' }] }),
+  operator: operator(),
+  handOff: handOff({ to: [{ name: 'b', description: '', systemPrompt: '' }] }),
   selectTools: selectTools(),
   toolSearch: toolSearch(),
   promptVariables: promptVariables({ variables: {} }),
   stateKeys: stateKeys({ count: replaceKey(0) }),
   textToolCalls: textToolCalls(),
-  positionHooks: presets.positionHooks([{ name: 'hook', beforeModel: () => {} }]),
-  friendlyErrors: presets.friendlyErrors(),
-  reactMemory: presets.reactMemory(),
-  parallelIds: presets.parallelIds(),
+  positionHooks: positionHooks([{ name: 'hook', beforeModel: () => {} }]),
+  friendlyErrors: friendlyErrors(),
+  reactMemory: reactMemory(),
+  parallelIds: parallelIds(),
   metrics: metrics({}),
   jsonlTrace: jsonlTrace(new WritableStream()),
   openTelemetry: openTelemetry({ api: { context, trace } }),
@@ -130,7 +182,10 @@ const withoutRow = new Set([
 ]);
 
 test('the page of ready-made middleware has a row for each function that returns one', () => {
-  const files = findFiles('packages/core/src/{middleware/*,preset}/**/*.ts');
+  const files = findFiles([
+    'packages/core/src/{answer,approval,context,limits,observe,open-telemetry,output,prompt,resilience,results,selection,several,state,steering,text-protocol}/**/*.ts',
+    'packages/{guards,presets,recall}/src/**/*.ts',
+  ]);
   const made = files
     .filter((path) => !path.endsWith('.test.ts'))
     .flatMap((path) => [
@@ -165,10 +220,10 @@ test('each part under the heading of an entry is an export of this entry', () =>
   const sections = users.split('\n### ').slice(1);
   const found = sections.flatMap((section) => {
     const heading = section.split('\n')[0]!;
-    const entries = [...heading.matchAll(/`\/([\w-]+)`/g)].map(([, entry = '']) => entry);
+    const entries = entriesIn(heading);
     const rows = [...section.matchAll(/^\| (`[^|]+?) +\|/gm)].map(([, cell = '']) => cell);
     return rows.flatMap((cell) => {
-      const here = [...cell.matchAll(/ at `\/([\w-]+)`/g)].map(([, entry = '']) => entry);
+      const here = entriesIn(cell.split(' at ')[1] ?? '');
       const names = cell.match(/(?<=`)\w+(?=\()/g) ?? [];
       return names.map((name) => ({ name, entries: here.length > 0 ? here : entries }));
     });
@@ -178,12 +233,19 @@ test('each part under the heading of an entry is an export of this entry', () =>
     ({ name, entries }) =>
       !entries.some((entry) =>
         new RegExp(`\\b${name}\\b`).test(
-          readFileSync(`${root}/packages/core/src/${entry}.ts`, 'utf8'),
+          readFileSync(`${root}/packages/${entry}/index.ts`, 'utf8'),
         ),
       ),
   );
   expect(missing).toEqual([]);
 });
+
+/** Returns the folders of the entries that a text names: `/limits` of core, or a package. */
+function entriesIn(text: string): readonly string[] {
+  return [...text.matchAll(/`(?:\/([\w-]+)|@isoloop\/([\w-]+))`/g)].map(([, entry, name]) =>
+    name ? `${name}/src` : `core/src/${entry}`,
+  );
+}
 
 function membersOf(part: Middleware): string {
   const keys = Object.keys(part);

@@ -6,8 +6,8 @@ import { MemoryStore, SessionMemory, type Msg } from '@isoloop/core';
 import { localHost } from './faults/inject-faults.ts';
 import { makeWitness } from './faults/mortal-process.ts';
 import { expect, onTestFinished, test } from 'vitest';
-import { loggedTurns } from '../packages/web-worker/src/inspector/steps/log-turns.ts';
-import { testFile } from '../packages/web-worker/src/inspector/steps/test-file.ts';
+import { loggedTurns } from '../packages/inspector/src/steps/log-turns.ts';
+import { testFile } from '../packages/inspector/src/steps/test-file.ts';
 import { root } from '../scripts/root.ts';
 import { faultScenarios } from './faults/fault-scenarios.ts';
 
@@ -58,7 +58,7 @@ test('the tests that the inspector exports pass', async () => {
   const alias = Object.fromEntries(
     ['index', 'testing'].map((entry) => [
       `@isoloop/core${entry === 'index' ? '' : `/${entry}`}`,
-      join(root, `packages/core/src/${entry}.ts`),
+      join(root, `packages/core/src/${entry === 'index' ? 'index' : `${entry}/index`}.ts`),
     ]),
   );
   const named = Object.entries(alias).map(([name, replacement]) => ({

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 
-const source = '../packages/web-worker/src/inspector/source';
+const source = '../packages/inspector/src/source';
 
 test('if the code of the stored conversations cannot be loaded, the next use loads it', async () => {
   let loads = 0;
@@ -16,8 +16,7 @@ test('if the code of the stored conversations cannot be loaded, the next use loa
     vi.doUnmock(`${source}/stored-logs.ts`);
     vi.resetModules();
   });
-  const { workerSource } =
-    await import('../packages/web-worker/src/inspector/source/worker-source.ts');
+  const { workerSource } = await import('../packages/inspector/src/source/worker-source.ts');
   const worker = { addEventListener() {} } as unknown as Worker;
   const conversations = workerSource(worker);
   await expect(conversations.sessions()).rejects.toThrow('Failed to fetch');

@@ -1,4 +1,4 @@
-import { moveSession, type SessionPlace } from '@isoloop/core/adapter';
+import { moveSession, type SessionPlace } from '@isoloop/core/host';
 
 /** Places of one session, between which it moves. */
 interface KilledPlaces {

@@ -61,17 +61,14 @@ test('type imports follow the same order, except the listed types; imports in co
 });
 
 test('a feature may not import another feature, except what the list names', () => {
-  const path = 'packages/core/src/middleware/limits/a.ts';
-  const why = 'middleware/limits must not import middleware/recall, another feature';
-  const agentTool = 'packages/core/src/middleware/agent-tool/agent-tool.ts';
-  expect(check(path, `import { b } from './b.ts';\nimport { c } from '../../event/c.ts';`)).toEqual(
+  const path = 'packages/core/src/context/a.ts';
+  const why = 'context/ must not import limits/, another feature';
+  const agentTool = 'packages/core/src/several/agent-tool.ts';
+  expect(check(path, `import { b } from './b.ts';\nimport { c } from '../event/c.ts';`)).toEqual(
     [],
   );
-  expect(check(path, `import { b } from '../recall/b.ts';`)).toEqual([`${path}:1: ${why}`]);
-  expect(check(path, `import type { B } from '../recall/b.ts';`)).toEqual([`${path}:1: ${why}`]);
-  expect(
-    check('packages/core/src/middleware/a.ts', `import { b } from './limits/b.ts';`),
-  ).toHaveLength(1);
+  expect(check(path, `import { b } from '../limits/b.ts';`)).toEqual([`${path}:1: ${why}`]);
+  expect(check(path, `import type { B } from '../limits/b.ts';`)).toEqual([`${path}:1: ${why}`]);
   const policy = '../approval/approving-agent.ts';
   expect(check(agentTool, `import { mayAskForApproval } from '${policy}';`)).toEqual([]);
 });
@@ -91,12 +88,37 @@ test('only the folder of a provider and entry files may import it, except what t
   expect(check('packages/core/src/model/http/a.ts', `import { b } from '../openai/b.ts';`)).toEqual(
     ['packages/core/src/model/http/a.ts:1: model/http must not import model/openai, a provider'],
   );
-  expect(check('packages/core/src/openai.ts', `import { b } from './model/openai/b.ts';`)).toEqual(
-    [],
-  );
+  expect(
+    check('packages/core/src/model/openai/index.ts', `export { b } from './openai.ts';`),
+  ).toEqual([]);
   expect(
     check('packages/core/src/model/dashscope/a.ts', `import { b } from '../openai/b.ts';`),
   ).toEqual([]);
+});
+
+test('an entry of core exports only its own folder, and nothing imports it', () => {
+  const path = 'packages/core/src/limits/index.ts';
+  expect(check(path, `export { a } from './a.ts';`)).toEqual([]);
+  expect(check(path, `export { b } from '../tool/b.ts';`)).toEqual([
+    `${path}:1: the entry of a folder exports only what lies in it`,
+  ]);
+  expect(
+    check('packages/core/src/limits/a.ts', `import { b } from '../tool/index.ts';`)[0],
+  ).toContain('must not import an entry');
+  expect(
+    check('packages/core/src/host/index.ts', `export { b } from '../memory/log/b.ts';`),
+  ).toEqual([]);
+});
+
+test('packages depend one way', () => {
+  const core = `import { a } from '@isoloop/core/agent';`;
+  const guards = `import { b } from '@isoloop/guards';`;
+  expect(check('packages/presets/src/a.ts', core + guards)).toEqual([]);
+  expect(check('packages/recall/src/a.ts', guards)[0]).toContain('recall must not import guards');
+  expect(check('packages/core/src/limits/a.ts', guards)[0]).toContain(
+    'core must not import guards',
+  );
+  expect(check('packages/core/src/limits/a.test.ts', guards)).toEqual([]);
 });
 
 test('the state of a run does not know the steps of the loop, not even types', () => {

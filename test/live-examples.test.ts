@@ -90,7 +90,7 @@ test('the worker of an example has no types, and imports the libraries by addres
   expect(text).toContain('export * from "http://x/lib/zod.js"');
   expect(text).toContain('return "a name"');
   expect(text).not.toContain('Tool');
-  expect(fileOfModule('@isoloop/core/memory-search')).toBe('isoloop-core-memory-search.js');
+  expect(fileOfModule('@isoloop/core/agent')).toBe('isoloop-core-agent.js');
   expect(() => fileOfModule('node:fs')).toThrow('and not node:fs');
 });
 

@@ -1,5 +1,5 @@
 import { ReActAgent, tool, type AgentOptions, type Middleware } from '@isoloop/core';
-import { modelTimeout } from '@isoloop/core/middleware';
+import { modelTimeout } from '@isoloop/core/resilience';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { mock } from 'node:test';
 import { setImmediate } from 'node:timers/promises';

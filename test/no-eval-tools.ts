@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { jsonSchema } from '../packages/core/src/json-schema.ts';
-import { mcpTools } from '../packages/core/src/mcp.ts';
+import { jsonSchema } from '@isoloop/core/schema';
+import { mcpTools } from '@isoloop/mcp';
 import { toSchema } from '../packages/core/src/schema/schema.ts';
 
 // no-eval.test.ts runs this script in plain Node without eval. Its argument is the URL of an MCP

@@ -8,8 +8,7 @@ import { root } from '../scripts/root.ts';
 // In `npm run test:long`, workerd and a page also run the tests of core, except `*.node.test.ts`.
 
 /** Files that tests of core may import and that are no source of a package. */
-const isOfTests = (path: string): boolean =>
-  /^(?:packages\/core\/test-support|test)\/.*\.ts$/.test(path);
+const isOfTests = (path: string): boolean => /^test\/.*\.ts$/.test(path);
 
 const found = new Map<string, readonly string[]>();
 
@@ -31,7 +30,10 @@ function nodeImports(path: string): readonly string[] {
   return imports;
 }
 
-const coreTests = findFiles('packages/core/src/**/*.test.ts');
+const coreTests = findFiles([
+  'packages/{core,guards,presets,recall,mcp}/src/**/*.test.ts',
+  'test/scenarios/**/*.test.ts',
+]);
 const isNodeOnly = (path: string): boolean => path.endsWith('.node.test.ts');
 
 test('a test of core that uses Node’s API is named *.node.test.ts', () => {
@@ -43,5 +45,5 @@ test('a test of core that uses Node’s API is named *.node.test.ts', () => {
 
 test('the search finds imports of Node in a test and in its support', () => {
   const reasons = coreTests.filter(isNodeOnly).flatMap((path) => nodeImports(path));
-  expect(reasons.join('\n')).toMatch(/test-support\/\S+\.ts imports node:/);
+  expect(reasons.join('\n')).toMatch(/test\/support\/\S+\.ts imports node:/);
 });

@@ -8,7 +8,8 @@ import {
   type ChatModel,
   type Middleware,
 } from '@isoloop/core';
-import { objectMediaType, showFailuresAs } from '@isoloop/core/adapter';
+import { objectMediaType } from '@isoloop/core/host';
+import { showFailuresAs } from '@isoloop/core/error';
 import { openai } from '@isoloop/core/openai';
 import { structured, type OutputMode } from '@isoloop/core/output';
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
@@ -17,7 +18,7 @@ import { storeSessions } from '@isoloop/edge/store';
 import { createTextStreamResponse, Output, streamText, toTextStream } from 'ai';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import * as z from 'zod';
-import { fetchOfPieces, recordedPieces } from '../packages/core/test-support/recorded-pieces.ts';
+import { fetchOfPieces, recordedPieces } from './support/recorded-pieces.ts';
 import { objectsIn } from '../packages/web-worker/src/react/object/objects-in.ts';
 
 // Endpoints hide secrets in the warnings of core, which other files read as they are.

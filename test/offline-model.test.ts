@@ -8,7 +8,7 @@ import {
   type Msg,
   type ToolContext,
 } from '@isoloop/core';
-import { todosOf } from '@isoloop/core/middleware';
+import { todosOf } from '@isoloop/core/results';
 import { expect, test } from 'vitest';
 import { demoAgent } from '../demo/src/demo-agent.ts';
 import { offlineModel } from '../demo/src/offline-model.ts';

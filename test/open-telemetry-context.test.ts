@@ -13,8 +13,8 @@ import {
   type ReadableSpan,
 } from '@opentelemetry/sdk-trace-base';
 import { ReActAgent, tool, type ChatModel } from '@isoloop/core';
-import { agentTool } from '@isoloop/core/tools';
-import { fallback, retry } from '@isoloop/core/middleware';
+import { agentTool } from '@isoloop/core/several';
+import { fallback, retry } from '@isoloop/core/resilience';
 import { openTelemetry } from '@isoloop/core/open-telemetry';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { copyVersion } from '../packages/core/src/memory/move/session-place.ts';
 import { formatVersion } from '../packages/core/src/memory/log/stored-batch.ts';
-import { keyPrefix } from '../packages/core/src/memory/store/storage-keys.ts';
+import { keyPrefix } from '@isoloop/core/memory';
 import { eventNames } from '../packages/core/src/event/check-hook.ts';
 import { asParagraph, readDocComment } from '../scripts/docs/reference/doc-comment.ts';
 import { DeclarationFile } from '../scripts/docs/reference/declaration-file.ts';
@@ -11,6 +11,7 @@ import { NameLinks } from '../scripts/docs/reference/name-links.ts';
 import { readReference } from '../scripts/docs/reference/reference-pages.ts';
 import { signatureOf } from '../scripts/docs/reference/signature.ts';
 import { slugOf } from '../scripts/packed-files.ts';
+import { packageFolders } from '../scripts/packages.ts';
 import { root } from '../scripts/root.ts';
 
 const read = (path: string): string => readFileSync(`${root}/${path}`, 'utf8');
@@ -51,7 +52,7 @@ test('the reference shows inherited options with their defaults, without those t
   const names = [kernel!, ...others].flatMap(({ members }) => members).map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining(['model', 'tools', 'use', 'whenBusy']));
   expect(names.filter((name) => name === 'limits')).toEqual([]);
-  const limits = declarationOf('KernelLimits', '@isoloop/core/kernel');
+  const limits = declarationOf('KernelLimits', '@isoloop/core/agent');
   const replyLength = memberGroupsOf(limits)[0]?.members.find(({ name }) => name === 'replyLength');
   expect(replyLength?.signature).toBe('replyLength?: number');
   expect(replyLength?.text).toContain('Default: `1_000_000`.');
@@ -69,9 +70,9 @@ test('the reference shows the head of a class, and takes a method’s text from 
 
 test('a name that another package exports is on the page of that package only', () => {
   const entry = DeclarationFile.read(`${root}/packages/web-worker/dist/move.d.ts`);
-  expect(entry.exports.get('moveSession')?.[0]).toBe('@isoloop/core/adapter');
+  expect(entry.exports.get('moveSession')?.[0]).toBe('@isoloop/core/host');
   const found = reference.items.filter(({ name }) => name === 'moveSession');
-  expect(found.map((item) => item.entry)).toEqual(['@isoloop/core/adapter']);
+  expect(found.map((item) => item.entry)).toEqual(['@isoloop/core/host']);
 });
 
 test('readDocComment() separates examples and adds the default to the text', () => {
@@ -115,7 +116,7 @@ test('the page for assistants names only exports of the entries', () => {
 });
 
 test('the tables of entries in the READMEs have each entry, and name only its exports', () => {
-  const listed = ['core', 'web-worker', 'edge'].flatMap((name) => {
+  const listed = packageFolders.flatMap((name) => {
     const page = read(`packages/${name}/README.md`);
     const table = page.split(/^\| entry /m)[1]!.split('\n\n')[0]!;
     return [...table.matchAll(/^\| `([^`]+)` +\|(.*)\|$/gm)].map(([, entry = '', text = '']) => {
@@ -132,7 +133,7 @@ test('the tables of entries in the READMEs have each entry, and name only its ex
 });
 
 test.each([
-  ['Steps', 'Steps', '@isoloop/core/middleware'],
+  ['Steps', 'Steps', '@isoloop/core/agent'],
   ['Context', 'RunContext', '@isoloop/core'],
 ])(
   'the section "%s" of the page about middleware has each member of %s',

@@ -1,5 +1,5 @@
 import { MemoryStore, ReActAgent, type KeyValueStore } from '@isoloop/core';
-import { showFailuresAs } from '@isoloop/core/adapter';
+import { showFailuresAs } from '@isoloop/core/error';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import type { AgentHandler } from '@isoloop/edge';
 import type { UIMessage } from 'ai';

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { parseSync } from 'vite';
 import { expect, inject, test, vi } from 'vitest';
 import { MemoryStore, ReActAgent, SessionMemory, tool } from '@isoloop/core';
-import { retry } from '@isoloop/core/middleware';
+import { retry } from '@isoloop/core/resilience';
 import { metrics } from '@isoloop/core/observe';
 import { openai } from '@isoloop/core/openai';
-import { httpProviders, type HttpProvider } from '../packages/core/test-support/providers.ts';
+import { httpProviders, type HttpProvider } from './support/providers.ts';
 import { findFiles } from '../scripts/find-files.ts';
 import { root } from '../scripts/root.ts';
 

@@ -6,7 +6,7 @@ import { rolesOf } from './roles-of.ts';
 import { injectFaults, localHost, spreadPoints } from './faults/inject-faults.ts';
 import { keyValueStoreConformance, ScriptedModel } from '@isoloop/core/testing';
 import { faultScenarios } from './faults/fault-scenarios.ts';
-import { unstorageStore } from '@isoloop/core/unstorage';
+import { unstorageStore } from '@isoloop/core/memory';
 import type { Driver } from 'unstorage';
 import fsDriver from 'unstorage/drivers/fs';
 import { describe, expect, onTestFinished, test } from 'vitest';

@@ -1,12 +1,12 @@
-// The kernel alone: `Agent` from `@isoloop/core/kernel`, read event by event.
+// The kernel alone: `Agent` from `@isoloop/core/agent`, read event by event.
 import { tool } from '@isoloop/core';
-import { Agent } from '@isoloop/core/kernel';
+import { Agent } from '@isoloop/core/agent';
 import { openai } from '@isoloop/core/openai';
 import { memo } from '../lib/common.mjs';
 import { params } from './floor.mjs';
 import { count } from './isoloop.mjs';
 
-export const label = 'Agent of @isoloop/core/kernel, for await over events';
+export const label = 'Agent of @isoloop/core/agent, for await over events';
 
 export async function run(sc, baseURL) {
   const model = memo(sc, () => openai({ baseURL, apiKey: 'x', model: sc.model }));

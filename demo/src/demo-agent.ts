@@ -1,9 +1,10 @@
 import { ReActAgent, type ChatModel, type Memory, type ToolSet } from '@isoloop/core';
 import { fitContext } from '@isoloop/core/context';
-import { closeOpenCalls, todoList } from '@isoloop/core/middleware';
+import { closeOpenCalls } from '@isoloop/core/approval';
+import { todoList } from '@isoloop/core/results';
 import { traceChanges } from '@isoloop/core/observe';
 import { textToolCalls } from '@isoloop/core/text-protocol';
-import { joinTools } from '@isoloop/core/tools';
+import { joinTools } from '@isoloop/core/tool';
 import { contextWindow } from './context-window.ts';
 import type { Pace } from './pace.ts';
 import { aroundTool } from './tools/around-tool.ts';

@@ -1,5 +1,6 @@
 import type { ChatModel } from '@isoloop/core';
-import { openai, openaiResponses } from '@isoloop/core/openai';
+import { openai } from '@isoloop/core/openai';
+import { openaiResponses } from '@isoloop/core/responses';
 
 /** A model at an OpenAI-compatible endpoint. */
 export interface Endpoint {

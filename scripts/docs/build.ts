@@ -1,3 +1,4 @@
+import { packageFolders } from '../packages.ts';
 import { runCommand } from '../run-command.ts';
 import { brokenSiteLinks } from './broken-links.ts';
 import { buildLive } from './live/build-live.ts';
@@ -19,7 +20,7 @@ import { stageSite } from './stage-site.ts';
 if (process.argv.includes('--if-changed') && isSiteBuilt()) process.exit(0);
 const begin = Date.now();
 markUnfinished();
-await run('tsc', ['-b', 'packages/core', 'packages/web-worker', 'packages/edge']);
+await run('tsc', ['-b', ...packageFolders.map((name) => `packages/${name}`)]);
 const reference = readReference();
 const written = readSitePages();
 const pages = [...written, ...reference.pages];

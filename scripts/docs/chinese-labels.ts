@@ -107,6 +107,6 @@ export const chinesePages: Readonly<Record<string, string>> = {
   security: '安全策略',
   changelog: '更新日志',
   contributing: '参与贡献',
-  'packages/core/presets': '参考框架的名称对照',
+  'packages/presets/presets': '参考框架的名称对照',
   overview: '概览',
 };

@@ -27,21 +27,31 @@ interface ProjectFiles {
 }
 
 const core = 'packages/core/src/**/*.test.ts';
+/** Packages of features, and scenarios that cross folders: tests that need no certain engine. */
+const features = [
+  'packages/{guards,presets,recall,mcp}/src/**/*.test.ts',
+  'test/scenarios/**/*.test.ts',
+];
 /** Shows that the setup file of a project watches what tests leave behind. */
 const leftBehindIsActive = 'test/left-behind/active.engine.test.ts';
 /** Shows that the setup file of a project checks the requests of its tests. */
 const requestsAreChecked = 'test/sent-requests/active.engine.test.ts';
 /** Core tests whose result depends on the JavaScript engine run in all of them. */
 const inEngines = [
-  testSuite === 'long' ? core : 'packages/core/src/**/*.engine.test.ts',
+  ...(testSuite === 'long'
+    ? [core, ...features]
+    : [
+        'packages/{core,guards,presets,recall,mcp}/src/**/*.engine.test.ts',
+        'test/scenarios/**/*.engine.test.ts',
+      ]),
   'test/clock/fake-clock.engine.test.ts',
   leftBehindIsActive,
   requestsAreChecked,
 ];
 /** Tests of core that use Node's API or mock a module run in Node, even in long mode. */
-const nodeOnly = 'packages/core/src/**/*.node.test.ts';
+const nodeOnly = '{packages/{core,guards,presets,recall,mcp}/src,test/scenarios}/**/*.node.test.ts';
 /** What the inspector derives from events and logs needs no page. */
-const inspectorInNode = 'packages/web-worker/src/inspector/{steps,replay}/*.test.ts';
+const inspectorInNode = 'packages/inspector/src/{steps,replay}/*.test.ts';
 const leaks = 'packages/web-worker/src/worker/leaks.test.ts';
 /** End-to-end tests of `npm run test:long` only; CONTRIBUTING.md tells why. */
 const longOnly = [
@@ -52,7 +62,7 @@ const longOnly = [
 
 const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
   node: {
-    include: [core, 'test/**/*.test.ts', inspectorInNode],
+    include: [core, ...features, 'test/**/*.test.ts', inspectorInNode],
     exclude: [
       'test/e2e/**',
       'test/left-behind/{page,workerd}.test.ts',
@@ -62,6 +72,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
     // differs on macOS and Windows.
     quick: [
       core,
+      ...features,
       inspectorInNode,
       'test/{examples,documents,model-conformance,provider-errors}/**/*.test.ts',
       'test/{changed-model,objects-at-edge,create-project,edge-any-host,reloaded-module,sends-data,server-rendering,test-runner}.test.ts',
@@ -69,9 +80,9 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
     ],
     // Failures at every step, random damage, patterns over long texts, real waits.
     costly: [
-      'packages/core/src/agent/{unused-cost.node,recovery-matrix}.test.ts',
+      'test/scenarios/{unused-cost.node,recovery-matrix}.test.ts',
       'packages/core/src/memory/{damage-fuzz,killed-hosts}.test.ts',
-      'packages/core/src/middleware/guard/pii/{pii-time.node,pii-stream,written-around}.test.ts',
+      'packages/guards/src/pii/{pii-time.node,pii-stream,written-around}.test.ts',
       'packages/core/src/model/responses/background.test.ts',
     ],
   },
@@ -81,7 +92,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
     // One endpoint with each kind of session, one object that is killed and resumes, real clients.
     quick: [
       'packages/core/src/entries.engine.test.ts',
-      'packages/core/src/agent/{react-agent,timer-yield}.engine.test.ts',
+      'test/scenarios/{react-agent,timer-yield}.engine.test.ts',
       'packages/edge/src/agent-handler.test.ts',
       'packages/edge/src/routes/{use-chat,run-route,kv-approvals}.test.ts',
       'packages/edge/src/routes/openai/{real-clients,responses-route,v1-fields}.test.ts',
@@ -96,7 +107,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
   browser: {
     include: [
       ...inEngines,
-      'packages/web-worker/src/**/*.test.ts',
+      'packages/{web-worker,inspector}/src/**/*.test.ts',
       'test/left-behind/page.test.ts',
       'test/sent-requests/page.test.ts',
     ],
@@ -104,7 +115,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
     // One agent in a worker, its store, `useChat` and the hook, tabs that share a run.
     quick: [
       'packages/core/src/entries.engine.test.ts',
-      'packages/core/src/agent/{react-agent,timer-yield}.engine.test.ts',
+      'test/scenarios/{react-agent,timer-yield}.engine.test.ts',
       'packages/web-worker/src/page/{connect-agent,use-chat,follow-agent,page-life}.test.ts',
       'packages/web-worker/src/react/{deleted-chat,previous-user,use-agent-chat,use-agent-chat-tabs}.test.ts',
       'packages/web-worker/src/react/shared/shared-answers.test.ts',

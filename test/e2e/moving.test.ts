@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { toolResultsOf, type AgentResult, type Msg } from '@isoloop/core';
-import type { UiMessage } from '@isoloop/core/ai-sdk';
+import type { UiMessage } from '@isoloop/core/stream';
 import type { Page } from 'playwright';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { root } from '../../scripts/root.ts';

@@ -2,29 +2,42 @@ import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region own-middleware
-import { ReActAgent, type Middleware } from '@isoloop/core';
-import { hasResult, withStream } from '@isoloop/core/middleware';
+import {
+  ReActAgent,
+  type Middleware,
+  AgentError,
+  MemoryStore,
+  textOf,
+  tool,
+  toolResultsOf,
+  type Tool,
+} from '@isoloop/core';
+import { hasResult } from '@isoloop/core/tool';
+import { withStream } from '@isoloop/core/model';
 // #endregion
 // #region kernel
-import { Agent } from '@isoloop/core/kernel';
-import { approvals, steering } from '@isoloop/core/middleware';
+import { Agent } from '@isoloop/core/agent';
+import { approvals, closeOpenCalls } from '@isoloop/core/approval';
+import { steering } from '@isoloop/core/steering';
 // #endregion
 // #region tool-failures
-import { closeOpenCalls, rewordToolErrors } from '@isoloop/core/middleware';
+import {
+  rewordToolErrors,
+  emulateTools,
+  todoList,
+  todosOf,
+  evictLargeResults,
+} from '@isoloop/core/results';
 // #endregion
 // #region tool-emulation
-import { emulateTools } from '@isoloop/core/middleware';
 // #endregion
 // #region todo-list
-import { todoList, todosOf } from '@isoloop/core/middleware';
 // #endregion
 // #region large-results
-import { evictLargeResults } from '@isoloop/core/middleware';
 // #endregion
 // #region context-editing
 import { clearToolResults, summarizeHistory } from '@isoloop/core/context';
 // #endregion
-import { AgentError, MemoryStore, textOf, tool, toolResultsOf, type Tool } from '@isoloop/core';
 
 const own = (name: string, execute: () => string): Tool =>
   tool({ name, description: name, input: { type: 'object' }, execute });
@@ -83,7 +96,7 @@ test('the kernel alone takes the parts that it needs', async () => {
   expect(pending).toMatchObject([{ name: 'pay', kind: 'approval' }]);
   expect((await agent.call([{ toolUseId: 'pay', type: 'approve' }])).text).toBe('Paid.');
   expect(() => new Agent({ name: 'assistant', model, tools: [pay] })).toThrow(
-    "import { approvals } from '@isoloop/core/middleware'; use: [approvals()].",
+    "import { approvals } from '@isoloop/core/approval'; use: [approvals()].",
   );
 });
 

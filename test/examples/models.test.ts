@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { redirectFetch } from './redirect-fetch.ts';
 // #region openai
-import { ReActAgent } from '@isoloop/core';
+import { ReActAgent, assistantMessage, userMessage } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 // #endregion
 // #region responses
-import { openaiResponses } from '@isoloop/core/openai';
+import { openaiResponses } from '@isoloop/core/responses';
 // #endregion
 // #region dashscope
 import { dashscope } from '@isoloop/core/dashscope';
@@ -15,8 +15,7 @@ import { createOpenAI } from '@ai-sdk/openai';
 import { fromAiSdk } from '@isoloop/core/ai-sdk';
 // #endregion
 // #region multi-agent
-import { assistantMessage, userMessage } from '@isoloop/core';
-import { multiAgent } from '@isoloop/core/prompt';
+import { multiAgent } from '@isoloop/core/model';
 // #endregion
 
 const apiKey = 'sk-test';

@@ -2,23 +2,26 @@ import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region weighted-history
-import { weightedHistory } from '@isoloop/core/context';
+import {
+  weightedHistory,
+  parallelIds,
+  reactMemory,
+  friendlyErrors,
+  oxygent,
+} from '@isoloop/presets';
 // #endregion
 // #region observations
-import { answerFromObservations } from '@isoloop/core/middleware';
+import { answerFromObservations } from '@isoloop/core/answer';
 // #endregion
 // #region react-memory
-import { parallelIds, reactMemory } from '@isoloop/core/presets';
 // #endregion
 // #region friendly-errors
-import { friendlyErrors } from '@isoloop/core/presets';
 // #endregion
 // #region oxygent
-import { oxygent } from '@isoloop/core/presets';
 // #endregion
 import { AgentError, ReActAgent, textOf, tool } from '@isoloop/core';
 import { fitContext, lastTurns, successfulTurns } from '@isoloop/core/context';
-import { userErrorText } from '@isoloop/core/middleware';
+import { userErrorText } from '@isoloop/core/error';
 
 const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () => 'nothing' });
 const tools = [look];

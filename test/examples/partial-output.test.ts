@@ -3,11 +3,11 @@ import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region partial-output
 import { ReActAgent } from '@isoloop/core';
-import { partialOutput, structured } from '@isoloop/core/output';
+import { partialOutput, outputItems } from '@isoloop/core/stream';
+import { structured } from '@isoloop/core/output';
 import * as z from 'zod';
 // #endregion
 // #region output-items
-import { outputItems } from '@isoloop/core/output';
 // #endregion
 
 test('partialOutput() shows an object while it arrives, and outputItems() the items of a list', async () => {

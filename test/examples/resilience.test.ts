@@ -3,26 +3,30 @@ import './strict-assert.ts';
 import { fakeClock } from '../clock/fake-clock.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region resilience
-import { ReActAgent } from '@isoloop/core';
-import { circuitBreaker, fallback, modelTimeout, retry } from '@isoloop/core/middleware';
+import { ReActAgent, AgentError, tool } from '@isoloop/core';
+import {
+  circuitBreaker,
+  fallback,
+  modelTimeout,
+  retry,
+  replyCache,
+  toolRetry,
+} from '@isoloop/core/resilience';
 // #endregion
 // #region resilience-model
-import { wrapModel } from '@isoloop/core/middleware';
+import { wrapModel } from '@isoloop/core/model';
 // #endregion
 // #region reply-cache
-import { replyCache } from '@isoloop/core/middleware';
 // #endregion
 // #region concurrency
-import { concurrencyLimit, Semaphore } from '@isoloop/core/middleware';
+import { concurrencyLimit, Semaphore } from '@isoloop/core/limits';
 // #endregion
 // #region tool-retry
-import { AgentError, tool } from '@isoloop/core';
-import { toolRetry } from '@isoloop/core/middleware';
 // #endregion
 // #region text-stream
 import { textStream } from '@isoloop/core/stream';
 // #endregion
-import { classifyError } from '@isoloop/core/middleware';
+import { classifyError } from '@isoloop/core/error';
 
 const busy = new AgentError('MODEL_RATE_LIMITED', 'Slow down.', {
   retryable: true,

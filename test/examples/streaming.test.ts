@@ -5,7 +5,7 @@ import { ScriptedModel } from '@isoloop/core/testing';
 import { ReActAgent } from '@isoloop/core';
 // #endregion
 // #region stream-detached
-import { attach } from '@isoloop/core/adapter';
+import { attach } from '@isoloop/core/host';
 // #endregion
 
 test('stream() yields events; a detached run continues without a reader', async () => {

@@ -3,18 +3,17 @@ import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region text-protocol
 import { ReActAgent, textOf, tool } from '@isoloop/core';
-import { textToolCalls } from '@isoloop/core/text-protocol';
+import { textToolCalls, parseToolCalls, trustedCalls } from '@isoloop/core/text-protocol';
 import * as z from 'zod';
 // #endregion
 // #region text-protocol-options
-import { parseToolCalls } from '@isoloop/core/text-protocol';
 // #endregion
 // #region text-protocol-trust
-import { trustedCalls } from '@isoloop/core/text-protocol';
 // #endregion
 // #region text-protocol-order
-import { outputGuards, piiRule } from '@isoloop/core/guards';
-import { fallback, retry, wrapModel } from '@isoloop/core/middleware';
+import { outputGuards, piiRule } from '@isoloop/guards';
+import { fallback, retry } from '@isoloop/core/resilience';
+import { wrapModel } from '@isoloop/core/model';
 // #endregion
 
 test('textToolCalls() calls tools through text', async () => {

@@ -1,9 +1,8 @@
-import { ReActAgent } from '@isoloop/core';
-import { agentTool } from '@isoloop/core/tools';
-import type { AgentOptions, Msg, Tool } from '@isoloop/core';
-import { sessionSummaries, summarizeHistory } from '@isoloop/core/context';
-import { isSameButInterrupted } from './inject-faults.ts';
-import type { FaultScenario } from './inject-faults.ts';
+import { ReActAgent, type AgentOptions, type Msg, type Tool } from '@isoloop/core';
+import { agentTool } from '@isoloop/core/several';
+import { sessionSummaries } from '@isoloop/core/memory';
+import { summarizeHistory } from '@isoloop/core/context';
+import { isSameButInterrupted, type FaultScenario } from './inject-faults.ts';
 import type { MortalProcess } from './mortal-process.ts';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import { textToolCalls } from '@isoloop/core/text-protocol';

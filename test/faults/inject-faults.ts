@@ -1,13 +1,18 @@
-import type { Decision, PendingCall } from '../../packages/core/src/event/pending-call.ts';
-import type { AgentResult } from '../../packages/core/src/event/agent-result.ts';
-import type { ReActAgent } from '../../packages/core/src/preset/react-agent.ts';
-import { AgentError } from '../../packages/core/src/error/agent-error.ts';
-import type { Awaitable } from '../../packages/core/src/event/hook.ts';
-import type { KeyValueStore } from '../../packages/core/src/memory/store/key-value-store.ts';
-import { SessionMemory } from '../../packages/core/src/memory/session-memory.ts';
-import { userMessage, toolUsesOf, type Msg } from '../../packages/core/src/message/msg.ts';
-import { openToolUses } from '../../packages/core/src/message/tool-pairs.ts';
-import { historyFaults } from '../../packages/core/test-support/history-faults.ts';
+import {
+  type Decision,
+  type PendingCall,
+  type AgentResult,
+  type ReActAgent,
+  AgentError,
+  type Awaitable,
+  type KeyValueStore,
+  SessionMemory,
+  userMessage,
+  toolUsesOf,
+  type Msg,
+} from '@isoloop/core';
+import { openToolUses } from '@isoloop/core/message';
+import { historyFaults } from '../support/history-faults.ts';
 import { makeWitness, MortalProcess, type Life, type Witness } from './mortal-process.ts';
 
 /** Conversation for `injectFaults`, which lets its process die at every possible point. */

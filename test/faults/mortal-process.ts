@@ -1,21 +1,24 @@
-import type { KeyValueStore } from '../../packages/core/src/memory/store/key-value-store.ts';
+import {
+  type KeyValueStore,
+  SessionMemory,
+  type SessionMemoryOptions,
+  toolResultsOf,
+  type Msg,
+  type ChatModel,
+  type ModelDelta,
+  type ModelRequest,
+  type SchemaLike,
+  tool,
+  type Tool,
+  type ToolOptions,
+} from '@isoloop/core';
 import type { WriteOptions } from '../../packages/core/src/memory/memory.ts';
-import { SessionMemory } from '../../packages/core/src/memory/session-memory.ts';
-import type { SessionMemoryOptions } from '../../packages/core/src/memory/session-memory-options.ts';
-import { toolResultsOf, type Msg } from '../../packages/core/src/message/msg.ts';
-import type {
-  ChatModel,
-  ModelDelta,
-  ModelRequest,
-} from '../../packages/core/src/model/chat-model.ts';
-import type { SchemaLike } from '../../packages/core/src/schema/schema.ts';
-import { tool, type Tool, type ToolOptions } from '../../packages/core/src/tool/tool.ts';
-import { requestFaults } from '../../packages/core/test-support/history-faults.ts';
+import { requestFaults } from '../support/history-faults.ts';
 import {
   ScriptedModel,
   type ScriptedReply,
   type ScriptedModelOptions,
-} from '../../packages/core/src/testing/scripted-model.ts';
+} from '@isoloop/core/testing';
 
 /**
  * Observations of the processes of one conversation, made outside these processes.

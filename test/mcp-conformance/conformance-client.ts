@@ -7,12 +7,9 @@ import {
   type CrossAppAccessContext,
   type OAuthClientProvider,
 } from '@modelcontextprotocol/client';
-import { ReActAgent } from '../../packages/core/src/preset/react-agent.ts';
-import { AgentError } from '../../packages/core/src/error/agent-error.ts';
-import { mcpTools, type McpTools } from '../../packages/core/src/mcp.ts';
-import { toolResultsOf } from '../../packages/core/src/message/msg.ts';
-import { ScriptedModel } from '../../packages/core/src/testing/scripted-model.ts';
-import type { JsonObject } from '../../packages/core/src/message/json.ts';
+import { ReActAgent, AgentError, toolResultsOf, type JsonObject } from '@isoloop/core';
+import { mcpTools, type McpTools } from '@isoloop/mcp';
+import { ScriptedModel } from '@isoloop/core/testing';
 import { OAuthClient } from './oauth-client.ts';
 
 // conformance.test.ts runs this. Argument: the URL of an MCP server.

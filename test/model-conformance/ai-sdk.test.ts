@@ -10,7 +10,7 @@ import {
   googleWire,
   responsesWire,
   type WireFormat,
-} from '../../packages/core/test-support/wire-formats.ts';
+} from '../support/wire-formats.ts';
 import { extent } from '../test-extent.ts';
 import { startModelServer } from './model-server.ts';
 

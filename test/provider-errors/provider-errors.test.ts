@@ -1,8 +1,7 @@
 import { APICallError } from '@ai-sdk/provider';
 import { ReActAgent, type AgentErrorData, type ChatModel } from '@isoloop/core';
 import { fromAiSdk } from '@isoloop/core/ai-sdk';
-import { showFailuresAs } from '@isoloop/core/adapter';
-import { classifyError } from '@isoloop/core/middleware';
+import { showFailuresAs, classifyError } from '@isoloop/core/error';
 import { openai } from '@isoloop/core/openai';
 import { createAgentHandler } from '@isoloop/edge';
 import { llmProxy } from '@isoloop/edge/llm';

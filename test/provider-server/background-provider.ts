@@ -1,5 +1,5 @@
 import { tool, type Tool } from '@isoloop/core';
-import type { Fetch } from '@isoloop/core/openai';
+import type { Fetch } from '@isoloop/core/model';
 
 interface Generation {
   readonly id: string;

@@ -1,8 +1,4 @@
-import {
-  brokenRules,
-  type BrokenRule,
-  type RequestWire,
-} from '../../packages/core/src/testing/request-rules/broken-rules.ts';
+import { brokenRules, type BrokenRule, type RequestWire } from '@isoloop/core/testing';
 import { channelName, noteBroken, phraseOf, registry } from './registry.ts';
 
 interface SentRequest {

@@ -1,4 +1,4 @@
-import type { BrokenRule } from '../../packages/core/src/testing/request-rules/broken-rules.ts';
+import type { BrokenRule } from '@isoloop/core/testing';
 
 /** The rules that requests of the running test, or else of its file, have broken. */
 interface Registry {

@@ -1,5 +1,5 @@
 import { aroundAll, aroundEach } from 'vitest';
-import type { BrokenRule } from '../../packages/core/src/testing/request-rules/broken-rules.ts';
+import type { BrokenRule } from '@isoloop/core/testing';
 import {
   channelName,
   newScope,

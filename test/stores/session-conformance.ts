@@ -1,5 +1,5 @@
 import { AgentError, SessionMemory, userMessage, type KeyValueStore } from '@isoloop/core';
-import { repairSession } from '@isoloop/core/state';
+import { repairSession } from '@isoloop/core/memory';
 import type { TestFramework } from '@isoloop/core/testing';
 import { lies, lyingStore, type Lie } from './lying-store.ts';
 

@@ -90,7 +90,7 @@ const further: readonly Example[] = [
     pattern: 'A plan with a to-do list',
     text: 'Plan: work out 12 * (3 + 4), then find the time in Tokyo and Cairo',
     lang: 'en',
-    code: `import { todoList, todosOf } from '@isoloop/core/middleware';
+    code: `import { todoList, todosOf } from '@isoloop/core/results';
 
 const agent = new ReActAgent({
   name: 'assistant',

@@ -4,7 +4,7 @@ import {
   workerSource,
   type InspectorSessionDetail,
   type ReplayAgent,
-} from '@isoloop/web-worker/inspector';
+} from '@isoloop/inspector';
 import { createElement, useMemo } from 'react';
 import { contextWindow, offlineWindow } from '../context-window.ts';
 import { edgeModelOf } from './agent-source.ts';

@@ -1,5 +1,5 @@
 import { SessionMemory } from '@isoloop/core';
-import { toUiMessages, typedMessages } from '@isoloop/core/ai-sdk';
+import { toUiMessages, typedMessages } from '@isoloop/core/stream';
 import { IndexedDbStore } from '@isoloop/web-worker';
 import type { UIMessage } from '@isoloop/web-worker/react';
 import { useEffect, useState } from 'react';

@@ -1,4 +1,4 @@
-import { retryableOnce } from '@isoloop/core/adapter';
+import { retryableOnce } from '@isoloop/core/wait';
 import {
   browserPlace,
   endpointPlace,

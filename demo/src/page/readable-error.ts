@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import { parseErrorText } from '@isoloop/core/ai-sdk';
+import { parseErrorText } from '@isoloop/core/stream';
 
 export interface ReadableError {
   readonly title: string;

@@ -1,4 +1,4 @@
-import type { IsoloopInspector } from '@isoloop/web-worker/inspector';
+import type { IsoloopInspector } from '@isoloop/inspector';
 import type { Connection } from '../../../demo/src/page/test-connection.ts';
 import type { ChosenModel } from './chosen-model.ts';
 import { eventLine } from './event-lines.ts';
@@ -208,7 +208,7 @@ class LiveExample extends HTMLElement {
       this.#hideInspector();
       return;
     }
-    const { defineInspector } = await import('@isoloop/web-worker/inspector');
+    const { defineInspector } = await import('@isoloop/inspector');
     defineInspector();
     const inspector = document.createElement('isoloop-inspector') as IsoloopInspector;
     inspector.className = 'not-content';

@@ -1,9 +1,5 @@
 import type { AgentEvent } from '@isoloop/core';
-import type {
-  InspectedEvent,
-  InspectorSession,
-  InspectorSource,
-} from '@isoloop/web-worker/inspector';
+import type { InspectedEvent, InspectorSession, InspectorSource } from '@isoloop/inspector';
 
 /** The agents of one run of an example, as a source for the inspector. They have no stored log. */
 export class ExampleSource implements InspectorSource {

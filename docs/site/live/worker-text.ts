@@ -22,10 +22,10 @@ export function workerText(
 
 /** Returns the file of a module among the libraries of the live examples. */
 export function fileOfModule(module: string): string {
-  const known = /^(?:@isoloop\/core(?:\/[\w-]+)?|zod)$/.test(module);
+  const known = /^(?:@isoloop\/(?:core(?:\/[\w-]+)?|guards|presets|recall)|zod)$/.test(module);
   if (!known)
     throw new SyntaxError(
-      `A live example can import @isoloop/core, its entries and zod, and not ${module}.`,
+      `A live example can import @isoloop/core, its entries, guards, presets, recall and zod, and not ${module}.`,
     );
   return `${module.replace('@', '').replaceAll('/', '-')}.js`;
 }

@@ -1,33 +1,41 @@
-/// <reference path="../../../test/provider-server/provided-context.d.ts" />
-/// <reference path="../../../test/mcp-server/provided-context.d.ts" />
-import { attach } from '@isoloop/core/adapter';
+import { attach } from '@isoloop/core/host';
 import { fitContext } from '@isoloop/core/context';
 import { metrics } from '@isoloop/core/observe';
 import { jsonMode } from '@isoloop/core/output';
 import { renderTemplate } from '@isoloop/core/prompt';
-import { retrieval } from '@isoloop/core/recall';
 import { saveState } from '@isoloop/core/state';
-import { textStream } from '@isoloop/core/stream';
+import { createUiMessageEncoder } from '@isoloop/core/stream';
 import { estimateTokens } from '@isoloop/core/tokens';
-import { selectTools } from '@isoloop/core/tools';
-import { unstorageStore } from '@isoloop/core/unstorage';
+import { selectTools } from '@isoloop/core/selection';
+import { unstorageStore } from '@isoloop/core/memory';
 import memoryDriver from 'unstorage/drivers/memory';
 import { ReActAgent, tool, type Middleware } from '@isoloop/core';
-import { createUiMessageEncoder } from '@isoloop/core/ai-sdk';
-import { lengthGuard } from '@isoloop/core/guards';
-import { jsonSchema } from '@isoloop/core/json-schema';
-import { Agent } from '@isoloop/core/kernel';
-import { mcpTools } from '@isoloop/core/mcp';
-import { keywordRetriever } from '@isoloop/core/memory-search';
-import { modelRequestLimit } from '@isoloop/core/middleware';
+import { jsonSchema } from '@isoloop/core/schema';
+import { createOpenAI } from '@ai-sdk/openai';
+import { Agent } from '@isoloop/core/agent';
+import { fromAiSdk } from '@isoloop/core/ai-sdk';
+import { directAnswers } from '@isoloop/core/answer';
+import { approvals } from '@isoloop/core/approval';
+import { classifyError } from '@isoloop/core/error';
+import { AgentStream } from '@isoloop/core/event';
+import { mapTexts } from '@isoloop/core/message';
+import { addUsage, noUsage } from '@isoloop/core/model';
+import { retry } from '@isoloop/core/resilience';
+import { reuseResults } from '@isoloop/core/results';
+import { operator } from '@isoloop/core/several';
+import { steering } from '@isoloop/core/steering';
+import { Toolkit } from '@isoloop/core/tool';
+import { abortable } from '@isoloop/core/wait';
+import { chatCompletions } from '../../../test/support/wire-formats.ts';
+import manifest from '../package.json' with { type: 'json' };
+import { modelRequestLimit } from '@isoloop/core/limits';
 import { openTelemetry } from '@isoloop/core/open-telemetry';
-import { arcReactor } from '@isoloop/core/presets';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { textToolCalls } from '@isoloop/core/text-protocol';
 import { context, trace } from '@opentelemetry/api';
-import { expect, inject, test } from 'vitest';
-import { httpProviders } from '../test-support/providers.ts';
-import { scriptedAgent } from '../test-support/scripted-agent.ts';
+import { expect, test } from 'vitest';
+import { httpProviders } from '../../../test/support/providers.ts';
+import { scriptedAgent } from '../../../test/support/scripted-agent.ts';
 import { answeringFetch } from './testing/answering-fetch.ts';
 
 const add = tool({
@@ -63,7 +71,7 @@ const answered = ['It is 5.', 'add'];
  * source files.
  */
 const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expected: unknown]>> = {
-  './index': [() => answerWith(), answered],
+  '.': [() => answerWith(), answered],
   ...Object.fromEntries(
     httpProviders.map(({ entry, model, wire }) => [
       entry,
@@ -80,7 +88,7 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
       ],
     ]),
   ),
-  './ai-sdk': [
+  './stream': [
     async () => {
       const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Hello']) });
       const encoder = createUiMessageEncoder();
@@ -102,45 +110,17 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
     },
     ['add'],
   ],
-  './middleware': [
+  './limits': [
     () => answerWith(modelRequestLimit({ run: 1, text: 'Enough.' })),
     ['Enough.', 'add'],
   ],
-  './presets': [
-    async () => {
-      const { agent } = scriptedAgent(['Hello'], { use: [arcReactor()] });
-      return (await agent.call('Hi')).text;
-    },
-    'Hello',
-  ],
-  './guards': [() => answerWith(lengthGuard({ max: 5 })), [expect.stringContaining('too long')]],
-  './memory-search': [
-    async () => {
-      const retriever = keywordRetriever([{ id: 'tea', content: 'Green tea is steamed.' }]);
-      const options = { topK: 1, sessionId: 's', signal: new AbortController().signal };
-      return (await retriever.retrieve('steamed tea', options)).map(({ id }) => id);
-    },
-    ['tea'],
-  ],
   './open-telemetry': [() => answerWith(openTelemetry({ api: { trace, context } })), answered],
-  './json-schema': [
+  './schema': [
     async () => (await jsonSchema({ type: 'number' })['~standard'].validate('x')).issues?.length,
     1,
   ],
-  './mcp': [
-    async () => {
-      const tools = await mcpTools({
-        url: `${inject('mcpUrl')}/servers/${crypto.randomUUID()}/mcp`,
-      });
-      const found = tools.find('add');
-      await tools.close();
-      return found;
-    },
-    expect.objectContaining({ name: 'add' }),
-  ],
   './tokens': [async () => estimateTokens('東京タワー'), 3],
   './context': [() => answerWith(fitContext({ window: 1_000, reserveOutput: 0 })), answered],
-  './recall': [() => answerWith(retrieval({ retriever: { retrieve: async () => [] } })), answered],
   './state': [
     async () => {
       const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Hello']) });
@@ -150,14 +130,7 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
     2,
   ],
   './prompt': [async () => renderTemplate('Hello ${name}', { name: 'Ann' }), 'Hello Ann'],
-  './stream': [
-    async () => {
-      const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Hello']) });
-      return new Response(textStream(agent.stream('Hi')).readable()).text();
-    },
-    'Hello',
-  ],
-  './kernel': [
+  './agent': [
     async () => {
       const agent = new Agent({ name: 'a', model: new ScriptedModel(['Hello']) });
       return (await agent.call('Hi')).text;
@@ -172,8 +145,8 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
     { n: 1 },
   ],
   './observe': [() => answerWith(metrics({})), answered],
-  './tools': [() => answerWith(selectTools()), answered],
-  './adapter': [
+  './selection': [() => answerWith(selectTools()), answered],
+  './host': [
     async () => {
       const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Hello']) });
       await agent.stream('Hi', { detached: true }).result;
@@ -181,7 +154,7 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
     },
     'Hello',
   ],
-  './unstorage': [
+  './memory': [
     async () => {
       const store = unstorageStore(memoryDriver());
       await store.set('k', '1');
@@ -189,12 +162,38 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
     },
     '1',
   ],
+  './ai-sdk': [
+    async () => {
+      const { fetch } = answeringFetch(chatCompletions({ text: ['Hello'], finish: 'stop' })!);
+      const model = fromAiSdk(
+        createOpenAI({ apiKey: 'k', fetch: fetch as typeof globalThis.fetch }).chat('m'),
+      );
+      return (await new ReActAgent({ name: 'a', model }).call('Hi')).text;
+    },
+    'Hello',
+  ],
+  './error': [async () => classifyError(new Error('socket hang up')).code, 'MODEL_UNREACHABLE'],
+  './message': [async () => mapTexts([], (text) => text), []],
+  './model': [async () => addUsage(noUsage, { inputTokens: 2, outputTokens: 1 }).inputTokens, 2],
+  './event': [
+    async () =>
+      new ReActAgent({ name: 'a', model: new ScriptedModel(['Hi']) }).stream('Hi') instanceof
+      AgentStream,
+    true,
+  ],
+  './tool': [async () => new Toolkit([add]).schemas().map(({ name }) => name), ['add']],
+  './wait': [async () => abortable(Promise.resolve(1), new AbortController().signal), 1],
+  './approval': [() => answerWith(approvals()), answered],
+  './steering': [() => answerWith(steering()), answered],
+  './answer': [() => answerWith(directAnswers()), answered],
+  './resilience': [() => answerWith(retry()), answered],
+  './results': [() => answerWith(reuseResults()), answered],
+  './several': [() => answerWith(operator()), answered],
   './testing': [async () => new ScriptedModel(['x']).requests, []],
 };
 
-test('each file beside this test is an entry and has a smoke test', () => {
-  const files = Object.keys(import.meta.glob(['./*.ts', '!./*.test.ts']));
-  const entries = files.map((file) => file.slice(0, -'.ts'.length));
+test('each entry of the package has a smoke test', () => {
+  const entries = Object.keys(manifest.exports).filter((entry) => entry !== './package.json');
   expect(Object.keys(smoke).toSorted()).toEqual(entries.toSorted());
 });
 

@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import { checkOptions } from '@isoloop/core/adapter';
+import { checkOptions } from '@isoloop/core/error';
 import { isOrigin } from './http/cross-origin.ts';
 import { missingOption } from './http/missing-option.ts';
 import {

@@ -1,6 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import { checkOptions } from '@isoloop/core/adapter';
-import { addSecrets } from '@isoloop/core/observe';
+import { checkOptions, addSecrets } from '@isoloop/core/error';
 import { errors, jwtVerify } from 'jose';
 import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose';
 import { isLocalHost } from './http/access.ts';

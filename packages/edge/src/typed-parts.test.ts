@@ -1,11 +1,11 @@
 import { ReActAgent, tool, type ToolContext } from '@isoloop/core';
+import { keepDataParts } from '@isoloop/core/results';
 import {
-  keepDataParts,
   typedMessages,
   typedTransport,
   type AgentData,
   type AgentTools,
-} from '@isoloop/core/ai-sdk';
+} from '@isoloop/core/stream';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { DefaultChatTransport, type UIMessage } from 'ai';
 import { expect, expectTypeOf, test } from 'vitest';

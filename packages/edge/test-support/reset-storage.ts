@@ -1,5 +1,5 @@
 import { reset } from 'cloudflare:test';
-import { showFailuresAs } from '@isoloop/core/adapter';
+import { showFailuresAs } from '@isoloop/core/error';
 import { afterAll } from 'vitest';
 
 // Test files share one workerd. Leftover keys would slow down tests that list keys.

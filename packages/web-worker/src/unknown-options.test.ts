@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import * as page from './index.ts';
-import * as inspector from './inspector.ts';
+import * as inspector from '../../inspector/src/index.ts';
 import * as move from './move.ts';
 import * as react from './react.ts';
 import type { Endpoint } from './react/source/endpoint-agent.ts';

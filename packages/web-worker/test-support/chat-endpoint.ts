@@ -1,13 +1,13 @@
 import { ReActAgent, tool, type AgentOptions } from '@isoloop/core';
-import { objectMediaType, objectWriterOf } from '@isoloop/core/adapter';
+import { objectMediaType, objectWriterOf } from '@isoloop/core/host';
 import {
   createUiMessageEncoder,
   fromUiDecisions,
   fromUiMessage,
   toUiMessages,
   type UiChunk,
-} from '@isoloop/core/ai-sdk';
-import { operatorMessage } from '@isoloop/core/middleware';
+} from '@isoloop/core/stream';
+import { operatorMessage } from '@isoloop/core/several';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { onTestFinished } from 'vitest';
 

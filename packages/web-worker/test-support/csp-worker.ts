@@ -1,6 +1,6 @@
 import { ReActAgent, tool } from '@isoloop/core';
-import { joinTools } from '@isoloop/core/tools';
-import { jsonSchema } from '@isoloop/core/json-schema';
+import { joinTools } from '@isoloop/core/tool';
+import { jsonSchema } from '@isoloop/core/schema';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { exposeAgent } from '@isoloop/web-worker/worker';
 import * as z from 'zod';

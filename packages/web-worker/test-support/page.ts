@@ -7,9 +7,9 @@ import {
   userMessage,
   type Middleware,
 } from '@isoloop/core';
-import { keepDataParts } from '@isoloop/core/ai-sdk';
-import { joinTools } from '@isoloop/core/tools';
-import { approvals } from '@isoloop/core/middleware';
+import { keepDataParts } from '@isoloop/core/results';
+import { joinTools } from '@isoloop/core/tool';
+import { approvals } from '@isoloop/core/approval';
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
 import { textToolCalls } from '@isoloop/core/text-protocol';
 import {

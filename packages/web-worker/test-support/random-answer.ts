@@ -1,5 +1,5 @@
 import { randomOf } from '../../../test/random-of.ts';
-import type { UiChunk } from '@isoloop/core/ai-sdk';
+import type { UiChunk } from '@isoloop/core/stream';
 import type { UIMessageChunk } from 'ai';
 
 /** All types of chunks that an agent sends. A new one fails the type check. */

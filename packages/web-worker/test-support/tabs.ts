@@ -1,7 +1,7 @@
 import { AgentError, ReActAgent, tool } from '@isoloop/core';
 import { structured } from '@isoloop/core/output';
-import { joinTools } from '@isoloop/core/tools';
-import { approvals } from '@isoloop/core/middleware';
+import { joinTools } from '@isoloop/core/tool';
+import { approvals } from '@isoloop/core/approval';
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
 import {
   exposeAgent,

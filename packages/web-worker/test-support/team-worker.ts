@@ -1,5 +1,5 @@
 import { ReActAgent } from '@isoloop/core';
-import { handOff } from '@isoloop/core/middleware';
+import { handOff } from '@isoloop/core/several';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { exposeAgent, type AgentSetup } from '@isoloop/web-worker/worker';
 

@@ -1,5 +1,5 @@
 import { ReActAgent, tool, type ToolContext } from '@isoloop/core';
-import { keepDataParts } from '@isoloop/core/ai-sdk';
+import { keepDataParts } from '@isoloop/core/results';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { exposeAgent } from '@isoloop/web-worker/worker';
 import * as z from 'zod';

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { build } from 'vite';
 import { fileOfModule } from '../../../docs/site/live/worker-text.ts';
 import type { LiveProgram } from '../../../docs/site/live/live-program.ts';
-import { readManifest } from '../../packages.ts';
+import { packageFolders, readManifest } from '../../packages.ts';
 import { root } from '../../root.ts';
 import { publicFolder, siteFolder } from '../site-folders.ts';
 import { liveModules } from './read-programs.ts';
@@ -34,7 +34,7 @@ export async function buildLive(programs: readonly LiveProgram[]): Promise<void>
         input: {
           ...libraries,
           'lib/isoloop-core': `${own}/core.ts`,
-          'lib/isoloop-core-kernel': `${own}/kernel.ts`,
+          'lib/isoloop-core-agent': `${own}/agent.ts`,
           'lib/isoloop-core-testing': `${own}/testing.ts`,
           'lib/zod': `${own}/zod.ts`,
           'lib/start-worker': `${own}/start-worker.ts`,
@@ -59,9 +59,12 @@ export async function buildLive(programs: readonly LiveProgram[]): Promise<void>
 
 /** Returns the modules that live examples may import, with their built files. */
 function modules(): readonly (readonly [name: string, file: string])[] {
-  return Object.entries(readManifest('core').exports).flatMap(([key, target]) => {
-    const name = `@isoloop/core${key.slice(1)}`;
-    if (typeof target === 'string' || !liveModules.test(name)) return [];
-    return [[name, `${root}/packages/core/${target.default}`] as const];
+  return packageFolders.flatMap((folder) => {
+    const manifest = readManifest(folder);
+    return Object.entries(manifest.exports).flatMap(([key, target]) => {
+      const name = manifest.name + key.slice(1);
+      if (typeof target === 'string' || !liveModules.test(name)) return [];
+      return [[name, `${root}/packages/${folder}/${target.default}`] as const];
+    });
   });
 }

@@ -7,7 +7,8 @@ import { root } from '../../root.ts';
 import { namesDeclaredIn, namesUsedIn } from './names.ts';
 
 /** Modules that a live example may import. All of them run in a worker without a server. */
-export const liveModules: RegExp = /^(?:@isoloop\/core(?:\/(?!mcp|unstorage)[\w-]+)?|zod)$/;
+export const liveModules: RegExp =
+  /^(?:@isoloop\/(?:core(?:\/[\w-]+)?|guards|presets|recall)|zod)$/;
 
 /** Reads the examples in `test/examples` that need no server, and thus run in the reader's tab. */
 export function readLivePrograms(): readonly LiveProgram[] {

@@ -1,5 +1,5 @@
 import { ReActAgent, userMessage, type AgentHook } from '@isoloop/core';
-import { agentscope } from '@isoloop/core/presets';
+import { agentscope } from '@isoloop/presets';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { describe, expect, test } from 'vitest';
 import { gate } from '../test-support.ts';

@@ -10,9 +10,10 @@ import {
   type Middleware,
   type Msg,
 } from '@isoloop/core';
-import { longTermMemory, retrieval, type RetrievedDocument } from '@isoloop/core/recall';
+import { longTermMemory, retrieval } from '@isoloop/recall';
+import type { RetrievedDocument } from '@isoloop/core/message';
 import { loadState, saveState } from '@isoloop/core/state';
-import { Toolkit } from '@isoloop/core/tools';
+import { Toolkit } from '@isoloop/core/tool';
 import { describe, expect, test } from 'vitest';
 import {
   calling,

@@ -12,7 +12,7 @@ import {
   type ReActAgent,
 } from '@isoloop/core';
 import { structured } from '@isoloop/core/output';
-import { longTermMemory } from '@isoloop/core/recall';
+import { longTermMemory } from '@isoloop/recall';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { gate, outputsOf } from '../test-support.ts';

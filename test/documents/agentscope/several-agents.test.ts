@@ -8,8 +8,8 @@ import {
   type ReActAgent,
 } from '@isoloop/core';
 import { structured } from '@isoloop/core/output';
-import { multiAgent } from '@isoloop/core/prompt';
-import { longTermMemory } from '@isoloop/core/recall';
+import { multiAgent } from '@isoloop/core/model';
+import { longTermMemory } from '@isoloop/recall';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import {

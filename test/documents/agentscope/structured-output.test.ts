@@ -1,7 +1,7 @@
 import { MemoryStore, SessionMemory, textOf, tool, userMessage } from '@isoloop/core';
 import { structured } from '@isoloop/core/output';
-import { longTermMemory } from '@isoloop/core/recall';
-import { metaTool, Toolkit } from '@isoloop/core/tools';
+import { longTermMemory } from '@isoloop/recall';
+import { metaTool, Toolkit } from '@isoloop/core/tool';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import {

@@ -26,9 +26,10 @@ import {
   type ToolOutput,
 } from '@isoloop/core';
 import { dashscope, type DashScopeOptions } from '@isoloop/core/dashscope';
-import { openai, type Fetch, type OpenAiOptions } from '@isoloop/core/openai';
-import { agentscope } from '@isoloop/core/presets';
-import type { LongTermMemory } from '@isoloop/core/recall';
+import { openai, type OpenAiOptions } from '@isoloop/core/openai';
+import type { Fetch } from '@isoloop/core/model';
+import { agentscope } from '@isoloop/presets';
+import type { LongTermMemory } from '@isoloop/recall';
 import { ScriptedModel, type ScriptedReply, type ScriptedStep } from '@isoloop/core/testing';
 
 // What AgentScope's document says, checked through the public API alone.

@@ -1,5 +1,6 @@
 import { ReActAgent, tool, toolResultsOf, type AgentHook } from '@isoloop/core';
-import { agentTool, metaTool, Toolkit } from '@isoloop/core/tools';
+import { agentTool } from '@isoloop/core/several';
+import { metaTool, Toolkit } from '@isoloop/core/tool';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';

@@ -10,9 +10,10 @@ import {
   type JsonValue,
   type Msg,
 } from '@isoloop/core';
-import { agentTool, contextToken, provide, Toolkit } from '@isoloop/core/tools';
-import { agentscope } from '@isoloop/core/presets';
-import { longTermMemory } from '@isoloop/core/recall';
+import { agentTool } from '@isoloop/core/several';
+import { contextToken, provide, Toolkit } from '@isoloop/core/tool';
+import { agentscope } from '@isoloop/presets';
+import { longTermMemory } from '@isoloop/recall';
 import { loadState, saveState } from '@isoloop/core/state';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { describe, expect, test } from 'vitest';

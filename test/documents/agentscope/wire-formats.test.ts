@@ -6,7 +6,7 @@ import {
   toolMessage,
   userMessage,
 } from '@isoloop/core';
-import { Toolkit } from '@isoloop/core/tools';
+import { Toolkit } from '@isoloop/core/tool';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { eventsOf } from '../test-support.ts';

@@ -1,6 +1,6 @@
 import { tool, type AgentResult } from '@isoloop/core';
-import { userErrorText } from '@isoloop/core/middleware';
-import { friendlyErrors } from '@isoloop/core/presets';
+import { userErrorText } from '@isoloop/core/error';
+import { friendlyErrors } from '@isoloop/presets';
 import { describe, expect, test } from 'vitest';
 import { calls, failing, linesOf, make, named, returned, withoutWaits } from './test-support.ts';
 import { fakeClock } from '../../clock/fake-clock.ts';

@@ -6,7 +6,7 @@ import {
   type AgentEvent,
   type ModelRequest,
 } from '@isoloop/core';
-import { outputGuards, regexRule } from '@isoloop/core/guards';
+import { outputGuards, regexRule } from '@isoloop/guards';
 import { textStream } from '@isoloop/core/stream';
 import { describe, expect, test } from 'vitest';
 import { eventsOf } from '../test-support.ts';

@@ -1,5 +1,5 @@
 import { tool, type AgentResult } from '@isoloop/core';
-import { replyCache } from '@isoloop/core/middleware';
+import { replyCache } from '@isoloop/core/resilience';
 import { jsonMode } from '@isoloop/core/output';
 import { textStream } from '@isoloop/core/stream';
 import { describe, expect, test } from 'vitest';

@@ -1,6 +1,6 @@
 import { ReActAgent, textOf } from '@isoloop/core';
-import { concurrencyLimit, Semaphore } from '@isoloop/core/middleware';
-import { arcReactor } from '@isoloop/core/presets';
+import { concurrencyLimit, Semaphore } from '@isoloop/core/limits';
+import { arcReactor } from '@isoloop/presets';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { describe, expect, test } from 'vitest';
 import { failing, make, returned } from './test-support.ts';

@@ -1,6 +1,6 @@
 import { ReActAgent, type JsonValue } from '@isoloop/core';
-import { circuitBreaker, fallback, retry } from '@isoloop/core/middleware';
-import { arcReactor } from '@isoloop/core/presets';
+import { circuitBreaker, fallback, retry } from '@isoloop/core/resilience';
+import { arcReactor } from '@isoloop/presets';
 import { textStream } from '@isoloop/core/stream';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { describe, expect, test } from 'vitest';

@@ -1,9 +1,9 @@
 import { ReActAgent, textOf, userMessage, type Middleware } from '@isoloop/core';
-import { inputGuard, piiGuard } from '@isoloop/core/guards';
-import { arcReactor } from '@isoloop/core/presets';
-import { retrieval } from '@isoloop/core/recall';
+import { inputGuard, piiGuard } from '@isoloop/guards';
+import { arcReactor } from '@isoloop/presets';
+import { retrieval } from '@isoloop/recall';
 import { ScriptedModel } from '@isoloop/core/testing';
-import { selectTools } from '@isoloop/core/tools';
+import { selectTools } from '@isoloop/core/selection';
 import { describe, expect, test } from 'vitest';
 import { calls, linesOf, make, named, resultsIn, returned } from './test-support.ts';
 import { fakeClock } from '../../clock/fake-clock.ts';

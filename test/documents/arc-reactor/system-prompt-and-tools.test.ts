@@ -7,8 +7,8 @@ import {
   type Middleware,
 } from '@isoloop/core';
 import { jsonMode } from '@isoloop/core/output';
-import { retrieval } from '@isoloop/core/recall';
-import { byCategory, selectTools } from '@isoloop/core/tools';
+import { retrieval } from '@isoloop/recall';
+import { byCategory, selectTools } from '@isoloop/core/selection';
 import { describe, expect, test } from 'vitest';
 import { systemOf } from '../test-support.ts';
 import {

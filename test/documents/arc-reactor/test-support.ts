@@ -14,8 +14,8 @@ import {
   type Msg,
   type Tool,
 } from '@isoloop/core';
-import { retry } from '@isoloop/core/middleware';
-import { arcReactor, arcReactorTrim } from '@isoloop/core/presets';
+import { retry } from '@isoloop/core/resilience';
+import { arcReactor, arcReactorTrim } from '@isoloop/presets';
 import { ScriptedModel, type ScriptedReply, type ScriptedStep } from '@isoloop/core/testing';
 import { arc } from '@isoloop/core/tokens';
 import { outputsOf } from '../test-support.ts';

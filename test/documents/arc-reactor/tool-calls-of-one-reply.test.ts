@@ -1,5 +1,5 @@
 import { outputText, tool, type AgentHook, type JsonValue, type Tool } from '@isoloop/core';
-import { approvals } from '@isoloop/core/middleware';
+import { approvals } from '@isoloop/core/approval';
 import { metrics } from '@isoloop/core/observe';
 import { describe, expect, test } from 'vitest';
 import { calls, linesOf, make, named, offeredIn, resultsIn } from './test-support.ts';

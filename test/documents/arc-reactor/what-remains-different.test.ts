@@ -1,13 +1,7 @@
 import { AgentError, ReActAgent, textOf, tool, type JsonValue, type Tool } from '@isoloop/core';
-import {
-  inputGuard,
-  outputGuards,
-  lengthRule,
-  regexRule,
-  type OutputRule,
-} from '@isoloop/core/guards';
-import { circuitBreaker, fallback } from '@isoloop/core/middleware';
-import { arcReactor } from '@isoloop/core/presets';
+import { inputGuard, outputGuards, lengthRule, regexRule, type OutputRule } from '@isoloop/guards';
+import { circuitBreaker, fallback } from '@isoloop/core/resilience';
+import { arcReactor } from '@isoloop/presets';
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
 import { describe, expect, test } from 'vitest';
 import {

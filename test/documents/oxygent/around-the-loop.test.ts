@@ -1,6 +1,6 @@
 import { ReActAgent, textOf, tool } from '@isoloop/core';
-import { agentTool } from '@isoloop/core/tools';
-import { oxygent } from '@isoloop/core/presets';
+import { agentTool } from '@isoloop/core/several';
+import { oxygent } from '@isoloop/presets';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';

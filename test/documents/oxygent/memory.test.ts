@@ -1,5 +1,5 @@
 import { InMemoryMemory, MemoryStore, SessionMemory, tool } from '@isoloop/core';
-import type { OxygentOptions } from '@isoloop/core/presets';
+import type { OxygentOptions } from '@isoloop/presets';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { calls, echo, echoes, list, observed, said, setUp } from './test-support.ts';

@@ -1,8 +1,9 @@
 import { ReActAgent, tool, userMessage } from '@isoloop/core';
-import { oxygent } from '@isoloop/core/presets';
+import { oxygent } from '@isoloop/presets';
 import { callVariables } from '@isoloop/core/prompt';
 import { ScriptedModel } from '@isoloop/core/testing';
-import { byWords, provide, selectTools } from '@isoloop/core/tools';
+import { byWords, selectTools } from '@isoloop/core/selection';
+import { provide } from '@isoloop/core/tool';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { systemOf as systemTextsOf } from '../test-support.ts';

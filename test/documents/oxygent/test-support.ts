@@ -8,7 +8,7 @@ import {
   type JsonObject,
   type MediaBlock,
 } from '@isoloop/core';
-import { oxygent, type OxygentOptions } from '@isoloop/core/presets';
+import { oxygent, type OxygentOptions } from '@isoloop/presets';
 import {
   ScriptedModel,
   type ScriptedModelOptions,

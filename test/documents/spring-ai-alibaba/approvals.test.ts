@@ -6,9 +6,9 @@ import {
   tool,
   type Decision,
 } from '@isoloop/core';
-import { agentTool } from '@isoloop/core/tools';
-import { approvals, closeOpenCalls } from '@isoloop/core/middleware';
-import type { PositionHook } from '@isoloop/core/presets';
+import { agentTool } from '@isoloop/core/several';
+import { approvals, closeOpenCalls } from '@isoloop/core/approval';
+import type { PositionHook } from '@isoloop/presets';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';

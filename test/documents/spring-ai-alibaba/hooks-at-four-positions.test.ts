@@ -5,7 +5,7 @@ import {
   userMessage,
   type ModelRequest,
 } from '@isoloop/core';
-import { positionHooks, springAiAlibaba, type PositionHook } from '@isoloop/core/presets';
+import { positionHooks, springAiAlibaba, type PositionHook } from '@isoloop/presets';
 import type { ScriptedStep } from '@isoloop/core/testing';
 import { describe, expect, test } from 'vitest';
 import {

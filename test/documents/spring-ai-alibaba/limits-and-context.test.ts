@@ -1,7 +1,8 @@
 import { MemoryStore, SessionMemory } from '@isoloop/core';
 import { clearToolResults, summarizeHistory } from '@isoloop/core/context';
-import { piiGuard } from '@isoloop/core/guards';
-import { approvals, modelRequestLimit, toolCallLimit } from '@isoloop/core/middleware';
+import { piiGuard } from '@isoloop/guards';
+import { approvals } from '@isoloop/core/approval';
+import { modelRequestLimit, toolCallLimit } from '@isoloop/core/limits';
 import { structured } from '@isoloop/core/output';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { describe, expect, test } from 'vitest';

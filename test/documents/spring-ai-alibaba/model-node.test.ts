@@ -1,5 +1,6 @@
 import { assistantMessage, systemMessage, userMessage, type Middleware } from '@isoloop/core';
-import { fallback, retry, withStream } from '@isoloop/core/middleware';
+import { fallback, retry } from '@isoloop/core/resilience';
+import { withStream } from '@isoloop/core/model';
 import { replaceKey, stateKeys } from '@isoloop/core/state';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { describe, expect, test } from 'vitest';

@@ -1,7 +1,7 @@
 import { MemoryStore, SessionMemory, textOf, toolUsesOf } from '@isoloop/core';
-import { agentTool } from '@isoloop/core/tools';
-import { approvals } from '@isoloop/core/middleware';
-import type { PositionHook } from '@isoloop/core/presets';
+import { agentTool } from '@isoloop/core/several';
+import { approvals } from '@isoloop/core/approval';
+import type { PositionHook } from '@isoloop/presets';
 import { describe, expect, test } from 'vitest';
 import { alibaba, calls, lines, noting, notingHook, sent } from './test-support.ts';
 

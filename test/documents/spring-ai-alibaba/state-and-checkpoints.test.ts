@@ -1,6 +1,7 @@
 import { MemoryStore, SessionMemory, toolUsesOf } from '@isoloop/core';
-import { approvals, modelRequestLimit } from '@isoloop/core/middleware';
-import type { PositionHook } from '@isoloop/core/presets';
+import { approvals } from '@isoloop/core/approval';
+import { modelRequestLimit } from '@isoloop/core/limits';
+import type { PositionHook } from '@isoloop/presets';
 import { structured } from '@isoloop/core/output';
 import {
   appendKey,

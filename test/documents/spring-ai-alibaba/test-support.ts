@@ -14,8 +14,7 @@ import {
   type ToolResult,
   type ToolUse,
 } from '@isoloop/core';
-import type { PositionHook } from '@isoloop/core/presets';
-import { springAiAlibaba } from '@isoloop/core/presets';
+import { type PositionHook, springAiAlibaba } from '@isoloop/presets';
 import { ScriptedModel, type ScriptedReply, type ScriptedStep } from '@isoloop/core/testing';
 
 // What the document of Spring AI Alibaba's ReactAgent says, checked through the public API alone.

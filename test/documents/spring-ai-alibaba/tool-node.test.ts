@@ -1,5 +1,5 @@
 import { outputText, textOf, tool, type Middleware } from '@isoloop/core';
-import { toolRetry } from '@isoloop/core/middleware';
+import { toolRetry } from '@isoloop/core/resilience';
 import { describe, expect, test } from 'vitest';
 import { gate } from '../test-support.ts';
 import {

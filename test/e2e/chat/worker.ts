@@ -1,5 +1,5 @@
 import { ReActAgent, tool } from '@isoloop/core';
-import { jsonSchema } from '@isoloop/core/json-schema';
+import { jsonSchema } from '@isoloop/core/schema';
 import { structured } from '@isoloop/core/output';
 import { createAgentHandler, type AgentHandlerOptions } from '@isoloop/edge';
 import { kvSessions } from '@isoloop/edge/kv';

@@ -1,5 +1,5 @@
 import { SessionMemory, type Decision } from '@isoloop/core';
-import { adoptRecords } from '@isoloop/core/adapter';
+import { adoptRecords } from '@isoloop/core/host';
 import { createAgentHandler, DurableStore, KvStore } from '@isoloop/edge';
 import { kvSessions } from '@isoloop/edge/kv';
 import { payer } from './payer.ts';

@@ -3,8 +3,8 @@ import '../strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region from-agentscope
 import { ReActAgent, tool } from '@isoloop/core';
-import { agentscope } from '@isoloop/core/presets';
-import { Toolkit } from '@isoloop/core/tools';
+import { agentscope } from '@isoloop/presets';
+import { Toolkit } from '@isoloop/core/tool';
 import * as z from 'zod';
 // #endregion
 

@@ -3,7 +3,7 @@ import '../strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region from-arc-reactor
 import { ReActAgent, tool } from '@isoloop/core';
-import { arcReactor } from '@isoloop/core/presets';
+import { arcReactor } from '@isoloop/presets';
 import * as z from 'zod';
 // #endregion
 

@@ -3,7 +3,7 @@ import '../strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region from-oxygent
 import { ReActAgent, tool } from '@isoloop/core';
-import { oxygent } from '@isoloop/core/presets';
+import { oxygent } from '@isoloop/presets';
 import * as z from 'zod';
 // #endregion
 

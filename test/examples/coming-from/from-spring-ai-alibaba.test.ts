@@ -3,7 +3,7 @@ import '../strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region from-spring-ai-alibaba
 import { MemoryStore, ReActAgent, SessionMemory, tool } from '@isoloop/core';
-import { springAiAlibaba } from '@isoloop/core/presets';
+import { springAiAlibaba } from '@isoloop/presets';
 import * as z from 'zod';
 // #endregion
 

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import '../strict-assert.ts';
-import { showFailuresAs } from '@isoloop/core/adapter';
+import { showFailuresAs } from '@isoloop/core/error';
 import { MemoryStore, ReActAgent, type KeyValueStore } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region delete-at-endpoint

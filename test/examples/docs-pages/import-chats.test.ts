@@ -1,11 +1,19 @@
 import { expect, test } from 'vitest';
 import '../strict-assert.ts';
-import { MemoryStore, ReActAgent } from '@isoloop/core';
+import {
+  MemoryStore,
+  ReActAgent,
+  assistantMessage,
+  SessionMemory,
+  toolMessage,
+  type ContentBlock,
+  type JsonValue,
+  type Msg,
+  type ToolResult,
+} from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region import-chats
-import { assistantMessage, SessionMemory, toolMessage } from '@isoloop/core';
-import type { ContentBlock, JsonValue, Msg, ToolResult } from '@isoloop/core';
-import { fromUiMessage } from '@isoloop/core/ai-sdk';
+import { fromUiMessage } from '@isoloop/core/stream';
 import { getToolName, isToolUIPart, type UIMessage } from 'ai';
 // #endregion
 

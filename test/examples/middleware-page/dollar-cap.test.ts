@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest';
 import '../strict-assert.ts';
-import { tool } from '@isoloop/core';
+import { tool, type Middleware, type Usage, ReActAgent } from '@isoloop/core';
 import { summarizeHistory } from '@isoloop/core/context';
-import { wrapModel } from '@isoloop/core/middleware';
+import { wrapModel, withStream } from '@isoloop/core/model';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region dollar-cap
-import type { Middleware, Usage } from '@isoloop/core';
-import { perRun, withStream } from '@isoloop/core/middleware';
+import { perRun } from '@isoloop/core/agent';
 
 /** Ends an agent call that has spent `limit` dollars. `price`: dollars of one reply. */
 export function dollarCap(
@@ -38,8 +37,7 @@ export function dollarCap(
 }
 // #endregion
 // #region use-dollar-cap
-import { ReActAgent } from '@isoloop/core';
-import { fallback } from '@isoloop/core/middleware';
+import { fallback } from '@isoloop/core/resilience';
 // #endregion
 
 test('a middleware of your own prices each reply by the model that wrote it', async () => {

@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
-import { Agent } from '@isoloop/core/kernel';
-import { MemoryStore, SessionMemory } from '@isoloop/core';
-import type { Middleware, RunContext, ToolResult } from '@isoloop/core';
+import { Agent } from '@isoloop/core/agent';
+import {
+  MemoryStore,
+  SessionMemory,
+  type Middleware,
+  type RunContext,
+  type ToolResult,
+} from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 
 test('a middleware of your own keeps a value in the session, and another agent reads it', async () => {

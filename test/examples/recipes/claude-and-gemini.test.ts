@@ -5,7 +5,7 @@ import { createAnthropic } from '@ai-sdk/anthropic';
 import { createGoogle } from '@ai-sdk/google';
 import { ReActAgent } from '@isoloop/core';
 import { fromAiSdk } from '@isoloop/core/ai-sdk';
-import { fallback } from '@isoloop/core/middleware';
+import { fallback } from '@isoloop/core/resilience';
 // #endregion
 
 const anthropicEvents = [

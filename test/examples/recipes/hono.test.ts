@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import '../strict-assert.ts';
-import { showFailuresAs } from '@isoloop/core/adapter';
+import { showFailuresAs } from '@isoloop/core/error';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region hono-app
 import { MemoryStore, ReActAgent } from '@isoloop/core';

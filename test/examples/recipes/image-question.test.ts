@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region image-question
 import { ReActAgent, userMessage } from '@isoloop/core';
-import { attachment } from '@isoloop/core/prompt';
+import { attachment } from '@isoloop/core/message';
 // #endregion
 
 const png = Uint8Array.from(

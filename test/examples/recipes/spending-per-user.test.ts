@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
 import '../strict-assert.ts';
-import { MemoryStore } from '@isoloop/core';
+import { MemoryStore, ReActAgent } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region spending-per-user
-import { ReActAgent } from '@isoloop/core';
-import { spendCap, storedCounters } from '@isoloop/core/guards';
+import { spendCap, storedCounters } from '@isoloop/guards';
 // #endregion
 
 test('a user over the spending limit is refused without a request, and other users are not', async () => {

@@ -4,7 +4,7 @@ import { ScriptedModel } from '@isoloop/core/testing';
 // #region vectorize
 import type { Vectorize } from '@cloudflare/workers-types';
 import { ReActAgent } from '@isoloop/core';
-import { retrieval, type Retriever } from '@isoloop/core/recall';
+import { retrieval, type Retriever } from '@isoloop/recall';
 // #endregion
 
 test('a retriever over Vectorize gives the model the documents of the user', async () => {

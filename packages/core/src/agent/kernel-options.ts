@@ -1,6 +1,6 @@
 import type { Memory } from '../memory/memory.ts';
 import type { ChatModel, GenerateOptions, GenerateSettings } from '../model/chat-model.ts';
-import { defaultReplyLength } from '../model/reply-length.ts';
+import { defaultReplyLength } from '../model/reply/reply-length.ts';
 import type { ContextEntry } from '../tool/context-token.ts';
 import type { ToolSource } from '../tool/tool.ts';
 import { monotonicNow } from '../wait/monotonic.ts';

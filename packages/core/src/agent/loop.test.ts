@@ -1,4 +1,4 @@
-import { closeOpenCalls } from '../middleware/approval/close-open-calls.ts';
+import { closeOpenCalls } from '../approval/close-open-calls.ts';
 import { expect, test } from 'vitest';
 import type { AgentEvent, EventOf } from '../event/agent-event.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
@@ -6,12 +6,12 @@ import { userMessage, textOf, toolResultsOf, type Msg } from '../message/msg.ts'
 import type { ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { AgentError } from '../error/agent-error.ts';
-import { historyFaults } from '../../test-support/history-faults.ts';
-import { calls, eventsOf, scriptedAgent } from '../../test-support/scripted-agent.ts';
+import { historyFaults } from '../../../../test/support/history-faults.ts';
+import { calls, eventsOf, scriptedAgent } from '../../../../test/support/scripted-agent.ts';
 import { rolesOf } from '../../../../test/roles-of.ts';
 import type { Middleware, RequestDraft, RunContext } from './middleware.ts';
 import { isEnding, type Ending } from './next.ts';
-import type { AgentOptions } from '../preset/react-agent.ts';
+import type { AgentOptions } from '../react-agent/react-agent.ts';
 
 const external = tool({ name: 'external', description: '', input: {} });
 function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {

@@ -1,16 +1,16 @@
-import { closeOpenCalls } from '../middleware/approval/close-open-calls.ts';
-import { summaryFallback } from '../middleware/answer/summary-fallback.ts';
+import { closeOpenCalls } from '../approval/close-open-calls.ts';
+import { summaryFallback } from '../answer/summary-fallback.ts';
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import { userMessage, textOf, type Msg } from '../message/msg.ts';
 import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
-import { historyFaults } from '../../test-support/history-faults.ts';
+import { historyFaults } from '../../../../test/support/history-faults.ts';
 import type { ScriptedReply } from '../testing/scripted-model.ts';
 import { contextToken, provide } from '../tool/context-token.ts';
 import { tool } from '../tool/tool.ts';
-import { ReActAgent, type AgentOptions } from '../preset/react-agent.ts';
-import { eventsOf, scriptedAgent } from '../../test-support/scripted-agent.ts';
-import { look, pay } from '../../test-support/plain-tools.ts';
+import { ReActAgent, type AgentOptions } from '../react-agent/react-agent.ts';
+import { eventsOf, scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { look, pay } from '../../../../test/support/plain-tools.ts';
 import type { Middleware } from './middleware.ts';
 import type { RunContext } from './run-context.ts';
 

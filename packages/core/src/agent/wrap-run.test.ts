@@ -4,12 +4,12 @@ import type { AgentEvent } from '../event/agent-event.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { textOf, type Msg } from '../message/msg.ts';
-import { retry } from '../middleware/resilience/retry.ts';
+import { retry } from '../resilience/retry.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool, type Tool } from '../tool/tool.ts';
-import { ReActAgent } from '../preset/react-agent.ts';
-import { scriptedAgent } from '../../test-support/scripted-agent.ts';
-import { look } from '../../test-support/plain-tools.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
+import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { look } from '../../../../test/support/plain-tools.ts';
 import type { Middleware } from './middleware.ts';
 
 function setUp(replies: readonly ScriptedReply[], use: readonly Middleware[]) {

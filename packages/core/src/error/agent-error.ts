@@ -229,11 +229,22 @@ export function invalidInput(message: string, options?: AgentErrorOptions): Agen
  * what needs it, as the start of a sentence. The message ends with the lines to add.
  */
 export function missingPart(part: string, what: string): AgentError {
-  const message =
-    `${what} needs the middleware "${part}". Add it: ` +
-    `import { ${part} } from '@isoloop/core/middleware'; use: [${part}()].`;
+  const entry = homes[part];
+  const add = entry
+    ? `import { ${part} } from '@isoloop/core/${entry}'; use: [${part}()].`
+    : `use: [${part}()].`;
+  const message = `${what} needs the middleware "${part}". Add it: ${add}`;
   return misconfigured(message, { details: { part } });
 }
+
+/** The entries of the middleware that options, tools and decisions of an agent need. */
+const homes: Readonly<Record<string, string>> = {
+  approvals: 'approval',
+  directAnswers: 'answer',
+  answerAtLimit: 'answer',
+  runLimits: 'limits',
+  steering: 'steering',
+};
 
 /**
  * Throws if the value is not an object, or if one of its fields has a wrong kind. `fields` lists

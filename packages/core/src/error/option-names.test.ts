@@ -1,16 +1,14 @@
 import { expect, test } from 'vitest';
-import { clearToolResults } from '../middleware/context/clear-tool-results.ts';
-import { summarizeHistory } from '../middleware/context/summarize-history.ts';
-import { piiGuard } from '../middleware/guard/pii/pii-guard.ts';
-import { positionHooks } from '../preset/position-hooks.ts';
-import { oxygent } from '../preset/oxygent.ts';
+import { clearToolResults } from '../context/clear-tool-results.ts';
+import { summarizeHistory } from '../context/summarize-history.ts';
+import { piiGuard } from '@isoloop/guards';
+import { positionHooks, oxygent } from '@isoloop/presets';
 import { fromAiSdk } from '../model/ai-sdk/ai-sdk-model.ts';
 import { replaceKey } from '../state/state-key.ts';
-import { stateKeys } from '../middleware/state/state-keys.ts';
-import { keywordMemory } from '../search/keyword-memory.ts';
-import { longTermMemory } from '../middleware/recall/long-term-memory.ts';
+import { stateKeys } from '../state/state-keys.ts';
+import { keywordMemory, longTermMemory } from '@isoloop/recall';
 import { MemoryStore } from '../memory/store/memory-store.ts';
-import { multiAgent } from '../model/multi-agent/multi-agent.ts';
+import { multiAgent } from '../model/formatter/multi-agent.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { metaTool } from '../tool/set/meta-tool.ts';
 

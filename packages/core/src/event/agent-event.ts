@@ -4,7 +4,7 @@ import type { PendingCall } from './pending-call.ts';
 import type { ToolResult, ToolUse, Msg } from '../message/msg.ts';
 import type { JsonValue } from '../message/json.ts';
 import type { GenerateOptions, ToolSchema } from '../model/chat-model.ts';
-import type { ReplyChunk } from '../model/reply-assembler.ts';
+import type { ReplyChunk } from '../model/reply/reply-assembler.ts';
 
 /** Fields of every event. */
 export interface AgentEventBase {

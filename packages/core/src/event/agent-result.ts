@@ -107,6 +107,7 @@ export interface AgentResult<T = unknown> {
 /** A text for the user, or a function that returns a text for the `error` of a result. */
 export type FriendlyText = string | ((error: NonNullable<AgentResult['error']>) => string);
 
+/** The text of a failed result for users whom nobody told more. */
 export const defaultErrorText = 'Something went wrong on my side. Please try again.';
 
 /**

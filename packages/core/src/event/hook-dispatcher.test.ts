@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { textOf, tool, toolResultsOf, userMessage, type AgentEvent } from '@isoloop/core';
-import type { Hook } from '@isoloop/core/middleware';
+import type { Hook } from '@isoloop/core/event';
 import type { ScriptedReply } from '@isoloop/core/testing';
-import { scriptedAgent } from '../../test-support/scripted-agent.ts';
+import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
 
 const echo = tool({
   name: 'echo',

@@ -1,9 +1,8 @@
-import { agentscope } from '../preset/agentscope.ts';
-import { closeOpenCalls } from '../middleware/approval/close-open-calls.ts';
+import { agentscope } from '@isoloop/presets';
+import { closeOpenCalls } from '../approval/close-open-calls.ts';
 import { expect, test } from 'vitest';
-import { prepending } from '../../test-support/prepending.ts';
-import type { AgentOptions } from '../preset/react-agent.ts';
-import { ReActAgent } from '../preset/react-agent.ts';
+import { prepending } from '../../../../test/support/prepending.ts';
+import { type AgentOptions, ReActAgent } from '../react-agent/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
 import {
   systemMessage,
@@ -12,12 +11,12 @@ import {
   textOf,
   toolResultsOf,
   toolUsesOf,
+  type Msg,
 } from '../message/msg.ts';
-import type { Msg } from '../message/msg.ts';
-import { requestFaults } from '../../test-support/history-faults.ts';
+import { requestFaults } from '../../../../test/support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import { scriptedAgent } from '../../test-support/scripted-agent.ts';
+import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
 import type { AgentEvent, EventOf } from './agent-event.ts';
 import type { Hook } from './hook.ts';
 

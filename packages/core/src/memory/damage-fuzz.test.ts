@@ -6,19 +6,19 @@ import {
   sessionIds,
   storedSessions,
   storedTurns,
-} from '../../test-support/damage/conversations.ts';
+} from '../../../../test/support/damage/conversations.ts';
 import {
   mutations,
   type MutationSources,
   type Values,
-} from '../../test-support/damage/mutations.ts';
+} from '../../../../test/support/damage/mutations.ts';
 import {
   outcomeOf,
   outcomeOfRest,
   readSession,
   type Open,
-} from '../../test-support/damage/outcome.ts';
-import { weakStore } from '../../test-support/weak-store.ts';
+} from '../../../../test/support/damage/outcome.ts';
+import { weakStore } from '../../../../test/support/weak-store.ts';
 import { EchoMemory } from './branch/echo-memory.ts';
 import type { KeyValueStore } from './store/key-value-store.ts';
 import { MemoryStore } from './store/memory-store.ts';

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { secret, storedTurns } from '../../test-support/damage/conversations.ts';
-import { historyFaults } from '../../test-support/history-faults.ts';
-import { weakStore } from '../../test-support/weak-store.ts';
+import { secret, storedTurns } from '../../../../test/support/damage/conversations.ts';
+import { historyFaults } from '../../../../test/support/history-faults.ts';
+import { weakStore } from '../../../../test/support/weak-store.ts';
 import type { AgentError } from '../error/agent-error.ts';
 import { assistantMessage, toolMessage, type Msg } from '../message/msg.ts';
-import { idsOf, message } from '../../test-support/messages.ts';
+import { idsOf, message } from '../../../../test/support/messages.ts';
 import { EchoMemory } from './branch/echo-memory.ts';
 import { SessionFold } from './log/session-fold.ts';
 import { formatVersion } from './log/stored-batch.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../preset/react-agent.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
 import { userMessage } from '../message/msg.ts';
 import { tool } from '../tool/tool.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';

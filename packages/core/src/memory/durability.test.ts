@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../preset/react-agent.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import { SessionMemory } from './session-memory.ts';
 import { userMessage } from '../message/msg.ts';
-import { historyFaults } from '../../test-support/history-faults.ts';
+import { historyFaults } from '../../../../test/support/history-faults.ts';
 import { makeWitness, MortalProcess } from '../../../../test/faults/mortal-process.ts';
 
 /** Runs two turns with tools in one process. */

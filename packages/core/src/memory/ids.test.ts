@@ -1,13 +1,11 @@
 import { expect, test } from 'vitest';
 import { Agent } from '../agent/agent.ts';
 import { attach } from '../event/readers/attach.ts';
-import { inMemoryCounters } from '../middleware/guard/counters/counter-store.ts';
-import { rateLimit } from '../middleware/guard/counters/rate-limit.ts';
-import { returnToCheckpoint } from '../middleware/state/checkpoints.ts';
-import { largeResultStore } from '../middleware/results/large/large-result-store.ts';
-import { ReActAgent } from '../preset/react-agent.ts';
-import { keywordMemory } from '../search/keyword-memory.ts';
-import { keywordRetriever } from '../search/keyword-retriever.ts';
+import { inMemoryCounters, rateLimit } from '@isoloop/guards';
+import { returnToCheckpoint } from '../state/checkpoints.ts';
+import { largeResultStore } from '../results/large/large-result-store.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
+import { keywordMemory, keywordRetriever } from '@isoloop/recall';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { userMessage } from '../message/msg.ts';
 import { EchoMemory } from './branch/echo-memory.ts';

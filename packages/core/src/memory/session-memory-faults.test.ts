@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
-import { idsOf, message } from '../../test-support/messages.ts';
+import { idsOf, message } from '../../../../test/support/messages.ts';
 import type { KeyValueStore } from './store/key-value-store.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import { SessionMemory } from './session-memory.ts';

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type { AgentError } from '../error/agent-error.ts';
 import { assistantMessage, toolMessage, userMessage, type Msg } from '../message/msg.ts';
-import { idsOf, message } from '../../test-support/messages.ts';
+import { idsOf, message } from '../../../../test/support/messages.ts';
 import type { KeyValueStore } from './store/key-value-store.ts';
 import type { LogNote } from './log/log-record.ts';
-import { weakStore } from '../../test-support/weak-store.ts';
+import { weakStore } from '../../../../test/support/weak-store.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import { listSessions } from './list-sessions.ts';
 import { adoptRecords } from './adopt-records.ts';

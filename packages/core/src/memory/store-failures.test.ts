@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../preset/react-agent.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { KeyValueStore } from './store/key-value-store.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import { SessionMemory } from './session-memory.ts';
 import { userMessage } from '../message/msg.ts';
-import { historyFaults } from '../../test-support/history-faults.ts';
+import { historyFaults } from '../../../../test/support/history-faults.ts';
 import { lies, lyingStore } from '../../../../test/stores/lying-store.ts';
 import { makeWitness, MortalProcess } from '../../../../test/faults/mortal-process.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { historyFaults } from '../../test-support/history-faults.ts';
+import { historyFaults } from '../../../../test/support/history-faults.ts';
 import { assistantMessage, toolMessage, userMessage } from '../message/msg.ts';
-import { ReActAgent } from '../preset/react-agent.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import type { LogRecord } from './log/log-record.ts';

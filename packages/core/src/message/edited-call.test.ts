@@ -1,10 +1,11 @@
 import { createOpenAI } from '@ai-sdk/openai';
 import { expect, test } from 'vitest';
-import { fromAiSdk } from '../ai-sdk.ts';
-import { dashscope } from '../dashscope.ts';
+import { fromAiSdk } from '../model/ai-sdk/ai-sdk-model.ts';
+import { dashscope } from '../model/dashscope/dashscope.ts';
 import type { JsonObject } from './json.ts';
 import type { ChatModel } from '../model/chat-model.ts';
-import { openai, openaiResponses } from '../openai.ts';
+import { openai } from '../model/openai/openai.ts';
+import { openaiResponses } from '../model/responses/openai-responses.ts';
 import { assistantMessage, toolMessage, userMessage } from './msg.ts';
 import { withEditedCall } from './metadata.ts';
 import { withOrigin } from './provider-metadata.ts';

@@ -128,7 +128,7 @@ function jsonLike(key: string, value: unknown): unknown {
 }
 
 /** An object whose fields are left out if they are `undefined`. */
-type DefinedFields<T> = {
+export type DefinedFields<T> = {
   [K in keyof T as undefined extends T[K] ? never : K]: T[K];
 } & {
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;

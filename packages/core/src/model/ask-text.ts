@@ -3,7 +3,7 @@ import { systemMessage, userMessage } from '../message/msg.ts';
 import { markAsProgram } from '../message/metadata.ts';
 import { Deadline } from '../wait/deadline.ts';
 import type { ChatModel, GenerateOptions, ModelRequest, RunInfo, Usage } from './chat-model.ts';
-import { defaultReplyLength } from './reply-length.ts';
+import { defaultReplyLength } from './reply/reply-length.ts';
 
 export interface TextRequest {
   /** Model of an agent, or a model of `boundedModel()`. */

@@ -1,9 +1,14 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../preset/react-agent.ts';
-import { userMessage, toolResultsOf } from '../message/msg.ts';
-import type { ContentBlock, MediaBlock, Msg } from '../message/msg.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
+import {
+  userMessage,
+  toolResultsOf,
+  type ContentBlock,
+  type MediaBlock,
+  type Msg,
+} from '../message/msg.ts';
 import type { ModelFeatures } from './chat-model.ts';
-import { requestFaults } from '../../test-support/history-faults.ts';
+import { requestFaults } from '../../../../test/support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { toWireMessages } from './openai/openai-formatter.ts';

@@ -1,15 +1,14 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../preset/react-agent.ts';
-import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
-import type { AgentOptions } from '../preset/react-agent.ts';
+import { ReActAgent, type AgentOptions } from '../react-agent/react-agent.ts';
+import { agentTool } from '../several/agent-tool.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { Hook } from '../event/hook.ts';
 import { textOf } from '../message/msg.ts';
 import type { ModelDelta } from '../model/chat-model.ts';
-import { retry } from '../middleware/resilience/retry.ts';
+import { retry } from '../resilience/retry.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { scriptedAgent } from '../../test-support/scripted-agent.ts';
-import { look } from '../../test-support/plain-tools.ts';
+import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { look } from '../../../../test/support/plain-tools.ts';
 import { textStream, type TextStreamOptions } from './text-stream.ts';
 
 const down = new AgentError('MODEL_SERVER', 'HTTP 500: secret', { retryable: true });

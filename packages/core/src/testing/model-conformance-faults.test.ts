@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
-import { chatCompletions } from '../../test-support/wire-formats.ts';
+import { chatCompletions } from '../../../../test/support/wire-formats.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
 import { withStream } from '../model/wrap-model.ts';
-import { openai, type Fetch } from '../openai.ts';
+import { openai } from '../model/openai/openai.ts';
+import type { Fetch } from '../model/http/http-model.ts';
 import { modelConformance, type HttpModelUnderTest } from './model-conformance.ts';
 
 interface Check {

@@ -1,5 +1,5 @@
 import * as vitest from 'vitest';
-import { httpProviders } from '../../test-support/providers.ts';
+import { httpProviders } from '../../../../test/support/providers.ts';
 import type { ModelDelta } from '../model/chat-model.ts';
 import { modelConformance } from './model-conformance.ts';
 import type { ConformanceReply } from './model-outcome.ts';

@@ -1,7 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { ContentBlock, Msg } from '../message/msg.ts';
 import type { ChatModel, ModelDelta, ModelRequest, Usage } from '../model/chat-model.ts';
-import { ReplyAssembler } from '../model/reply-assembler.ts';
+import { ReplyAssembler } from '../model/reply/reply-assembler.ts';
 
 /** A reply that the model under test has to give: first thinking, then text, then tool calls. */
 export interface ConformanceReply {

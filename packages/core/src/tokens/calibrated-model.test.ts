@@ -3,8 +3,8 @@ import { AgentError } from '../error/agent-error.ts';
 import { userMessage } from '../message/msg.ts';
 import type { ChatModel, ModelDelta, ModelRequest } from '../model/chat-model.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
-import { fallback } from '../middleware/resilience/fallback.ts';
-import { retry } from '../middleware/resilience/retry.ts';
+import { fallback } from '../resilience/fallback.ts';
+import { retry } from '../resilience/retry.ts';
 import { wrapModel } from '../model/wrap-model.ts';
 import { TokenCalibration, withCalibration } from './token-calibration.ts';
 

@@ -3,7 +3,7 @@ import { metadataOf } from '../message/metadata.ts';
 import type { ContentBlock, MediaBlock, Msg } from '../message/msg.ts';
 import { writtenText } from '../message/text-history.ts';
 import type { ModelRequest, ToolSchema } from '../model/chat-model.ts';
-import { memoize } from '../model/formatter.ts';
+import { memoize } from '../model/formatter/formatter.ts';
 import { arc } from './arc-profile.ts';
 import { imageSize } from '../message/media/image-size.ts';
 import type { TokenProfile } from './token-profile.ts';

@@ -28,7 +28,7 @@ export function provide<T>(token: ContextToken<T>, value: T): ContextEntry {
 }
 
 /** Returns the value of a token. Throws `CONFIGURATION` if `values` has none. */
-export function valueFor<T>(token: ContextToken<T>, values: ReadonlyMap<object, unknown>): T {
+export function providedValue<T>(token: ContextToken<T>, values: ReadonlyMap<object, unknown>): T {
   if (!values.has(token)) throw misconfigured(`Nothing is provided for "${token.name}".`);
   return values.get(token) as T;
 }

@@ -1,5 +1,5 @@
 import type { ToolSchema } from '../model/chat-model.ts';
-import { memoize } from '../model/formatter.ts';
+import { memoize } from '../model/formatter/formatter.ts';
 
 /** Returns the names, descriptions and schemas of the tools as text. */
 export function describeTools(tools: readonly ToolSchema[]): string {

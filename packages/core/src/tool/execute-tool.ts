@@ -5,7 +5,7 @@ import { jsonForm } from '../message/json.ts';
 import { runInfo, type RunInfo } from '../model/chat-model.ts';
 import { Deadline } from '../wait/deadline.ts';
 import { markHandled } from '../wait/mark-handled.ts';
-import { valueFor } from './context-token.ts';
+import { providedValue } from './context-token.ts';
 import {
   isSuspension,
   notStarted,
@@ -96,7 +96,7 @@ function toolContext(
     decision,
     waitedFor,
     interrupt,
-    get: (token) => valueFor(token, values),
+    get: (token) => providedValue(token, values),
     suspend(reason, details) {
       throw jsonForm({ suspended: true, reason: reason || undefined, details }, tool.name);
     },

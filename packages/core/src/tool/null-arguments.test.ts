@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { toolResultsOf } from '../message/msg.ts';
 import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
-import { ReActAgent } from '../preset/react-agent.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from './tool.ts';
 

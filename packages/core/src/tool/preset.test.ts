@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { ReActAgent } from '../preset/react-agent.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { toolResultsOf } from '../message/msg.ts';
-import { scriptedAgent } from '../../test-support/scripted-agent.ts';
+import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
 import { tool, type Tool } from './tool.ts';
 import { Toolkit } from './set/toolkit.ts';
 

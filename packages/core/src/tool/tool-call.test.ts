@@ -3,8 +3,8 @@ import * as z from 'zod';
 import { outputText, toolResultsOf } from '../message/msg.ts';
 import type { JsonValue } from '../message/json.ts';
 import { jsonSchema } from '../schema/json-schema.ts';
-import { agentscope } from '../preset/agentscope.ts';
-import { scriptedAgent } from '../../test-support/scripted-agent.ts';
+import { agentscope } from '@isoloop/presets';
+import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
 import { tool, type ToolOptions } from './tool.ts';
 
 /** Returns the arguments that the tool gets, or the text of its error result. */

@@ -6,9 +6,14 @@ import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { ContentBlock, MessageContent, ToolUse, Msg } from '../message/msg.ts';
 import { isRecord, type JsonObject, type JsonValue } from '../message/json.ts';
 import type { ToolSchema, RunInfo } from '../model/chat-model.ts';
-import { parametersIssue } from '../model/wire-schema.ts';
-import { toSchema } from '../schema/schema.ts';
-import type { Schema, InferInput, InferOutput, SchemaLike } from '../schema/schema.ts';
+import { parametersIssue } from '../model/formatter/wire-schema.ts';
+import {
+  toSchema,
+  type Schema,
+  type InferInput,
+  type InferOutput,
+  type SchemaLike,
+} from '../schema/schema.ts';
 import type { ContextToken } from './context-token.ts';
 import type { ForkOptions, ToolSet } from './set/tool-set.ts';
 

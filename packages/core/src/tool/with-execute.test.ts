@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { scriptedAgent } from '../../test-support/scripted-agent.ts';
+import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { toolResultsOf, type Msg } from '../message/msg.ts';
-import { approvals } from '../middleware/approval/approvals.ts';
+import { approvals } from '../approval/approvals.ts';
 import { withExecute } from './tool-call.ts';
 import { tool } from './tool.ts';
 

@@ -6,13 +6,13 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { fakeClock, type FakeClock } from '../../../../test/clock/fake-clock.ts';
-import { calls, eventsOf, scriptedAgent } from '../../test-support/scripted-agent.ts';
-import { mcpTools } from '../mcp/mcp-tools.ts';
-import { openTelemetry } from '../middleware/observe/open-telemetry.ts';
-import { metrics } from '../middleware/observe/metrics.ts';
-import { circuitBreaker } from '../middleware/resilience/circuit-breaker.ts';
-import { modelTimeout } from '../middleware/resilience/model-timeout.ts';
-import { retry } from '../middleware/resilience/retry.ts';
+import { calls, eventsOf, scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { mcpTools } from '@isoloop/mcp';
+import { openTelemetry } from '../open-telemetry/open-telemetry.ts';
+import { metrics } from '../observe/metrics.ts';
+import { circuitBreaker } from '../resilience/circuit-breaker.ts';
+import { modelTimeout } from '../resilience/model-timeout.ts';
+import { retry } from '../resilience/retry.ts';
 import { tool } from '../tool/tool.ts';
 import { Deadline } from './deadline.ts';
 

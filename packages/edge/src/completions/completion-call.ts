@@ -1,16 +1,27 @@
-import { createMessage } from '@isoloop/core';
-import type { CallOptions, JsonObject, JsonValue, Msg, ReActAgent } from '@isoloop/core';
-import { jsonClientText, clientJsonMode } from '@isoloop/core/adapter';
-import { clientTools, readClientTools, refuseOwnNames } from '../turn/client-tools.ts';
-import type { ClientTools, OpenAiApi } from '../turn/client-tools.ts';
+import {
+  createMessage,
+  type CallOptions,
+  type JsonObject,
+  type JsonValue,
+  type Msg,
+  type ReActAgent,
+} from '@isoloop/core';
+import { jsonClientText } from '@isoloop/core/prompt';
+import { clientJsonMode } from '@isoloop/core/output';
+import {
+  clientTools,
+  readClientTools,
+  refuseOwnNames,
+  type ClientTools,
+  type OpenAiApi,
+} from '../turn/client-tools.ts';
 import type { HandlerSettings } from '../handler-options.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import { withoutSystem } from './completion-messages.ts';
 import { readSettings } from './model-settings.ts';
 import type { OpenAiSettings } from './openai-options.ts';
 import { pick } from './request-fields.ts';
-import { readResponseFormat } from './response-format.ts';
-import type { ResponseFormat } from './response-format.ts';
+import { readResponseFormat, type ResponseFormat } from './response-format.ts';
 
 /** Settings for the answer to a request of chat completions or of the Responses API. */
 export interface CompletionCall {

@@ -1,7 +1,7 @@
 import { textOf, tool } from '@isoloop/core';
-import { jsonSchema } from '@isoloop/core/json-schema';
+import { jsonSchema } from '@isoloop/core/schema';
 import { openAiRoutes } from '../openai.ts';
-import { multiAgent } from '@isoloop/core/prompt';
+import { multiAgent } from '@isoloop/core/model';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import type OpenAI from 'openai';
 import { expect, test } from 'vitest';

@@ -1,5 +1,5 @@
 import type { Middleware, Msg } from '@isoloop/core';
-import { inputGuard, injectionGuard, lengthGuard, piiGuard } from '@isoloop/core/guards';
+import { inputGuard, injectionGuard, lengthGuard, piiGuard } from '@isoloop/guards';
 import type { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { testEndpoint } from '../../test-support/endpoint.ts';

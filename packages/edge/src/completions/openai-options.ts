@@ -25,7 +25,7 @@ export interface OpenAiRoutesOptions {
   readonly thinking?: boolean;
   /**
    * Function that validates answers against the JSON Schema that a client sends: pass `jsonSchema`
-   * of `@isoloop/core/json-schema`. Default: checks only that the answer is JSON.
+   * of `@isoloop/core/schema`. Default: checks only that the answer is JSON.
    */
   readonly jsonSchema?: SchemaFactory;
 }

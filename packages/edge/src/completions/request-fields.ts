@@ -1,7 +1,6 @@
-import { isRecord } from '@isoloop/core/adapter';
+import { isRecord } from '@isoloop/core/message';
 import type { JsonObject } from '@isoloop/core';
-import { fieldError } from '../http/request-body.ts';
-import type { RequestBody } from '../http/request-body.ts';
+import { fieldError, type RequestBody } from '../http/request-body.ts';
 import type { ResponseRequest } from '../wire/responses/response-object.ts';
 
 /** Returns the listed fields that the client has set. */

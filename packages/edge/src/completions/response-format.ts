@@ -1,13 +1,12 @@
-import { isRecord, readSchema } from '@isoloop/core/adapter';
+import { isRecord } from '@isoloop/core/message';
+import { readSchema, type StandardSchema } from '@isoloop/core/schema';
 import type { JsonObject, JsonValue } from '@isoloop/core';
-import type { StandardSchema } from '@isoloop/core/tools';
-import { checkName, fieldsOf, fieldError } from '../http/request-body.ts';
-import type { RequestBody } from '../http/request-body.ts';
+import { checkName, fieldsOf, fieldError, type RequestBody } from '../http/request-body.ts';
 import type { OpenAiApi } from '../turn/client-tools.ts';
 
 /**
  * Function that returns a validator for a client's JSON Schema, such as `jsonSchema` of
- * `@isoloop/core/json-schema`.
+ * `@isoloop/core/schema`.
  */
 export type SchemaFactory = (schema: JsonObject) => StandardSchema;
 

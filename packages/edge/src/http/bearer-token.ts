@@ -1,6 +1,5 @@
-import { AgentError } from '@isoloop/core';
-import type { Awaitable } from '@isoloop/core';
-import { addSecrets } from '@isoloop/core/observe';
+import { AgentError, type Awaitable } from '@isoloop/core';
+import { addSecrets } from '@isoloop/core/error';
 import type { Caller } from '../handler-options.ts';
 
 /**

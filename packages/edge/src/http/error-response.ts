@@ -1,6 +1,10 @@
-import { AgentError } from '@isoloop/core';
-import type { AgentErrorCode, AgentErrorData, EventBatch } from '@isoloop/core';
-import { logText } from '@isoloop/core/observe';
+import {
+  AgentError,
+  type AgentErrorCode,
+  type AgentErrorData,
+  type EventBatch,
+} from '@isoloop/core';
+import { logText } from '@isoloop/core/error';
 import type { RequestVariables } from '../handler-options.ts';
 
 /**

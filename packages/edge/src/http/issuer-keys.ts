@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import { monotonicNow, sleepFor } from '@isoloop/core/adapter';
+import { monotonicNow, sleepFor } from '@isoloop/core/wait';
 import { createLocalJWKSet, errors } from 'jose';
 import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
 import { readText } from './request-body.ts';

@@ -1,6 +1,6 @@
 import { createOpenAI } from '@ai-sdk/openai';
 import { fromAiSdk } from '@isoloop/core/ai-sdk';
-import { inputGuard } from '@isoloop/core/guards';
+import { inputGuard } from '@isoloop/guards';
 import { afterEach, expect, test, vi } from 'vitest';
 import { testEndpoint, bindings } from '../../test-support/endpoint.ts';
 import { jwt } from '../jwt.ts';

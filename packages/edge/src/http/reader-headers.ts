@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import { digest } from '@isoloop/core/adapter';
+import { digest } from '@isoloop/core/host';
 import type { Context } from 'hono';
 import type { EdgeEnv } from '../handler-options.ts';
 import { rejoinHeader, userHeader } from './header-names.ts';

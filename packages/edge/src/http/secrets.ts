@@ -1,4 +1,4 @@
-import { addSecrets } from '@isoloop/core/observe';
+import { addSecrets } from '@isoloop/core/error';
 import type { HandlerSettings } from '../handler-options.ts';
 
 /** Masks the secrets of a handler in the log: the option `secrets`, and the keys of the echoes. */

@@ -1,8 +1,7 @@
 import { AgentError } from '@isoloop/core';
-import type { ScriptedReply } from '@isoloop/core/testing';
-import { ScriptedModel } from '@isoloop/core/testing';
+import { type ScriptedReply, ScriptedModel } from '@isoloop/core/testing';
 import { jsonMode } from '@isoloop/core/output';
-import { failureMark, objectMediaType } from '@isoloop/core/adapter';
+import { failureMark, objectMediaType } from '@isoloop/core/host';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { fakeClock, type FakeClock } from '../../../../test/clock/fake-clock.ts';
 import { testEndpoint, type TestEndpoint } from '../../test-support/endpoint.ts';

@@ -1,4 +1,5 @@
-import { keepAlive, keepAliveHeader, objectMediaType, timerMs } from '@isoloop/core/adapter';
+import { keepAlive, keepAliveHeader, objectMediaType } from '@isoloop/core/host';
+import { timerMs } from '@isoloop/core/wait';
 
 /** Source of a stream's bytes. */
 export interface ByteSource {

@@ -1,8 +1,8 @@
 import { AgentError } from '@isoloop/core';
-import { addressProblem, isObjectOrArray, isRecord, maxTokensFieldOf } from '@isoloop/core/adapter';
+import { addressProblem, isObjectOrArray, isRecord } from '@isoloop/core/message';
+import { maxTokensFieldOf } from '@isoloop/core/openai';
 import type { LlmUpstream } from './llm-options.ts';
-import { fieldError, fieldsOf, readMessages } from '../http/request-body.ts';
-import type { RequestBody } from '../http/request-body.ts';
+import { fieldError, fieldsOf, readMessages, type RequestBody } from '../http/request-body.ts';
 
 export interface WireSetup {
   readonly url: string;

@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import { mcpTools } from '@isoloop/core/mcp';
+import { mcpTools } from '@isoloop/mcp';
 import { expect, test } from 'vitest';
 import { publicFetch } from './public-fetch.ts';
 

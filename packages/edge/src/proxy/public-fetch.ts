@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import { checkOptions } from '@isoloop/core/adapter';
+import { checkOptions } from '@isoloop/core/error';
 import { privateReason } from './public-address.ts';
 
 /** Which addresses `publicFetch()` may read, and how many redirects it follows. */

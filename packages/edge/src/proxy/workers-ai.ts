@@ -1,6 +1,5 @@
-import { errorText } from '@isoloop/core';
-import { checkOptions } from '@isoloop/core/adapter';
-import type { ChatModel, ModelFeatures } from '@isoloop/core';
+import { errorText, type ChatModel, type ModelFeatures } from '@isoloop/core';
+import { checkOptions } from '@isoloop/core/error';
 import { openai } from '@isoloop/core/openai';
 import { toChunks } from './workers-ai-stream.ts';
 

@@ -1,10 +1,9 @@
 import { AgentError, MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
-import { agentTool } from '@isoloop/core/tools';
-import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
-import { inputGuard } from '@isoloop/core/guards';
-import { closeOpenCalls } from '@isoloop/core/middleware';
-import { ScriptedModel } from '@isoloop/core/testing';
-import type { ScriptedReply } from '@isoloop/core/testing';
+import { agentTool } from '@isoloop/core/several';
+import { hasApprovalResponse } from '@isoloop/core/stream';
+import { inputGuard } from '@isoloop/guards';
+import { closeOpenCalls } from '@isoloop/core/approval';
+import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import type { UIMessage } from 'ai';
 import { beforeEach, expect, test } from 'vitest';
 import {

@@ -1,10 +1,16 @@
-import { MemoryStore, ReActAgent, SessionMemory, tool } from '@isoloop/core';
-import { agentTool, joinTools, Toolkit } from '@isoloop/core/tools';
-import type { AgentOptions, Tool } from '@isoloop/core';
-import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
-import { approvals } from '@isoloop/core/middleware';
-import { ScriptedModel } from '@isoloop/core/testing';
-import type { ScriptedReply } from '@isoloop/core/testing';
+import {
+  MemoryStore,
+  ReActAgent,
+  SessionMemory,
+  tool,
+  type AgentOptions,
+  type Tool,
+} from '@isoloop/core';
+import { agentTool } from '@isoloop/core/several';
+import { joinTools, Toolkit } from '@isoloop/core/tool';
+import { hasApprovalResponse } from '@isoloop/core/stream';
+import { approvals } from '@isoloop/core/approval';
+import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { boundEndpoint, type Bound, type Place } from '../../test-support/both-bindings.ts';
 import { testEndpoint } from '../../test-support/endpoint.ts';

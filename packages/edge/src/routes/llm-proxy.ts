@@ -1,4 +1,4 @@
-import { checkOptions } from '@isoloop/core/adapter';
+import { checkOptions } from '@isoloop/core/error';
 import type { LlmOptions, LlmProxy } from '../proxy/llm-options.ts';
 import { toChatWire, toResponsesWire } from '../proxy/llm-wire.ts';
 import type { Route } from '../http/endpoint.ts';

@@ -1,6 +1,6 @@
 /// <reference path="../../../../test/provider-server/provided-context.d.ts" />
 import { ReActAgent, tool } from '@isoloop/core';
-import { openaiResponses } from '@isoloop/core/openai';
+import { openaiResponses } from '@isoloop/core/responses';
 import OpenAI from 'openai';
 import { expect, inject, test, vi } from 'vitest';
 import { testEndpoint, type TestEndpoint } from '../../test-support/endpoint.ts';

@@ -1,7 +1,6 @@
-import { AgentError } from '@isoloop/core';
-import type { Memory, PendingCall } from '@isoloop/core';
-import type { EchoMemory, SessionBranch } from '@isoloop/core/adapter';
-import { toUiMessages } from '@isoloop/core/ai-sdk';
+import { AgentError, type Memory, type PendingCall } from '@isoloop/core';
+import type { EchoMemory, SessionBranch } from '@isoloop/core/host';
+import { toUiMessages } from '@isoloop/core/stream';
 import type { Context } from 'hono';
 import { readPendingCalls } from '../turn/chat-turn.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';

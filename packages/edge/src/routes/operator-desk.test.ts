@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import { operator } from '@isoloop/core/middleware';
+import { operator } from '@isoloop/core/several';
 import { expect, test } from 'vitest';
 import { boundEndpoint, places } from '../../test-support/both-bindings.ts';
 import { codeOf } from '../../test-support/session-client.ts';

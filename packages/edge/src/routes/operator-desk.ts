@@ -1,7 +1,6 @@
-import { AgentError } from '@isoloop/core';
-import type { Awaitable } from '@isoloop/core';
-import { checkId, checkOptions } from '@isoloop/core/adapter';
-import { operatorMessage } from '@isoloop/core/middleware';
+import { AgentError, type Awaitable } from '@isoloop/core';
+import { checkId, checkOptions } from '@isoloop/core/error';
+import { operatorMessage } from '@isoloop/core/several';
 import type { Context } from 'hono';
 import type {
   AgentSessionClass,
@@ -67,7 +66,7 @@ export interface OperatorDesk<Env = object> {
 
 /**
  * Creates the routes with which a person answers in the assistant's place. Give the agent
- * `operator()` of `@isoloop/core/middleware` too; without it, the agent answers the person. `user`
+ * `operator()` of `@isoloop/core/several` too; without it, the agent answers the person. `user`
  * and `id` name the conversation.
  *
  * - `GET /api/operator/:user/:id` returns its messages, in the form of `GET

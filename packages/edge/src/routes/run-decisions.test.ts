@@ -1,6 +1,6 @@
 import { MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
-import { agentTool } from '@isoloop/core/tools';
-import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
+import { agentTool } from '@isoloop/core/several';
+import { hasApprovalResponse } from '@isoloop/core/stream';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { boundEndpoint, places, type Bound } from '../../test-support/both-bindings.ts';

@@ -1,5 +1,6 @@
 import { AgentError } from '@isoloop/core';
-import { checkFields, type OwnerChange, type SessionCopy } from '@isoloop/core/adapter';
+import { checkFields } from '@isoloop/core/error';
+import type { OwnerChange, SessionCopy } from '@isoloop/core/host';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings, SessionMoves } from '../handler-options.ts';
 import { sessionSecrets } from '../http/secrets.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { jsonSchema } from '@isoloop/core/json-schema';
+import { jsonSchema } from '@isoloop/core/schema';
 import { assistantMessage, createMessage, tool, userMessage } from '@isoloop/core';
 import * as z from 'zod';
 import { sessionMoves } from '../move.ts';

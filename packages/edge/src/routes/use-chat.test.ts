@@ -1,7 +1,8 @@
 import { AgentError, tool } from '@isoloop/core';
-import { hasApprovalResponse, keepDataParts } from '@isoloop/core/ai-sdk';
-import { inputGuard } from '@isoloop/core/guards';
-import { approvals } from '@isoloop/core/middleware';
+import { hasApprovalResponse } from '@isoloop/core/stream';
+import { keepDataParts } from '@isoloop/core/results';
+import { inputGuard } from '@isoloop/guards';
+import { approvals } from '@isoloop/core/approval';
 import { textToolCalls } from '@isoloop/core/text-protocol';
 import {
   lastAssistantMessageIsCompleteWithApprovalResponses,

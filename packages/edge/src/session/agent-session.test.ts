@@ -7,7 +7,7 @@ import {
   tool,
   userMessage,
 } from '@isoloop/core';
-import { inputGuard } from '@isoloop/core/guards';
+import { inputGuard } from '@isoloop/guards';
 import { ScriptedModel } from '@isoloop/core/testing';
 import type { UIMessage, UIMessageChunk } from 'ai';
 import { expect, test, vi } from 'vitest';

@@ -1,4 +1,5 @@
-import { changesWaitMs, metadataOf } from '@isoloop/core/adapter';
+import { changesWaitMs } from '@isoloop/core/host';
+import { metadataOf } from '@isoloop/core/message';
 import type { AgentSessionClass } from '../handler-options.ts';
 import type { SessionRequest } from './session-command.ts';
 import { newMessages } from './session-turn.ts';

@@ -1,5 +1,5 @@
 import { runDurableObjectAlarm } from 'cloudflare:test';
-import { openaiResponses } from '@isoloop/core/openai';
+import { openaiResponses } from '@isoloop/core/responses';
 import { expect, test } from 'vitest';
 import {
   BackgroundProvider,

@@ -1,11 +1,15 @@
 import type { Memory } from '@isoloop/core';
-import type { UiMessage } from '@isoloop/core/ai-sdk';
+import type { UiMessage } from '@isoloop/core/stream';
 import type { HandlerSettings, RequestVariables, SessionSetup } from '../handler-options.ts';
 import { errorResponse } from '../http/error-response.ts';
 import { makeAgent } from '../turn/session-setup.ts';
 import type { QueuedMessage } from './queue/queued-messages.ts';
-import { notQueuedError } from './session-command.ts';
-import type { Command, SessionCommand, SessionRequest } from './session-command.ts';
+import {
+  notQueuedError,
+  type Command,
+  type SessionCommand,
+  type SessionRequest,
+} from './session-command.ts';
 import { isOpenAiFormat } from './turn-format.ts';
 
 /** Carries out the commands of one session, in its Durable Object or in a process. */

@@ -1,5 +1,5 @@
 import type { Memory } from '@isoloop/core';
-import type { UiMessage } from '@isoloop/core/ai-sdk';
+import type { UiMessage } from '@isoloop/core/stream';
 import { DurableStore } from '../store/durable-store.ts';
 import { logError } from '../http/error-response.ts';
 import type { HandlerSettings, SessionSetup } from '../handler-options.ts';

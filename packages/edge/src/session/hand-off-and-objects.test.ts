@@ -1,4 +1,4 @@
-import { handOff } from '@isoloop/core/middleware';
+import { handOff } from '@isoloop/core/several';
 import { structured } from '@isoloop/core/output';
 import { expect, test } from 'vitest';
 import * as z from 'zod';

@@ -1,12 +1,23 @@
-import { AgentError } from '@isoloop/core';
-import type { AgentStream, EventBatch, Memory, Msg, ReActAgent } from '@isoloop/core';
-import { createUiMessageEncoder, type UiChunk } from '@isoloop/core/ai-sdk';
+import {
+  AgentError,
+  type AgentStream,
+  type EventBatch,
+  type Memory,
+  type Msg,
+  type ReActAgent,
+} from '@isoloop/core';
+import { createUiMessageEncoder, type UiChunk } from '@isoloop/core/stream';
 import type { Context } from 'hono';
 import { eventOf, toEvents } from '../turn/answer-so-far.ts';
 import { batchesAfter } from '../turn/batches-after.ts';
 import type { CompletionCall } from '../completions/completion-call.ts';
-import { awaitOpening, endOf, eventStreamResponse, toText } from '../turn/event-stream.ts';
-import type { EncodeBatch } from '../turn/event-stream.ts';
+import {
+  awaitOpening,
+  endOf,
+  eventStreamResponse,
+  toText,
+  type EncodeBatch,
+} from '../turn/event-stream.ts';
 import { echoHeader } from '../http/header-names.ts';
 import { openInTime } from '../http/open-in-time.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';

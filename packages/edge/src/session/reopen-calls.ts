@@ -1,6 +1,13 @@
-import { toolResultsOf, toolUsesOf } from '@isoloop/core';
-import type { Decision, Memory, Msg, ReActAgent } from '@isoloop/core';
-import { isQuestion, resumptionOf } from '@isoloop/core/adapter';
+import {
+  toolResultsOf,
+  toolUsesOf,
+  type Decision,
+  type Memory,
+  type Msg,
+  type ReActAgent,
+} from '@isoloop/core';
+import { isQuestion } from '@isoloop/core/message';
+import { resumptionOf } from '@isoloop/core/host';
 import { lastRun, readPendingCalls } from '../turn/chat-turn.ts';
 import { runsHere } from '../turn/decisions.ts';
 

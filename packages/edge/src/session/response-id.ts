@@ -1,6 +1,5 @@
-import { AgentError, toolResultsOf } from '@isoloop/core';
-import type { Memory, Msg } from '@isoloop/core';
-import { metadataOf, isQuestion } from '@isoloop/core/adapter';
+import { AgentError, toolResultsOf, type Memory, type Msg } from '@isoloop/core';
+import { metadataOf, isQuestion } from '@isoloop/core/message';
 import { hasAnswer } from './reopen-calls.ts';
 import type { ContinuePoint, SessionTurnRequest } from './session-turn.ts';
 import type { OpenAiFormat } from '../completions/completion-answer.ts';

@@ -1,6 +1,6 @@
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { AgentError, ReActAgent, tool } from '@isoloop/core';
-import { agentTool } from '@isoloop/core/tools';
+import { agentTool } from '@isoloop/core/several';
 import { ScriptedModel } from '@isoloop/core/testing';
 import type OpenAI from 'openai';
 import { expect, test, vi } from 'vitest';

@@ -1,6 +1,5 @@
-import { AgentError, SessionMemory } from '@isoloop/core';
-import type { Memory } from '@isoloop/core';
-import { titleOf } from '@isoloop/core/adapter';
+import { AgentError, SessionMemory, type Memory } from '@isoloop/core';
+import { titleOf } from '@isoloop/core/message';
 import { logError } from '../http/error-response.ts';
 import { callSession, sessionObject, type SessionCommand } from './session-command.ts';
 import type { Identity, SessionRecord } from './session-record.ts';

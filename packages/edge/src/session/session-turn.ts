@@ -1,8 +1,22 @@
-import { AgentError, SessionMemory } from '@isoloop/core';
-import type { Decision, Memory, Msg, ReActAgent } from '@isoloop/core';
-import { metadataOf, isCutOff, resumptionOf, type Resumption } from '@isoloop/core/adapter';
-import { lastRun, noQuestionError, beginChatTurn, readPendingCalls } from '../turn/chat-turn.ts';
-import type { BeginTurnOptions, TurnInput, ChatTurnRequest } from '../turn/chat-turn.ts';
+import {
+  AgentError,
+  SessionMemory,
+  type Decision,
+  type Memory,
+  type Msg,
+  type ReActAgent,
+} from '@isoloop/core';
+import { metadataOf } from '@isoloop/core/message';
+import { isCutOff, resumptionOf, type Resumption } from '@isoloop/core/host';
+import {
+  lastRun,
+  noQuestionError,
+  beginChatTurn,
+  readPendingCalls,
+  type BeginTurnOptions,
+  type TurnInput,
+  type ChatTurnRequest,
+} from '../turn/chat-turn.ts';
 import { reopenCalls } from './reopen-calls.ts';
 import { openAiOf } from './turn-format.ts';
 import { acceptDecisions, noDecisionError } from '../turn/decisions.ts';

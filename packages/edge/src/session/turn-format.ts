@@ -1,6 +1,5 @@
-import type { EventBatch } from '@isoloop/core';
-import { AgentError } from '@isoloop/core';
-import { objectMediaType } from '@isoloop/core/adapter';
+import { type EventBatch, AgentError } from '@isoloop/core';
+import { objectMediaType } from '@isoloop/core/host';
 import type { Context } from 'hono';
 import type { OpenAiFormat } from '../completions/completion-answer.ts';
 import type { HandlerSettings } from '../handler-options.ts';

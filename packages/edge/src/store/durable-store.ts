@@ -1,6 +1,5 @@
-import { AgentError, errorText } from '@isoloop/core';
-import type { KeyValueStore } from '@isoloop/core';
-import type { StoreFeatures } from '@isoloop/core/adapter';
+import { AgentError, errorText, type KeyValueStore } from '@isoloop/core';
+import type { StoreFeatures } from '@isoloop/core/memory';
 import { inPages } from './in-pages.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { assistantMessage, userMessage } from '@isoloop/core';
-import { keywordMemory } from '@isoloop/core/memory-search';
+import { keywordMemory } from '@isoloop/recall';
 import { expect, test } from 'vitest';
 import { KvStore } from './kv-store.ts';
 

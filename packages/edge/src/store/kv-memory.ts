@@ -1,7 +1,5 @@
-import { EchoMemory } from '@isoloop/core/adapter';
-import type { EchoMemoryOptions } from '@isoloop/core/adapter';
-import { KvStore } from './kv-store.ts';
-import type { KvStoreOptions } from './kv-store.ts';
+import { EchoMemory, type EchoMemoryOptions } from '@isoloop/core/host';
+import { KvStore, type KvStoreOptions } from './kv-store.ts';
 
 /** How a `KvMemory` signs echoes and handles late reads. */
 export interface KvMemoryOptions extends KvStoreOptions, EchoMemoryOptions {}

@@ -1,7 +1,8 @@
-import { AgentError, errorText } from '@isoloop/core';
-import type { KeyValueStore } from '@isoloop/core';
-import { checkOptions, echoFields, sleepFor } from '@isoloop/core/adapter';
-import type { StoreFeatures } from '@isoloop/core/adapter';
+import { AgentError, errorText, type KeyValueStore } from '@isoloop/core';
+import { checkOptions } from '@isoloop/core/error';
+import { echoFields } from '@isoloop/core/host';
+import { sleepFor } from '@isoloop/core/wait';
+import type { StoreFeatures } from '@isoloop/core/memory';
 import { inPages } from './in-pages.ts';
 
 /** When values in KV expire, and how long a refused write waits for its next try. */

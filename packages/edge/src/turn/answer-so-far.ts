@@ -1,6 +1,13 @@
-import { toolResultsOf, toolUsesOf } from '@isoloop/core';
-import type { AgentEvent, EventBatch, Memory, Msg } from '@isoloop/core';
-import { isCorrection, hostedToolOf, isQuestion, messagesBefore } from '@isoloop/core/adapter';
+import {
+  toolResultsOf,
+  toolUsesOf,
+  type AgentEvent,
+  type EventBatch,
+  type Memory,
+  type Msg,
+} from '@isoloop/core';
+import { isCorrection, hostedToolOf, isQuestion } from '@isoloop/core/message';
+import { messagesBefore } from '@isoloop/core/host';
 import { lastRun } from './chat-turn.ts';
 
 /**

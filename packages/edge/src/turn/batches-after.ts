@@ -1,4 +1,4 @@
-import { attach } from '@isoloop/core/adapter';
+import { attach } from '@isoloop/core/host';
 import type { AgentEvent, EventBatch, ReActAgent } from '@isoloop/core';
 
 export interface BatchesAfterOptions {

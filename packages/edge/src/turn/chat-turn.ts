@@ -1,7 +1,17 @@
-import { AgentError, SessionMemory } from '@isoloop/core';
-import type { AgentInput, Decision, Memory, Msg, PendingCall, ReActAgent } from '@isoloop/core';
-import { decideForMessage, isQuestion, titleOf, type SessionView } from '@isoloop/core/adapter';
-import { fromUiDecisions } from '@isoloop/core/ai-sdk';
+import {
+  AgentError,
+  SessionMemory,
+  type AgentInput,
+  type Decision,
+  type Memory,
+  type Msg,
+  type PendingCall,
+  type ReActAgent,
+} from '@isoloop/core';
+import { decideForMessage } from '@isoloop/core/approval';
+import { isQuestion, titleOf } from '@isoloop/core/message';
+import type { SessionView } from '@isoloop/core/host';
+import { fromUiDecisions } from '@isoloop/core/stream';
 import {
   acceptDecisions,
   checkSize,
@@ -10,8 +20,7 @@ import {
   type DecidingAgent,
 } from './decisions.ts';
 import type { EdgeLimits } from '../handler-options.ts';
-import { fieldError, readMessages } from '../http/request-body.ts';
-import type { RequestBody } from '../http/request-body.ts';
+import { fieldError, readMessages, type RequestBody } from '../http/request-body.ts';
 import { checkMessageId, isMessageId, readUserMessage } from './user-message.ts';
 
 /**

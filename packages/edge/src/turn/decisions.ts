@@ -1,6 +1,15 @@
-import { AgentError, toolResultsOf, toolUsesOf } from '@isoloop/core';
-import type { Decision, PendingCall, ReActAgent, Tool } from '@isoloop/core';
-import { isCallId, editProblem, checkDecision } from '@isoloop/core/adapter';
+import {
+  AgentError,
+  toolResultsOf,
+  toolUsesOf,
+  type Decision,
+  type PendingCall,
+  type ReActAgent,
+  type Tool,
+} from '@isoloop/core';
+import { isCallId } from '@isoloop/core/message';
+import { editProblem } from '@isoloop/core/approval';
+import { checkDecision } from '@isoloop/core/event';
 import type { Caller, EdgeLimits } from '../handler-options.ts';
 import { fieldError } from '../http/request-body.ts';
 

@@ -1,5 +1,5 @@
 import { AgentError, ReActAgent, type EventBatch } from '@isoloop/core';
-import { summaryFallback } from '@isoloop/core/middleware';
+import { summaryFallback } from '@isoloop/core/answer';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { toPublicEvents } from './public-events.ts';

@@ -1,6 +1,5 @@
-import { AgentError } from '@isoloop/core';
-import type { Msg } from '@isoloop/core';
-import { fromUiMessage } from '@isoloop/core/ai-sdk';
+import { AgentError, type Msg } from '@isoloop/core';
+import { fromUiMessage } from '@isoloop/core/stream';
 
 /**
  * Reads a UI message that the user wrote. Throws `INVALID_MESSAGE` for any other message, and for

@@ -1,6 +1,5 @@
 import type { AgentResult } from '@isoloop/core';
-import { answerEnding } from '@isoloop/core/adapter';
-import type { AnswerEnding } from '@isoloop/core/adapter';
+import { answerEnding, type AnswerEnding } from '@isoloop/core/host';
 
 interface EndingWords {
   /** `status` of a response of the Responses API. */

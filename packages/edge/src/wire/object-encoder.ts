@@ -1,5 +1,5 @@
 import type { AgentEvent, ReActAgent } from '@isoloop/core';
-import { failureText, objectWriterOf } from '@isoloop/core/adapter';
+import { failureText, objectWriterOf } from '@isoloop/core/host';
 import type { EncodeBatch } from '../turn/event-stream.ts';
 
 /**

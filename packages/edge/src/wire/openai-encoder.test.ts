@@ -7,13 +7,18 @@ import {
   type CallOptions,
   type ModelDelta,
 } from '@isoloop/core';
-import type { Hook } from '@isoloop/core/middleware';
+import type { Hook } from '@isoloop/core/event';
 import { jsonMode } from '@isoloop/core/output';
 import { echo } from '../../test-support/plain-tools.ts';
 import { rolesOf } from '../../../../test/roles-of.ts';
-import { createOpenAiEncoder, toChatCompletion } from './openai-encoder.ts';
+import {
+  createOpenAiEncoder,
+  toChatCompletion,
+  type ChatCompletionChunk,
+  type OpenAiEncoderOptions,
+  type OpenAiError,
+} from './openai-encoder.ts';
 import { fromOpenAiMessages } from './openai-messages.ts';
-import type { ChatCompletionChunk, OpenAiEncoderOptions, OpenAiError } from './openai-encoder.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 
 const about = { model: 'm', id: 'chatcmpl-1', created: 1, includeUsage: true };

@@ -1,5 +1,5 @@
 import type { AgentEvent, AgentResult, EventBatch, PendingCall, Usage } from '@isoloop/core';
-import { messageIdOf, thinkingOf } from '@isoloop/core/adapter';
+import { messageIdOf, thinkingOf } from '@isoloop/core/message';
 import { endingWords } from './ending-words.ts';
 import { arePending, argumentsText, externalCalls, withdrawnCallError } from './external-calls.ts';
 

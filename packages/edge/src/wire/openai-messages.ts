@@ -1,11 +1,16 @@
-import { createMessage } from '@isoloop/core';
-import type { AgentError, ContentBlock, Msg, ToolUse } from '@isoloop/core';
+import {
+  createMessage,
+  type AgentError,
+  type ContentBlock,
+  type Msg,
+  type ToolUse,
+} from '@isoloop/core';
 import {
   acceptMessage,
   argumentsIn,
   imageDetailFields,
   isObjectOrArray,
-} from '@isoloop/core/adapter';
+} from '@isoloop/core/message';
 import { fieldError } from '../http/request-body.ts';
 
 /**

@@ -1,4 +1,5 @@
-import { checkOptions, storePlace, type SessionPlace } from '@isoloop/core/adapter';
+import { checkOptions } from '@isoloop/core/error';
+import { storePlace, type SessionPlace } from '@isoloop/core/host';
 import { IndexedDbStore } from '../store/indexed-db-store.ts';
 
 /** The agent and the store of a `browserPlace()`. */

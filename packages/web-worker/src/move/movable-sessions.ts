@@ -1,12 +1,12 @@
 import { AgentError } from '@isoloop/core';
 import {
   moveSession,
-  retryableOnce,
   type MoveOptions,
   type SessionCopy,
   type SessionPlace,
-  checkId,
-} from '@isoloop/core/adapter';
+} from '@isoloop/core/host';
+import { retryableOnce } from '@isoloop/core/wait';
+import { checkId } from '@isoloop/core/error';
 
 /** Places by names of your own. A function is called at the first use of its place. */
 export type Places<N extends string> = Readonly<

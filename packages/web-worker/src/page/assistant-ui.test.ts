@@ -6,7 +6,8 @@ import {
 } from '@assistant-ui/react';
 import { useAISDKRuntime, useChatRuntime, useThreadTokenUsage } from '@assistant-ui/react-ai-sdk';
 import { tool } from '@isoloop/core';
-import { hasApprovalResponse, type DataPart } from '@isoloop/core/ai-sdk';
+import { hasApprovalResponse } from '@isoloop/core/stream';
+import type { DataPart } from '@isoloop/core/message';
 import { connectAgent, pageTools, type RemoteAgent } from '@isoloop/web-worker';
 import { useAgentChat } from '@isoloop/web-worker/react';
 import type { UIMessage } from 'ai';

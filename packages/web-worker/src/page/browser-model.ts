@@ -1,6 +1,14 @@
-import { AgentError, errorText, outputText } from '@isoloop/core';
-import { checkOptions } from '@isoloop/core/adapter';
-import type { ChatModel, ContentBlock, ModelDelta, ModelRequest, Msg } from '@isoloop/core';
+import {
+  AgentError,
+  errorText,
+  outputText,
+  type ChatModel,
+  type ContentBlock,
+  type ModelDelta,
+  type ModelRequest,
+  type Msg,
+} from '@isoloop/core';
+import { checkOptions } from '@isoloop/core/error';
 
 /** Part of the browser's Prompt API that `browserModel` uses. */
 export interface LanguageModelApi {

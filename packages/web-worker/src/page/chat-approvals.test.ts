@@ -1,5 +1,5 @@
 import { tool, type Decision, type Msg, type PendingCall, type Tool } from '@isoloop/core';
-import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
+import { hasApprovalResponse } from '@isoloop/core/stream';
 import { connectAgent, pageTools, type RemoteAgent } from '@isoloop/web-worker';
 import type { UIMessage } from 'ai';
 import { expect, onTestFinished, test } from 'vitest';

@@ -1,4 +1,4 @@
-import type { UiChunk } from '@isoloop/core/ai-sdk';
+import type { UiChunk } from '@isoloop/core/stream';
 import { readUIMessageStream, type UIMessage } from 'ai';
 import { expect, test } from 'vitest';
 import type { RemoteAgent } from '@isoloop/web-worker';

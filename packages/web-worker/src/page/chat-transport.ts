@@ -1,4 +1,4 @@
-import { latestMessages, type UiChunk } from '@isoloop/core/ai-sdk';
+import { latestMessages, type UiChunk } from '@isoloop/core/stream';
 import type { RemoteRun, SessionClient } from './session-client.ts';
 
 /** Whether a chat gets the events of the run beside the answer. */

@@ -6,7 +6,7 @@ import {
   type RemoteAgent,
   type WorkerChatTransport,
 } from '@isoloop/web-worker';
-import { typedTransport } from '@isoloop/core/ai-sdk';
+import { typedTransport } from '@isoloop/core/stream';
 import type { ChatTransport, UIMessage } from 'ai';
 import { expect, onTestFinished, test } from 'vitest';
 import { chatOver, PlainChat } from '../../test-support/plain-chat.ts';

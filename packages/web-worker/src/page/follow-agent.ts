@@ -1,5 +1,4 @@
-import { hasTypedParts } from '@isoloop/core/adapter';
-import { typedMessages } from '@isoloop/core/ai-sdk';
+import { hasTypedParts, typedMessages } from '@isoloop/core/stream';
 import { storedIdOf, watchDeletions } from '../store/deletions.ts';
 import { checkArguments } from './check-arguments.ts';
 import type { RemoteAgent } from './remote-agent.ts';

@@ -1,5 +1,5 @@
 import type { Awaitable, PendingCall } from '@isoloop/core';
-import type { ApprovalContext, ApprovalDecision } from '@isoloop/core/middleware';
+import type { ApprovalContext, ApprovalDecision } from '@isoloop/core/approval';
 import { pagePart, type PagePart } from './page-part.ts';
 
 /** Message from worker to page: a pending tool call to decide about. */

@@ -1,7 +1,6 @@
-import { AgentError, errorText } from '@isoloop/core';
-import { checkOptions } from '@isoloop/core/adapter';
-import type { AgentEvent, HookControl } from '@isoloop/core';
-import type { Hook } from '@isoloop/core/middleware';
+import { AgentError, errorText, type AgentEvent, type HookControl } from '@isoloop/core';
+import { checkOptions } from '@isoloop/core/error';
+import type { Hook } from '@isoloop/core/event';
 import { pagePart, type PagePart } from './page-part.ts';
 import type { HookOffer } from '../wire/protocol.ts';
 

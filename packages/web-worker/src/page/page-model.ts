@@ -1,6 +1,5 @@
-import { AgentError } from '@isoloop/core';
-import type { ChatModel, ModelDelta, ModelRequest } from '@isoloop/core';
-import type { RunInfo } from '@isoloop/core/middleware';
+import { AgentError, type ChatModel, type ModelDelta, type ModelRequest } from '@isoloop/core';
+import type { RunInfo } from '@isoloop/core/model';
 import { pagePart, type PagePart } from './page-part.ts';
 
 /**

@@ -8,7 +8,7 @@ import {
   type Msg,
   type PendingCall,
 } from '@isoloop/core';
-import { contextToken, provide } from '@isoloop/core/tools';
+import { contextToken, provide } from '@isoloop/core/tool';
 import { ScriptedModel } from '@isoloop/core/testing';
 import {
   connectAgent,

@@ -1,7 +1,14 @@
-import { AgentError, errorText } from '@isoloop/core';
-import { checkOptions, isError, jsonForm } from '@isoloop/core/adapter';
-import type { JsonValue, Tool, ToolContext, ToolUse } from '@isoloop/core';
-import type { ContextEntry, ContextToken } from '@isoloop/core/tools';
+import {
+  AgentError,
+  errorText,
+  type JsonValue,
+  type Tool,
+  type ToolContext,
+  type ToolUse,
+} from '@isoloop/core';
+import { checkOptions, isError } from '@isoloop/core/error';
+import { jsonForm } from '@isoloop/core/message';
+import type { ContextEntry, ContextToken } from '@isoloop/core/tool';
 import { pagePart, type PagePart } from './page-part.ts';
 import type { ToolOffer } from '../wire/protocol.ts';
 

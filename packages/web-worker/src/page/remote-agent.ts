@@ -1,17 +1,18 @@
-import { AgentError, AgentStream } from '@isoloop/core';
-import { RunDriver } from '@isoloop/core/adapter';
-import type {
-  AgentEvent,
-  AgentInput,
-  AgentResult,
-  CallOptions,
-  Decision,
-  EventBatch,
-  InterruptRequest,
-  Msg,
-  PendingCall,
+import {
+  AgentError,
+  AgentStream,
+  type AgentEvent,
+  type AgentInput,
+  type AgentResult,
+  type CallOptions,
+  type Decision,
+  type EventBatch,
+  type InterruptRequest,
+  type Msg,
+  type PendingCall,
 } from '@isoloop/core';
-import type { UiMessage } from '@isoloop/core/ai-sdk';
+import { RunDriver } from '@isoloop/core/host';
+import type { UiMessage } from '@isoloop/core/stream';
 import {
   workerChatTransport,
   type WorkerChatTransport,

@@ -1,5 +1,6 @@
 import { AgentError } from '@isoloop/core';
-import { checkId, maxTimeoutMs } from '@isoloop/core/adapter';
+import { checkId } from '@isoloop/core/error';
+import { maxTimeoutMs } from '@isoloop/core/wait';
 import { checkArguments } from './check-arguments.ts';
 import type { ConnectOptions } from './connect-agent.ts';
 import {

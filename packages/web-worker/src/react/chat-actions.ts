@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import { jsonForm } from '@isoloop/core/adapter';
+import { jsonForm } from '@isoloop/core/message';
 import type { AgentChat } from './agent-chat.ts';
 import type { ApprovalResponse } from './chat/approvals.ts';
 import type { CallPart, RequestOptions } from './chat/chat.ts';

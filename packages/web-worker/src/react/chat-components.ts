@@ -1,4 +1,4 @@
-import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
+import { hasApprovalResponse } from '@isoloop/core/stream';
 import type { CalledTool } from './chat/chat.ts';
 import type { ChatHandlers } from './chat/chat-handlers.ts';
 import type { UIMessage } from './chat/ui-message.ts';

@@ -1,5 +1,5 @@
 import { tool } from '@isoloop/core';
-import { closeOpenCalls } from '@isoloop/core/middleware';
+import { closeOpenCalls } from '@isoloop/core/approval';
 import { agentEndpoint } from '@isoloop/web-worker/react';
 import { expect, onTestFinished, test } from 'vitest';
 import { ChatEndpoint } from '../../test-support/chat-endpoint.ts';

@@ -1,8 +1,12 @@
-import { checkId } from '@isoloop/core/adapter';
+import { checkId } from '@isoloop/core/error';
 import { AgentChat, type AgentChatOptions } from './agent-chat.ts';
 import type { LatestHandlers } from './chat-components.ts';
-import { isEndpoint } from './source/agent-source.ts';
-import type { AgentLink, AgentSource, LinkOptions } from './source/agent-source.ts';
+import {
+  isEndpoint,
+  type AgentLink,
+  type AgentSource,
+  type LinkOptions,
+} from './source/agent-source.ts';
 import type { Endpoint } from './source/endpoint-agent.ts';
 import { linkEndpoint } from './source/endpoint-link.ts';
 import { linkWorkerAgent } from './source/worker-agent.ts';

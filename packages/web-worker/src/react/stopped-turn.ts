@@ -1,4 +1,4 @@
-import { sleepFor } from '@isoloop/core/adapter';
+import { sleepFor } from '@isoloop/core/wait';
 import type { Chat } from './chat/chat.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { ReActAgent, tool, type ChatModel } from '@isoloop/core';
 import type { UseChatHelpers } from '@ai-sdk/react';
-import type { AgentData, AgentTools } from '@isoloop/core/ai-sdk';
+import type { AgentData, AgentTools } from '@isoloop/core/stream';
 import {
   useAgentChat,
   type AgentChatHelpers,

@@ -1,4 +1,4 @@
-import type { AgentData, AgentTools } from '@isoloop/core/ai-sdk';
+import type { AgentData, AgentTools } from '@isoloop/core/stream';
 import type { FactoryOptions, NamedAgent } from '../wire/exposed-agent.ts';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import type { AgentChat, AgentChatOptions } from './agent-chat.ts';

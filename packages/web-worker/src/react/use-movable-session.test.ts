@@ -1,5 +1,5 @@
 import { AgentError, MemoryStore, SessionMemory, userMessage } from '@isoloop/core';
-import { moveSession, storePlace, type SessionPlace } from '@isoloop/core/adapter';
+import { moveSession, storePlace, type SessionPlace } from '@isoloop/core/host';
 import { browserPlace, movableSessions, type MovableSessions } from '@isoloop/web-worker/move';
 import {
   useAgentChat,

@@ -1,4 +1,4 @@
-import { checkOptions } from '@isoloop/core/adapter';
+import { checkOptions } from '@isoloop/core/error';
 import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
 import type { MovableSessions, MoveToOptions } from '../move/movable-sessions.ts';
 import { MovingPage, type MovingState } from './moving-page.ts';

@@ -1,4 +1,6 @@
-import { changesWaitMs, checkId, checkOptions, sleepFor } from '@isoloop/core/adapter';
+import { changesWaitMs } from '@isoloop/core/host';
+import { checkId, checkOptions } from '@isoloop/core/error';
+import { sleepFor } from '@isoloop/core/wait';
 import { useEffect, useRef } from 'react';
 import { isEndpoint, type AgentEndpoint, type AgentSource } from './source/agent-source.ts';
 import type { Endpoint } from './source/endpoint-agent.ts';

@@ -10,7 +10,7 @@ import { storedIdOf } from '../store/deletions.ts';
 import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
 import { canLock } from './session-lock.ts';
 import type { PageSide, SessionPages } from './page/session-pages.ts';
-import { titleOf } from '@isoloop/core/adapter';
+import { titleOf } from '@isoloop/core/message';
 
 /** Argument of the factory that creates an agent. */
 export interface AgentSetup<O = JsonValue> {

@@ -1,13 +1,13 @@
-import { AgentError } from '@isoloop/core';
-import type { AgentInput, Decision, ReActAgent } from '@isoloop/core';
-import { decideForMessage, deniedChunks, isCutOff, messagesBefore } from '@isoloop/core/adapter';
+import { AgentError, type AgentInput, type Decision, type ReActAgent } from '@isoloop/core';
+import { decideForMessage } from '@isoloop/core/approval';
+import { deniedChunks, isCutOff, messagesBefore } from '@isoloop/core/host';
 import {
   fromUiDecisions,
   fromUiMessage,
   toUiMessages,
   type UiChunk,
   type UiMessage,
-} from '@isoloop/core/ai-sdk';
+} from '@isoloop/core/stream';
 import type { MessageStart, ChatMessage } from '../wire/protocol.ts';
 import { pendingCalls, shownCalls, storedView } from './pending-calls.ts';
 import type { SessionPages } from './page/session-pages.ts';

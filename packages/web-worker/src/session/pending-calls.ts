@@ -1,6 +1,6 @@
 import type { AgentEvent, Memory, PendingCall, ReActAgent } from '@isoloop/core';
-import type { SessionView } from '@isoloop/core/adapter';
-import { toUiMessages, type UiMessage } from '@isoloop/core/ai-sdk';
+import type { SessionView } from '@isoloop/core/host';
+import { toUiMessages, type UiMessage } from '@isoloop/core/stream';
 import { pageGoneReason } from './page/remote-tools.ts';
 
 /** Returns the view of a memory's stored log. Returns `undefined` for a memory without a log. */

@@ -1,5 +1,6 @@
 import { AgentError } from '@isoloop/core';
-import { checkOptions, maxTimeoutMs } from '@isoloop/core/adapter';
+import { checkOptions } from '@isoloop/core/error';
+import { maxTimeoutMs } from '@isoloop/core/wait';
 
 /** Options for tabs that share a session. */
 export interface TabsOptions {

@@ -1,5 +1,5 @@
 import { ReActAgent } from '@isoloop/core';
-import { openaiResponses } from '@isoloop/core/openai';
+import { openaiResponses } from '@isoloop/core/responses';
 import { expect, onTestFinished, test } from 'vitest';
 import {
   BackgroundProvider,

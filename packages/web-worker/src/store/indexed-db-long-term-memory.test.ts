@@ -1,5 +1,5 @@
 import { assistantMessage, userMessage } from '@isoloop/core';
-import { keywordMemory } from '@isoloop/core/memory-search';
+import { keywordMemory } from '@isoloop/recall';
 import { expect, test } from 'vitest';
 import { IndexedDbStore } from './indexed-db-store.ts';
 import { testDatabase } from '../../test-support/database.ts';

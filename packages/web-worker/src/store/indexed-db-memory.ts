@@ -1,5 +1,5 @@
 import { SessionMemory } from '@isoloop/core';
-import { checkOptions } from '@isoloop/core/adapter';
+import { checkOptions } from '@isoloop/core/error';
 import { IndexedDbStore } from './indexed-db-store.ts';
 
 /** The store in which an `IndexedDbMemory` keeps its conversation. */

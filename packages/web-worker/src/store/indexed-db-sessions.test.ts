@@ -1,5 +1,5 @@
 import { assistantMessage, SessionMemory, textOf, userMessage } from '@isoloop/core';
-import { keywordMemory } from '@isoloop/core/memory-search';
+import { keywordMemory } from '@isoloop/recall';
 import { IndexedDbSessions, IndexedDbStore, type SessionExport } from '@isoloop/web-worker';
 import { IndexedDbMemory } from '@isoloop/web-worker/worker';
 import { expect, test, vi } from 'vitest';

@@ -1,6 +1,6 @@
 import { AgentError, listSessions, SessionMemory, type SessionInfo } from '@isoloop/core';
-import { adoptRecords, checkId, checkOptions, checkRecords } from '@isoloop/core/adapter';
-import type { LogRecord, SessionCopy } from '@isoloop/core/adapter';
+import { adoptRecords, checkRecords, type LogRecord, type SessionCopy } from '@isoloop/core/host';
+import { checkId, checkOptions } from '@isoloop/core/error';
 import { postDeletion, timeNow } from './deletions.ts';
 import { IndexedDbStore } from './indexed-db-store.ts';
 

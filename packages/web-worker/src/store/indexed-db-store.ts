@@ -1,7 +1,7 @@
-import { AgentError, errorText } from '@isoloop/core';
-import type { KeyValueStore } from '@isoloop/core';
-import { checkOptions, retryableOnce, timerMs } from '@isoloop/core/adapter';
-import type { StoreFeatures } from '@isoloop/core/adapter';
+import { AgentError, errorText, type KeyValueStore } from '@isoloop/core';
+import { checkOptions } from '@isoloop/core/error';
+import { retryableOnce, timerMs } from '@isoloop/core/wait';
+import type { StoreFeatures } from '@isoloop/core/memory';
 import { get, getMany, promisifyRequest } from 'idb-keyval';
 import type { UseStore } from 'idb-keyval';
 import { DatabaseTimeout, openConnection } from './indexed-db-connection.ts';

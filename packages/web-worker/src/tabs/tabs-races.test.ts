@@ -1,5 +1,5 @@
 import { assistantMessage, textOf, type AgentResult } from '@isoloop/core';
-import { noUsage } from '@isoloop/core/adapter';
+import { noUsage } from '@isoloop/core/model';
 import { expect, onTestFinished, test } from 'vitest';
 import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
 import { IndexedDbStore } from '../store/indexed-db-store.ts';

@@ -1,18 +1,18 @@
-import type {
-  AgentErrorData,
-  AgentEvent,
-  AgentInput,
-  AgentResult,
-  CallOptions,
-  InterruptRequest,
-  ModelFeatures,
-  Msg,
-  PendingCall,
-  ReplayPolicy,
-  ToolSchema,
+import {
+  type AgentErrorData,
+  type AgentEvent,
+  type AgentInput,
+  type AgentResult,
+  type CallOptions,
+  type InterruptRequest,
+  type ModelFeatures,
+  type Msg,
+  type PendingCall,
+  type ReplayPolicy,
+  type ToolSchema,
+  AgentError,
 } from '@isoloop/core';
-import type { UiMessage, UiChunk } from '@isoloop/core/ai-sdk';
-import { AgentError } from '@isoloop/core';
+import type { UiMessage, UiChunk } from '@isoloop/core/stream';
 
 /**
  * Marker of this library's messages, because an app may send its own messages over the same worker.

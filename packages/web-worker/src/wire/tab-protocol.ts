@@ -1,5 +1,5 @@
 import type { AgentInput, AgentResult, InterruptRequest, Msg, PendingCall } from '@isoloop/core';
-import type { UiMessage } from '@isoloop/core/ai-sdk';
+import type { UiMessage } from '@isoloop/core/stream';
 import type {
   MessageStart,
   Asker,

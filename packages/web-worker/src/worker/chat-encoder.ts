@@ -1,5 +1,5 @@
 import type { EventBatch, JsonObject } from '@isoloop/core';
-import { createUiMessageEncoder, type UiChunk, type UiMessageEncoder } from '@isoloop/core/ai-sdk';
+import { createUiMessageEncoder, type UiChunk, type UiMessageEncoder } from '@isoloop/core/stream';
 import { shownEvent } from '../session/pending-calls.ts';
 import type { MessageStart } from '../wire/protocol.ts';
 

@@ -1,5 +1,5 @@
 import { AgentError, type JsonValue, type ReActAgent } from '@isoloop/core';
-import { checkId, checkOptions } from '@isoloop/core/adapter';
+import { checkId, checkOptions } from '@isoloop/core/error';
 import { expose } from 'comlink';
 import type { AgentFactories, AgentFactory } from '../session/agent-session.ts';
 import type { ExposedAgent, Outputs } from '../wire/exposed-agent.ts';

@@ -1,19 +1,18 @@
-import { AgentError } from '@isoloop/core';
-import type { AgentResult, Msg, PendingCall } from '@isoloop/core';
-import type { UiMessage } from '@isoloop/core/ai-sdk';
+import { AgentError, type AgentResult, type Msg, type PendingCall } from '@isoloop/core';
+import type { UiMessage } from '@isoloop/core/stream';
 import { finalizer } from 'comlink';
 import { ChatEncoder } from './chat-encoder.ts';
-import type {
-  ChatMessage,
-  ChatRequest,
-  ConnectMessage,
-  Outcome,
-  RunRequest,
-  SessionApi,
+import {
+  type ChatMessage,
+  type ChatRequest,
+  type ConnectMessage,
+  type Outcome,
+  type RunRequest,
+  type SessionApi,
+  toOutcome,
 } from '../wire/protocol.ts';
 import { packEvents } from '../wire/wire-events.ts';
 import { EventSender, type Encoding } from './event-sender.ts';
-import { toOutcome } from '../wire/protocol.ts';
 import { onAbort } from '../session/runs/on-abort.ts';
 import type { RunReader } from '../session/runs/run-readers.ts';
 import type { Session } from '../session/session.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@isoloop/core';
-import type { UiChunk } from '@isoloop/core/ai-sdk';
+import type { UiChunk } from '@isoloop/core/stream';
 import type { RemoteAgent } from '@isoloop/web-worker';
 import type { UIMessage } from 'ai';
 import type { RecoveryAction } from '../../../../test/recovery/recovery-cell.ts';

@@ -1,5 +1,5 @@
 import { ReActAgent, textOf, type JsonObject } from '@isoloop/core';
-import { joinTools } from '@isoloop/core/tools';
+import { joinTools } from '@isoloop/core/tool';
 import type { Witness } from '../../../../test/faults/mortal-process.ts';
 import { exposeAgent, IndexedDbStore } from '@isoloop/web-worker/worker';
 import * as z from 'zod';

@@ -2,7 +2,7 @@ import { checkFields } from '../../error/agent-error.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
 import type { Memory } from '../../memory/memory.ts';
 import type { SystemMessages } from '../../message/system-message.ts';
-import { wrapperModel, boundedModel } from '../../model/bounded-model.ts';
+import { wrapperModel, boundedModel } from '../../model/reply/bounded-model.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
 import { toolsBefore, type ToolSet } from '../../tool/set/tool-set.ts';
 import type { AgentSettings } from '../kernel-options.ts';

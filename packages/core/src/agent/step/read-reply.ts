@@ -3,7 +3,7 @@ import type { AgentEvent, EventData } from '../../event/agent-event.ts';
 import { omitUndefined } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ReplySlot, ModelRequest } from '../../model/chat-model.ts';
-import { ReplyAssembler, type ReplyPiece } from '../../model/reply-assembler.ts';
+import { ReplyAssembler, type ReplyPiece } from '../../model/reply/reply-assembler.ts';
 import type { Run } from '../run/run.ts';
 
 /**

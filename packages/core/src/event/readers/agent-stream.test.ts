@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../../preset/react-agent.ts';
+import { ReActAgent } from '../../react-agent/react-agent.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 
 test('events can be asked for one by one, and none comes after a reader has left', async () => {

@@ -1,12 +1,11 @@
-import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
+import { scriptedAgent } from '../../../../../test/support/scripted-agent.ts';
 import { attach } from './attach.ts';
 import { expect, test } from 'vitest';
 import type { AgentEvent } from '../agent-event.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
-import type { AgentOptions } from '../../preset/react-agent.ts';
+import { type AgentOptions, ReActAgent } from '../../react-agent/react-agent.ts';
 import type { AgentStream } from './agent-stream.ts';
-import { ReActAgent } from '../../preset/react-agent.ts';
 
 const setUp = (replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) =>
   new ReActAgent({ name: 'a', model: new ScriptedModel(replies), ...options });

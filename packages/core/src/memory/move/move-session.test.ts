@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { AgentError } from '../../error/agent-error.ts';
 import { userMessage, textOf } from '../../message/msg.ts';
-import { ReActAgent } from '../../preset/react-agent.ts';
+import { ReActAgent } from '../../react-agent/react-agent.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';

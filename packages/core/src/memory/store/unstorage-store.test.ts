@@ -1,7 +1,7 @@
 import type { Driver } from 'unstorage';
 import memoryDriver from 'unstorage/drivers/memory';
 import { describe, expect, test } from 'vitest';
-import { ReActAgent } from '../../preset/react-agent.ts';
+import { ReActAgent } from '../../react-agent/react-agent.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { keyValueStoreConformance } from '../../testing/store-conformance.ts';
 import { SessionMemory } from '../session-memory.ts';

@@ -1,4 +1,4 @@
-import type { Driver } from 'unstorage';
+import type { Awaitable } from '../../event/hook.ts';
 import {
   AgentError,
   errorText,
@@ -8,6 +8,16 @@ import {
 } from '../../error/agent-error.ts';
 import type { Entry, KeyValueStore, StoreFeatures } from './key-value-store.ts';
 import { textChecksum } from '../../message/text.ts';
+
+/** What `unstorageStore()` uses of a driver of `unstorage`. */
+export interface UnstorageDriver {
+  readonly name?: string;
+  hasItem(key: string, options: object): Awaitable<boolean>;
+  getItem(key: string, options: object): Awaitable<unknown>;
+  getKeys(base: string, options: object): Awaitable<readonly string[]>;
+  setItem?(key: string, value: string, options: object): Awaitable<void>;
+  removeItem?(key: string, options: object): Awaitable<void>;
+}
 
 /** What a driver of `unstorage` guarantees. */
 export interface UnstorageStoreOptions {
@@ -34,7 +44,10 @@ export interface UnstorageStoreOptions {
  *
  * Throws `CONFIGURATION` for a driver that cannot write or list keys.
  */
-export function unstorageStore(driver: Driver, options: UnstorageStoreOptions = {}): KeyValueStore {
+export function unstorageStore(
+  driver: UnstorageDriver,
+  options: UnstorageStoreOptions = {},
+): KeyValueStore {
   const functions = 'getItem,setItem,removeItem,getKeys,hasItem:function';
   checkFields('unstorageStore(): the driver', driver, functions);
   checkOptions('unstorageStore()', options, 'singleProcess:boolean|? maxValueBytes:nonNegative|?');
@@ -44,11 +57,11 @@ export function unstorageStore(driver: Driver, options: UnstorageStoreOptions = 
 class UnstorageStore implements KeyValueStore {
   readonly features: StoreFeatures;
   readonly compareAndSet?: NonNullable<KeyValueStore['compareAndSet']>;
-  readonly #driver: Driver;
+  readonly #driver: UnstorageDriver;
   /** The last operation on each key that has not ended. */
   readonly #lastOperations: Map<string, Promise<unknown>> = new Map();
 
-  constructor(driver: Driver, options: UnstorageStoreOptions) {
+  constructor(driver: UnstorageDriver, options: UnstorageStoreOptions) {
     const { singleProcess = false, maxValueBytes = Number.MAX_SAFE_INTEGER } = options;
     this.#driver = driver;
     this.features = { atomic: false, compareAndSet: singleProcess, maxValueBytes };

@@ -1,19 +1,27 @@
 import { fieldOf } from '../../error/agent-error.ts';
-import { outputText, textOf, toolResultsOf } from '../../message/msg.ts';
-import type { ContentBlock, MediaBlock, MediaSource, ToolResult, Msg } from '../../message/msg.ts';
+import {
+  outputText,
+  textOf,
+  toolResultsOf,
+  type ContentBlock,
+  type MediaBlock,
+  type MediaSource,
+  type ToolResult,
+  type Msg,
+} from '../../message/msg.ts';
 import { isEdited, isNewestReplyEdited } from '../../message/metadata.ts';
 import { isRecord, jsonCopy, pickFields, wellFormed, type JsonObject } from '../../message/json.ts';
 import { hostedToolOf, keptKey } from '../../message/provider-metadata.ts';
 import { inlineSource, mediaPlaceholder, mediaTypeOf } from '../../message/media/media.ts';
-import { callIdFitter } from '../call-ids.ts';
-import { fitMessage } from '../fit-message.ts';
-import { memoize } from '../formatter.ts';
+import { callIdFitter } from '../formatter/call-ids.ts';
+import { fitMessage } from '../formatter/fit-message.ts';
+import { memoize } from '../formatter/formatter.ts';
 import { groupMessages } from '../../message/tool-pairs.ts';
-import { joinSystem } from '../join-turns.ts';
-import { acceptedSampling } from '../refused-settings.ts';
-import { serverRulesOf } from '../server-rules.ts';
-import { describedTool, isStrict, wireParameters } from '../strict-schema.ts';
-import { replySchema } from '../wire-schema.ts';
+import { joinSystem } from '../formatter/join-turns.ts';
+import { acceptedSampling } from '../formatter/refused-settings.ts';
+import { serverRulesOf } from '../formatter/server-rules.ts';
+import { describedTool, isStrict, wireParameters } from '../formatter/strict-schema.ts';
+import { replySchema } from '../formatter/wire-schema.ts';
 import { hostedToolParts } from './ai-sdk-hosted-tool.ts';
 import type { AiSdkLanguageModel, SupportedUrls } from './ai-sdk-contract.ts';
 import type { ModelFeatures, ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';

@@ -3,8 +3,9 @@ import type { UIMessage } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
 import { expect, test } from 'vitest';
 import { MemoryStore, ReActAgent, SessionMemory, tool, type ChatModel } from '@isoloop/core';
-import { fromAiSdk, toUiMessages, type AiSdkLanguageModel } from '@isoloop/core/ai-sdk';
-import { chunksOf, readChunks } from '../../../test-support/ui-chunks.ts';
+import { fromAiSdk, type AiSdkLanguageModel } from '@isoloop/core/ai-sdk';
+import { toUiMessages } from '@isoloop/core/stream';
+import { chunksOf, readChunks } from '../../../../../test/support/ui-chunks.ts';
 
 type Part = Readonly<Record<string, unknown> & { readonly type: string }>;
 

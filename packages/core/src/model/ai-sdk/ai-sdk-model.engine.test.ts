@@ -9,14 +9,14 @@ import {
   systemMessage,
   toolMessage,
   userMessage,
+  type ContentBlock,
 } from '../../message/msg.ts';
 import { withOrigin } from '../../message/provider-metadata.ts';
-import type { ContentBlock } from '../../message/msg.ts';
 import type { AiSdkLanguageModel } from './ai-sdk-contract.ts';
 import { fromAiSdk } from './ai-sdk-model.ts';
 import type { ChatModel, ModelDelta, ModelRequest, ToolSchema } from '../chat-model.ts';
-import { abortHanging, leaveHanging } from '../../../test-support/closed-connection.ts';
-import { joined } from '../../../test-support/model-outcome.ts';
+import { abortHanging, leaveHanging } from '../../../../../test/support/closed-connection.ts';
+import { joined } from '../../../../../test/support/model-outcome.ts';
 
 /** Creates a model from AI SDK’s OpenAI provider, connected to the provider server. */
 const at = (path: string, headers: Record<string, string> = {}): ChatModel =>

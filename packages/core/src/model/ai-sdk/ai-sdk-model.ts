@@ -4,18 +4,18 @@ import type { AiSdkLanguageModel } from './ai-sdk-contract.ts';
 import { AiSdkDecoder } from './ai-sdk-decoder.ts';
 import { badReply, toAgentError } from './ai-sdk-error.ts';
 import { openHostedCalls, type AiSdkPart } from './ai-sdk-hosted-tool.ts';
-import { defaultFeatures } from '../chat-model.ts';
-import type {
-  ChatModel,
-  ModelContext,
-  ModelDelta,
-  ModelFeatures,
-  ModelRequest,
-  ReplyStream,
+import {
+  defaultFeatures,
+  type ChatModel,
+  type ModelContext,
+  type ModelDelta,
+  type ModelFeatures,
+  type ModelRequest,
+  type ReplyStream,
 } from '../chat-model.ts';
 import { Deadline } from '../../wait/deadline.ts';
-import { hasContent } from '../deltas.ts';
-import { ReplyLength } from '../reply-length.ts';
+import { hasContent } from '../reply/deltas.ts';
+import { ReplyLength } from '../reply/reply-length.ts';
 
 /** What `fromAiSdk()` cannot learn from the model itself. */
 export interface FromAiSdkOptions {

@@ -11,12 +11,8 @@ import {
   userMessage,
   type AgentOptions,
 } from '@isoloop/core';
-import {
-  fromAiSdk,
-  toUiMessages,
-  type AiSdkLanguageModel,
-  type UiPart,
-} from '@isoloop/core/ai-sdk';
+import { fromAiSdk, type AiSdkLanguageModel } from '@isoloop/core/ai-sdk';
+import { toUiMessages, type UiPart } from '@isoloop/core/stream';
 import { structured } from '@isoloop/core/output';
 import chatTool from '../../../../../test/fixtures/provider-streams/xai-tool-call.chunks.txt?raw';
 import webSearch from '../../../../../test/fixtures/responses-streams/openai-openai-web-search-tool-1.sse?raw';

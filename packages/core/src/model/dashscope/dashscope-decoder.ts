@@ -2,7 +2,7 @@ import type { AgentError } from '../../error/agent-error.ts';
 import { failureInWords, type ModelFailure } from '../../error/model-failure.ts';
 import { isObjectOrArray } from '../../message/json.ts';
 import type { ModelDelta } from '../chat-model.ts';
-import type { Loose } from '../formatter.ts';
+import type { Loose } from '../formatter/formatter.ts';
 import { errorOfChunk } from '../http/provider-error.ts';
 import { OpenAiDecoder, type WireChoice, type WireUsage } from '../openai/openai-decoder.ts';
 

@@ -1,13 +1,23 @@
 import { invalidInput } from '../../error/agent-error.ts';
 import { jsonText, type JsonObject } from '../../message/json.ts';
-import { blocksOf, toolResultsOf, toolUsesOf } from '../../message/msg.ts';
-import type { ContentBlock, Msg } from '../../message/msg.ts';
+import {
+  blocksOf,
+  toolResultsOf,
+  toolUsesOf,
+  type ContentBlock,
+  type Msg,
+} from '../../message/msg.ts';
 import type { ModelFeatures, ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
 import { DashScopeDecoder } from './dashscope-decoder.ts';
-import { callIdFitter } from '../call-ids.ts';
-import { fitMessage } from '../fit-message.ts';
-import { joinTexts, jsonWithLists, memoize } from '../formatter.ts';
-import type { Formatter, WireObject } from '../formatter.ts';
+import { callIdFitter } from '../formatter/call-ids.ts';
+import { fitMessage } from '../formatter/fit-message.ts';
+import {
+  joinTexts,
+  jsonWithLists,
+  memoize,
+  type Formatter,
+  type WireObject,
+} from '../formatter/formatter.ts';
 import {
   toWireCall,
   toWireChoice,

@@ -1,22 +1,23 @@
 /// <reference path="../../../../../test/provider-server/provided-context.d.ts" />
 import { expect, inject, test, vi } from 'vitest';
 import * as z from 'zod';
-import { ReActAgent } from '../../preset/react-agent.ts';
-import { dashscope, type DashScopeOptions } from '../../dashscope.ts';
+import { ReActAgent } from '../../react-agent/react-agent.ts';
+import { dashscope, type DashScopeOptions } from './dashscope.ts';
 import type { AgentErrorCode } from '../../error/agent-error.ts';
-import { multiAgent } from '../multi-agent/multi-agent.ts';
+import { multiAgent } from '../formatter/multi-agent.ts';
 import {
   assistantMessage,
   createMessage,
   systemMessage,
   userMessage,
   textOf,
+  type ContentBlock,
+  type Msg,
 } from '../../message/msg.ts';
-import type { ContentBlock, Msg } from '../../message/msg.ts';
 import type { ChatModel, ModelRequest } from '../chat-model.ts';
 import { tool } from '../../tool/tool.ts';
-import { abortHanging, leaveHanging } from '../../../test-support/closed-connection.ts';
-import { outcomeOf, talkOfSeveral } from '../../../test-support/model-outcome.ts';
+import { abortHanging, leaveHanging } from '../../../../../test/support/closed-connection.ts';
+import { outcomeOf, talkOfSeveral } from '../../../../../test/support/model-outcome.ts';
 
 const at = (name: string, options: Partial<DashScopeOptions> = {}): ChatModel =>
   dashscope({

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../../preset/react-agent.ts';
+import { ReActAgent } from '../../react-agent/react-agent.ts';
 import type { AgentError } from '../../error/agent-error.ts';
 import type { ChatModel } from '../chat-model.ts';
-import { openai, openaiResponses, type Fetch } from '../../openai.ts';
+import { openai } from '../openai/openai.ts';
+import { openaiResponses } from '../responses/openai-responses.ts';
+import type { Fetch } from './http-model.ts';
 
 /** Fails as `fetch` does in Chromium if a server does not run or does not allow the page. */
 const refused: Fetch = async () => {

@@ -1,9 +1,11 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { httpProviders } from '../../../test-support/providers.ts';
+import { httpProviders } from '../../../../../test/support/providers.ts';
 import type { AgentError } from '../../error/agent-error.ts';
 import { userMessage } from '../../message/msg.ts';
 import type { ChatModel } from '../chat-model.ts';
-import { openai, openaiResponses, type Fetch } from '../../openai.ts';
+import { openai } from '../openai/openai.ts';
+import { openaiResponses } from '../responses/openai-responses.ts';
+import type { Fetch } from './http-model.ts';
 
 async function errorOf(model: ChatModel): Promise<AgentError> {
   const { signal } = new AbortController();

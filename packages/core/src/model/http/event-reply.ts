@@ -1,6 +1,6 @@
 import type { AgentError } from '../../error/agent-error.ts';
 import { baseUrlHint } from './base-url.ts';
-import type { ReplyDecoder } from '../formatter.ts';
+import type { ReplyDecoder } from '../formatter/formatter.ts';
 import type { HttpRequest } from './http-transport.ts';
 import type { ModelDelta } from '../chat-model.ts';
 import { badResponseError, errorOfChunk } from './provider-error.ts';

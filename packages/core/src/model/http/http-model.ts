@@ -1,6 +1,6 @@
 import { AgentError, misconfigured } from '../../error/agent-error.ts';
 import type { ChatModel, ModelContext, ModelFeatures, ModelRequest } from '../chat-model.ts';
-import type { Formatter } from '../formatter.ts';
+import type { Formatter } from '../formatter/formatter.ts';
 import { modelHeaders, type PerRequest, type RequestHeaders } from './per-request.ts';
 import { streamReply, type HttpRequest } from './http-transport.ts';
 

@@ -1,9 +1,9 @@
 import { AgentError, isError, errorText } from '../../error/agent-error.ts';
-import type { ReplyDecoder } from '../formatter.ts';
+import type { ReplyDecoder } from '../formatter/formatter.ts';
 import type { JsonObject } from '../../message/json.ts';
 import type { ReplyStream } from '../chat-model.ts';
 import { Deadline } from '../../wait/deadline.ts';
-import { ReplyLength } from '../reply-length.ts';
+import { ReplyLength } from '../reply/reply-length.ts';
 import { addressOf, baseUrlHint, pageAdvice } from './base-url.ts';
 import { EventReply } from './event-reply.ts';
 import type { Fetch } from './http-model.ts';

@@ -1,7 +1,7 @@
 import { isRecord, pickFields, type JsonObject, type JsonValue } from '../../message/json.ts';
 import type { ContentBlock } from '../../message/msg.ts';
 import { fieldsFor, withOrigin } from '../../message/provider-metadata.ts';
-import type { WireObject } from '../formatter.ts';
+import type { WireObject } from '../formatter/formatter.ts';
 
 /**
  * Fields of a reply, of its deltas and of a tool call that the server must get back:

@@ -3,8 +3,8 @@ import * as z from 'zod';
 import type { Memory } from '../../memory/memory.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
 import { MemoryStore } from '../../memory/store/memory-store.ts';
-import { openai } from '../../openai.ts';
-import { ReActAgent } from '../../preset/react-agent.ts';
+import { openai } from './openai.ts';
+import { ReActAgent } from '../../react-agent/react-agent.ts';
 import { tool } from '../../tool/tool.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@ import type { AgentError } from '../../error/agent-error.ts';
 import { isObjectOrArray, omitUndefined } from '../../message/json.ts';
 import { tokenCount, type ModelDelta, type Usage } from '../chat-model.ts';
 import { finishError, finishMeaning } from '../finish-reason.ts';
-import type { Loose, ReplyDecoder } from '../formatter.ts';
+import type { Loose, ReplyDecoder } from '../formatter/formatter.ts';
 import { keepFields, keptMetadata, type KeptFields } from './kept-fields.ts';
 import { StreamedToolCalls, type WireToolCall } from './openai-tool-calls.ts';
 

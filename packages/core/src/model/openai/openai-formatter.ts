@@ -1,18 +1,25 @@
 import { argumentsOf } from '../../message/call-arguments.ts';
 import { jsonText, type JsonObject } from '../../message/json.ts';
-import { thinkingOf, toolResultsOf, toolUsesOf } from '../../message/msg.ts';
-import type { ContentBlock, MediaBlock, Msg, ToolResult, ToolUse } from '../../message/msg.ts';
+import {
+  thinkingOf,
+  toolResultsOf,
+  toolUsesOf,
+  type ContentBlock,
+  type MediaBlock,
+  type Msg,
+  type ToolResult,
+  type ToolUse,
+} from '../../message/msg.ts';
 import { imageDetailOf } from '../../message/provider-metadata.ts';
 import type { ModelFeatures, ToolChoice, ToolSchema } from '../chat-model.ts';
-import { callIdFitter } from '../call-ids.ts';
-import { fitMessage } from '../fit-message.ts';
-import { jsonWithLists, memoize } from '../formatter.ts';
-import type { Formatter, WireObject } from '../formatter.ts';
-import { endWithUser, joinSystem, joinTurns } from '../join-turns.ts';
-import { acceptedSampling } from '../refused-settings.ts';
-import { serverRulesOf } from '../server-rules.ts';
-import { describedTool, isStrict, wireParameters } from '../strict-schema.ts';
-import { replySchema } from '../wire-schema.ts';
+import { callIdFitter } from '../formatter/call-ids.ts';
+import { fitMessage } from '../formatter/fit-message.ts';
+import { jsonWithLists, memoize, type Formatter, type WireObject } from '../formatter/formatter.ts';
+import { endWithUser, joinSystem, joinTurns } from '../formatter/join-turns.ts';
+import { acceptedSampling } from '../formatter/refused-settings.ts';
+import { serverRulesOf } from '../formatter/server-rules.ts';
+import { describedTool, isStrict, wireParameters } from '../formatter/strict-schema.ts';
+import { replySchema } from '../formatter/wire-schema.ts';
 import { OpenAiDecoder } from './openai-decoder.ts';
 import { keptFieldsOf } from './kept-fields.ts';
 import { ThinkDecoder } from './think-decoder.ts';

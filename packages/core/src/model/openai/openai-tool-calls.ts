@@ -1,6 +1,6 @@
 import { isWholeObject, type JsonObject } from '../../message/json.ts';
 import type { ModelDelta } from '../chat-model.ts';
-import type { Loose } from '../formatter.ts';
+import type { Loose } from '../formatter/formatter.ts';
 import { keepFields, keptMetadata, type KeptFields } from './kept-fields.ts';
 
 /** Part of a tool call in a chunk. Any field may be missing or null. */

@@ -3,7 +3,7 @@ import { defaultFeatures, type ChatModel, type ModelFeatures } from '../chat-mod
 import { checkedBase, hostOf } from '../http/base-url.ts';
 import { httpFields, httpModel, type HttpModelOptions } from '../http/http-model.ts';
 import { openAiFormatter, type OpenAiFormatterOptions } from './openai-formatter.ts';
-import { isOpenAiThinker } from '../refused-settings.ts';
+import { isOpenAiThinker } from '../formatter/refused-settings.ts';
 import { signerOf } from './kept-fields.ts';
 
 export const defaultBaseURL = 'https://api.openai.com/v1';

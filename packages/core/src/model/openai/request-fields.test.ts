@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { openai } from '../../openai.ts';
+import { openai } from './openai.ts';
 import { openaiResponses } from '../responses/openai-responses.ts';
 import type { AgentHook } from '../../agent/middleware.ts';
-import { ReActAgent, type AgentOptions } from '../../preset/react-agent.ts';
+import { ReActAgent, type AgentOptions } from '../../react-agent/react-agent.ts';
 import { tool } from '../../tool/tool.ts';
 import type { Fetch } from '../http/http-model.ts';
 

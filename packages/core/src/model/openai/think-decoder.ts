@@ -1,5 +1,5 @@
 import type { ModelDelta } from '../chat-model.ts';
-import { ThinkSplitter } from '../think-splitter.ts';
+import { ThinkSplitter } from '../reply/think-splitter.ts';
 import { OpenAiDecoder } from './openai-decoder.ts';
 
 /** Decodes the replies of a server that sends thinking within the text, in `<think>` tags. */

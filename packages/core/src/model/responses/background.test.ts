@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../../preset/react-agent.ts';
+import { ReActAgent } from '../../react-agent/react-agent.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
@@ -9,9 +9,9 @@ import {
   callLength,
   textLength,
 } from '../../../../../test/provider-server/background-provider.ts';
-import { fallback } from '../../middleware/resilience/fallback.ts';
+import { fallback } from '../../resilience/fallback.ts';
 import type { Fetch } from '../http/http-model.ts';
-import { signalUntilTestEnd } from '../../../test-support/test-end.ts';
+import { signalUntilTestEnd } from '../../../../../test/support/test-end.ts';
 import { openaiResponses } from './openai-responses.ts';
 
 interface Host {

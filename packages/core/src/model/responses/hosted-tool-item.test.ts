@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../../preset/react-agent.ts';
+import { ReActAgent } from '../../react-agent/react-agent.ts';
 import { userMessage } from '../../message/msg.ts';
 import type { HostedTool } from '../../message/provider-metadata.ts';
 import type { ModelDelta } from '../chat-model.ts';

@@ -1,11 +1,11 @@
 import type OpenAI from 'openai';
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../../preset/react-agent.ts';
+import { ReActAgent } from '../../react-agent/react-agent.ts';
 import type { AgentError } from '../../error/agent-error.ts';
 import { assistantMessage, systemMessage, userMessage, type Msg } from '../../message/msg.ts';
 import type { ModelDelta, ModelRequest } from '../chat-model.ts';
 import { tool } from '../../tool/tool.ts';
-import { openai } from '../../openai.ts';
+import { openai } from '../openai/openai.ts';
 import { openaiResponses, type OpenAiResponsesOptions } from './openai-responses.ts';
 
 type Body = Readonly<Record<string, unknown>>;

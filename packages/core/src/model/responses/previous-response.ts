@@ -1,5 +1,5 @@
 import { argumentsOf } from '../../message/call-arguments.ts';
-import { memoize } from '../formatter.ts';
+import { memoize } from '../formatter/formatter.ts';
 import { isObjectOrArray } from '../../message/json.ts';
 import { toolUsesOf, type Msg } from '../../message/msg.ts';
 import { textChecksum } from '../../message/text.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { AgentError } from '../../error/agent-error.ts';
 import { isObjectOrArray } from '../../message/json.ts';
-import { joinDeltas } from '../deltas.ts';
+import { joinDeltas } from '../reply/deltas.ts';
 import type { ModelDelta } from '../chat-model.ts';
 import { EventReply } from '../http/event-reply.ts';
 import { ResponsesDecoder } from './responses-decoder.ts';

@@ -2,18 +2,18 @@ import { AgentError } from '../../error/agent-error.ts';
 import { isObjectOrArray, omitUndefined } from '../../message/json.ts';
 import { tokenCount, type ModelDelta, type Usage } from '../chat-model.ts';
 import { finishError, finishMeaning } from '../finish-reason.ts';
-import type { ReplyDecoder } from '../formatter.ts';
+import type { ReplyDecoder } from '../formatter/formatter.ts';
 import { errorOfChunk } from '../http/provider-error.ts';
-import { isIgnored } from './responses-wire.ts';
+import {
+  isIgnored,
+  type ResponsesEvent,
+  type WireItem,
+  type WireResponse,
+  type WireResponseUsage,
+} from './responses-wire.ts';
 import type { StreamedItem, PartKind } from './streamed-item.ts';
 import { StreamedItems } from './streamed-items.ts';
 import { replySum } from './previous-response.ts';
-import type {
-  ResponsesEvent,
-  WireItem,
-  WireResponse,
-  WireResponseUsage,
-} from './responses-wire.ts';
 
 /** Decoder for the events of the Responses API. */
 export class ResponsesDecoder implements ReplyDecoder {

@@ -1,16 +1,16 @@
-import { callIdFitter } from '../call-ids.ts';
-import { fitMessage } from '../fit-message.ts';
+import { callIdFitter } from '../formatter/call-ids.ts';
+import { fitMessage } from '../formatter/fit-message.ts';
 import { fieldOf } from '../../error/agent-error.ts';
-import { jsonWithLists, memoize, type WireObject } from '../formatter.ts';
+import { jsonWithLists, memoize, type WireObject } from '../formatter/formatter.ts';
 import { isObjectOrArray, jsonText, type JsonObject } from '../../message/json.ts';
 import { isNewestReplyEdited } from '../../message/metadata.ts';
 import { contentText } from '../../message/media/media.ts';
 import { toolResultsOf, type Msg } from '../../message/msg.ts';
 import type { ModelRequest, ToolChoice, ToolSchema } from '../chat-model.ts';
 import { toWireResponseFormat, withoutTools } from '../openai/openai-formatter.ts';
-import { acceptedSampling } from '../refused-settings.ts';
-import { serverRulesOf } from '../server-rules.ts';
-import { describedTool, wireParameters } from '../strict-schema.ts';
+import { acceptedSampling } from '../formatter/refused-settings.ts';
+import { serverRulesOf } from '../formatter/server-rules.ts';
+import { describedTool, wireParameters } from '../formatter/strict-schema.ts';
 import { conversationSums, previousResponse } from './previous-response.ts';
 import { callersIn, toInputItems, type Callers, type InputTarget } from './responses-input.ts';
 

@@ -1,7 +1,13 @@
 import { argumentsOf } from '../../message/call-arguments.ts';
-import type { WireObject } from '../formatter.ts';
-import { toolResultsOf, toolUsesOf } from '../../message/msg.ts';
-import type { ContentBlock, MediaBlock, Msg, ThinkingBlock } from '../../message/msg.ts';
+import type { WireObject } from '../formatter/formatter.ts';
+import {
+  toolResultsOf,
+  toolUsesOf,
+  type ContentBlock,
+  type MediaBlock,
+  type Msg,
+  type ThinkingBlock,
+} from '../../message/msg.ts';
 import type { JsonValue } from '../../message/json.ts';
 import {
   contentText,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ReplyAssembler } from '../reply-assembler.ts';
+import { ReplyAssembler } from '../reply/reply-assembler.ts';
 import type { ContentBlock } from '../../message/msg.ts';
 import { EventReply } from '../http/event-reply.ts';
 import { ResponsesDecoder } from './responses-decoder.ts';

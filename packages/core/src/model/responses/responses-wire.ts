@@ -1,4 +1,4 @@
-import type { Loose } from '../formatter.ts';
+import type { Loose } from '../formatter/formatter.ts';
 import type { JsonObject } from '../../message/json.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { SessionMemory } from '../../memory/session-memory.ts';
 import { MemoryStore } from '../../memory/store/memory-store.ts';
-import { ReActAgent } from '../../preset/react-agent.ts';
+import { ReActAgent } from '../../react-agent/react-agent.ts';
 import { openaiResponses } from './openai-responses.ts';
 
 interface Body {

@@ -4,9 +4,10 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { ReActAgent } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
-import { jsonMode, partialOutput } from '@isoloop/core/output';
+import { jsonMode } from '@isoloop/core/output';
+import { partialOutput } from '@isoloop/core/stream';
 import type { JsonValue } from '../../message/json.ts';
-import { fetchOfPieces, recordedPieces } from '../../../test-support/recorded-pieces.ts';
+import { fetchOfPieces, recordedPieces } from '../../../../../test/support/recorded-pieces.ts';
 
 const object = z.looseObject({});
 

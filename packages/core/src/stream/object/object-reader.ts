@@ -1,7 +1,7 @@
 import { isObjectOrArray, isSameJson, type JsonValue } from '../../message/json.ts';
 import { JsonReader } from './json-reader.ts';
 import { wrappedName } from '../../schema/output-format.ts';
-import { AnswerSource } from '../../middleware/output/object/answer-source.ts';
+import { AnswerSource } from '../../output/object/answer-source.ts';
 
 /** Reads the object of a structured answer while it arrives. Each character is read once. */
 export class ObjectReader {

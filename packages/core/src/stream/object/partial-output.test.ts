@@ -1,16 +1,14 @@
 import { expect, expectTypeOf, onTestFinished, test, vi } from 'vitest';
 import * as z from 'zod';
 import { ReActAgent, tool, type ChatModel, type EventBatch } from '@isoloop/core';
+import { jsonMode, structured, type OutputMode } from '@isoloop/core/output';
 import {
-  jsonMode,
   outputItems,
   partialOutput,
-  structured,
   type DeepPartial,
-  type OutputMode,
   type OutputSource,
-} from '@isoloop/core/output';
-import { extendsIt } from '../../../test-support/extends-it.ts';
+} from '@isoloop/core/stream';
+import { extendsIt } from '../../../../../test/support/extends-it.ts';
 import { JsonReader } from './json-reader.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 

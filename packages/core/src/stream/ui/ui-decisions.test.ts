@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fromUiDecisions } from '@isoloop/core/ai-sdk';
+import { fromUiDecisions } from '@isoloop/core/stream';
 
 const part = (more: object): object => ({
   type: 'dynamic-tool',

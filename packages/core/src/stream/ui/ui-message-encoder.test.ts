@@ -8,7 +8,7 @@ import {
   type CallOptions,
   type ModelDelta,
 } from '@isoloop/core';
-import { approvals } from '@isoloop/core/middleware';
+import { approvals } from '@isoloop/core/approval';
 import {
   createUiMessageEncoder,
   fromUiMessage,
@@ -16,10 +16,10 @@ import {
   toUiMessages,
   type UiChunk,
   type UiMessageEncoderOptions,
-} from '@isoloop/core/ai-sdk';
+} from '@isoloop/core/stream';
 import type { ScriptedReply } from '@isoloop/core/testing';
-import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
-import { chunksOf, readChunks } from '../../../test-support/ui-chunks.ts';
+import { scriptedAgent } from '../../../../../test/support/scripted-agent.ts';
+import { chunksOf, readChunks } from '../../../../../test/support/ui-chunks.ts';
 
 const weather = tool({
   name: 'weather',

@@ -1,15 +1,11 @@
 import { validateUIMessages, type UIMessage } from 'ai';
 import { expect, test } from 'vitest';
 import { ReActAgent, tool, type ToolContext } from '@isoloop/core';
-import {
-  createUiMessageEncoder,
-  keepDataParts,
-  toUiMessages,
-  type DataPart,
-  type UiChunk,
-} from '@isoloop/core/ai-sdk';
+import { createUiMessageEncoder, toUiMessages, type UiChunk } from '@isoloop/core/stream';
+import { keepDataParts } from '@isoloop/core/results';
+import type { DataPart } from '@isoloop/core/message';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
-import { chunksOf, readChunks } from '../../../test-support/ui-chunks.ts';
+import { chunksOf, readChunks } from '../../../../../test/support/ui-chunks.ts';
 
 const png = { type: 'base64', mediaType: 'image/png', data: 'iVBORw==' } as const;
 const pngUrl = 'data:image/png;base64,iVBORw==';

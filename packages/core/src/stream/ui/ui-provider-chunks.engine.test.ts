@@ -1,9 +1,9 @@
 import { validateUIMessages, type UIMessage } from 'ai';
 import { expect, test } from 'vitest';
 import { ReActAgent } from '@isoloop/core';
-import { createUiMessageEncoder, toUiMessages, type UiChunk } from '@isoloop/core/ai-sdk';
-import { openaiResponses } from '@isoloop/core/openai';
-import { chunksOf, readChunks } from '../../../test-support/ui-chunks.ts';
+import { createUiMessageEncoder, toUiMessages, type UiChunk } from '@isoloop/core/stream';
+import { openaiResponses } from '@isoloop/core/responses';
+import { chunksOf, readChunks } from '../../../../../test/support/ui-chunks.ts';
 import search from '../../../../../test/fixtures/responses-streams/openai-openai-web-search-tool-1.sse?raw';
 import remoteTool from '../../../../../test/fixtures/responses-streams/openai-openai-mcp-tool-approval-4.sse?raw';
 

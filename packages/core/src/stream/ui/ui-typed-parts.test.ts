@@ -13,16 +13,15 @@ import {
 } from '@isoloop/core';
 import {
   createUiMessageEncoder,
-  keepDataParts,
   toUiMessages,
   typedMessages,
   typedTransport,
   type AgentData,
   type AgentTools,
   type ToolProgress,
-} from '@isoloop/core/ai-sdk';
-import { evictLargeResults } from '@isoloop/core/middleware';
-import { joinTools, Toolkit } from '@isoloop/core/tools';
+} from '@isoloop/core/stream';
+import { keepDataParts, evictLargeResults } from '@isoloop/core/results';
+import { joinTools, Toolkit } from '@isoloop/core/tool';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 
 interface Forecast {

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { ReActAgent } from '../../preset/react-agent.ts';
+import { ReActAgent } from '../../react-agent/react-agent.ts';
 import { toolResultsOf } from '../../message/msg.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { contextToken, provide } from '../context-token.ts';
-import { scriptedAgent } from '../../../test-support/scripted-agent.ts';
+import { scriptedAgent } from '../../../../../test/support/scripted-agent.ts';
 import { metaTool } from './meta-tool.ts';
 import { toolList, toolsBefore, type ToolSet } from './tool-set.ts';
 import { tool, type Tool } from '../tool.ts';

@@ -1,7 +1,5 @@
-import { InMemoryMemory } from '@isoloop/core';
-import type { Msg } from '@isoloop/core';
-import { clientTextError } from '@isoloop/core/adapter';
-import type { ClientText } from '@isoloop/core/adapter';
+import { InMemoryMemory, type Msg } from '@isoloop/core';
+import { clientTextError, type ClientText } from '@isoloop/core/prompt';
 import type { Context } from 'hono';
 import type { CompletionCall } from '../../completions/completion-call.ts';
 import {

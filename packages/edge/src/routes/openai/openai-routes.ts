@@ -1,6 +1,5 @@
-import { AgentError } from '@isoloop/core';
-import type { Memory } from '@isoloop/core';
-import { checkOptions } from '@isoloop/core/adapter';
+import { AgentError, type Memory } from '@isoloop/core';
+import { checkOptions } from '@isoloop/core/error';
 import {
   answerEncoder,
   wholeAnswer,

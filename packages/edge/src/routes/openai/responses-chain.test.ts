@@ -1,7 +1,6 @@
 import { createOpenAI } from '@ai-sdk/openai';
-import { AgentError, textOf } from '@isoloop/core';
-import type { AgentOptions, Msg } from '@isoloop/core';
-import { inputGuard } from '@isoloop/core/guards';
+import { AgentError, textOf, type AgentOptions, type Msg } from '@isoloop/core';
+import { inputGuard } from '@isoloop/guards';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import { generateText } from 'ai';
 import type OpenAI from 'openai';

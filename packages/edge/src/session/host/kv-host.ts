@@ -1,6 +1,6 @@
-import { AgentError } from '@isoloop/core';
-import type { Memory, ReActAgent } from '@isoloop/core';
-import { mayAskForApproval, timerMs } from '@isoloop/core/adapter';
+import { AgentError, type Memory, type ReActAgent } from '@isoloop/core';
+import { mayAskForApproval } from '@isoloop/core/approval';
+import { timerMs } from '@isoloop/core/wait';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import { logError } from '../../http/error-response.ts';

@@ -1,5 +1,5 @@
 import type { Memory } from '@isoloop/core';
-import { BatchCache } from '@isoloop/core/adapter';
+import { BatchCache } from '@isoloop/core/host';
 import type { MemorySetup } from '../../handler-options.ts';
 import { sessionSecrets } from '../../http/secrets.ts';
 import { KvMemory } from '../../store/kv-memory.ts';

@@ -1,6 +1,5 @@
-import { SessionMemory } from '@isoloop/core';
-import type { KeyValueStore } from '@isoloop/core';
-import type { UiMessage } from '@isoloop/core/ai-sdk';
+import { SessionMemory, type KeyValueStore } from '@isoloop/core';
+import type { UiMessage } from '@isoloop/core/stream';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import { InProcessQueue } from '../queue/in-process-queue.ts';
 import { forgetSession, type CommandHandler } from '../command-handler.ts';

@@ -1,5 +1,5 @@
 import { AgentError, type KeyValueStore } from '@isoloop/core';
-import { checkFields, checkOptions } from '@isoloop/core/adapter';
+import { checkFields, checkOptions } from '@isoloop/core/error';
 import type { HandlerSettings } from '../../handler-options.ts';
 import { namedSessions } from './named-sessions.ts';
 import { ProcessSessions } from './process-sessions.ts';

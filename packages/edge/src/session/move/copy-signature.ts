@@ -1,6 +1,5 @@
 import type { Msg } from '@isoloop/core';
-import { EchoSigner, digest } from '@isoloop/core/adapter';
-import type { SessionView } from '@isoloop/core/adapter';
+import { EchoSigner, digest, type SessionView } from '@isoloop/core/host';
 
 /** Says that a signed text is about a copy, and not the echo of a session. */
 const copyId = 'isoloop-copy';

@@ -1,5 +1,5 @@
 import { assistantMessage, ReActAgent } from '@isoloop/core';
-import { inputGuard } from '@isoloop/core/guards';
+import { inputGuard } from '@isoloop/guards';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { guardMessages } from './guard-messages.ts';

@@ -1,6 +1,11 @@
-import { AgentError, InMemoryMemory, userMessage } from '@isoloop/core';
-import type { AgentErrorData, Msg } from '@isoloop/core';
-import { clientTextError, type ClientText } from '@isoloop/core/adapter';
+import {
+  AgentError,
+  InMemoryMemory,
+  userMessage,
+  type AgentErrorData,
+  type Msg,
+} from '@isoloop/core';
+import { clientTextError, type ClientText } from '@isoloop/core/prompt';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import { makeAgent } from '../../turn/session-setup.ts';
 

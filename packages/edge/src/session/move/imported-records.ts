@@ -1,16 +1,23 @@
-import { AgentError, createMessage, toolResultsOf, toolUsesOf } from '@isoloop/core';
-import type { JsonValue, Msg, ToolUse } from '@isoloop/core';
 import {
-  acceptMessage,
+  AgentError,
+  createMessage,
+  toolResultsOf,
+  toolUsesOf,
+  type JsonValue,
+  type Msg,
+  type ToolUse,
+} from '@isoloop/core';
+import { acceptMessage, metadataOf, parseHistory } from '@isoloop/core/message';
+import {
   closedByMoveId,
   endedIdsOf,
-  jsonClientText,
-  metadataOf,
-  parseHistory,
   sessionViewOf,
-} from '@isoloop/core/adapter';
-import type { ClientText, LogRecord, SessionCopy, SessionView } from '@isoloop/core/adapter';
-import type { CallState } from '@isoloop/core/middleware';
+  type LogRecord,
+  type SessionCopy,
+  type SessionView,
+} from '@isoloop/core/host';
+import { jsonClientText, type ClientText } from '@isoloop/core/prompt';
+import type { CallState } from '@isoloop/core/event';
 import { withoutSystem } from '../../completions/completion-messages.ts';
 import type { HandlerSettings } from '../../handler-options.ts';
 import type { SignedParts } from './copy-signature.ts';

@@ -1,5 +1,4 @@
-import { changeOwner, endedCallsOf, withEndedCalls } from '@isoloop/core/adapter';
-import type { ChooseOwner } from '@isoloop/core/adapter';
+import { changeOwner, endedCallsOf, withEndedCalls, type ChooseOwner } from '@isoloop/core/host';
 import { DurableStore } from '../../store/durable-store.ts';
 
 /** Key of the names of a deleted session's tool calls. Its messages and arguments are gone. */

@@ -1,4 +1,4 @@
-import { changeBranchOwner, type ChooseOwner } from '@isoloop/core/adapter';
+import { changeBranchOwner, type ChooseOwner } from '@isoloop/core/host';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import { sessionSecrets } from '../../http/secrets.ts';
 import { KvStore } from '../../store/kv-store.ts';

@@ -1,5 +1,5 @@
 import { assistantMessage, userMessage } from '@isoloop/core';
-import { inputGuard } from '@isoloop/core/guards';
+import { inputGuard } from '@isoloop/guards';
 import { expect, test, vi } from 'vitest';
 import { copyOf, placeOf, textsOf } from '../../../test-support/moves.ts';
 import { ask, codeOf, open } from '../../../test-support/session-client.ts';

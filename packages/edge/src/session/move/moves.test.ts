@@ -8,12 +8,11 @@ import {
   tool,
   userMessage,
 } from '@isoloop/core';
-import { toUiMessages } from '@isoloop/core/ai-sdk';
-import { agentTool } from '@isoloop/core/tools';
-import { messagesOf, moveSession } from '@isoloop/core/adapter';
-import type { LogRecord, SessionPlace } from '@isoloop/core/adapter';
+import { toUiMessages } from '@isoloop/core/stream';
+import { agentTool } from '@isoloop/core/several';
+import { messagesOf, moveSession, type LogRecord, type SessionPlace } from '@isoloop/core/host';
 import { markImported } from '@isoloop/core/context';
-import { lengthGuard, piiGuard } from '@isoloop/core/guards';
+import { lengthGuard, piiGuard } from '@isoloop/guards';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { killedMoves } from '../../../../../test/killed-moves.ts';

@@ -1,5 +1,12 @@
-import { endpointHere, placeWith, sessionViewOf } from '@isoloop/core/adapter';
-import type { ChooseOwner, OwnerChange, SessionCopy, SessionPlace } from '@isoloop/core/adapter';
+import {
+  endpointHere,
+  placeWith,
+  sessionViewOf,
+  type ChooseOwner,
+  type OwnerChange,
+  type SessionCopy,
+  type SessionPlace,
+} from '@isoloop/core/host';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import { sessionSecrets } from '../../http/secrets.ts';
 import { CopySigner } from './copy-signature.ts';

@@ -5,8 +5,11 @@ import {
   copyOfSession,
   endpointHere,
   sessionViewOf,
-} from '@isoloop/core/adapter';
-import type { ChooseOwner, LogRecord, SessionCopy, Ownership } from '@isoloop/core/adapter';
+  type ChooseOwner,
+  type LogRecord,
+  type SessionCopy,
+  type Ownership,
+} from '@isoloop/core/host';
 import type { AgentSessionClass, HandlerSettings } from '../../handler-options.ts';
 import { errorResponse } from '../../http/error-response.ts';
 import { DurableStore } from '../../store/durable-store.ts';

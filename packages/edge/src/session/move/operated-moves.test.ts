@@ -1,6 +1,6 @@
 import { MemoryStore } from '@isoloop/core';
-import { endpointPlace, moveSession } from '@isoloop/core/adapter';
-import { operator } from '@isoloop/core/middleware';
+import { endpointPlace, moveSession } from '@isoloop/core/host';
+import { operator } from '@isoloop/core/several';
 import { expect, test } from 'vitest';
 import { sessionMoves } from '../../move.ts';
 import { operatorDesk } from '../../operator.ts';

@@ -1,6 +1,5 @@
 import { assistantMessage, textOf, toolUsesOf, userMessage } from '@isoloop/core';
-import { endpointPlace, messagesOf } from '@isoloop/core/adapter';
-import type { LogRecord, SessionCopy } from '@isoloop/core/adapter';
+import { endpointPlace, messagesOf, type LogRecord, type SessionCopy } from '@isoloop/core/host';
 import { expect, test } from 'vitest';
 import { sessionMoves } from '../../move.ts';
 import { boundEndpoint, type Place } from '../../../test-support/both-bindings.ts';

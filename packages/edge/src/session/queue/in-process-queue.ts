@@ -1,5 +1,5 @@
 import { AgentError, type KeyValueStore } from '@isoloop/core';
-import { joinValue, splitValue, type Entry } from '@isoloop/core/adapter';
+import { joinValue, splitValue, type Entry } from '@isoloop/core/memory';
 import { logError } from '../../http/error-response.ts';
 import type { FailedMessage, NewTurn, QueuedTurn, TurnQueue, TurnState } from './turn-queue.ts';
 

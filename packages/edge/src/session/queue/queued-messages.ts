@@ -1,7 +1,5 @@
-import { AgentError } from '@isoloop/core';
-import type { Msg } from '@isoloop/core';
-import { toUiMessages } from '@isoloop/core/ai-sdk';
-import type { UiMessage } from '@isoloop/core/ai-sdk';
+import { AgentError, type Msg } from '@isoloop/core';
+import { toUiMessages, type UiMessage } from '@isoloop/core/stream';
 import { logError, publicError } from '../../http/error-response.ts';
 import { newMessageIds, newMessages } from '../session-turn.ts';
 import type { RunningTurn, TurnContext } from './running-turn.ts';

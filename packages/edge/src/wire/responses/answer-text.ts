@@ -1,5 +1,5 @@
 import type { AgentResult, ContentBlock, Msg } from '@isoloop/core';
-import { sourcesOf } from '@isoloop/core/adapter';
+import { sourcesOf } from '@isoloop/core/message';
 import type { ResponseOptions, UrlCitation } from './response-object.ts';
 
 /** A text of an answer, with the pages that it cites. */

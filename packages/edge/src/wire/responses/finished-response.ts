@@ -1,16 +1,18 @@
-import { toolUsesOf } from '@isoloop/core';
-import type { AgentResult, Msg, Usage } from '@isoloop/core';
-import { replyEnding, thinkingOf } from '@isoloop/core/adapter';
+import { toolUsesOf, type AgentResult, type Msg, type Usage } from '@isoloop/core';
+import { replyEnding } from '@isoloop/core/host';
+import { thinkingOf } from '@isoloop/core/message';
 import { endingWords } from '../ending-words.ts';
 import { argumentsText, externalCalls } from '../external-calls.ts';
 import { answerTexts, emptyText } from './answer-text.ts';
-import { itemId, outputText, responseObject } from './response-object.ts';
-import type {
-  ResponseItem,
-  ResponseMessage,
-  ResponseObject,
-  ResponseOptions,
-  ResponseUsage,
+import {
+  itemId,
+  outputText,
+  responseObject,
+  type ResponseItem,
+  type ResponseMessage,
+  type ResponseObject,
+  type ResponseOptions,
+  type ResponseUsage,
 } from './response-object.ts';
 
 /**

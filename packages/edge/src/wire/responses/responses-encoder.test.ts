@@ -1,16 +1,21 @@
 import { createOpenAI } from '@ai-sdk/openai';
 import OpenAI from 'openai';
 import { expect, expectTypeOf, test } from 'vitest';
-import { AgentError, ReActAgent, tool } from '@isoloop/core';
-import type { AgentOptions, CallOptions, Middleware } from '@isoloop/core';
-import type { Hook } from '@isoloop/core/middleware';
+import {
+  AgentError,
+  ReActAgent,
+  tool,
+  type AgentOptions,
+  type CallOptions,
+  type Middleware,
+} from '@isoloop/core';
+import type { Hook } from '@isoloop/core/event';
 import { jsonMode } from '@isoloop/core/output';
 import { echo } from '../../../test-support/plain-tools.ts';
-import { createResponsesEncoder } from './responses-encoder.ts';
+import { createResponsesEncoder, type ResponsesEncoderOptions } from './responses-encoder.ts';
 import { toResponse } from './finished-response.ts';
 import type { ResponseErrorEvent, ResponseEvent } from './response-event.ts';
 import type { ResponseItem, ResponseObject } from './response-object.ts';
-import type { ResponsesEncoderOptions } from './responses-encoder.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 
 const about = { model: 'm', id: 'resp_1', created: 1_770_000_000, reasoning: true };

@@ -1,11 +1,17 @@
-import { createMessage } from '@isoloop/core';
-import type { ContentBlock, Msg, Role, ToolResult, ToolUse } from '@isoloop/core';
+import {
+  createMessage,
+  type ContentBlock,
+  type Msg,
+  type Role,
+  type ToolResult,
+  type ToolUse,
+} from '@isoloop/core';
 import {
   acceptBlock,
   argumentsIn,
   imageDetailFields,
   isObjectOrArray,
-} from '@isoloop/core/adapter';
+} from '@isoloop/core/message';
 import { fieldError } from '../../http/request-body.ts';
 
 /**

@@ -1,12 +1,12 @@
-import { messageIdOf } from '@isoloop/core/adapter';
+import { messageIdOf } from '@isoloop/core/message';
 import type { AnswerText } from './answer-text.ts';
 import type { ItemRef, UnnumberedEvent } from './response-event.ts';
-import { outputText } from './response-object.ts';
-import type {
-  ResponseMessage,
-  ResponseReasoning,
-  ResponseStatus,
-  UrlCitation,
+import {
+  outputText,
+  type ResponseMessage,
+  type ResponseReasoning,
+  type ResponseStatus,
+  type UrlCitation,
 } from './response-object.ts';
 
 export type Emit = (event: UnnumberedEvent) => void;

@@ -1,7 +1,7 @@
 import { ReActAgent, tool, type ChatModel } from '@isoloop/core';
-import { toTypedChunk } from '@isoloop/core/adapter';
-import { createUiMessageEncoder, type UiChunk } from '@isoloop/core/ai-sdk';
-import { openai, openaiResponses } from '@isoloop/core/openai';
+import { toTypedChunk, createUiMessageEncoder, type UiChunk } from '@isoloop/core/stream';
+import { openai } from '@isoloop/core/openai';
+import { openaiResponses } from '@isoloop/core/responses';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import {
   readUIMessageStream,

@@ -1,5 +1,6 @@
 import { AgentError } from '@isoloop/core';
-import { isObjectOrArray, JsonReader } from '@isoloop/core/adapter';
+import { isObjectOrArray } from '@isoloop/core/message';
+import { JsonReader } from '@isoloop/core/host';
 import { isEqual } from './is-equal.ts';
 import {
   getToolName,

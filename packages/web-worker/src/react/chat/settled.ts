@@ -1,4 +1,4 @@
-import { interruptedText } from '@isoloop/core/adapter';
+import { interruptedText } from '@isoloop/core/host';
 import { isToolUIPart, type UIMessage, type UIMessagePart } from './ui-message.ts';
 
 /**

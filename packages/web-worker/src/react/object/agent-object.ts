@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import type { DeepPartial } from '@isoloop/core/output';
+import type { DeepPartial } from '@isoloop/core/stream';
 import { withChanges } from '../chat/is-equal.ts';
 
 /** What a page shows of an object. Is replaced at each change. */

@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import { objectMediaType, valueFor } from '@isoloop/core/adapter';
+import { objectMediaType, valueFor } from '@isoloop/core/host';
 import type { AgentEndpoint } from '../source/agent-source.ts';
 import type { Endpoint } from '../source/endpoint-agent.ts';
 import { channelOf, routesOf } from '../source/endpoint-routes.ts';

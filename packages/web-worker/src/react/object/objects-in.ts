@@ -1,5 +1,5 @@
 import { AgentError, type AgentErrorCode } from '@isoloop/core';
-import { failureMark, ObjectReader, restartMark, keepAlive } from '@isoloop/core/adapter';
+import { failureMark, ObjectReader, restartMark, keepAlive } from '@isoloop/core/host';
 
 /**
  * Reads an object that an endpoint sends while it grows. Yields at most one object for each piece

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
-import { partialOutput, type DeepPartial, type ItemOf } from '@isoloop/core/output';
+import { partialOutput, type DeepPartial, type ItemOf } from '@isoloop/core/stream';
 import { checkArguments } from '../../page/check-arguments.ts';
 import { sessionClient } from '../../page/session-client.ts';
 import { linkWorker } from '../../page/worker-link.ts';

@@ -1,5 +1,6 @@
-import { ObjectReader, outputToolName } from '@isoloop/core/adapter';
-import type { DeepPartial } from '@isoloop/core/output';
+import { ObjectReader } from '@isoloop/core/host';
+import { outputToolName } from '@isoloop/core/schema';
+import type { DeepPartial } from '@isoloop/core/stream';
 import { getToolName, isToolUIPart, type UIMessage } from '../chat/ui-message.ts';
 import type { AgentChatHelpers, AgentConversation } from '../use-agent-chat.ts';
 

@@ -1,4 +1,4 @@
-import { typedMessages } from '@isoloop/core/ai-sdk';
+import { typedMessages } from '@isoloop/core/stream';
 import type { AnswerBatches } from '../chat/chat.ts';
 import type { UIMessage } from '../chat/ui-message.ts';
 import type { UIMessageChunk } from '../chat/ui-message-chunk.ts';

@@ -1,4 +1,4 @@
-import { sleepFor } from '@isoloop/core/adapter';
+import { sleepFor } from '@isoloop/core/wait';
 import type { AnswerBatches } from '../chat/chat.ts';
 import type { UIMessage } from '../chat/ui-message.ts';
 import type { UIMessageChunk } from '../chat/ui-message-chunk.ts';

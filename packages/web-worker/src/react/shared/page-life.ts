@@ -1,4 +1,4 @@
-import { sleepFor } from '@isoloop/core/adapter';
+import { sleepFor } from '@isoloop/core/wait';
 
 /** Calls `listener` when the page is shown or hidden. Ends when the signal aborts. */
 export function onVisibility(listener: () => void, signal: AbortSignal): void {

@@ -1,4 +1,4 @@
-import { sleepFor } from '@isoloop/core/adapter';
+import { sleepFor } from '@isoloop/core/wait';
 import type { AgentSessionEntry } from '../source/agent-sessions.ts';
 import type { AnswerChannel } from './answer-channel.ts';
 import { takeLock } from './held-lock.ts';

@@ -1,5 +1,5 @@
-import { valueFor } from '@isoloop/core/adapter';
-import { latestMessages, typedMessages } from '@isoloop/core/ai-sdk';
+import { valueFor } from '@isoloop/core/host';
+import { latestMessages, typedMessages } from '@isoloop/core/stream';
 import { checkArguments } from '../../page/check-arguments.ts';
 import type { AgentLink, LinkOptions } from './agent-source.ts';
 import type { StoredSessions } from './agent-sessions.ts';

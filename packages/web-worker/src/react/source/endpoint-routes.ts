@@ -1,13 +1,12 @@
-import { AgentError } from '@isoloop/core';
-import type { AgentErrorCode } from '@isoloop/core';
+import { AgentError, type AgentErrorCode } from '@isoloop/core';
+import { checkId } from '@isoloop/core/error';
 import {
-  checkId,
   requestEndpoint,
-  sleepFor,
   type EndpointLimits,
   type PerRequest,
   type RequestHeaders,
-} from '@isoloop/core/adapter';
+} from '@isoloop/core/host';
+import { sleepFor } from '@isoloop/core/wait';
 import { isLost } from './lost-connection.ts';
 import type { RequestOptions } from '../chat/chat.ts';
 import type { QueuedMessage } from '../queue/queued-message.ts';

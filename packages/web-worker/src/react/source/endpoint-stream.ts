@@ -1,4 +1,5 @@
-import { SseParser, toTypedChunk } from '@isoloop/core/adapter';
+import { SseParser } from '@isoloop/core/host';
+import { toTypedChunk } from '@isoloop/core/stream';
 import type { AnswerBatches } from '../chat/chat.ts';
 import type { UIMessageChunk } from '../chat/ui-message-chunk.ts';
 import { onWake } from '../shared/page-life.ts';

@@ -1,5 +1,4 @@
-import { toTypedChunk } from '@isoloop/core/adapter';
-import { latestMessages, typedMessages, type UiChunk } from '@isoloop/core/ai-sdk';
+import { toTypedChunk, latestMessages, typedMessages, type UiChunk } from '@isoloop/core/stream';
 import { LatestRun } from '../../page/latest-run.ts';
 import { sessionClient, type SessionClient } from '../../page/session-client.ts';
 import { linkWorker } from '../../page/worker-link.ts';

@@ -1,7 +1,15 @@
-import { assistantMessage, textOf, toolUsesOf } from '@isoloop/core';
-import { incompleteReason, metadataOf, noUsage } from '@isoloop/core/adapter';
-import type { AgentError, AgentResult, Msg, StopReason } from '@isoloop/core';
-import type { SessionView } from '@isoloop/core/adapter';
+import {
+  assistantMessage,
+  textOf,
+  toolUsesOf,
+  type AgentError,
+  type AgentResult,
+  type Msg,
+  type StopReason,
+} from '@isoloop/core';
+import { incompleteReason, noUsage } from '@isoloop/core/model';
+import { metadataOf } from '@isoloop/core/message';
+import type { SessionView } from '@isoloop/core/host';
 
 /** Returns the result of the last run, with the data that the log has. */
 export function lastResult(

@@ -1,7 +1,11 @@
 import { AgentError } from '@isoloop/core';
-import { timerMs } from '@isoloop/core/adapter';
-import { fromOutcome } from '../../wire/protocol.ts';
-import type { PageCallUpdate, PageCall, PageVisibility } from '../../wire/protocol.ts';
+import { timerMs } from '@isoloop/core/wait';
+import {
+  fromOutcome,
+  type PageCallUpdate,
+  type PageCall,
+  type PageVisibility,
+} from '../../wire/protocol.ts';
 
 export interface PageCallOptions {
   /**

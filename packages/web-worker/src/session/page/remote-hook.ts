@@ -1,5 +1,5 @@
 import { AgentError, type AgentEvent, type HookControl } from '@isoloop/core';
-import type { Hook } from '@isoloop/core/middleware';
+import type { Hook } from '@isoloop/core/event';
 import type { HookPageResult, HookPageCall } from '../../page/page-hooks.ts';
 import { isPageGone, type PageLink } from './page-link.ts';
 import type { HookOffer, PageOffer } from '../../wire/protocol.ts';

@@ -1,6 +1,5 @@
-import { AgentError } from '@isoloop/core';
-import type { ChatModel } from '@isoloop/core';
-import { runInfo } from '@isoloop/core/middleware';
+import { AgentError, type ChatModel } from '@isoloop/core';
+import { runInfo } from '@isoloop/core/model';
 import { isPageGone, type PageLink } from './page-link.ts';
 import type { ModelPageResult, ModelPageCall } from '../../page/page-model.ts';
 import type { PageOffer } from '../../wire/protocol.ts';

@@ -1,5 +1,6 @@
 import type { AgentEvent, JsonValue, Tool, ToolContext, ToolSchema, ToolSet } from '@isoloop/core';
-import { acceptOutput, isToolContent } from '@isoloop/core/adapter';
+import { acceptOutput } from '@isoloop/core/message';
+import { isToolContent } from '@isoloop/core/tool';
 import { isPageGone, type PageCallOptions } from './page-link.ts';
 import { pagesFor, type ToolPages } from './tool-page.ts';
 import type { ToolPageResult, PageToolProgress, ToolPageCall } from '../../page/page-tools.ts';

@@ -1,6 +1,9 @@
 import type { ChatModel, ReActAgent, ToolSet } from '@isoloop/core';
-import type { DecideForMessageOptions } from '@isoloop/core/adapter';
-import type { ApprovalsOptions, ApprovalDecision } from '@isoloop/core/middleware';
+import type {
+  DecideForMessageOptions,
+  ApprovalsOptions,
+  ApprovalDecision,
+} from '@isoloop/core/approval';
 import type { ApprovalPageCall } from '../../page/page-approvals.ts';
 import { isPageGone, PageLink } from './page-link.ts';
 import type { Asker, PageOffer } from '../../wire/protocol.ts';

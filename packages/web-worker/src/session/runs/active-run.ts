@@ -1,5 +1,5 @@
 import type { AgentEvent, EventBatch } from '@isoloop/core';
-import { eventLogShortener, type EventLogEntry, type EventLog } from '@isoloop/core/adapter';
+import { eventLogShortener, type EventLogEntry, type EventLog } from '@isoloop/core/host';
 import type { MessageStart } from '../../wire/protocol.ts';
 import { packEvents, unpackEvents } from '../../wire/wire-events.ts';
 import type { ActiveRunState } from '../../wire/tab-protocol.ts';

@@ -1,0 +1,62 @@
+import type { Middleware } from '../agent/middleware.ts';
+import { isEnding, type Next } from '../agent/next.ts';
+import { checkOptions } from '../error/agent-error.ts';
+import type { AgentEventBase, EventOf } from '../event/agent-event.ts';
+import type { ReplyPiece } from '../model/reply/reply-assembler.ts';
+import type { LimitSteps, OnLimit } from './on-limit.ts';
+import { onLimitOf } from './summarize.ts';
+
+/** How `answerAtLimit()` gets its answer. */
+export interface AnswerAtLimitOptions {
+  /** Function that gives the answer. Default: the agent's `onLimit`, or else `summarize()`. */
+  readonly answer?: OnLimit;
+}
+
+/**
+ * Gives a last answer at the limit of iterations or tokens. `ReActAgent` has this middleware, and a
+ * later one takes its place. Throws `CONFIGURATION` for an option of the wrong kind.
+ */
+export function answerAtLimit(options: AnswerAtLimitOptions = {}): Middleware {
+  checkOptions('answerAtLimit()', options, 'answer:function|?');
+  return {
+    name: 'answerAtLimit',
+    wrapRequest: (next) => async (draft, context, steps) => {
+      const outcome = await next(draft);
+      if (!isEnding(outcome) || outcome.kind !== 'limit') return outcome;
+      const { reason, draft: refused } = outcome;
+      const answer = options.answer ?? onLimitOf(context);
+      let hookEnding: Next | undefined;
+      const limitSteps: LimitSteps = {
+        ...steps,
+        refused,
+        async ask(messages, adapt = (request) => request) {
+          const { event, next: ending } = await steps.revise('pre-summary', { messages });
+          hookEnding = ending;
+          if (ending) return { type: 'incomplete' };
+          const { toolChoice: _toolChoice, ...generate } = context.options.generate;
+          const request = { ...generate, messages: event.messages, tools: [], isFinal: true };
+          return steps.ask(adapt(request), toSummaryChunk);
+        },
+      };
+      const reply = await steps.wait(answer(context, limitSteps));
+      if (hookEnding) return hookEnding;
+      if (reply.type === 'complete') {
+        const { type: _type, ...ending } = reply;
+        return { kind: 'answer', reason, ...ending };
+      }
+      return steps.endStopped(reply.message);
+    },
+  };
+}
+
+/**
+ * Converts text to a `summary-chunk`. Keeps resets and the provider's tools. Drops everything else,
+ * because a summary has only text.
+ */
+function toSummaryChunk(
+  piece: ReplyPiece,
+): ReplyPiece | Omit<EventOf<'summary-chunk'>, keyof AgentEventBase> | undefined {
+  if (piece.type === 'step-reset' || piece.type === 'hosted-tool-chunk') return piece;
+  if (piece.type !== 'reasoning-chunk' || piece.kind !== 'text') return undefined;
+  return { type: 'summary-chunk', blockId: piece.blockId, delta: piece.delta };
+}

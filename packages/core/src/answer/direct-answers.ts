@@ -1,0 +1,67 @@
+import type { Middleware, RunContext } from '../agent/middleware.ts';
+import { isEnding } from '../agent/next.ts';
+import { toolResultsOf, type MessageContent, type ToolResult, type Msg } from '../message/msg.ts';
+import { isObjectOrArray, parseJson } from '../message/json.ts';
+import { contentText } from '../message/media/media.ts';
+import { toolOf } from '../tool/set/tool-set.ts';
+
+declare module '../agent/kernel-options.ts' {
+  interface FeatureOptions {
+    /**
+     * Whether tool results become the answer. Overrides each tool's own `returnDirect`. The option
+     * of an agent call overrides both.
+     */
+    readonly returnDirect?: ReturnDirect;
+  }
+}
+
+/**
+ * Whether tool results become the answer without another model request (OxyGent: `trust_mode`).
+ * `true`: results of every tool. `false`: results of no tool. A function decides for each result;
+ * `reply` is the model's message with the tool call. If the function returns `undefined`, the
+ * tool's own `returnDirect` counts.
+ */
+export type ReturnDirect = boolean | ((result: ToolResult, reply: Msg) => boolean | undefined);
+
+/**
+ * Ends the agent call with the outputs of tools, if the newest messages are tool results.
+ * `ReActAgent` has this middleware. Every result must be successful, and its tool must have
+ * `returnDirect`. Several outputs become a JSON array in the order of the tool calls. The answer
+ * passes `wrapReply`, as a reply of the model does.
+ */
+export function directAnswers(): Middleware {
+  return {
+    name: 'directAnswers',
+    wrapRequest: (next) => async (draft, context, steps) => {
+      const outputs = draft.mustAsk ? [] : directOutputs(context);
+      const [first, second] = outputs;
+      if (first === undefined) return next(draft);
+      const content = second === undefined ? first : `[${outputs.map(toJson).join()}]`;
+      const outcome = await steps.reply(steps.message('assistant', content), 'return-direct');
+      return isEnding(outcome) ? outcome : next(draft);
+    },
+  };
+}
+
+/** Returns the outputs of the newest results if all of them are the answer. */
+function directOutputs({ messages, tools, options }: RunContext): readonly MessageContent[] {
+  const lastIndex = messages.findLastIndex(({ role }) => role !== 'tool');
+  const results = messages.slice(lastIndex + 1).flatMap(toolResultsOf);
+  const { returnDirect: rule } = options;
+  const isAnswer = (result: ToolResult): boolean => {
+    if (result.state !== 'success') return false;
+    const ruleResult = typeof rule === 'function' ? rule(result, messages[lastIndex]!) : rule;
+    return ruleResult ?? Boolean(toolOf(tools, result.name)?.returnDirect);
+  };
+  if (!results.every(isAnswer)) return [];
+  return results.map(({ name, output }) => toolOf(tools, name)?.answerIn?.(output) ?? output);
+}
+
+/**
+ * Returns an output as JSON (Spring AI Alibaba: `ReturnDirectModelHook`). Keeps the text of JSON
+ * objects and arrays, and quotes any other text.
+ */
+function toJson(output: MessageContent): string {
+  const text = contentText(output);
+  return isObjectOrArray(parseJson(text)) ? text : JSON.stringify(text);
+}

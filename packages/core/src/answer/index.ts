@@ -1,0 +1,11 @@
+export { answerAtLimit } from './answer-at-limit.ts';
+export type { AnswerAtLimitOptions } from './answer-at-limit.ts';
+export { answerFromObservations } from './answer-from-observations.ts';
+export type { AnswerFromObservationsOptions } from './answer-from-observations.ts';
+export { directAnswers } from './direct-answers.ts';
+export type { ReturnDirect } from './direct-answers.ts';
+export type { LimitReply, LimitSteps, OnLimit } from './on-limit.ts';
+export { summarize } from './summarize.ts';
+export type { SummarizeOptions } from './summarize.ts';
+export { summaryFallback } from './summary-fallback.ts';
+export type { SummaryFallbackOptions } from './summary-fallback.ts';

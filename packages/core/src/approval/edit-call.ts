@@ -1,0 +1,115 @@
+import type { RunContext, Steps } from '../agent/middleware.ts';
+import { AgentError } from '../error/agent-error.ts';
+import type { Decision, PendingCall } from '../event/pending-call.ts';
+import {
+  isSameJson,
+  isRecord,
+  jsonForm,
+  pickFields,
+  type JsonObject,
+  type JsonValue,
+} from '../message/json.ts';
+import { withEditedCall } from '../message/metadata.ts';
+import type { ToolUse } from '../message/msg.ts';
+import { toolOf, type ToolSet } from '../tool/set/tool-set.ts';
+import { correctThem, isForTool, prepareCall } from '../tool/tool-call.ts';
+
+/** The run whose tool calls are decided. */
+export interface DecidedRun {
+  readonly context: RunContext;
+  readonly steps: Steps;
+}
+
+/** A decision to run a tool call with other arguments. */
+export type EditDecision = Extract<Decision, { type: 'edit' }>;
+
+/**
+ * Returns why a tool call cannot run with the arguments of a person, or `undefined`. The words are
+ * for the person, who can send another decision. `toolUse`: the tool call before the edit.
+ */
+export async function editProblem(
+  tools: ToolSet,
+  { raw: _raw, ...toolUse }: ToolUse,
+  { input }: EditDecision,
+): Promise<string | undefined> {
+  const prepared = await prepareCall(tools, { ...toolUse, input });
+  if (prepared.ok) return undefined;
+  const problem = prepared.problem.replace(correctThem, '').replace(/\.$/, '');
+  return `cannot run with these arguments. ${problem}`;
+}
+
+/**
+ * Returns the decisions with copies of edited arguments. Throws `INVALID_DECISION` for arguments
+ * that do not fit the schema of their tool, before anything is stored. All tool calls then still
+ * wait.
+ */
+export async function checkedEdits(
+  decisions: readonly Decision[],
+  { context, steps }: DecidedRun,
+): Promise<readonly Decision[]> {
+  const checkedDecisions: Decision[] = [];
+  for (const decision of decisions) {
+    const call = context.openCalls.find(({ toolUse }) => toolUse.id === decision.toolUseId);
+    if (decision.type !== 'edit' || !call) {
+      checkedDecisions.push(decision);
+      continue;
+    }
+    // The caller may change its object while a rule of the schema waits.
+    const edit = { ...decision, input: jsonForm(decision.input, 'The edited arguments')! };
+    checkedDecisions.push(edit);
+    // A tool that asked something gets the edit as its answer.
+    const waitedFor = call.state.pending ?? call.state.waitedFor;
+    if (isForTool({ ...call.state, waitedFor }, context.tools)) continue;
+    const problem = await steps.wait(editProblem(context.tools, call.toolUse, edit));
+    if (problem) throw editError(edit, problem);
+  }
+  return checkedDecisions;
+}
+
+/** Returns the error for an edit. `problem`: result of `editProblem()`. */
+function editError({ toolUseId }: EditDecision, problem: string): AgentError {
+  const message = `Tool call ${JSON.stringify(toolUseId)} ${problem}.`;
+  return new AgentError('INVALID_DECISION', message, { details: { toolUseId } });
+}
+
+/**
+ * Applies a person's edit and returns the edited tool call. The log, the model and the readers get
+ * the new arguments before validation. A validation error then matches the arguments that they see.
+ * Preset parameters, which the model does not see, go only to the tool. If the `pre-acting` hooks
+ * have already run, only readers get their event again.
+ */
+export async function editCall(
+  { raw: _raw, ...toolUse }: ToolUse,
+  decision: EditDecision,
+  { context, steps }: DecidedRun,
+): Promise<ToolUse> {
+  const { id, name } = toolUse;
+  const input = jsonForm(decision.input, 'The edited arguments')!;
+  const editedCall: ToolUse = { ...toolUse, input };
+  const visibleInput = withoutHidden(context, name, input);
+  const replace = context.messages.flatMap((message) => {
+    const changedMessage = withEditedCall(message, id, visibleInput);
+    return changedMessage === message ? [] : changedMessage;
+  });
+  if (replace.length) await steps.edit({ replace });
+  // A deferred round comes here again after the edit.
+  else if (isSameJson(toolUse.input, input)) return toolUse;
+  const state = context.openCalls.find((call) => call.toolUse.id === id)?.state;
+  if (!state?.toolUse) return editedCall;
+  const visibleCall = { ...editedCall, input: visibleInput };
+  await steps.emit('pre-acting', { toolUse: visibleCall }, { to: 'readers' });
+  // The log has the form that the hooks have seen. The edited form takes its place.
+  const { pending: lastPending, waitedFor = lastPending } = state;
+  const pending: PendingCall = { toolUseId: id, name, kind: 'approval', ...waitedFor, input };
+  await steps.note([
+    { kind: 'suspended', calls: [{ pending, toolUse: editedCall }] },
+    { kind: 'decision', decision },
+  ]);
+  return editedCall;
+}
+
+function withoutHidden({ tools }: RunContext, name: string, input: JsonValue): JsonValue {
+  const preset = toolOf(tools, name)?.preset;
+  if (!preset || !isRecord(input)) return input;
+  return pickFields(input, (key) => !Object.hasOwn(preset, key)) as JsonObject;
+}

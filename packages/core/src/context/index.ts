@@ -1,0 +1,27 @@
+export { clearToolResults } from './clear-tool-results.ts';
+export type { ClearToolResultsOptions } from './clear-tool-results.ts';
+export { contextPolicy } from './context-policy.ts';
+export type {
+  ContextMiddleware,
+  ContextPolicy,
+  ContextRequest,
+  FittedContext,
+} from './context-policy.ts';
+export { fitContext, fitContextFields, groupOf, trimRequest } from './fit-context.ts';
+export type { FitContextOptions, TrimRules } from './fit-context.ts';
+export {
+  answersOnly,
+  blockFilter,
+  isText,
+  lastTurns,
+  successfulTurns,
+  turnView,
+} from './history-views.ts';
+export type { Turn } from './history-views.ts';
+export { markImported } from './mark-imported.ts';
+export type { MarkImportedOptions } from './mark-imported.ts';
+export { requestMeter } from './request-meter.ts';
+export type { RequestMeter, TokenRatios, WindowOptions } from './request-meter.ts';
+export { summarizeHistory } from './summarize-history.ts';
+export type { HistorySummarizer, SummarizeHistoryOptions } from './summarize-history.ts';
+export type { TrimOptions } from './fit-context.ts';

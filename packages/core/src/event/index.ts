@@ -1,0 +1,32 @@
+export type {
+  AgentEvent,
+  AgentEventBase,
+  EventBatch,
+  EventData,
+  EventOf,
+  EventType,
+} from './agent-event.ts';
+export { checkNewIds } from './agent-input.ts';
+export type { AgentInput, ParsedInput, PlainMessage, SettleInput } from './agent-input.ts';
+export { defaultErrorText, friendlyText, isAnswerReason } from './agent-result.ts';
+export type { AgentResult, FriendlyText, StopReason } from './agent-result.ts';
+export type { AgentStatus, CallState } from './agent-status.ts';
+export { skippingControls } from './hook-controls.ts';
+export type {
+  Awaitable,
+  ControlOf,
+  EventControls,
+  Hook,
+  HookArgs,
+  HookControl,
+  HookHandler,
+  Hooks,
+  Jump,
+  JumpReason,
+  ModifiableEvent,
+} from './hook.ts';
+export type { CheckedInterrupt, InterruptRequest } from './interrupt-request.ts';
+export { checkDecision } from './pending-call.ts';
+export type { Decision, PendingCall } from './pending-call.ts';
+export { AgentStream } from './readers/agent-stream.ts';
+export type { HandlerControls } from './hook-controls.ts';

@@ -1,0 +1,61 @@
+export { attach } from '../event/readers/attach.ts';
+export type { AttachOptions } from '../event/readers/attach.ts';
+export { eventLogShortener } from '../event/readers/event-log.ts';
+export type { EventLog, EventLogEntry, ShortenEventLog } from '../event/readers/event-log.ts';
+export { RunDriver } from '../event/readers/run-driver.ts';
+export type { RunDriverOptions } from '../event/readers/run-driver.ts';
+export { adoptRecords } from '../memory/adopt-records.ts';
+export { BatchCache } from '../memory/branch/batch-cache.ts';
+export { digest } from '../memory/branch/digest.ts';
+export { EchoMemory, echoFields } from '../memory/branch/echo-memory.ts';
+export type { EchoMemoryOptions, SessionBranch } from '../memory/branch/echo-memory.ts';
+export { EchoSigner } from '../memory/branch/session-echo.ts';
+export { checkRecords, recordsOf } from '../memory/log/log-record.ts';
+export type { LogNote, LogRecord } from '../memory/log/log-record.ts';
+export { isCutOff, messagesBefore, resumptionOf } from '../memory/log/resumption.ts';
+export type { LogEnd, Resumption } from '../memory/log/resumption.ts';
+export type { SessionView } from '../memory/log/session-view.ts';
+export { checkNotMoved } from '../memory/log/stored-head.ts';
+export type { Ownership } from '../memory/log/stored-head.ts';
+export {
+  closedByMoveId,
+  endedCallsOf,
+  endedIdsOf,
+  withEndedCalls,
+} from '../memory/move/ended-calls.ts';
+export { endpointHere, endpointPlace } from '../memory/move/endpoint-place.ts';
+export type { EndpointPlaceOptions } from '../memory/move/endpoint-place.ts';
+export { moveSession } from '../memory/move/move-session.ts';
+export type { MoveOptions } from '../memory/move/move-session.ts';
+export { changeBranchOwner, changeOwner } from '../memory/move/owner-change.ts';
+export type { ChooseOwner, StoredChange, StoredSession } from '../memory/move/owner-change.ts';
+export type { OwnerChange, SessionCopy, SessionPlace } from '../memory/move/session-place.ts';
+export {
+  copyOfSession,
+  messagesOf,
+  placeWith,
+  sessionViewOf,
+  storePlace,
+} from '../memory/move/store-place.ts';
+export type { StorePlaceOptions } from '../memory/move/store-place.ts';
+export { changesWaitMs, keepAliveHeader, requestEndpoint } from '../model/http/endpoint-request.ts';
+export type { EndpointLimits } from '../model/http/endpoint-request.ts';
+export { valueFor } from '../model/http/per-request.ts';
+export type { PerRequest, RequestHeaders } from '../model/http/per-request.ts';
+export { errorOfResponse } from '../model/http/provider-error.ts';
+export { SseParser } from '../model/http/sse-parser.ts';
+export type { AnswerSink, AnswerSource } from '../output/object/answer-source.ts';
+export {
+  failureMark,
+  failureText,
+  keepAlive,
+  objectMediaType,
+  restartMark,
+} from '../output/object/object-format.ts';
+export type { ObjectWriter } from '../output/object/object-writer.ts';
+export { objectWriterOf } from '../output/written-output.ts';
+export { answerEnding, replyEnding } from '../stream/answer-ending.ts';
+export type { AnswerEnding } from '../stream/answer-ending.ts';
+export { JsonReader } from '../stream/object/json-reader.ts';
+export { ObjectReader } from '../stream/object/object-reader.ts';
+export { deniedChunks, interruptedText } from '../stream/ui/ui-parts.ts';

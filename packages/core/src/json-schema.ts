@@ -1,1 +1,0 @@
-export { jsonSchema, type JsonSchemaDraft, type JsonSchemaOptions } from './schema/json-schema.ts';

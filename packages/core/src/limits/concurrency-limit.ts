@@ -1,0 +1,52 @@
+import type { Middleware } from '../agent/middleware.ts';
+import { checkFields } from '../error/agent-error.ts';
+import { parentRuns } from '../tool/context-token.ts';
+import type { Release, Semaphore } from './semaphore.ts';
+
+/**
+ * Limits how many agent calls run at the same time. An agent call waits for a slot of the
+ * semaphore and keeps the slot until it ends. Agents with the same semaphore share its slots. The
+ * wait does not count toward `limits.timeoutMs` (Arc Reactor: `maxConcurrentRequests`). An abort or
+ * interrupt during the wait ends the agent call without a model request. If the queue is full, the
+ * agent call fails with `OVERLOADED`.
+ *
+ * An agent call keeps its slot while its reader does not read. An agent that runs as an
+ * `agentTool` uses the slot of the agent that called it. If your own tool calls an agent, give
+ * that agent another semaphore: the calling agent keeps its slot meanwhile. Throws `CONFIGURATION`
+ * if `semaphore` is not a semaphore.
+ */
+export function concurrencyLimit(semaphore: Semaphore): Middleware {
+  checkFields('concurrencyLimit()', { semaphore }, 'semaphore:acquire()');
+  return {
+    name: 'concurrencyLimit',
+    wrapRun: (next) => async (input, context, steps) => {
+      const holders = runsWithSlot(semaphore);
+      const callerIds = (context.toolContext.get(parentRuns) ?? []) as readonly string[];
+      if (callerIds.some((runId) => holders.has(runId))) return next(input);
+      let release: Release | undefined;
+      try {
+        release = await steps.untimed(() => semaphore.acquire(context.stopSignal));
+      } catch (error) {
+        if (!context.stopped) throw error;
+      }
+      holders.add(context.runId);
+      try {
+        // After an abort during the wait, nothing of the agent call is stored.
+        context.signal.throwIfAborted();
+        return await next(input);
+      } finally {
+        holders.delete(context.runId);
+        release?.();
+      }
+    },
+  };
+}
+
+/** Ids of the runs that have a slot, by semaphore. */
+const slots: WeakMap<Semaphore, Set<string>> = new WeakMap();
+
+function runsWithSlot(semaphore: Semaphore): Set<string> {
+  const runIds = slots.get(semaphore) ?? new Set();
+  slots.set(semaphore, runIds);
+  return runIds;
+}

@@ -1,0 +1,26 @@
+import type { Middleware } from '../agent/middleware.ts';
+import { checkOptions } from '../error/agent-error.ts';
+import { callLimit, limitEnding, limitFields, type CallLimitOptions } from './call-limit.ts';
+
+/**
+ * Limits the number of model requests in a run, in a session, or in both (Spring AI Alibaba:
+ * `ModelCallLimitHook`). The count is part of the session's state and is checked before each
+ * request of the loop. The closing request of `onLimit` does not count. A request that another hook
+ * cancels counts. Throws `CONFIGURATION` without a limit.
+ */
+export function modelRequestLimit(options: CallLimitOptions): Middleware {
+  checkOptions('modelRequestLimit()', options, limitFields);
+  const limit = callLimit('modelRequests', 'model requests', options);
+  return {
+    name: 'modelRequestLimit',
+    wrapRequest: (next) => async (draft, context, steps) => {
+      if (draft.limit) return next(draft);
+      const excess = limit.excess(1, context);
+      if (excess && options.atLimit === 'fail') throw excess;
+      if (excess) return limitEnding(excess.message, steps);
+      const outcome = await next(draft);
+      limit.setCount(context.iteration, context);
+      return outcome;
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import type { Middleware, OpenCall, RunContext } from '../agent/middleware.ts';
+import { isNewAnswer, type Next } from '../agent/next.ts';
+import { perRun } from '../agent/per-run.ts';
+import { checkOptions } from '../error/agent-error.ts';
+import { allowTools, toolOf } from '../tool/set/tool-set.ts';
+import { errorResult } from '../tool/tool-call.ts';
+
+/** Fields of `RunLimits` for `checkOptions`. */
+export const runLimitsFields = 'toolCalls,tokens:nonNegative|?';
+
+declare module '../agent/kernel-options.ts' {
+  interface FeatureOptions {
+    readonly limits?: RunLimits;
+  }
+}
+
+/** Limits that count what one agent call uses. */
+export interface RunLimits {
+  /**
+   * Maximum number of tool calls in one agent call. Default: no limit (Arc Reactor:
+   * `maxToolCalls`). Tool calls that do not run also count, but not those beyond `replyCalls`. At
+   * the limit, the model gets no tools, and its answer ends the agent call with reason `limit`. If
+   * the model gives an output by a tool call, the reason is `stop`. A tool call beyond the limit
+   * gets an error result. A pending tool call counts in the agent call that requested it, not in
+   * the agent call that resumes it. Tool calls that `deferRound` holds back count in the agent call
+   * that starts them.
+   */
+  readonly toolCalls?: number;
+  /**
+   * Maximum number of input and output tokens of one agent call, as the provider reports them.
+   * Default: no limit. The loop checks the limit before each model request. At the limit, `onLimit`
+   * gives the answer. Child agents of `agentTool()` do not count: give them a limit of their own.
+   */
+  readonly tokens?: number;
+}
+
+/**
+ * Enforces limits of tool calls and tokens. `ReActAgent` has this middleware, and its own `limits`
+ * override these field by field. Throws `CONFIGURATION` for an option of the wrong kind.
+ */
+export function runLimits(defaults: RunLimits = {}): Middleware {
+  checkOptions('runLimits()', defaults, runLimitsFields);
+  /** Ids of the counted tool calls of each run. A deferred round passes here several times. */
+  const countedIn = perRun(() => new Set<string>());
+  const maxCalls = ({ options }: RunContext): number =>
+    options.limits.toolCalls ?? defaults.toolCalls ?? Infinity;
+  const hasCallsLeft = (context: RunContext): boolean =>
+    countedIn(context).size < maxCalls(context);
+  const countCall = (call: OpenCall, context: RunContext): OpenCall => {
+    if (!isCounted(call, context)) return call;
+    const countedIds = countedIn(context);
+    if (hasCallsLeft(context)) countedIds.add(call.toolUse.id);
+    if (countedIds.has(call.toolUse.id) || call.result) return call;
+    const message = `The limit of ${countedIds.size} tool calls is reached. Answer with what you have.`;
+    return { ...call, result: errorResult(call.toolUse, message) };
+  };
+  return {
+    name: 'runLimits',
+    wrapRequest: (next) => (draft, context) => {
+      const { usage, options } = context;
+      const tokens = options.limits.tokens ?? defaults.tokens ?? Infinity;
+      const isOver = usage.inputTokens + usage.outputTokens >= tokens;
+      const limitedDraft = isOver ? { ...draft, limit: draft.limit ?? 'limit' } : draft;
+      if (hasCallsLeft(context)) return next(limitedDraft);
+      context.setTools(allowTools(context.tools, []));
+      return next({ ...limitedDraft, tools: context.toolSchemas });
+    },
+    wrapReply: (next) => (reply, context) =>
+      hasCallsLeft(context) ? next(reply) : next(reply).then(atLimit),
+    wrapRound: (next) => (round, context) =>
+      next({ ...round, calls: round.calls.map((call) => countCall(call, context)) }),
+  };
+}
+
+/** Returns what a run does after its last reply: an answer ends it with reason `limit`. */
+function atLimit(next: Next): Next {
+  return isNewAnswer(next) ? { ...next, reason: 'limit' } : next;
+}
+
+/**
+ * Returns whether a tool call counts. A call that gives the answer does not, and an earlier run has
+ * counted a call that its hooks have seen.
+ */
+function isCounted({ toolUse, state, result }: OpenCall, { tools }: RunContext): boolean {
+  if (state.toolUse || result?.state === 'denied') return false;
+  return !toolOf(tools, toolUse.name)?.givesAnswer;
+}

@@ -1,0 +1,95 @@
+import type { Middleware, OpenCall, Round, RunContext } from '../agent/middleware.ts';
+import { perRun } from '../agent/per-run.ts';
+import { checkOptions, misconfigured } from '../error/agent-error.ts';
+import type { ToolUse } from '../message/msg.ts';
+import { toolOf } from '../tool/set/tool-set.ts';
+import {
+  decidedResult,
+  hasResult,
+  interruptedResult,
+  isSuspension,
+  mayHaveStarted,
+  toolResult,
+  type ToolOutcome,
+} from '../tool/tool-call.ts';
+import { callLimit, limitEnding, limitFields, type CallLimitOptions } from './call-limit.ts';
+
+/** Which tool calls to count, and how many are allowed. */
+export interface ToolCallLimitOptions extends CallLimitOptions {
+  /** Name of the tool whose calls count. Default: all tools. */
+  readonly tool?: string;
+}
+
+/**
+ * Limits the calls of one tool in a run or in a session, or all tool calls of a session (Spring AI
+ * Alibaba: `ToolCallLimitHook`). The count is part of the session's state. If a reply asks for too
+ * many tool calls, none of them runs. Their results have the state `interrupted` and a text that
+ * names the limit. A tool call counts once, right before it runs. A tool call of `structured()`
+ * does not count toward a limit of all tools. Throws `CONFIGURATION` without a limit, or if `run`
+ * is set without `tool`. To limit all tools in a run, use the agent's `limits.toolCalls`.
+ */
+export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
+  checkOptions('toolCallLimit()', options, `${limitFields} tool:string|?`);
+  const { tool, run } = options;
+  if (tool === undefined && run !== undefined)
+    throw misconfigured('To limit all tool calls of a run, set `limits.toolCalls` of the agent.');
+  const what = tool === undefined ? 'tool calls' : `calls of "${tool}"`;
+  const key = tool === undefined ? 'toolCalls' : `toolCalls:${tool}`;
+  const limit = callLimit(key, what, options);
+  const counts = ({ name }: ToolUse, { tools }: RunContext): boolean =>
+    tool === undefined ? !toolOf(tools, name)?.givesAnswer : name === tool;
+  // Hooks have seen other calls, which this limit has then admitted.
+  const isUncounted = ({ toolUse, state, result }: OpenCall, context: RunContext): boolean =>
+    counts(toolUse, context) && !state.toolUse && !result;
+  const usedIn = perRun(() => new Set<string>());
+  return {
+    name: tool === undefined ? 'toolCallLimit' : `toolCallLimit:${tool}`,
+    wrapRound: (next) => async (round, context, steps) => {
+      const calls = allCalls(round, context);
+      const newCalls = calls.filter((call) => isUncounted(call, context));
+      const excess = limit.excess(newCalls.length, context);
+      if (!excess) return next(round);
+      if (options.atLimit === 'fail') throw excess;
+      for (const { toolUse, state, result } of calls) {
+        const closedResult = mayHaveStarted(state)
+          ? interruptedResult(toolUse, state)
+          : toolResult(toolUse, `It did not run. ${excess.message}`, 'interrupted');
+        await steps.closeCall(toolUse, result ?? closedResult);
+      }
+      return limitEnding(excess.message, steps);
+    },
+    wrapTool: (next) => async (call, context) => {
+      if (!counts(call.toolUse, context) || mayHaveStarted(call.state)) return next(call);
+      const usedIds = usedIn(context);
+      // An outer wrapper may run the call again.
+      usedIds.add(call.toolUse.id);
+      limit.setCount(usedIds.size, context);
+      // Counted before, so that the log has the count if the process dies while the tool runs.
+      const outcome = await next(call);
+      // An inner `approvals()` may stop the call.
+      if (ran(outcome)) return outcome;
+      usedIds.delete(call.toolUse.id);
+      limit.setCount(usedIds.size, context);
+      return outcome;
+    },
+  };
+}
+
+/** Returns whether a tool call ran: it was not rejected, and does not wait to be approved. */
+function ran(outcome: ToolOutcome): boolean {
+  if (isSuspension(outcome)) return outcome.kind !== 'approval';
+  return hasResult(outcome) && outcome.state !== 'denied';
+}
+
+/**
+ * Returns all open calls of the reply. With `deferRound`, the round has only a part of them. A
+ * person may have given the result of one.
+ */
+function allCalls({ calls }: Round, { openCalls, tools }: RunContext): readonly OpenCall[] {
+  const inRound = new Map(calls.map((call) => [call.toolUse.id, call]));
+  return openCalls.map((openCall) => {
+    const call = inRound.get(openCall.toolUse.id) ?? openCall;
+    const result = call.result ?? decidedResult(call.toolUse, call.state, tools);
+    return result ? { ...call, result } : call;
+  });
+}

@@ -1,0 +1,17 @@
+export { InMemoryMemory } from './in-memory-memory.ts';
+export type { InMemoryOptions } from './in-memory-memory.ts';
+export { listSessions } from './list-sessions.ts';
+export type { SessionInfo } from './list-sessions.ts';
+export type { Memory, RunEnd } from './memory.ts';
+export { repairSession } from './repair-session.ts';
+export type { SessionMemoryOptions } from './session-memory-options.ts';
+export { SessionMemory } from './session-memory.ts';
+export { sessionSummaries } from './session-summaries.ts';
+export { backOff, maxAttempts } from './store/back-off.ts';
+export type { ContentionOptions } from './store/back-off.ts';
+export type { Entry, KeyValueStore, StoreFeatures, SummaryStore } from './store/key-value-store.ts';
+export { MemoryStore } from './store/memory-store.ts';
+export { joinValue, splitValue } from './store/split-value.ts';
+export { encodeForKey, keyPrefix, valueKeys } from './store/storage-keys.ts';
+export { unstorageStore } from './store/unstorage-store.ts';
+export type { UnstorageDriver, UnstorageStoreOptions } from './store/unstorage-store.ts';

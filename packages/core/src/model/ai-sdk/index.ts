@@ -1,0 +1,3 @@
+export type { AiSdkLanguageModel } from './ai-sdk-contract.ts';
+export { fromAiSdk } from './ai-sdk-model.ts';
+export type { FromAiSdkOptions } from './ai-sdk-model.ts';

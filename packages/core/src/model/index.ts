@@ -1,0 +1,29 @@
+export { addUsage, noUsage, runInfo } from './chat-model.ts';
+export type {
+  ChatModel,
+  GenerateOptions,
+  GenerateSettings,
+  ModelContext,
+  ModelDelta,
+  ModelFeatures,
+  ModelRequest,
+  RunInfo,
+  ToolChoice,
+  ToolSchema,
+  Usage,
+} from './chat-model.ts';
+export { incompleteReason } from './finish-reason.ts';
+export type { IncompleteReason } from './finish-reason.ts';
+export { multiAgent } from './formatter/multi-agent.ts';
+export type { MultiAgentOptions } from './formatter/multi-agent.ts';
+export { toolNameOf } from './formatter/tool-name.ts';
+export { parametersIssue } from './formatter/wire-schema.ts';
+export type { Fetch } from './http/http-model.ts';
+export { boundedModel } from './reply/bounded-model.ts';
+export type { ModelBounds } from './reply/bounded-model.ts';
+export { addExtras } from './reply/deltas.ts';
+export type { BlockExtras, FinishDelta, TextDelta } from './reply/deltas.ts';
+export type { ReplyPiece } from './reply/reply-assembler.ts';
+export { showToolMedia } from './show-tool-media.ts';
+export { withStream, wrapModel } from './wrap-model.ts';
+export type { ModelMiddleware } from './wrap-model.ts';

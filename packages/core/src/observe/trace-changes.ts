@@ -1,0 +1,175 @@
+import { perRun } from '../agent/per-run.ts';
+import type { Middleware, RunContext, UseList } from '../agent/middleware.ts';
+import { partsOf } from '../agent/use-list.ts';
+import type { AgentEvent } from '../event/agent-event.ts';
+import type { ChatModel, ModelRequest, RunInfo } from '../model/chat-model.ts';
+import type { ToolCall } from '../tool/tool-call.ts';
+import { withStream } from '../model/wrap-model.ts';
+
+/** A change that a middleware made to a run. */
+export interface EventChange {
+  /** Name of the middleware, or its position in the list if it has none. */
+  readonly middleware: string;
+  /** Where it made the change: a type of event, or a wrapper such as `wrapRequest`. */
+  readonly at: string;
+  /**
+   * Names of the fields that it changed, such as `messages`. Empty if it answered itself, without
+   * the steps inside it.
+   */
+  readonly fields: readonly string[];
+  /** Id of the tool call, for a change in `wrapTool`. */
+  readonly toolUseId?: string;
+}
+
+/** An event with the changes that led to it. */
+export type TracedAgentEvent = AgentEvent & { readonly changes?: readonly EventChange[] };
+
+/** Notes a change if the values differ. `id`: id of the tool call that it is about. */
+type Compare = (
+  run: RunInfo,
+  at: string,
+  oldValue: unknown,
+  newValue: unknown,
+  id?: string,
+) => void;
+type Handle = (...args: readonly unknown[]) => unknown;
+
+/** Wrappers that get a value and return one. */
+const wrappers = [
+  'wrapRun',
+  'wrapInput',
+  'wrapSettle',
+  'wrapRequest',
+  'wrapReply',
+  'wrapRound',
+  'wrapTool',
+] as const;
+
+/** Events that the inspector shows with their changes. */
+const shownAt = /^(post-call|pre-reasoning|post-reasoning|pre-acting|post-acting|run-end)$/;
+
+/**
+ * Wraps the middleware of an agent, and notes which one changed what. Readers get the changes in
+ * the field `changes` of the next event. Use it while you look for a cause:
+ * `use: traceChanges([fitContext(), piiGuard()])`. The agent itself does not compare anything, so
+ * without `traceChanges()` this costs nothing. Changes of a reply's stream in `wrapModel` are not
+ * seen. Throws `CONFIGURATION` for two parts of one name.
+ */
+export function traceChanges(use: UseList): readonly Middleware[] {
+  const changesOf = perRun((): EventChange[] => []);
+  const reporter: Middleware = {
+    mapEvent(event, context) {
+      const allChanges = changesOf(context);
+      if (!allChanges.length || !shownAt.test(event.type)) return event;
+      const isShown = ({ toolUseId }: EventChange): boolean => isAbout(event, toolUseId);
+      const changes = allChanges.filter(isShown);
+      if (!changes.length) return event;
+      allChanges.splice(0, allChanges.length, ...allChanges.filter((change) => !isShown(change)));
+      return { ...event, changes } satisfies TracedAgentEvent;
+    },
+  };
+  const parts = partsOf(use).map((part, index) => {
+    const middleware = part.name ?? `part ${index + 1} of use`;
+    return watchPart(part, (context, at, oldValue, newValue, toolUseId) => {
+      const fields = changedFields(oldValue, newValue);
+      const change = fields && { middleware, at, fields, ...(toolUseId && { toolUseId }) };
+      if (change) changesOf(context).push(change);
+    });
+  });
+  return [reporter, ...parts];
+}
+
+/** Tool calls run at the same time, so their changes wait for an event of their own. */
+function isAbout(event: AgentEvent, toolUseId: string | undefined): boolean {
+  if (toolUseId === undefined || event.type === 'run-end') return true;
+  return 'toolUse' in event && event.toolUse.id === toolUseId;
+}
+
+function watchPart(part: Middleware, compare: Compare): Middleware {
+  /** Compares the event that a handler gets with the one that it returns. */
+  const watchedHandler = (handler: Handle): Handle => {
+    return async (event, control, context) => {
+      const result = await handler.call(part, event, control, context);
+      compare(context as RunInfo, (event as AgentEvent).type, event, result ?? event);
+      return result;
+    };
+  };
+  const changedMembers: { readonly [K in keyof Middleware]?: unknown } = {
+    ...(part.on && { on: watchedHooks(part.on, watchedHandler) }),
+    ...(part.onEvent && { onEvent: watchedHandler(part.onEvent as Handle) }),
+    ...(part.mapEvent && {
+      mapEvent(event: AgentEvent, context: RunContext) {
+        const mappedEvent = part.mapEvent!(event, context);
+        compare(context, event.type, event, mappedEvent);
+        return mappedEvent;
+      },
+    }),
+    ...(part.wrapModel && { wrapModel: (next: ChatModel) => watchedModel(part, next, compare) }),
+    ...Object.fromEntries(
+      wrappers.flatMap((key) => (part[key] ? [[key, watchedStep(part, key, compare)]] : [])),
+    ),
+  };
+  // The methods of a class are on its prototype.
+  const prototype = Object.getPrototypeOf(part) as object;
+  return Object.assign(Object.create(prototype), part, changedMembers);
+}
+
+function watchedHooks(
+  hooks: NonNullable<Middleware['on']>,
+  watchedHandler: (handler: Handle) => Handle,
+): unknown {
+  return Object.fromEntries(
+    Object.entries(hooks).map(([type, entry]) => {
+      const handler = typeof entry === 'function' ? { handle: entry } : entry;
+      return [type, { ...handler, handle: watchedHandler(handler.handle as Handle) }];
+    }),
+  );
+}
+
+/** Compares what a wrapper gets with what it passes on, and what it gets back with its result. */
+function watchedStep(part: Middleware, key: (typeof wrappers)[number], compare: Compare): unknown {
+  return (next: Handle) => {
+    return async (input: unknown, context: RunInfo, steps: unknown) => {
+      const toolUseId = key === 'wrapTool' ? (input as ToolCall).toolUse.id : undefined;
+      let outcome: unknown;
+      const watchedNext: Handle = async (nextInput) => {
+        compare(context, key, input, nextInput, toolUseId);
+        outcome = await next(nextInput);
+        return outcome;
+      };
+      const wrap = part[key] as unknown as (next: Handle) => Handle;
+      const result = await wrap.call(part, watchedNext)(input, context, steps);
+      compare(context, key, outcome, result, toolUseId);
+      return result;
+    };
+  };
+}
+
+/** Compares the request that a wrapper of the model gets with the one that it sends. */
+function watchedModel(part: Middleware, next: ChatModel, compare: Compare): ChatModel {
+  const requests: WeakMap<RunInfo, ModelRequest> = new WeakMap();
+  const watchedNext = withStream(next, (request, context) => {
+    const outerRequest = context.run && requests.get(context.run);
+    if (context.run && outerRequest) compare(context.run, 'wrapModel', outerRequest, request);
+    return next.stream(request, context);
+  });
+  const model = part.wrapModel!(watchedNext);
+  return withStream(model, (request, context) => {
+    if (context.run) requests.set(context.run, request);
+    return model.stream(request, context);
+  });
+}
+
+/**
+ * Returns the names of the fields that differ. Returns `undefined` if the values are the same or
+ * have the same fields, and an empty list if there was no value before.
+ */
+function changedFields(oldValue: unknown, newValue: unknown): readonly string[] | undefined {
+  if (oldValue === newValue) return undefined;
+  if (oldValue === undefined) return [];
+  const oldFields = oldValue as Readonly<Record<string, unknown>>;
+  const newFields = newValue as Readonly<Record<string, unknown>>;
+  const keys = [...new Set([...Object.keys(oldFields), ...Object.keys(newFields)])];
+  const changedKeys = keys.filter((key) => oldFields[key] !== newFields[key]);
+  return changedKeys.length ? changedKeys : undefined;
+}

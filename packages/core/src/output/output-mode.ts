@@ -1,0 +1,260 @@
+import { metadataOf, withMetadata } from '../message/metadata.ts';
+import type {
+  InnerStep,
+  Middleware,
+  RequestDraft,
+  RunContext,
+  Steps,
+} from '../agent/middleware.ts';
+import {
+  type AnswerEnd,
+  type Ending,
+  type Next,
+  type StoredEnd,
+  isEnding,
+  isNewAnswer,
+  isNext,
+} from '../agent/next.ts';
+import { perRun } from '../agent/per-run.ts';
+import { AgentError } from '../error/agent-error.ts';
+import { isSameJson, jsonCopy } from '../message/json.ts';
+import type { Msg } from '../message/msg.ts';
+import type { ModelRequest } from '../model/chat-model.ts';
+import { incompleteReason } from '../model/finish-reason.ts';
+import type { LimitReply, LimitSteps } from '../answer/on-limit.ts';
+import { answerAtLimit } from '../answer/answer-at-limit.ts';
+import { freeChoice } from './free-choice.ts';
+import type { AnswerParts, OutputForm, ParsedOutput } from './output-form.ts';
+
+/**
+ * A way to get a typed output from the model, such as `structured()`: the middleware that an agent
+ * call gets with its option `output`.
+ */
+export type OutputMode<T = unknown> = readonly Middleware[] & {
+  /** Type marker, never set. */
+  readonly '~types'?: () => T;
+};
+
+/** Makes the compiler say what to do with a schema that is used as an output mode. */
+export interface NoSchema {
+  readonly '~standard'?: 'Wrap the schema: structured(schema)';
+}
+
+/** Name of the part of an output mode that gets the output from the model. */
+export const outputPart = 'output';
+
+/**
+ * Creates an output mode. Its output is in the last reply. `formOf` returns the form of the output
+ * in one run, after the guards have checked the input. The agent call fails after `attempts`
+ * invalid answers. Several runs may share the output mode.
+ */
+export function outputMode(
+  attempts: number,
+  formOf: (context: RunContext, steps: Steps) => OutputForm,
+): OutputMode {
+  const runOf = perRun((context, steps): OutputRun => {
+    const form = formOf(context, steps);
+    return { form, context, steps, attemptIds: new Set(), attemptsLeft: attempts, isAsked: false };
+  });
+  return [
+    {
+      name: outputPart,
+      wrapSettle: (next) => async (input, context) => {
+        const run = runOf(context);
+        const outcome = await next(input);
+        const isStored = isEnding(outcome) && outcome.kind === 'stored';
+        return isStored ? checkStored(run, outcome) : outcome;
+      },
+      wrapRequest: (next) => (draft, context) => askOrEnd(runOf(context), draft, next),
+      wrapReply: (next) => async (reply, context) => {
+        // The result of a tool is not the output.
+        if (!reply.request) return { to: 'model' };
+        const outcome = await next(reply);
+        return isNewAnswer(outcome) ? checkAnswer(runOf(context), outcome) : outcome;
+      },
+    },
+    answerAtLimit({ answer: (context, steps) => askAtLimit(runOf(context), steps) }),
+    freeChoice,
+  ];
+}
+
+/** One run that has to end with an output. */
+interface OutputRun {
+  readonly form: OutputForm;
+  readonly context: RunContext;
+  readonly steps: Steps;
+  /** Ids of the replies without an output, and of the questions after them. */
+  readonly attemptIds: Set<string>;
+  attemptsLeft: number;
+  /** Whether the model was asked for the output. */
+  isAsked: boolean;
+}
+
+/** Ends the run if a tool call has given the output. Otherwise asks the model for it. */
+async function askOrEnd(
+  run: OutputRun,
+  draft: RequestDraft,
+  next: InnerStep<RequestDraft, ModelRequest | Next>,
+): Promise<ModelRequest | Next> {
+  const { form, context } = run;
+  const result = await (draft.mustAsk ? undefined : form.readResults?.(context.messages));
+  if (result) {
+    const { reading, reply } = result;
+    if (reading.ok) return endWith(run, { kind: 'answer', reason: 'stop' }, reading.value, reply);
+    await countFailure(run, reading.issues, reply);
+  }
+  const addedLater = [...draft.addedLater, ...(form.addedLater ? [form.addedLater] : [])];
+  const request = await next({ ...draft, addedLater });
+  if (!isNext(request)) return form.adaptRequest(request, run.isAsked);
+  // At a limit, inner middleware may end the run with an earlier reply.
+  const isUnread = isNewAnswer(request) && request.output === undefined;
+  return isUnread ? checkAnswer(run, request) : request;
+}
+
+/**
+ * Reads the output from an answer. Returns the end of the run with its output, or asks the model
+ * again. Throws `OUTPUT_INVALID` after the last attempt.
+ */
+async function checkAnswer(run: OutputRun, ending: AnswerEnd | StoredEnd): Promise<Next> {
+  const { form } = run;
+  const { message } = ending;
+  const reading = await form.read(message);
+  if (reading.ok) return endWith(run, ending, reading.value, message);
+  if (run.isAsked || !form.isReminded) await countFailure(run, reading.issues, message);
+  run.isAsked = true;
+  return askAgain(run, message, form.correctionText(reading.issues));
+}
+
+/**
+ * Returns the end of the run for an answer that an earlier run stored. The JSON that the model
+ * wrote is validated again, because the schema may change values.
+ */
+async function checkStored(run: OutputRun, ending: StoredEnd): Promise<Next> {
+  const { message } = ending;
+  const { output, outputJson = output } = metadataOf(message);
+  if (outputJson !== undefined) {
+    const validation = await run.form.schema.validate(outputJson);
+    if (validation.ok) return { ...ending, output: validation.value };
+  }
+  const outcome = await checkAnswer(run, ending);
+  if (isEnding(outcome) && outcome.message && outcome.message !== message)
+    await run.steps.edit({ remove: [message.id], append: [outcome.message] });
+  return outcome;
+}
+
+/** Asks for the output at a limit. Only one attempt is made. */
+async function askAtLimit(run: OutputRun, steps: LimitSteps): Promise<LimitReply> {
+  const { form } = run;
+  const question = steps.message('user', form.limitPrompt);
+  const messages = [...steps.refused.messages, question];
+  const reply = await steps.ask(messages, (request) => form.adaptRequest(request, true));
+  if (reply.type === 'incomplete') return reply;
+  const reading = await form.read(reply.message);
+  if (!reading.ok) throw await endFailed(run, reading.issues, reply.message);
+  const answer = await answerWith(run, reading.value, reply.message, 'summary-chunk');
+  const { event } = await steps.revise('post-summary', { message: answer });
+  return { type: 'complete', message: event.message, output: reading.value.value };
+}
+
+async function endWith(
+  run: OutputRun,
+  ending: Pick<AnswerEnd, 'kind' | 'reason'> | StoredEnd,
+  parsedOutput: ParsedOutput,
+  reply: Msg,
+): Promise<Ending> {
+  const message = await answerWith(run, parsedOutput, reply, 'reasoning-chunk');
+  return { ...ending, message, output: parsedOutput.value };
+}
+
+/**
+ * Starts another attempt. The session log keeps the reply until there is an output, so that nothing
+ * is lost if the agent call ends without an output. The question is never stored.
+ */
+async function askAgain(
+  { context, steps, attemptIds }: OutputRun,
+  reply: Msg,
+  question: string,
+): Promise<Next> {
+  const correction = steps.message('user', question);
+  const isStored = context.messages.some(({ id }) => id === reply.id);
+  if (reply.content.length && !isStored)
+    await steps.edit({ append: [withMetadata(reply, { correction: 'reply' })] });
+  steps.include([correction], 'last');
+  attemptIds.add(reply.id).add(correction.id);
+  await steps.emit('step-reset', { reason: 'output' });
+  return { to: 'model' };
+}
+
+/** Counts a failed attempt. Throws `OUTPUT_INVALID` after the last attempt. */
+async function countFailure(run: OutputRun, issues: readonly string[], reply: Msg): Promise<void> {
+  run.attemptsLeft -= 1;
+  if (run.attemptsLeft < 1) throw await endFailed(run, issues, reply);
+}
+
+/**
+ * Creates the error of an agent call without an output. Stores the raw text of the last attempt as
+ * the answer, with `metadata.reason` set to `error`.
+ */
+async function endFailed(
+  run: OutputRun,
+  issues: readonly string[],
+  reply: Msg,
+): Promise<AgentError> {
+  const { form, steps } = run;
+  const text = form.writtenText(reply);
+  await removeAttempts(run);
+  if (text) {
+    const last = steps.message('assistant', text, { metadata: { reason: 'error' } });
+    steps.addToResult({ failureMessage: last });
+    await steps.edit({ append: [last] });
+  }
+  const incomplete = incompleteReason(reply);
+  const advice =
+    incomplete === 'length' ? '. The reply was cut at its length: raise maxTokens.' : '';
+  const why = `The model returned no value that fits the schema: ${issues.join('; ')}${advice}`;
+  const details = { issues, text, ...(incomplete && { incomplete }) };
+  return new AgentError('OUTPUT_INVALID', why, { details });
+}
+
+/**
+ * Creates the answer with an output. It replaces all messages of the attempts. `reply`: the message
+ * that contains the output.
+ */
+async function answerWith(
+  run: OutputRun,
+  { value, json, text: ownText }: ParsedOutput,
+  reply: Msg,
+  chunk: AnswerParts['chunk'],
+): Promise<Msg> {
+  const removed = await removeAttempts(run);
+  // A value without a JSON form becomes the JSON that the model wrote.
+  const copy = jsonCopy(value);
+  const output = copy === undefined ? json : copy;
+  const metadata = isSameJson(json, output) ? { output } : { output, outputJson: json };
+  const text = ownText ?? JSON.stringify(output);
+  return run.form.answer({ reply, removed, text, metadata, chunk });
+}
+
+/** Removes the messages of the attempts from the session log. Returns the removed messages. */
+async function removeAttempts({
+  form,
+  context,
+  steps,
+  attemptIds,
+}: OutputRun): Promise<readonly Msg[]> {
+  const { messages, questionId } = context;
+  const { withoutAttempt = (message) => message } = form;
+  const start = messages.findIndex(({ id }) => id === questionId) + 1;
+  const removedMessages: Msg[] = [];
+  const appendedMessages: Msg[] = [];
+  for (const message of messages.slice(start)) {
+    const rest = attemptIds.has(message.id) ? undefined : withoutAttempt(message);
+    if (!rest) removedMessages.push(message);
+    // A changed message is appended at the end of the log, so the messages after it must be
+    // appended again.
+    else if (rest !== message || appendedMessages.length) appendedMessages.push(rest);
+  }
+  const ids = [...removedMessages, ...appendedMessages].map(({ id }) => id);
+  if (ids.length) await steps.edit({ remove: ids, append: appendedMessages });
+  return removedMessages;
+}

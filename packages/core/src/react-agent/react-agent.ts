@@ -1,0 +1,204 @@
+import { directAnswers, type ReturnDirect } from '../answer/direct-answers.ts';
+import { isApprovals } from '../approval/approving-agent.ts';
+import { basicApprovals } from '../approval/basic-approvals.ts';
+import { addDecisions } from '../approval/decided-input.ts';
+import { checkClientTexts, type ClientText } from '../prompt/client-texts.ts';
+import { instructions } from '../prompt/instructions.ts';
+import { answerAtLimit } from '../answer/answer-at-limit.ts';
+import { runLimits, runLimitsFields, type RunLimits } from '../limits/run-limits.ts';
+import type { NoSchema, OutputMode } from '../output/output-mode.ts';
+import { allowedTools } from '../selection/allowed-tools.ts';
+import { retrievalFields } from '../prompt/retrieval-role.ts';
+import type { ToolSource } from '../tool/tool.ts';
+import { steering } from '../steering/steering.ts';
+import { Agent } from '../agent/agent.ts';
+import type { AgentInput } from '../event/agent-input.ts';
+import { kernelFields, requirePart, type OptionFields } from '../agent/check-options.ts';
+import type { AgentStream } from '../event/readers/agent-stream.ts';
+import type { FeatureOptions } from './feature-options.ts';
+import type { KernelCallOptions, KernelLimits, KernelOptions } from '../agent/kernel-options.ts';
+import { definePreset } from '../agent/use-list.ts';
+import type { Middleware, UseList } from '../agent/middleware.ts';
+import { fieldsIn, invalidInput } from '../error/agent-error.ts';
+import type { AgentResult } from '../event/agent-result.ts';
+import type { Decision } from '../event/pending-call.ts';
+import type { InterruptRequest } from '../event/interrupt-request.ts';
+import { omitUndefined } from '../message/json.ts';
+import type { Msg } from '../message/msg.ts';
+
+/** Where an agent call has to stop: iterations, tool calls, tokens, time and lengths. */
+export type AgentLimits = KernelLimits & RunLimits;
+
+/**
+ * What a `ReActAgent` is made of: its model and tools, its memory and limits, and middleware in
+ * `use`. `S`: type of the tools.
+ */
+export interface AgentOptions<S extends ToolSource = ToolSource>
+  extends Omit<KernelOptions<S>, 'whenBusy' | 'limits'>, Omit<FeatureOptions, 'limits'> {
+  /** Limits of an agent call. They override a preset's values, field by field. */
+  readonly limits?: AgentLimits;
+}
+
+/**
+ * Options of one agent call, such as a time limit, a typed value or other model settings. They
+ * override those of the agent.
+ *
+ * @example
+ * const { output } = await agent.call('How warm is it?', { output: structured(schema), signal });
+ */
+export interface CallOptions<T = unknown> extends KernelCallOptions {
+  /**
+   * Names of the tools that this agent call may use. Unknown names are ignored. Default: all active
+   * tools.
+   */
+  readonly allowTools?: readonly string[];
+  /** Whether tool results become the answer of this agent call. Overrides the agent's setting. */
+  readonly returnDirect?: ReturnDirect;
+  /**
+   * Decisions about all open tool calls, if the input is a new message. The agent carries out the
+   * decisions first. Without a new message, the decisions are ignored.
+   */
+  readonly decisions?: readonly Decision[] | undefined;
+  /**
+   * Messages to place after the system prompt in all model requests of this agent call. The guards
+   * get them with the input. They are never stored.
+   */
+  readonly instructions?: readonly Msg[];
+  /**
+   * More texts of a client that the model will read, such as the schemas of the client's tools. The
+   * guards get them with the input. For hosts.
+   */
+  readonly clientTexts?: readonly ClientText[];
+  /** Output mode that gives the result a typed value. Example: `structured(schema)`. */
+  readonly output?: NoSchema & OutputMode<T>;
+}
+
+/**
+ * One part of `standard()`, with the options of an agent, of its limits and of an agent call that
+ * it reads. Their kinds are for `checkOptions`. An agent with one of them must have a part of this
+ * name.
+ */
+interface Feature {
+  readonly part: Middleware;
+  readonly agent?: string;
+  readonly limits?: string;
+  readonly call?: string;
+  /** Whether a part of this name reads the options. Default: every one does. */
+  readonly isReadBy?: (part: Middleware) => boolean;
+}
+
+const returnDirect = 'returnDirect:boolean|function|?';
+
+/** The outermost feature comes first. */
+const features: readonly Feature[] = [
+  { part: basicApprovals(), agent: 'deferRound:boolean|?', isReadBy: isApprovals },
+  { part: steering(), agent: 'interruptWhenIdle:function|?' },
+  { part: directAnswers(), agent: returnDirect, call: returnDirect },
+  { part: answerAtLimit(), agent: 'onLimit:function|?' },
+  { part: runLimits(), limits: runLimitsFields },
+];
+
+type OptionList = 'agent' | 'limits' | 'call';
+
+function fieldsOf(list: OptionList): string {
+  const ofFeatures = features.flatMap((feature) => feature[list] ?? []);
+  return [kernelFields[list], ...ofFeatures].join(' ');
+}
+
+const fields: OptionFields = {
+  className: 'ReActAgent',
+  agent: `${fieldsOf('agent')} whenBusy:reject|queue|inject|? ${retrievalFields}`,
+  limits: fieldsOf('limits'),
+  call: `${fieldsOf('call')} allowTools,clientTexts,decisions,instructions:array|? output`,
+};
+
+const standardParts = definePreset(features.map(({ part }) => part));
+
+/**
+ * Returns the features of `ReActAgent` that the kernel does not have, one middleware each. They
+ * carry out decisions, steer a run, and take results of tools as answers. They also give a last
+ * answer at a limit, and count tokens and tool calls. A later part of the same name replaces one,
+ * so `{ name: 'steering' }` removes it.
+ */
+export function standard(): readonly Middleware[] {
+  return standardParts;
+}
+
+/**
+ * An agent that reasons, acts and observes until it has an answer. It is the kernel's `Agent` with
+ * the middleware of `standard()`, which comes before that in `use`. One instance has one
+ * conversation. TypeScript infers `S`, the type of the tools.
+ *
+ * @example
+ * const agent = new ReActAgent({
+ *   name: 'assistant',
+ *   systemPrompt: 'Answer in one sentence.',
+ *   model: openai({ model: 'gpt-5-mini', apiKey }),
+ *   tools: [weather],
+ * });
+ * const { text } = await agent.call('Is it warmer in Paris or in Rome?');
+ */
+export class ReActAgent<const S extends ToolSource = ToolSource> extends Agent<S> {
+  protected static override readonly optionFields: OptionFields = fields;
+
+  /** Throws `CONFIGURATION` for an option of the wrong type. */
+  constructor(options: AgentOptions<S>) {
+    const { use = [] } = options ?? {};
+    const parts = Array.isArray(use) ? [standard(), ...use] : use;
+    super((options && { ...options, use: parts }) as KernelOptions<S>);
+    checkServed(this.use, 'agent', options);
+    checkServed(this.use, 'limits', options.limits);
+    if (options.whenBusy === 'inject') requirePart(this.use, 'steering', "whenBusy: 'inject'");
+  }
+
+  /** Same as `call` of the kernel's `Agent`, with the options of its features. */
+  override call<T = unknown>(
+    input?: AgentInput,
+    options: CallOptions<T> = {},
+  ): Promise<AgentResult<T>> {
+    // Not async: the promise of an async function would be unhandled if nobody waits for it.
+    return super.call<T>(input, options);
+  }
+
+  /** Same as `stream` of the kernel's `Agent`, with the options of its features. */
+  override stream<T = unknown>(input?: AgentInput, options: CallOptions<T> = {}): AgentStream<T> {
+    return super.stream<T>(input, options);
+  }
+
+  /** Turns the options that the kernel does not have into middleware. */
+  protected override kernelOptions(options: CallOptions): KernelCallOptions {
+    checkServed(this.use, 'call', options);
+    const { clientTexts, decisions, instructions: addedInstructions, output, ...rest } = options;
+    // What a client sent comes first, so that all guards get it. These texts are no new messages.
+    const use: (Middleware | UseList)[] = [];
+    if (decisions?.length) use.push(addDecisions(decisions));
+    if (rest.allowTools) use.push(allowedTools(rest.allowTools));
+    if (addedInstructions?.length) use.push(instructions(addedInstructions));
+    if (clientTexts?.length) use.push(checkClientTexts(clientTexts));
+    if (rest.use) use.push(rest.use);
+    if (Array.isArray(output)) use.push(output);
+    else if (output !== undefined) throw invalidInput('call(): output must be structured(schema).');
+    return use.length ? { ...rest, use } : rest;
+  }
+
+  /**
+   * Asks the running agent call to stop at its next interrupt point: before a model request,
+   * between model deltas or after tools. Running tools finish. The answer is then `message` or the
+   * agent's recovery message. A request may also ask for a pause, or add messages. Returns false if
+   * no call runs. With `interruptWhenIdle: pauseNextCall`, a pause then applies to the next call
+   * and returns true. Throws `INVALID_INPUT` for an invalid request.
+   */
+  override interrupt(request: string | Msg | InterruptRequest = {}): boolean {
+    if (super.interrupt(request)) return true;
+    return this.options.interruptWhenIdle?.(this, request) ?? false;
+  }
+}
+
+/** Throws `CONFIGURATION` for an option that no middleware of the agent reads. */
+function checkServed(use: readonly Middleware[], list: OptionList, options: object = {}): void {
+  const keys = Object.keys(omitUndefined(options));
+  for (const { part, isReadBy = () => true, [list]: listFields = '' } of features) {
+    const key = keys.find((one) => fieldsIn(listFields).has(one));
+    if (key) requirePart(use.filter(isReadBy), part.name!, `The option \`${key}\``);
+  }
+}

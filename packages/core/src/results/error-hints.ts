@@ -1,0 +1,99 @@
+import { isReply } from '../message/metadata.ts';
+import {
+  outputText,
+  toolResultsOf,
+  toolUsesOf,
+  type ToolResult,
+  type Msg,
+} from '../message/msg.ts';
+import type { Middleware, Reply } from '../agent/middleware.ts';
+import { isEnding, isNewAnswer, type AnswerEnd } from '../agent/next.ts';
+import { perRun } from '../agent/per-run.ts';
+
+/**
+ * Adds a hint for the model about the newest tool results (Arc Reactor 6). If a tool call failed,
+ * the hint asks for a corrected tool call. If the model replies with text instead, the text is
+ * withdrawn and the next hint is stricter. This happens at most twice in a run. If a limit allows
+ * no further request, the withdrawn text is the answer. If a result has no entries, the hint asks
+ * for a search with other words. Hints are part of one model request and are never stored.
+ */
+export function errorHints(): Middleware {
+  const hintingOf = perRun((): Hinting => ({ withdrawnCount: 0, withdrawn: undefined }));
+  return {
+    name: 'errorHints',
+    wrapRequest: (next) => async (draft, context, steps) => {
+      const hinting = hintingOf(context);
+      const { withdrawn } = hinting;
+      hinting.withdrawn = undefined;
+      if (draft.limit) return withdrawn ?? next(draft);
+      const hint = hintFor(newestResults(context.messages), withdrawn !== undefined);
+      if (hint === undefined || !draft.tools.length) return next(draft);
+      const messages = [...draft.messages, steps.message('user', hint)];
+      const outcome = await next({ ...draft, messages });
+      const isLimit = isEnding(outcome) && outcome.reason === 'limit';
+      return (isLimit && withdrawn) || outcome;
+    },
+    wrapReply: (next) => async (reply, context, steps) => {
+      const outcome = await next(reply);
+      const hinting = hintingOf(context);
+      if (!isNewAnswer(outcome) || !mayCallTools(reply)) return outcome;
+      const hasFailed = newestResults(context.messages).some(isError);
+      if (!hasFailed || hinting.withdrawnCount >= maxWithdrawnReplies) return outcome;
+      hinting.withdrawn = outcome;
+      hinting.withdrawnCount += 1;
+      await steps.emit('step-reset', { reason: 'error-hints' });
+      return { to: 'model', mustAsk: true };
+    },
+  };
+}
+
+/** The replies of one run that answered with text after a failed tool call. */
+interface Hinting {
+  withdrawnCount: number;
+  /** The newest one, until the next request. It is the answer if a limit refuses that request. */
+  withdrawn: AnswerEnd | undefined;
+}
+
+const maxWithdrawnReplies = 2;
+
+/** Returns whether a reply could have called tools, but did not, and may be withdrawn. */
+function mayCallTools({ message, request, isFinal }: Reply): boolean {
+  const hasTools = request !== undefined && request.tools.length > 0;
+  return hasTools && !isFinal && !toolUsesOf(message).length;
+}
+
+/**
+ * Returns the tool results after the model's last message. Returns an empty list if a user's
+ * message follows that message.
+ */
+function newestResults(messages: readonly Msg[]): readonly ToolResult[] {
+  const lastReplyIndex = messages.findLastIndex(isReply);
+  const rest = messages.slice(lastReplyIndex + 1);
+  return rest.some(({ role }) => role === 'user') ? [] : rest.flatMap(toolResultsOf);
+}
+
+/** `isForced`: the model has answered with text, although a tool call had failed. */
+function hintFor(results: readonly ToolResult[], isForced: boolean): string | undefined {
+  if (results.some(isError))
+    return isForced
+      ? 'Do not answer yet. Call the tool again, with corrected arguments.'
+      : 'A tool call failed. Read its error, correct the arguments, and call the tool again.';
+  if (results.some(isEmpty))
+    return 'A search found nothing. Try again with other words before you answer.';
+  return undefined;
+}
+
+function isError({ state, output }: ToolResult): boolean {
+  return state === 'error' || outputText(output).startsWith('Error:');
+}
+
+const noEntries = [
+  /"(totalSize|total|count|size)"\s*:\s*0(?![\d.])/,
+  /"(results|issues|items|pages|values)"\s*:\s*\[\s*\]/,
+  /^\s*\[\s*\]\s*$/,
+];
+
+function isEmpty({ state, output }: ToolResult): boolean {
+  const text = outputText(output);
+  return state === 'success' && noEntries.some((pattern) => pattern.test(text));
+}

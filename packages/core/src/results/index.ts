@@ -1,0 +1,12 @@
+export { emulateTools } from './emulate-tools.ts';
+export type { EmulateToolsOptions } from './emulate-tools.ts';
+export { errorHints } from './error-hints.ts';
+export { keepDataParts } from './keep-data-parts.ts';
+export { evictLargeResults } from './large/evict-large-results.ts';
+export type { EvictLargeResultsOptions, LargeResultEviction } from './large/evict-large-results.ts';
+export { reuseResults } from './reuse-results.ts';
+export type { ReuseResultsOptions } from './reuse-results.ts';
+export { rewordToolErrors } from './reword-tool-errors.ts';
+export type { FailedTool, RewordToolErrorsOptions } from './reword-tool-errors.ts';
+export { todoList, todosOf } from './todo-list.ts';
+export type { Todo, TodoListOptions } from './todo-list.ts';

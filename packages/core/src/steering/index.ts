@@ -1,0 +1,2 @@
+export { pauseNextCall } from './pause-next-call.ts';
+export { steering } from './steering.ts';

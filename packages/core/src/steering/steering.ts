@@ -1,0 +1,129 @@
+import type { Middleware, RunContext } from '../agent/middleware.ts';
+import { type AnswerEnd, type Next, isEnding, isNewAnswer } from '../agent/next.ts';
+import { perRun } from '../agent/per-run.ts';
+import type { JoiningCall } from '../agent/run/inbox.ts';
+import type { CheckedInterrupt, InterruptRequest } from '../event/interrupt-request.ts';
+import type { AgentResult } from '../event/agent-result.ts';
+import { abortable } from '../wait/abort.ts';
+import type { Agent } from '../agent/agent.ts';
+import type { Msg } from '../message/msg.ts';
+import { SteeredRun } from './steered-run.ts';
+
+declare module '../agent/kernel-options.ts' {
+  interface FeatureOptions {
+    /**
+     * What `interrupt()` does if no agent call runs, for example `pauseNextCall`. Returns whether
+     * it accepts the request. Default: `interrupt()` returns false.
+     */
+    readonly interruptWhenIdle?: (
+      agent: Agent,
+      request: string | Msg | InterruptRequest,
+    ) => boolean;
+    /**
+     * What happens to a new agent call while another one runs. `reject` (default): the new call
+     * fails with `AGENT_BUSY` and changes nothing. `queue`: the new call waits for its turn.
+     * `inject`: the running call takes the messages of the new call once the guards accept them.
+     * Both calls resolve with the same result. If a guard rejects the messages, only the new call
+     * is rejected. With `inject`, a new call with decisions or instructions waits for its turn. A
+     * new call also waits for its turn if the running call ends without its messages.
+     */
+    readonly whenBusy?: 'reject' | 'queue' | 'inject';
+  }
+}
+
+/**
+ * Lets others steer a running agent call: pause it, and add messages to it. `ReActAgent` has this
+ * middleware. It handles the modes `pause` and `inject` of `interrupt()`, and `whenBusy: 'inject'`.
+ */
+export function steering(): Middleware {
+  const steeredRun = perRun((context, steps) => new SteeredRun(context, steps));
+  return {
+    name: 'steering',
+    wrapRun: (next) => (input, context, steps) => {
+      steps.handleInbox({
+        interrupt({ mode }) {
+          if (mode !== 'pause') return undefined;
+          steps.suspend();
+          return true;
+        },
+      });
+      return next(input);
+    },
+    // Guards get the messages of others only after the run has accepted its own input.
+    wrapSettle: (next) => async (input, context, steps) => {
+      const outcome = await next(input);
+      const run = steeredRun(context);
+      steps.handleInbox({
+        interrupt: (request) => inject(request, run),
+        join: (call) => (mayJoin(call, context) ? joinCall(run, call) : undefined),
+      });
+      return beforeModel(run, outcome);
+    },
+    wrapReply: (next) => async (reply, context) => {
+      const outcome = await next(reply);
+      const run = steeredRun(context);
+      return isNewAnswer(outcome) ? afterAnswer(run, outcome) : beforeModel(run, outcome);
+    },
+    wrapRound: (next) => async (round, context) => {
+      const outcome = await next(round);
+      return beforeModel(steeredRun(context), outcome);
+    },
+  };
+}
+
+/** A call with decisions or with middleware of its own needs a run of its own. */
+function mayJoin({ input, options }: JoiningCall, context: RunContext): boolean {
+  return context.options.whenBusy === 'inject' && !input.decisions.length && !options.use;
+}
+
+function inject(request: CheckedInterrupt, run: SteeredRun): boolean | undefined {
+  if (request.mode !== 'inject') return undefined;
+  const { messages } = request;
+  const { steps } = run;
+  const injection = run.add(messages, () =>
+    steps.admit({ messages, decisions: [], arrivedDuringRun: 'messages' }),
+  );
+  steps.beforeEnd(({ signal }) => run.takeLast(injection, signal));
+  return true;
+}
+
+/** Appends the messages that came in, if the model is asked next. */
+function beforeModel(run: SteeredRun, next: Next): Next | Promise<Next> {
+  const { context } = run;
+  if (isEnding(next) || next.to !== 'model' || context.stopped) return next;
+  return run.hasMessages ? run.take().then(() => next) : next;
+}
+
+/** Lets the run go on after an answer if messages have come in. */
+async function afterAnswer(run: SteeredRun, answer: AnswerEnd): Promise<Next> {
+  const { context, steps } = run;
+  if (!run.hasMessages) return answer;
+  await run.waitForGuards(context.stopSignal);
+  if (context.stopped) return steps.endStopped(answer.message);
+  if (!run.hasMessages) return answer;
+  await steps.edit({ append: [answer.message] });
+  return beforeModel(run, { to: 'model' });
+}
+
+/**
+ * Adds the messages of a second agent call to the running one, once its wrappers admit them.
+ * Resolves with the result of the running call. Rejects if a wrapper rejects the messages, or the
+ * second call is aborted. If the running call ends without the messages, resolves with `undefined`.
+ * The second call then has to run on its own.
+ */
+async function joinCall(
+  run: SteeredRun,
+  { input, result, signal, admit }: JoiningCall,
+): Promise<AgentResult | undefined> {
+  const injection = run.add(input.messages, admit);
+  const nothing = (): undefined => undefined;
+  const end = result.then(nothing, nothing);
+  const rejection = injection.admitted.then(() => end);
+  try {
+    await abortable(Promise.race([rejection, end]), signal);
+  } catch (error) {
+    injection.messages = [];
+    throw error;
+  }
+  return run.isWaiting(injection) ? undefined : result;
+}

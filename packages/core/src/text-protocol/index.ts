@@ -1,0 +1,17 @@
+export { checkAnswers } from './check-answers.ts';
+export type { CheckAnswersOptions } from './check-answers.ts';
+export { refuseEmptyAnswers, withoutMark } from './corrections.ts';
+export { parseOxygent } from './parse-oxygent.ts';
+export type {
+  CheckAnswer,
+  ParsedReply,
+  ReplyContext,
+  ReplyParser,
+  TextCall,
+} from './parsed-reply.ts';
+export { parseToolCalls } from './reply-reader.ts';
+export type { ParseContext } from './reply-reader.ts';
+export { protocolFields, textToolCalls } from './text-tool-calls.ts';
+export type { TextToolCallsOptions } from './text-tool-calls.ts';
+export type { ToolsPromptContext } from './tools-prompt.ts';
+export { trustedCalls } from './trusted-calls.ts';

@@ -1,1 +1,0 @@
-export { unstorageStore, type UnstorageStoreOptions } from './memory/store/unstorage-store.ts';

@@ -1,0 +1,7 @@
+export { abortable } from './abort.ts';
+export { Deadline } from './deadline.ts';
+export type { HaltReason as Stopped } from './halt.ts';
+export { monotonicNow } from './monotonic.ts';
+export { retryableOnce } from './retryable-once.ts';
+export { syncValue } from './sync-value.ts';
+export { maxTimeoutMs, sleepFor, timerMs } from './timer.ts';

@@ -1,9 +1,0 @@
-import { userMessage, type Msg } from '../src/message/msg.ts';
-
-export function message(id: string): Msg {
-  return userMessage(`text of ${id}`, { id });
-}
-
-export function idsOf(messages: readonly Msg[]): readonly string[] {
-  return messages.map(({ id }) => id);
-}

@@ -1,0 +1,109 @@
+import type { Middleware, RunContext, Msg, ModelRequest, Usage } from '@isoloop/core';
+import { perRun } from '@isoloop/core/agent';
+import { checkOptions, misconfigured } from '@isoloop/core/error';
+import { keyPrefix } from '@isoloop/core/memory';
+import { addUsage, withStream } from '@isoloop/core/model';
+import { arc, type TokenProfile } from '@isoloop/core/tokens';
+import { inputGuardOf } from '../input/input-guard.ts';
+import { reporter } from '../rejection.ts';
+import { deltasText, estimateUsage } from '../estimate-usage.ts';
+import { counterFields, limitReached, userCounter, type CounterOptions } from './user-counter.ts';
+
+/** How much `spendCap()` lets a user spend, in which time, and how it is counted. */
+export interface SpendCapOptions extends CounterOptions {
+  /** Maximum amount that a user may spend in a window, in tokens or in the unit of `price`. */
+  readonly limit: number;
+  /**
+   * Length of a window in milliseconds. A window begins when an agent call first adds an amount.
+   * Default: one day.
+   */
+  readonly windowMs?: number;
+  /**
+   * Returns the cost of an agent call. `modelId` is the id of the agent's model. Default: the
+   * number of input and output tokens.
+   */
+  readonly price?: (usage: Usage, modelId: string) => number;
+  /**
+   * Token profile that estimates the usage of model requests without reported usage, such as the
+   * request of an incomplete reply. Default `arc`.
+   */
+  readonly profile?: TokenProfile;
+}
+
+/** A model request whose usage the provider has not reported. */
+interface UnreportedRequest {
+  readonly request: ModelRequest;
+  /** Text that the model has written so far. */
+  replyText: string;
+}
+
+/**
+ * Limits how much a user may spend. Each agent call adds its usage when it ends, even if it failed.
+ * At the limit, agent calls are rejected until the window ends. An agent call that began below the
+ * limit runs to its end, so concurrent agent calls can exceed the limit. Use the agent's
+ * `limits.tokens` to bound each agent call. If an interrupt or a failure leaves a reply incomplete,
+ * or the provider never reports usage, the usage is estimated. If `price` throws or returns an
+ * invalid amount, the agent call adds the whole limit. An agent call without `userId` fails with
+ * `CONFIGURATION` unless `key` says for whom to count. Otherwise, all users would share one limit.
+ */
+export function spendCap(options: SpendCapOptions): Middleware {
+  const fields = 'limit:nonNegative windowMs:nonNegative|? price:function|? profile:countText()|?';
+  checkOptions('spendCap()', options, `${fields} ${counterFields}`);
+  const { limit, windowMs = 86_400_000, price = tokensOf } = options;
+  const { profile = arc, name = 'spendCap' } = options;
+  const add = userCounter(options);
+  const report = reporter(options);
+  const unreportedIn = perRun(() => new Set<UnreportedRequest>());
+  const check = async (input: readonly Msg[], context: RunContext) => {
+    const count = await add(context, keyPrefix.spend, 0, windowMs);
+    return count.total < limit ? input : limitReached(count);
+  };
+  const spend = async (usage: Usage, context: RunContext): Promise<void> => {
+    if (!tokensOf(usage)) return;
+    let amount: unknown = NaN;
+    try {
+      amount = price(usage, context.model.modelId);
+    } finally {
+      await add(context, keyPrefix.spend, isAmount(amount) ? amount : limit, windowMs);
+    }
+    if (!isAmount(amount))
+      throw misconfigured('The price of a call must be a number of 0 or more.');
+  };
+  return {
+    ...inputGuardOf(name, check, options),
+    wrapRun: (next) => async (input, context) => {
+      // Before the agent call spends anything.
+      if (!options.key && context.userId === undefined) throw misconfigured(needsUser);
+      try {
+        return await next(input);
+      } finally {
+        let { usage } = context;
+        for (const { request, replyText } of unreportedIn(context))
+          if (replyText) usage = addUsage(usage, estimateUsage(request, replyText, profile));
+        await spend(usage, context).catch((error: unknown) => report(error, name));
+      }
+    },
+    wrapModel: (next) =>
+      withStream(next, async function* (request, context) {
+        const entry = { request, replyText: '' };
+        const requests = context.run && unreportedIn(context.run);
+        requests?.add(entry);
+        for await (const batch of next.stream(request, context)) {
+          entry.replyText += deltasText(batch);
+          if (batch.some((delta) => delta.type === 'finish' && delta.usage))
+            requests?.delete(entry);
+          yield batch;
+        }
+      }),
+  };
+}
+
+const needsUser = "spendCap() needs the agent's `userId`, or a `key` such as () => 'everybody'.";
+
+function tokensOf({ inputTokens, outputTokens }: Usage): number {
+  return inputTokens + outputTokens;
+}
+
+function isAmount(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value < Infinity;
+}

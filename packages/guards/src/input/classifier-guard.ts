@@ -1,0 +1,37 @@
+import type { RunContext, Awaitable, Msg } from '@isoloop/core';
+import { checkFields, checkOptions, type GuardCategory } from '@isoloop/core/error';
+import { textWithUrls } from '@isoloop/core/message';
+import type { Rejection } from '../rejection.ts';
+import {
+  inputGuardFields,
+  inputGuardOf,
+  type InputGuard,
+  type InputGuardOptions,
+} from './input-guard.ts';
+
+/** Function that classifies a text. It returns `pass` or the reason for a rejection. */
+export type Classifier = (
+  text: string,
+  context: RunContext,
+) => Awaitable<'pass' | GuardCategory | Rejection>;
+
+/**
+ * Creates a guard from your classifier, which may ask a small model. The classifier gets the text
+ * of the input. It returns `pass`, a category or a rejection.
+ */
+export function classifierGuard(
+  classifier: Classifier,
+  options: InputGuardOptions = {},
+): InputGuard {
+  checkFields('classifierGuard()', { classifier }, 'classifier:function');
+  checkOptions('classifierGuard()', options, inputGuardFields);
+  const check = async (input: readonly Msg[], context: RunContext) => {
+    const text = textWithUrls(input);
+    // The input has no text if the agent call resumes from the session log.
+    if (!text) return input;
+    const verdict = await classifier(text, context);
+    if (verdict === 'pass') return input;
+    return typeof verdict === 'string' ? { category: verdict } : verdict;
+  };
+  return inputGuardOf('classifierGuard', check, options);
+}

@@ -1,0 +1,25 @@
+import type { RunContext, Awaitable, Msg } from '@isoloop/core';
+import { checkFields, checkOptions } from '@isoloop/core/error';
+import {
+  inputGuardFields,
+  inputGuardOf,
+  type InputGuard,
+  type InputGuardOptions,
+} from './input-guard.ts';
+
+/**
+ * Creates a guard that checks whether a user may use the agent. `allows` must return `true` to let
+ * the input pass. Any other value rejects it with `UNAUTHORIZED`.
+ */
+export function permissionGuard(
+  allows: (context: RunContext, input: readonly Msg[]) => Awaitable<boolean>,
+  options: InputGuardOptions = {},
+): InputGuard {
+  checkFields('permissionGuard()', { allows }, 'allows:function');
+  checkOptions('permissionGuard()', options, inputGuardFields);
+  const check = async (input: readonly Msg[], context: RunContext) => {
+    const isAllowed = (await allows(context, input)) === true;
+    return isAllowed ? input : ({ category: 'UNAUTHORIZED' } as const);
+  };
+  return inputGuardOf('permissionGuard', check, options);
+}

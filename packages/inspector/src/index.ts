@@ -1,0 +1,10 @@
+export { defineInspector } from './view/define-inspector.ts';
+export type { InspectorSessionDetail, IsoloopInspector } from './view/define-inspector.ts';
+export type { InspectorSession, InspectorSource } from './source/inspector-source.ts';
+export { endpointSource } from './source/endpoint-source.ts';
+export type { EndpointSourceOptions } from './source/endpoint-source.ts';
+export { workerSource } from './source/worker-source.ts';
+export type { WorkerSourceOptions } from './source/worker-source.ts';
+export type { InspectedEvent } from './steps/event-runs.ts';
+export type { ForkDraft } from './steps/fork-draft.ts';
+export type { ReplayAgent, ReplaySetup } from './replay/replay-run.ts';

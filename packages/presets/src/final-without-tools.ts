@@ -1,0 +1,42 @@
+import type { Middleware, Msg } from '@isoloop/core';
+import { metadataOf } from '@isoloop/core/message';
+import { toolOf } from '@isoloop/core/tool';
+import { withoutMark } from '@isoloop/core/text-protocol';
+
+/**
+ * Makes the reply to a request without tools final (Arc Reactor: `activeTools.isEmpty()`). Removes
+ * the tool calls of the reply and keeps its text. The model can still call the tool of a structured
+ * answer.
+ */
+export function finalWithoutTools(): Middleware {
+  return {
+    name: 'finalWithoutTools',
+    wrapReply:
+      (next) =>
+      async (reply, { tools }, steps) => {
+        const givesAnswer: GivesAnswer = ({ name }) => toolOf(tools, name)?.givesAnswer === true;
+        if (!reply.request?.tools.every(givesAnswer)) return next(reply);
+        const message = withoutCalls(reply.message, givesAnswer);
+        const isChanged = message !== reply.message;
+        if (isChanged) await steps.emit('step-reset', { reason: 'final', replacement: message });
+        // What is left of the reply needs no correction.
+        const isFinal = isChanged || !message.content.length;
+        return next(isFinal ? { ...reply, message, isFinal } : reply);
+      },
+  };
+}
+
+/** Returns whether a tool gives the answer, such as that of `structured()`. */
+type GivesAnswer = (subject: { readonly name: string }) => boolean;
+
+/**
+ * Removes the tool calls from the reply, except those that give the answer. Also removes the
+ * metadata that makes the text protocol ask the model for a correction.
+ */
+function withoutCalls(message: Msg, givesAnswer: GivesAnswer): Msg {
+  const text = metadataOf(message).invalidReply?.proseText?.trim();
+  const blocks = message.content.filter((one) => one.type !== 'tool_use' || givesAnswer(one));
+  if (text === undefined && blocks.length === message.content.length) return message;
+  const textBlocks = text ? [{ type: 'text', text } as const] : [];
+  return { ...withoutMark(message), content: [...blocks, ...textBlocks] };
+}

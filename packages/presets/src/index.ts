@@ -1,0 +1,15 @@
+export { agentscope } from './agentscope.ts';
+export { arcReactorTrim } from './arc-reactor-trim.ts';
+export { arcReactor } from './arc-reactor.ts';
+export { friendlyErrors } from './friendly-errors.ts';
+export { oxygentHistory } from './oxygent-history.ts';
+export { oxygent } from './oxygent.ts';
+export type { OxygentOptions } from './oxygent.ts';
+export { parallelIds } from './parallel-ids.ts';
+export { positionHooks } from './position-hooks.ts';
+export type { PositionHook } from './position-hooks.ts';
+export { reactMemory } from './react-memory.ts';
+export { springAiAlibaba } from './spring-ai-alibaba.ts';
+export type { SpringAiAlibabaOptions } from './spring-ai-alibaba.ts';
+export { weightedHistory } from './weighted-history.ts';
+export type { WeightedHistoryOptions } from './weighted-history.ts';

@@ -1,0 +1,20 @@
+import { toolUseIn } from '@isoloop/core/message';
+import type { AgentEvent, Middleware, RunContext } from '@isoloop/core';
+
+/**
+ * Adds a `parallelId` to the events of tool calls. Tool calls of the same reply have the same id
+ * (OxyGent: `parallel_id`). It is the id of the assistant message with the tool calls. It is
+ * therefore also in the session log and stays the same after a resume. Readers get the id, but
+ * hooks do not.
+ */
+export function parallelIds(): Middleware {
+  return { name: 'parallelIds', mapEvent: withId };
+}
+
+function withId(event: AgentEvent, { messages }: RunContext): AgentEvent {
+  if (event.type !== 'pre-acting' && event.type !== 'acting-chunk' && event.type !== 'post-acting')
+    return event;
+  const toolUseId = event.type === 'acting-chunk' ? event.toolUseId : event.toolUse.id;
+  const asking = messages.findLast((message) => toolUseIn(message, toolUseId));
+  return asking ? { ...event, parallelId: asking.id } : event;
+}

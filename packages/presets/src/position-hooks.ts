@@ -1,0 +1,150 @@
+import { misconfigured, checkFields, checkOptions } from '@isoloop/core/error';
+import type {
+  EventOf,
+  Awaitable,
+  HookControl,
+  AgentHook,
+  Middleware,
+  RunContext,
+  Msg,
+} from '@isoloop/core';
+import {
+  type EventType,
+  type HookArgs,
+  type HookHandler,
+  skippingControls,
+} from '@isoloop/core/event';
+import { nestedHooks, perRun } from '@isoloop/core/agent';
+import { pickFields, openToolUses } from '@isoloop/core/message';
+
+type Handler<K extends EventType> = HookHandler<K, RunContext>;
+
+/**
+ * Handlers at the four positions around agent and model. An event that a handler returns replaces
+ * the event, as with any hook.
+ */
+export interface PositionHook {
+  /** Name of the hook. Two hooks must not have the same name. */
+  readonly name: string;
+  /**
+   * Order of the hook. Before the agent and the model, lower priorities run first. After them,
+   * lower priorities run last. Default 0.
+   */
+  readonly priority?: number;
+  readonly onError?: AgentHook['onError'];
+  /**
+   * Runs once per agent call. It does not run again if a later run continues the agent call, for
+   * example after a decision. A jump takes effect before the first model request.
+   */
+  readonly beforeAgent?: Handler<'pre-call'>;
+  readonly beforeModel?: Handler<'pre-reasoning'>;
+  readonly afterModel?: Handler<'post-reasoning'>;
+  /**
+   * Runs once per agent call, also if a jump ended the agent call. It does not run if the agent
+   * call was interrupted, aborted or rejected. If the agent call suspends, pauses or stops with
+   * open tool calls, it runs in the run that ends the agent call. It cannot jump.
+   */
+  readonly afterAgent?: Handler<'post-call'>;
+}
+
+/**
+ * Runs hooks around the agent and around each model request (Spring AI Alibaba). Hooks before the
+ * agent or model run in order, and hooks after them in reverse order. If a hook redirects the loop
+ * (`jumpTo`, `stop`, `gotoReasoning`), the later hooks at that position do not run. Before the
+ * model, `jumpTo('model')` does nothing else. Throws `CONFIGURATION` for two hooks of the same
+ * name.
+ */
+export function positionHooks(hooks: readonly PositionHook[]): Middleware {
+  checkPositionHooks(hooks);
+  const inward = hooks.toSorted((a, b) => (a.priority ?? 0) - (b.priority ?? 0)).map(asAgentHook);
+  const outward = inward.toReversed();
+  const stateOf = perRun((): RunOfCall => ({ isSuspended: false }));
+  return {
+    // Two lists of hooks in one agent must have different names.
+    name: ['positionHooks', ...inward.map(({ name }) => name)].join(':'),
+    // An error that reaches this point must fail the agent call: each hook's own `onError` was
+    // applied before.
+    onError: 'fail',
+    on: {
+      'pre-call'(event, control, context) {
+        if (!context.resumes) return askInOrder(inward, event, control, context);
+        stateOf(context).lastId = context.messages.at(-1)?.id;
+        return undefined;
+      },
+      'pre-reasoning'(event, control, context) {
+        const jumpTo: HookControl['jumpTo'] = (to, messages, reason) => {
+          if (to !== 'model' || messages !== undefined) control.jumpTo(to, messages, reason);
+        };
+        return askInOrder(inward, event, { ...control, jumpTo }, context);
+      },
+      'post-reasoning': (...args) => askInOrder(outward, ...args),
+      'post-call'(event, control, context) {
+        const isOver = endsCall(stateOf(context), context, event.message);
+        return isOver ? askInOrder(outward, event, control, context) : undefined;
+      },
+      suspended(_event, _control, context) {
+        stateOf(context).isSuspended = true;
+      },
+    },
+  };
+}
+
+/** State of one run. An agent call takes several runs if it suspends and continues. */
+interface RunOfCall {
+  isSuspended: boolean;
+  /** Id of the last message in the session log when this run continued the agent call. */
+  lastId?: string | undefined;
+}
+
+/**
+ * Returns whether the agent call ends with this run. Returns false if the agent call waits for a
+ * decision or a result. Also returns false if an earlier run ended it and this run only returns the
+ * answer again.
+ */
+function endsCall(run: RunOfCall, { messages }: RunContext, message: Msg): boolean {
+  const isStored = messages.some(({ id }) => id === message.id);
+  const isToldAgain = isStored && run.lastId === message.id;
+  const isOpen = openToolUses(isStored ? messages : [...messages, message]).length > 0;
+  return !run.isSuspended && !isToldAgain && !isOpen;
+}
+
+/** Throws `CONFIGURATION` for invalid hooks. */
+function checkPositionHooks(hooks: readonly PositionHook[]): void {
+  checkFields('positionHooks()', { hooks }, 'hooks:array');
+  const where = 'positionHooks(): each of hooks';
+  const names = new Set<string>();
+  for (const hook of hooks) {
+    checkFields(where, hook, hookFields);
+    // An object of a class may have other values. A function of another name would never run.
+    const functions = pickFields(hook, (_key, value) => typeof value === 'function');
+    checkOptions(where, functions, positions);
+    if (names.has(hook.name)) throw misconfigured(`${where}: two are named "${hook.name}".`);
+    names.add(hook.name);
+  }
+}
+
+const positions = 'beforeAgent,beforeModel,afterModel,afterAgent';
+
+const hookFields = `name:string priority:number|? onError:fail|ignore|? ${positions}:function|?`;
+
+/** Returns the handlers of a position hook by their events. */
+function asAgentHook(hook: PositionHook): AgentHook {
+  return {
+    name: hook.name,
+    ...(hook.onError && { onError: hook.onError }),
+    on: {
+      'pre-call': (...args) => hook.beforeAgent?.(...args),
+      'pre-reasoning': (...args) => hook.beforeModel?.(...args),
+      'post-reasoning': (...args) => hook.afterModel?.(...args),
+      'post-call': (...args) => hook.afterAgent?.(...args),
+    },
+  };
+}
+
+/** Passes an event through the hooks until one of them uses a control. */
+function askInOrder<K extends EventType>(
+  hooks: readonly AgentHook[],
+  ...[event, control, context]: HookArgs<K, RunContext>
+): Awaitable<EventOf<K>> {
+  return nestedHooks(context, hooks).ask<K>(event, skippingControls(control));
+}

@@ -1,0 +1,236 @@
+import { Agent } from '@isoloop/core/agent';
+import {
+  MemoryStore,
+  SessionMemory,
+  tool,
+  toolResultsOf,
+  type Middleware,
+  type ToolResult,
+  type ToolUse,
+} from '@isoloop/core';
+import {
+  allowTools,
+  deniedResult,
+  errorResult,
+  notStarted,
+  type ToolOutcome,
+} from '@isoloop/core/tool';
+import { ScriptedModel } from '@isoloop/core/testing';
+import { expect, test } from 'vitest';
+
+test('a part made of public helpers rejects tool calls, fails them, leaves them open and hides tools', async () => {
+  const names = ['deny', 'fail', 'wait', 'hidden'];
+  const part: Middleware = {
+    wrapRequest: (next) => (draft, context) => {
+      context.setTools(allowTools(context.tools, names.slice(0, 3)));
+      return next(draft);
+    },
+    wrapTool:
+      () =>
+      async ({ toolUse }) => {
+        if (toolUse.name === 'deny') return deniedResult(toolUse, 'too late');
+        return toolUse.name === 'fail' ? errorResult(toolUse, 'too early') : notStarted;
+      },
+  };
+  const tools = names.map((name) =>
+    tool({ name, description: '', input: {}, execute: () => 'ran' }),
+  );
+  const model = new ScriptedModel([{ toolCalls: names.map((name) => ({ name })) }, 'done']);
+  const agent = new Agent({ name: 'a', model, tools, use: [part] });
+  await agent.call('go');
+  const results = (await agent.messages()).flatMap(toolResultsOf);
+  expect(results.map(({ name, state, output }) => [name, state, output])).toEqual([
+    ['deny', 'denied', 'Tool call rejected: too late'],
+    ['fail', 'error', 'Error: too early'],
+    ['wait', 'interrupted', expect.any(String)],
+    ['hidden', 'error', 'Error: Tool not allowed: hidden.'],
+  ]);
+});
+
+test('a tool call that a wrapper closes does not run, and gets no second result', async () => {
+  const part: Middleware = {
+    wrapTool: (next) => async (call, _context, steps) => {
+      await steps.closeCall(call.toolUse, deniedResult(call.toolUse, 'no'));
+      return next(call);
+    },
+  };
+  const ran: string[] = [];
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => void ran.push('') });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
+  const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
+  const ended: string[] = [];
+  agent.addHook({ on: { 'post-acting': ({ result }) => void ended.push(result.state) } });
+  await agent.call('go');
+  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([{ state: 'denied' }]);
+  expect(ended).toEqual(['denied']);
+  expect(ran).toEqual([]);
+});
+
+test('a tool call that a `wrapRound` closes does not run', async () => {
+  const part: Middleware = {
+    wrapRound: (next) => async (round, _context, steps) => {
+      for (const { toolUse } of round.calls)
+        await steps.closeCall(toolUse, deniedResult(toolUse, 'no'));
+      return next(round);
+    },
+  };
+  const ran: string[] = [];
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => void ran.push('') });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }, { name: 'look' }] }, 'done']);
+  const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
+  expect((await agent.call('go')).text).toBe('done');
+  expect(ran).toEqual([]);
+  const states = (await agent.messages()).flatMap(toolResultsOf).map(({ state }) => state);
+  expect(states).toEqual(['denied', 'denied']);
+});
+
+test('a `wrapTool` may return the result of an earlier call, and hooks and readers get it with the id of this call', async () => {
+  let stored: ToolOutcome | undefined;
+  const cache: Middleware = {
+    wrapTool: (next) => async (call) => {
+      stored ??= await next(call);
+      return stored;
+    },
+  };
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
+  const calls = ['one', 'two'].map((id) => ({ toolCalls: [{ name: 'look', id }] }));
+  const model = new ScriptedModel([...calls, 'done']);
+  const agent = new Agent({ name: 'a', model, tools: [look], use: [cache] });
+  const hooked: string[] = [];
+  agent.addHook({ on: { 'post-acting': ({ result }) => void hooked.push(result.toolUseId) } });
+  const read: string[] = [];
+  for await (const event of agent.stream('go'))
+    if (event.type === 'post-acting') read.push(event.result.toolUseId);
+  expect({ hooked, read }).toEqual({ hooked: ['one', 'two'], read: ['one', 'two'] });
+});
+
+test('a `wrapTool` that returns no tool result gives the call an error that names the type', async () => {
+  const part: Middleware = { wrapTool: () => async () => 'seen' as never };
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
+  const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
+  await agent.call('go');
+  const [result] = (await agent.messages()).flatMap(toolResultsOf);
+  expect(result?.output).toBe('Error: The result for "look" must be a `ToolResult`.');
+});
+
+test('a result of middleware with an unknown state becomes an error that names the tool and the state', async () => {
+  const result = (toolUse: ToolUse): ToolResult => ({
+    ...deniedResult(toolUse, 'no'),
+    state: 'ok' as never,
+  });
+  const wrapping: Middleware = { wrapTool: () => async (call) => result(call.toolUse) };
+  const closing: Middleware = {
+    wrapRound: (next) => async (round, _context, steps) => {
+      for (const { toolUse } of round.calls) await steps.closeCall(toolUse, result(toolUse));
+      return next(round);
+    },
+  };
+  for (const part of [wrapping, closing]) {
+    const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
+    const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
+    const memory = new SessionMemory(new MemoryStore(), 's');
+    const agent = new Agent({ name: 'a', model, memory, tools: [look], use: [part] });
+    expect((await agent.call('go')).text).toBe('done');
+    expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
+      {
+        state: 'error',
+        output: expect.stringMatching(/^Error: The result for "look": state must be .*success/),
+      },
+    ]);
+  }
+});
+
+test('a result of middleware has the name of its call, also if it is the result of another tool', async () => {
+  const part: Middleware = {
+    wrapTool: () => async () => deniedResult({ type: 'tool_use', id: 'x', name: 'pay', input: {} }),
+  };
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look', id: 'one' }] }, 'done']);
+  const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
+  await agent.call('go');
+  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
+    { toolUseId: 'one', name: 'look' },
+  ]);
+});
+
+test('a result that `wrapRound` gives is checked', async () => {
+  const part: Middleware = {
+    wrapRound: (next) => (round) => {
+      const result = { type: 'tool_result', name: 'pay', output: 'x' } as unknown as ToolResult;
+      return next({ ...round, calls: round.calls.map((call) => ({ ...call, result })) });
+    },
+  };
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look', id: 'one' }] }, 'done']);
+  const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
+  await agent.call('go');
+  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
+    { toolUseId: 'one', name: 'look', state: 'error' },
+  ]);
+});
+
+test('two middleware that close the same call store one result', async () => {
+  const closing = (reason: string): Middleware => ({
+    wrapRound: (next) => async (round, _context, steps) => {
+      for (const { toolUse } of round.calls)
+        await steps.closeCall(toolUse, deniedResult(toolUse, reason));
+      return next(round);
+    },
+  });
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
+  const use = [closing('first'), closing('second')];
+  const agent = new Agent({ name: 'a', model, tools: [look], use });
+  const read: unknown[] = [];
+  for await (const event of agent.stream('go'))
+    if (event.type === 'post-acting') read.push(event.result.output);
+  expect(read).toHaveLength(1);
+  expect((await agent.messages()).flatMap(toolResultsOf)).toHaveLength(1);
+});
+
+test('a round does not run a call that no message has', async () => {
+  const ran: string[] = [];
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => void ran.push('') });
+  const part: Middleware = {
+    wrapRound: (next) => (round) => {
+      const [call] = round.calls;
+      const invented = { ...call!, toolUse: { ...call!.toolUse, id: 'invented' } };
+      return next({ ...round, calls: [call!, invented] });
+    },
+  };
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look', id: 'one' }] }, 'done']);
+  const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
+  await agent.call('go');
+  expect(ran).toHaveLength(1);
+  const results = (await agent.messages()).flatMap(toolResultsOf);
+  expect(results.map(({ toolUseId }) => toolUseId)).toEqual(['one']);
+});
+
+test('a call that a wrapper gives to the round twice runs once', async () => {
+  const ran: string[] = [];
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => void ran.push('') });
+  const part: Middleware = {
+    wrapRound: (next) => (round, context) =>
+      next({ ...round, calls: [...round.calls, ...context.openCalls] }),
+  };
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
+  await new Agent({ name: 'a', model, tools: [look], use: [part] }).call('go');
+  expect(ran).toHaveLength(1);
+});
+
+test('steps.closeCall() stores an error result in place of a value that is no result', async () => {
+  const part: Middleware = {
+    wrapRound: (next) => async (round, _context, steps) => {
+      for (const { toolUse } of round.calls) await steps.closeCall(toolUse, { name: 'x' } as never);
+      return next(round);
+    },
+  };
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look', id: 'one' }] }, 'done', 'good']);
+  const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
+  await agent.call('go');
+  expect((await agent.call('And now?')).text).toBe('good');
+  const results = (await agent.messages()).flatMap(toolResultsOf);
+  expect(results).toMatchObject([{ toolUseId: 'one', state: 'error' }]);
+});
