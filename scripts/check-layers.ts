@@ -10,7 +10,7 @@ const files = findFiles('packages/*/src/**/*.ts').map((path) => ({
 const violations = layerViolations(files);
 for (const line of violations) console.error(line);
 if (violations.length > 0) {
-  console.error(`${violations.length} imports break the layer rule (CONTRIBUTING.md, "Layers").`);
+  console.error(`${violations.length} imports break the layer rule (docs/contributing/layers.md).`);
   process.exitCode = 1;
 } else {
   console.log(`Layer rule: no violations in ${files.length} files.`);

@@ -6,6 +6,9 @@ import { sourceProse } from './prose/source-prose.ts';
 import { misspellings } from './prose/spelling.ts';
 import { root } from './root.ts';
 
+// `npm run prose` prints the sentences that are hard to read, and the misspelled words of pages. It
+// helps a writer: no other command runs it.
+
 const groups: readonly (readonly [name: string, files: readonly Prose[]])[] = [
   ['Packages', prose(['packages/*/src/**/*.ts'], sourceProse, ['**/*.test.ts'])],
   ['Tests of the packages', prose(['packages/*/src/**/*.test.ts'], sourceProse)],
@@ -39,7 +42,7 @@ if (misspelled.length > 0) {
   process.exitCode = 1;
 }
 if (failed > 0) {
-  console.error(`${failed} sentences are hard to read (CONTRIBUTING.md, "Comments").`);
+  console.error(`${failed} sentences are hard to read (docs/contributing/style.md).`);
   process.exitCode = 1;
 }
 

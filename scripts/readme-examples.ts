@@ -3,10 +3,7 @@ import { findFiles } from './find-files.ts';
 import { root } from './root.ts';
 
 /** The pages whose code comes from tests, relative to the root. */
-export const pages: readonly string[] = [
-  'packages/core/README.md',
-  ...findFiles('{packages/{guards,presets,recall,mcp,inspector},docs}/**/*.md'),
-];
+export const pages: readonly string[] = findFiles(['packages/*/README.md', 'docs/**/*.md']);
 
 /** A code block in TypeScript: its marker, and the name of a file. */
 const block =

@@ -4,16 +4,18 @@ import { expect, test } from 'vitest';
 import { findFiles } from '../scripts/find-files.ts';
 import { root } from '../scripts/root.ts';
 
-const page = readFileSync(`${root}/CONTRIBUTING.md`, 'utf8');
-const sections = page.split(/^## /m);
-const sectionOf = (title: string): string =>
-  sections.find((section) => section.startsWith(`${title}\n`))!;
-const recipes = sectionOf('Recipes') + sectionOf('Release');
-const words = sectionOf('Words');
+const read = (path: string): string => readFileSync(`${root}/${path}`, 'utf8');
+const folder = 'docs/contributing';
+const formats = read(`${folder}/change-a-stored-format.md`);
+const recipes = [
+  formats,
+  read(`${folder}/recipes.md`),
+  read(`${folder}/releases.md`),
+  ...findFiles(`${folder}/add-*.md`).map(read),
+].join('\n');
+const words = read(`${folder}/words.md`);
 const files = findFiles('{packages/*/{src,test-support},test,scripts}/**/*.{ts,tsx}');
-const source = [...files, 'packages/core/package.json']
-  .map((file) => readFileSync(`${root}/${file}`, 'utf8'))
-  .join('\n');
+const source = [...files, 'packages/core/package.json'].map(read).join('\n');
 const names = new Set(source.match(/[\w$]+/g));
 
 /** What the recipes invent for their examples. */
@@ -23,29 +25,33 @@ const invented = /acme|ping|dollar|token-?count|NAME|NameStore/i;
 const codeOf = (pattern: RegExp): readonly string[] =>
   [...recipes.matchAll(pattern)].flatMap(([, code = '']) => (invented.test(code) ? [] : code));
 
-test('each function and type in the recipes of CONTRIBUTING.md exists', () => {
+test('CONTRIBUTING.md fits one screen', () => {
+  expect(read('CONTRIBUTING.md').split('\n').length).toBeLessThanOrEqual(60);
+});
+
+test('each function and type in the recipes for contributors exists', () => {
   const found = codeOf(/`(\w*[a-z][A-Z]\w*)(?:\([^`]*\))?`/g);
   expect(found.length).toBeGreaterThan(60);
   expect(found.filter((name) => !names.has(name))).toEqual([]);
 });
 
-test('each file in the recipes of CONTRIBUTING.md exists', () => {
+test('each file in the recipes for contributors exists', () => {
   const found = codeOf(/`([\w./-]+\.tsx?)`/g);
   const known = new Set(files.map((file) => basename(file)));
   expect(found.length).toBeGreaterThan(30);
   expect(found.filter((file) => !known.has(basename(file)))).toEqual([]);
 });
 
-test('the list of words in CONTRIBUTING.md has each word once', () => {
+test('the list of words has each word once', () => {
   const listed = [...words.matchAll(/^- \*\*([a-z][a-z -]*?)\*\*:/gm)].map(([, word]) => word);
   expect(listed.length).toBeGreaterThan(40);
   expect(listed.filter((word, index) => listed.indexOf(word) !== index)).toEqual([]);
 });
 
-test('each word in the list of CONTRIBUTING.md occurs in the source of the packages', () => {
+test('each word in the list of words occurs in the source of the packages', () => {
   const listed = [...words.matchAll(/^- \*\*([a-z][a-z -]*?)\*\*:/gm)].map(([, word = '']) => word);
   const shipped = files.filter((file) => /\/src\//.test(file) && !file.includes('.test.'));
-  const text = shipped.map((file) => readFileSync(`${root}/${file}`, 'utf8')).join('\n');
+  const text = shipped.map(read).join('\n');
   const unused = listed.filter(
     (word) => !new RegExp(word.replaceAll(/[ -]/g, '[ -]?'), 'i').test(text),
   );
@@ -64,18 +70,17 @@ test('each path in a proof of a recipe matches a file of tests', () => {
   expect(paths.filter((path) => !tests.some((file) => file.includes(path)))).toEqual([]);
 });
 
-test('CONTRIBUTING.md names each version of a format', () => {
-  const section = recipes.split('### Change a stored format')[1]!.split('\n### ')[0]!;
+test('the recipe for stored formats names each version of a format', () => {
   const versions = files.flatMap((file) => {
     if (!/\/src\//.test(file) || file.includes('.test.')) return [];
-    const text = readFileSync(`${root}/${file}`, 'utf8');
+    const text = read(file);
     const found = /^(?:export )?const (\w*[vV]ersion) = \d+;/m.exec(text);
     return found ? [`\`${found[1]}\` in ${file}`] : [];
   });
   expect(versions.length).toBeGreaterThan(6);
   const unnamed = versions.filter((version) => {
     const [name = '', file = ''] = version.split(' in ');
-    return !section.includes(name) || !section.includes(file.split('/src/')[1]!);
+    return !formats.includes(name) || !formats.includes(file.split('/src/')[1]!);
   });
   expect(unnamed).toEqual([]);
 });

@@ -22,7 +22,8 @@ const dom = ['es2023', 'dom', 'dom.iterable', 'dom.asynciterable'];
 /** Where the code of a file runs. The end of the file's path says it. */
 const hosts = {
   worker: {
-    ends: /edge\.ts$|^packages\/edge\/README\.md\/(.*worker|agent-with-facts)\.ts$/,
+    // On pages about endpoints, a worker is a Cloudflare Worker.
+    ends: /edge\.ts$|^(packages\/edge\/README|docs\/guides\/(endpoint|model-proxy|security)[^/]*)\.md\/.*worker\.ts$/,
     lib: ['es2023'],
     types: ['@cloudflare/workers-types'],
   },
@@ -33,7 +34,7 @@ const hosts = {
 type Host = keyof typeof hosts;
 
 const pages = findFiles(['docs/**/*.md', 'packages/core/SKILL.md']);
-const readmes = ['README.md', 'packages/web-worker/README.md', 'packages/edge/README.md'];
+const readmes = findFiles(['README.md', 'packages/*/README.md']);
 const sources: readonly Source[] = [...pages, ...readmes].flatMap((page) =>
   codeBlocks(page).map(({ file, source }) => ({ path: `${page}/${file}`, source })),
 );
@@ -68,19 +69,20 @@ test.each(Object.keys(hosts) as Host[])(
   },
 );
 
-test('the compilation of the READMEs includes code for each host', () => {
-  const readmeSources = sources.filter(({ path }) => readmes.some((name) => path.startsWith(name)));
-  const hostsOf = Object.fromEntries(readmeSources.map(({ path }) => [path, hostOf(path)]));
+test('the compilation includes code for each host', () => {
+  const hostsOf = Object.fromEntries(sources.map(({ path }) => [path, hostOf(path)]));
   expect(hostsOf).toMatchObject({
     'README.md/worker.ts': 'page',
     'README.md/agent.ts': 'node',
     'packages/web-worker/README.md/worker.ts': 'page',
-    'packages/web-worker/README.md/agent.ts': 'node',
+    'docs/guides/vue-and-svelte.md/agent.ts': 'node',
     'packages/edge/README.md/worker.ts': 'worker',
-    'packages/edge/README.md/mounted-worker.ts': 'worker',
-    'packages/edge/README.md/agent-with-facts.ts': 'worker',
-    'packages/edge/README.md/node-server.ts': 'node',
-    'packages/edge/README.md/page.tsx': 'page',
+    'docs/guides/endpoint.md/mounted-worker.ts': 'worker',
+    'docs/guides/endpoint.md/node-server.ts': 'node',
+    'docs/guides/endpoint.md/page.tsx': 'page',
+    'docs/guides/endpoint-conversations.md/facts-worker.ts': 'worker',
+    'docs/guides/model-proxy.md/page-model-worker.ts': 'worker',
+    'docs/guides/security.md/fetching-worker.ts': 'worker',
   });
 });
 

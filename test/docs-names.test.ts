@@ -6,12 +6,9 @@ import { root } from '../scripts/root.ts';
 const read = (path: string): string => readFileSync(`${root}/${path}`, 'utf8');
 
 /** Pages of this library. The pages in `coming-from` are about the names of other systems. */
-const pages = findFiles(
-  ['*.md', 'demo/*.md', 'docs/**/*.md', 'packages/{core,edge,web-worker}/{README,SKILL}.md'],
-  {
-    exclude: ['CHANGELOG.md', 'docs/coming-from/*.md', 'docs/zh/coming-from.md'],
-  },
-);
+const pages = findFiles(['*.md', 'demo/*.md', 'docs/**/*.md', 'packages/*/{README,SKILL}.md'], {
+  exclude: ['CHANGELOG.md', 'docs/coming-from/*.md', 'docs/zh/coming-from.md'],
+});
 
 const sources = [
   'package.json',

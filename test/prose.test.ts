@@ -1,10 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { markdownProse } from '../scripts/prose/markdown-prose.ts';
 import { checkProse, maxWords } from '../scripts/prose/rules.ts';
 import { sourceProse } from '../scripts/prose/source-prose.ts';
 import { misspellings } from '../scripts/prose/spelling.ts';
-import { root } from '../scripts/root.ts';
 
 const violationsIn = (source: string, path = 'a.ts'): readonly string[] =>
   checkProse([sourceProse(path, source)]).violations;
@@ -123,9 +121,4 @@ test('misspellings() reports words that neither the dictionary nor the list of o
     'a.md:1: "mispelled": not in the dictionary; see scripts/prose/words.txt.',
     'a.md:1: "colour": not in the dictionary; see scripts/prose/words.txt.',
   ]);
-});
-
-test('the list of own words is sorted and has each word once', () => {
-  const words = readFileSync(`${root}/scripts/prose/words.txt`, 'utf8').trimEnd().split('\n');
-  expect(words).toEqual([...new Set(words)].toSorted());
 });

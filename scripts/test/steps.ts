@@ -29,12 +29,6 @@ export const steps: readonly Step[] = [
     runsIn: 'quick',
     run: () => command('node', 'scripts/check-layers.ts'),
   },
-  {
-    name: 'comments',
-    about: 'the English of comments and pages',
-    runsIn: 'quick',
-    run: () => command('node', 'scripts/check-prose.ts'),
-  },
   { name: 'format', about: 'oxfmt', runsIn: 'quick', run: () => command('oxfmt', '--check') },
   {
     name: 'build',

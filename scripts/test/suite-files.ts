@@ -53,7 +53,7 @@ const nodeOnly = '{packages/{core,guards,presets,recall,mcp}/src,test/scenarios}
 /** What the inspector derives from events and logs needs no page. */
 const inspectorInNode = 'packages/inspector/src/{steps,replay}/*.test.ts';
 const leaks = 'packages/web-worker/src/worker/leaks.test.ts';
-/** End-to-end tests of `npm run test:long` only; CONTRIBUTING.md tells why. */
+/** End-to-end tests of `npm run test:long` only; docs/contributing/tests.md tells why. */
 const longOnly = [
   'test/e2e/templates.test.ts',
   'test/e2e/readme-install.test.ts',

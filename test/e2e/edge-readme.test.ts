@@ -12,8 +12,8 @@ import { newContext } from './browser.ts';
 import { freePort } from './edge-server.ts';
 
 /**
- * Folder of the README's project, with the README's files unchanged. The project runs on this
- * machine instead of Cloudflare, with a scripted model.
+ * Folder of the project of the README and of the guide about endpoints, with what the guide says to
+ * add. The project runs on this machine instead of Cloudflare, with a scripted model.
  */
 const folder = `${root}/node_modules/.cache/edge-readme`;
 const token = 'a-token-of-ann-long-enough';
@@ -23,9 +23,13 @@ let model: LoopbackServer;
 beforeAll(async () => {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const readme = readFileSync(`${root}/packages/edge/README.md`, 'utf8');
-  for (const [, file = '', source = ''] of readme.matchAll(/^```\w+ (\S+)\n([\s\S]*?)^```$/gm))
-    writeFileSync(`${folder}/${file}`, source);
+  const { 'assets.toml': assets, ...files } = {
+    ...filesOf('packages/edge/README.md'),
+    ...filesOf('docs/guides/endpoint.md'),
+  };
+  files['wrangler.toml'] += `\n${assets}`;
+  files['worker.ts'] = withOpenAiRoutes(files['worker.ts']!);
+  for (const [file, source] of Object.entries(files)) writeFileSync(`${folder}/${file}`, source);
   model = await listenOnLoopback(
     createServer((request, response) => void answer(request, response)),
     0,
@@ -48,6 +52,18 @@ afterAll(async () => {
   await model?.close();
   rmSync(folder, { recursive: true, force: true });
 });
+
+function filesOf(path: string): Record<string, string> {
+  const page = readFileSync(`${root}/${path}`, 'utf8');
+  const blocks = page.matchAll(/^```\w+ (\S+)\n([\s\S]*?)^```$/gm);
+  return Object.fromEntries([...blocks].map(([, file = '', source = '']) => [file, source]));
+}
+
+/** Adds what the guide tells its readers to add for OpenAI's clients. */
+function withOpenAiRoutes(worker: string): string {
+  const changed = worker.replace('\n  authorize:', '\n  openai: openAiRoutes(),\n  authorize:');
+  return `import { openAiRoutes } from '@isoloop/edge/openai';\n${changed}`;
+}
 
 interface Asked {
   readonly model: string;
@@ -98,7 +114,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 /** Functions that send the rest of each open story. */
 const stories: (() => void)[] = [];
 
-test('README’s page: calls a tool, asks for an approval, survives a reload during an answer, stops and regenerates', async () => {
+test('the guide’s page: calls a tool, asks for an approval, survives a reload during an answer, stops and regenerates', async () => {
   const page = await (await newContext()).newPage();
   const problems: string[] = [];
   page.on('pageerror', (error) => problems.push(error.message));
@@ -140,7 +156,7 @@ test('README’s page: calls a tool, asks for an approval, survives a reload dur
   expect(problems).toEqual([]);
 });
 
-test('README’s page: an answer that ends during a reload is shown once', async () => {
+test('the guide’s page: an answer that ends during a reload is shown once', async () => {
   const page = await (await newContext()).newPage();
   page.on('dialog', (dialog) => dialog.accept(token));
   await page.goto(edge.url);
@@ -169,9 +185,11 @@ async function ask(page: Page, question: string): Promise<void> {
   await page.getByRole('button', { name: 'Send' }).click();
 }
 
-test('README’s client: OpenAI’s client calls the endpoint with the token as its key', async () => {
-  const file = `${folder}/client.mjs`;
-  writeFileSync(file, readFileSync(file, 'utf8').replace('http://localhost:8787', edge.url));
+test('the guide’s client: OpenAI’s client calls the endpoint with the token as its key', async () => {
+  // Node runs no TypeScript below `node_modules`, and the program has no types.
+  const file = `${folder}/ask-agent.mjs`;
+  const source = readFileSync(`${folder}/ask-agent.ts`, 'utf8');
+  writeFileSync(file, source.replace('http://localhost:8787', edge.url));
   const { ok, output } = await runCommand('node', [`--env-file=${folder}/.dev.vars`, file]);
   expect({ ok, output }).toEqual({
     ok: true,
@@ -179,7 +197,7 @@ test('README’s client: OpenAI’s client calls the endpoint with the token as 
   });
 });
 
-test('README’s project: wrangler can deploy it', async () => {
+test('the project of the README and the guide: wrangler can deploy it', async () => {
   const { ok, output } = await runCommand('wrangler', [
     'deploy',
     '--dry-run',

@@ -7,7 +7,15 @@ import { codeBlocks } from '../../scripts/code-blocks.ts';
 import { collectProblems, newContext } from './browser.ts';
 import { startSite, type Site } from './site.ts';
 
-/** Files that a reader of the README has to add to its code. */
+/** Pages whose code makes one project. The chat of the guide takes the place of the README's. */
+const chatPages = [
+  'packages/web-worker/README.md',
+  ...['react', 'objects', 'vue-and-svelte', 'page-parts', 'worker'].map(
+    (name) => `docs/guides/${name}.md`,
+  ),
+];
+
+/** Files that a reader of the pages has to add to their code. */
 const added = {
   'chat-main.tsx': `import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
@@ -31,8 +39,8 @@ void agent.call('Call it Example 2.').then(({ text }) => document.body.append(te
 
 let site: Site;
 beforeAll(async () => {
-  const blocks = codeBlocks('packages/web-worker/README.md', 'tsx?|vue|svelte').map(
-    ({ file, source }) => [file, source] as const,
+  const blocks = chatPages.flatMap((path) =>
+    codeBlocks(path, 'tsx?|vue|svelte').map(({ file, source }) => [file, source] as const),
   );
   const pages = {
     page: 'page.ts',
@@ -119,7 +127,7 @@ test('the page of docs/start.md calls its tool and streams the answer', async ()
   expect(problems).toEqual([]);
 });
 
-test('the README’s React page in StrictMode answers two questions and shows them after a reload', async () => {
+test('the guide’s React page in StrictMode answers two questions and shows them after a reload', async () => {
   const { page, problems } = await newPage(['Good morning.']);
   await open(page, 'chat');
   const hello = page.getByRole('button', { name: 'Say hello' });
@@ -133,7 +141,7 @@ test('the README’s React page in StrictMode answers two questions and shows th
   expect(problems).toEqual([]);
 });
 
-test('the README’s React page keeps the text of a stopped answer and answers the next message', async () => {
+test('the guide’s React page keeps the text of a stopped answer and answers the next message', async () => {
   const { page, answer, problems } = await newPage('fault/hang-mid');
   await open(page, 'chat');
   await page.getByRole('button', { name: 'Say hello' }).click();
@@ -146,7 +154,7 @@ test('the README’s React page keeps the text of a stopped answer and answers t
   expect(problems).toEqual([]);
 });
 
-test('the README’s React page asks again for an answer that a reload interrupted', async () => {
+test('the guide’s React page asks again for an answer that a reload interrupted', async () => {
   const { page, answer, problems } = await newPage('fault/hang-mid');
   await open(page, 'chat');
   await page.getByRole('button', { name: 'Say hello' }).click();
@@ -158,7 +166,7 @@ test('the README’s React page asks again for an answer that a reload interrupt
   expect(problems).toEqual([]);
 });
 
-test('the README’s React page shows an error, and the next message works', async () => {
+test('the guide’s React page shows an error, and the next message works', async () => {
   const { page, answer } = await newPage('fault/401');
   await open(page, 'chat');
   await page.getByRole('button', { name: 'Say hello' }).click();
@@ -169,7 +177,7 @@ test('the README’s React page shows an error, and the next message works', asy
   await expect.poll(() => sections(page)).toContain('Hello!');
 });
 
-test('the README’s page with typed answers gets the value', async () => {
+test('the guide’s page with typed answers gets the value', async () => {
   const call = { name: 'generate_response', arguments: { total: 42, due: '2027-03-01' } };
   const { page, problems } = await newPage([[call], 'done']);
   await open(page, 'invoice');
@@ -200,7 +208,7 @@ test('the README’s page without a framework streams the answer, and its sessio
   expect(problems).toEqual([]);
 });
 
-test('the README’s page with page parts provides the model, a tool, an approval and a hook', async () => {
+test('the guide’s page with page parts provides the model, a tool, an approval and a hook', async () => {
   const { page, problems } = await newPage([]);
   const logged: string[] = [];
   const asked: string[] = [];
@@ -229,7 +237,7 @@ test('the README’s page with page parts provides the model, a tool, an approva
 });
 
 test.for(['vue', 'svelte'])(
-  'the README’s %s component shows answers, continues one after a reload, and shows other tabs',
+  'the guide’s %s component shows answers, continues one after a reload, and shows other tabs',
   async (name) => {
     const { page, problems, answer } = await newPage(['One.']);
     await open(page, name);

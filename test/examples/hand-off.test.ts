@@ -3,10 +3,11 @@ import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region hand-off
 import { ReActAgent, tool } from '@isoloop/core';
-import { handOff, type HandOffAgent, agentTool } from '@isoloop/core/several';
+import { handOff, type HandOffAgent } from '@isoloop/core/several';
 import * as z from 'zod';
 // #endregion
 // #region supervisor
+import { agentTool } from '@isoloop/core/several';
 // #endregion
 
 test('agents pass one conversation on', async () => {

@@ -1,21 +1,14 @@
 import { closeOpenCalls } from '@isoloop/core/approval';
-import type { EventControls, Hook } from '@isoloop/core/event';
+import type { EventControls } from '@isoloop/core/event';
 import { expect, test } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { readPage } from '../../scripts/readme-examples.ts';
 // #region hooks
-import {
-  ReActAgent,
-  textOf,
-  userMessage,
-  AgentError,
-  tool,
-  type AgentEvent,
-  type ChatModel,
-  type Tool,
-} from '@isoloop/core';
+import { ReActAgent, textOf, userMessage } from '@isoloop/core';
+import type { Hook } from '@isoloop/core/event';
 // #endregion
+import { AgentError, tool, type AgentEvent, type ChatModel, type Tool } from '@isoloop/core';
 
 const deleteFile = tool({
   name: 'delete_file',

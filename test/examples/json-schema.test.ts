@@ -2,10 +2,11 @@ import { expect, test } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region json-schema
-import { ReActAgent, tool, outputText, toolResultsOf } from '@isoloop/core';
+import { ReActAgent, tool } from '@isoloop/core';
 import { structured } from '@isoloop/core/output';
 import { jsonSchema } from '@isoloop/core/schema'; // npm install @cfworker/json-schema
 // #endregion
+import { outputText, toolResultsOf } from '@isoloop/core';
 
 const find = (place: unknown): string => `Found ${String(place)}.`;
 

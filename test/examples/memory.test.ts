@@ -4,25 +4,21 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region memory
-import {
-  MemoryStore,
-  ReActAgent,
-  SessionMemory,
-  tool,
-  AgentError,
-  listSessions,
-  textOf,
-} from '@isoloop/core';
+import { MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
 // #endregion
 // #region durable-sessions
-import { isCutOff, EchoMemory } from '@isoloop/core/host';
+import { tool } from '@isoloop/core';
+import { isCutOff } from '@isoloop/core/host';
 // #endregion
 // #region files
 import { unstorageStore } from '@isoloop/core/memory';
 import fsDriver from 'unstorage/drivers/fs';
 // #endregion
 // #region echo-memory
+import { AgentError } from '@isoloop/core';
+import { EchoMemory } from '@isoloop/core/host';
 // #endregion
+import { listSessions, textOf } from '@isoloop/core';
 
 test('a session in a store continues in another agent', async () => {
   const model = new ScriptedModel(['Hello Ann.', 'Ann.', 'I do not know.']);

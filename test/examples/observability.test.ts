@@ -6,17 +6,19 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
-import { showFailuresAs, addSecrets, maskSecrets } from '@isoloop/core/error';
+import { showFailuresAs } from '@isoloop/core/error';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region metrics
 import { ReActAgent } from '@isoloop/core';
 import { piiRule, outputGuards } from '@isoloop/guards';
 import { circuitBreaker, retry } from '@isoloop/core/resilience';
-import { metrics, type Metrics, jsonlTrace } from '@isoloop/core/observe';
+import { metrics, type Metrics } from '@isoloop/core/observe';
 // #endregion
 // #region trace
+import { jsonlTrace } from '@isoloop/core/observe';
 // #endregion
 // #region add-secrets
+import { addSecrets, maskSecrets } from '@isoloop/core/error';
 // #endregion
 // #region open-telemetry
 import { context, trace } from '@opentelemetry/api';

@@ -1,9 +1,10 @@
 import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
-import { type ModelDelta, ReActAgent, textOf, tool } from '@isoloop/core';
+import type { ModelDelta } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { redirectFetch } from './redirect-fetch.ts';
 // #region one-agent
+import { ReActAgent, textOf, tool } from '@isoloop/core';
 import { openaiResponses } from '@isoloop/core/responses';
 import * as z from 'zod';
 // #endregion

@@ -2,20 +2,24 @@ import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region retrieval
-import { ReActAgent, MemoryStore, textOf } from '@isoloop/core';
-import { retrieval, mmrRerank, recentQuestions, type Retriever } from '@isoloop/recall';
+import { ReActAgent } from '@isoloop/core';
+import { retrieval } from '@isoloop/recall';
 import { keywordRetriever } from '@isoloop/recall'; // npm install minisearch
 // #endregion
 // #region retrieval-options
+import { mmrRerank, recentQuestions } from '@isoloop/recall';
 import { contextToken, provide } from '@isoloop/core/tool';
 // #endregion
 // #region stored-documents
+import { MemoryStore } from '@isoloop/core';
 // #endregion
 // #region own-retriever
+import type { Retriever } from '@isoloop/recall';
 // #endregion
 // #region citations
 import type { RetrievedDocument } from '@isoloop/core/message';
 // #endregion
+import { textOf } from '@isoloop/core';
 
 test('retrieval() adds documents to the request', async () => {
   const model = new ScriptedModel(['九点。', 'Yes.', 'Ten.']);

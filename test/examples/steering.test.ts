@@ -3,30 +3,28 @@ import './strict-assert.ts';
 import { readPage } from '../../scripts/readme-examples.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 // #region return-direct
-import { ReActAgent, toolMessage, toolUsesOf, tool, userMessage, textOf } from '@isoloop/core';
+import { ReActAgent } from '@isoloop/core';
 // #endregion
 // #region jumps
+import { toolMessage, toolUsesOf } from '@isoloop/core';
 // #endregion
 // #region positions
-import { positionHooks, springAiAlibaba } from '@isoloop/presets';
+import { positionHooks } from '@isoloop/presets';
 // #endregion
 // #region counted-limits
 import { modelRequestLimit, toolCallLimit } from '@isoloop/core/limits';
 // #endregion
 // #region state-keys
+import { tool, userMessage } from '@isoloop/core';
 import type { Hook } from '@isoloop/core/event';
-import {
-  appendKey,
-  mergeKey,
-  replaceKey,
-  stateKeys,
-  loadState,
-  saveState,
-} from '@isoloop/core/state';
+import { appendKey, mergeKey, replaceKey, stateKeys } from '@isoloop/core/state';
 import * as z from 'zod';
 // #endregion
 // #region spring-ai-alibaba
+import { springAiAlibaba } from '@isoloop/presets';
 // #endregion
+import { textOf } from '@isoloop/core';
+import { loadState, saveState } from '@isoloop/core/state';
 import { fakeClock } from '../clock/fake-clock.ts';
 
 const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () => 'nothing' });

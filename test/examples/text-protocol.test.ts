@@ -3,12 +3,14 @@ import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region text-protocol
 import { ReActAgent, textOf, tool } from '@isoloop/core';
-import { textToolCalls, parseToolCalls, trustedCalls } from '@isoloop/core/text-protocol';
+import { textToolCalls } from '@isoloop/core/text-protocol';
 import * as z from 'zod';
 // #endregion
 // #region text-protocol-options
+import { parseToolCalls } from '@isoloop/core/text-protocol';
 // #endregion
 // #region text-protocol-trust
+import { trustedCalls } from '@isoloop/core/text-protocol';
 // #endregion
 // #region text-protocol-order
 import { outputGuards, piiRule } from '@isoloop/guards';

@@ -111,7 +111,9 @@ test('a `wrapTool` that returns no tool result gives the call an error that name
   const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
   await agent.call('go');
   const [result] = (await agent.messages()).flatMap(toolResultsOf);
-  expect(result?.output).toBe('Error: The result for "look" must be a `ToolResult`.');
+  expect(result?.output).toBe(
+    'Error: The result for "look" must be a `ToolResult`, such as that of `next`.',
+  );
 });
 
 test('a result of middleware with an unknown state becomes an error that names the tool and the state', async () => {

@@ -118,7 +118,8 @@ function checkPositionHooks(hooks: readonly PositionHook[]): void {
     // An object of a class may have other values. A function of another name would never run.
     const functions = pickFields(hook, (_key, value) => typeof value === 'function');
     checkOptions(where, functions, positions);
-    if (names.has(hook.name)) throw misconfigured(`${where}: two are named "${hook.name}".`);
+    if (names.has(hook.name))
+      throw misconfigured(`${where}: two are named "${hook.name}". Give each its own name.`);
     names.add(hook.name);
   }
 }

@@ -284,7 +284,7 @@ test.each<[options: unknown, message: string]>([
   [{ order: 1 }, 'order must be'],
   [{ max: 'all' }, 'max must be'],
   [{ unit: 'words' }, 'unit must be'],
-  [{ profile: arc }, 'profile needs unit: "tokens"'],
+  [{ profile: arc }, '`profile` works only with unit: "tokens"'],
   [null, 'weightedHistory() must be an object'],
 ])('weightedHistory() rejects the options %j', (options, message) => {
   const error = expect.objectContaining({

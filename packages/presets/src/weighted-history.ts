@@ -85,7 +85,7 @@ export function valuablePieces(
   const { shortWeight = 5, reactWeight = 1, order = (position) => position } = options;
   const { max = 24_800, unit = 'characters' } = options;
   if (options.profile && unit !== 'tokens')
-    throw misconfigured(`${where}: profile needs unit: "tokens".`);
+    throw misconfigured(`${where}: \`profile\` works only with unit: "tokens".`);
   const profile = unit === 'tokens' ? (options.profile ?? arc) : characters;
   const withTextOnly = blockFilter(isText);
   const sizeOf = (messages: Turn): number =>

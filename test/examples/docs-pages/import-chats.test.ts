@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import '../strict-assert.ts';
+import { MemoryStore, ReActAgent } from '@isoloop/core';
+import { ScriptedModel } from '@isoloop/core/testing';
+// #region import-chats
 import {
-  MemoryStore,
-  ReActAgent,
   assistantMessage,
   SessionMemory,
   toolMessage,
@@ -11,8 +12,6 @@ import {
   type Msg,
   type ToolResult,
 } from '@isoloop/core';
-import { ScriptedModel } from '@isoloop/core/testing';
-// #region import-chats
 import { fromUiMessage } from '@isoloop/core/stream';
 import { getToolName, isToolUIPart, type UIMessage } from 'ai';
 // #endregion

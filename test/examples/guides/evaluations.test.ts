@@ -1,17 +1,6 @@
 import { expect, test } from 'vitest';
 import '../strict-assert.ts';
-import {
-  MemoryStore,
-  tool,
-  toolUsesOf,
-  type AgentResult,
-  type Msg,
-  InMemoryMemory,
-  ReActAgent,
-  listSessions,
-  SessionMemory,
-  textOf,
-} from '@isoloop/core';
+import { MemoryStore, tool } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import * as z from 'zod';
 // #region eval-cases
@@ -29,6 +18,7 @@ const cases: readonly Case[] = [
 ];
 // #endregion
 // #region eval-scorers
+import { toolUsesOf, type AgentResult, type Msg } from '@isoloop/core';
 import { JSONDiff, Levenshtein } from 'autoevals';
 
 /** The names of the tools that the model called, in order, with repeated calls. */
@@ -55,8 +45,10 @@ async function scoresOf(
 }
 // #endregion
 // #region eval-run
+import { InMemoryMemory, ReActAgent } from '@isoloop/core';
 // #endregion
 // #region eval-from-runs
+import { listSessions, SessionMemory, textOf } from '@isoloop/core';
 import { isQuestion } from '@isoloop/core/message';
 // #endregion
 // #region eval-judge

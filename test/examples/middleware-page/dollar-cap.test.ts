@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest';
 import '../strict-assert.ts';
-import { tool, type Middleware, type Usage, ReActAgent } from '@isoloop/core';
+import { tool } from '@isoloop/core';
 import { summarizeHistory } from '@isoloop/core/context';
-import { wrapModel, withStream } from '@isoloop/core/model';
+import { wrapModel } from '@isoloop/core/model';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region dollar-cap
+import type { Middleware, Usage } from '@isoloop/core';
 import { perRun } from '@isoloop/core/agent';
+import { withStream } from '@isoloop/core/model';
 
 /** Ends an agent call that has spent `limit` dollars. `price`: dollars of one reply. */
 export function dollarCap(
@@ -37,6 +39,7 @@ export function dollarCap(
 }
 // #endregion
 // #region use-dollar-cap
+import { ReActAgent } from '@isoloop/core';
 import { fallback } from '@isoloop/core/resilience';
 // #endregion
 

@@ -1,7 +1,8 @@
 import { afterAll, expect, test } from 'vitest';
-import { MemoryStore, AgentError, ReActAgent } from '@isoloop/core';
+import { MemoryStore } from '@isoloop/core';
 import { showFailuresAs } from '@isoloop/core/error';
 // #region key-per-tenant
+import { AgentError, ReActAgent } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 import { createAgentHandler } from '@isoloop/edge';
 import { storeSessions } from '@isoloop/edge/store';

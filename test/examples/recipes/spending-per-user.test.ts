@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import '../strict-assert.ts';
-import { MemoryStore, ReActAgent } from '@isoloop/core';
+import { MemoryStore } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region spending-per-user
+import { ReActAgent } from '@isoloop/core';
 import { spendCap, storedCounters } from '@isoloop/guards';
 // #endregion
 

@@ -48,14 +48,17 @@ test.each<[string, UseList]>([
   ['before a nested preset', [part('limit', 'own'), [part('limit', 'preset')]]],
   ['before a spread preset', [part('limit', 'own'), ...definePreset([part('limit', 'preset')])]],
 ])('two parts of one name are rejected: %s', (_where, use) => {
-  const message = 'Two parts are named "limit". Rename one.';
+  const message =
+    'Two parts of `use` are named "limit". Use one of the two, or give one of them another name.';
   expect(() => partsOf(use)).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message }));
 });
 
 test('parts of a nested list are not marked for other lists', () => {
   const shared = part('limit', 'shared');
   partsOf([[shared]]);
-  expect(() => partsOf([shared, part('limit', 'own')])).toThrow('Two parts are named "limit"');
+  expect(() => partsOf([shared, part('limit', 'own')])).toThrow(
+    'Two parts of `use` are named "limit"',
+  );
 });
 
 test('parts without a name are all kept, also one part that is listed twice', () => {

@@ -36,7 +36,9 @@ export function partsOf(use: UseList): Middleware[] {
       const key = part.name || {};
       const earlier = parts.get(key);
       if (earlier && !presetParts.has(earlier) && !nested.has(earlier))
-        throw misconfigured(`Two parts are named "${part.name}". Rename one.`);
+        throw misconfigured(
+          `Two parts of \`use\` are named "${part.name}". Use one of the two, or give one of them another name.`,
+        );
       parts.set(key, part);
       if (isNested) nested.add(part);
     }

@@ -39,7 +39,10 @@ export function decidedInput(input: ParsedInput, openCalls: readonly OpenCall[])
   if (!resultDecisions.length) return input;
   const isResult = ({ type }: { readonly type: string }): boolean => type === 'tool_result';
   if (!messages.every(({ content }) => content.every(isResult)))
-    throw new AgentError('INVALID_DECISION', 'Send decisions without other input.');
+    throw new AgentError(
+      'INVALID_DECISION',
+      'The input has results of tool calls beside other content. Pass them as `call(message, { decisions })`.',
+    );
   return { ...input, messages: [], decisions };
 }
 

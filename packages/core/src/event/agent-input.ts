@@ -50,7 +50,8 @@ export function parseInput(
   input: AgentInput = [],
   { generateId, now }: Required<MessageContext>,
 ): ParsedInput {
-  if (typeof input === 'string' && !input.trim()) throw invalidInput('The input is empty.');
+  if (typeof input === 'string' && !input.trim())
+    throw invalidInput('The input is an empty text. Pass a text or messages.');
   const list: readonly unknown[] =
     typeof input === 'string' ? [{ role: 'user', content: input }] : [input].flat();
   const messages: Msg[] = [];
@@ -63,7 +64,10 @@ export function parseInput(
   }
   checkNewIds(messages, [], eachTime);
   if (decisions.length && messages.some(({ role }) => role !== 'tool'))
-    throw new AgentError('INVALID_DECISION', 'Send decisions without other input.');
+    throw new AgentError(
+      'INVALID_DECISION',
+      'The input has decisions and messages. Pass the decisions as `call(message, { decisions })`.',
+    );
   return { messages, decisions };
 }
 

@@ -20,5 +20,7 @@ export function withObjectWriter(output: OutputMode): OutputMode {
 export function objectWriterOf({ use }: Pick<Agent, 'use'>): ObjectWriter {
   const part = use.find(({ name }) => name === outputPart) as Partial<WrittenOutput> | undefined;
   if (part?.objectWriter) return part.objectWriter();
-  throw misconfigured('Add ...structured(schema) to `use`.');
+  throw misconfigured(
+    'The agent has no output mode, so it has no object to send. Add ...structured(schema) to `use`.',
+  );
 }

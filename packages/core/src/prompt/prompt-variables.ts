@@ -52,7 +52,9 @@ export function renderTemplate(
   });
   if (whenMissing === 'keep' || !missing.size) return filledText;
   const names = [...missing];
-  throw invalidInput(`No value for ${names.join(', ')}.`, { details: { missing: names } });
+  throw invalidInput(`The prompt has variables without a value: ${names.join(', ')}.`, {
+    details: { missing: names },
+  });
 }
 
 const afterDollar = /\$\{([\p{L}\p{N}_]+)\}/gu;

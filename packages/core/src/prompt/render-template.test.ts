@@ -39,7 +39,7 @@ test.each<[text: string, rendered: string]>([
 test("with `missing: 'fail'`, the error names all missing variables", () => {
   const error = expect.objectContaining({
     code: 'INVALID_INPUT',
-    message: 'No value for b, c.',
+    message: 'The prompt has variables without a value: b, c.',
     details: { missing: ['b', 'c'] },
   });
   expect(() =>

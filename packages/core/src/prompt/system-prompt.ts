@@ -37,7 +37,8 @@ export interface SystemPromptOptions {
 export function systemPrompt(options: SystemPromptOptions): string {
   checkOptions('systemPrompt()', options, optionFields);
   const { base, context = '', sections = {}, format, schema } = options;
-  if (schema && !format) throw misconfigured('systemPrompt(): a schema needs a format.');
+  if (schema && !format)
+    throw misconfigured('systemPrompt(): `schema` works only with `format`, such as json.');
   const names = Object.keys(sections);
   names.forEach(checkName);
 

@@ -51,7 +51,8 @@ export function similaritySearch(embed: Embed, threshold: number): ToolSelector 
     const missing = [...vectors.keys()].filter((text) => !vectors.get(text));
     const embeddings = await embed([question, ...missing], context);
     const count = missing.length + 1;
-    if (embeddings.length !== count) throw invalidInput(`embed() must return ${count} vectors.`);
+    if (embeddings.length !== count)
+      throw invalidInput(`embed() must return ${count} vectors, one for each text.`);
     const [questionVector, ...toolVectors] = embeddings;
     for (const [index, text] of missing.entries()) {
       vectors.set(text, toolVectors[index]!);

@@ -262,7 +262,8 @@ export function outputResult(toolUse: ToolUse, output: ToolOutput = ''): ToolRes
 export function wrappedResult(toolUse: ToolUse, result: unknown): ToolResult {
   const what = `The result for "${toolUse.name}"`;
   return inJsonForm(toolUse, result, what, (form: unknown) => {
-    if (!isToolResult(form)) return errorResult(toolUse, `${what} must be a \`ToolResult\`.`);
+    if (!isToolResult(form))
+      return errorResult(toolUse, `${what} must be a \`ToolResult\`, such as that of \`next\`.`);
     checkFields(what, form, 'state:success|error|denied|interrupted');
     return { ...form, toolUseId: toolUse.id, name: toolUse.name };
   });

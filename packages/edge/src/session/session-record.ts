@@ -58,7 +58,7 @@ export class SessionRecord {
     if (!record || record.v === formatVersion) return record;
     throw new AgentError(
       'STORAGE_FAILED',
-      `The session's object has format ${String(record.v)}; this library reads ${formatVersion}.`,
+      `The session's object has format ${String(record.v)}; this version of the library reads ${formatVersion}.`,
     );
   }
 }

@@ -158,7 +158,11 @@ interface Row extends Record<string, SqlStorageValue> {
 function storageError(cause: unknown): AgentError {
   const message = errorText(cause);
   if (/SQLITE_FULL|storage limit|too big|SQLITE_TOOBIG/i.test(message)) {
-    return new AgentError('STORAGE_QUOTA', 'The Durable Object has no room left.', { cause });
+    return new AgentError(
+      'STORAGE_QUOTA',
+      'The Durable Object has no room left: the conversation could not be saved.',
+      { cause },
+    );
   }
   return new AgentError('STORAGE_FAILED', `The Durable Object's database failed: ${message}`, {
     cause,

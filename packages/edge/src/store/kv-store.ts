@@ -151,7 +151,11 @@ async function request<T>(action: string, operation: () => Promise<T>): Promise<
     const message = errorText(cause);
     const status = Number(/\b[45]\d\d\b/.exec(message)?.[0] ?? 0);
     if (/limit exceeded for the day/i.test(message)) {
-      throw new AgentError('STORAGE_QUOTA', `Today's KV ${action}s are used up.`, { cause });
+      throw new AgentError(
+        'STORAGE_QUOTA',
+        `Today's KV ${action}s are used up: the conversation could not be read or saved.`,
+        { cause },
+      );
     }
     const retryable = status === 0 || status === 429 || status >= 500;
     throw new AgentError('STORAGE_FAILED', `KV ${action} failed: ${message}`, {

@@ -88,7 +88,7 @@ export function outputGuards(
       'name:string find,withheldFrom,review:function|? releaseAtMost:nonNegative|?',
     );
     if (!rule.find && !rule.review)
-      throw misconfigured(`The rule "${rule.name}" needs find or review.`);
+      throw misconfigured(`The rule "${rule.name}" needs a function \`find\` or \`review\`.`);
   }
   return outputGuardsOf(rules, options);
 }

@@ -127,7 +127,7 @@ export class IndexedDbSessions {
     if (exportVersion !== version)
       throw new AgentError(
         'INVALID_STATE',
-        `The session's format is ${String(exportVersion)}; this library reads ${version}.`,
+        `The session's format is ${String(exportVersion)}; this version of the library reads ${version}.`,
       );
     const id = sessionId ?? ownId;
     if (typeof id !== 'string')

@@ -106,7 +106,7 @@ export function checkCopy(copy: SessionCopy, name: string): void {
     throw new AgentError('INVALID_STATE', 'The value is not an exported session.');
   if (version !== copyVersion) {
     const found = typeof version === 'number' ? version : 'no number';
-    const message = `The session's format is ${found}; this library reads ${copyVersion}.`;
+    const message = `The session's format is ${found}; this version of the library reads ${copyVersion}.`;
     throw new AgentError('INVALID_STATE', message);
   }
   checkFields('A session', copy, 'sessionId:string records:array', 'INVALID_STATE');

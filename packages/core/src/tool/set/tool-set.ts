@@ -202,5 +202,5 @@ export function toolsBefore(set: ToolSet, tools: readonly Tool[]): ToolSet {
 
 /** Returns the error for two tools with one name. */
 export function duplicateToolError(name: string): AgentError {
-  return misconfigured(`Two tools are named "${name}".`);
+  return misconfigured(`Two tools are named "${name}". Leave one out, or give it another name.`);
 }

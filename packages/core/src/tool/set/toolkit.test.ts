@@ -261,14 +261,14 @@ test('a tool without a fork() method is shared by forks and takes no preset', ()
   const toolkit = new Toolkit([{ name, input, schema }]);
   expect(names(toolkit.fork())).toEqual(['plain']);
   expect(() => toolkit.updatePreset('plain', {})).toThrowError(
-    failsWith('CONFIGURATION', 'takes no preset'),
+    failsWith('CONFIGURATION', 'takes no preset arguments'),
   );
 });
 
 test('the meta tool takes no preset, and a preset must be an object', () => {
   const toolkit = new Toolkit([metaTool(), make('a')]);
   expect(() => toolkit.updatePreset('switch_tool_groups', {})).toThrowError(
-    failsWith('CONFIGURATION', 'takes no preset'),
+    failsWith('CONFIGURATION', 'takes no preset arguments'),
   );
   expect(() => toolkit.updatePreset('a', undefined as unknown as {})).toThrowError(
     failsWith('INVALID_INPUT', 'updatePreset()'),

@@ -117,7 +117,8 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
     checkOptions('A tool group', options, 'name:string description:string active:boolean|?');
     const { name, description, active = true } = options;
     if (!name.trim()) throw misconfigured('A tool group needs a name.');
-    if (this.#groups.has(name)) throw misconfigured(`Two tool groups are named "${name}".`);
+    if (this.#groups.has(name))
+      throw misconfigured(`Two tool groups are named "${name}". Give one of them another name.`);
     this.#groups.set(name, { name, description, active });
     this.#schemas = undefined;
   }
@@ -155,7 +156,8 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
     const tool = this.#get(toolName);
     const preset = { ...tool.preset, ...values };
     const changed = tool.fork?.({ preset }, this);
-    if (changed?.preset !== preset) throw misconfigured(`The tool "${toolName}" takes no preset.`);
+    if (changed?.preset !== preset)
+      throw misconfigured(`The tool "${toolName}" takes no preset arguments.`);
     this.#set(changed);
   }
 

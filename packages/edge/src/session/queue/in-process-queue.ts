@@ -71,7 +71,7 @@ export class InProcessQueue implements TurnQueue {
     if (v !== formatVersion)
       throw new AgentError(
         'STORAGE_FAILED',
-        `The queue of the session has format ${String(v)}; this library reads ${formatVersion}.`,
+        `The queue of the session has format ${String(v)}; this version of the library reads ${formatVersion}.`,
       );
     const messages = [...turns, ...failed];
     const values = await this.#store.getMany(messages.flatMap((message) => this.#keysOf(message)));
