@@ -155,7 +155,7 @@ const parts: Readonly<Record<string, UseList[number]>> = {
 };
 
 const members =
-  'defaults on onEvent tools mapEvent wrapRun wrapInput wrapSettle wrapRequest wrapModel wrapReply wrapRound wrapTool';
+  'defaults on tools mapEvent wrapRun wrapInput wrapSettle wrapRequest wrapModel wrapReply wrapRound wrapTool';
 
 const page = readFileSync(`${root}/docs/guides/features.md`, 'utf8');
 const [users = '', wrappers = ''] = page.split('\n## Wrappers and state\n');

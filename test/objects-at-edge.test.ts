@@ -156,7 +156,7 @@ test('an agent without an output mode is refused', async () => {
 test('a refused input and a pending call end an object with their codes', async () => {
   const no: Middleware = {
     name: 'no',
-    on: { 'pre-call': (_event, { reject }) => reject('Not today.') },
+    on: { 'pre-call': ({ reject }) => reject('Not today.') },
   };
   const refused = await answerOf(new ScriptedModel([]), [...structured(trip), no]);
   await expect(allOf(objectsIn(refused.body!))).rejects.toMatchObject({

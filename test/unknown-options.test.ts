@@ -229,7 +229,7 @@ const others =
   'isFromProgram isText lengthOfTexts mapTexts markAsProgram mediaKind misconfigured ' +
   'objectInput omitUndefined openToolUses pairedForModel parametersIssue parseJson ' +
   'percentDecode pickFields providedValue reportFailure requestMeter searchTerms ' +
-  'shortQuery shortenText skippingControls startOf startOfTexts stepsStart syncValue ' +
+  'shortQuery shortenText isMisuse withControls startOf startOfTexts stepsStart syncValue ' +
   'textHistory textIn textWithUrls textsOf toolNameOf toolOf toolUseIn trimRequest ' +
   'turnView userText valueKeys wellFormed withoutMark ' +
   'AgentError AgentStream BatchCache EchoSigner JsonReader ObjectReader RunDriver ' +

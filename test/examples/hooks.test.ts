@@ -47,7 +47,8 @@ test('hooks change events in the order of their priority, and can be added and r
   const counter: Hook = {
     name: 'counter',
     onError: 'ignore', // an exception does not fail the call
-    onEvent: ({ type }) => void counts.set(type, (counts.get(type) ?? 0) + 1), // handles every event, after `on`
+    // `*` gets every event, after the hook's handler of its type.
+    on: { '*': ({ type }) => void counts.set(type, (counts.get(type) ?? 0) + 1) },
   };
 
   const agent = new ReActAgent({ name: 'assistant', model, use: [counter, today] });
@@ -94,12 +95,13 @@ test('hooks control the loop', async () => {
   const careful: Hook = {
     on: {
       // Refuses this tool call. The model reads the reason.
-      'pre-acting': ({ toolUse }, control) => {
-        if (toolUse.name === 'delete_file') control.reject('Files stay.');
+      'pre-acting': (event) => {
+        if (event.toolUse.name === 'delete_file') event.reject('Files stay.');
       },
       // Asks the model again instead of answering or calling tools.
-      'post-reasoning': ({ message }, control) => {
-        if (textOf(message) === 'Maybe.') control.gotoReasoning([userMessage('Say yes or no.')]);
+      'post-reasoning': (event) => {
+        if (textOf(event.message) === 'Maybe.')
+          event.gotoReasoning([userMessage('Say yes or no.')]);
       },
     },
   };
@@ -107,8 +109,9 @@ test('hooks control the loop', async () => {
     // Ends the call with reason `stopped-by-hook`. Tool calls stay open; `agent.call()` continues
     // them.
     on: {
-      'post-reasoning': ({ message }, control) =>
-        void (message.content.some(({ type }) => type === 'tool_use') && control.stop()),
+      'post-reasoning': (event) => {
+        if (event.message.content.some(({ type }) => type === 'tool_use')) event.stop();
+      },
     },
   };
   // #endregion
@@ -175,7 +178,7 @@ const controlsOf = {
   'pre-acting': ['reject', 'stop'],
   'post-acting': ['gotoReasoning', 'jumpTo', 'stop'],
   'pre-summary': ['stop'],
-} satisfies { readonly [K in keyof EventControls]: readonly (keyof EventControls[K])[] };
+} satisfies { readonly [K in keyof EventControls]: readonly EventControls[K][] };
 
 test('the table of the page about hooks has each event that hooks can change, and its controls', async () => {
   const section = readPage('docs/guides/hooks.md').split('\n## Events\n')[1]!.split('\n## ')[0]!;
@@ -193,10 +196,12 @@ test('the table of the page about hooks has each event that hooks can change, an
   const changed: Record<string, boolean> = {};
   const hooks: readonly Hook[] = [
     {
-      onEvent: (event) =>
-        event.type in eventTypes ? { ...event, agentPath: ['changed'] } : undefined,
+      on: {
+        '*': (event) =>
+          event.type in eventTypes ? { ...event, agentPath: ['changed'] } : undefined,
+      },
     },
-    { onEvent: ({ type, agentPath }) => void (changed[type] = agentPath[0] === 'changed') },
+    { on: { '*': ({ type, agentPath }) => void (changed[type] = agentPath[0] === 'changed') } },
     {
       on: {
         'post-summary': (event) => ({

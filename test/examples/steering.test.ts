@@ -68,14 +68,14 @@ test('hooks can jump to the end of the agent call or to the tools', async () => 
   // #region jumps
   const clerk: Hook = {
     on: {
-      'pre-reasoning'(_event, { jumpTo }) {
-        if (closed.now) jumpTo('end', 'We are closed.'); // skips the model; reason `stopped-by-hook`
+      'pre-reasoning'(event) {
+        if (closed.now) event.jumpTo('end', 'We are closed.'); // skips the model; reason `stopped-by-hook`
       },
-      'post-reasoning'({ message }, { jumpTo }) {
-        const [first] = toolUsesOf(message);
+      'post-reasoning'(event) {
+        const [first] = toolUsesOf(event.message);
         // Sets the result of the first tool call. The other tool calls run.
         if (first)
-          jumpTo(
+          event.jumpTo(
             'tools',
             toolMessage({
               type: 'tool_result',

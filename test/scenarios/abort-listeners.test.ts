@@ -53,7 +53,7 @@ test.each([
         return next(call);
       },
       on: {
-        'pre-reasoning': (_event, _control, { signal }) => {
+        'pre-reasoning': (_event, { signal }) => {
           signals.add(signal);
           let sum = 0;
           for (const one of signals) sum += listenersOf(one).size;

@@ -332,7 +332,7 @@ test('if a tool forwards events of another run, they keep their run id and path,
   const heard: AgentEvent[] = [];
   const { agent } = scriptedAgent([calls('ask'), 'done'], {
     tools: [ask],
-    use: [{ onEvent: (event) => void heard.push(event) }],
+    use: [{ on: { '*': (event) => void heard.push(event) } }],
   });
   const events: AgentEvent[] = [];
   const stream = agent.stream('go');
@@ -421,7 +421,7 @@ test('a hook in plain JavaScript can reject a tool call without a reason', async
     },
   });
   const reject: Hook = {
-    on: { 'pre-acting': (_event, control) => control.reject(undefined as never) },
+    on: { 'pre-acting': (event) => event.reject(undefined as never) },
   };
   const { agent } = scriptedAgent([{ toolCalls: [{ name: 'guarded' }] }, 'Fine.'], {
     tools: [guarded],

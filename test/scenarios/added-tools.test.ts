@@ -10,7 +10,7 @@ const named = (name: string): Tool =>
 /** Adds a tool after `wrapRun` of all middleware. */
 const adding = (name: string): Middleware => ({
   onError: 'fail',
-  on: { 'pre-call': (_event, _control, context) => context.addTools([named(name)]) },
+  on: { 'pre-call': (_event, run) => run.addTools([named(name)]) },
 });
 
 const hiding: Middleware = {

@@ -159,25 +159,25 @@ test('observe() adds messages without a model request, and refuses tool calls wi
 test.each<[what: string, on: NonNullable<AgentHook['on']>, expected: object, requests: number]>([
   [
     'reject a call at run-start',
-    { 'run-start': (_event, { reject }) => reject('Not now.') },
+    { 'run-start': ({ reject }) => reject('Not now.') },
     { reason: 'rejected', text: 'Not now.', error: { code: 'HOOK_REJECTED' } },
     0,
   ],
   [
     'reject a call at pre-call',
-    { 'pre-call': (_event, { reject }) => reject('Not that.') },
+    { 'pre-call': ({ reject }) => reject('Not that.') },
     { reason: 'rejected', text: 'Not that.', error: { code: 'HOOK_REJECTED' } },
     0,
   ],
   [
     'end a call with an answer at pre-call',
-    { 'pre-call': (_event, { jumpTo }) => jumpTo('end', 'Ask me later.') },
+    { 'pre-call': ({ jumpTo }) => jumpTo('end', 'Ask me later.') },
     { reason: 'stopped-by-hook', stoppedAt: 'pre-call', text: 'Ask me later.' },
     0,
   ],
   [
     'stop a call at pre-reasoning',
-    { 'pre-reasoning': (_event, { stop }) => stop() },
+    { 'pre-reasoning': ({ stop }) => stop() },
     { reason: 'stopped-by-hook', stoppedAt: 'pre-reasoning', text: '' },
     0,
   ],
@@ -195,7 +195,7 @@ test.each<[what: string, on: NonNullable<AgentHook['on']>, expected: object, req
   [
     'ask the model again at post-reasoning',
     {
-      'post-reasoning': ({ iteration }, { gotoReasoning }) => {
+      'post-reasoning': ({ iteration, gotoReasoning }) => {
         if (iteration === 2) gotoReasoning([userMessage('Are you sure?')]);
       },
     },
@@ -204,25 +204,25 @@ test.each<[what: string, on: NonNullable<AgentHook['on']>, expected: object, req
   ],
   [
     'stop before a tool runs',
-    { 'pre-acting': (_event, { stop }) => stop() },
+    { 'pre-acting': ({ stop }) => stop() },
     { reason: 'stopped-by-hook', stoppedAt: 'pre-acting', toolsUsed: [] },
     1,
   ],
   [
     'deny a tool call',
-    { 'pre-acting': (_event, { reject }) => reject('Too large.') },
+    { 'pre-acting': ({ reject }) => reject('Too large.') },
     { reason: 'stop', text: 'It is 2.', toolsUsed: [] },
     2,
   ],
   [
     'stop after a tool',
-    { 'post-acting': (_event, { stop }) => stop() },
+    { 'post-acting': ({ stop }) => stop() },
     { reason: 'stopped-by-hook', stoppedAt: 'post-acting', text: 'I add.' },
     1,
   ],
   [
     'end a call with an answer after a tool',
-    { 'post-acting': ({ result }, { jumpTo }) => jumpTo('end', `So: ${String(result.output)}`) },
+    { 'post-acting': ({ result, jumpTo }) => jumpTo('end', `So: ${String(result.output)}`) },
     { reason: 'stopped-by-hook', stoppedAt: 'post-acting', text: 'So: 2' },
     1,
   ],
@@ -255,7 +255,7 @@ test('a hook that is added during a run gets the later events, until it is remov
   let remove: (() => void) | undefined;
   for await (const { type } of agent.stream('Hi')) {
     if (type === 'pre-acting')
-      remove = agent.addHook({ onEvent: (event) => void seen.push(event.type) });
+      remove = agent.addHook({ on: { '*': (event) => void seen.push(event.type) } });
   }
   remove!();
   await agent.call('Bye');
@@ -585,7 +585,7 @@ test.each(refusals)(
     const execute = vi.fn(() => 'paid');
     const late = pay.execute ? { ...pay, execute } : pay;
     const { agent } = setUp([calls('pay'), 'I cannot pay.'], {
-      use: [{ on: { 'pre-call': (_event, _control, context) => context.addTools([late]) } }],
+      use: [{ on: { 'pre-call': (_event, run) => run.addTools([late]) } }],
     });
     expect(await agent.call('Pay')).toMatchObject({ reason: 'stop', text: 'I cannot pay.' });
     const [output] = outputs(await agent.messages());

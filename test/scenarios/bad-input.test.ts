@@ -114,7 +114,7 @@ test('addHook rejects middleware that is not a hook', () => {
   );
 });
 
-test.each([null, { onEvent: 'x' }])('addHook rejects %j', (hook) => {
+test.each([null, { on: 'x' }, { onEvent: () => {} }])('addHook rejects %j', (hook) => {
   expect(() => setUp().agent.addHook(wrong(hook))).toThrow(failure('CONFIGURATION', 'addHook()'));
 });
 
@@ -262,7 +262,11 @@ test.each<[type: AgentEvent['type'], field: string, value: unknown]>([
   const spoil = (event: AgentEvent) =>
     event.type === type ? wrong<AgentEvent>({ ...event, [field]: value }) : undefined;
   const limits = type.endsWith('summary') ? { iterations: 1 } : {};
-  const use = [{ name: 'before' }, { name: 'spoiler', onEvent: spoil }, { onEvent: () => {} }];
+  const use = [
+    { name: 'before' },
+    { name: 'spoiler', on: { '*': spoil } },
+    { on: { '*': () => {} } },
+  ];
   const { agent } = setUp([call, 'done'], { tools: [noop], limits, use });
   await expect(agent.call('x')).rejects.toMatchObject({
     code: 'HOOK_ERROR',
@@ -278,7 +282,7 @@ test.each<[type: AgentEvent['type'], field: string, value: unknown]>([
 test('gotoReasoning() rejects an invalid message', async () => {
   const again = (more: unknown) =>
     [
-      { on: { 'post-reasoning': (_event, { gotoReasoning }) => gotoReasoning(wrong(more)) } },
+      { on: { 'post-reasoning': ({ gotoReasoning }) => gotoReasoning(wrong(more)) } },
     ] satisfies AgentOptions['use'];
   const { agent } = setUp(['one'], { use: [...again([{ role: 'user' }])] });
   await expect(agent.call('x')).rejects.toThrow(failure('INVALID_INPUT', 'Item 0'));
@@ -515,13 +519,17 @@ test.each([[undefined], ['./chats'], [new Map()]])(
 
 test.for([
   ['wrapRequst', 'It has: '],
-  ['wrapLimit', 'It has: name, on, onEvent, onError, priority, defaults, tools, mapEvent'],
+  ['onEvent', 'It has: '],
+  ['wrapLimit', 'It has: name, on, onError, priority, defaults, tools, mapEvent'],
 ] as const)('a middleware with the unknown wrapper %s is refused', ([member, advice]) => {
-  const options = { name: 'a', model: new ScriptedModel([]), use: [{ [member]: () => {} }] };
-  expect(() => new ReActAgent(options)).toThrow(
-    expect.objectContaining({
-      code: 'CONFIGURATION',
-      message: expect.stringContaining(`A middleware has no option \`${member}\`. ${advice}`),
-    }),
-  );
+  for (const others of [{}, { on: {} }]) {
+    const part = { ...others, [member]: () => {} };
+    const options = { name: 'a', model: new ScriptedModel([]), use: [part] };
+    expect(() => new ReActAgent(options)).toThrow(
+      expect.objectContaining({
+        code: 'CONFIGURATION',
+        message: expect.stringContaining(`A middleware has no option \`${member}\`. ${advice}`),
+      }),
+    );
+  }
 });

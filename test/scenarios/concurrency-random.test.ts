@@ -47,10 +47,10 @@ function world(seed: number) {
   agent.addHook({
     on: {
       'pre-call': ({ runId }) => void (most.active = Math.max(most.active, active.add(runId).size)),
-    },
-    onEvent(event) {
-      heard.set(event.runId, [...(heard.get(event.runId) ?? []), event]);
-      if (event.type === 'run-end') active.delete(event.runId);
+      '*'(event) {
+        heard.set(event.runId, [...(heard.get(event.runId) ?? []), event]);
+        if (event.type === 'run-end') active.delete(event.runId);
+      },
     },
   });
   return { below, chance, pause, model, agent, heard, most, whenBusy };

@@ -78,7 +78,7 @@ const cases: readonly Case[] = [
     options: (hang) => ({ ...on(type)(hang, undefined as never), limits: { iterations: 1 } }),
     calls: ['look'],
   })),
-  { name: 'a hook of all events', options: adding((hang) => ({ onEvent: () => hang() })) },
+  { name: 'a hook of all events', options: adding((hang) => ({ on: { '*': () => hang() } })) },
   {
     name: 'a pre-call hook that only observes',
     options: (hang) => ({ use: [agentscope(), { on: { 'pre-call': () => hang() } }] }),

@@ -66,7 +66,7 @@ const decide = (type: 'approve' | 'reject', toolUseId: string): Decision => ({ t
 
 /** Middleware that interrupts a run at its first event of this type. */
 const interruptAt = (type: AgentEvent['type']): Middleware => ({
-  onEvent: (event, _control, context) => void (event.type === type && context.interrupt()),
+  on: { '*': (event, run) => void (event.type === type && run.interrupt()) },
 });
 
 test('a reader of a run that advances on its own gets every event, also if an edit overtakes a result', async () => {
@@ -153,7 +153,7 @@ test('if a hook asks for the model after a rejection, the other calls of a defer
     await open().call('Go');
     const asking: Middleware = {
       on: {
-        'post-acting': ({ result }, { gotoReasoning, jumpTo }) => {
+        'post-acting': ({ result, gotoReasoning, jumpTo }) => {
           if (result.state !== 'denied') return;
           if (control === 'jumpTo') jumpTo('end', 'Jumped.');
           else gotoReasoning([]);

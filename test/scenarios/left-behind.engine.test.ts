@@ -36,8 +36,8 @@ test('a hook from addHook() that hangs does not block an aborted call, and later
   const heard: string[] = [];
   const controller = new AbortController();
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['first']) });
-  agent.addHook({ onEvent: () => hang.wait() });
-  agent.addHook({ onEvent: ({ type }) => void heard.push(type) });
+  agent.addHook({ on: { '*': () => hang.wait() } });
+  agent.addHook({ on: { '*': ({ type }) => void heard.push(type) } });
   const call = agent.call('go', { signal: controller.signal });
   await hang.reached;
   controller.abort();

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import {
   AgentError,
   type AgentEvent,
-  type HookControl,
   assistantMessage,
   userMessage,
   textOf,
@@ -12,7 +11,7 @@ import {
   type AgentResult,
   ReActAgent,
 } from '@isoloop/core';
-import type { Hook } from '@isoloop/core/event';
+import type { Hook, HookControls } from '@isoloop/core/event';
 import { historyFaults, requestFaults } from '../support/history-faults.ts';
 import { orderFaults } from '../support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply, type ScriptedStep } from '@isoloop/core/testing';
@@ -102,9 +101,11 @@ async function watch(replies: readonly ScriptedReply[], options: RunOptions = {}
     ...agentOptions,
     use: [
       {
-        onEvent(event) {
-          heard.push(event);
-          onHear?.(event, heard.length - 1, agent);
+        on: {
+          '*'(event) {
+            heard.push(event);
+            onHear?.(event, heard.length - 1, agent);
+          },
         },
       },
       ...(agentOptions.use ?? []),
@@ -181,11 +182,11 @@ const once = (name: string, ...acting: string[]): Pick<Row, 'replies' | 'expecte
 
 const ownCall = assistantMessage([{ type: 'tool_use', id: 'own', name: 'add', input: { n: 1 } }]);
 
-type Jump = HookControl['jumpTo'];
+type Jump = HookControls['jumpTo'];
 /** Creates a handler that jumps at the first iteration only. */
 const atFirst =
   (jump: (jumpTo: Jump) => void) =>
-  ({ iteration }: { readonly iteration: number }, { jumpTo }: { readonly jumpTo: Jump }): void => {
+  ({ iteration, jumpTo }: { readonly iteration: number; readonly jumpTo: Jump }): void => {
     if (iteration === 1) jump(jumpTo);
   };
 
@@ -242,7 +243,7 @@ const rows: readonly Row[] = [
   {
     name: 'a call that a hook rejects',
     ...once('add', 'pre-acting call_1', 'post-acting call_1 denied'),
-    use: [{ on: { 'pre-acting': (_event, { reject }) => reject('not now') } }],
+    use: [{ on: { 'pre-acting': ({ reject }) => reject('not now') } }],
   },
   {
     name: 'the limit',
@@ -309,7 +310,7 @@ const rows: readonly Row[] = [
   {
     name: 'stop() from post-reasoning',
     replies: [callTools('add')],
-    use: [{ on: { 'post-reasoning': (_event, { stop }) => stop() } }],
+    use: [{ on: { 'post-reasoning': ({ stop }) => stop() } }],
     expected: [...asks(1), 'post-call', 'run-end stopped-by-hook'],
     log: 'user assistant',
     open: ['call_1'],
@@ -317,7 +318,7 @@ const rows: readonly Row[] = [
   {
     name: 'stop() from post-acting',
     replies: [callTools('broken', 'broken')],
-    use: [{ on: { 'post-acting': (_event, { stop }) => stop() } }],
+    use: [{ on: { 'post-acting': ({ stop }) => stop() } }],
     expected: [
       ...asks(2),
       'pre-acting call_1',
@@ -335,7 +336,7 @@ const rows: readonly Row[] = [
     use: [
       {
         on: {
-          'post-reasoning': ({ iteration }, { gotoReasoning }) =>
+          'post-reasoning': ({ iteration, gotoReasoning }) =>
             void (iteration === 1 && gotoReasoning([userMessage('Think.')])),
         },
       },
@@ -349,7 +350,7 @@ const rows: readonly Row[] = [
     use: [
       {
         on: {
-          'post-reasoning': ({ iteration }, { gotoReasoning }) =>
+          'post-reasoning': ({ iteration, gotoReasoning }) =>
             void (iteration === 1 && gotoReasoning([])),
         },
       },
@@ -365,16 +366,14 @@ const rows: readonly Row[] = [
   {
     name: 'jumpTo end before the model',
     replies: [],
-    use: [
-      { on: { 'pre-reasoning': (_event, { jumpTo }) => jumpTo('end', 'Not today.', 'limit') } },
-    ],
+    use: [{ on: { 'pre-reasoning': ({ jumpTo }) => jumpTo('end', 'Not today.', 'limit') } }],
     expected: ['pre-reasoning', 'reasoning-chunk Not today.', 'post-call', 'run-end limit'],
     log: 'user assistant',
   },
   {
     name: 'jumpTo end before the model, without an answer',
     replies: [],
-    use: [{ on: { 'pre-reasoning': (_event, { jumpTo }) => jumpTo('end') } }],
+    use: [{ on: { 'pre-reasoning': ({ jumpTo }) => jumpTo('end') } }],
     expected: ['pre-reasoning', 'post-call', 'run-end stopped-by-hook'],
     log: 'user',
   },
@@ -403,7 +402,7 @@ const rows: readonly Row[] = [
   {
     name: 'jumpTo end after the model, with calls open',
     replies: [callTools('add', 'add')],
-    use: [{ on: { 'post-reasoning': (_event, { jumpTo }) => jumpTo('end', 'Enough.') } }],
+    use: [{ on: { 'post-reasoning': ({ jumpTo }) => jumpTo('end', 'Enough.') } }],
     expected: [
       ...asks(2),
       'post-acting call_1 interrupted',
@@ -417,7 +416,7 @@ const rows: readonly Row[] = [
   {
     name: 'jumpTo end after the model, with its reply',
     replies: ['Done.'],
-    use: [{ on: { 'post-reasoning': (_event, { jumpTo }) => jumpTo('end') } }],
+    use: [{ on: { 'post-reasoning': ({ jumpTo }) => jumpTo('end') } }],
     expected: [
       'pre-reasoning',
       'reasoning-chunk Done.',
@@ -449,7 +448,7 @@ const rows: readonly Row[] = [
     use: [
       {
         on: {
-          'post-acting': ({ toolUse }, { jumpTo }) =>
+          'post-acting': ({ toolUse, jumpTo }) =>
             toolUse.id === 'call_1' ? jumpTo('end', 'Enough.') : undefined,
         },
       },
@@ -469,7 +468,7 @@ const rows: readonly Row[] = [
   {
     name: 'jumpTo model after a call, with a message',
     replies: [callTools('broken'), 'Done.'],
-    use: [{ on: { 'post-acting': (_event, { jumpTo }) => jumpTo('model', 'Try another way.') } }],
+    use: [{ on: { 'post-acting': ({ jumpTo }) => jumpTo('model', 'Try another way.') } }],
     expected: [...asks(1), 'pre-acting call_1', 'post-acting call_1 error', ...answer],
     log: 'user assistant tool user assistant',
   },
@@ -698,9 +697,11 @@ test.for(resumed)(
       const events: AgentEvent[] = [];
       const heard: AgentEvent[] = [];
       const off = agent.addHook({
-        onEvent(event) {
-          heard.push(event);
-          if (by === 'hook') act(event, heard.length - 1);
+        on: {
+          '*'(event) {
+            heard.push(event);
+            if (by === 'hook') act(event, heard.length - 1);
+          },
         },
       });
       for await (const event of agent.stream(decisions, signal && { signal })) {
@@ -766,11 +767,13 @@ test.for(failing)(
     const hooks: readonly Hook[] = [
       {
         name: 'faulty',
-        onEvent(event) {
-          if (down && event.type === type) throw new Error('hook down');
+        on: {
+          '*'(event) {
+            if (down && event.type === type) throw new Error('hook down');
+          },
         },
       },
-      { onEvent: (event) => void later.push(event) },
+      { on: { '*': (event) => void later.push(event) } },
     ];
     const { agent, model, events, heard, error } = await watch(script(), {
       use: [...hooks],

@@ -83,8 +83,8 @@ test('a jump of a hook to the tools does not run calls beyond `replyCalls`', asy
   const { agent, ran } = setUp(5, { limits: { replyCalls: 2 } });
   agent.addHook({
     on: {
-      'post-reasoning': ({ message }, control) => {
-        if (toolUsesOf(message).length) control.jumpTo('tools');
+      'post-reasoning': ({ message, jumpTo }) => {
+        if (toolUsesOf(message).length) jumpTo('tools');
       },
     },
   });

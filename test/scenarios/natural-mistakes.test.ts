@@ -249,9 +249,9 @@ test.each<[what: string, part: object, member: string]>([
 test('a middleware may have members of its own, methods of a class, or only a name', () => {
   class Watching {
     readonly seen: string[] = [];
-    onEvent({ type }: { readonly type: string }): void {
-      this.seen.push(type);
-    }
+    readonly on = {
+      '*': ({ type }: { readonly type: string }): void => void this.seen.push(type),
+    };
   }
   const own = { name: 'own', tools: [], find: () => [] };
   expect(agentWith({ use: [new Watching(), own, { name: 'answerAtLimit' }] })).not.toThrow();

@@ -234,7 +234,7 @@ test('a `wrapSettle` that closes one of two calls does not let a message pass ov
   };
   const toolCalls = ['c1', 'c2'].map((id) => ({ name: 'look', id }));
   const { agent } = scriptedAgent([{ toolCalls }, 'Done.'], { tools: [look], use: [closing] });
-  const remove = agent.addHook({ on: { 'pre-acting': (_event, control) => control.stop() } });
+  const remove = agent.addHook({ on: { 'pre-acting': (event) => event.stop() } });
   await agent.call('go');
   remove();
   await expect(agent.call('next')).rejects.toMatchObject({

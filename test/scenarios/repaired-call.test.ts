@@ -99,7 +99,7 @@ test('removing the problem from the event does not repair the tool call', async 
 
 test('a hook can reject a tool call that cannot run', async () => {
   const refuse: Middleware = {
-    on: { 'pre-acting': (event, { reject }) => void (event.problem && reject('Use search.')) },
+    on: { 'pre-acting': (event) => void (event.problem && event.reject('Use search.')) },
   };
   const { result } = await run({ name: 'none' }, { use: [refuse] });
   expect(result).toMatchObject({ state: 'denied', output: 'Tool call rejected: Use search.' });

@@ -39,16 +39,13 @@ test.for<[what: string, agent: ReActAgent]>([
   ['a direct answer', named([{ toolCalls: [{ name: 'direct' }] }])],
   [
     'an answer of a hook',
-    named([], { use: [{ on: { 'pre-call': (_event, { jumpTo }) => jumpTo('end', 'no') } }] }),
+    named([], { use: [{ on: { 'pre-call': ({ jumpTo }) => jumpTo('end', 'no') } }] }),
   ],
-  [
-    'a rejection',
-    named([], { use: [{ on: { 'pre-call': (_event, { reject }) => reject('no') } }] }),
-  ],
+  ['a rejection', named([], { use: [{ on: { 'pre-call': ({ reject }) => reject('no') } }] })],
   [
     'a partial reply and the text of an interrupt',
     named(['one two'], {
-      use: [{ on: { 'reasoning-chunk': (_event, _control, run) => void run.interrupt() } }],
+      use: [{ on: { 'reasoning-chunk': (_event, run) => void run.interrupt() } }],
     }),
   ],
   [

@@ -130,7 +130,7 @@ test('results are in request order even if a hook stops the run before the next 
   const { agent } = racer(memory, [round]);
   agent.addHook({
     on: {
-      'post-acting': ({ toolUse }, control) => void (toolUse.name === 'second' && control.stop()),
+      'post-acting': ({ toolUse, stop }) => void (toolUse.name === 'second' && stop()),
     },
   });
   expect((await agent.call(userMessage('go', { id: 'u' }))).reason).toBe('stopped-by-hook');

@@ -69,7 +69,7 @@ function setUp(
     tools,
     ...agentOptions,
   });
-  agent.addHook({ onEvent: (event) => void seen.push(event) });
+  agent.addHook({ on: { '*': (event) => void seen.push(event) } });
   const read = async (input?: AgentInput) => {
     const events: AgentEvent[] = [];
     const stream = agent.stream(input);
@@ -382,9 +382,9 @@ test.for(['stop', 'error', 'error as a result'] as const)(
       use: [
         {
           on: {
-            'post-acting'(_event, control) {
+            'post-acting'(event) {
               if (broken && how !== 'stop') throw new Error('hook down');
-              if (broken) control.stop();
+              if (broken) event.stop();
             },
           },
         },
@@ -513,7 +513,7 @@ test.for(['safe', 'ask', 'never'] satisfies ReplayPolicy[])(
     let stop = true;
     const { read, outputs } = setUp([{ toolCalls: [{ name: 'own' }] }, 'ok'], {
       tools: [own],
-      use: [{ on: { 'post-reasoning': (_event, control) => void (stop && control.stop()) } }],
+      use: [{ on: { 'post-reasoning': (event) => void (stop && event.stop()) } }],
     });
     await read('go');
     stop = false;

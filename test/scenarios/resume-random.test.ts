@@ -118,15 +118,15 @@ function world(seed: number) {
     models.push(model);
     const hook: Hook = {
       on: {
-        'pre-acting': (_event, control) => void (strikes(0.03) && control.reject('no')),
-        'post-reasoning': (_event, control) => void (strikes(0.05) && control.stop()),
-        'post-acting': (_event, control) => void (strikes(0.05) && control.stop()),
-      },
-      onEvent(event) {
-        if (/run-|error/.test(event.type)) return;
-        if (strikes(0.01)) throw new Error(`hook down at ${event.type}`);
-        if (strikes(0.01)) agent.interrupt({ mode: 'pause' });
-        if (strikes(0.01)) agent.interrupt();
+        'pre-acting': (event) => void (strikes(0.03) && event.reject('no')),
+        'post-reasoning': (event) => void (strikes(0.05) && event.stop()),
+        'post-acting': (event) => void (strikes(0.05) && event.stop()),
+        '*'(event) {
+          if (/run-|error/.test(event.type)) return;
+          if (strikes(0.01)) throw new Error(`hook down at ${event.type}`);
+          if (strikes(0.01)) agent.interrupt({ mode: 'pause' });
+          if (strikes(0.01)) agent.interrupt();
+        },
       },
     };
     const generateId = (): string => `${seed}-${Math.floor(random() * 2 ** 40)}`;

@@ -64,7 +64,7 @@ function setUp(
   const model = new ScriptedModel(replies);
   const { ran, tools } = kit(replay);
   const events: AgentEvent[] = [];
-  const witness: Hook = { onEvent: (event) => void events.push(event) };
+  const witness: Hook = { on: { '*': (event) => void events.push(event) } };
   const agent = new ReActAgent({
     name: 'a',
     model,
@@ -112,7 +112,7 @@ test('the agent runs the tool calls that may run, and suspends with the other to
 test('call() without input suspends again with the undecided tool calls, and no hook and no tool runs twice', async () => {
   const { agent, model, ran, events } = setUp([calls('plain', 'guarded', 'elsewhere', 'patient')]);
   const resumed: (string | undefined)[] = [];
-  agent.addHook({ on: { 'pre-call': (_event, _control, run) => void resumed.push(run.resumes) } });
+  agent.addHook({ on: { 'pre-call': (_event, run) => void resumed.push(run.resumes) } });
   const first = await agent.call('go');
   const { length } = events;
   const again = await agent.call();
@@ -343,8 +343,8 @@ test.for([
 test('a tool call that stop() left open has not started, so it runs with any replay policy', async () => {
   const stop: Hook = {
     on: {
-      'post-reasoning': (event, control) =>
-        void (event.iteration === 1 && event.message.content.length > 1 && control.stop()),
+      'post-reasoning': (event) =>
+        void (event.iteration === 1 && event.message.content.length > 1 && event.stop()),
     },
   };
   const { agent, model, ran } = setUp([calls('plain', 'guarded'), 'done'], { use: [stop] });
@@ -361,7 +361,7 @@ test('a tool call that stop() left open has not started, so it runs with any rep
 
 test('another agent without the call states keeps pending tool calls and treats the others as started', async () => {
   const memory = new InMemoryMemory();
-  const stop: Hook = { on: { 'post-reasoning': (_event, control) => control.stop() } };
+  const stop: Hook = { on: { 'post-reasoning': (event) => event.stop() } };
   await setUp([calls('plain', 'guarded', 'elsewhere')], { memory, use: [stop] }).agent.call('go');
   const { agent, model, ran } = setUp(['done'], { memory });
   const result = await agent.call();

@@ -26,8 +26,10 @@ const echo = tool({
 });
 
 const messageOf = (at: string): AgentHook => ({
-  onEvent: (event) =>
-    event.type === at ? ({ ...event, message: constant } as typeof event) : undefined,
+  on: {
+    '*': (event) =>
+      event.type === at ? ({ ...event, message: constant } as typeof event) : undefined,
+  },
 });
 
 const memories = [

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AgentResult, Hooks, RunContext } from '@isoloop/core';
+import type { HookControls } from '@isoloop/core/event';
 import { scriptedAgent } from '../support/scripted-agent.ts';
 import { look } from '../support/plain-tools.ts';
 
@@ -22,40 +23,41 @@ const events = [
 ] as const;
 
 test.for(events)('the result’s `stoppedAt` reports stop() at %s', async (at) => {
-  const result = await call({ [at]: (_event: unknown, { stop }: { stop(): void }) => stop() });
+  const result = await call({ [at]: ({ stop }: { stop(): void }) => stop() });
   expect(result).toMatchObject({ reason: 'stopped-by-hook', stoppedAt: at });
 });
 
 test('the result’s `stoppedAt` reports stop() at pre-summary', async () => {
-  const result = await call({ 'pre-summary': (_event, { stop }) => stop() }, 1);
+  const result = await call({ 'pre-summary': ({ stop }) => stop() }, 1);
   expect(result).toMatchObject({ reason: 'stopped-by-hook', stoppedAt: 'pre-summary' });
 });
 
 test.for(['post-reasoning', 'post-acting'] as const)(
   "`stoppedAt` reports jumpTo('end') at %s with or without an answer, unless the jump gives another reason",
   async (at) => {
-    expect(
-      await call({ [at]: (_event: never, { jumpTo }: never) => (jumpTo as Jump)('end') }),
-    ).toMatchObject({ reason: 'stopped-by-hook', stoppedAt: at });
+    expect(await call({ [at]: ({ jumpTo }: Jumping) => jumpTo('end') })).toMatchObject({
+      reason: 'stopped-by-hook',
+      stoppedAt: at,
+    });
     const answered = await call({
-      [at]: (_e: never, { jumpTo }: never) => (jumpTo as Jump)('end', 'x'),
+      [at]: ({ jumpTo }: Jumping) => jumpTo('end', 'x'),
     });
     expect(answered).toMatchObject({ reason: 'stopped-by-hook', stoppedAt: at, text: 'x' });
     const other = await call({
-      [at]: (_e: never, { jumpTo }: never) => (jumpTo as Jump)('end', 'x', 'stop'),
+      [at]: ({ jumpTo }: Jumping) => jumpTo('end', 'x', 'stop'),
     });
     expect(other.reason).toBe('stop');
     expect(other).not.toHaveProperty('stoppedAt');
   },
 );
 
-type Jump = (to: 'end', messages?: string, reason?: 'stop') => void;
+type Jumping = Pick<HookControls, 'jumpTo'>;
 
 test('`stoppedAt` names the event of the stop that ended the call, and is absent after other ends', async () => {
   const both = await call({
-    'post-acting': (_event, control) => {
-      control.gotoReasoning([]);
-      control.stop();
+    'post-acting': (event) => {
+      event.gotoReasoning([]);
+      event.stop();
     },
   });
   expect(both.stoppedAt).toBe('post-acting');
@@ -64,12 +66,12 @@ test('`stoppedAt` names the event of the stop that ended the call, and is absent
 
 test('the run-end event has `stoppedAt`, and a resumed call reports its own value', async () => {
   const { agent } = scriptedAgent([{ toolCalls: [{ name: 'look' }] }, 'done'], { tools: [look] });
-  const off = agent.addHook({ on: { 'post-reasoning': (_event, { stop }) => stop() } });
+  const off = agent.addHook({ on: { 'post-reasoning': ({ stop }) => stop() } });
   const ends: (string | undefined)[] = [];
   agent.addHook({ on: { 'run-end': ({ result }) => void ends.push(result.stoppedAt) } });
   await agent.call('go');
   off();
-  const acting = agent.addHook({ on: { 'post-acting': (_event, { stop }) => stop() } });
+  const acting = agent.addHook({ on: { 'post-acting': ({ stop }) => stop() } });
   await agent.call();
   acting();
   expect((await agent.call()).text).toBe('done');

@@ -80,7 +80,7 @@ test.each(['the same process', 'a later process'])(
     const { newProcess, seen } = newSession();
     const first = newProcess([order]);
     await first.call('Go');
-    const remove = first.addHook({ on: { 'pre-call': (_event, { stop }) => stop() } });
+    const remove = first.addHook({ on: { 'pre-call': ({ stop }) => stop() } });
     expect(await first.call([answer])).toMatchObject({ reason: 'stopped-by-hook' });
     remove();
     const next = where === 'the same process' ? first : newProcess();

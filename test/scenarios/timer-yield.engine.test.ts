@@ -25,7 +25,7 @@ const endless: ChatModel = {
   },
 };
 
-const again: Middleware = { on: { 'pre-reasoning': (_event, { jumpTo }) => jumpTo('model') } };
+const again: Middleware = { on: { 'pre-reasoning': ({ jumpTo }) => jumpTo('model') } };
 const swallowing: Middleware = {
   wrapModel: (next) => ({
     ...next,
@@ -80,11 +80,11 @@ test('an abort ends a call even if all its hooks hang', async () => {
   let reach = (): void => {};
   const reached = new Promise<void>((resolve) => (reach = resolve));
   const model = new ScriptedModel(['first']);
-  const onEvent = (): Promise<void> => {
+  const hang = (): Promise<void> => {
     reach();
     return new Promise(() => {});
   };
-  const agent = new ReActAgent({ name: 'a', model, use: [{ onEvent }] });
+  const agent = new ReActAgent({ name: 'a', model, use: [{ on: { '*': hang } }] });
   const call = agent.call('go', { signal: controller.signal });
   await reached;
   controller.abort();

@@ -161,7 +161,7 @@ test('a hook may reject a call whose tool an earlier call activates', async () =
     use: [
       {
         on: {
-          'pre-acting': ({ problem }, { reject }) => {
+          'pre-acting': ({ problem, reject }) => {
             if (problem !== undefined) reject('no');
           },
         },

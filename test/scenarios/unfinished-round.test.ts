@@ -106,7 +106,7 @@ test('if results arrive one at a time, the other tool calls stay pending, and fi
 test('if a hook gives some results and jumps to the tools, only the other tool calls run', async () => {
   const hook: Hook = {
     on: {
-      'post-reasoning': ({ iteration }, { jumpTo }) =>
+      'post-reasoning': ({ iteration, jumpTo }) =>
         iteration === 1 ? jumpTo('tools', [result('call_2', 'by hook')]) : undefined,
     },
   };
@@ -121,7 +121,7 @@ test('if a hook gives all results and jumps to the tools, no tool runs, and the 
   const results = [result('call_1', 'by hook')];
   const hook: Hook = {
     on: {
-      'post-reasoning': ({ iteration }, { jumpTo }) =>
+      'post-reasoning': ({ iteration, jumpTo }) =>
         iteration === 1 ? jumpTo('tools', results) : undefined,
     },
   };
@@ -135,7 +135,7 @@ test('if a hook gives all results and jumps to the tools, no tool runs, and the 
 
 test('a hook that passes an invalid message to jumpTo() fails the call', async () => {
   const { agent } = setUp([], {
-    use: [{ on: { 'pre-reasoning': (_event, { jumpTo }) => jumpTo('end', [{}] as never) } }],
+    use: [{ on: { 'pre-reasoning': ({ jumpTo }) => jumpTo('end', [{}] as never) } }],
   });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });

@@ -66,8 +66,8 @@ const callWays: readonly Way[] = [
     'a call fails, and its events tell of it',
     async () => {
       const seen: string[] = [];
-      const onEvent: Middleware = { onEvent: ({ type }) => void seen.push(type) };
-      const { agent, ended } = setUp([down], { use: [onEvent] });
+      const witness: Middleware = { on: { '*': ({ type }) => void seen.push(type) } };
+      const { agent, ended } = setUp([down], { use: [witness] });
       void agent.call('go');
       await ended;
       await whenIdle(agent);
@@ -498,7 +498,7 @@ const lateWays: readonly Way[] = [
   ],
   [
     'a hook that only observes fails after an abort',
-    late((fail) => setUp(['one'], { use: [{ onEvent: fail }] }).agent),
+    late((fail) => setUp(['one'], { use: [{ on: { '*': fail } }] }).agent),
   ],
   [
     'a wrapper fails after an abort',

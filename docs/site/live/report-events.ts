@@ -14,8 +14,10 @@ export function withReport<T extends { readonly use?: UseList }>(options: T): T 
 
 const reporter: AgentHook = {
   onError: 'ignore',
-  onEvent: (event) => {
-    const message: LiveMessage = { type: 'event', event };
-    postMessage(message);
+  on: {
+    '*': (event) => {
+      const message: LiveMessage = { type: 'event', event };
+      postMessage(message);
+    },
   },
 };

@@ -6,7 +6,7 @@ export type { AgentErrorCode, AgentErrorData, AgentErrorOptions } from './error/
 export type { AgentEvent, AgentEventBase, EventBatch, EventOf } from './event/agent-event.ts';
 export type { AgentResult, StopReason } from './event/agent-result.ts';
 export type { IncompleteReason } from './model/finish-reason.ts';
-export type { Awaitable, HookControl, Hooks } from './event/hook.ts';
+export type { Awaitable, HookEvent, Hooks } from './event/hook.ts';
 export type { InterruptRequest } from './event/interrupt-request.ts';
 export type { Decision, PendingCall } from './event/pending-call.ts';
 export type { AgentLimits } from './react-agent/react-agent.ts';

@@ -54,7 +54,7 @@ test.each<[what: string, hook: Hook, code: string]>([
   ],
   [
     'calls a control that its event does not have',
-    { on: { 'post-call': (_event, control) => (control as { stop(): void }).stop() } },
+    { on: { 'post-call': (event) => (event as unknown as { stop(): void }).stop() } },
     'CONFIGURATION',
   ],
 ])(

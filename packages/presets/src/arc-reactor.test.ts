@@ -3,6 +3,7 @@ import { z } from 'zod';
 import {
   AgentError,
   type AgentEvent,
+  type HookEvent,
   type Middleware,
   ReActAgent,
   type AgentOptions,
@@ -10,7 +11,6 @@ import {
   textOf,
   tool,
 } from '@isoloop/core';
-import type { ControlOf } from '@isoloop/core/event';
 import { modelRequestLimit, toolCallLimit } from '@isoloop/core/limits';
 import { scriptedAgent } from '../../../test/support/scripted-agent.ts';
 import { positionHooks } from './position-hooks.ts';
@@ -235,7 +235,7 @@ test('tool calls of unknown tools and with invalid arguments count toward the li
 
 test('a tool call that a hook rejects counts toward the limit, and its tool is not listed as used', async () => {
   const refuse = {
-    'pre-acting': (_: unknown, { reject }: ControlOf<'pre-acting'>) => reject('no'),
+    'pre-acting': (event: HookEvent<'pre-acting'>) => event.reject('no'),
   };
   const { agent, model } = setUp([looks(10), 'done'], { use: [{ on: refuse }] });
   expect(await agent.call('go')).toMatchObject({ reason: 'limit', toolsUsed: [] });
@@ -348,8 +348,8 @@ test('metrics() does not count a tool call that a hook rejected, and counts a re
   const measured: string[] = [];
   const repair: Middleware = {
     on: {
-      'pre-acting': (event, { reject }) => {
-        if (event.toolUse.name === 'no') reject('not now');
+      'pre-acting': (event) => {
+        if (event.toolUse.name === 'no') event.reject('not now');
         if (event.toolUse.name === 'Look')
           return { ...event, toolUse: { ...event.toolUse, name: 'look' } };
       },

@@ -6,10 +6,10 @@ import {
   MemoryStore,
   SessionMemory,
   toolMessage,
-  type HookControl,
 } from '@isoloop/core';
 import { springAiAlibaba } from './spring-ai-alibaba.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
+import type { HookControls } from '@isoloop/core/event';
 import { closeOpenCalls } from '@isoloop/core/approval';
 import { positionHooks, type PositionHook } from './position-hooks.ts';
 
@@ -83,10 +83,10 @@ test('a pause and an error do not end the call, so beforeAgent does not run agai
   const controls: AgentOptions['use'] = [
     {
       on: {
-        'pre-reasoning': ({ iteration }, _control, context) => {
+        'pre-reasoning': ({ iteration }, run) => {
           if (ran.length === 1 && iteration === 1) {
             ran.push('pause');
-            context.interrupt({ mode: 'pause' });
+            run.interrupt({ mode: 'pause' });
           }
         },
       },
@@ -101,8 +101,8 @@ test('a pause and an error do not end the call, so beforeAgent does not run agai
 
 test('if a hook stops with open tool calls, afterAgent runs in the run that ends the call', async () => {
   let stops = true;
-  const stop = (_event: unknown, control: Pick<HookControl, 'stop'>): void => {
-    if (stops) control.stop();
+  const stop = (event: Pick<HookControls, 'stop'>): void => {
+    if (stops) event.stop();
     stops = false;
   };
   const free = { ...pay, needsApproval: false };
@@ -125,7 +125,7 @@ test('if a hook stops with open tool calls, afterAgent runs in the run that ends
 
 test('a stop without open tool calls, or a new message instead of a decision, ends the call, and the next call runs beforeAgent', async () => {
   const stopped = agentWith(['One.'], {
-    use: [{ on: { 'post-reasoning': (_event, { stop }) => stop() } }],
+    use: [{ on: { 'post-reasoning': ({ stop }) => stop() } }],
   });
   await stopped.call('go');
   expect(ran).toEqual(['before', 'after assistant']);

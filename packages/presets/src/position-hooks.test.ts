@@ -8,11 +8,11 @@ import {
   tool,
   type AgentOptions,
   type AgentEvent,
-  type HookControl,
 } from '@isoloop/core';
 import { historyFaults } from '../../../test/support/history-faults.ts';
 import { orderFaults } from '../../../test/support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
+import type { HookControls } from '@isoloop/core/event';
 import { positionHooks, type PositionHook } from './position-hooks.ts';
 
 const ran: string[] = [];
@@ -131,7 +131,7 @@ test("an exception in a hook fails the call and names the hook, or is ignored wi
 });
 
 test("jumpTo('end') skips the later hooks, but not the afterAgent hooks", async () => {
-  const ends = at('ends', { beforeModel: (_event, { jumpTo }) => jumpTo('end', 'Enough.') });
+  const ends = at('ends', { beforeModel: ({ jumpTo }) => jumpTo('end', 'Enough.') });
   const { result, model } = await run([], [at('a'), ends, at('b')]);
   expect(result).toMatchObject({ reason: 'stopped-by-hook', text: 'Enough.' });
   expect(model.requests).toEqual([]);
@@ -145,8 +145,7 @@ test("jumpTo('end') skips the later hooks, but not the afterAgent hooks", async 
 test('a jump in beforeAgent takes effect before the first model request, only in its own call', async () => {
   let calls = 0;
   const ends = at('ends', {
-    beforeAgent: (_event, { jumpTo }) =>
-      calls++ ? undefined : jumpTo('end', 'Closed today.', 'limit'),
+    beforeAgent: ({ jumpTo }) => (calls++ ? undefined : jumpTo('end', 'Closed today.', 'limit')),
   });
   const { result, agent } = await run(['Open.'], [ends, at('b')]);
   expect(result).toMatchObject({ reason: 'limit', text: 'Closed today.' });
@@ -155,7 +154,7 @@ test('a jump in beforeAgent takes effect before the first model request, only in
 });
 
 test("jumpTo('model') in beforeModel skips the other beforeModel hooks and makes one request", async () => {
-  const skips = at('skips', { beforeModel: (_event, { jumpTo }) => jumpTo('model') });
+  const skips = at('skips', { beforeModel: ({ jumpTo }) => jumpTo('model') });
   const { result, model } = await run(['Done.'], [skips, at('b')]);
   expect([result.text, result.iterations, model.requests.length]).toEqual(['Done.', 1, 1]);
   expect(ran).not.toContain('b beforeModel');
@@ -165,21 +164,20 @@ test("jumpTo('model') in beforeModel skips the other beforeModel hooks and makes
 test('a hook in afterModel can return to the model, run its own tool calls, or end the call', async () => {
   let times = 0;
   const again = at('again', {
-    afterModel: (_event, { gotoReasoning }) => (times++ ? undefined : gotoReasoning([])),
+    afterModel: ({ gotoReasoning }) => (times++ ? undefined : gotoReasoning([])),
   });
   expect((await run(['One.', 'Two.'], [at('a'), again])).result.text).toBe('Two.');
   expect(ran.filter((line) => line === 'a afterModel')).toHaveLength(1);
   const call = assistantMessage([{ type: 'tool_use', id: 'own', name: 'note', input: {} }]);
   const acts = at('acts', {
-    afterModel: ({ iteration }, { jumpTo }) =>
-      iteration === 1 ? jumpTo('tools', call) : undefined,
+    afterModel: ({ iteration, jumpTo }) => (iteration === 1 ? jumpTo('tools', call) : undefined),
   });
   expect((await run(['One.', 'Two.'], [acts])).result).toMatchObject({
     text: 'Two.',
     toolsUsed: ['note'],
   });
   expect(ran.filter((line) => line === 'note')).toHaveLength(1);
-  const stops = at('stops', { afterModel: (_event, { stop }) => stop() });
+  const stops = at('stops', { afterModel: ({ stop }) => stop() });
   expect((await run(['One.'], [stops])).result).toMatchObject({
     reason: 'stopped-by-hook',
     text: 'One.',
@@ -187,7 +185,7 @@ test('a hook in afterModel can return to the model, run its own tool calls, or e
 });
 
 const own = assistantMessage([{ type: 'tool_use', id: 'own', name: 'note', input: {} }]);
-const asks: Readonly<Record<string, (control: HookControl) => void>> = {
+const asks: Readonly<Record<string, (event: HookControls) => void>> = {
   model: ({ jumpTo }) => jumpTo('model', userMessage('Mind the gap.')),
   gotoReasoning: ({ gotoReasoning }) => gotoReasoning([userMessage('Mind the gap.')]),
   tools: ({ jumpTo }) => jumpTo('tools', own),
@@ -206,15 +204,15 @@ const allowed = positions.flatMap((position) => {
 
 test('afterAgent has no controls, and beforeAgent has no `gotoReasoning`', async () => {
   const wrong = (position: 'afterAgent' | 'beforeAgent', name: 'stop' | 'gotoReasoning') =>
-    at('wrong', { [position]: (_event: unknown, control: HookControl) => control[name]([]) });
+    at('wrong', { [position]: (event: HookControls) => event[name]([]) });
   for (const hook of [wrong('afterAgent', 'stop'), wrong('beforeAgent', 'gotoReasoning')])
     await expect(run(['One.'], [hook])).rejects.toMatchObject({ code: 'CONFIGURATION' });
 });
 
 test.each(allowed)('a hook at %s uses the control %s', async (position, to) => {
   let times = 0;
-  const once = (_event: unknown, control: HookControl): void =>
-    void (times++ || (asks[to]!(control), control.jumpTo('end', 'Too late.')));
+  const once = (event: HookControls): void =>
+    void (times++ || (asks[to]!(event), event.jumpTo('end', 'Too late.')));
   const [first, other] = position.startsWith('after')
     ? [at('other'), at('jumps', { [position]: once })]
     : [at('jumps', { [position]: once }), at('other')];

@@ -1,19 +1,14 @@
 import { misconfigured, checkFields, checkOptions } from '@isoloop/core/error';
 import type {
+  AgentEvent,
   EventOf,
   Awaitable,
-  HookControl,
   AgentHook,
   Middleware,
   RunContext,
   Msg,
 } from '@isoloop/core';
-import {
-  type EventType,
-  type HookArgs,
-  type HookHandler,
-  skippingControls,
-} from '@isoloop/core/event';
+import type { EventType, HookHandler, ControlCall } from '@isoloop/core/event';
 import { nestedHooks, perRun } from '@isoloop/core/agent';
 import { pickFields, openToolUses } from '@isoloop/core/message';
 
@@ -66,24 +61,19 @@ export function positionHooks(hooks: readonly PositionHook[]): Middleware {
     // applied before.
     onError: 'fail',
     on: {
-      'pre-call'(event, control, context) {
-        if (!context.resumes) return askInOrder(inward, event, control, context);
-        stateOf(context).lastId = context.messages.at(-1)?.id;
+      'pre-call'(event, run) {
+        if (!run.resumes) return askInOrder(inward, event, run);
+        stateOf(run).lastId = run.messages.at(-1)?.id;
         return undefined;
       },
-      'pre-reasoning'(event, control, context) {
-        const jumpTo: HookControl['jumpTo'] = (to, messages, reason) => {
-          if (to !== 'model' || messages !== undefined) control.jumpTo(to, messages, reason);
-        };
-        return askInOrder(inward, event, { ...control, jumpTo }, context);
+      'pre-reasoning': (event, run) => askInOrder(inward, event, run),
+      'post-reasoning': (event, run) => askInOrder(outward, event, run),
+      'post-call'(event, run) {
+        const isOver = endsCall(stateOf(run), run, event.message);
+        return isOver ? askInOrder(outward, event, run) : undefined;
       },
-      'post-reasoning': (...args) => askInOrder(outward, ...args),
-      'post-call'(event, control, context) {
-        const isOver = endsCall(stateOf(context), context, event.message);
-        return isOver ? askInOrder(outward, event, control, context) : undefined;
-      },
-      suspended(_event, _control, context) {
-        stateOf(context).isSuspended = true;
+      suspended(_event, run) {
+        stateOf(run).isSuspended = true;
       },
     },
   };
@@ -145,7 +135,17 @@ function asAgentHook(hook: PositionHook): AgentHook {
 /** Passes an event through the hooks until one of them uses a control. */
 function askInOrder<K extends EventType>(
   hooks: readonly AgentHook[],
-  ...[event, control, context]: HookArgs<K, RunContext>
+  event: EventOf<K>,
+  run: RunContext,
 ): Awaitable<EventOf<K>> {
-  return nestedHooks(context, hooks).ask<K>(event, skippingControls(control));
+  return nestedHooks(run, hooks).ask<K>(event, (call, next) => {
+    if (!isJumpToModel(call, event)) next(call);
+    return true;
+  });
+}
+
+/** Returns whether a hook before the model asks for what comes next anyway. */
+function isJumpToModel({ name, args }: ControlCall, { type }: AgentEvent): boolean {
+  const [to, messages] = args;
+  return type === 'pre-reasoning' && name === 'jumpTo' && to === 'model' && messages === undefined;
 }

@@ -251,7 +251,7 @@ test('messages that users add while an agent call runs are recorded with its tur
   memory.record = async (messages) => void recorded.push(messages.map(textOf));
   const hint: AgentHook = {
     on: {
-      'post-reasoning': ({ message }, { gotoReasoning }) => {
+      'post-reasoning': ({ message, gotoReasoning }) => {
         if (textOf(message) === 'In euros?')
           gotoReasoning([userMessage('Be sure.', { metadata: { origin: 'program' } })]);
       },
@@ -389,8 +389,8 @@ test.each(['pre-reasoning', 'post-reasoning', 'pre-acting', 'post-acting'] as co
   async (event) => {
     const record = vi.fn<(messages: readonly Msg[]) => Promise<void>>(async () => {});
     let stops = 1;
-    const hook = (_event: unknown, control: { stop(): void }): void => {
-      if (stops-- > 0) control.stop();
+    const hook = (asked: { stop(): void }): void => {
+      if (stops-- > 0) asked.stop();
     };
     const replies = [{ text: 'Let me see.', toolCalls: [{ name: 'look' }] }, 'A peacock.'];
     const { agent, extension } = make(
@@ -419,7 +419,7 @@ test('an answer at which a hook stops is recorded once', async () => {
   const { agent, extension } = make(
     ['A peacock.'],
     { memory: { ...idle, record } },
-    { use: [{ on: { 'post-reasoning': (_event, control) => control.stop() } }] },
+    { use: [{ on: { 'post-reasoning': (event) => event.stop() } }] },
   );
   expect((await agent.call('What is it?')).reason).toBe('stopped-by-hook');
   await agent.call().catch(() => {});

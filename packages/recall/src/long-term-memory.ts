@@ -144,11 +144,11 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
     }),
     onError: 'ignore',
     on: {
-      'run-end': ({ result }, _control, context) => {
-        const { messages } = inputOf(context);
+      'run-end': ({ result }, run) => {
+        const { messages } = inputOf(run);
         if (!messages || !hasAnswer(result)) return;
-        const input = wholeInput(messages, context.messages);
-        const turn = { sessionId: context.sessionId, input, answer: result.message };
+        const input = wholeInput(messages, run.messages);
+        const turn = { sessionId: run.sessionId, input, answer: result.message };
         const recording = Promise.resolve()
           .then(() => recordTurn(turn, settings))
           .finally(() => recordings.delete(recording));

@@ -75,9 +75,9 @@ test('a call with a decision searches for the question that it continues', async
 });
 
 test.each<[how: string, on: Middleware['on']]>([
-  ['stops', { 'pre-call': (_event, { stop }) => stop() }],
-  ['answers', { 'pre-call': (_event, { jumpTo }) => jumpTo('end', 'Ready.') }],
-  ['rejects', { 'pre-call': (_event, { reject }) => reject('No.') }],
+  ['stops', { 'pre-call': ({ stop }) => stop() }],
+  ['answers', { 'pre-call': ({ jumpTo }) => jumpTo('end', 'Ready.') }],
+  ['rejects', { 'pre-call': ({ reject }) => reject('No.') }],
 ])('no search runs if a hook %s the call before its first request', async (_how, on) => {
   let searches = 0;
   const search = looking(async () => {

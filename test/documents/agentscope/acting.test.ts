@@ -49,7 +49,7 @@ describe('acting', () => {
       use: [
         {
           on: {
-            'post-acting': async (_event, { stop }) => {
+            'post-acting': async ({ stop }) => {
               for (let tick = 0; tick < 20; tick++) await Promise.resolve();
               if (stops) stop();
             },

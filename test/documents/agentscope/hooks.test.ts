@@ -20,14 +20,18 @@ async function failAt(at: string) {
     return '';
   });
   const fails: AgentHook = {
-    onEvent: ({ type }) => {
-      if (type === at) throw new Error('坏钩子');
+    on: {
+      '*': ({ type }) => {
+        if (type === at) throw new Error('坏钩子');
+      },
     },
   };
   const watches: AgentHook = {
-    onEvent: (event) => {
-      if (event.type === at) later.push(event.type);
-      if (event.type === 'error') errors.push(event.error.code);
+    on: {
+      '*': (event) => {
+        if (event.type === at) later.push(event.type);
+        if (event.type === 'error') errors.push(event.error.code);
+      },
     },
   };
   const { agent, model } = setUp([{ text: 'Look. ', ...asks('a') }, 'Done.'], {
@@ -54,7 +58,7 @@ describe('hooks', () => {
       },
     });
     const everything: AgentHook = {
-      onEvent: ({ type }) => void (type === 'pre-reasoning' && order.push('every event')),
+      on: { '*': ({ type }) => void (type === 'pre-reasoning' && order.push('every event')) },
     };
     const { agent } = setUp(['a'], {
       use: [
@@ -294,8 +298,9 @@ describe('hooks', () => {
   test('every hook gets chunks and errors, and what it returns for them is ignored', async () => {
     const seen: string[] = [];
     const liar: AgentHook = {
-      onEvent: (event) =>
-        event.type === 'reasoning-chunk' ? { ...event, delta: 'lie' } : undefined,
+      on: {
+        '*': (event) => (event.type === 'reasoning-chunk' ? { ...event, delta: 'lie' } : undefined),
+      },
     };
     const witness: AgentHook = {
       on: {
@@ -414,9 +419,11 @@ describe('hooks', () => {
             'pre-reasoning': ({ iteration }) => {
               if (iteration > 1) return;
               const remove = agent.addHook({
-                onEvent: ({ type }) => {
-                  if (documented.has(type)) seen.push(type);
-                  if (type === 'post-acting') remove();
+                on: {
+                  '*': ({ type }) => {
+                    if (documented.has(type)) seen.push(type);
+                    if (type === 'post-acting') remove();
+                  },
                 },
               });
             },

@@ -92,10 +92,7 @@ describe('limit of iterations', () => {
     const { agent } = setUp([...looks(1), 'In short, much.'], {
       tools,
       limits: { iterations: 1 },
-      use: [
-        hook,
-        { on: { 'summary-chunk': (_event, _control, { interrupt }) => void interrupt() } },
-      ],
+      use: [hook, { on: { 'summary-chunk': (_event, { interrupt }) => void interrupt() } }],
     });
 
     const { reason, text } = await agent.call('Go');

@@ -6,7 +6,6 @@ import {
   toolResultsOf,
   toolUsesOf,
   userMessage,
-  type AgentEvent,
   type AgentHook,
 } from '@isoloop/core';
 import type { ScriptedReply } from '@isoloop/core/testing';
@@ -15,17 +14,17 @@ import { asks, failureOf, named, record, setUp, shown } from './test-support.ts'
 
 describe('steering hooks', () => {
   test('stop after reasoning leaves the tool calls pending, and call() without input runs them', async () => {
-    let stop = true;
+    let stops = true;
     const ran: string[] = [];
     const { agent, model } = setUp([asks('a', 'b'), 'Done.'], {
       tools: [named('a', () => ran.push('a')), named('b', () => ran.push('b'))],
-      use: [{ on: { 'post-reasoning': (_, control) => void (stop && control.stop()) } }],
+      use: [{ on: { 'post-reasoning': (event) => void (stops && event.stop()) } }],
       memory: new SessionMemory(new MemoryStore(), 's'),
     });
 
     const stopped = await agent.call('Go');
     const ranBefore = [...ran];
-    stop = false;
+    stops = false;
     const resumed = await agent.call();
 
     expect([stopped.reason, stopped.stoppedAt]).toEqual(['stopped-by-hook', 'post-reasoning']);
@@ -46,7 +45,7 @@ describe('steering hooks', () => {
         limits: { parallelTools: Infinity },
         use: hooks,
       });
-    const first = open([asks('a', 'b')], [{ on: { 'post-reasoning': (_, { stop }) => stop() } }]);
+    const first = open([asks('a', 'b')], [{ on: { 'post-reasoning': ({ stop }) => stop() } }]);
     const second = open(['Done.'], []);
 
     await first.agent.call('Go');
@@ -57,14 +56,14 @@ describe('steering hooks', () => {
   });
 
   test('after a stop with pending tool calls, new input is refused until their results are given', async () => {
-    let stop = true;
+    let stops = true;
     const { agent, model } = setUp([asks('a'), 'Done.'], {
       tools: [named('a')],
-      use: [{ on: { 'post-reasoning': (_, control) => void (stop && control.stop()) } }],
+      use: [{ on: { 'post-reasoning': (event) => void (stops && event.stop()) } }],
     });
 
     await agent.call('Go');
-    stop = false;
+    stops = false;
     const refused = await failureOf(agent.call('Something else'));
     const answer = await agent.call(
       toolMessage({
@@ -85,7 +84,7 @@ describe('steering hooks', () => {
     const { agent, model } = setUp([asks('a')], {
       tools: [named('a')],
       limits: { iterations: 1 },
-      use: [{ on: { 'post-acting': (_, control) => control.stop() } }],
+      use: [{ on: { 'post-acting': (event) => event.stop() } }],
     });
 
     const { reason, stoppedAt } = await agent.call('Go');
@@ -95,21 +94,20 @@ describe('steering hooks', () => {
   });
 
   test('a stop at the first of two post-acting events counts, and the next call continues from there', async () => {
-    let stop = true;
+    let stops = true;
     const { agent, model } = setUp([asks('a', 'b'), 'Done.'], {
       tools: [named('a'), named('b')],
       use: [
         {
           on: {
-            'post-acting': ({ toolUse }, control) =>
-              void (stop && toolUse.name === 'a' && control.stop()),
+            'post-acting': ({ toolUse, stop }) => void (stops && toolUse.name === 'a' && stop()),
           },
         },
       ],
     });
 
     const { reason } = await agent.call('Go');
-    stop = false;
+    stops = false;
     const { text } = await agent.call();
 
     expect([reason, text]).toEqual(['stopped-by-hook', 'Done.']);
@@ -117,14 +115,14 @@ describe('steering hooks', () => {
   });
 
   test('a stop before reasoning asks no model, and call() without input asks it', async () => {
-    let stop = true;
+    let stops = true;
     const { agent, model } = setUp(['你好'], {
-      use: [{ on: { 'pre-reasoning': (_, control) => void (stop && control.stop()) } }],
+      use: [{ on: { 'pre-reasoning': (event) => void (stops && event.stop()) } }],
     });
 
     const stopped = await agent.call('Hi');
     const requests = model.requests.length;
-    stop = false;
+    stops = false;
     const { text } = await agent.call();
 
     expect([stopped.reason, stopped.stoppedAt, requests]).toEqual([
@@ -142,7 +140,7 @@ describe('steering hooks', () => {
       use: [
         {
           on: {
-            'post-acting': ({ toolUse }, { gotoReasoning }) => {
+            'post-acting': ({ toolUse, gotoReasoning }) => {
               if (toolUse.name === 'a') gotoReasoning([userMessage('请继续')]);
             },
           },
@@ -172,7 +170,7 @@ describe('steering hooks', () => {
         use: [
           {
             on: {
-              [given.at]: (_: AgentEvent, { stop }: { stop(): void }) => stop(),
+              [given.at]: ({ stop }: { stop(): void }) => stop(),
               'post-call': ({ message }) => void answers.push(textOf(message)),
             },
           },
@@ -209,7 +207,7 @@ describe('steering hooks', () => {
       use: [
         {
           on: {
-            'post-reasoning': ({ message }, { gotoReasoning }) => {
+            'post-reasoning': ({ message, gotoReasoning }) => {
               if (textOf(message) === 'Maybe.') gotoReasoning([userMessage('Yes or no?')]);
             },
           },
@@ -234,7 +232,7 @@ describe('steering hooks', () => {
       use: [
         {
           on: {
-            'post-reasoning': (_, { gotoReasoning }) => gotoReasoning([userMessage('Yes or no?')]),
+            'post-reasoning': ({ gotoReasoning }) => gotoReasoning([userMessage('Yes or no?')]),
           },
         },
       ],
@@ -259,7 +257,7 @@ describe('steering hooks', () => {
       use: [
         {
           on: {
-            'post-reasoning': ({ message }, { gotoReasoning }) => {
+            'post-reasoning': ({ message, gotoReasoning }) => {
               if (toolUsesOf(message).length > 0) gotoReasoning([result]);
             },
           },

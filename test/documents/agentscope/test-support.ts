@@ -228,7 +228,7 @@ export const documented = new Set<AgentEvent['type']>([
 /** Returns a hook, and the documented events that it gets. Repeated chunks are one entry. */
 export function record(): { types: string[]; hook: AgentHook } {
   const types: string[] = [];
-  const hook: AgentHook = { onEvent: (event) => note(types, event) };
+  const hook: AgentHook = { on: { '*': (event) => note(types, event) } };
   return { types, hook };
 }
 

@@ -78,8 +78,7 @@ describe('the history', () => {
       );
       const remove = agent.addHook({
         on: {
-          [type]: (_event: AgentEvent, _control: unknown, context: { interrupt(): boolean }) =>
-            void context.interrupt(),
+          [type]: (_event: AgentEvent, run: { interrupt(): boolean }) => void run.interrupt(),
         },
       });
       expect((await agent.call('Look.')).reason).toBe('interrupted');

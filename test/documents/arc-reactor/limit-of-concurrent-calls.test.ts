@@ -36,8 +36,8 @@ describe('the limit of concurrent calls', () => {
           concurrencyLimit(semaphore),
           {
             on: {
-              'pre-call'({ input }, control) {
-                if (textOf(input[0]!) === 'No') control.reject('No.');
+              'pre-call'({ input, reject }) {
+                if (textOf(input[0]!) === 'No') reject('No.');
               },
             },
           },

@@ -31,7 +31,7 @@ describe('the limit of tool calls', () => {
     const { agent, model } = make([calls('fly', 'look'), 'Done.'], {
       tools: [named('look')],
       limits: { toolCalls: 2 },
-      use: [{ on: { 'pre-acting': (_event, control) => control.reject('Not now.') } }],
+      use: [{ on: { 'pre-acting': (event) => event.reject('Not now.') } }],
     });
     await agent.call('Look.');
     expect(offeredIn(model.requests[1])).toEqual([]);

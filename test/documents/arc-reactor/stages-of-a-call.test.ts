@@ -69,8 +69,8 @@ describe('the stages of a call', () => {
         ...spies(log),
         {
           on: {
-            'pre-call'({ input }, control) {
-              if (textOf(input[0]!) === 'Tea?') control.reject('No tea today.');
+            'pre-call'({ input, reject }) {
+              if (textOf(input[0]!) === 'Tea?') reject('No tea today.');
             },
           },
         },

@@ -60,8 +60,8 @@ describe('tool calls of one reply', () => {
     const ran: JsonValue[] = [];
     const careful: AgentHook = {
       on: {
-        'pre-acting'({ toolUse }, control) {
-          if (toolUse.name === 'send') control.reject('Nobody is awake.');
+        'pre-acting'({ toolUse, reject }) {
+          if (toolUse.name === 'send') reject('Nobody is awake.');
         },
       },
     };
@@ -187,8 +187,8 @@ describe('tool calls of one reply', () => {
       use: [
         {
           on: {
-            'pre-acting'({ toolUse }, control) {
-              if (toolUse.name === 'send') control.reject('Closed.');
+            'pre-acting'({ toolUse, reject }) {
+              if (toolUse.name === 'send') reject('Closed.');
             },
           },
         },
@@ -244,8 +244,8 @@ describe('tool calls of one reply', () => {
         metrics({ toolCall: ({ name, outcome }) => void measured.push(`${name} ${outcome}`) }),
         {
           on: {
-            'pre-acting'({ toolUse }, control) {
-              if (toolUse.name === 'send') control.reject('No.');
+            'pre-acting'({ toolUse, reject }) {
+              if (toolUse.name === 'send') reject('No.');
             },
           },
         },

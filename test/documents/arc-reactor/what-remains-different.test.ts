@@ -54,8 +54,8 @@ describe('what remains different', () => {
       use: [
         {
           on: {
-            'pre-acting'({ toolUse }, control) {
-              if (toolUse.name === 'send') control.reject('No.');
+            'pre-acting'({ toolUse, reject }) {
+              if (toolUse.name === 'send') reject('No.');
             },
             'post-acting': ({ toolUse, result }) =>
               void seen.push(`${toolUse.name} ${result.state}`),

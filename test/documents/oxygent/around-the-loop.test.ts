@@ -248,7 +248,7 @@ describe('around the loop', () => {
   test('an input that a hook refuses never reaches the model', async () => {
     const { model, agent } = setUp(['Hello.']);
     const remove = agent.addHook({
-      on: { 'pre-call': (_event, { reject }) => reject('Not now.') },
+      on: { 'pre-call': ({ reject }) => reject('Not now.') },
     });
     expect((await agent.call('Go.', { throwOnError: false })).reason).toBe('rejected');
     expect(model.requests).toHaveLength(0);

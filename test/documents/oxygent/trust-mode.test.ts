@@ -72,7 +72,7 @@ describe('trust mode', () => {
 
   test('does not hold for a call that a hook refused', async () => {
     const { model, agent } = setUp([echoes('x'), 'Refused.'], { preset: { trustMode: true } });
-    agent.addHook({ on: { 'pre-acting': (_event, { reject }) => reject('Not now.') } });
+    agent.addHook({ on: { 'pre-acting': ({ reject }) => reject('Not now.') } });
     const { text, reason } = await agent.call('Go.');
     expect([text, reason]).toEqual(['Refused.', 'stop']);
     expect(said(model, 1).at(-1)).toContain('Not now.');

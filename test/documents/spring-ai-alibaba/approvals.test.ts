@@ -273,7 +273,7 @@ describe('approvals', () => {
       preset: {
         hooks: [
           notingHook(log, 'h', {
-            beforeModel({ messages }, { jumpTo }) {
+            beforeModel({ messages, jumpTo }) {
               if (messages.length === 1) jumpTo('tools', assistantMessage([toolUse('pay')]));
             },
           }),

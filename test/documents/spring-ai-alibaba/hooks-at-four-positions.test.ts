@@ -123,7 +123,7 @@ describe('hooks at the four positions', () => {
     let added = false;
     const remind: PositionHook = {
       name: 'remind',
-      beforeModel(_event, { jumpTo }) {
+      beforeModel({ jumpTo }) {
         if (added) return;
         added = true;
         jumpTo('model', userMessage('(别忘了)'));
@@ -248,7 +248,7 @@ describe('hooks at the four positions', () => {
         hooks: [
           notingHook(log, 'A'),
           notingHook(log, 'B', {
-            afterModel({ message }, { jumpTo }) {
+            afterModel({ message, jumpTo }) {
               if (toolUsesOf(message).length > 0) jumpTo('model', userMessage('不要用工具。'));
             },
           }),
@@ -273,7 +273,7 @@ describe('hooks at the four positions', () => {
       preset: {
         hooks: [
           notingHook(log, 'h', {
-            beforeModel({ messages }, { jumpTo }) {
+            beforeModel({ messages, jumpTo }) {
               log.push('h.beforeModel');
               if (messages.length === 1) jumpTo('tools', assistantMessage([toolUse('look')]));
             },
@@ -344,7 +344,7 @@ describe('hooks at the four positions', () => {
       preset: {
         hooks: [
           notingHook(log, 'A'),
-          notingHook(log, 'B', { beforeAgent: (_event, { reject }) => reject('不行') }),
+          notingHook(log, 'B', { beforeAgent: ({ reject }) => reject('不行') }),
           notingHook(log, 'C'),
         ],
       },
@@ -368,8 +368,7 @@ describe('hooks at the four positions', () => {
       preset: {
         hooks: [
           notingHook(log, 'A', {
-            beforeAgent: (_event, { jumpTo }) =>
-              jumpTo('tools', assistantMessage([toolUse('look')])),
+            beforeAgent: ({ jumpTo }) => jumpTo('tools', assistantMessage([toolUse('look')])),
           }),
           notingHook(log, 'B'),
         ],
@@ -420,7 +419,7 @@ describe('hooks at the four positions', () => {
       preset: {
         hooks: [
           notingHook(log, 'h', {
-            beforeModel({ messages }, { jumpTo }) {
+            beforeModel({ messages, jumpTo }) {
               const last = messages.at(-1);
               if (last?.role === 'tool') jumpTo('end', `结果:${lineOf(last)}`, 'stop');
             },

@@ -35,8 +35,8 @@ describe('pauses and injected messages', () => {
         hooks: [
           {
             name: 'h',
-            beforeAgent(_event, _control, context) {
-              asked = context.interrupt(pause);
+            beforeAgent(_event, run) {
+              asked = run.interrupt(pause);
             },
           },
         ],
@@ -59,8 +59,8 @@ describe('pauses and injected messages', () => {
         hooks: [
           {
             name: 'h',
-            afterModel({ message }, _control, context) {
-              if (toolUsesOf(message).length > 0) context.interrupt(pause);
+            afterModel({ message }, run) {
+              if (toolUsesOf(message).length > 0) run.interrupt(pause);
             },
           },
         ],
@@ -97,9 +97,9 @@ describe('pauses and injected messages', () => {
         hooks: [
           {
             name: 'h',
-            afterModel({ message }, _control, context) {
+            afterModel({ message }, run) {
               if (toolUsesOf(message).length > 0)
-                context.interrupt({ mode: 'inject', messages: '小心' });
+                run.interrupt({ mode: 'inject', messages: '小心' });
             },
           },
         ],
@@ -124,8 +124,8 @@ describe('pauses and injected messages', () => {
       preset: {
         hooks: [
           notingHook(log, 'h', {
-            beforeModel(_event, _control, context) {
-              if (log.push('h.beforeModel') === 2) context.interrupt(pause);
+            beforeModel(_event, run) {
+              if (log.push('h.beforeModel') === 2) run.interrupt(pause);
             },
           }),
         ],
@@ -168,8 +168,8 @@ describe('pauses and injected messages', () => {
     let pauses = 0;
     const once: PositionHook = {
       name: 'h',
-      afterModel(_event, _control, context) {
-        if (pauses++ === 0) context.interrupt(pause);
+      afterModel(_event, run) {
+        if (pauses++ === 0) run.interrupt(pause);
       },
     };
     const { agent } = alibaba(['one', 'two'], { preset: { hooks: [once] } });
@@ -198,9 +198,8 @@ describe('pauses and injected messages', () => {
       preset: {
         hooks: [
           notingHook(log, 'h', {
-            afterModel({ message }, _control, context) {
-              if (textOf(message) === 'one')
-                context.interrupt({ mode: 'inject', messages: '还有' });
+            afterModel({ message }, run) {
+              if (textOf(message) === 'one') run.interrupt({ mode: 'inject', messages: '还有' });
             },
           }),
         ],

@@ -212,8 +212,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
     checkOptions('call()', callOptions, this.#fields.call, 'INVALID_INPUT');
     const options = this.kernelOptions(callOptions);
     const setup = this.#setupFor(options);
-    const hooks = (): readonly AgentHook[] =>
-      [...setup.use, ...this.#added].filter((hook) => hook.on ?? hook.onEvent);
+    const hooks = (): readonly AgentHook[] => [...setup.use, ...this.#added].filter(({ on }) => on);
     const run = new Run(setup, options, hooks, stepsOf);
     const sent = this.#checkedInput(agentInput, run);
     const onStart = isStreamed ? (): void => keepDriver(this, driver) : undefined;

@@ -114,13 +114,14 @@ export function checkedParts(use: UseList): Middleware[] {
 
 /**
  * Middleware may have members of its own. A misspelled wrapper is refused, because it would be
- * missing without a sign. So is an object of another kind, such as an output rule.
+ * missing without a sign. So are `onEvent`, AgentScope's name for `on: { '*': … }`, and an object
+ * of another kind, such as an output rule.
  */
 function checkPart(part: Middleware): void {
   if (checkedMiddleware.has(part)) return;
   checkFields('A middleware', part, partFields);
   const isPart = [...fieldsIn(partFields).keys()].some((key) => key !== 'name' && key in part);
-  const isChecked = (key: string): boolean => !isPart || /^wrap[A-Z]/.test(key);
+  const isChecked = (key: string): boolean => !isPart || /^(wrap[A-Z]|onEvent$)/.test(key);
   checkOptions('A middleware', pickFields(part, isChecked), partFields);
   checkHandlers(part);
   checkedMiddleware.add(part);

@@ -19,7 +19,7 @@ export type {
   Wrap,
 } from './middleware.ts';
 export { nestedHooks, nestedWraps } from './nested.ts';
-export type { NestedHooks } from './nested.ts';
+export type { NestedHooks, WrapControl } from './nested.ts';
 export { isEnding, isNewAnswer, isNext } from './next.ts';
 export type {
   AnswerEnd,

@@ -12,10 +12,7 @@ import { isNewAnswer } from './next.ts';
 const failure = new AgentError('LIMIT_EXCEEDED', 'Too much.');
 
 test.for<[when: string, part: Middleware]>([
-  [
-    'in a `post-call` hook',
-    { on: { 'post-call': (_event, _control, context) => context.fail(failure) } },
-  ],
+  ['in a `post-call` hook', { on: { 'post-call': (_event, run) => run.fail(failure) } }],
   [
     'in work before the end',
     {
@@ -59,7 +56,7 @@ test('context.fail() takes any error, and the agent call fails with code INTERNA
 
 test('context.fail() in a `run-end` hook has no effect, but its exception makes the call fail', async () => {
   const atEnd = (act: (context: RunContext) => void): Promise<unknown> => {
-    const part: Middleware = { on: { 'run-end': (_event, _control, context) => act(context) } };
+    const part: Middleware = { on: { 'run-end': (_event, run) => act(run) } };
     const model = new ScriptedModel(['One.']);
     return new Agent({ name: 'a', model, use: [part] }).call('Hi');
   };
@@ -132,7 +129,7 @@ test('context.fail() in a hook of `suspended` makes the agent call fail, and the
   });
   const model = new ScriptedModel([{ toolCalls: [{ name: 'ask', id: 'one' }] }]);
   const agent = new Agent({ name: 'a', model, tools: [ask] });
-  agent.addHook({ on: { suspended: (_event, _control, context) => context.fail(failure) } });
+  agent.addHook({ on: { suspended: (_event, run) => run.fail(failure) } });
   const result = await agent.call('Hi', { throwOnError: false });
   expect(result).toMatchObject({ reason: 'error', error: { code: 'LIMIT_EXCEEDED' } });
   expect(result.pending).toMatchObject([{ toolUseId: 'one' }]);

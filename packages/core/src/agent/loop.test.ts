@@ -58,7 +58,7 @@ test('tool calls that new input closes get their results before the new input', 
 
 test('stop() in a `post-acting` hook is ignored if the tool result only closes a tool call for new input', async () => {
   const { agent } = setUp([calls('external'), 'fine'], {
-    use: [{ on: { 'post-acting': (_event, control) => control.stop() } }, closeOpenCalls()],
+    use: [{ on: { 'post-acting': (event) => event.stop() } }, closeOpenCalls()],
   });
   await agent.call('go');
   expect(await agent.call('never mind')).toMatchObject({ reason: 'stop', text: 'fine' });
@@ -204,8 +204,7 @@ test('if the store rejects messages of gotoReasoning(), the call fails', async (
     use: [
       {
         on: {
-          'post-reasoning': (_event, control) =>
-            control.gotoReasoning([userMessage('think harder')]),
+          'post-reasoning': (event) => event.gotoReasoning([userMessage('think harder')]),
         },
       },
     ],
@@ -258,7 +257,7 @@ test('a second reader of batches() is rejected', async () => {
 test('readable() reads nothing before its reader does, and returns all events', async () => {
   const { agent } = setUp(['one two']);
   const told: string[] = [];
-  agent.addHook({ onEvent: ({ type }) => void told.push(type) });
+  agent.addHook({ on: { '*': ({ type }) => void told.push(type) } });
   const stream = agent.stream('go');
   const reader = stream.readable().getReader();
   for (let tick = 0; tick < 50; tick += 1) await Promise.resolve();
@@ -317,7 +316,7 @@ test('a rejected input leaves the tool calls of an earlier run open', async () =
   const { agent } = setUp([calls('external'), 'fine']);
   const [open] = (await agent.call('go')).pending;
   const rejecting: Middleware = {
-    on: { 'pre-call': (_event, { reject }) => reject('Not now.') },
+    on: { 'pre-call': ({ reject }) => reject('Not now.') },
   };
   const toolUseId = open!.toolUseId;
   const rejected = await agent.call([{ toolUseId, type: 'result', output: 'done' }], {

@@ -1,4 +1,6 @@
-import type { HookDispatcher } from '../event/hook-dispatcher.ts';
+import type { EventOf, EventType } from '../event/agent-event.ts';
+import type { Awaitable } from '../event/hook.ts';
+import { onControlOf, type ControlCall, type OnControl } from '../event/hook-controls.ts';
 import type { AgentHook, InnerStep, Wrap } from './middleware.ts';
 import { markHandled } from '../wait/mark-handled.ts';
 import { runOf } from './per-run.ts';
@@ -16,14 +18,34 @@ export function nestedWraps<In, Out>(...wraps: readonly Wrap<In, Out>[]): Wrap<I
   };
 }
 
-/** What `nestedHooks()` returns: passes an event through more hooks. */
-export type NestedHooks = Pick<HookDispatcher, 'ask' | 'tell'>;
+/**
+ * Changes what the controls of an event do for nested hooks. `next` does what the control does at
+ * the event. Returns whether the later hooks do not get the event.
+ */
+export type WrapControl = (call: ControlCall, next: OnControl) => boolean | void;
+
+/** What `nestedHooks()` returns: passes the event of a hook to more hooks. */
+export interface NestedHooks {
+  /**
+   * Passes a modifiable event through the hooks and returns the event that they return. They get
+   * the controls of the event: at a copy, every control fails with `CONFIGURATION`.
+   */
+  ask<K extends EventType>(event: EventOf<K>, wrap?: WrapControl): Awaitable<EventOf<K>>;
+  /** Notifies all hooks, even if a hook fails, and returns the event unchanged. */
+  tell<K extends EventType>(event: EventOf<K>): Awaitable<EventOf<K>>;
+}
 
 /**
- * Returns additional hooks of a run. `ask` passes an event through them and resolves with the
- * event that they return. Errors and time limits work as for the run's own hooks. Throws
- * `CONFIGURATION` if `context` is a copy.
+ * Returns additional hooks of a run. Errors and time limits work as for the run's own hooks. Throws
+ * `CONFIGURATION` if `run` is a copy.
  */
-export function nestedHooks(context: RunContext, hooks: readonly AgentHook[]): NestedHooks {
-  return runOf(context).hooks.with(hooks);
+export function nestedHooks(run: RunContext, hooks: readonly AgentHook[]): NestedHooks {
+  const dispatcher = runOf(run).hooks.with(hooks);
+  return {
+    ask(event, wrap = (call, next) => next(call)) {
+      const next = onControlOf(event);
+      return dispatcher.ask(event, next && ((call) => wrap(call, next)));
+    },
+    tell: (event) => dispatcher.tell(event, onControlOf(event)),
+  };
 }

@@ -14,10 +14,10 @@ test('a run has one value from its first event to its last one, and no other run
   });
   const seen: string[] = [];
   const part: Middleware = {
-    onEvent: ({ type }, _control, context) => void seenIn(context).events.add(type),
     on: {
-      'run-end': ({ runId }, _control, context) => {
-        const value = seenIn(context);
+      '*': ({ type }, run) => void seenIn(run).events.add(type),
+      'run-end': ({ runId }, run) => {
+        const value = seenIn(run);
         seen.push(`${value.runId === runId} ${[...value.events].join(' ')}`);
       },
     },
@@ -63,15 +63,15 @@ test('wrappers of the model and of tools get the value of the run, and `begin` g
   expect(() => seenIn({ runId, sessionId, agentPath: ['a'] })).toThrow('not a copy');
 });
 
-test('the control of a hook is not the context, and the error says which argument is', async () => {
+test('the event of a hook is not its run, and the error says which argument is', async () => {
   const seenIn = perRun(() => ({}));
   const part: Middleware = {
-    on: { 'run-end': (_event, control) => void seenIn(control as never) },
+    on: { 'run-end': (event) => void seenIn(event) },
   };
   const agent = new Agent({ name: 'a', model: new ScriptedModel(['One.']), use: [part] });
   await expect(agent.call('Hi')).rejects.toMatchObject({
     code: 'CONFIGURATION',
-    message: "Pass the run's context, not a copy. It is a hook's third argument.",
+    message: "Pass the run's context, not a copy. It is a hook's second argument.",
   });
 });
 

@@ -8,7 +8,7 @@ import type { Steps } from './steps.ts';
  * Returns a function that returns the value of a run: the same value for each call with the run's
  * context. `ModelContext.run` and the `run` of a tool call are that context, too. The first call
  * creates the value with `begin`. Several agents may share the function. Throws `CONFIGURATION` for
- * a copy of the context, and for the control of a hook.
+ * a copy of the context.
  */
 export function perRun<T>(
   begin: (context: RunContext, steps: Steps) => T,
@@ -28,6 +28,5 @@ export function perRun<T>(
 export function runOf(context: RunInfo): Run {
   // A copy has the fields of the run, but not its methods.
   if ('alive' in Object(context)) return context as Run;
-  // The second argument of a hook, its control, is a common mistake.
-  throw misconfigured("Pass the run's context, not a copy. It is a hook's third argument.");
+  throw misconfigured("Pass the run's context, not a copy. It is a hook's second argument.");
 }

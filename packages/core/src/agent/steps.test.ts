@@ -292,7 +292,7 @@ test('steps.edit() forgets the tool calls of a removed message', async () => {
 test('a jump with a message that the log has fails the agent call, and stores it once', async () => {
   const { agent } = setUp({
     on: {
-      'post-reasoning': (_event, { gotoReasoning }, { messages }) => gotoReasoning([messages[0]!]),
+      'post-reasoning': ({ gotoReasoning }, { messages }) => gotoReasoning([messages[0]!]),
     },
   });
   const input = userMessage('Hi');

@@ -14,7 +14,7 @@ import type { Middleware } from './middleware.ts';
 
 function setUp(replies: readonly ScriptedReply[], use: readonly Middleware[]) {
   const heard: string[] = [];
-  const witness: Middleware = { onEvent: ({ type }) => void heard.push(type) };
+  const witness: Middleware = { on: { '*': ({ type }) => void heard.push(type) } };
   const { agent } = scriptedAgent(replies, { tools: [look], use: [...use, witness] });
   return { agent, heard };
 }
@@ -106,7 +106,7 @@ test('the run context shows the run and can change its system prompt', async () 
       return next(input);
     },
     on: {
-      'post-call': (_event, _control, { iteration, usage, messages, openCalls }) =>
+      'post-call': (_event, { iteration, usage, messages, openCalls }) =>
         void shown.push(iteration, usage.inputTokens > 0, messages.length, openCalls),
     },
   };

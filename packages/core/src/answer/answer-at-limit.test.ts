@@ -173,7 +173,7 @@ test('tool calls that were open at the limit are decided before the summary requ
   const { agent: other, model: both } = setUp([{ toolCalls: [{ name: 'asked' }] }, 'in short'], {
     limits: { iterations: 1 },
   });
-  const stop = other.addHook({ on: { 'post-reasoning': (_event, control) => control.stop() } });
+  const stop = other.addHook({ on: { 'post-reasoning': (event) => event.stop() } });
   await other.call('go');
   stop();
   expect((await other.call()).reason).toBe('suspended');

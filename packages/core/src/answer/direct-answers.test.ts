@@ -265,7 +265,7 @@ test.for<['tool' | 'prompt', ScriptedReply]>([
 
 test('an interrupt, an abort and stop() in a hook take precedence over a direct answer', async () => {
   const stopped = setUp([calls('find')], {
-    use: [{ on: { 'post-acting': (_event, { stop }) => stop() } }],
+    use: [{ on: { 'post-acting': ({ stop }) => stop() } }],
   });
   expect((await run(stopped.agent, 'go')).result.reason).toBe('stopped-by-hook');
   const interrupted = setUp([calls('find')]);
@@ -274,7 +274,7 @@ test('an interrupt, an abort and stop() in a hook take precedence over a direct 
 });
 
 test('a hook that jumps to the model causes another model request instead of a direct answer', async () => {
-  const hooks: Hook[] = [{ on: { 'post-acting': (_event, { jumpTo }) => jumpTo('model') } }];
+  const hooks: Hook[] = [{ on: { 'post-acting': ({ jumpTo }) => jumpTo('model') } }];
   const { agent } = setUp([calls('find'), 'the model’s'], { use: [...hooks] });
   expect((await run(agent, 'go')).result).toMatchObject({ reason: 'stop', text: 'the model’s' });
 });
@@ -401,7 +401,7 @@ test.for(
   'after %s at any event of a run that ends without the model (by a jump: %s), the next call works',
   async ([how, jumps]) => {
     const hooks: Hook[] = jumps
-      ? [{ on: { 'post-acting': (_event, { jumpTo }) => jumpTo('end', 'Enough.') } }]
+      ? [{ on: { 'post-acting': ({ jumpTo }) => jumpTo('end', 'Enough.') } }]
       : [];
     for (let at = 0, last = false; !last; at += 1) {
       const controller = new AbortController();

@@ -36,7 +36,7 @@ function setUp(
   );
   const model = new ScriptedModel(replies);
   const events: AgentEvent[] = [];
-  const hooks = [{ onEvent: (event: AgentEvent) => void events.push(event) }];
+  const hooks = [{ on: { '*': (event: AgentEvent) => void events.push(event) } }];
   const agent = new ReActAgent({
     name: 'a',
     model,

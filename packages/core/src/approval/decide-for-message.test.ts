@@ -77,7 +77,7 @@ test.for<[string, readonly Decision[], string]>([
 
 test('if a pre-call hook stops the call, the next call applies the decisions', async () => {
   const { agent } = await suspended('pay');
-  const remove = agent.addHook({ on: { 'pre-call': (_event, { stop }) => stop() } });
+  const remove = agent.addHook({ on: { 'pre-call': ({ stop }) => stop() } });
   await agent.call('Tea instead', { decisions: [{ type: 'approve', toolUseId: 'call_1' }] });
   expect(ran).toEqual([]);
   remove();

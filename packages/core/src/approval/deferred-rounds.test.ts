@@ -40,8 +40,8 @@ function setUp(
   const model = new ScriptedModel(replies);
   const events: AgentEvent[] = [];
   const watch = {
-    onEvent: (event: AgentEvent) => void events.push(event),
     on: {
+      '*': (event: AgentEvent) => void events.push(event),
       'pre-acting': ({ toolUse: { id } }: { toolUse: { id: string } }) =>
         void log.push(`saw ${id}`),
     },
@@ -349,7 +349,7 @@ test.each([false, true])(
   "a limit that ends the run keeps a person's result and rejection; deferRound: %s",
   async (deferRound) => {
     const memory = new SessionMemory(new MemoryStore(), 's');
-    const stops = { on: { 'pre-acting': (_event: unknown, { stop }: { stop(): void }) => stop() } };
+    const stops = { on: { 'pre-acting': ({ stop }: { stop(): void }) => stop() } };
     const first = setUp([asked('read', 'pay', 'mail')], { deferRound }, { memory, use: [stops] });
     await first.agent.call('go');
     const limit = toolCallLimit({ tool: 'read', session: 0, text: 'Enough.' });
@@ -395,10 +395,10 @@ test.each(['interrupt', 'abort'] as const)(
     let stops = false;
     const stopping: Middleware = {
       on: {
-        'pre-acting': (_event, _control, context) => {
+        'pre-acting': (_event, run) => {
           if (!stops) return;
           if (how === 'abort') controller.abort();
-          else context.interrupt();
+          else run.interrupt();
         },
       },
     };
@@ -426,7 +426,7 @@ test('a hook that ends the run before its tools keeps what a person has decided'
   const model = new ScriptedModel([asked('pay', 'mail', 'send')]);
   const agent = new ReActAgent({ name: 'a', model, tools: ['pay', 'mail', 'send'].map(needs) });
   await agent.call('go');
-  agent.addHook({ on: { 'pre-call': (_event, { jumpTo }) => jumpTo('end', 'Later.') } });
+  agent.addHook({ on: { 'pre-call': ({ jumpTo }) => jumpTo('end', 'Later.') } });
   const decisions: readonly Decision[] = [
     { toolUseId: 'pay0', type: 'result', output: 'paid by hand' },
     { toolUseId: 'mail1', type: 'reject', reason: 'no' },
@@ -450,7 +450,7 @@ test('the answer to a suspended tool is not its result if the run ends before th
   const model = new ScriptedModel([asked('read')]);
   const agent = new ReActAgent({ name: 'a', model, tools: [{ ...asks, takesDecisions: true }] });
   await agent.call('go');
-  agent.addHook({ on: { 'pre-call': (_event, { jumpTo }) => jumpTo('end', 'Later.') } });
+  agent.addHook({ on: { 'pre-call': ({ jumpTo }) => jumpTo('end', 'Later.') } });
   await agent.call([{ toolUseId: 'read0', type: 'result', output: 'the first' }]);
   const text = 'Interrupted before it finished; its effect is unknown.';
   expect(await resultsOf(agent)).toEqual([['read0', 'interrupted', text]]);

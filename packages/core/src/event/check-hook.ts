@@ -9,11 +9,11 @@ export const eventNames: string =
 
 /** The fields of a hook, for `checkFields`. */
 export const hookFields: string =
-  'name:string|? on:object|? onEvent:function|? onError:fail|ignore|? priority:number|?';
+  'name:string|? on:object|? onError:fail|ignore|? priority:number|?';
 
 /** Throws `CONFIGURATION` for a handler of an unknown event, or for one of the wrong type. */
 export function checkHandlers({ on = {} }: Hook<never>): void {
-  checkOptions('on', on, eventNames);
+  checkOptions('on', on, `${eventNames} *`);
   for (const [event, entry] of Object.entries(on)) {
     const handler = typeof entry === 'function' ? { handle: entry } : entry;
     checkOptions(`on: ${event}`, handler, 'handle:function priority:number|?');

@@ -1,8 +1,8 @@
 import { expect, expectTypeOf, test } from 'vitest';
 import { type AgentOptions, ReActAgent } from '../react-agent/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
-import type { AgentEvent } from './agent-event.ts';
-import type { ControlOf, HookControl, Hooks } from './hook.ts';
+import type { AgentEvent, EventOf } from './agent-event.ts';
+import type { HookControls, HookEvent, Hooks } from './hook.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { textOf, toolResultsOf, userMessage, type Msg } from '../message/msg.ts';
@@ -15,13 +15,14 @@ import { toolResult } from '../tool/tool-call.ts';
 import { tool } from '../tool/tool.ts';
 import { look as plainLook, pay } from '../../../../test/support/plain-tools.ts';
 import { calls as callsOf, scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { nestedHooks } from '../agent/nested.ts';
 import type { RunContext } from '../agent/run-context.ts';
 import { approvals } from '../approval/approvals.ts';
 import type { AgentHook, Middleware, OuterStep, UseList } from '../agent/middleware.ts';
 import type { Next } from '../agent/next.ts';
 
 type EventType = AgentEvent['type'];
-type ControlName = keyof HookControl;
+type ControlName = keyof HookControls;
 
 /** The control functions that each event offers. */
 const allowed: Readonly<Partial<Record<EventType, readonly ControlName[]>>> = {
@@ -45,6 +46,9 @@ const allowed: Readonly<Partial<Record<EventType, readonly ControlName[]>>> = {
 };
 const names: readonly ControlName[] = ['stop', 'jumpTo', 'gotoReasoning', 'reject'];
 const rows = Object.entries(allowed) as [EventType, readonly ControlName[]][];
+
+/** Events that come by the thousand. Hooks get them as they are, without controls. */
+const deltas: readonly EventType[] = ['reasoning-chunk', 'tool-input-chunk', 'summary-chunk'];
 
 interface Setting extends Partial<AgentOptions> {
   readonly hook?: AgentHook;
@@ -88,15 +92,20 @@ function setUp(use: UseList, options: Partial<AgentOptions> = {}) {
 
 const args = { stop: [], jumpTo: ['end', 'Jumped.'], gotoReasoning: [[]], reject: ['No.'] };
 
+/** Returns an event with the type of one that has all controls. */
+const controlsIn = (event: AgentEvent): HookControls => event as AgentEvent & HookControls;
+
 /** Creates a hook that calls a control function at the first event of a type. */
 function asking(type: EventType, name: ControlName, given: readonly unknown[] = args[name]) {
   let isFirst = true;
   return {
     name: 'asking',
-    onEvent(event, control) {
-      if (event.type !== type || !isFirst) return;
-      isFirst = false;
-      (control[name] as (...given: unknown[]) => void)(...given);
+    on: {
+      '*'(event) {
+        if (event.type !== type || !isFirst) return;
+        isFirst = false;
+        (controlsIn(event)[name] as (...given: unknown[]) => void)(...given);
+      },
     },
   } satisfies Middleware;
 }
@@ -115,11 +124,25 @@ const eventful: Readonly<Partial<Record<EventType, Middleware>>> = {
   suspended: approvals({ needsApproval: { '*': true } }),
 };
 
-test.for(
-  rows.flatMap(([type, may]) =>
-    names.filter((name) => !may.includes(name)).map((name) => [type, name] as const),
-  ),
-)(
+const refusedUses = rows.flatMap(([type, may]) =>
+  names.filter((name) => !may.includes(name)).map((name) => [type, name] as const),
+);
+
+test.for(refusedUses.filter(([type]) => deltas.includes(type)))(
+  'a hook at the delta %s that calls %s fails the call, because a delta has no controls',
+  async ([type, name]) => {
+    const { agent } = setUp([asking(type, name)]);
+    await expect(agent.call('go')).rejects.toMatchObject({
+      code: 'HOOK_ERROR',
+      message: expect.stringMatching(
+        new RegExp(`^Hook "asking" failed at ${type}: .*is not a function`),
+      ) as string,
+      details: { hook: 'asking', event: type },
+    });
+  },
+);
+
+test.for(refusedUses.filter(([type]) => !deltas.includes(type)))(
   'a hook at %s that calls the control %s, which this event does not have, fails the call',
   async ([type, name]) => {
     const { agent } = setUp([eventful[type] ?? {}, asking(type, name)]);
@@ -154,15 +177,17 @@ test.for(rows.flatMap(([type, may]) => may.map((name) => [type, name] as const))
     let late: Promise<unknown> | undefined;
     const { agent } = setUp([
       {
-        onEvent(event, control) {
-          if (event.type !== type || late) return;
-          const use = control[name] as (...given: unknown[]) => void;
-          // This code runs after the hook has returned.
-          late = Promise.resolve()
-            .then(() => {})
-            .then(() => {})
-            .then(() => use(...args[name]))
-            .catch((error: unknown) => error);
+        on: {
+          '*'(event) {
+            if (event.type !== type || late) return;
+            const use = controlsIn(event)[name] as (...given: unknown[]) => void;
+            // This code runs after the hook has returned.
+            late = Promise.resolve()
+              .then(() => {})
+              .then(() => {})
+              .then(() => use(...args[name]))
+              .catch((error: unknown) => error);
+          },
         },
       },
     ]);
@@ -191,10 +216,12 @@ test('a rejection without a reason has a default text', async () => {
 
 test('if a hook rejects twice, the first rejection counts', async () => {
   const twice = (type: EventType): Middleware => ({
-    onEvent(event, control) {
-      if (event.type !== type) return;
-      control.reject?.('First.');
-      control.reject?.('Second.');
+    on: {
+      '*'(event) {
+        if (event.type !== type) return;
+        controlsIn(event).reject('First.');
+        controlsIn(event).reject('Second.');
+      },
     },
   });
   for (const type of ['run-start', 'pre-call'] as const)
@@ -208,10 +235,12 @@ test('if a hook rejects twice, the first rejection counts', async () => {
 
 test('a rejection takes precedence over a stop at `pre-call`, and a stop takes precedence at `pre-acting`', async () => {
   const both = (type: EventType): Middleware => ({
-    onEvent(event, control) {
-      if (event.type !== type) return;
-      control.stop?.();
-      control.reject?.('No.');
+    on: {
+      '*'(event) {
+        if (event.type !== type) return;
+        controlsIn(event).stop();
+        controlsIn(event).reject('No.');
+      },
     },
   });
   const refused = setUp([both('pre-call')]);
@@ -223,15 +252,17 @@ test('a rejection takes precedence over a stop at `pre-call`, and a stop takes p
 });
 
 const rejecting = {
-  'pre-call': (_event: unknown, { reject }: ControlOf<'pre-call'>) => reject('No.'),
+  'pre-call': (event: HookEvent<'pre-call'>) => event.reject('No.'),
 };
 const misusing = {
-  'post-call': (_event: unknown, control: object) => (control as HookControl).stop(),
+  'post-call': (event: object) => (event as HookControls).stop(),
 };
 
+type AnyHandler = (event: AgentEvent, run: RunContext) => void;
+
 /** Returns one handler for all events. It calls the handler in `on` for the event’s type. */
-const asOne = (on: Hooks<RunContext>): Required<Middleware>['onEvent'] => {
-  const handlers = on as Readonly<Record<string, Required<Middleware>['onEvent'] | undefined>>;
+const asOne = (on: Hooks<RunContext>): AnyHandler => {
+  const handlers = on as unknown as Readonly<Record<string, AnyHandler | undefined>>;
   return (event, ...more) => handlers[event.type]?.(event, ...more);
 };
 
@@ -248,7 +279,7 @@ test.for<[where: string, add: (on: Hooks<RunContext>) => Setting]>([
       ],
     }),
   ],
-  ['`onEvent`', (on) => ({ use: [{ onEvent: asOne(on) }] })],
+  ['`*`', (on) => ({ use: [{ on: { '*': asOne(on) } }] })],
   ['`addHook`', (on) => ({ hook: { on } })],
   [
     '`positionHooks`',
@@ -356,7 +387,7 @@ test('after `stop` at `pre-acting`, all tool calls of the reply stay open, and t
   let isFirst = true;
   const stopping: Middleware = {
     on: {
-      'pre-acting'({ toolUse }, { stop }) {
+      'pre-acting'({ toolUse, stop }) {
         seen.push(toolUse.id);
         if (toolUse.id !== 'b1' || !isFirst) return;
         isFirst = false;
@@ -392,7 +423,7 @@ test('after `stop` at `post-acting`, queued tool calls do not start', async () =
       model: new ScriptedModel([{ toolCalls: calls }, 'done']),
       tools: [look],
       limits: { parallelTools: 1 },
-      use: [{ on: { 'post-acting': (_event, { stop }) => stop() } }],
+      use: [{ on: { 'post-acting': ({ stop }) => stop() } }],
     });
   expect((await agentWith(toolCalls).call('go')).reason).toBe('stopped-by-hook');
   expect(ran).toEqual(['a']);
@@ -421,7 +452,7 @@ test('a `stop` takes precedence over an earlier jump about another tool call', a
   const { agent, ran } = setUp([
     {
       on: {
-        'post-acting': ({ toolUse }, { jumpTo, stop }) =>
+        'post-acting': ({ toolUse, jumpTo, stop }) =>
           toolUse.id === 'a1' ? jumpTo('model') : stop(),
       },
     },
@@ -449,7 +480,7 @@ test.for(['wrapReply', 'wrapRound'] as const)(
       name: 'a',
       model,
       tools: [external],
-      use: [closing, { on: { 'post-acting': (_event, control) => control.stop() } }],
+      use: [closing, { on: { 'post-acting': (event) => event.stop() } }],
     });
     expect(await agent.call('go')).toMatchObject({ reason: 'stopped-by-hook', iterations: 1 });
     expect(toolResultsOf((await agent.messages()).at(-1)!)).toMatchObject([{ output: 'x' }]);
@@ -475,7 +506,7 @@ test.for(['tools', 'model'] as const)(
       name: 'a',
       model,
       tools: [external],
-      use: [closing, { on: { 'post-acting': (_event, control) => control.stop() } }],
+      use: [closing, { on: { 'post-acting': (event) => event.stop() } }],
     });
     expect(await agent.call('go')).toMatchObject({ reason: 'stopped-by-hook' });
     const results = (await agent.messages()).flatMap(toolResultsOf);
@@ -493,7 +524,7 @@ test('a `stop` at a decided result counts, though `wrapRound` left the call out'
     name: 'a',
     model,
     tools: [pay],
-    use: [leavingOut, { on: { 'post-acting': (_event, control) => control.stop() } }],
+    use: [leavingOut, { on: { 'post-acting': (event) => event.stop() } }],
   });
   await agent.call('go');
   const result = await agent.call([{ toolUseId: 'c1', type: 'reject' }]);
@@ -509,7 +540,7 @@ test('a `stop` about one tool call ends the run, though the wrapper of another o
   const { agent, model } = setUp([
     {
       on: {
-        'post-acting': ({ toolUse }, { stop }) => {
+        'post-acting': ({ toolUse, stop }) => {
           if (toolUse.id !== 'a1') return;
           stop();
           tellStopped?.();
@@ -550,11 +581,11 @@ test('the answer of `jumpTo` may not have the id of the reply that it replaces',
   await expect(agent.call('Go')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });
 
-function setUpMasked(act: (control: ControlOf<'post-reasoning'>, message: Msg) => void): {
+function setUpMasked(act: (event: HookEvent<'post-reasoning'>, message: Msg) => void): {
   readonly agent: ReActAgent;
 } {
   const masking: Hooks<RunContext> = {
-    'post-reasoning': ({ message }, control) => act(control, message),
+    'post-reasoning': (event) => act(event, event.message),
     'post-call': (event) => ({
       ...event,
       message: { ...event.message, content: [{ type: 'text', text: 'Masked.' }] },
@@ -567,7 +598,7 @@ function setUpMasked(act: (control: ControlOf<'post-reasoning'>, message: Msg) =
 test('a tool result that ends a jump is the result of its call, and the reply is the answer', async () => {
   const model = new ScriptedModel([{ text: 'I look.', toolCalls: [{ name: 'look', id: 'one' }] }]);
   const giving: Hooks<RunContext> = {
-    'post-reasoning': (_event, { jumpTo }) =>
+    'post-reasoning': ({ jumpTo }) =>
       jumpTo('end', [
         {
           id: 'mine',
@@ -605,7 +636,7 @@ test('a tool runs if a hook asks for `stop` while the store records its start', 
     use: [
       {
         on: {
-          'post-acting': ({ toolUse }, { stop }) => {
+          'post-acting': ({ toolUse, stop }) => {
             if (toolUse.name !== 'quick') return;
             stop();
             onStop();
@@ -642,7 +673,7 @@ test("decisions are kept after a stop at `pre-call`, and `jumpTo('tools')` appli
       use: [
         {
           on: {
-            'pre-call'({ input }, { stop, jumpTo }) {
+            'pre-call'({ input, stop, jumpTo }) {
               if (input.length || !isFirst) return;
               isFirst = false;
               if (ask === 'stop') stop();
@@ -677,12 +708,151 @@ test('after `stop` at `pre-call`, the input is in the log', async () => {
   expect((await agent.messages()).map(textOf)).toEqual(['go']);
 });
 
-test('the type of `control` has a function only at events where the function works', () => {
-  expectTypeOf<keyof ControlOf<'run-start'>>().toEqualTypeOf<'reject'>();
-  expectTypeOf<keyof ControlOf<'pre-call'>>().toEqualTypeOf<'reject' | 'stop' | 'jumpTo'>();
-  expectTypeOf<keyof ControlOf<'pre-acting'>>().toEqualTypeOf<'stop' | 'reject'>();
-  expectTypeOf<keyof ControlOf<'pre-summary'>>().toEqualTypeOf<'stop'>();
-  expectTypeOf<keyof ControlOf<'post-call'>>().toEqualTypeOf<never>();
+type ControlsOf<K extends EventType> = Extract<keyof HookEvent<K>, ControlName>;
+
+test('the type of an event has a control only where the control works', () => {
+  expectTypeOf<ControlsOf<'run-start'>>().toEqualTypeOf<'reject'>();
+  expectTypeOf<ControlsOf<'pre-call'>>().toEqualTypeOf<'reject' | 'stop' | 'jumpTo'>();
+  expectTypeOf<ControlsOf<'pre-acting'>>().toEqualTypeOf<'stop' | 'reject'>();
+  expectTypeOf<ControlsOf<'pre-summary'>>().toEqualTypeOf<'stop'>();
+  expectTypeOf<ControlsOf<'post-call'>>().toEqualTypeOf<never>();
+  expectTypeOf<Extract<keyof AgentEvent, ControlName>>().toEqualTypeOf<never>();
+});
+
+test('the wrong use of a control does not compile', () => {
+  const wrong: Hooks<RunContext> = {
+    // @ts-expect-error An answer that has ended cannot be stopped.
+    'post-call': (event) => event.stop(),
+    // @ts-expect-error Only the loop can refuse a reply.
+    'post-reasoning': ({ reject }) => reject('No.'),
+    // @ts-expect-error A reason is a text.
+    'pre-acting': (event) => event.reject(7),
+    // @ts-expect-error The second argument is the run, which has no controls.
+    'pre-reasoning': (_event, run) => run.stop(),
+    // @ts-expect-error Not all events have this control.
+    '*': (event) => event.stop(),
+    // @ts-expect-error No event has this name.
+    'pre-action': () => {},
+  };
+  const union: Hooks<RunContext> = {
+    '*'(event, run) {
+      expectTypeOf(run).toEqualTypeOf<RunContext>();
+      if (event.type === 'pre-acting') event.reject(event.toolUse.name);
+      // @ts-expect-error One of these two events does not have the control.
+      if (event.type === 'run-start' || event.type === 'pre-call') event.jumpTo('end');
+      if (event.type === 'pre-call' || event.type === 'pre-reasoning') event.jumpTo('end');
+    },
+  };
+  expect([wrong, union]).toHaveLength(2);
+});
+
+test('a hook of all events steers the run with the controls of the type that it narrows to', async () => {
+  const steering: Middleware = {
+    on: {
+      '*'(event) {
+        if (event.type === 'pre-acting' && event.toolUse.id === 'a1') event.reject('Not this one.');
+        if (event.type === 'post-acting' && event.toolUse.id === 'b1') event.stop();
+      },
+    },
+  };
+  const { agent, ran } = setUp([steering]);
+  expect((await agent.call('go')).reason).toBe('stopped-by-hook');
+  expect(ran).toEqual(['b1']);
+  expect((await agent.messages()).flatMap(toolResultsOf)[0]).toMatchObject({ state: 'denied' });
+});
+
+test('a copy of an event, its JSON and a message of it have no controls, and comparisons ignore them', async () => {
+  const kept: AgentEvent[] = [];
+  const { agent } = setUp([
+    {
+      on: {
+        '*'(event) {
+          const hasControls = !('delta' in event);
+          expect('stop' in event).toBe(hasControls);
+          for (const copy of [
+            { ...event },
+            structuredClone(event),
+            JSON.parse(JSON.stringify(event)) as AgentEvent,
+          ]) {
+            for (const name of names) expect(name in copy).toBe(false);
+            expect(event).toEqual(copy);
+          }
+          expect({ ...event }).toStrictEqual(event);
+          expect(Object.isFrozen(event)).toBe(true);
+          kept.push(event);
+        },
+      },
+    },
+  ]);
+  const events: AgentEvent[] = [];
+  for await (const event of agent.stream('go')) events.push(event);
+  expect(kept.filter(({ type }) => type === 'pre-acting')).toHaveLength(4);
+  expect(events).toEqual(kept);
+});
+
+test('readers get events without controls, also if a hook returns the event of another hook', async () => {
+  let others: AgentEvent | undefined;
+  const { agent } = setUp([
+    { on: { 'post-acting': (event) => event, '*': (event) => void (others = event) } },
+    {
+      on: {
+        '*': (event) => (event.type.startsWith('pre-') ? others : undefined),
+      },
+    },
+  ]);
+  const heard: AgentEvent[] = [];
+  agent.addHook({ on: { '*': (event) => void heard.push(event) } });
+  const events: AgentEvent[] = [];
+  for await (const event of agent.stream('go')) events.push(event);
+  expect(heard.some((event) => 'stop' in event)).toBe(true);
+  for (const event of events) for (const name of names) expect(name in event).toBe(false);
+  expect(events.map(({ type }) => type)).toEqual(heard.map(({ type }) => type));
+});
+
+test('the controls of one handler end with it, although the next handler may still use its own', async () => {
+  let earlier: HookEvent<'pre-reasoning'> | undefined;
+  let error: unknown;
+  const first: AgentHook = {
+    name: 'first',
+    on: { 'pre-reasoning': (event) => void (earlier = event) },
+  };
+  const second: AgentHook = {
+    on: {
+      'pre-reasoning'(event) {
+        try {
+          earlier?.stop();
+        } catch (thrown) {
+          error = thrown;
+        }
+        event.jumpTo('end', 'Over.');
+      },
+    },
+  };
+  const { agent } = setUp([first, second]);
+  expect((await agent.call('go')).text).toBe('Over.');
+  expect(error).toMatchObject({
+    code: 'CONFIGURATION',
+    message: 'Hook "first": `stop` was called after the hook at pre-reasoning had ended.',
+    details: { hook: 'first', control: 'stop', event: 'pre-reasoning' },
+  });
+});
+
+test('nested hooks have the controls of the event that they get, and a copy gives them none', async () => {
+  const stops: AgentHook = { name: 'inner', on: { 'post-reasoning': (event) => event.stop() } };
+  const passing = (ask: (event: HookEvent<'post-reasoning'>) => EventOf<'post-reasoning'>) =>
+    setUp([
+      {
+        on: {
+          'post-reasoning': (event, run) =>
+            nestedHooks(run, [stops]).ask<'post-reasoning'>(ask(event)),
+        },
+      },
+    ]).agent.call('go');
+  expect((await passing((event) => event)).reason).toBe('stopped-by-hook');
+  await expect(passing((event) => ({ ...event }))).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+    message: 'Hook "inner": There is no control `stop` at post-reasoning.',
+  });
 });
 
 test.for([
@@ -693,18 +863,15 @@ test.for([
   '%s with one message in two rounds fails with the name of the hook, the event and the advice',
   async ([name, replies, at]) => {
     const hint = userMessage('Try again.', { id: 'hint' });
-    const ask = (controls: Partial<HookControl>): void => {
-      if (name === 'gotoReasoning') controls.gotoReasoning!([hint]);
-      else controls.jumpTo!('model', [hint]);
+    const ask = (event: HookControls): void => {
+      if (name === 'gotoReasoning') event.gotoReasoning([hint]);
+      else event.jumpTo('model', [hint]);
     };
     const redirect: AgentHook = {
       name: 'redirect',
-      on: { [at]: (_event: object, controls: Partial<HookControl>) => ask(controls) },
+      on: { [at]: ask },
     };
-    const position = {
-      name: 'afterModel',
-      afterModel: (_event: object, controls: object) => ask(controls),
-    };
+    const position = { name: 'afterModel', afterModel: ask };
     const hooks =
       at === 'post-acting' ? [redirect] : [redirect, positionHooks([position as never])];
     for (const part of hooks) {
@@ -728,7 +895,7 @@ test.each(['gotoReasoning', 'pre-call'])(
       on:
         name === 'pre-call'
           ? { 'pre-call': (event) => ({ ...event, input: [hint, hint] }) }
-          : { 'post-reasoning': (_event, { gotoReasoning }) => gotoReasoning([hint, hint]) },
+          : { 'post-reasoning': ({ gotoReasoning }) => gotoReasoning([hint, hint]) },
     };
     const { agent } = scriptedAgent(['A.', 'B.'], { use: [twice] });
     await expect(agent.call('go')).rejects.toMatchObject({

@@ -1,82 +1,95 @@
 import { AgentError, misconfigured } from '../error/agent-error.ts';
-import type { EventType } from './agent-event.ts';
-import type { EventControls, HookControl } from './hook.ts';
+import { freeze } from '../message/freeze.ts';
+import type { AgentEvent } from './agent-event.ts';
+import type { EventControls, HookControls } from './hook.ts';
 
-/**
- * What hooks can ask for at an event. `isOver`: whether to skip the remaining handlers. `hook`: name
- * of the hook that uses a control.
- */
-export type HandlerControls = Partial<HookControl> & { isOver?: boolean; hook?: string };
+/** Name of a control. */
+export type ControlName = keyof HookControls;
+
+/** The call of a control by a hook. */
+export type ControlCall = {
+  readonly [N in ControlName]: {
+    readonly name: N;
+    readonly args: Parameters<HookControls[N]>;
+    /** Name of the hook, for errors. */
+    readonly hook: string;
+  };
+}[ControlName];
+
+/** Does what a hook asks for. Returns whether the later hooks do not get the event. */
+export type OnControl = (call: ControlCall) => boolean | void;
 
 /** One handler of a hook while it handles an event. */
-interface Handling {
+export interface Handling {
   /** Name of the hook, for errors. */
   readonly hook: string;
   hasEnded: boolean;
 }
 
-/** Any control. */
-type Use = (...args: never[]) => void;
-
-const names: readonly (keyof HookControl)[] = ['stop', 'jumpTo', 'gotoReasoning', 'reject'];
-
 /** The controls of each event, as `EventControls` has them. Other events have none. */
-const controlsOf: Readonly<Record<string, string>> = {
-  'run-start': 'reject',
-  'pre-call': 'stop jumpTo reject',
-  'pre-reasoning': 'stop jumpTo gotoReasoning',
-  'post-reasoning': 'stop jumpTo gotoReasoning',
-  'pre-acting': 'stop reject',
-  'post-acting': 'stop jumpTo gotoReasoning',
-  'pre-summary': 'stop',
-} satisfies Record<keyof EventControls, string>;
+const controlsOf: Readonly<Record<string, readonly string[]>> = {
+  'run-start': ['reject'],
+  'pre-call': ['stop', 'jumpTo', 'reject'],
+  'pre-reasoning': ['stop', 'jumpTo', 'gotoReasoning'],
+  'post-reasoning': ['stop', 'jumpTo', 'gotoReasoning'],
+  'pre-acting': ['stop', 'reject'],
+  'post-acting': ['stop', 'jumpTo', 'gotoReasoning'],
+  'pre-summary': ['stop'],
+} satisfies { readonly [K in keyof EventControls]: readonly EventControls[K][] };
+
+const names: readonly ControlName[] = ['stop', 'jumpTo', 'gotoReasoning', 'reject'];
+
+/** Key of what the controls of an event do, for hooks that pass the event to other hooks. */
+const onControlKey = Symbol('onControl');
 
 /**
- * Returns the controls that a hook handler gets for one event. A control throws if the event does
- * not offer it, or if the handler has ended.
+ * Returns the frozen event that a handler gets: a copy with all controls as methods. A control
+ * throws if the event does not offer it, or if the handler has ended. A text or argument delta gets
+ * no methods, because there are thousands of them. The methods are not enumerable, so that no copy
+ * and no message to another context has them. `onControl`: without it, the event offers nothing.
  */
-export function controlsAt(
-  type: EventType,
-  control: HandlerControls,
+export function withControls<E extends AgentEvent>(
+  event: E,
   handling: Handling,
-): HookControl {
+  onControl?: OnControl,
+): E {
+  freeze(event);
+  if ('delta' in event) return event;
+  const { type }: AgentEvent = event;
   const { hook } = handling;
-  const guardedControls = names.map((name) => [
-    name,
-    (...args: never[]) => {
-      const use: Use | undefined = control[name];
-      const isOffered = use && controlsOf[type]?.includes(name);
-      if (isOffered && !handling.hasEnded) {
-        // A hook of `positionHooks()` has put its own name here.
-        control.hook = handlerControls.hook ?? hook;
-        return use(...args);
-      }
-      const problem = isOffered
-        ? `\`${name}\` was called after the hook at ${type} had ended.`
-        : `There is no control \`${name}\` at ${type}.`;
-      const details = { hook, control: name, event: type };
-      throw misconfigured(`Hook "${hook}": ${problem}`, { details });
-    },
-  ]);
-  const handlerControls: HandlerControls = Object.fromEntries(guardedControls);
-  return handlerControls as HookControl;
+  const onOfferedControl: OnControl = (call) => {
+    const { name } = call;
+    const isOffered = onControl && controlsOf[type]?.includes(name);
+    if (isOffered && !handling.hasEnded) return onControl(call);
+    const problem = isOffered
+      ? `\`${name}\` was called after the hook at ${type} had ended.`
+      : `There is no control \`${name}\` at ${type}.`;
+    throw misconfigured(`Hook "${hook}": ${problem}`, {
+      details: { hook, control: name, event: type },
+    });
+  };
+  const handlersEvent = Object.defineProperty({ ...event }, onControlKey, {
+    value: onOfferedControl,
+  });
+  for (const name of names) {
+    const value = (...args: readonly unknown[]): void =>
+      void onOfferedControl({ name, args, hook } as unknown as ControlCall);
+    Object.defineProperty(handlersEvent, name, { value });
+  }
+  return Object.freeze(handlersEvent);
+}
+
+/** Returns what the controls of a handler's event do, or `undefined` for an event without them. */
+export function onControlOf(event: AgentEvent): OnControl | undefined {
+  return (event as { readonly [onControlKey]?: OnControl })[onControlKey];
+}
+
+/** Returns the event without controls: a copy if it has some. */
+export function withoutControls<E extends AgentEvent>(event: E): E {
+  return onControlOf(event) ? { ...event } : event;
 }
 
 /** Returns whether a hook used a control wrongly. */
 export function isMisuse(error: unknown): boolean {
   return AgentError.is(error) && error.details?.['control'] !== undefined;
-}
-
-/** Returns the same controls, but the use of one also skips the remaining handlers of the event. */
-export function skippingControls(control: HandlerControls): HandlerControls {
-  const controls: HandlerControls = {};
-  for (const name of names) {
-    const use: Use | undefined = control[name];
-    controls[name] = (...args: never[]) => {
-      controls.isOver = true;
-      if (controls.hook !== undefined) control.hook = controls.hook;
-      use?.(...args);
-    };
-  }
-  return controls;
 }

@@ -85,8 +85,7 @@ test('a pre-acting hook changes the arguments, and a post-acting hook changes th
 test('a pre-acting hook rejects only its own tool call', async () => {
   const hook: Hook = {
     on: {
-      'pre-acting': (event, control) =>
-        void (event.toolUse.id === 'call_1' && control.reject('not today')),
+      'pre-acting': (event) => void (event.toolUse.id === 'call_1' && event.reject('not today')),
     },
   };
   const { agent, model } = setUp(
@@ -127,8 +126,8 @@ test('stop() in a post-reasoning hook ends the call with open tool calls, and a 
     [
       {
         on: {
-          'post-reasoning': (event, control) =>
-            void (event.iteration === 1 && model.requests.length === 1 && control.stop()),
+          'post-reasoning': (event) =>
+            void (event.iteration === 1 && model.requests.length === 1 && event.stop()),
         },
       },
     ],
@@ -142,7 +141,7 @@ test('stop() in a post-reasoning hook ends the call with open tool calls, and a 
 test('stop() in a post-acting hook ends the call after all tools of the reply have run', async () => {
   const { agent, model } = setUp(
     [{ toolCalls: [{ name: 'echo' }, { name: 'echo' }] }],
-    [{ on: { 'post-acting': (_event, control) => control.stop() } }],
+    [{ on: { 'post-acting': (event) => event.stop() } }],
   );
   expect((await agent.call('go')).reason).toBe('stopped-by-hook');
   expect(model.requests).toHaveLength(1);
@@ -152,8 +151,8 @@ test('stop() in a post-acting hook ends the call after all tools of the reply ha
 test('gotoReasoning() adds its messages after the reply and asks the model again', async () => {
   const hook: Hook = {
     on: {
-      'post-reasoning': (event, control) =>
-        void (textOf(event.message) === 'no' && control.gotoReasoning([userMessage('try again')])),
+      'post-reasoning': (event) =>
+        void (textOf(event.message) === 'no' && event.gotoReasoning([userMessage('try again')])),
     },
   };
   const { agent, model } = setUp(['no', 'yes'], [hook]);
@@ -176,18 +175,20 @@ test('an event that hooks cannot change is frozen, and a hook that writes to the
 test("a failure of a hook with `onError: 'ignore'` is ignored", async () => {
   const hook: Hook = {
     onError: 'ignore',
-    onEvent() {
-      throw new Error('hook down');
+    on: {
+      '*'() {
+        throw new Error('hook down');
+      },
     },
   };
   const { agent } = setUp(['ok'], [hook]);
   expect((await agent.call('go')).text).toBe('ok');
 });
 
-test('onEvent gets every event of the run in order, and a hook can be removed', async () => {
+test('the `*` handler gets every event of the run in order, and a hook can be removed', async () => {
   const { agent } = setUp(['a b', 'c'], []);
   const seen: number[] = [];
-  const off = agent.addHook({ onEvent: (event) => void seen.push(event.seq) });
+  const off = agent.addHook({ on: { '*': (event) => void seen.push(event.seq) } });
   const read: number[] = [];
   for await (const event of agent.stream('go')) read.push(event.seq);
   expect(seen).toEqual(read);

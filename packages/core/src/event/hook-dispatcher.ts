@@ -1,12 +1,11 @@
 import { AgentError, errorText } from '../error/agent-error.ts';
-import { isObjectOrArray } from '../message/json.ts';
 import type { AgentEvent, EventOf, EventType } from './agent-event.ts';
 import type { BoundedWaits } from '../wait/bounded-waits.ts';
 import { checkEvent } from './check-event.ts';
-import { controlsAt, isMisuse, type HandlerControls } from './hook-controls.ts';
+import { isMisuse, withControls, withoutControls, type OnControl } from './hook-controls.ts';
 import type { Awaitable, Hook } from './hook.ts';
 
-type Raw = (event: AgentEvent, control: object, context: unknown) => Awaitable<AgentEvent | void>;
+type Raw = (event: AgentEvent, run: unknown) => Awaitable<AgentEvent | void>;
 
 interface Handler {
   readonly hook: Hook<never>;
@@ -17,8 +16,8 @@ interface Handler {
 }
 
 export interface HookDispatcherOptions {
-  /** Third argument of each handler. */
-  readonly context: unknown;
+  /** Second argument of each handler. */
+  readonly run: unknown;
   /** Effect of an exception in a hook without its own `onError`. */
   readonly onError: 'fail' | 'ignore';
   readonly waits: BoundedWaits;
@@ -55,21 +54,18 @@ export class HookDispatcher {
    */
   ask<K extends EventType>(
     event: EventOf<K>,
-    control: HandlerControls = {},
+    onControl?: OnControl,
     renew: Renew<K> = (changed) => changed,
   ): Awaitable<EventOf<K>> {
-    return this.#isHandled(event) ? this.#pass(event, control, renew) : event;
+    return this.#isHandled(event) ? this.#pass(event, onControl, renew) : event;
   }
 
   /**
    * Notifies all hooks, even if a hook fails, and returns the event unchanged. Returns no promise
    * if no hook handles the event.
    */
-  tell<K extends EventType>(
-    event: EventOf<K>,
-    control: HandlerControls = {},
-  ): Awaitable<EventOf<K>> {
-    return this.#isHandled(event) ? this.#pass(event, control) : event;
+  tell<K extends EventType>(event: EventOf<K>, onControl?: OnControl): Awaitable<EventOf<K>> {
+    return this.#isHandled(event) ? this.#pass(event, onControl) : event;
   }
 
   #isHandled({ type }: AgentEvent): boolean {
@@ -79,20 +75,27 @@ export class HookDispatcher {
   /** Calls the handlers one after the other. Without `renew`, they cannot change the event. */
   async #pass<K extends EventType>(
     event: EventOf<K>,
-    control: HandlerControls,
+    onControl?: OnControl,
     renew?: Renew<K>,
   ): Promise<EventOf<K>> {
-    const { type }: AgentEvent = event;
     let current: EventOf<K> = event;
     let failure: unknown;
-    for (const handler of this.handlers(type)) {
-      if (control.isOver) break;
+    let isOver = false;
+    const onHandlersControl: OnControl | undefined =
+      onControl &&
+      ((call) => {
+        isOver = onControl(call) === true || isOver;
+        return isOver;
+      });
+    for (const handler of this.handlers((event as AgentEvent).type)) {
+      if (isOver) break;
       try {
-        const work = this.#handle(handler, current, control);
+        const work = this.#handle(handler, current, onHandlersControl);
         const result = await this.#options.waits.forHook(work, !renew);
-        if (!renew || !result || result === current) continue;
+        if (!renew || !result) continue;
         checkEvent(result, event, handler.name);
-        current = await renew(result as EventOf<K>);
+        // A handler may return the event that another handler got.
+        current = await renew(withoutControls(result as EventOf<K>));
       } catch (error) {
         if (renew) throw error;
         failure ??= error;
@@ -120,14 +123,15 @@ export class HookDispatcher {
   async #handle(
     { hook, name, handle }: Handler,
     event: AgentEvent,
-    control: HandlerControls,
+    onControl?: OnControl,
   ): Promise<AgentEvent | void> {
-    const { context, onError: onAnyError } = this.#options;
+    const { run, onError: onAnyError } = this.#options;
     const { onError = onAnyError } = hook;
     const handling = { hook: name, hasEnded: false };
-    const controls = controlsAt(event.type, control, handling);
+    const handlersEvent = withControls(event, handling, onControl);
     try {
-      return await handle.call(hook, freeze(event), controls, context);
+      const result = await handle.call(hook, handlersEvent, run);
+      return result === handlersEvent ? undefined : result;
     } catch (error) {
       // The wrong use of a control is a bug in the program, so `ignore` does not apply.
       if (onError === 'ignore' && !isMisuse(error)) return undefined;
@@ -144,24 +148,13 @@ export class HookDispatcher {
   }
 }
 
+/** Returns the handlers of a hook for an event type: its own, then that of all events. */
 function handlersOf(hook: Hook<never>, type: EventType): readonly Handler[] {
-  const entry = hook.on?.[type];
-  const handlers = [
-    typeof entry === 'function' ? { handle: entry } : entry,
-    { handle: hook.onEvent },
-  ] as readonly (Partial<Handler> | undefined)[];
-  const { name = 'unnamed', priority: hookPriority = 100 } = hook;
-  return handlers.flatMap(({ handle, priority = hookPriority } = {}) =>
-    handle ? [{ hook, name, handle, priority }] : [],
-  );
-}
-
-/**
- * Freezes a value and everything inside. A hook that writes to an event then fails. Such a change
- * could reach the log but not the readers.
- */
-export function freeze<T>(value: T): T {
-  if (isObjectOrArray(value) && !Object.isFrozen(value) && !ArrayBuffer.isView(value))
-    Object.values(Object.freeze(value)).forEach(freeze);
-  return value;
+  const { name = 'unnamed', priority: hookPriority = 100, on = {} } = hook;
+  const entries = [on[type], on['*']] as readonly (Raw | Partial<Handler> | undefined)[];
+  return entries.flatMap((entry) => {
+    const { handle, priority = hookPriority } =
+      typeof entry === 'function' ? { handle: entry } : (entry ?? {});
+    return handle ? [{ hook, name, handle, priority }] : [];
+  });
 }

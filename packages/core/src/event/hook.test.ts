@@ -76,13 +76,12 @@ const everyType: readonly AgentEvent['type'][] = [
   'error',
 ];
 
-test('a typed handler gets each event before `onEvent` of the same hook', async () => {
+test('a typed handler gets each event before the `*` handler of the same hook', async () => {
   const seen: string[] = [];
   const handle = (event: AgentEvent): void => void seen.push(`on ${event.seq} ${event.type}`);
   const on = Object.fromEntries(everyType.map((type) => [type, handle])) as Hook['on'] & object;
   const both: Hook = {
-    on,
-    onEvent: (event) => void seen.push(`onEvent ${event.seq} ${event.type}`),
+    on: { '*': (event) => void seen.push(`* ${event.seq} ${event.type}`), ...on },
   };
   const rewrite: Hook = {
     on: {
@@ -119,7 +118,7 @@ test('a typed handler gets each event before `onEvent` of the same hook', async 
   expect((await agent.call('go', { throwOnError: false })).reason).toBe('error');
   const typed = seen.filter((line) => line.startsWith('on '));
   expect(new Set(typed.map((line) => line.split(' ')[2]))).toEqual(new Set(everyType));
-  expect(seen).toEqual(typed.flatMap((line) => [line, line.replace('on ', 'onEvent ')]));
+  expect(seen).toEqual(typed.flatMap((line) => [line, line.replace('on ', '* ')]));
 });
 
 test('a request contains system prompt, recalled messages, history and input, and recalled messages are not stored', async () => {
@@ -157,10 +156,12 @@ test('hooks get a modifiable event one after the other, each with the result of 
       },
       { on: { 'post-reasoning': (event) => void seen.push(textOf(event.message)) } },
       {
-        onEvent: (event) =>
-          event.type === 'post-reasoning'
-            ? { ...event, message: withText(event.message, 'three') }
-            : undefined,
+        on: {
+          '*': (event) =>
+            event.type === 'post-reasoning'
+              ? { ...event, message: withText(event.message, 'three') }
+              : undefined,
+        },
       },
       { on: { 'post-reasoning': (event) => void seen.push(textOf(event.message)) } },
     ],
@@ -387,7 +388,7 @@ test('a tool may write to its arguments and emitted values, and the log and the 
       return 'counted';
     },
   });
-  const { agent } = setUp([echoes(1), 'done'], [{ onEvent: () => {} }], { tools: [counter] });
+  const { agent } = setUp([echoes(1), 'done'], [{ on: { '*': () => {} } }], { tools: [counter] });
   const chunks: unknown[] = [];
   for await (const event of agent.stream('go'))
     if (event.type === 'acting-chunk') chunks.push(event.chunk);
@@ -403,7 +404,7 @@ test('bytes that a tool emits reach a hook as numbers', async () => {
     input,
     execute: (_, { emit }) => void emit(new Uint8Array(2) as never),
   });
-  const { agent } = setUp([echoes(1), 'done'], [{ onEvent: () => {} }], { tools: [bytes] });
+  const { agent } = setUp([echoes(1), 'done'], [{ on: { '*': () => {} } }], { tools: [bytes] });
   const chunks: unknown[] = [];
   for await (const event of agent.stream('go'))
     if (event.type === 'acting-chunk') chunks.push(event.chunk);
@@ -468,9 +469,11 @@ test.for<[what: string, returned: (event: AgentEvent) => unknown]>([
 ])('a hook that returns %s fails the call, and the error names the hook', async ([, returned]) => {
   const wrong: Hook = {
     name: 'wrong',
-    onEvent: (event) => (event.type === 'pre-call' ? (returned(event) as AgentEvent) : undefined),
+    on: {
+      '*': (event) => (event.type === 'pre-call' ? (returned(event) as AgentEvent) : undefined),
+    },
   };
-  const { agent } = setUp(['one'], [{ name: 'other', onEvent: () => {} }, wrong]);
+  const { agent } = setUp(['one'], [{ name: 'other', on: { '*': () => {} } }, wrong]);
   await expect(agent.call('go')).rejects.toMatchObject({
     code: 'HOOK_ERROR',
     message: expect.stringContaining(
@@ -536,9 +539,11 @@ test('a hook whose failure is ignored leaves the event unchanged and gets later 
       },
       {
         onError: 'ignore',
-        on: { 'post-reasoning': () => Promise.reject(new Error('down')) },
-        onEvent: (event) =>
-          void (event.type === 'post-reasoning' && seen.push(textOf(event.message))),
+        on: {
+          'post-reasoning': () => Promise.reject(new Error('down')),
+          '*': (event) =>
+            void (event.type === 'post-reasoning' && seen.push(textOf(event.message))),
+        },
       },
     ],
   );
@@ -569,7 +574,7 @@ test('adding or removing a hook during a call takes effect from the next event',
   const { agent } = setUp(['one', 'two', 'three'], []);
   const heard: string[] = [];
   const listen = (name: string): Hook => ({
-    onEvent: (event) => void (event.type === 'run-end' && heard.push(name)),
+    on: { '*': (event) => void (event.type === 'run-end' && heard.push(name)) },
   });
   const offA = agent.addHook(listen('a'));
   let offB = (): void => {};
@@ -598,7 +603,7 @@ test('a hook added during an event gets only the events after that event', async
     on: {
       'pre-reasoning': () => {
         stop();
-        agent.addHook({ onEvent: ({ type }) => void heard.push(type) });
+        agent.addHook({ on: { '*': ({ type }) => void heard.push(type) } });
       },
       'post-reasoning': () => void heard.push('taken off'),
     },
@@ -634,7 +639,7 @@ test('a hook added while a delta is streamed can change the answer of the same c
 test('hooks and tools interrupt the agent through their context argument', async () => {
   const { agent } = setUp(['one two'], []);
   const off = agent.addHook({
-    on: { 'reasoning-chunk': (_event, _control, { interrupt }) => void interrupt('By a hook.') },
+    on: { 'reasoning-chunk': (_event, { interrupt }) => void interrupt('By a hook.') },
   });
   expect(await agent.call('go')).toMatchObject({ reason: 'interrupted', text: 'By a hook.' });
   off();
@@ -650,10 +655,7 @@ test('hooks and tools interrupt the agent through their context argument', async
 });
 
 test('stop() in a post-reasoning hook ends the call with the answer so far', async () => {
-  const { agent } = setUp(
-    ['one', 'two'],
-    [{ on: { 'post-reasoning': (_event, { stop }) => stop() } }],
-  );
+  const { agent } = setUp(['one', 'two'], [{ on: { 'post-reasoning': ({ stop }) => stop() } }]);
   expect(await agent.call('go')).toMatchObject({ reason: 'stopped-by-hook', text: 'one' });
   expect((await agent.messages()).map(textOf)).toEqual(['go', 'one']);
   expect((await agent.call('go on')).text).toBe('two');
@@ -664,7 +666,7 @@ test('stop() in a post-acting hook lets the other tool calls end, and a call wit
     [echoes(1, 2), 'done'],
     [
       {
-        on: { 'post-acting': (event, { stop }) => void (event.toolUse.id === 'call_1' && stop()) },
+        on: { 'post-acting': (event) => void (event.toolUse.id === 'call_1' && event.stop()) },
       },
     ],
   );
@@ -682,7 +684,7 @@ test('gotoReasoning() with open tool calls keeps the results that it gets, inter
     [
       {
         on: {
-          'post-reasoning': ({ iteration }, { gotoReasoning }) => {
+          'post-reasoning': ({ iteration, gotoReasoning }) => {
             if (iteration > 1) return;
             const known = toolMessage({
               type: 'tool_result',
@@ -711,7 +713,7 @@ test('gotoReasoning() with open tool calls keeps the results that it gets, inter
 test('gotoReasoning() counts as an iteration, so the limit of iterations ends the run', async () => {
   const { agent } = setUp(
     ['one', 'two', 'in short'],
-    [{ on: { 'post-reasoning': (_event, { gotoReasoning }) => gotoReasoning([]) } }],
+    [{ on: { 'post-reasoning': ({ gotoReasoning }) => gotoReasoning([]) } }],
     {
       limits: { iterations: 2 },
     },
@@ -729,8 +731,8 @@ test('a tool call that a hook rejects does not run, and the others do', async ()
     [
       {
         on: {
-          'pre-acting': async (event, { reject }) =>
-            void (event.toolUse.id === 'call_2' && reject('too dear')),
+          'pre-acting': async (event) =>
+            void (event.toolUse.id === 'call_2' && event.reject('too dear')),
         },
       },
     ],
@@ -759,8 +761,8 @@ test('the priority of a hook is that of its handlers, unless a handler has its o
         on: {
           'pre-call': { handle: note('last'), priority: 200 },
           'post-call': note('first after'),
+          '*': ({ type }) => void (type === 'pre-call' && seen.push('first')),
         },
-        onEvent: ({ type }) => void (type === 'pre-call' && seen.push('first')),
       },
       { on: { 'post-call': note('later after') } },
     ],

@@ -1,7 +1,7 @@
 import type { StopEvent, StopReason } from './agent-result.ts';
 import type { AgentInput } from './agent-input.ts';
 import type { Msg } from '../message/msg.ts';
-import type { AgentEvent, EventOf, EventType } from './agent-event.ts';
+import type { EventOf, EventType } from './agent-event.ts';
 
 /** A value, or a promise of it. */
 export type Awaitable<T> = T | Promise<T>;
@@ -28,12 +28,11 @@ export interface Jump {
 }
 
 /**
- * Actions that a handler can request from the loop, in addition to returning another event. If
- * handlers request several actions at one event, a `stop` counts before any jump. Of several jumps
- * or rejections, the first one counts. Each event offers only some of these controls: see
- * `EventControls`. A handler can use its controls until the handler ends.
+ * Controls of a hook: methods of its event that ask the loop for an action. Each event offers only
+ * some of them: see `EventControls`. If handlers request several actions at one event, a `stop`
+ * counts before any jump. Of several jumps or rejections, the first one counts.
  */
-export interface HookControl {
+export interface HookControls {
   /**
    * Ends the agent call here with reason `stopped-by-hook`. Open tool calls stay open. No further
    * tool starts.
@@ -64,41 +63,37 @@ export interface HookControl {
   reject(reason: string): void;
 }
 
-/** Controls that each event offers. Other events offer no controls. */
+/** Names of the controls that each event offers. Other events offer none. */
 export interface EventControls {
-  'run-start': Pick<HookControl, 'reject'>;
-  'pre-call': Pick<HookControl, 'reject' | 'stop' | 'jumpTo'>;
-  'pre-reasoning': Pick<HookControl, 'stop' | 'jumpTo' | 'gotoReasoning'>;
-  'post-reasoning': Pick<HookControl, 'stop' | 'jumpTo' | 'gotoReasoning'>;
-  'post-acting': Pick<HookControl, 'stop' | 'jumpTo' | 'gotoReasoning'>;
-  'pre-acting': Pick<HookControl, 'stop' | 'reject'>;
-  'pre-summary': Pick<HookControl, 'stop'>;
+  'run-start': 'reject';
+  'pre-call': 'reject' | 'stop' | 'jumpTo';
+  'pre-reasoning': 'stop' | 'jumpTo' | 'gotoReasoning';
+  'post-reasoning': 'stop' | 'jumpTo' | 'gotoReasoning';
+  'post-acting': 'stop' | 'jumpTo' | 'gotoReasoning';
+  'pre-acting': 'stop' | 'reject';
+  'pre-summary': 'stop';
 }
 
 /**
- * Controls that handlers of an event can use. The use of any other control fails with
- * `CONFIGURATION`.
+ * The event that a handler gets, such as `HookEvent<'pre-acting'>`: frozen, and with its controls
+ * as methods. The controls work until the handler ends. They are not enumerable, so a copy such as
+ * `{ ...event }` has none. Readers get events without controls. The use of any other control fails
+ * with `CONFIGURATION`, except at text and argument deltas, which have no methods.
  */
-export type ControlOf<K extends EventType> = K extends keyof EventControls
-  ? EventControls[K]
-  : Readonly<Record<never, never>>;
+export type HookEvent<K extends EventType = EventType> = K extends keyof EventControls
+  ? EventOf<K> & Pick<HookControls, EventControls[K]>
+  : EventOf<K>;
 
 /** Events that handlers may change: all `pre-` and `post-` events. */
 export type ModifiableEvent = Extract<EventType, `${'pre' | 'post'}-${string}`>;
 
-/** What a handler of an event gets: the event and the controls. */
-export type HookArgs<K extends EventType, Context> = [
-  event: EventOf<K>,
-  control: ControlOf<K>,
-  context: Context,
-];
-
 /**
  * Handler of an event. If the event is modifiable, the next handler and the loop get the event that
- * this handler returns.
+ * this handler returns. A hook of a page has no run.
  */
 export type HookHandler<K extends EventType, Context> = (
-  ...args: HookArgs<K, Context>
+  event: HookEvent<K>,
+  run: Context,
 ) => Awaitable<EventOf<K> | void>;
 
 /**
@@ -112,10 +107,11 @@ export type HookEntry<K extends EventType, Context> =
 /**
  * Handlers by event type. The `pre-` and `post-` events are modifiable: a handler may return a
  * changed copy, which the next handler then gets. For all other events, return values are ignored.
- * Every event is frozen.
+ * The handler of `*` gets every event. It runs after the same hook's handler of the event's type,
+ * if both have the same priority.
  */
 export type Hooks<Context> = {
-  readonly [K in EventType]?: HookEntry<K, Context>;
+  readonly [K in EventType | '*']?: HookEntry<K extends '*' ? EventType : K, Context>;
 };
 
 /** The part of a middleware that handles events. */
@@ -130,13 +126,4 @@ export interface Hook<Context = unknown> {
   readonly onError?: 'fail' | 'ignore';
   /** Priority of all handlers of this hook that do not set their own. Default: 100. */
   readonly priority?: number;
-  /**
-   * Handles all events, with the hook's priority. Runs after this hook's `on` handler of the same
-   * priority. The event determines the available controls: see `EventControls`.
-   */
-  onEvent?(
-    event: AgentEvent,
-    control: Partial<HookControl>,
-    context: Context,
-  ): Awaitable<AgentEvent | void>;
 }

@@ -11,14 +11,14 @@ export type { AgentInput, ParsedInput, PlainMessage, SettleInput } from './agent
 export { defaultErrorText, friendlyText, isAnswerReason } from './agent-result.ts';
 export type { AgentResult, FriendlyText, StopReason } from './agent-result.ts';
 export type { AgentStatus, CallState } from './agent-status.ts';
-export { skippingControls } from './hook-controls.ts';
+export { isMisuse, withControls } from './hook-controls.ts';
+export type { ControlCall, Handling, OnControl } from './hook-controls.ts';
 export type {
   Awaitable,
-  ControlOf,
   EventControls,
   Hook,
-  HookArgs,
-  HookControl,
+  HookControls,
+  HookEvent,
   HookHandler,
   Hooks,
   Jump,
@@ -29,4 +29,3 @@ export type { CheckedInterrupt, InterruptRequest } from './interrupt-request.ts'
 export { checkDecision } from './pending-call.ts';
 export type { Decision, PendingCall } from './pending-call.ts';
 export { AgentStream } from './readers/agent-stream.ts';
-export type { HandlerControls } from './hook-controls.ts';

@@ -125,7 +125,7 @@ test('if a reply exceeds the limit of tool calls, all its tool calls are closed,
 
 test('a tool call that is interrupted for another reason keeps the usual text', async () => {
   const { agent } = setUp([calls('add'), 'Done.'], [toolCallLimit({ session: 3 })]);
-  agent.addHook({ on: { 'post-reasoning': (_event, { jumpTo }) => jumpTo('end', 'Enough.') } });
+  agent.addHook({ on: { 'post-reasoning': ({ jumpTo }) => jumpTo('end', 'Enough.') } });
   await run(agent);
   const [closed] = (await agent.messages()).flatMap(toolResultsOf);
   expect(closed).toMatchObject({ state: 'interrupted', output: 'Interrupted before it ran.' });
@@ -247,7 +247,7 @@ test('a tool call that a person or a hook rejects does not count', async () => {
   );
   agent.addHook({
     on: {
-      'pre-acting': ({ toolUse }, { reject }) => void (toolUse.name === 'look' && reject('No.')),
+      'pre-acting': ({ toolUse, reject }) => void (toolUse.name === 'look' && reject('No.')),
     },
   });
   expect((await run(agent)).reason).toBe('suspended');

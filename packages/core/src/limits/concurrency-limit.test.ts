@@ -111,7 +111,7 @@ test('an interrupt ends the wait for a slot, keeps the input, and makes no model
 test('if the queue of the semaphore is full, the call fails with OVERLOADED, and nothing is stored', async () => {
   const { semaphore, open, running, agent } = await busy({}, ['Mine'], 0);
   const events: AgentEvent[] = [];
-  agent.addHook({ onEvent: (event) => void events.push(event) });
+  agent.addHook({ on: { '*': (event) => void events.push(event) } });
   await expect(agent.call('Me too')).rejects.toMatchObject({ code: 'OVERLOADED', retryable: true });
   expect(events.map(({ type }) => type)).toEqual(['run-start', 'error', 'run-end']);
   expect(await agent.call('Me too', { throwOnError: false })).toMatchObject({

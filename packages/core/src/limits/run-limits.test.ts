@@ -102,8 +102,7 @@ test('tool calls that never ran count too, because they were unknown, invalid or
       use: [
         {
           on: {
-            'pre-acting': ({ toolUse }, { reject }) =>
-              void (toolUse.name === 'strict' && reject('no')),
+            'pre-acting': ({ toolUse, reject }) => void (toolUse.name === 'strict' && reject('no')),
           },
         },
       ],

@@ -150,10 +150,10 @@ export function metrics(
     name: 'metrics',
     onError: 'ignore',
     on: {
-      'pre-acting': ({ toolUse }, _control, context) => void waitingIn(context).add(toolUse.id),
-      'post-acting': (event, _control, context) => {
+      'pre-acting': ({ toolUse }, run) => void waitingIn(run).add(toolUse.id),
+      'post-acting': (event, run) => {
         const { toolUse, result } = event;
-        if (!waitingIn(context).delete(toolUse.id) || result.state !== 'error') return;
+        if (!waitingIn(run).delete(toolUse.id) || result.state !== 'error') return;
         recordCall(event, toolUse, { durationMs: 0, outcome: 'error' });
       },
       'context-fitted'(event) {

@@ -77,7 +77,10 @@ test('traceChanges() keeps what middleware does, also that of a class', async ()
   class Shouting implements Middleware {
     readonly name = 'shouting';
     readonly #mark = '!';
-    onEvent(event: AgentEvent): AgentEvent | undefined {
+    get on() {
+      return { '*': (event: AgentEvent) => this.#onEvent(event) };
+    }
+    #onEvent(event: AgentEvent): AgentEvent | undefined {
       if (event.type !== 'post-reasoning') return undefined;
       const text = textOf(event.message);
       return { ...event, message: { ...event.message, content: this.#said(text, event.message) } };

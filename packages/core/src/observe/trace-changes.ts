@@ -88,15 +88,14 @@ function isAbout(event: AgentEvent, toolUseId: string | undefined): boolean {
 function watchPart(part: Middleware, compare: Compare): Middleware {
   /** Compares the event that a handler gets with the one that it returns. */
   const watchedHandler = (handler: Handle): Handle => {
-    return async (event, control, context) => {
-      const result = await handler.call(part, event, control, context);
-      compare(context as RunInfo, (event as AgentEvent).type, event, result ?? event);
+    return async (event, run) => {
+      const result = await handler.call(part, event, run);
+      compare(run as RunInfo, (event as AgentEvent).type, event, result ?? event);
       return result;
     };
   };
   const changedMembers: { readonly [K in keyof Middleware]?: unknown } = {
     ...(part.on && { on: watchedHooks(part.on, watchedHandler) }),
-    ...(part.onEvent && { onEvent: watchedHandler(part.onEvent as Handle) }),
     ...(part.mapEvent && {
       mapEvent(event: AgentEvent, context: RunContext) {
         const mappedEvent = part.mapEvent!(event, context);
@@ -109,9 +108,10 @@ function watchPart(part: Middleware, compare: Compare): Middleware {
       wrappers.flatMap((key) => (part[key] ? [[key, watchedStep(part, key, compare)]] : [])),
     ),
   };
-  // The methods of a class are on its prototype.
+  // The methods of a class are on its prototype. Getters there do not allow an assignment.
   const prototype = Object.getPrototypeOf(part) as object;
-  return Object.assign(Object.create(prototype), part, changedMembers);
+  const members = Object.getOwnPropertyDescriptors({ ...part, ...changedMembers });
+  return Object.create(prototype, members) as Middleware;
 }
 
 function watchedHooks(

@@ -46,20 +46,19 @@ export function openTelemetry(options: OpenTelemetryOptions): Middleware & Model
     on: {
       'pre-acting': {
         priority: Infinity,
-        handle: ({ toolUse }, _control, context) => void spansOf(context)?.beginTool(toolUse),
+        handle: ({ toolUse }, run) => void spansOf(run)?.beginTool(toolUse),
       },
       'post-acting': {
         priority: Infinity,
-        handle: ({ toolUse, result }, _control, context) =>
-          spansOf(context)?.endTool(toolUse.id, result),
+        handle: ({ toolUse, result }, run) => spansOf(run)?.endTool(toolUse.id, result),
       },
-      'step-reset': ({ reason }, _control, context) => {
-        const spans = spansOf(context);
+      'step-reset': ({ reason }, run) => {
+        const spans = spansOf(run);
         spans?.innermost.span.addEvent('step-reset', { reason }, spans.now());
       },
-      'context-fitted': ({ removed, before, after, error }, _control, context) => {
+      'context-fitted': ({ removed, before, after, error }, run) => {
         const attributes = { removed, before, after, ...(error && errorAttributes(error)) };
-        const spans = spansOf(context);
+        const spans = spansOf(run);
         spans?.span.addEvent('context-fitted', attributes, spans.now());
       },
     },

@@ -349,7 +349,7 @@ test.for(['tool', 'prompt'] as const)(
       use: [
         {
           on: {
-            'post-reasoning': (_event, control) => control.jumpTo('end', 'Not now.', 'stop'),
+            'post-reasoning': (event) => event.jumpTo('end', 'Not now.', 'stop'),
           },
         },
       ],
@@ -369,8 +369,8 @@ test('in tool mode, a hook may ask the model again after a value', async () => {
       use: [
         {
           on: {
-            'post-acting': (_event, control) => {
-              if (isFirst) control.gotoReasoning([]);
+            'post-acting': (event) => {
+              if (isFirst) event.gotoReasoning([]);
               isFirst = false;
             },
           },

@@ -98,8 +98,8 @@ const hidingParts: readonly [string, Middleware][] = [
   ['a hook', { on: { 'pre-reasoning': hideTools } }],
 ];
 
-function hideTools(_event: unknown, _control: unknown, context: RunContext): void {
-  context.setTools(allowTools(context.tools, []));
+function hideTools(_event: unknown, run: RunContext): void {
+  run.setTools(allowTools(run.tools, []));
 }
 
 test.each(hidingParts)(
@@ -758,9 +758,9 @@ test('a hook that rejects the tool call, or makes its arguments invalid, uses up
       use: [
         {
           on: {
-            'pre-acting': (event, control) => {
+            'pre-acting': (event) => {
               calls += 1;
-              if (calls === 1) control.reject('Not Rome.');
+              if (calls === 1) event.reject('Not Rome.');
               return calls === 2 ? { ...event, toolUse: { ...event.toolUse, input: bad } } : event;
             },
           },
@@ -776,7 +776,7 @@ test('a hook that rejects the tool call, or makes its arguments invalid, uses up
   expect(shape(await memory.read())).toEqual(['user: Which city?', stored]);
 
   const never = setUp([{ toolCalls: [give(rome)] }], {
-    use: [{ on: { 'pre-acting': (_event, control) => control.reject('Not Rome.') } }],
+    use: [{ on: { 'pre-acting': (event) => event.reject('Not Rome.') } }],
   });
   await expect(
     never.agent.call('Which?', { output: structured(city, { attempts: 1 }) }),
@@ -788,7 +788,7 @@ test('a hook that rejects the tool call, or makes its arguments invalid, uses up
 
 test('if a hook stops the call, the result has no value', async () => {
   const { agent } = setUp([{ toolCalls: [give(rome)] }], {
-    use: [{ on: { 'post-acting': (_event, control) => control.stop() } }],
+    use: [{ on: { 'post-acting': (event) => event.stop() } }],
   });
   const result = await agent.call('Which city?', { output: structured(city) });
   expect(result.reason).toBe('stopped-by-hook');

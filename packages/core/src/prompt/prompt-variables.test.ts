@@ -247,7 +247,7 @@ test('`toolsVariable` names a variable that describes the tools that each reques
         todoList({ prompt: 'Keep {tools}.' }),
         {
           on: {
-            'pre-reasoning': (event, _control, { iteration }) =>
+            'pre-reasoning': (event, { iteration }) =>
               iteration === 2
                 ? { ...event, tools: event.tools.filter(({ name }) => name === 'one') }
                 : undefined,
@@ -274,8 +274,8 @@ test('a system prompt that a hook sets during the call is kept', async () => {
       promptVariables({ toolsVariable: 'tools' }),
       {
         on: {
-          'post-acting': (_event, _control, context) => context.setSystemPrompt('Mine.'),
-          'pre-reasoning': (event, _control, { iteration }) =>
+          'post-acting': (_event, run) => run.setSystemPrompt('Mine.'),
+          'pre-reasoning': (event, { iteration }) =>
             iteration === 2 ? { ...event, tools: [] } : undefined,
         },
       },

@@ -676,9 +676,11 @@ test('hooks and tools of a child see the whole path of agents, and readers of th
   const seen = new Set<string>();
   const note = (who: string, path: readonly string[]) => void seen.add(`${who}: ${path.join('/')}`);
   const watching = (who: string) => ({
-    onEvent: (event: AgentEvent, _control: object, run: RunContext) => {
-      note(`${who} hook`, event.agentPath);
-      note(`${who} run`, run.agentPath);
+    on: {
+      '*': (event: AgentEvent, run: RunContext) => {
+        note(`${who} hook`, event.agentPath);
+        note(`${who} run`, run.agentPath);
+      },
     },
   });
   const leafTool = tool({

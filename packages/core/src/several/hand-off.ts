@@ -50,10 +50,10 @@ export function handOff(options: HandOffOptions): Middleware {
     name: 'handOff',
     on: {
       // Decisions are checked with the tools of the agent that made the calls.
-      'pre-call': (_event, _control, context) => teamRunOf(context).activateFromLog(),
+      'pre-call': (_event, run) => teamRunOf(run).activateFromLog(),
       // Answers such as a summary at a limit pass no wrapper.
-      'post-call': (event, _control, context) => {
-        const message = teamRunOf(context).withActiveName(event.message);
+      'post-call': (event, run) => {
+        const message = teamRunOf(run).withActiveName(event.message);
         return message === event.message ? event : { ...event, message };
       },
     },

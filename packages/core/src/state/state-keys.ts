@@ -6,7 +6,7 @@ import {
   checkFields,
   checkOptions,
 } from '../error/agent-error.ts';
-import { freeze } from '../event/hook-dispatcher.ts';
+import { freeze } from '../message/freeze.ts';
 import { trackValues, updateValues, type Values } from '../memory/log/session-values.ts';
 import type { Memory } from '../memory/memory.ts';
 import { jsonForm, type JsonValue } from '../message/json.ts';
@@ -106,7 +106,7 @@ export function stateKeys<const K extends StateKeys>(
       'run-start': {
         // This hook runs before all hooks that may read the state.
         priority: -Number.MAX_SAFE_INTEGER,
-        handle: (_event, _control, context) => load(context),
+        handle: (_event, run) => load(run),
       },
       'pre-call': {
         // This hook runs after all hooks that may change the input.

@@ -183,9 +183,9 @@ test.for(sessions)(
       use: [
         {
           on: {
-            'run-start': (_event, _control, context) => {
-              seen.push(state.of(context).read('cart'));
-              state.of(context).write({ cart: 'start' });
+            'run-start': (_event, run) => {
+              seen.push(state.of(run).read('cart'));
+              state.of(run).write({ cart: 'start' });
             },
             'pre-call': (event) => void seen.push(state.of(event).read('cart')),
           },

@@ -715,7 +715,7 @@ test('a hook may change the text of a correction', async () => {
   const { agent, model } = setUp(['{"tool_name":"x"}', 'fine']);
   agent.addHook({
     on: {
-      'post-reasoning': ({ message }, { gotoReasoning }) => {
+      'post-reasoning': ({ message, gotoReasoning }) => {
         if (message.metadata?.['invalidReply']) gotoReasoning([userMessage('Again.')]);
       },
     },

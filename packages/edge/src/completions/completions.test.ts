@@ -649,8 +649,7 @@ test('a client of /v1 does not run a call that a hook rejected after it was stre
   const refuses = {
     name: 'h',
     on: {
-      'pre-acting': (_event: unknown, control: { reject(reason: string): void }) =>
-        control.reject('No.'),
+      'pre-acting': (event: { reject(reason: string): void }) => event.reject('No.'),
     },
   };
   const target = testEndpoint([asksWeather, 'Then not.'], { use: [refuses] });

@@ -23,7 +23,7 @@ interface Rejecting {
   reject(reason: string): void;
 }
 
-const stopOf = (control: object): (() => void) => (control as { stop(): void }).stop;
+const stopOf = (event: object): (() => void) => (event as { stop(): void }).stop;
 
 const toolsOf = (chat: TestChat): readonly unknown[] =>
   chat.messages.flatMap(({ parts }) => parts.filter(({ type }) => type === 'dynamic-tool'));
@@ -278,7 +278,7 @@ test.for(places)(
   '%s: a rejection by a hook reaches the client and stores nothing; a misused control fails with CONFIGURATION',
   async (place) => {
     const rejects = {
-      on: { 'pre-call': (_event: unknown, { reject }: Rejecting) => reject('No.') },
+      on: { 'pre-call': ({ reject }: Rejecting) => reject('No.') },
     };
     const refusing = boundEndpoint(place, ['Never.'], { use: [rejects] });
     const chat = refusing.chat();
@@ -294,7 +294,7 @@ test.for(places)(
     expect(await run.text()).toContain('"code":"HOOK_REJECTED"');
 
     const misuses = {
-      on: { 'post-call': (_event: unknown, control: object) => stopOf(control)() },
+      on: { 'post-call': (event: object) => stopOf(event)() },
     };
     const wrong = boundEndpoint(place, ['Done.'], { use: [misuses] });
     const failing = wrong.chat();

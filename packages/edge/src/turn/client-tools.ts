@@ -68,10 +68,10 @@ export function clientTools(readTools: () => ClientTools): Middleware {
     on: {
       'pre-call': {
         priority: -10_000,
-        handle(_event, _control, context) {
-          if (!context.model.features.tools)
+        handle(_event, run) {
+          if (!run.model.features.tools)
             throw fieldError('tools', 'cannot be used: the model calls no tools');
-          context.addTools(readTools().tools);
+          run.addTools(readTools().tools);
         },
       },
     },

@@ -85,7 +85,7 @@ test.each<[string, Case, readonly unknown[]]>([
   ['a direct answer of a tool', { ...calls('echo'), call: { returnDirect: true } }, complete],
   [
     'a stop by a hook',
-    { agent: { use: [{ on: { 'post-reasoning': (_event, { stop }) => stop() } }] } },
+    { agent: { use: [{ on: { 'post-reasoning': ({ stop }) => stop() } }] } },
     complete,
   ],
   [

@@ -304,7 +304,7 @@ test.for<[string, readonly ScriptedReply[], Hook[]]>([
   [
     'that a hook refused',
     [{ toolCalls: [{ name: 'ask', input: { a: 1 } }] }, 'Then not.'],
-    [{ name: 'h', on: { 'pre-acting': (_event, control) => control.reject('No.') } }],
+    [{ name: 'h', on: { 'pre-acting': (event) => event.reject('No.') } }],
   ],
   [
     'that the model took back',

@@ -173,7 +173,7 @@ export class EdgeConversation {
       sessionId,
       model: process.model((request) => replyTo(request, this.#action.tool, this.#isActing)),
       tools: [step, pay, color].filter(({ name }) => name === this.#action.tool),
-      use: [{ name: 'points', onEvent: ({ type }) => process.point(type) }],
+      use: [{ name: 'points', on: { '*': ({ type }) => process.point(type) } }],
     });
   }
 }

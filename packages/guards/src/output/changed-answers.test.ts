@@ -120,7 +120,7 @@ test.each<[string, string, Middleware]>([
   [
     'with which a hook stops the run',
     'stopped-by-hook',
-    { on: { 'post-reasoning': (_event, controls) => controls.jumpTo('end', 'Done.') } },
+    { on: { 'post-reasoning': (event) => event.jumpTo('end', 'Done.') } },
   ],
   [
     'of an interrupt',
@@ -159,8 +159,8 @@ test('a text that lengthRule() shortened is not shortened again after a change',
 test('rules check a reply that a hook changed before it stopped the run', async () => {
   const hook: Middleware = {
     on: {
-      'post-reasoning': (event, controls) => {
-        controls.stop();
+      'post-reasoning': (event) => {
+        event.stop();
         return { ...event, message: withText(event.message, mail) };
       },
     },

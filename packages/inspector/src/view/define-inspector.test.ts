@@ -183,7 +183,7 @@ test('a replay with another agent says if it ends differently from the log', asy
       memory,
       model,
       tools,
-      use: [{ on: { 'post-acting': (_event, { stop }) => stop() } }],
+      use: [{ on: { 'post-acting': ({ stop }) => stop() } }],
     });
   await agent.call('19 + 23?');
   await timeline.getByRole('button', { name: 'Replay' }).click();
@@ -222,7 +222,7 @@ test('a replay compares with the log at the click, also if the page has read it 
       memory,
       model,
       tools,
-      use: [{ on: { 'post-acting': (_event, { stop }) => stop() } }],
+      use: [{ on: { 'post-acting': ({ stop }) => stop() } }],
     });
   inspector.source = sourceOf(log);
   await expect.element(timeline.getByText('calls look')).toBeVisible();

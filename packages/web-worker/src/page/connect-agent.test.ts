@@ -622,9 +622,9 @@ test('a worker with another version of the protocol is refused with a code, and 
   const agent = connectAgent(port1 as unknown as Worker, { sessionId: 's', timeoutMs: Infinity });
   await expect(agent.call('go')).rejects.toMatchObject({
     code: 'WORKER_FAILED',
-    message: expect.stringMatching(/speaks isoloop\/2, and the page isoloop\/3.*Build both again/),
+    message: expect.stringMatching(/speaks isoloop\/2, and the page isoloop\/4.*Build both again/),
   });
-  expect(received).toEqual([{ protocol: 'isoloop/3', type: 'ping' }]);
+  expect(received).toEqual([{ protocol: 'isoloop/4', type: 'ping' }]);
   port2.close();
 });
 

@@ -1,8 +1,8 @@
-import { AgentError, errorText, type AgentEvent, type HookControl } from '@isoloop/core';
+import { AgentError, errorText, type AgentEvent, type Awaitable } from '@isoloop/core';
 import { checkOptions } from '@isoloop/core/error';
-import type { Hook } from '@isoloop/core/event';
+import { withControls, type ControlCall, type Hook } from '@isoloop/core/event';
 import { pagePart, type PagePart } from './page-part.ts';
-import type { HookOffer } from '../wire/protocol.ts';
+import type { HookEventKey, HookOffer } from '../wire/protocol.ts';
 
 /** How long the worker waits for the hooks of a page. */
 export interface PageHooksOptions {
@@ -14,28 +14,21 @@ export interface PageHooksOptions {
   readonly timeoutMs?: number;
 }
 
-/** Message from worker to page: an event for the hook at this index of the offer. */
+/** Message from worker to page: an event for a handler of the hook at this index of the offer. */
 export interface HookPageCall {
   readonly index: number;
+  /** Key of the handler in `on`. */
+  readonly key: HookEventKey;
   readonly event: AgentEvent;
 }
 
-type ControlName = keyof HookControl;
-type Handler = Required<Hook<undefined>>['onEvent'];
+/** A control that a hook used. */
+type SentControl = Pick<ControlCall, 'name' | 'args'>;
 
-/** Call of a control function by a hook. */
-interface ControlCall {
-  readonly name: ControlName;
-  readonly args: readonly unknown[];
-}
-
-/**
- * Message from page to worker: the event that the hook returned, and the control functions that the
- * hook called.
- */
+/** Message from page to worker: the event that the hook returned, and the controls that it used. */
 export interface HookPageResult {
   readonly event?: AgentEvent;
-  readonly controlCalls: readonly ControlCall[];
+  readonly controlCalls: readonly SentControl[];
 }
 
 /**
@@ -45,6 +38,7 @@ export interface HookPageResult {
  * At events that hooks may change (`pre-` and `post-`), the agent waits for the page and uses the
  * event that the hook returns. At chunk events the agent does not wait, so an error is thrown at
  * the hook's next other event. List the events that you need in `on`, because each event is cloned.
+ * The controls of an event act when the handler ends. There is no `run` on the page.
  */
 export function pageHooks(
   hooks: readonly Hook<undefined>[],
@@ -54,41 +48,21 @@ export function pageHooks(
   const { timeoutMs = 30_000 } = options;
   return pagePart<HookPageCall>(
     { kind: 'hooks', hooks: hooks.map(toOffer), timeoutMs },
-    async ({ index, event }) => {
+    async ({ index, key, event }) => {
       const hook = hooks[index]!;
-      const { on, onEvent } = hook;
-      const controlCalls: ControlCall[] = [];
-      let hasEnded = false;
-      const ask =
-        (name: ControlName) =>
-        (...args: readonly unknown[]): void => {
-          if (hasEnded)
-            throw new AgentError(
-              'CONFIGURATION',
-              `\`${name}\` was called after the hook at ${event.type} had ended.`,
-            );
-          controlCalls.push({ name, args });
-        };
-      const control: HookControl = {
-        stop: ask('stop'),
-        gotoReasoning: ask('gotoReasoning'),
-        jumpTo: ask('jumpTo'),
-        reject: ask('reject'),
-      };
-      const entry = on?.[event.type] as Handler | { readonly handle: Handler } | undefined;
-      const handler = typeof entry === 'object' ? entry.handle : entry;
-      let current: AgentEvent | undefined;
+      const { name = 'unnamed', on = {} } = hook;
+      const handle = handlerOf(on[key])!;
+      const controlCalls: SentControl[] = [];
+      const handling = { hook: name, hasEnded: false };
+      const handlersEvent = withControls(event, handling, (call) => {
+        controlCalls.push({ name: call.name, args: call.args } as SentControl);
+      });
       try {
-        for (const handle of [handler, onEvent]) {
-          if (handle)
-            current =
-              ((await handle.call(hook, freeze(current ?? event), control, undefined)) as
-                | AgentEvent
-                | undefined) ?? current;
-        }
+        const result = await handle.call(hook, handlersEvent, undefined);
+        const isChanged = result && result !== handlersEvent;
+        return { controlCalls, ...(isChanged && { event: result }) } satisfies HookPageResult;
       } catch (thrown) {
         if (AgentError.is(thrown)) throw thrown;
-        const name = hook.name ?? 'unnamed';
         throw new AgentError(
           'HOOK_ERROR',
           `Hook "${name}" failed on the page at ${event.type}: ${errorText(thrown)}`,
@@ -97,43 +71,29 @@ export function pageHooks(
             details: { hook: name, event: event.type },
           },
         );
+      } finally {
+        handling.hasEnded = true;
       }
-      hasEnded = true;
-      return { controlCalls, ...(current && { event: current }) } satisfies HookPageResult;
     },
   );
 }
 
-function toOffer({
-  name = 'unnamed',
-  priority,
-  onError,
-  on = {},
-  onEvent,
-}: Hook<undefined>): HookOffer {
-  const priorities = Object.entries(on).flatMap(([type, entry]) =>
-    typeof entry === 'object' && entry.priority !== undefined ? [[type, entry.priority]] : [],
+type Handler = (event: AgentEvent, run: undefined) => Awaitable<AgentEvent | void>;
+
+function handlerOf(entry: unknown): Handler | undefined {
+  const handler = typeof entry === 'function' ? { handle: entry } : entry;
+  return (handler as { readonly handle: Handler } | undefined)?.handle;
+}
+
+function toOffer({ name = 'unnamed', priority, onError, on = {} }: Hook<undefined>): HookOffer {
+  const priorities = Object.entries(on).flatMap(([key, entry]) =>
+    typeof entry === 'object' && entry.priority !== undefined ? [[key, entry.priority]] : [],
   );
   return {
     name,
     priorities: Object.fromEntries(priorities) as HookOffer['priorities'],
     ...(priority !== undefined && { priority }),
     ...(onError && { onError }),
-    events: onEvent ? undefined : (Object.keys(on) as AgentEvent['type'][]),
+    events: (Object.keys(on) as HookEventKey[]).filter((key) => on[key]),
   };
-}
-
-/**
- * Freezes the event deeply, as for hooks in the worker. A hook that writes to the event then gets
- * an error.
- */
-function freeze<T>(value: T): T {
-  if (
-    typeof value === 'object' &&
-    value !== null &&
-    !Object.isFrozen(value) &&
-    !ArrayBuffer.isView(value)
-  )
-    Object.values(Object.freeze(value)).forEach(freeze);
-  return value;
 }

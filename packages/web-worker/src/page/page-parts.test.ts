@@ -355,7 +355,7 @@ test('the priority of a page hook is that of its handlers', async () => {
     {
       name: 'early',
       priority: 1,
-      onEvent: ({ type }) => void (type === 'post-call' && told.push('early')),
+      on: { '*': ({ type }) => void (type === 'post-call' && told.push('early')) },
     },
     { name: 'first', priority: 0, on: { 'post-call': note('first') } },
     { name: 'late', priority: 0, on: { 'post-call': { handle: note('late'), priority: 200 } } },
@@ -392,7 +392,7 @@ test('page hooks receive events, change modifiable events, and reject tool calls
   const agent = startWorker().connect({ replies: ['one two'] }, { page: [part] });
   expect((await agent.call('go')).text).toBe('ONE TWO');
   expect(told).toEqual(['one ', 'two', 'end']);
-  const refusing = pageHooks([{ on: { 'pre-acting': (_event, { reject }) => reject('not now') } }]);
+  const refusing = pageHooks([{ on: { 'pre-acting': ({ reject }) => reject('not now') } }]);
   const other = startWorker().connect({ replies: calls('here') }, { page: [refusing] });
   await other.call('go');
   expect(results(await other.messages())).toEqual([expect.stringContaining('not now')]);
@@ -465,8 +465,7 @@ test('a page hook can use an event’s controls; errors keep their code, and a c
   const part = (on: object, onError?: 'ignore') =>
     pageHooks([{ name: 'page', on: on as never, ...(onError && { onError }) }]);
   const at = (type: string, name: 'stop' | 'reject', ...given: unknown[]) => ({
-    [type]: (_event: unknown, control: Record<string, (...given: unknown[]) => void>) =>
-      control[name]!(...given),
+    [type]: (event: Record<string, (...given: unknown[]) => void>) => event[name]!(...given),
   });
   const { connect } = startWorker();
   for (const type of ['run-start', 'pre-call']) {
@@ -476,12 +475,57 @@ test('a page hook can use an event’s controls; errors keep their code, and a c
     expect(await agent.call('go', { throwOnError: false })).toMatchObject(rejected);
     expect(await agent.messages()).toEqual([]);
   }
-  const wrong: object[] = [at('post-call', 'stop')];
-  wrong.push({ ...at('reasoning-chunk', 'stop'), 'post-call': () => {} });
-  for (const [index, on] of wrong.entries()) {
-    const agent = connect({}, { sessionId: `wrong-${index}`, page: [part(on, 'ignore')] });
-    await expect(agent.call('go')).rejects.toMatchObject({ code: 'CONFIGURATION' });
+  const wrong: readonly [PageFixtureOptions, object][] = [
+    [{}, at('post-call', 'stop')],
+    [{}, at('*', 'stop')],
+    [
+      { replies: calls('title', { text: 'five' }) },
+      { ...at('acting-chunk', 'stop'), 'post-call': () => {} },
+    ],
+  ];
+  for (const [index, [options, on]] of wrong.entries()) {
+    const page = [part(on, 'ignore'), pageTools([title])];
+    const agent = connect(options, { sessionId: `wrong-${index}`, page });
+    await expect(agent.call('go')).rejects.toMatchObject({
+      code: 'CONFIGURATION',
+      message: expect.stringMatching(/^Hook "page": There is no control `stop` at /),
+      details: { hook: 'page', control: 'stop' },
+    });
   }
+  const delta = { ...at('reasoning-chunk', 'stop'), 'post-call': () => {} };
+  const agent = connect({}, { sessionId: 'delta', page: [part(delta)] });
+  await expect(agent.call('go')).rejects.toMatchObject({
+    code: 'HOOK_ERROR',
+    details: { hook: 'page', event: 'reasoning-chunk' },
+  });
+});
+
+test('a page hook of all events runs after its handler of one type, and narrows to the controls of a type', async () => {
+  const told: string[] = [];
+  const part = pageHooks([
+    {
+      on: {
+        '*'(event, run) {
+          told.push(`* ${event.type} ${String(run)}`);
+          if (event.type === 'post-reasoning') event.jumpTo('end', 'From the page.');
+        },
+        'post-reasoning'(event) {
+          told.push(`one ${event.type} ${'stop' in { ...event }}`);
+          return { ...event, message: { ...event.message, id: 'hooked' } };
+        },
+        'pre-call': { priority: 200, handle: ({ type }) => void told.push(`one ${type}`) },
+      },
+    },
+  ]);
+  const agent = startWorker().connect({ replies: ['one'] }, { page: [part] });
+  expect((await agent.call('go')).text).toBe('From the page.');
+  expect((await agent.messages()).map(({ id }) => id)).toContain('hooked');
+  expect(told.filter((line) => /pre-call|post-reasoning/.test(line))).toEqual([
+    '* pre-call undefined',
+    'one pre-call',
+    'one post-reasoning false',
+    '* post-reasoning undefined',
+  ]);
 });
 
 test('a control that a page hook calls too late throws on the page', async () => {
@@ -489,7 +533,7 @@ test('a control that a page hook calls too late throws on the page', async () =>
   const part = pageHooks([
     {
       on: {
-        'pre-call': (_event, { stop }) => {
+        'pre-call': ({ stop }) => {
           late = new Promise((resolve) => setTimeout(resolve))
             .then(stop)
             .catch((error: unknown) => error);

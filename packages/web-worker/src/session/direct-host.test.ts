@@ -35,8 +35,8 @@ async function sessionLocks(sessionId: string): Promise<readonly number[]> {
   );
 }
 
-const sleep = { protocol: 'isoloop/3', type: 'freeze' } satisfies PageMessage;
-const wake = { protocol: 'isoloop/3', type: 'resume' } satisfies PageMessage;
+const sleep = { protocol: 'isoloop/4', type: 'freeze' } satisfies PageMessage;
+const wake = { protocol: 'isoloop/4', type: 'resume' } satisfies PageMessage;
 
 test('a lone tab announces once that it leads, and posts nothing for its calls, queries and events', async () => {
   const { open, sessionId } = startTabs();

@@ -130,7 +130,7 @@ test('a leader that wakes after two takeovers gets the end of its run and does n
   const own = read(stream);
   await first.heard({ reached: 'middle' });
   const answer = heir.call('a');
-  first.worker.postMessage({ protocol: 'isoloop/3', type: 'freeze' });
+  first.worker.postMessage({ protocol: 'isoloop/4', type: 'freeze' });
   await second.heard({ reached: 'building' });
   const wake = await first.freeze();
   second.open('building');
@@ -162,7 +162,7 @@ test('a tab that opens while the leader is frozen continues the leader’s run, 
   const stream = leader.stream('go');
   const own = read(stream);
   await first.heard({ reached: 'middle' });
-  first.worker.postMessage({ protocol: 'isoloop/3', type: 'freeze' });
+  first.worker.postMessage({ protocol: 'isoloop/4', type: 'freeze' });
   await expect
     .poll(async () => (await navigator.locks.query()).held?.some(isOf(sessionId)))
     .toBe(false);

@@ -168,11 +168,11 @@ test('a follower whose page is frozen still receives the answers to its calls', 
   const follower = second.connect();
   const answer = follower.call('go');
   await first.heard({ reached: 'middle' });
-  second.worker.postMessage({ protocol: 'isoloop/3', type: 'freeze' });
+  second.worker.postMessage({ protocol: 'isoloop/4', type: 'freeze' });
   expect(await follower.messages()).toHaveLength(1);
   first.open('middle');
   expect((await answer).text).toBe('late');
-  second.worker.postMessage({ protocol: 'isoloop/3', type: 'resume' });
+  second.worker.postMessage({ protocol: 'isoloop/4', type: 'resume' });
   expect((await follower.call('more')).text).toBe('later');
 });
 
@@ -369,9 +369,9 @@ test('a leader whose page freezes steps down, follows after it wakes, and can le
   const own = await leadHalfWay(first, leader);
   await own.until(says('of'));
   // Sent to this worker only, because both workers belong to the same page here.
-  first.worker.postMessage({ protocol: 'isoloop/3', type: 'freeze' });
+  first.worker.postMessage({ protocol: 'isoloop/4', type: 'freeze' });
   await second.heard({ reached: 'new' });
-  first.worker.postMessage({ protocol: 'isoloop/3', type: 'resume' });
+  first.worker.postMessage({ protocol: 'isoloop/4', type: 'resume' });
   first.open('middle');
   second.open('new');
   expect(await own.until(ends)).toMatchObject({ result: { text: 'the new answer' } });

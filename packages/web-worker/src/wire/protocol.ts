@@ -19,7 +19,7 @@ import type { UiMessage, UiChunk } from '@isoloop/core/stream';
  * The number is the version of the whole protocol: of this file, and of the calls of page parts
  * and their results.
  */
-export const protocol = 'isoloop/3';
+export const protocol = 'isoloop/4';
 
 /**
  * Message from page to worker, on the worker's global scope or the SharedWorker's port. `ping` asks
@@ -71,15 +71,18 @@ export interface ToolOffer {
   readonly takesDecisions?: boolean;
 }
 
+/** Key of a handler in `on` of a hook. */
+export type HookEventKey = AgentEvent['type'] | '*';
+
 export interface HookOffer {
   readonly name: string;
   /** Priority of the handlers that set none. */
   readonly priority?: number;
-  /** Priorities of the handlers by event type, for handlers that set a priority. */
-  readonly priorities: { readonly [K in AgentEvent['type']]?: number };
+  /** Priorities of the handlers by their keys, for handlers that set a priority. */
+  readonly priorities: { readonly [K in HookEventKey]?: number };
   readonly onError?: 'fail' | 'ignore';
-  /** Event types that the hook listens to. `undefined`: all. */
-  readonly events: readonly AgentEvent['type'][] | undefined;
+  /** Keys of the handlers in `on`: the event types that the hook handles, and `*` for all. */
+  readonly events: readonly HookEventKey[];
 }
 
 /** Description of a part that a page offers to the agent. Each part has its own port. */

@@ -108,7 +108,7 @@ exposeAgent(({ sessionId, page }) => {
       [step, pay].filter(({ name }) => name === order.tool),
       page.tools,
     ),
-    use: [{ name: 'points', onEvent: ({ type }) => process.point(type) }],
+    use: [{ name: 'points', on: { '*': ({ type }) => process.point(type) } }],
     ...(order.action === 'inject' && { whenBusy: 'inject' }),
   });
   const stream = agent.stream.bind(agent);

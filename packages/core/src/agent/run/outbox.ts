@@ -8,8 +8,8 @@ import type {
   EventType,
 } from '../../event/agent-event.ts';
 import type { StopEvent } from '../../event/agent-result.ts';
-import type { Awaitable, HookControl, Jump } from '../../event/hook.ts';
-import type { HandlerControls } from '../../event/hook-controls.ts';
+import type { Awaitable, Jump } from '../../event/hook.ts';
+import type { OnControl } from '../../event/hook-controls.ts';
 import { isObjectOrArray } from '../../message/json.ts';
 import { withMetadata } from '../../message/metadata.ts';
 import { textOf, type Msg } from '../../message/msg.ts';
@@ -71,44 +71,54 @@ export class Outbox {
 
   /** Passes an event to the hooks, which cannot change it. */
   tellHooks<K extends EventType>(event: EventOf<K>): Awaitable<EventOf<K>> {
-    return this.#run.hooks.tell<K>(event, this.#controlsAt(event.type, {}));
+    return this.#run.hooks.tell<K>(event, this.#onControlAt(event.type, {}));
   }
 
   /**
    * Passes a modifiable event through the hooks and returns the event that they return. `request`
-   * gets what they ask for. `renew` completes each event that a hook returns. `eventControls`:
-   * controls that do something else than usual.
+   * gets what they ask for. `renew` completes each event that a hook returns. `reject`: default:
+   * ends the agent call.
    */
   askHooks<K extends EventType>(
     type: K,
     data: EventData<K>,
     request: JumpRequest,
     renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
-    eventControls?: Partial<HookControl>,
+    reject?: (reason?: string) => void,
   ): Awaitable<EventOf<K>> {
-    const control = Object.assign(this.#controlsAt(type, request), eventControls);
-    return this.#run.hooks.ask<K>(this.event(type, data), control, renew);
+    const onControl = this.#onControlAt(type, request, reject);
+    return this.#run.hooks.ask<K>(this.event(type, data), onControl, renew);
   }
 
-  /** Returns all controls. The dispatcher refuses those that the event does not offer. */
-  #controlsAt(type: EventType, request: JumpRequest): HandlerControls {
+  /** Returns what all controls do. The dispatcher refuses those that the event does not offer. */
+  #onControlAt(
+    type: EventType,
+    request: JumpRequest,
+    reject?: (reason?: string) => void,
+  ): OnControl | undefined {
     // Without hooks, an event costs no closures.
-    if (!this.#run.hooks.handlers(type).length) return {};
+    if (!this.#run.hooks.handlers(type).length) return undefined;
     const at = type as StopEvent;
     const ask = (jump: Jump): void => {
       if (!request.jump || (jump.to === 'stop' && request.jump.to !== 'stop')) request.jump = jump;
     };
-    const controls: HandlerControls = {
-      stop: () => ask({ at, to: 'stop' }),
-      jumpTo: (to, messages, reason) => ask({ at, to, messages, reason, hook: controls.hook }),
-      gotoReasoning: (messages) => ask({ at, to: 'model', messages, hook: controls.hook }),
-      reject: (why = 'A hook rejected the call.') => {
-        // The later hooks of this event have nothing more to judge.
-        controls.isOver = true;
-        this.#run.haltWith(new AgentError('HOOK_REJECTED', why));
-      },
+    return ({ name, args, hook }) => {
+      switch (name) {
+        case 'stop':
+          return ask({ at, to: 'stop' });
+        case 'jumpTo':
+          return ask({ at, to: args[0], messages: args[1], reason: args[2], hook });
+        case 'gotoReasoning':
+          return ask({ at, to: 'model', messages: args[0], hook });
+        case 'reject':
+          if (reject) return reject(args[0]);
+          this.#run.haltWith(
+            new AgentError('HOOK_REJECTED', args[0] ?? 'A hook rejected the call.'),
+          );
+          // The later hooks of this event have nothing more to judge.
+          return true;
+      }
     };
-    return controls;
   }
 
   /** Sends the text of a message that no model streams to the readers. */

@@ -126,7 +126,7 @@ export class Run extends Haltable implements RunContext {
       onTimeout: this.fail,
     });
     this.hooks = new HookDispatcher(hooks, {
-      context: this,
+      run: this,
       onError: options.onHookError,
       waits: this.waits,
     });

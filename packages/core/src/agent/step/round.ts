@@ -158,7 +158,7 @@ async function askAboutCall(
 ): Promise<PreparedCall | ToolOutcome> {
   let rejection: ToolResult | undefined;
   let prepared = originalCall;
-  const reject = (reason: string) =>
+  const reject = (reason?: string) =>
     void (rejection ??= deniedResult(originalCall.toolUse, reason));
   const renew = async (returned: EventOf<'pre-acting'>): Promise<EventOf<'pre-acting'>> => {
     if (returned.toolUse === prepared.toolUse) return returned;
@@ -170,9 +170,8 @@ async function askAboutCall(
   };
   let event: EventOf<'pre-acting'>;
   try {
-    event = await run.outbox.askHooks('pre-acting', shownAs(originalCall), run.roundJump, renew, {
-      reject,
-    });
+    const data = shownAs(originalCall);
+    event = await run.outbox.askHooks('pre-acting', data, run.roundJump, renew, reject);
   } catch (error) {
     if (run.aborted) throw error;
     return failCall(run, originalCall.toolUse, error, 'A hook failed before this call began.');

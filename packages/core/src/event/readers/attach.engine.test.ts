@@ -28,7 +28,7 @@ test('a reader that reattaches after any event gets exactly the later events', a
   const agent = setUp([thought, thought]);
   // The first reader is as fast as the run, so it gets every delta separately.
   const single: AgentEvent[] = [];
-  agent.addHook({ onEvent: (event) => void single.push(event) });
+  agent.addHook({ on: { '*': (event) => void single.push(event) } });
   const { runId, result } = agent.stream('go', { detached: true });
   await result;
   expect(single.length).toBeGreaterThan(15);
@@ -172,7 +172,7 @@ test.for([false, true])(
     );
     const agent = setUp([{ deltas: [...deltas, [{ type: 'finish', reason: 'stop' }]] }]);
     const heard: number[] = [];
-    agent.addHook({ onEvent: ({ seq }) => void heard.push(seq) });
+    agent.addHook({ on: { '*': ({ seq }) => void heard.push(seq) } });
     const stream = agent.stream('go', { detached });
     if (detached) await stream.result;
     const iterator = stream[Symbol.asyncIterator]();
@@ -229,7 +229,7 @@ test('a reader can reattach at every event while deltas of several blocks and to
   ];
   const agent = setUp([{ deltas }, 'done']);
   const single: AgentEvent[] = [];
-  agent.addHook({ onEvent: (event) => void single.push(event) });
+  agent.addHook({ on: { '*': (event) => void single.push(event) } });
   await agent.stream('go', { detached: true }).result;
   const texts = (events: readonly AgentEvent[]): Record<string, string> => {
     const by: Record<string, string> = {};
@@ -254,7 +254,7 @@ test('a reader of a stream that is canceled still gets the end of the run', asyn
   for (let at = 1; at < 12; at += 1) {
     const agent = setUp(['one two three four', 'next']);
     const heard: AgentEvent[] = [];
-    agent.addHook({ onEvent: (event) => void heard.push(event) });
+    agent.addHook({ on: { '*': (event) => void heard.push(event) } });
     const stream = agent.stream('go');
     const events: AgentEvent[] = [];
     for await (const event of stream) if (events.push(event) === at) void stream.cancel();

@@ -77,7 +77,7 @@ test('Mistral gets a message of the user after a reply that a hook asks to conti
   const model = openai({ model: 'mistral-large-latest', baseURL, fetch });
   const again: AgentHook = {
     on: {
-      'post-reasoning': ({ iteration }, { gotoReasoning }) => {
+      'post-reasoning': ({ iteration, gotoReasoning }) => {
         if (iteration === 1) gotoReasoning([]);
       },
     },

@@ -162,7 +162,7 @@ test('each piece is valid UTF-8, also if the network splits a character', async 
 
 const refusal: Middleware = {
   name: 'refusal',
-  on: { 'pre-call': (_event, { reject }) => reject('Not today.') },
+  on: { 'pre-call': ({ reject }) => reject('Not today.') },
 };
 
 test.for([

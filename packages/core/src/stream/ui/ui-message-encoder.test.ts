@@ -230,7 +230,7 @@ test('tool calls that a failing hook prevented are closed before the error chunk
 test('tool calls of a run that a hook stopped stay open', async () => {
   const message = await readChunks(
     await answer([{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }], {
-      agent: { use: [{ on: { 'post-reasoning': (_event, control) => control.stop() } }] },
+      agent: { use: [{ on: { 'post-reasoning': (event) => event.stop() } }] },
     }),
   );
   expect(message.parts.at(-1)).toMatchObject({

@@ -193,7 +193,7 @@ test('a resumed stream shows kept data parts whose events it does not have', asy
 
 test('a call that a hook refuses is denied, with the reason, live and after a reload', async () => {
   const agent = agentOf([call, 'Then not.'], acting(), [
-    { on: { 'pre-acting': (_, control) => control.reject('Too dear.') } },
+    { on: { 'pre-acting': (event) => event.reject('Too dear.') } },
   ]);
   const denied = {
     type: 'dynamic-tool',

@@ -40,7 +40,7 @@ export async function guardMessages(
   const sessionAgent = await makeAgent(settings, { ...setup, memory, model: settings.models[0]! });
   const { agent } = sessionAgent;
   // The guards have accepted the input when this hook ends the agent call.
-  agent.addHook({ name: 'import', on: { 'pre-call': (_event, { stop }) => stop() } });
+  agent.addHook({ name: 'import', on: { 'pre-call': ({ stop }) => stop() } });
   const signal = AbortSignal.timeout(guardsMs);
   const input = userMessage('Imported conversation.');
   try {

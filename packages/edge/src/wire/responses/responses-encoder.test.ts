@@ -209,7 +209,7 @@ test.for(['', ' '])('a call with the arguments %j has an empty object', async (d
 });
 
 test('a call that is sent and then rejected becomes an error, and no reader gets the call', async () => {
-  const refuse: Hook = { on: { 'pre-acting': (_event, { reject }) => reject('No.') } };
+  const refuse: Hook = { on: { 'pre-acting': ({ reject }) => reject('No.') } };
   const { events } = await answer(
     [{ toolCalls: [{ name: 'place', input: { a: 1 } }] }, 'Then not.'],
     {

@@ -1,8 +1,8 @@
-import { AgentError, type AgentEvent, type HookControl } from '@isoloop/core';
-import type { Hook } from '@isoloop/core/event';
+import type { AgentEvent, Awaitable } from '@isoloop/core';
+import { isMisuse, type Hook, type HookControls } from '@isoloop/core/event';
 import type { HookPageResult, HookPageCall } from '../../page/page-hooks.ts';
 import { isPageGone, type PageLink } from './page-link.ts';
-import type { HookOffer, PageOffer } from '../../wire/protocol.ts';
+import type { HookEventKey, HookOffer, PageOffer } from '../../wire/protocol.ts';
 
 type HooksOffer = Extract<PageOffer, { readonly kind: 'hooks' }>;
 
@@ -12,63 +12,48 @@ type HooksOffer = Extract<PageOffer, { readonly kind: 'hooks' }>;
  */
 export function remoteHooks({ hooks, timeoutMs }: HooksOffer, link: PageLink): readonly Hook[] {
   return hooks.map((hook, index) =>
-    remoteHook(hook, (event) =>
-      link.call<HookPageResult>({ index, event } satisfies HookPageCall, { timeoutMs }),
+    remoteHook(hook, (key, event) =>
+      link.call<HookPageResult>({ index, key, event } satisfies HookPageCall, { timeoutMs }),
     ),
   );
 }
 
 function remoteHook(
   { events, priorities, ...hook }: HookOffer,
-  callHook: (event: AgentEvent) => Promise<HookPageResult>,
+  callHook: (key: HookEventKey, event: AgentEvent) => Promise<HookPageResult>,
 ): Hook {
   let failure: { readonly error: unknown; readonly runId: string } | undefined;
 
-  const callForChunk = (event: AgentEvent, control: Partial<HookControl>): void => {
+  const callForChunk = (key: HookEventKey, event: AgentEvent): void => {
     const { runId } = event;
-    callHook(event)
-      .then(({ controlCalls }) => applyAll(controlCalls, control))
-      .catch((error: unknown) => {
-        const isIgnored = hook.onError === 'ignore' && !isMisuse(error);
-        if (!isPageGone(error) && !isIgnored) failure ??= { error, runId };
-      });
+    callHook(key, event).catch((error: unknown) => {
+      const isIgnored = hook.onError === 'ignore' && !isMisuse(error);
+      if (!isPageGone(error) && !isIgnored) failure ??= { error, runId };
+    });
   };
-  const handle = async (
-    event: AgentEvent,
-    control: Partial<HookControl>,
-  ): Promise<AgentEvent | void> => {
-    if (event.type.endsWith('-chunk')) return callForChunk(event, control);
+  const handle = async (key: HookEventKey, event: AgentEvent): Promise<AgentEvent | void> => {
+    if (event.type.endsWith('-chunk')) return callForChunk(key, event);
     try {
-      const result = await callHook(event);
+      const result = await callHook(key, event);
       if (failure?.runId === event.runId) throw failure.error;
-      applyAll(result.controlCalls, control);
+      applyAll(result.controlCalls, event as AgentEvent & HookControls);
       return result.event;
     } catch (error) {
       failure = undefined;
       if (!isPageGone(error)) throw error;
     }
   };
-  if (!events) return { ...hook, onEvent: handle };
-  return {
-    ...hook,
-    on: Object.fromEntries(
-      events.map((type) => [type, { handle, priority: priorities[type] }]),
-    ) as Hook['on'] & {},
-  };
+  const handlers = events.map((key) => [
+    key,
+    {
+      handle: (event: AgentEvent): Awaitable<AgentEvent | void> => handle(key, event),
+      priority: priorities[key],
+    },
+  ]);
+  return { ...hook, on: Object.fromEntries(handlers) as NonNullable<Hook['on']> };
 }
 
-function applyAll(
-  controlCalls: HookPageResult['controlCalls'],
-  control: Partial<HookControl>,
-): void {
+function applyAll(controlCalls: HookPageResult['controlCalls'], event: HookControls): void {
   for (const { name, args } of controlCalls)
-    (control[name] as (...args: readonly unknown[]) => void)(...args);
-}
-
-/**
- * Returns whether the hook called a control function that its event does not allow. This error is
- * never ignored.
- */
-function isMisuse(error: unknown): boolean {
-  return AgentError.is(error) && error.details?.['control'] !== undefined;
+    (event[name] as (...args: readonly unknown[]) => void)(...args);
 }
