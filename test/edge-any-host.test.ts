@@ -6,17 +6,13 @@ import { join } from 'node:path';
 import { getRequestListener, serve } from '@hono/node-server';
 import { MemoryStore, ReActAgent, tool, type KeyValueStore, type Memory } from '@isoloop/core';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
-import { showFailuresAs } from '@isoloop/core/error';
 import { unstorageStore } from '@isoloop/core/memory';
 import { createAgentHandler, type AgentHandler } from '@isoloop/edge';
 import { openAiRoutes } from '@isoloop/edge/openai';
 import { storeSessions } from '@isoloop/edge/store';
 import OpenAI from 'openai';
 import fsDriver from 'unstorage/drivers/fs';
-import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
-
-// Endpoints hide secrets in the warnings of core, which other files read as they are.
-afterAll(() => showFailuresAs((failure) => failure));
+import { expect, onTestFinished, test, vi } from 'vitest';
 
 interface Options {
   readonly replies: readonly ScriptedReply[];

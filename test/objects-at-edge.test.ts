@@ -9,20 +9,16 @@ import {
   type Middleware,
 } from '@isoloop/core';
 import { objectMediaType } from '@isoloop/core/host';
-import { showFailuresAs } from '@isoloop/core/error';
 import { openai } from '@isoloop/core/openai';
 import { structured, type OutputMode } from '@isoloop/core/output';
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
 import { createAgentHandler } from '@isoloop/edge';
 import { storeSessions } from '@isoloop/edge/store';
 import { createTextStreamResponse, Output, streamText, toTextStream } from 'ai';
-import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import * as z from 'zod';
 import { fetchOfPieces, recordedPieces } from './support/recorded-pieces.ts';
 import { objectsIn } from '../packages/web-worker/src/react/object/objects-in.ts';
-
-// Endpoints hide secrets in the warnings of core, which other files read as they are.
-afterAll(() => showFailuresAs((failure) => failure));
 
 const trip = z.object({ city: z.string(), days: z.number() });
 const rome = { city: 'Rome', days: 3 };

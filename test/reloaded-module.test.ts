@@ -1,12 +1,8 @@
 import { MemoryStore, ReActAgent, type KeyValueStore } from '@isoloop/core';
-import { showFailuresAs } from '@isoloop/core/error';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import type { AgentHandler } from '@isoloop/edge';
 import type { UIMessage } from 'ai';
-import { afterAll, expect, test, vi } from 'vitest';
-
-// Endpoints hide secrets in the warnings of core, which other files read as they are.
-afterAll(() => showFailuresAs((failure) => failure));
+import { expect, test, vi } from 'vitest';
 
 interface Options {
   readonly store: KeyValueStore;

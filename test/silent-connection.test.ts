@@ -1,17 +1,13 @@
 import { createServer } from 'node:http';
 import { connect, createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { once } from 'node:events';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { serve } from '@hono/node-server';
 import { MemoryStore, ReActAgent } from '@isoloop/core';
 import { requestEndpoint } from '@isoloop/core/host';
-import { showFailuresAs } from '@isoloop/core/error';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { createAgentHandler } from '@isoloop/edge';
 import { storeSessions } from '@isoloop/edge/store';
-
-// Endpoints hide secrets in the warnings of core, which other files read as they are.
-afterAll(() => showFailuresAs((failure) => failure));
 
 /** Starts a server that sends one comment and then keeps the connection open. */
 async function startEndpoint(): Promise<number> {

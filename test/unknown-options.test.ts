@@ -254,7 +254,7 @@ const others =
   'parseToolCalls partialOutput pauseNextCall perRun placeWith positionHooks profileFor ' +
   'provide reactMemory readSchema recentQuestions recordsOf refuseEmptyAnswers ' +
   'repairSession replaceKey replyEnding requestEndpoint resumptionOf retryableOnce ' +
-  'returnToCheckpoint runInfo saveState sessionSummaries sessionViewOf showFailuresAs ' +
+  'returnToCheckpoint runInfo saveState sessionSummaries sessionViewOf ' +
   'showToolMedia sleepFor sourcesOf splitValue steering storedReplies successfulTurns ' +
   'systemMessage textOf thinkingOf timerMs titleOf toTimelineEvent toTypedChunk todosOf ' +
   'toolMessage toolResultsOf toolUsesOf traceChanges trustedCalls typedMessages ' +

@@ -6,7 +6,6 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
-import { showFailuresAs } from '@isoloop/core/error';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region metrics
 import { ReActAgent } from '@isoloop/core';
@@ -98,7 +97,6 @@ test('addSecrets() masks a value in texts for logs', () => {
 
   expect(log).toHaveBeenCalledWith('Log in with ***.');
   log.mockRestore();
-  showFailuresAs((failure) => failure); // other tests read warnings as they are
 });
 
 test('openTelemetry() creates spans', async () => {

@@ -1,12 +1,12 @@
 import { APICallError } from '@ai-sdk/provider';
 import { ReActAgent, type AgentErrorData, type ChatModel } from '@isoloop/core';
 import { fromAiSdk } from '@isoloop/core/ai-sdk';
-import { showFailuresAs, classifyError } from '@isoloop/core/error';
+import { classifyError } from '@isoloop/core/error';
 import { openai } from '@isoloop/core/openai';
 import { createAgentHandler } from '@isoloop/edge';
 import { llmProxy } from '@isoloop/edge/llm';
 import { APIError } from 'openai';
-import { afterAll, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { fakeDate } from '../clock/fake-date.ts';
 import {
   limitErrors,
@@ -17,9 +17,6 @@ import {
   type ExpectedFailure,
   type ProviderError,
 } from './provider-errors.ts';
-
-// Endpoints hide secrets in the warnings of core, which other files read as they are.
-afterAll(() => showFailuresAs((failure) => failure));
 
 /** Text of the body. */
 function textOf({ body }: ProviderError): string {

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import {
   ReActAgent,
   InMemoryMemory,
-  type Memory,
+  type ExtendedMemory,
   MemoryStore,
   SessionMemory,
   assistantMessage,
@@ -22,7 +22,7 @@ const look = tool({
 });
 
 /** Creates an agent whose next call asks the model this many times. */
-function agentOf(steps: number, memory: Memory): ReActAgent {
+function agentOf(steps: number, memory: ExtendedMemory): ReActAgent {
   const calls = Array.from({ length: steps - 1 }, (_unused, index) => ({
     toolCalls: [{ id: `c${index}`, name: 'look' }],
   }));
@@ -48,7 +48,7 @@ function counted(message: Msg, onRead: () => void): Msg {
 }
 
 /** Returns how often a run with this many steps reads the content of the earlier messages. */
-async function readsIn(steps: number, memory: Memory): Promise<number> {
+async function readsIn(steps: number, memory: ExtendedMemory): Promise<number> {
   let reads = 0;
   const history = Array.from({ length: 20 }, (_unused, index) =>
     counted(index % 2 ? assistantMessage('old answer') : userMessage('old question'), () => {

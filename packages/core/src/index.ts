@@ -17,7 +17,7 @@ export type { RunContext } from './agent/run-context.ts';
 export { InMemoryMemory, type InMemoryOptions } from './memory/in-memory-memory.ts';
 export type { KeyValueStore } from './memory/store/key-value-store.ts';
 export { MemoryStore } from './memory/store/memory-store.ts';
-export type { Memory } from './memory/memory.ts';
+export type { ExtendedMemory, LogMemory, Memory } from './memory/memory.ts';
 export { listSessions, type SessionInfo } from './memory/list-sessions.ts';
 export { SessionMemory } from './memory/session-memory.ts';
 export type { SessionMemoryOptions } from './memory/session-memory-options.ts';

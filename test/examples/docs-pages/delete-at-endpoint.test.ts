@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import '../strict-assert.ts';
-import { showFailuresAs } from '@isoloop/core/error';
 import { MemoryStore, ReActAgent, type KeyValueStore } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region delete-at-endpoint
@@ -14,7 +13,6 @@ interface Env {
 // #endregion
 
 test('a server deletes all conversations of one user at an endpoint', async () => {
-  onTestFinished(() => showFailuresAs((failure) => failure));
   const env: Env = { SERVER_TOKEN: 'b'.repeat(32) };
   const token = env.SERVER_TOKEN;
   const store: KeyValueStore = new MemoryStore();

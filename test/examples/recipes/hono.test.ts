@@ -1,6 +1,5 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import '../strict-assert.ts';
-import { showFailuresAs } from '@isoloop/core/error';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region hono-app
 import { MemoryStore, ReActAgent } from '@isoloop/core';
@@ -9,9 +8,6 @@ import { storeSessions } from '@isoloop/edge/store';
 import { Hono } from 'hono';
 import { logger } from 'hono/logger';
 // #endregion
-
-// Endpoints hide secrets in the warnings of core, which other files read as they are.
-afterAll(() => showFailuresAs((failure) => failure));
 
 test('an endpoint in a Hono app answers under its path, after the app’s own middleware', async () => {
   const model = new ScriptedModel(['Hello Ann.']);

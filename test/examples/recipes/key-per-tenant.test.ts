@@ -1,15 +1,11 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { MemoryStore } from '@isoloop/core';
-import { showFailuresAs } from '@isoloop/core/error';
 // #region key-per-tenant
 import { AgentError, ReActAgent } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 import { createAgentHandler } from '@isoloop/edge';
 import { storeSessions } from '@isoloop/edge/store';
 // #endregion
-
-// Endpoints hide secrets in the warnings of core, which other files read as they are.
-afterAll(() => showFailuresAs((failure) => failure));
 
 test('each tenant asks the model with its own key, and a tenant without one gets an error', async () => {
   const store = new MemoryStore();

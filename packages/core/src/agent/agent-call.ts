@@ -103,7 +103,7 @@ function resultOf(run: Run, end: RunOutcome): AgentResult {
     durationMs: msSince(run.startedAt, run.monotonicNow),
     iterations: run.iteration,
     pending: pendingCallsOf(run),
-    sessionVersion: run.setup.memory.sessionVersion ?? 0,
+    sessionVersion: run.setup.log?.sessionVersion ?? 0,
   } as AgentResult;
 }
 

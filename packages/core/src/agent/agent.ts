@@ -6,9 +6,10 @@ import { checkHook } from '../event/check-hook.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
 import { checkInterrupt, type InterruptRequest } from '../event/interrupt-request.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
-import type { Memory } from '../memory/memory.ts';
+import { logMemoryOf, type ExtendedMemory } from '../memory/memory.ts';
 import { checkNoOpenCalls, checkNewIds, parseInput, toMessages } from '../event/agent-input.ts';
 import type { AgentInput, ParsedInput } from '../event/agent-input.ts';
+import { KeptConversation } from '../message/conversation.ts';
 import type { Msg } from '../message/msg.ts';
 import { inRequestOrder } from '../message/tool-pairs.ts';
 import { onAbort } from '../wait/abort.ts';
@@ -51,7 +52,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
   declare readonly '~types'?: () => { readonly tools: ToolsOf<S> };
   readonly name: string;
   readonly sessionId: string;
-  readonly memory: Memory;
+  readonly memory: ExtendedMemory;
   /**
    * The agent's own copy of the tools in its options. Use it to switch tool groups and, with a
    * `Toolkit`, to set preset arguments.
@@ -79,9 +80,10 @@ export class Agent<const S extends ToolSource = ToolSource> {
     this.use = checkedParts(use);
     this.options = agentSettings(options, this.use, fields);
     const { name, now, presetPriority, generateId } = this.options;
-    const { memory = new InMemoryMemory() }: { readonly memory?: Memory } = this.options;
+    const { memory = new InMemoryMemory() }: { readonly memory?: ExtendedMemory } = this.options;
     const { sessionId = memory.sessionId ?? generateId() } = this.options;
     const { state = {} } = memory;
+    const log = logMemoryOf(memory);
     const status: AgentStatus = { calls: new Map(), state, runs: 0, interrupted: false };
     this.name = name;
     this.sessionId = sessionId;
@@ -95,9 +97,11 @@ export class Agent<const S extends ToolSource = ToolSource> {
       sessionId,
       options: this.options,
       memory,
+      log,
       ownTools: set.fork({ presetPriority }),
       status,
       systemMessages: systemMessages(now),
+      keptConversation: memory.keptConversation ?? new KeptConversation(),
       unwritten: new Set<Promise<unknown>>(),
     };
     this.#setup = runSetup(shared, this.use);
@@ -180,7 +184,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
    */
   async messages(): Promise<readonly Msg[]> {
     const messages = await this.memory.read();
-    if (!this.memory.state && !this.busy) await this.memory.restore?.(this.status, this.tools);
+    if (!this.memory.state && !this.busy) await this.#setup.log?.restore(this.status, this.tools);
     return inRequestOrder(messages);
   }
 

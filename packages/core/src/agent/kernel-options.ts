@@ -1,4 +1,4 @@
-import type { Memory } from '../memory/memory.ts';
+import type { ExtendedMemory } from '../memory/memory.ts';
 import type { ChatModel, GenerateOptions, GenerateSettings } from '../model/chat-model.ts';
 import { defaultReplyLength } from '../model/reply/reply-length.ts';
 import type { ContextEntry } from '../tool/context-token.ts';
@@ -137,7 +137,7 @@ export interface KernelOptions<S extends ToolSource = ToolSource> extends Partia
   /** Values that tools look up by `ContextToken`. Values of an agent call override them. */
   readonly toolContext?: Iterable<ContextEntry>;
   /** Default: a new `InMemoryMemory`. */
-  readonly memory?: Memory;
+  readonly memory?: ExtendedMemory;
   /**
    * Middleware such as `retry()`, presets and hooks. The first entry is the outermost wrapper. The
    * entries of a nested list, such as a preset, count as entries of this list. A later entry

@@ -1,6 +1,7 @@
 import type { CallState } from '../event/agent-status.ts';
 import { waitsForApproval, type Decision } from '../event/pending-call.ts';
 import type { ToolUse } from '../message/msg.ts';
+import { logMemoryOf } from '../memory/memory.ts';
 import { openToolUses } from '../message/tool-pairs.ts';
 import { interruptedResult } from '../tool/tool-call.ts';
 import type { Agent } from '../agent/agent.ts';
@@ -30,7 +31,7 @@ export async function decideForMessage(
   const { clientDecisions = [], isToolGone = () => false } = options;
   const openCalls = openToolUses(await memory.read());
   if (!openCalls.length) return [];
-  await memory.restore?.(status, tools);
+  await logMemoryOf(memory)?.restore(status, tools);
   const calls = openCalls.map((toolUse) => ({
     toolUse,
     state: status.calls.get(toolUse.id) ?? {},

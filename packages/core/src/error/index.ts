@@ -15,7 +15,7 @@ export { classifyError } from './classify-error.ts';
 export type { ErrorClass } from './classify-error.ts';
 export { addSecrets, logText } from './log-text.ts';
 export { maskSecrets } from './mask-secrets.ts';
-export { callListener, reportFailure, showFailuresAs } from './report-failure.ts';
+export { callListener, reportFailure } from './report-failure.ts';
 export { userErrorText } from './user-error-text.ts';
 export type {
   GuardCategory,

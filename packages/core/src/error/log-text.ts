@@ -1,6 +1,5 @@
-import { fieldOf } from './agent-error.ts';
+import { AgentError, fieldOf, fieldsOf } from './agent-error.ts';
 import { addSecretForms, maskSecrets } from './mask-secrets.ts';
-import { showFailuresAs } from './report-failure.ts';
 
 /** Maximum number of errors in one log entry, so that a cycle of causes ends. */
 const maxErrors = 10;
@@ -16,7 +15,7 @@ const margin = 1_000;
 
 /**
  * Returns the text of any thrown value for a log: its stack, its causes and the errors of an
- * `AggregateError`. Replaces secrets as `maskSecrets` does. Has at most 10,000 characters.
+ * `AggregateError`. The text of an `AgentError` begins with its code. Replaces secrets as `maskSecrets` does. Has at most 10,000 characters.
  */
 export function logText(thrown: unknown): string {
   const texts: string[] = [];
@@ -36,23 +35,23 @@ export function logText(thrown: unknown): string {
 
 /**
  * Adds values that all later logs mask: those of `logText`, `maskSecrets` and traces, and the
- * library's warnings on the console. These warnings then also mask what looks like a secret. The
- * values are masked in URLs, JSON and base64, too. Ignores values of less than 4 characters.
+ * library's warnings on the console. The values are masked in URLs, JSON and base64, too. Ignores
+ * values of less than 4 characters.
  *
  * @example
  * addSecrets([process.env.OPENAI_API_KEY]);
  */
 export function addSecrets(values: readonly unknown[]): void {
   addSecretForms(values);
-  showFailuresAs(logText);
 }
 
 /** Returns the text of one error, even if its fields cannot be read. */
 function ownText(error: unknown): string {
   try {
-    const { name, message, stack } = Object(error) as Partial<Error>;
-    if (typeof stack !== 'string') return message ? `${name}: ${message}` : String(error);
-    return message && !stack.includes(message) ? `${message}\n${stack}` : stack;
+    const code = AgentError.is(error) ? `${error.code}: ` : '';
+    const { name, message, stack } = fieldsOf(error) as Partial<Error>;
+    if (typeof stack !== 'string') return message ? `${code}${name}: ${message}` : String(error);
+    return message && !stack.includes(message) ? `${code}${message}\n${stack}` : code + stack;
   } catch {
     return 'Unreadable error';
   }

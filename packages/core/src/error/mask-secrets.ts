@@ -44,47 +44,83 @@ const names = /* @__PURE__ */ new RegExp(`(?:${name}|keys|secrets)$`, 'i');
 /** A part of letters and digits, but no word with a number, such as `llama3` or `sha256`. */
 const lettersAndDigits =
   /(?:^|[^a-z\d])(?![a-z]+\d{1,3}[a-z]?(?![a-z\d]))(?=\d*[a-z])(?=[a-z]*\d)[a-z\d]{6}/i;
+/** Six characters with a letter and a digit. */
+const shortToken = /^(?=.*\d)(?=.*[a-z]).{6}/i;
 const uuid = /^[\da-f-]{36}\b/i;
 const pathOrFile = /^[./@]|\.[a-z]{2,4}\.?$/i;
 
-/**
- * Replaces what looks like a token within a few words after a name such as "key". Directly after
- * the name, less is enough to look like a token.
- */
+/** Replaces what looks like a token within a few words after a name such as "key". */
 function withoutTokensNearNames(text: string): string {
-  /** Number of words in which a token is still looked for. */
-  let wordsLeft = 0;
-  let previousWord = '';
+  const search = new TokenSearch();
   let end = 0;
-  /** Whether the name can only name a secret. A key alone may be the key of an object. */
-  let isStrong = false;
-  // oxlint-disable-next-line complexity -- a list of what a token looks like, with its words
   return text.replace(word, (candidate, at: number) => {
     const gap = text.slice(end, at);
     end = at + candidate.length;
-    if (wordsLeft < nearby && gap.includes('\n')) wordsLeft = 0;
-    const isFirst = wordsLeft === nearby;
-    const isQuoted = isFirst && (/[^\s,;]/.test(gap) || /passw/i.test(previousWord));
-    const isAfterColon = wordsLeft === nearby - 1 && /[:=：]/.test(gap);
-    const isMeant = isStrong && (isQuoted || isAfterColon || /^(?:is|was)$/.test(previousWord));
-    const isToken =
-      wordsLeft > 0 &&
-      !pathOrFile.test(candidate) &&
-      (lettersAndDigits.test(candidate) ||
-        uuid.test(candidate) ||
-        (isMeant && /^(?=.*\d)(?=.*[a-z]).{6}/i.test(candidate)) ||
-        (candidate.length >= 8 &&
-          /\d/.test(candidate) &&
-          (isMeant || isFirst || candidate.includes('+'))) ||
-        (isQuoted && candidate.length >= 12 && (isStrong || /[^a-z_]/.test(candidate))));
-    if (!isToken && names.test(candidate)) {
-      wordsLeft = nearby;
-      isStrong =
-        !/^keys?$/i.test(candidate) || /^(?:api|access|secret|private)$/i.test(previousWord);
-    } else wordsLeft = /[.!?]$/.test(candidate) ? 0 : wordsLeft - 1;
-    previousWord = candidate;
-    return isToken ? '***' : candidate;
+    return search.isToken(candidate, gap) ? '***' : candidate;
   });
+}
+
+/** Where a word stands after a name. */
+interface PlaceAfterName {
+  readonly isFirst: boolean;
+  /** Whether quotes or the like begin directly after the name, and the word in them. */
+  readonly isQuoted: boolean;
+  /** Whether the name can only mean this word. */
+  readonly isMeant: boolean;
+  /** Whether the name can only name a secret. A key alone may be the key of an object. */
+  readonly isStrong: boolean;
+}
+
+/** Reads the words of a text in order, and looks for tokens after names. */
+class TokenSearch {
+  /** Number of words in which a token is still looked for. */
+  #wordsLeft = 0;
+  #previousWord = '';
+  #isStrong = false;
+
+  /** Returns whether the next word looks like a token. `gap`: the text before the word. */
+  isToken(candidate: string, gap: string): boolean {
+    if (this.#wordsLeft < nearby && gap.includes('\n')) this.#wordsLeft = 0;
+    const isToken =
+      this.#wordsLeft > 0 &&
+      !pathOrFile.test(candidate) &&
+      looksLikeToken(candidate, this.#placeAfter(gap));
+    if (!isToken && names.test(candidate)) this.#begin(candidate);
+    else if (/[.!?]$/.test(candidate)) this.#wordsLeft = 0;
+    else this.#wordsLeft -= 1;
+    this.#previousWord = candidate;
+    return isToken;
+  }
+
+  /** Begins to look for a token, after a name. */
+  #begin(found: string): void {
+    this.#wordsLeft = nearby;
+    const isSpecific = /^(?:api|access|secret|private)$/i.test(this.#previousWord);
+    this.#isStrong = isSpecific || !/^keys?$/i.test(found);
+  }
+
+  #placeAfter(gap: string): PlaceAfterName {
+    const isStrong = this.#isStrong;
+    const isFirst = this.#wordsLeft === nearby;
+    const isQuoted = isFirst && (/[^\s,;]/.test(gap) || /passw/i.test(this.#previousWord));
+    const isAfterColon = this.#wordsLeft === nearby - 1 && /[:=：]/.test(gap);
+    const isAfterVerb = this.#previousWord === 'is' || this.#previousWord === 'was';
+    const isMeant = isStrong && (isQuoted || isAfterColon || isAfterVerb);
+    return { isFirst, isQuoted, isMeant, isStrong };
+  }
+}
+
+/** Returns whether a word looks like a token. Directly after the name, less is enough. */
+function looksLikeToken(
+  candidate: string,
+  { isFirst, isQuoted, isMeant, isStrong }: PlaceAfterName,
+): boolean {
+  if (lettersAndDigits.test(candidate) || uuid.test(candidate)) return true;
+  if (isMeant && shortToken.test(candidate)) return true;
+  const { length } = candidate;
+  const isProminent = isMeant || isFirst || candidate.includes('+');
+  if (isProminent && length >= 8 && /\d/.test(candidate)) return true;
+  return isQuoted && length >= 12 && (isStrong || /[^a-z_]/.test(candidate));
 }
 
 /** Maximum number of values that are kept. Secrets that change often do not use up the memory. */

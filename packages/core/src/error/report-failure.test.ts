@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { logText } from './log-text.ts';
 import { callListener, reportFailure } from './report-failure.ts';
 
 /** Returns what the console gets. */
@@ -25,8 +26,8 @@ test.for(failing)(
     reportFailure('Guard failed:', listener, failure);
     await Promise.resolve();
     expect(lines).toEqual([
-      ['Guard failed:', failure],
-      ['Guard failed:', own],
+      ['Guard failed:', logText(failure)],
+      ['Guard failed:', logText(own)],
     ]);
   },
 );
@@ -37,12 +38,12 @@ test('a failure that a listener throws again is shown once', () => {
     throw error;
   };
   reportFailure('Guard failed:', rethrow, failure);
-  expect(lines).toEqual([['Guard failed:', failure]]);
+  expect(lines).toEqual([['Guard failed:', logText(failure)]]);
 });
 
 test('the error of a listener for something else than a failure is shown alone', async () => {
   const lines = warnings();
   callListener((_count: number) => Promise.reject(own), 5);
   await Promise.resolve();
-  expect(lines).toEqual([['A listener failed.', own]]);
+  expect(lines).toEqual([['A listener failed.', logText(own)]]);
 });

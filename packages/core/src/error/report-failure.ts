@@ -1,15 +1,8 @@
-let consoleForm = (failure: unknown): unknown => failure;
-
-/**
- * Sets how the console shows failures, for example without secrets. Default: the failure itself.
- */
-export function showFailuresAs(show: (failure: unknown) => unknown): void {
-  consoleForm = show;
-}
+import { logText } from './log-text.ts';
 
 /**
  * Reports a failure that no caller waits for. The failure goes to the listener. If there is no
- * listener, it goes to the console, prefixed with `what`. If the listener throws or rejects, the
+ * listener, it goes to the console without secrets, prefixed with `what`. If the listener throws or rejects, the
  * failure and the listener's error go to the console, and the reported operation continues.
  */
 export function reportFailure<T extends readonly unknown[]>(
@@ -48,5 +41,5 @@ function callWith<T extends readonly unknown[]>(
 }
 
 function warn(what: string, failure: unknown): void {
-  console.warn(what, consoleForm(failure));
+  console.warn(what, logText(failure));
 }

@@ -36,12 +36,15 @@ const limitField = /"([\w-]*ratelimit[\w-]*)\\*": ?\\*"?([^"\\,}]+)/gi;
 function resetOf(headers: Headers | undefined, text: string): number | undefined {
   const fields = new Map(headers);
   for (const [, name, value] of text.matchAll(limitField)) fields.set(name!.toLowerCase(), value!);
-  const unknownRest = [...fields.keys()].some((name) => name.includes('remaining')) ? '' : '0';
-  const waits = [...fields].map(([name, value]) => {
-    const rest = fields.get(name.replace('reset', 'remaining')) ?? unknownRest;
-    return (/ratelimit.*reset/.test(name) && Number(rest || NaN) === 0 && toMs(value)) || 0;
-  });
-  return Math.max(0, ...waits) || undefined;
+  const saysRest = [...fields.keys()].some((name) => name.includes('remaining'));
+  let longestMs = 0;
+  for (const [name, value] of fields) {
+    if (!/ratelimit.*reset/.test(name)) continue;
+    const rest = fields.get(name.replace('reset', 'remaining'));
+    const isUsedUp = rest === undefined ? !saysRest : rest !== '' && Number(rest) === 0;
+    if (isUsedUp) longestMs = Math.max(longestMs, toMs(value) ?? 0);
+  }
+  return longestMs > 0 ? longestMs : undefined;
 }
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
@@ -56,12 +59,22 @@ const durationPart = /([\d.]+) ?(ms|[smh])(?=\d|\b|ec|in|ou)/g;
 function toMs(value?: string | null, unit = 1000): number | undefined {
   if (!value) return undefined;
   const count = Number(value);
-  let ms = count * unit;
-  if (count > 1e9) ms = (count > 1e11 ? count : count * 1000) - Date.now();
-  // V8 reads almost any text as a date, for example "-5".
-  else if (value.includes(':')) ms = Date.parse(value) - Date.now();
-  else
-    for (const [, part, name] of value.matchAll(durationPart))
-      ms = (ms || 0) + Number(part) * unitMs[name!]!;
+  const ms = Number.isNaN(count) ? msOfText(value) : msOfNumber(count, unit);
   return count < 0 || !Number.isFinite(ms) ? undefined : Math.max(0, Math.round(ms));
+}
+
+/** Returns the milliseconds of a number of `unit`, or until a time since 1970. */
+function msOfNumber(count: number, unit: number): number {
+  if (count > 1e11) return count - Date.now();
+  if (count > 1e9) return count * 1000 - Date.now();
+  return count * unit;
+}
+
+/** Returns the milliseconds of a duration, or until a date. Returns `NaN` for other texts. */
+function msOfText(text: string): number {
+  // V8 reads almost any text as a date, for example "-5".
+  if (text.includes(':')) return Date.parse(text) - Date.now();
+  const parts = [...text.matchAll(durationPart)];
+  if (!parts.length) return NaN;
+  return parts.reduce((sum, [, count, name]) => sum + Number(count) * unitMs[name!]!, 0);
 }

@@ -22,9 +22,23 @@ export type StopReason =
   | 'aborted'
   | 'error';
 
+/** Whether an agent call with this reason ended with an answer. */
+const hasAnswer: Readonly<Record<StopReason, boolean>> = {
+  stop: true,
+  'return-direct': true,
+  'max-iterations': true,
+  limit: true,
+  'stopped-by-hook': true,
+  interrupted: false,
+  suspended: false,
+  rejected: false,
+  aborted: false,
+  error: false,
+};
+
 /** Returns whether an agent call with this reason ended with an answer. */
 export function isAnswerReason(reason: StopReason): boolean {
-  return /^(stop|return-direct|max-iterations|limit|stopped-by-hook)$/.test(reason);
+  return hasAnswer[reason];
 }
 
 /** Event at which a hook can end the agent call. */

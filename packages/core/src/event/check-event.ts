@@ -18,6 +18,13 @@ const checkSame = (value: unknown, sentValue: unknown): void => {
   if (value !== sentValue) throw new Error('Return a changed copy of the event, or nothing.');
 };
 
+/** Returns whether these are messages. Throws `INVALID_INPUT` if two of them have the same id. */
+function isInput(value: unknown): boolean {
+  if (!areMessages(value)) return false;
+  checkNewIds(value, [], eachTime);
+  return true;
+}
+
 /**
  * Check for each field that a hook could break. An invalid field would break the log. A failed
  * check returns false or throws. `sentValue`: the value that the run sent.
@@ -27,7 +34,7 @@ const checks: Readonly<Record<string, (value: unknown, sentValue: unknown) => bo
   seq: checkSame,
   message: isMessage,
   messages: areComplete,
-  input: (value) => areMessages(value) && checkNewIds(value, [], eachTime),
+  input: isInput,
   toolUse: (value) => isBlock(value) && value.type === 'tool_use' && typeof value.name === 'string',
   result: (value) => isToolResult(jsonForm(value, 'The result')),
   tools: Array.isArray,

@@ -1,4 +1,4 @@
-import { invalidInput, checkOptions } from '../error/agent-error.ts';
+import { invalidInput, checkOptions, fieldOf } from '../error/agent-error.ts';
 import type { MessageContext, Msg } from '../message/msg.ts';
 import { toMessages } from './agent-input.ts';
 
@@ -31,7 +31,7 @@ export function checkInterrupt(
   input: string | Msg | InterruptRequest,
   context: Required<MessageContext>,
 ): CheckedInterrupt {
-  const isMessage = typeof input === 'string' || 'role' in Object(input);
+  const isMessage = typeof input === 'string' || fieldOf(input, 'role') !== undefined;
   const request = (isMessage ? { message: input } : input) as InterruptRequest;
   const fields = 'mode:stop|pause|inject|? message:string|object|? messages:string|object';
   const optional = request?.mode === 'inject' ? '' : '|?';

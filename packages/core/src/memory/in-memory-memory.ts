@@ -1,7 +1,8 @@
 import { checkOptions } from '../error/agent-error.ts';
+import { KeptConversation } from '../message/conversation.ts';
 import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
-import type { Memory, RunEnd } from './memory.ts';
+import type { ExtendedMemory, RunEnd } from './memory.ts';
 
 /** What happens to tool calls without a result in the messages that a memory begins with. */
 export interface InMemoryOptions {
@@ -19,8 +20,9 @@ export interface InMemoryOptions {
  * Keeps a conversation in this process, as long as the object lives; the default of an agent
  * (AgentScope: `InMemoryMemory`). `messages`: a conversation to continue.
  */
-export class InMemoryMemory implements Memory {
+export class InMemoryMemory implements ExtendedMemory {
   readonly state: Record<string, JsonValue> = {};
+  readonly keptConversation: KeptConversation = new KeptConversation();
   unnotedCalls: 'run' | 'interrupt';
   #messages: readonly Msg[];
 
@@ -48,6 +50,7 @@ export class InMemoryMemory implements Memory {
 
   async clear(): Promise<void> {
     this.#messages = [];
+    this.keptConversation.drop();
   }
 
   async flush(end?: RunEnd): Promise<void> {

@@ -1,4 +1,5 @@
 import type { AgentStatus, CallState } from '../event/agent-status.ts';
+import type { KeptConversation } from '../message/conversation.ts';
 import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ReplySlot } from '../model/chat-model.ts';
@@ -49,6 +50,10 @@ export interface Memory {
   /** Removes the messages with these ids; ignores unknown ids. */
   delete(ids: readonly string[], options?: WriteOptions): Promise<void>;
   clear(): Promise<void>;
+}
+
+/** What a memory may have in addition. The agent works without it, with more writes. */
+export interface ExtendedMemory extends Memory {
   /**
    * Replaces the message that has the same id, and keeps its position. Without `replace`, the agent
    * removes the old message and all later messages. Then it appends the new message and the later
@@ -66,40 +71,60 @@ export interface Memory {
    */
   flush?(end?: RunEnd): Promise<void>;
   /**
-   * Adds notes about runs and tool calls, which the next write stores. With `write`, stores the
-   * notes before the promise resolves, unless `durability` is `turn`.
-   */
-  note?(notes: readonly LogNote[], options?: { readonly write?: boolean }): Promise<void>;
-  /**
-   * Updates the agent's state from the log: open tool calls, their run, the session's values and
-   * the active tool groups. The agent calls `restore` before each agent call. Earlier writes come
-   * first. After `signal` aborts, the agent no longer waits for this read, and the next agent call
-   * must not wait for it.
-   */
-  restore?(status: AgentStatus, tools: ToolSet, signal?: AbortSignal): Promise<void>;
-  /**
-   * Keeps the state of the model's current reply, so that another process can continue to read the
-   * reply. Absent if the memory does not store notes at once.
-   */
-  readonly replies?: ReplyStore | undefined;
-  /**
    * The session's values, which all agents over this memory share. If a memory has no `state`, each
    * agent has its own values until `restore` sets them.
    */
   readonly state?: Record<string, JsonValue>;
   /**
    * What an open tool call without a note does: `run`, or count as started. Only for a memory
-   * without `note`. Default: `interrupt`, so that no tool runs twice.
+   * without a log. Default: `interrupt`, so that no tool runs twice.
    */
   readonly unnotedCalls?: 'run' | 'interrupt';
+  /**
+   * The conversation of the last run. All agents over this memory share it, so that a run looks
+   * only at new messages. Only the library's memories
+   * have it. With another memory, each agent keeps its own.
+   */
+  readonly keptConversation?: KeptConversation;
   /** Id of the session that the memory stores: the default of the agent's `sessionId`. */
   readonly sessionId?: string;
-  /** Number that grows with every write to the log. Absent if the memory has no log. */
+}
+
+/**
+ * A memory with a log of the session, which also has notes about runs and tool calls. Another
+ * process can continue a run from it. `SessionMemory` and wrappers of it are such memories.
+ */
+export interface LogMemory extends ExtendedMemory {
+  /**
+   * Adds notes about runs and tool calls, which the next write stores. With `write`, stores the
+   * notes before the promise resolves, unless `durability` is `turn`.
+   */
+  note(notes: readonly LogNote[], options?: { readonly write?: boolean }): Promise<void>;
+  /**
+   * Updates the agent's state from the log: open tool calls, their run, the session's values and
+   * the active tool groups. The agent calls `restore` before each agent call. Earlier writes come
+   * first. After `signal` aborts, the agent no longer waits for this read, and the next agent call
+   * must not wait for it.
+   */
+  restore(status: AgentStatus, tools: ToolSet, signal?: AbortSignal): Promise<void>;
+  flush(end?: RunEnd): Promise<void>;
+  /**
+   * Keeps the state of the model's current reply, so that another process can continue to read the
+   * reply. Absent if the memory does not store notes at once.
+   */
+  readonly replies?: ReplyStore | undefined;
+  /** Number that grows with every write to the log. Default: 0. */
   readonly sessionVersion?: number;
 }
 
+/** Returns the memory if it has a log of the session. */
+export function logMemoryOf(memory: Memory): LogMemory | undefined {
+  const { note, restore } = memory as Partial<LogMemory>;
+  return note && restore ? (memory as LogMemory) : undefined;
+}
+
 /** Replaces the message that has the same id, also in a memory without `replace`. */
-export async function replaceMessage(memory: Memory, message: Msg): Promise<void> {
+export async function replaceMessage(memory: ExtendedMemory, message: Msg): Promise<void> {
   if (memory.replace) return memory.replace(message);
   const log = await memory.read();
   const [oldMessage, ...later] = log.slice(log.findIndex(({ id }) => id === message.id));
@@ -114,7 +139,7 @@ export async function replaceMessage(memory: Memory, message: Msg): Promise<void
  * it only removes or only appends.
  */
 export async function rewriteMessages(
-  memory: Memory,
+  memory: ExtendedMemory,
   removedIds: readonly string[],
   messages: readonly Msg[],
   options?: WriteOptions,

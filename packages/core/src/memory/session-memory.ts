@@ -1,5 +1,6 @@
 import { AgentError, misconfigured, invalidInput, checkOptions } from '../error/agent-error.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
+import { KeptConversation } from '../message/conversation.ts';
 import type { Msg } from '../message/msg.ts';
 import { parseMessages } from '../message/validate-message.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
@@ -16,7 +17,7 @@ import { deletedError } from './log/stored-head.ts';
 import { trackValues, valuesIn, type Values } from './log/session-values.ts';
 import { SessionFold } from './log/session-fold.ts';
 import type { SessionView } from './log/session-view.ts';
-import type { Memory, ReplyStore, RunEnd, WriteOptions } from './memory.ts';
+import type { LogMemory, ReplyStore, RunEnd, WriteOptions } from './memory.ts';
 import { groupsKey, titleKey, valuesKey } from './store/storage-keys.ts';
 
 /**
@@ -41,11 +42,13 @@ import { groupsKey, titleKey, valuesKey } from './store/storage-keys.ts';
  * a new message of a user. Until then, all other writes, also those of an active run, reject with
  * `SESSION_DELETED`.
  */
-export class SessionMemory implements Memory {
+export class SessionMemory implements LogMemory {
   readonly sessionId: string;
   /** Features of the store. `compareAndSet`: the store refuses a write of a second writer. */
   readonly features: StoreFeatures;
-  readonly #log: Log;
+  readonly keptConversation: KeptConversation = new KeptConversation();
+  /** The log of the session. A subclass may set another kind of log in its constructor. */
+  protected log: Log;
   readonly #durability: 'step' | 'turn';
   #fold: SessionFold | undefined;
   readonly #values = trackValues({});
@@ -65,15 +68,8 @@ export class SessionMemory implements Memory {
    * Throws `INVALID_INPUT` for a session id that is not a string, is blank or, percent-encoded, longer
    * than 400 characters. Throws `CONFIGURATION` for an invalid option.
    */
-  constructor(
-    store: KeyValueStore,
-    sessionId: string,
-    options: SessionMemoryOptions = {},
-    makeLog?: () => Log | undefined,
-  ) {
-    const fields = `durability:step|turn|? ${memoryFields}`;
-    // A subclass with a log of its own has checked its options.
-    if (!makeLog) checkOptions('SessionMemory', options, fields);
+  constructor(store: KeyValueStore, sessionId: string, options: SessionMemoryOptions = {}) {
+    checkOptions('SessionMemory', options, `durability:step|turn|? ${memoryFields}`);
     const {
       durability = 'step',
       generateId = shortId,
@@ -87,7 +83,7 @@ export class SessionMemory implements Memory {
     this.sessionId = sessionId;
     this.features = store.features;
     const logOptions = { ...others, generateId, now, compactAfter };
-    this.#log = makeLog?.() ?? new SessionLog(store, sessionId, logOptions);
+    this.log = new SessionLog(store, sessionId, logOptions);
     this.#durability = durability;
   }
 
@@ -101,7 +97,7 @@ export class SessionMemory implements Memory {
 
   /** Number of writes to the log that this memory knows of. 0 before the first read. */
   get sessionVersion(): number {
-    return this.#log.version;
+    return this.log.version;
   }
 
   /** Number of messages in memory. 0 before the first read and after `unload`. */
@@ -177,7 +173,7 @@ export class SessionMemory implements Memory {
 
   async #restore(status: AgentStatus, tools: ToolSet): Promise<void> {
     // Another process, such as the worker of another tab, may have continued the session.
-    const isOld = this.#fold && (await this.#log.hasChanged?.());
+    const isOld = this.#fold && (await this.log.hasChanged?.());
     const fold = await (isOld ? this.#reload() : this.#load());
     status.calls.clear();
     for (const [id, state] of fold.calls) status.calls.set(id, { ...state });
@@ -219,7 +215,7 @@ export class SessionMemory implements Memory {
   flushes(): Promise<ReadonlyMap<string, readonly LogRecord[]>> {
     return this.run(async () => {
       (await this.#load()).checkWhole();
-      const { flushes } = this.#log;
+      const { flushes } = this.log;
       if (!flushes) throw unavailableError('checkpoints');
       return flushes;
     });
@@ -250,8 +246,8 @@ export class SessionMemory implements Memory {
   claim({ write = true }: { readonly write?: boolean } = {}): Promise<void> {
     return this.run(async () => {
       this.#refusesWrites = false;
-      if (!this.#log.claim) throw unavailableError('owner');
-      this.#setFold(await this.#log.claim());
+      if (!this.log.claim) throw unavailableError('owner');
+      this.#setFold(await this.log.claim());
       if (write) await this.#flush(true);
     });
   }
@@ -261,7 +257,7 @@ export class SessionMemory implements Memory {
    * reject with `SESSION_CONFLICT`.
    */
   release(): Promise<void> {
-    return this.run(async () => this.#log.release?.());
+    return this.run(async () => this.log.release?.());
   }
 
   flush(end?: RunEnd): Promise<void> {
@@ -283,8 +279,9 @@ export class SessionMemory implements Memory {
   unload({ above = 0 }: { readonly above?: number } = {}): Promise<void> {
     return this.run(async () => {
       if (!this.#fold || this.#fold.messages.length <= above) return;
-      this.#log.unload?.();
+      this.log.unload?.();
       this.#fold = undefined;
+      this.keptConversation.drop();
     });
   }
 
@@ -294,20 +291,22 @@ export class SessionMemory implements Memory {
    */
   checkDeleted(): Promise<boolean> {
     return this.run(async () => {
-      if (!this.#fold || !(await this.#log.hasChanged?.())) return this.#refusesWrites;
+      if (!this.#fold || !(await this.log.hasChanged?.())) return this.#refusesWrites;
       await this.#reload();
-      return this.#refusesWrites || this.#log.wasDeleted === true;
+      return this.#refusesWrites || this.log.wasDeleted === true;
     });
   }
 
   /** Refuses further writes with `SESSION_DELETED`, until a user's message begins a new run. */
   refuseWrites(): Promise<void> {
-    return this.run(async () => void this.#drop([]));
+    return this.run(async () => {
+      this.#drop([]);
+    });
   }
 
   clear(): Promise<void> {
     return this.run(async () => {
-      await this.#log.clear();
+      await this.log.clear();
       this.#drop([]);
       this.#refusesWrites = this.#isInRun;
     });
@@ -319,7 +318,7 @@ export class SessionMemory implements Memory {
    */
   #drop(stored: Flushes): SessionFold {
     this.#refusesWrites = true;
-    this.#log.drop?.();
+    this.log.drop?.();
     this.#removals = [];
     this.#values.clear();
     return this.#setFold([...stored, []]);
@@ -344,7 +343,7 @@ export class SessionMemory implements Memory {
   async #addToLog(records: readonly LogRecord[]): Promise<void> {
     if (this.#refusesWrites && this.#isInRun) throw deletedError();
     if (records.some(isStart)) this.#refusesWrites = false;
-    this.#log.add([...this.#removals, ...records]);
+    this.log.add([...this.#removals, ...records]);
     this.#removals = [];
     if (this.#fold) this.#fold.add(records);
     else await this.#load();
@@ -358,20 +357,19 @@ export class SessionMemory implements Memory {
     const context: FlushContext = {
       fold: () => this.#fold,
       onReread: (flushes) => {
-        if (this.#log.wasDeleted && !flushes.at(-1)?.some(isStart))
-          this.#drop(flushes.slice(0, -1));
+        if (this.log.wasDeleted && !flushes.at(-1)?.some(isStart)) this.#drop(flushes.slice(0, -1));
         else this.#take(flushes);
         if (this.#refusesWrites) throw deletedError();
         this.#noteState();
       },
     };
-    await this.#log.flush(context, mustClaim);
+    await this.log.flush(context, mustClaim);
     this.#values.forgetWritten();
   }
 
   /** Drops the pending notes, with which no new log begins. A run learns so of the deletion. */
   async #refuse(): Promise<void> {
-    const flushes = await this.#log.load();
+    const flushes = await this.log.load();
     this.#drop(flushes.slice(0, -1));
     if (this.#isInRun || flushes.at(-1)?.length) throw deletedError();
   }
@@ -388,7 +386,7 @@ export class SessionMemory implements Memory {
       ...(groups && { [groupsKey]: groups }),
     };
     const records = [{ kind: 'state', state } as const];
-    this.#log.add(records);
+    this.log.add(records);
     this.#fold?.add(records);
   }
 
@@ -397,12 +395,12 @@ export class SessionMemory implements Memory {
   }
 
   async #reload(): Promise<SessionFold> {
-    return this.#take(await this.#log.load());
+    return this.#take(await this.log.load());
   }
 
   /** Takes over what the log has read. If the session was deleted, ends the active run. */
   #take(flushes: Flushes): SessionFold {
-    const isEnded = this.#isInRun && this.#log.wasDeleted;
+    const isEnded = this.#isInRun && this.log.wasDeleted;
     return isEnded ? this.#drop(flushes.slice(0, -1)) : this.#setFold(flushes);
   }
 
@@ -412,13 +410,15 @@ export class SessionMemory implements Memory {
     const values = fold.state[valuesKey];
     this.#fold = fold.load([[...pending, ...this.#removals]]);
     this.#values.load(values, new Set(valuesIn(pending)));
+    // It has the messages of the fold before.
+    this.keptConversation.drop();
     return fold;
   }
 
   /** Runs one operation at a time, in call order. */
   protected run<T>(operation: () => Promise<T>): Promise<T> {
     // The run that waited for this read was aborted, and the read may never end.
-    if (this.#readSignal?.aborted) this.#log.readAgain?.();
+    if (this.#readSignal?.aborted) this.log.readAgain?.();
     const result = this.#queue.then(operation).catch((error: unknown) => {
       throw AgentError.from(error, 'STORAGE_FAILED');
     });

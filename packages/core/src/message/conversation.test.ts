@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { Conversation } from './conversation.ts';
+import { Conversation, KeptConversation } from './conversation.ts';
+import { userMessage } from './msg.ts';
 
 const newId = (): string => crypto.randomUUID();
 
@@ -14,4 +15,23 @@ test.each([undefined, '', 'taken'])('a call whose id is %j gets a short new id',
 
 test('a call keeps a free id', () => {
   expect(new Conversation().toolUseId('functions.w:0', newId)).toBe('functions.w:0');
+});
+
+test('a kept conversation continues with the new messages, and only one run has it', () => {
+  const [first, second] = [userMessage('One'), userMessage('Two')];
+  const kept = new KeptConversation();
+  const conversation = kept.take([first]);
+  // A run that was refused has read nothing.
+  kept.keep(new Conversation());
+  kept.keep(conversation);
+  expect(kept.take([first, second])).toBe(conversation);
+  expect(conversation.messages).toEqual([first, second]);
+  expect(kept.take([first])).not.toBe(conversation);
+});
+
+test('a kept conversation drops messages that the memory no longer has', () => {
+  const kept = new KeptConversation();
+  kept.keep(kept.take([userMessage('One')]));
+  const other = userMessage('Two');
+  expect(kept.take([other]).messages).toEqual([other]);
 });

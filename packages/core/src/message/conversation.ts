@@ -86,25 +86,27 @@ export class Conversation {
 }
 
 /**
- * Conversations of ended runs, by their last message. A memory that drops its messages thus also
- * drops the conversation.
+ * Keeps a conversation between runs. A run takes the conversation, and nobody else has it
+ * meanwhile, because the run changes it.
  */
-const conversations: WeakMap<Msg, Conversation> = new WeakMap();
+export class KeptConversation {
+  #conversation: Conversation | undefined;
 
-/**
- * Returns a conversation with these messages: the one that an earlier run left, or a new one. Only
- * one run can have it, because runs change it.
- */
-export function openConversation(messages: readonly Msg[]): Conversation {
-  const last = messages.at(-1);
-  const conversation = (last && conversations.get(last)) ?? new Conversation();
-  if (last) conversations.delete(last);
-  conversation.load(messages);
-  return conversation;
-}
+  /** Returns the conversation of the last run, or a new one, with these messages. */
+  take(messages: readonly Msg[]): Conversation {
+    const conversation = this.#conversation ?? new Conversation();
+    this.drop();
+    conversation.load(messages);
+    return conversation;
+  }
 
-/** Keeps the conversation for the next run, also of another agent with the same memory. */
-export function keepConversation(conversation: Conversation): void {
-  const last = conversation.messages.at(-1);
-  if (last) conversations.set(last, conversation);
+  /** Keeps the conversation of a run that has ended. A run that read no message keeps nothing. */
+  keep(conversation: Conversation): void {
+    if (conversation.messages.length) this.#conversation = conversation;
+  }
+
+  /** Forgets the conversation, for example to free its memory. */
+  drop(): void {
+    this.#conversation = undefined;
+  }
 }

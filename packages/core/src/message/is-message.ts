@@ -55,12 +55,16 @@ export function isOutput(value: unknown): value is MessageContent {
 export function isCompleteBlock(block: ContentBlock): boolean {
   const fields = block as object as Fields;
   const { type, name = '', signature = '', source, providerMetadata = {} } = fields;
-  const media: Fields = isObjectOrArray(source) ? source : { type: 'url' };
-  const { type: kind, mediaType } = media;
   return (
     !String(type).startsWith('tool_') &&
-    [name, signature, kind === 'url' ? '' : mediaType].every((text) => typeof text === 'string') &&
-    /^(url|base64)$/.test(String(kind)) &&
+    typeof name === 'string' &&
+    typeof signature === 'string' &&
+    (!isObjectOrArray(source) || isCompleteSource(source)) &&
     isRecord(providerMetadata)
   );
+}
+
+/** Returns whether the source of a medium has a known type and the media type that it needs. */
+function isCompleteSource({ type, mediaType }: Fields): boolean {
+  return type === 'url' || (type === 'base64' && typeof mediaType === 'string');
 }

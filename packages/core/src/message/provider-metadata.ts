@@ -57,9 +57,9 @@ export function fieldsFor(
   origin: string | undefined,
   { providerMetadata }: Pick<ContentBlock, 'providerMetadata'>,
 ): JsonObject {
-  const stored = Object(providerMetadata?.[keptKey]) as JsonObject;
-  const { fields } = stored;
-  return origin && stored['origin'] === origin && isRecord(fields) ? (fields as JsonObject) : {};
+  const { origin: storedOrigin, fields } = fieldsOf(providerMetadata?.[keptKey]);
+  const isForOrigin = origin !== undefined && storedOrigin === origin;
+  return isForOrigin && isRecord(fields) ? (fields as JsonObject) : {};
 }
 
 /**

@@ -1,5 +1,11 @@
 import { isObjectOrArray, isRecord, type JsonObject } from '../message/json.ts';
-import { AgentError, errorText, misconfigured, invalidInput } from '../error/agent-error.ts';
+import {
+  AgentError,
+  errorText,
+  fieldOf,
+  misconfigured,
+  invalidInput,
+} from '../error/agent-error.ts';
 
 /** Keys from the whole value to one value in it. */
 export type Path = readonly string[];
@@ -101,7 +107,7 @@ export function toSchema(source: SchemaLike, where = 'The schema'): Schema<unkno
 
 /** Reads a schema. Throws `CONFIGURATION` if `source` is not a schema or has no JSON Schema. */
 export function readSchema(where: string, source: SchemaLike): Schema<unknown> {
-  if (Object(source) !== source || Array.isArray(source))
+  if (!isRecord(source) && typeof source !== 'function')
     throw misconfigured(`${where} needs a schema.`);
   const schema = toSchema(source, `${where}: the schema`);
   try {
@@ -142,7 +148,8 @@ function pathsOf(issue: Issue): readonly Path[] {
 }
 
 function pathOf({ path = [] }: Issue): Path {
-  return path.map((segment) => String(Object(segment).key ?? segment));
+  // A segment is a key, or an object with a key.
+  return path.map((segment) => String(fieldOf(segment, 'key') ?? segment));
 }
 
 /**

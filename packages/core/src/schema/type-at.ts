@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../message/json.ts';
+import { isRecord, type JsonObject, type JsonValue } from '../message/json.ts';
 
 /**
  * Returns the `type` that a JSON Schema gives a place in the value. Returns `undefined` if the schema
@@ -8,8 +8,10 @@ export function typeAt(schema: JsonObject, path: readonly string[]): JsonValue |
   let node = schema;
   for (const key of path) {
     const { properties, items, additionalProperties } = node;
-    const property = (Object(properties) as JsonObject)[key];
-    node = Object(property ?? items ?? additionalProperties) as JsonObject;
+    const property = isRecord(properties) ? (properties as JsonObject)[key] : undefined;
+    const inner = property ?? items ?? additionalProperties;
+    if (!isRecord(inner)) return undefined;
+    node = inner as JsonObject;
   }
   return node['type'];
 }

@@ -4,6 +4,7 @@ import type { Msg } from '../message/msg.ts';
 import type { LogNote } from '../memory/log/log-record.ts';
 import { replaceAll } from '../memory/log/session-values.ts';
 import { standingNotes } from '../memory/log/session-view.ts';
+import { logMemoryOf } from '../memory/memory.ts';
 import { openToolUses } from '../message/tool-pairs.ts';
 import { parseMessages } from '../message/validate-message.ts';
 import type { AgentStatus, CallState } from '../event/agent-status.ts';
@@ -32,7 +33,7 @@ export async function saveState(agent: Agent): Promise<AgentState> {
   checkIdle(agent);
   const runCount = agent.status.runs;
   // If this agent has not continued the session yet, only the log has the session's state.
-  await agent.memory.restore?.(agent.status, agent.tools);
+  await logMemoryOf(agent.memory)?.restore(agent.status, agent.tools);
   const messages = await agent.messages();
   // A call during the reads may have changed the messages or the status.
   if (agent.status.runs !== runCount) throw busyError(agent);
@@ -66,7 +67,7 @@ export async function loadState(agent: Agent, state: unknown): Promise<void> {
   const { memory, tools, status } = agent;
   const groupsBefore = tools.activeGroups?.();
   const runCount = status.runs;
-  await memory.restore?.(status, tools);
+  await logMemoryOf(memory)?.restore(status, tools);
   const messagesBefore = await memory.read();
   const notesBefore = notesOf(agent, status);
   const valuesBefore = structuredClone(status.state);
@@ -101,7 +102,7 @@ async function replaceMessages(
 ): Promise<void> {
   await memory.clear();
   await memory.append(messages);
-  await memory.note?.(notes);
+  await logMemoryOf(memory)?.note(notes);
   await memory.flush?.();
 }
 

@@ -8,7 +8,7 @@ import {
 } from '../error/agent-error.ts';
 import { freeze } from '../message/freeze.ts';
 import { trackValues, updateValues, type Values } from '../memory/log/session-values.ts';
-import type { Memory } from '../memory/memory.ts';
+import { logMemoryOf, type Memory } from '../memory/memory.ts';
 import { jsonForm, type JsonValue } from '../message/json.ts';
 import { userText } from '../message/msg.ts';
 import type { ModelContext, RunInfo } from '../model/chat-model.ts';
@@ -165,7 +165,7 @@ function stateOf<K extends StateKeys>(
 ): SessionState<K> {
   if ('status' in source) {
     const { status } = source;
-    if (source.memory?.restore) trackValues(status.state);
+    if (source.memory && logMemoryOf(source.memory)) trackValues(status.state);
     return sessionState(keys, () => status.state);
   }
   if ('state' in source) return sessionState(keys, () => source.state);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ReActAgent, type AgentOptions } from '../react-agent/react-agent.ts';
 import { EchoMemory } from '../memory/branch/echo-memory.ts';
 import type { KeyValueStore } from '../memory/store/key-value-store.ts';
-import type { Memory } from '../memory/memory.ts';
+import type { LogMemory, Memory } from '../memory/memory.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
@@ -119,7 +119,7 @@ const sessions: readonly (readonly [string, () => () => Memory])[] = [
   ],
 ];
 
-function wrapped(inner: SessionMemory): Memory {
+function wrapped(inner: SessionMemory): LogMemory {
   return {
     append: (messages) => inner.append(messages),
     read: () => inner.read(),

@@ -283,8 +283,11 @@ function makeTables() {
 function makeClasses(): Uint8Array {
   const classes = new Uint8Array(0x1_00_00);
   let unit = 0;
-  for (let i = 0; i < ranges.length; i += 2)
-    classes.fill(ranges[i + 1]!, unit, (unit += ranges[i]!));
+  for (let i = 0; i < ranges.length; i += 2) {
+    const end = unit + ranges[i]!;
+    classes.fill(ranges[i + 1]!, unit, end);
+    unit = end;
+  }
   unit = 0x4d_ff;
   for (let i = 0; i < commonHan.length; i++) {
     const step = (commonHan.charCodeAt(i) + 50) % 92;

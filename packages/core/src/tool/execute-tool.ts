@@ -13,7 +13,7 @@ import {
   interruptedResult,
   outputResult,
 } from './tool-call.ts';
-import type { Execute, ToolCall, ToolOutcome } from './tool-call.ts';
+import type { Execute, ExecuteWrapper, ToolCall, ToolOutcome } from './tool-call.ts';
 import type { ToolSink } from './tool-queue.ts';
 import type { ToolContext } from './tool.ts';
 
@@ -63,12 +63,7 @@ export async function executeTool(call: ToolCall, options: ExecuteOptions): Prom
   const deadline = new Deadline(signal, tool.timeoutMs, toError);
   const context = toolContext(call, options, deadline.signal);
   try {
-    const execute = around.reduceRight<Execute>(
-      (next, wrapper) =>
-        (...args) =>
-          wrapper((...innerArgs) => markHandled(next(...innerArgs)), ...args),
-      tool.execute.bind(tool),
-    );
+    const execute = around.reduceRight(wrapExecute, tool.execute.bind(tool));
     return await deadline.wait(async () => outputResult(toolUse, await execute(input, context)));
   } catch (error) {
     if (signal.aborted) return interruptedResult(toolUse);
@@ -78,6 +73,12 @@ export async function executeTool(call: ToolCall, options: ExecuteOptions): Prom
   } finally {
     deadline.end();
   }
+}
+
+/** Puts a wrapper around a function. The wrapper may not wait for it. */
+function wrapExecute(inner: Execute, wrapper: ExecuteWrapper): Execute {
+  const next: Execute = (...args) => markHandled(inner(...args));
+  return (...args) => wrapper(next, ...args);
 }
 
 function toolContext(

@@ -114,12 +114,12 @@ function needsNothing({ schema }: Tool): boolean {
  * arguments. `path`: a place that the validation rejected.
  */
 function dropNull(value: JsonValue, [key, ...rest]: Path): void {
-  const fields = Object(value) as Record<string, JsonValue>;
   // A value inherits fields that are no part of it, such as `__proto__`.
-  if (key === undefined || !Object.hasOwn(fields, key)) return;
+  if (key === undefined || !isObjectOrArray(value) || !Object.hasOwn(value, key)) return;
+  const fields = value as Record<string, JsonValue>;
   if (fields[key] !== null) dropNull(fields[key]!, rest);
   // In a list, the places of the other items would change.
-  else if (!Array.isArray(fields)) delete fields[key];
+  else if (!Array.isArray(value)) delete fields[key];
 }
 
 /** Outcome of a tool call. Without a result, the tool call stays open. */

@@ -24,69 +24,88 @@ export interface ToolSink {
  */
 const maxWaitingProgress = 64;
 
+/** A tool call that a queue has started, or will start. */
+interface QueuedCall {
+  readonly toolUse: ToolUse;
+  hasEnded: boolean;
+}
+
 /** Merges the output and the results of concurrent tool calls into one stream. */
-export interface ToolQueue {
+export class ToolQueue {
+  readonly #concurrency: number;
+  /** Functions that begin the calls that wait because of the limit. */
+  readonly #waiting: (() => Promise<void>)[] = [];
+  #items: ToolQueueItem[] = [];
+  #handledItems: readonly ToolQueueItem[] = [];
+  #runningCount = 0;
+  #wake: (() => void) | undefined;
+
+  /** `concurrency`: maximum number of tool calls that run at the same time. Default: no limit. */
+  constructor(concurrency: number = Infinity) {
+    this.#concurrency = Math.max(1, concurrency);
+  }
+
   /**
    * Starts the tool call at once. At the limit of `concurrency`, starts it when another one has
    * ended and the reader of `next` has handled its outcome. `run` must not reject.
    */
-  start(toolUse: ToolUse, run: (sink: ToolSink) => Promise<ToolOutcome>): void;
+  start(toolUse: ToolUse, run: (sink: ToolSink) => Promise<ToolOutcome>): void {
+    const begin = (): Promise<void> => this.#run({ toolUse, hasEnded: false }, run);
+    if (this.#runningCount < this.#concurrency) void begin();
+    else this.#waiting.push(begin);
+  }
+
   /**
    * Returns the new items, or nothing once all tool calls have ended. Call it when the items before
    * are handled.
    */
-  next(): Promise<readonly ToolQueueItem[] | undefined>;
-}
+  async next(): Promise<readonly ToolQueueItem[] | undefined> {
+    for (const { type } of this.#handledItems) if (type === 'outcome') this.#beginNext();
+    if (!this.#runningCount) return undefined;
+    if (!this.#items.length) await this.#newItem();
+    this.#handledItems = this.#items;
+    this.#items = [];
+    return this.#handledItems;
+  }
 
-/**
- * Creates a queue. `concurrency`: maximum number of tool calls that run at the same time. Default:
- * no limit.
- */
-export function toolQueue(concurrency: number = Infinity): ToolQueue {
-  const waiting: (() => Promise<void>)[] = [];
-  let items: ToolQueueItem[] = [];
-  let handledItems: readonly ToolQueueItem[] = [];
-  let runningCount = 0;
-  let wake: (() => void) | undefined;
-  return {
-    start(toolUse, run) {
-      let hasEnded = false;
-      const put = (item: ToolQueueItem): void => {
-        if (hasEnded) return;
-        items.push(item);
-        wake?.();
-      };
-      const sink: ToolSink = {
-        emit(chunk) {
-          const json = jsonForm(chunk, `The progress of "${toolUse.name}"`) ?? null;
-          put({ type: 'progress', toolUse, chunk: json });
-          const waitingProgress = items.filter(
-            (item) => item.type === 'progress' && item.toolUse === toolUse,
-          );
-          if (waitingProgress.length > maxWaitingProgress)
-            items.splice(items.indexOf(waitingProgress[0]!), 1);
-        },
-        forward: (events) => put({ type: 'events', toolUse, events }),
-      };
-      const begin = async (): Promise<void> => {
-        runningCount += 1;
-        put({ type: 'outcome', toolUse, outcome: await run(sink) });
-        hasEnded = true;
-      };
-      if (runningCount >= Math.max(1, concurrency)) waiting.push(begin);
-      else void begin();
-    },
-    async next() {
-      for (const { type } of handledItems) {
-        if (type !== 'outcome') continue;
-        runningCount -= 1;
-        void waiting.shift()?.();
-      }
-      if (!runningCount) return undefined;
-      if (!items.length) await new Promise<void>((resolve) => (wake = resolve));
-      handledItems = items;
-      items = [];
-      return handledItems;
-    },
-  };
+  /** Begins the next waiting call in the place of one that has ended. */
+  #beginNext(): void {
+    this.#runningCount -= 1;
+    const begin = this.#waiting.shift();
+    if (begin) void begin();
+  }
+
+  #newItem(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  async #run(call: QueuedCall, run: (sink: ToolSink) => Promise<ToolOutcome>): Promise<void> {
+    const { toolUse } = call;
+    this.#runningCount += 1;
+    const outcome = await run({
+      emit: (chunk) => this.#emit(call, chunk),
+      forward: (events) => this.#put(call, { type: 'events', toolUse, events }),
+    });
+    this.#put(call, { type: 'outcome', toolUse, outcome });
+    call.hasEnded = true;
+  }
+
+  #emit(call: QueuedCall, value: JsonValue): void {
+    const { toolUse } = call;
+    const chunk = jsonForm(value, `The progress of "${toolUse.name}"`) ?? null;
+    this.#put(call, { type: 'progress', toolUse, chunk });
+    const waitingProgress = this.#items.filter(
+      (item) => item.type === 'progress' && item.toolUse === toolUse,
+    );
+    if (waitingProgress.length > maxWaitingProgress)
+      this.#items.splice(this.#items.indexOf(waitingProgress[0]!), 1);
+  }
+
+  #put(call: QueuedCall, item: ToolQueueItem): void {
+    if (call.hasEnded) return;
+    this.#items.push(item);
+    this.#wake?.();
+  }
 }

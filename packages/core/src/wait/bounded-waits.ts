@@ -1,12 +1,12 @@
 import { misconfigured } from '../error/agent-error.ts';
 import { onAbort } from './abort.ts';
 import type { Haltable } from './halt.ts';
-import { markHandled } from './mark-handled.ts';
+import { InnerStep } from './inner-step.ts';
 
 /** Time that a store gets to finish after an abort, in milliseconds. */
 const storePatienceMs = 250;
 
-/** Stands for the value of work that has not settled. */
+/** Stands for the value of a write that has not settled. */
 const notSettled: unique symbol = Symbol();
 
 /** What a run tells its waits. */
@@ -32,6 +32,14 @@ interface WaitOptions {
   readonly wrapper?: Running;
 }
 
+/** A wait whose work has not settled. */
+interface OpenWait extends WaitOptions {
+  /** Ends the wait without the value of its work. */
+  giveUp(): void;
+  /** Runs after an abort. */
+  timer?: ReturnType<typeof setTimeout>;
+}
+
 /** A wrapper or a step that has not ended. */
 interface Running {
   /** Starts the timer of the wrapper's wait again. Present while the wait goes on after an abort. */
@@ -52,8 +60,8 @@ export class BoundedWaits {
    * comes after it.
    */
   readonly #running: Set<Running> = new Set();
-  /** Functions that start the timer of each open wait, for the abort. */
-  readonly #open: Set<() => void> = new Set();
+  /** The open waits, whose timers an abort starts. */
+  readonly #open: Set<OpenWait> = new Set();
   /** Whether a wait for a write has ended before the write. Stores then get no more time. */
   #hasLostWrite = false;
   /** Whether a wait ended before its code, which may still run. */
@@ -61,7 +69,7 @@ export class BoundedWaits {
 
   constructor(run: WaitingRun) {
     this.#run = run;
-    onAbort(run.signal, () => this.#open.forEach((start) => start()));
+    onAbort(run.signal, () => this.#open.forEach((wait) => this.#startTimer(wait)));
   }
 
   /** Returns the value of `work`. Rejects with the signal's reason if the run is aborted first. */
@@ -81,54 +89,40 @@ export class BoundedWaits {
     begin: (next: (input: In) => Promise<Out>) => Promise<Out>,
     check: (value: Out) => void,
   ): Promise<Out> {
-    const { fail, signal } = this.#run;
-    let inner: Promise<Out> | undefined;
-    let hasBegun = false;
-    const nextOnce = (input: In): Promise<Out> => {
-      if (inner) {
-        fail(misconfigured(`${where} may call next() once.`));
-        return markHandled(Promise.reject(signal.reason));
-      }
-      inner = next(input);
-      if (hasBegun) markHandled(inner);
-      return inner;
-    };
+    const inner = new InnerStep(next, () => {
+      this.#run.fail(misconfigured(`${where} may call next() once.`));
+      return this.#run.signal.reason;
+    });
     const wrapper: Running = {};
     this.#running.add(wrapper);
-    let work: Promise<Out>;
-    try {
-      work = begin(nextOnce);
-    } catch (error) {
-      work = Promise.reject(error);
-    }
-    if (inner && work === inner) {
+    const work = startWork(() => begin(inner.begin));
+    if (inner.work && work === inner.work) {
       // The run waits for that promise already.
       this.#end(wrapper);
       return work;
     }
-    // The wrapper may do other work before it waits for its `next`.
-    if (inner) markHandled(inner);
-    hasBegun = true;
-    const afterNext = async (): Promise<Out> => {
-      let error: unknown;
-      try {
-        await work;
-      } catch (thrown) {
-        error = thrown;
-      }
-      // A `next` that comes later is refused, too.
-      inner ??= work;
-      const winner = await Promise.race([inner, notSettled]).catch(() => {});
-      if (winner === notSettled) {
-        // For example after a `Promise.race`. No code inside may outlive the run.
-        fail(error ?? misconfigured(`${where} must wait for next().`));
-        await inner!.catch(() => {});
-        throw signal.reason;
-      }
-      check(await work);
-      return work;
-    };
-    return this.#bound(afterNext(), { wrapper }) as Promise<Out>;
+    inner.watch();
+    const outcome = this.#outcomeOf(where, work, inner, check);
+    return this.#bound(outcome, { wrapper }) as Promise<Out>;
+  }
+
+  /** Returns the value of a wrapper. Fails the run if the wrapper has not waited for its `next`. */
+  async #outcomeOf<In, Out>(
+    where: string,
+    work: Promise<Out>,
+    inner: InnerStep<In, Out>,
+    check: (value: Out) => void,
+  ): Promise<Out> {
+    const error = await errorOf(work);
+    inner.close();
+    if (inner.isRunning) {
+      // For example after a `Promise.race`. No code inside may outlive the run.
+      this.#run.fail(error ?? misconfigured(`${where} must wait for next().`));
+      await inner.settled;
+      throw this.#run.signal.reason;
+    }
+    check(await work);
+    return work;
   }
 
   /**
@@ -173,10 +167,12 @@ export class BoundedWaits {
     const value = await this.#bound(work, { isStore: true, resolves: true });
     if (value !== notSettled) return done?.();
     const { setup, signal } = this.#run;
-    const end = (): void => void setup.unwritten.delete(work);
+    const forget = (): void => {
+      setup.unwritten.delete(work);
+    };
     this.#hasLostWrite = true;
     setup.unwritten.add(work);
-    work.then(end, end);
+    work.then(forget, forget);
     done?.();
     if (this.#run.stage !== 'aborting') throw signal.reason;
   }
@@ -203,51 +199,81 @@ export class BoundedWaits {
     waitAgain();
   }
 
-  #bound<T>(
-    work: T | PromiseLike<T>,
-    { isStore, resolves, wrapper }: WaitOptions = {},
-  ): Promise<unknown> {
+  /** Settles as the work does. After an abort, ends when the time of the work is over. */
+  #bound<T>(work: T | PromiseLike<T>, options: WaitOptions = {}): Promise<unknown> {
     const { signal, aborted: wasAborted } = this.#run;
+    const { isStore = false, resolves = false } = options;
     return new Promise((resolve, reject) => {
-      let timer: ReturnType<typeof setTimeout> | undefined;
-      const giveUp = (): void =>
-        resolves ? resolve(isStore && notSettled) : reject(signal.reason);
-      const wait = (): void => {
-        timer = setTimeout(
-          () => {
-            if (wrapper && wrapper !== this.#innermost) {
-              // A timer that starts itself again would block mock timers.
-              wrapper.waitAgain = wait;
-              return;
-            }
-            this.abandoned = true;
-            end();
-            giveUp();
-          },
-          isStore && !this.#hasLostWrite ? storePatienceMs : 0,
-        );
+      const giveUp = (): void => {
+        if (resolves) resolve(isStore ? notSettled : undefined);
+        else reject(signal.reason);
       };
-      const end = (): void => {
-        clearTimeout(timer);
-        this.#open.delete(wait);
-        if (wrapper) this.#end(wrapper);
-      };
+      const wait: OpenWait = { ...options, giveUp };
       this.#open.add(wait);
-      if (wasAborted) wait();
+      if (wasAborted) this.#startTimer(wait);
       Promise.resolve(work).then(
         (value) => {
-          end();
+          this.#close(wait);
           resolve(value);
         },
         (error: unknown) => {
-          end();
-          // An error after an abort is a consequence of the abort, not a failure, unless the store
-          // or a step of the run has failed.
-          if (wasAborted || !signal.aborted || isStore || this.#stepErrors.has(error))
-            reject(error);
+          this.#close(wait);
+          if (wasAborted || isStore || this.#isFailure(error)) reject(error);
           else giveUp();
         },
       );
     });
+  }
+
+  /** Starts the time that the work of a wait gets after an abort. */
+  #startTimer(wait: OpenWait): void {
+    const ms = wait.isStore && !this.#hasLostWrite ? storePatienceMs : 0;
+    wait.timer = setTimeout(() => this.#endTime(wait), ms);
+  }
+
+  /** Ends a wait whose time is over. The wait for a wrapper goes on while something runs inside. */
+  #endTime(wait: OpenWait): void {
+    const { wrapper } = wait;
+    if (wrapper && wrapper !== this.#innermost) {
+      // A timer that starts itself again would block mock timers.
+      wrapper.waitAgain = () => this.#startTimer(wait);
+      return;
+    }
+    this.abandoned = true;
+    this.#close(wait);
+    wait.giveUp();
+  }
+
+  #close(wait: OpenWait): void {
+    clearTimeout(wait.timer);
+    this.#open.delete(wait);
+    if (wait.wrapper) this.#end(wait.wrapper);
+  }
+
+  /**
+   * Returns whether an error is a failure. After an abort, it is a consequence of the abort, unless
+   * a step of the run has failed.
+   */
+  #isFailure(error: unknown): boolean {
+    return !this.#run.signal.aborted || this.#stepErrors.has(error);
+  }
+}
+
+/** Starts work that may also throw instead of returning a promise. */
+function startWork<T>(begin: () => Promise<T>): Promise<T> {
+  try {
+    return begin();
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+/** Returns the error of work that rejects. Returns `undefined` for other work. */
+async function errorOf(work: Promise<unknown>): Promise<unknown> {
+  try {
+    await work;
+    return undefined;
+  } catch (error) {
+    return error;
   }
 }

@@ -51,7 +51,9 @@ export class Deadline {
       this.#endsAt = monotonicNow() + timeoutMs - spentMs;
       this.#limitMs = timeoutMs;
       if (this.#endsAt < this.#firesAt) this.#start();
-      const end = (): void => void (this.#endsAt = Infinity);
+      const end = (): void => {
+        this.#endsAt = Infinity;
+      };
       const value = work();
       value.then(end, end);
       value.then(resolve, reject);

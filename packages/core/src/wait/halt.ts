@@ -131,5 +131,6 @@ export class Haltable {
 
 /** Returns whether a guard or a hook has rejected the agent call. */
 export function isRejection(thrown: unknown): thrown is AgentError {
-  return AgentError.is(thrown) && /^(GUARD|HOOK)_REJECTED$/.test(thrown.code);
+  if (!AgentError.is(thrown)) return false;
+  return thrown.code === 'GUARD_REJECTED' || thrown.code === 'HOOK_REJECTED';
 }

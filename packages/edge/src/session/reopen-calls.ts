@@ -7,6 +7,7 @@ import {
   type ReActAgent,
 } from '@isoloop/core';
 import { isQuestion } from '@isoloop/core/message';
+import { logMemoryOf } from '@isoloop/core/memory';
 import { resumptionOf } from '@isoloop/core/host';
 import { lastRun, readPendingCalls } from '../turn/chat-turn.ts';
 import { runsHere } from '../turn/decisions.ts';
@@ -41,7 +42,7 @@ export async function reopenCalls(
   const pendingCalls = calls.map(({ id: toolUseId, name, input }) => ({
     pending: { toolUseId, name, input, kind: 'external' } as const,
   }));
-  await memory.note?.([{ kind: 'suspended', calls: pendingCalls }]);
+  await logMemoryOf(memory)?.note([{ kind: 'suspended', calls: pendingCalls }]);
 }
 
 /**

@@ -10,6 +10,7 @@ import {
 } from '@isoloop/core';
 import { decideForMessage } from '@isoloop/core/approval';
 import { isQuestion, titleOf } from '@isoloop/core/message';
+import { logMemoryOf } from '@isoloop/core/memory';
 import type { SessionView } from '@isoloop/core/host';
 import { fromUiDecisions } from '@isoloop/core/stream';
 import {
@@ -192,7 +193,8 @@ export async function readPendingCalls(memory: Memory): Promise<readonly Pending
  */
 export function storeTitle(agent: ReActAgent, onTitle?: () => void): void {
   const { memory } = agent;
-  if (!memory.note || memory.sessionVersion !== 0) return;
+  const log = logMemoryOf(memory);
+  if (log?.sessionVersion !== 0) return;
   const remove = agent.addHook({
     name: 'title',
     onError: 'ignore',
@@ -201,7 +203,7 @@ export function storeTitle(agent: ReActAgent, onTitle?: () => void): void {
         remove();
         const title = titleOf(await memory.read());
         if (!title) return;
-        await memory.note?.([{ kind: 'state', state: { title } }]);
+        await log.note([{ kind: 'state', state: { title } }]);
         onTitle?.();
       },
     },

@@ -10,6 +10,7 @@ import {
 import { isCallId } from '@isoloop/core/message';
 import { editProblem } from '@isoloop/core/approval';
 import { checkDecision } from '@isoloop/core/event';
+import { logMemoryOf } from '@isoloop/core/memory';
 import type { Caller, EdgeLimits } from '../handler-options.ts';
 import { fieldError } from '../http/request-body.ts';
 
@@ -110,7 +111,8 @@ async function decisionCheck({
   status,
 }: DecidingAgent): Promise<(decision: Decision) => Promise<string | undefined>> {
   const history = await memory.read();
-  await memory.restore?.(status, tools);
+  const log = logMemoryOf(memory);
+  await log?.restore(status, tools);
   const endedIds = new Set(history.flatMap(toolResultsOf).map(({ toolUseId }) => toolUseId));
   const calls = new Map(history.flatMap(toolUsesOf).map((call) => [call.id, call]));
   return async (decision) => {
@@ -122,7 +124,7 @@ async function decisionCheck({
     // A memory without a log does not know what its tool calls wait for.
     const assumedPending = { kind: runsHere(tool) ? 'approval' : 'external' } as const;
     const pending: PendingKind | undefined =
-      status.calls.get(toolUseId)?.pending ?? (memory.restore ? undefined : assumedPending);
+      status.calls.get(toolUseId)?.pending ?? (log ? undefined : assumedPending);
     if (!pending) return 'waits for no decision';
     const problem = misfit(type, pending, tool);
     if (problem || type !== 'edit') return problem;

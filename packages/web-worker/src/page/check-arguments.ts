@@ -1,4 +1,5 @@
 import { AgentError } from '@isoloop/core';
+import { isObjectOrArray } from '@isoloop/core/message';
 
 /**
  * Throws `CONFIGURATION` if the arguments of a function do not fit, or if there are `others`, which
@@ -9,4 +10,9 @@ export function checkArguments(takes: string, isFit: unknown, others: object): v
   if (isFit && !unknown) return;
   const wrong = unknown ? `, not ${unknown}` : '';
   throw new AgentError('CONFIGURATION', `${takes}${wrong}.`);
+}
+
+/** Returns whether a value is an object with this method. */
+export function hasMethod(value: unknown, method: string): boolean {
+  return isObjectOrArray(value) && typeof value[method] === 'function';
 }

@@ -53,6 +53,6 @@ export function connectAgent<E extends ExposedAgent = ExposedAgent>(
   worker: Worker | SharedWorker,
   options: ConnectOptionsFor<E>,
 ): RemoteAgent<OutputsOf<E>> {
-  const link = linkWorker(worker, Object(options));
+  const link = linkWorker(worker, options);
   return createRemoteAgent(link, worker, options) as RemoteAgent<OutputsOf<E>>;
 }

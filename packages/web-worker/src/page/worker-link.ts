@@ -1,13 +1,14 @@
 import { AgentError } from '@isoloop/core';
 import { checkId } from '@isoloop/core/error';
 import { maxTimeoutMs } from '@isoloop/core/wait';
-import { checkArguments } from './check-arguments.ts';
+import { checkArguments, hasMethod } from './check-arguments.ts';
 import type { ConnectOptions } from './connect-agent.ts';
 import {
   boundaryError,
   protocol,
   type ConnectMessage,
   type HelloMessage,
+  type PageMessage,
 } from '../wire/protocol.ts';
 
 export const unreadable = 'The worker sent unreadable data.';
@@ -28,18 +29,24 @@ function versionProblem(version: string): string {
   );
 }
 
-/** Connection of a page to a worker. */
-export interface WorkerLink {
-  /** Port for the API of the session. */
-  readonly port: MessagePort;
-  /** Cuts the connection with the `AgentError` that it is aborted with. */
-  readonly connection: AbortController;
-  /**
-   * Functions that reject the pending requests if the connection breaks. (With Comlink alone, they
-   * would stay pending.)
-   */
-  readonly pending: Set<(error: unknown) => void>;
-}
+/** Quarters of `timeoutMs` without a message from a loading worker, after which it has failed. */
+const maxLoadingQuarters = 4;
+
+/**
+ * The same for a connected worker. The first quarter may begin before the silence. After the
+ * machine slept, one late tick comes before the answer to the last ping.
+ */
+const maxSilentQuarters = 5;
+
+/** What a page may tell its worker without a session: a ping, or an event of its own life. */
+type NoticeType = Exclude<PageMessage['type'], 'connect'>;
+
+/** Events of a page that its worker has to know. A frozen page freezes its worker. */
+const lifeEvents: readonly NoticeType[] = ['pagehide', 'pageshow', 'freeze', 'resume'];
+
+/** Options of a connection with their defaults. */
+type LinkOptions = Pick<ConnectOptions, 'agent' | 'options' | 'sessionId'> &
+  Required<Pick<ConnectOptions, 'page' | 'timeoutMs'>>;
 
 /**
  * Connects to the worker after its `hello` message. Messages that are posted to the port earlier
@@ -51,112 +58,186 @@ export interface WorkerLink {
  * connection with `WORKER_TERMINATED` when the worker has ended.
  * Throws `CONFIGURATION` for wrong options.
  */
-// oxlint-disable-next-line max-lines-per-function -- the wiring of one connection, in its order
 export function linkWorker(
   worker: Worker | SharedWorker,
-  { agent, sessionId, options = null, timeoutMs = 10_000, page = [], ...others }: ConnectOptions,
+  connectOptions: Partial<ConnectOptions> | undefined,
 ): WorkerLink {
-  const isFit = Object(worker).addEventListener && page.every?.((part) => part?.serve);
+  const {
+    agent,
+    sessionId,
+    options = null,
+    timeoutMs = 10_000,
+    page = [],
+    ...others
+  } = connectOptions ?? {};
   const takes = 'connectAgent() takes worker, sessionId, agent, options, timeoutMs, page';
+  const isFit = hasMethod(worker, 'addEventListener') && isPage(page);
   checkArguments(takes, isFit, others);
   checkId(sessionId, 'sessionId', 'CONFIGURATION');
   if (agent !== undefined) checkId(agent, 'name of the agent', 'CONFIGURATION');
-  const { port1, port2 } = new MessageChannel();
-  const connection = new AbortController();
-  const { signal } = connection;
-  const pending: WorkerLink['pending'] = new Set();
-  const { port: shared } = worker as Partial<SharedWorker>;
-  const endpoint = shared ?? (worker as Worker);
-  const { locks } = navigator as { readonly locks?: LockManager };
-  let connected = false;
-  let silent = 0;
+  return new WorkerLink(worker, { agent, sessionId, options, timeoutMs, page });
+}
 
-  const fail = (message: string, cause?: unknown): void =>
-    connection.abort(new AgentError('WORKER_FAILED', message, { cause }));
-  const tell = ({ type }: { readonly type: string }): void =>
-    endpoint.postMessage({ protocol, type });
-  // Counts the quarters of `timeoutMs` without a message from the worker. The connection fails
-  // after four quarters while the worker loads, and after five later. Five are needed because the
-  // first quarter may begin before the silence. They also allow for one late tick after the machine
-  // slept, when the answer to the last ping has not arrived yet.
-  const countSilence = (): void => {
-    const advice = connected ? '' : ` ${silentCauses}`;
-    if (connected && !pending.size) silent = -1;
-    else if (++silent > 3) fail(`The worker did not answer in ${timeoutMs} ms.${advice}`);
-    else if (connected) tell({ type: 'ping' });
-  };
-  const timer = setInterval(countSilence, Math.min(timeoutMs / 4, maxTimeoutMs));
-  signal.addEventListener('abort', () => {
-    clearInterval(timer);
-    port1.close();
-    for (const reject of pending) reject(signal.reason);
-  });
+function isPage(value: unknown): boolean {
+  return Array.isArray(value) && value.every((part) => hasMethod(part, 'serve'));
+}
 
-  const connect = (lock?: string): void => {
+/** Connection of a page to a worker. */
+export class WorkerLink {
+  /** Port for the API of the session. */
+  readonly port: MessagePort;
+  /** Cuts the connection with the `AgentError` that it is aborted with. */
+  readonly connection: AbortController = new AbortController();
+  /**
+   * Functions that reject the pending requests if the connection breaks. (With Comlink alone, they
+   * would stay pending.)
+   */
+  readonly pending: Set<(error: unknown) => void> = new Set();
+  readonly #options: LinkOptions;
+  readonly #worker: Worker | SharedWorker;
+  readonly #isShared: boolean;
+  /** Where messages to the worker go: the worker itself, or the port of a SharedWorker. */
+  readonly #endpoint: Worker | MessagePort;
+  /** The other end of `port`, which the worker gets. */
+  readonly #workerPort: MessagePort;
+  /** Absent in a page without a secure context. */
+  readonly #locks: LockManager | undefined;
+  #isConnected = false;
+  #silentQuarters = 0;
+
+  constructor(worker: Worker | SharedWorker, options: LinkOptions) {
+    const { port1, port2 } = new MessageChannel();
+    this.port = port1;
+    this.#workerPort = port2;
+    this.#options = options;
+    this.#worker = worker;
+    this.#isShared = 'port' in worker;
+    this.#endpoint = 'port' in worker ? worker.port : worker;
+    this.#locks = (navigator as { readonly locks?: LockManager }).locks;
+    this.#watchSilence();
+    this.#listen();
+    if ('port' in worker) worker.port.start();
+    this.#tell('ping');
+  }
+
+  #tell(type: NoticeType): void {
+    this.#endpoint.postMessage({ protocol, type });
+  }
+
+  #fail(message: string, cause?: unknown): void {
+    this.connection.abort(new AgentError('WORKER_FAILED', message, { cause }));
+  }
+
+  #watchSilence(): void {
+    const { signal } = this.connection;
+    const quarterMs = Math.min(this.#options.timeoutMs / 4, maxTimeoutMs);
+    const timer = setInterval(() => this.#countSilence(), quarterMs);
+    signal.addEventListener('abort', () => {
+      clearInterval(timer);
+      this.port.close();
+      for (const reject of this.pending) reject(signal.reason);
+    });
+  }
+
+  /** Counts one more quarter of `timeoutMs` without a message from the worker. */
+  #countSilence(): void {
+    if (this.#isConnected && !this.pending.size) {
+      this.#silentQuarters = 0;
+      return;
+    }
+    this.#silentQuarters += 1;
+    const maxQuarters = this.#isConnected ? maxSilentQuarters : maxLoadingQuarters;
+    if (this.#silentQuarters >= maxQuarters) {
+      const advice = this.#isConnected ? '' : ` ${silentCauses}`;
+      this.#fail(`The worker did not answer in ${this.#options.timeoutMs} ms.${advice}`);
+    } else if (this.#isConnected) this.#tell('ping');
+  }
+
+  #listen(): void {
+    const { signal } = this.connection;
+    // Listens in the capture phase, in which the window also gets the events of the document.
+    const listen = (target: EventTarget, type: string, listener: (event: never) => void): void =>
+      target.addEventListener(type, listener as EventListener, { signal, capture: true });
+    listen(this.#endpoint, 'message', (event: MessageEvent) => this.#onMessage(event));
+    listen(this.#worker, 'error', (event: ErrorEvent) => this.#onError(event));
+    for (const target of [this.#endpoint, this.port])
+      listen(target, 'messageerror', () => this.#fail(unreadable));
+    for (const type of lifeEvents) listen(globalThis, type, () => this.#tell(type));
+  }
+
+  /** Connects at the first `hello`. Later ones are answers to pings. */
+  #onMessage({ data }: MessageEvent<Partial<HelloMessage> | null>): void {
+    const version: unknown = data?.protocol;
+    if (data?.protocol !== protocol) {
+      if (/^isoloop\/\d+$/.test(String(version))) this.#fail(versionProblem(String(version)));
+      return;
+    }
+    this.#silentQuarters = 0;
+    if (this.#isConnected) return;
+    this.#isConnected = true;
+    if (this.#locks && this.#isShared) this.#connectInLock(this.#locks);
+    else this.#connect();
+    if (data.lock) this.#watchEnd(data.lock);
+  }
+
+  /**
+   * Connects while the page holds a lock until the connection ends. A SharedWorker has no other way
+   * to detect that a page has gone.
+   */
+  #connectInLock(locks: LockManager): void {
+    const { signal } = this.connection;
+    const lock = `isoloop:page:${crypto.randomUUID()}`;
+    const hold = (): Promise<void> | undefined => {
+      if (signal.aborted) return undefined;
+      this.#connect(lock);
+      return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+    };
+    // Browsers may refuse locks, for example in an opaque origin.
+    locks.request(lock, hold).catch(() => this.#connect());
+  }
+
+  #connect(lock?: string): void {
+    const { agent: agentName, sessionId, options, page } = this.#options;
     try {
-      const ports = page.map((part) => part.serve(signal));
+      const ports = page.map((part) => part.serve(this.connection.signal));
+      const offers = page.map(({ offer }) => offer);
       const message: ConnectMessage = {
         protocol,
         type: 'connect',
-        agentName: agent,
+        agentName,
         sessionId,
         options,
-        offers: page.map(({ offer }) => offer),
+        offers,
         lock,
       };
-      endpoint.postMessage(message, [port2, ...ports]);
+      this.#endpoint.postMessage(message, [this.#workerPort, ...ports]);
     } catch (error) {
-      connection.abort(boundaryError(error));
+      this.connection.abort(boundaryError(error));
     }
-  };
-  const onHello = ({ data }: MessageEvent<Partial<HelloMessage> | null>): void => {
-    const version: unknown = data?.protocol;
-    if (data?.protocol !== protocol) {
-      if (/^isoloop\/\d+$/.test(String(version))) fail(versionProblem(String(version)));
-      return;
-    }
-    silent = -1;
-    if (connected) return;
-    connected = true;
-    if (shared && locks) {
-      // The page holds this lock until the connection ends. A SharedWorker has no other way to
-      // detect that a page has gone.
-      const lock = `isoloop:page:${crypto.randomUUID()}`;
-      const hold = (): Promise<void> | undefined => {
-        if (signal.aborted) return undefined;
-        connect(lock);
-        return new Promise((resolve) => signal.addEventListener('abort', resolve as () => void));
-      };
-      // Browsers may refuse locks, for example in an opaque origin.
-      locks.request(lock, hold).catch(() => connect());
-    } else connect();
-    if (!data.lock) return;
-    // The browser fires no event for a terminated worker, but it releases the worker's lock.
+  }
+
+  /**
+   * Reports the end of the worker. The browser fires no event for a terminated worker, but it
+   * releases the worker's lock.
+   */
+  #watchEnd(workerLock: string): void {
+    const { signal } = this.connection;
     const reportEnd = (): void =>
-      connection.abort(new AgentError('WORKER_TERMINATED', 'The worker is terminated.'));
-    locks?.request(data.lock, { mode: 'shared', signal }, reportEnd).catch(() => {
+      this.connection.abort(new AgentError('WORKER_TERMINATED', 'The worker is terminated.'));
+    this.#locks?.request(workerLock, { mode: 'shared', signal }, reportEnd).catch(() => {
       // The request for the lock was aborted, because the connection ended.
     });
-  };
-  // Ignores errors after the start, because the worker continues to run after an uncaught error.
-  // The worker's lock shows when the worker has ended.
-  const onError = ({ message, filename, lineno, error }: ErrorEvent): void => {
-    if (connected) return;
+  }
+
+  /**
+   * Ignores errors after the start, because the worker continues to run after an uncaught error.
+   * The worker's lock shows when the worker has ended.
+   */
+  #onError({ message, filename, lineno, error }: ErrorEvent): void {
+    if (this.#isConnected) return;
     const place = filename && ` (${filename}:${lineno})`;
     // The event has no message if the script cannot be loaded or a module cannot be parsed.
-    if (message) fail(`The worker failed: ${message}${place}`, error);
-    else fail(`The worker did not load. ${loadCauses}`);
-  };
-  // Listens in the capture phase, in which the window also gets the events of the document.
-  const listen = (target: EventTarget, type: string, listener: (event: never) => void): void =>
-    target.addEventListener(type, listener as EventListener, { signal, capture: true });
-  listen(endpoint, 'message', onHello);
-  listen(worker, 'error', onError);
-  for (const target of [endpoint, port1]) listen(target, 'messageerror', () => fail(unreadable));
-
-  // A frozen page freezes its worker, so another tab has to run the agent.
-  for (const type of ['pagehide', 'pageshow', 'freeze', 'resume']) listen(globalThis, type, tell);
-  shared?.start();
-  tell({ type: 'ping' });
-  return { port: port1, connection, pending };
+    if (message) this.#fail(`The worker failed: ${message}${place}`, error);
+    else this.#fail(`The worker did not load. ${loadCauses}`);
+  }
 }

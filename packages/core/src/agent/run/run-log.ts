@@ -3,7 +3,6 @@ import { replaceMessage, rewriteMessages, type WriteOptions } from '../../memory
 import { withMetadata } from '../../message/metadata.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { RunContext } from '../run-context.ts';
-import { openConversation } from '../../message/conversation.ts';
 import { applyMessages, applyNotes } from './open-calls.ts';
 import type { Run } from './run.ts';
 
@@ -21,20 +20,21 @@ export interface LogProgress {
 
 /**
  * Updates the agent's state from the log, and waits for all earlier writes. Reads the log only
- * once. Does not wait before `memory.restore`: a write may wait for an earlier read that hangs, and
- * `memory.restore` starts a new read in its place.
+ * once. Does not wait before `log.restore`: a write may wait for an earlier read that hangs, and
+ * `log.restore` starts a new read in its place.
  */
 export function restore(run: Run): Promise<unknown> {
-  const { memory, tools, unwritten } = run.setup;
+  const { log, tools, unwritten } = run.setup;
   return (run.progress.restored ??= run.waits.forRead(
-    Promise.all([memory.restore?.(run.status, tools, run.signal), Promise.allSettled(unwritten)]),
+    Promise.all([log?.restore(run.status, tools, run.signal), Promise.allSettled(unwritten)]),
   ));
 }
 
 /** Reads the messages of the log. */
 export async function openLog(run: Run): Promise<void> {
   await restore(run);
-  run.conversation = openConversation(await run.waits.forRead(run.setup.memory.read()));
+  const { memory, keptConversation } = run.setup;
+  run.conversation = keptConversation.take(await run.waits.forRead(memory.read()));
 }
 
 /** Reads the messages again after a failed write, which the memory may have kept. */
@@ -92,7 +92,7 @@ export function note(
   options?: { readonly write?: boolean },
 ): Promise<void> {
   applyNotes(run, notes);
-  return run.waits.forWrite(run.setup.memory.note?.(notes, options));
+  return run.waits.forWrite(run.setup.log?.note(notes, options));
 }
 
 /**

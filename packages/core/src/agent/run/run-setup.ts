@@ -1,6 +1,7 @@
 import { checkFields } from '../../error/agent-error.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
-import type { Memory } from '../../memory/memory.ts';
+import type { ExtendedMemory, LogMemory } from '../../memory/memory.ts';
+import type { KeptConversation } from '../../message/conversation.ts';
 import type { SystemMessages } from '../../message/system-message.ts';
 import { wrapperModel, boundedModel } from '../../model/reply/bounded-model.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
@@ -12,11 +13,15 @@ import type { Middleware } from '../middleware.ts';
 export interface AgentBase {
   readonly sessionId: string;
   readonly options: AgentSettings;
-  readonly memory: Memory;
+  readonly memory: ExtendedMemory;
+  /** The memory, if it has a log of the session. */
+  readonly log: LogMemory | undefined;
   /** The agent's copy of the tools in its options, without those of middleware. */
   readonly ownTools: ToolSet;
   readonly status: AgentStatus;
   readonly systemMessages: SystemMessages;
+  /** The conversation of the last run over this memory. */
+  readonly keptConversation: KeptConversation;
   /**
    * Writes of earlier agent calls that the store has not finished. The next agent call waits for
    * them.

@@ -22,7 +22,7 @@ import { Inbox, type InboxHandler } from './inbox.ts';
 import type { AgentSettings, KernelCallOptions } from '../kernel-options.ts';
 import type { AgentHook } from '../middleware.ts';
 import { requirePart, runOptions } from '../check-options.ts';
-import { Conversation, keepConversation } from '../../message/conversation.ts';
+import { Conversation } from '../../message/conversation.ts';
 import { openCallsOf } from './open-calls.ts';
 import { Outbox, type JumpRequest, type SendEvents } from './outbox.ts';
 import type { RunContext } from '../run-context.ts';
@@ -158,7 +158,7 @@ export class Run extends Haltable implements RunContext {
     this.enterStage('over');
     // Its timer would outlive the run.
     this.timeout.pause();
-    keepConversation(this.conversation);
+    this.setup.keptConversation.keep(this.conversation);
     this.callOptions.signal?.removeEventListener('abort', this.#onAbort);
   }
 

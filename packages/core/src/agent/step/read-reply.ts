@@ -76,9 +76,8 @@ export async function readReply(
 
 /** Returns the slot for the state of the next reply, if the memory stores such states. */
 function replySlotOf(run: Run): ReplySlot | undefined {
-  const { replies } = run.setup.memory;
   const last = run.messages.at(-1);
-  return replies?.slotAfter(last?.id ?? '', run.waits);
+  return run.setup.log?.replies?.slotAfter(last?.id ?? '', run.waits);
 }
 
 function complete(run: Run, reply: ReplyAssembler, id: string): Msg {

@@ -14,7 +14,7 @@ import {
 } from '../../tool/tool-call.ts';
 import type { PreparedCall, ReadyCall, ToolCall, ToolOutcome } from '../../tool/tool-call.ts';
 import { executeTool, type FromRound } from '../../tool/execute-tool.ts';
-import { toolQueue, type ToolQueueItem } from '../../tool/tool-queue.ts';
+import { ToolQueue, type ToolQueueItem } from '../../tool/tool-queue.ts';
 import { requireParts } from '../check-options.ts';
 import type { Round } from '../middleware.ts';
 import type { Next } from '../next.ts';
@@ -44,7 +44,7 @@ export async function act(run: Run): Promise<Next> {
  */
 async function innerRound(run: Run, { calls, parallelTools }: Round): Promise<Next> {
   const reviewed = await reviewCalls(run, calls);
-  const queue = toolQueue(parallelTools ?? run.options.limits.parallelTools);
+  const queue = new ToolQueue(parallelTools ?? run.options.limits.parallelTools);
   const messages = run.requestMessages;
   for (const call of reviewed)
     queue.start(call.prepared.toolUse, (sink) => runSafely(run, call, { ...sink, messages }));
@@ -250,7 +250,7 @@ async function noteStart(run: Run, ready: ReadyCall, toolUse: ToolUse): Promise<
   if (!state || !mayStart(run)) return false;
   if (state.started) return true;
   const note = { kind: 'call-started', toolUseId: toolUse.id, toolUse } as const;
-  await run.waits.forWrite(run.setup.memory.note?.([note], { write: true }));
+  await run.waits.forWrite(run.setup.log?.note([note], { write: true }));
   if (isEndingEarly(run)) return false;
   applyNotes(run, [note]);
   run.noteUse(ready.tool);

@@ -112,9 +112,9 @@ function checkOpenCalls(openCalls: readonly OpenCall[], decisions: readonly Deci
  * is nothing to continue.
  */
 function findResumption(run: Run): Resumption {
-  const { memory, status } = run.setup;
-  // A memory without `note` does not store whether the run of its last answer has ended.
-  const openRunId = memory.note && status.openRunId;
+  const { log, status } = run.setup;
+  // Only a log stores whether the run of its last answer has ended.
+  const openRunId = log ? status.openRunId : undefined;
   const resumption = resumptionOf({ messages: run.messages, openRunId }, run.options.name);
   if (resumption.type !== 'nothing') return resumption;
   throw new AgentError('INVALID_INPUT', 'The input is missing.');

@@ -82,16 +82,17 @@ export interface SessionBranch {
  * deletes records.
  */
 export class EchoMemory extends SessionMemory {
-  readonly #log: BranchLog | undefined;
+  readonly #branchLog: BranchLog | undefined;
 
   /** Throws the same errors as `SessionMemory`, and `CONFIGURATION` for invalid secrets. */
   constructor(store: KeyValueStore, sessionId: string, options: EchoMemoryOptions = {}) {
     checkOptions('EchoMemory', options, echoFields);
-    const completeOptions = { ...branchDefaults(), ...omitUndefined(options) };
+    super(store, sessionId, { ...sessionOptions(options), durability: 'turn' });
     const { secrets } = options;
-    const log = secrets && new BranchLog(store, sessionId, { ...completeOptions, secrets });
-    super(store, sessionId, { ...completeOptions, durability: 'turn' }, () => log);
-    this.#log = log;
+    if (!secrets) return;
+    const branchOptions = { ...branchDefaults(), ...omitUndefined(options), secrets };
+    this.#branchLog = new BranchLog(store, sessionId, branchOptions);
+    this.log = this.#branchLog;
   }
 
   /**
@@ -99,7 +100,7 @@ export class EchoMemory extends SessionMemory {
    * secrets.
    */
   get echo(): string | undefined {
-    return this.#log?.echo;
+    return this.#branchLog?.echo;
   }
 
   /**
@@ -108,7 +109,7 @@ export class EchoMemory extends SessionMemory {
    * turn also began the session. If so, this turn is stored after the other turn.
    */
   leave(): void {
-    this.#log?.leave();
+    this.#branchLog?.leave();
   }
 
   /**
@@ -121,10 +122,24 @@ export class EchoMemory extends SessionMemory {
     readonly theirs?: SessionBranch | undefined;
   }> {
     return this.run(async () => {
-      const { yours, theirs } = (await this.#log?.branches()) ?? {};
+      const { yours, theirs } = (await this.#branchLog?.branches()) ?? {};
       return { yours: yours && toSession(yours), theirs: theirs && toSession(theirs) };
     });
   }
+}
+
+/** Returns the options that a `SessionMemory` has, too. */
+function sessionOptions(options: EchoMemoryOptions): SessionMemoryOptions {
+  return omitUndefined({
+    generateId: options.generateId,
+    now: options.now,
+    compactAfter: options.compactAfter,
+    onDamage: options.onDamage,
+    onWarning: options.onWarning,
+    requireCompareAndSet: options.requireCompareAndSet,
+    sleep: options.sleep,
+    random: options.random,
+  });
 }
 
 function toSession(branch: Branch & { readonly echo: string }): SessionBranch {

@@ -151,8 +151,8 @@ export class SessionFold implements SessionView {
 
   #closeCalls(ids: Iterable<string>): void {
     for (const id of ids) {
-      const message =
-        this.calls.has(id) && interruptedMessage(this.#appended, id, this.calls.get(id));
+      const state = this.calls.get(id);
+      const message = state && interruptedMessage(this.#appended, id, state);
       if (message) this.#apply({ kind: 'message', message });
     }
   }
@@ -179,15 +179,14 @@ export class SessionFold implements SessionView {
         break;
       case 'run-end':
         this.endReason = record.reason;
-        if (!/suspended|error/.test(record.reason) && !this.calls.size) this.openRunId = undefined;
-        if (/interrupted|aborted/.test(record.reason))
-          this.stoppedRunId = record.runId || undefined;
+        if (!isContinued(record.reason) && !this.calls.size) this.openRunId = undefined;
+        if (isStopped(record.reason)) this.stoppedRunId = record.runId || undefined;
         break;
       case 'summary':
         this.summary = record.count > 0 ? record : undefined;
         break;
       case 'reply':
-        this.reply = record.state && record;
+        this.reply = record.state ? record : undefined;
         break;
       case 'state':
         for (const [key, value] of Object.entries(record.state)) {
@@ -240,6 +239,16 @@ export class SessionFold implements SessionView {
   }
 }
 
+/** Returns whether the next agent call continues a run that ended with this reason. */
+function isContinued(reason: string): boolean {
+  return reason === 'suspended' || reason === 'error';
+}
+
+/** Returns whether a person or a program stopped a run that ended with this reason. */
+function isStopped(reason: string): boolean {
+  return reason === 'interrupted' || reason === 'aborted';
+}
+
 /**
  * Returns a message with an `interrupted` result for a tool call. Returns `undefined` if the
  * messages do not contain the tool call.
@@ -247,7 +256,7 @@ export class SessionFold implements SessionView {
 function interruptedMessage(
   messages: readonly Msg[],
   toolUseId: string,
-  state: CallState | undefined,
+  state: CallState,
 ): Msg | undefined {
   const message = messages.findLast((each) => toolUseIn(each, toolUseId));
   const toolUse = message && toolUseIn(message, toolUseId);

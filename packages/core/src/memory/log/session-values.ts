@@ -162,8 +162,12 @@ export function trackValues(values: Values): SessionValues {
 
 function updatesOf(values: Values): readonly ValueUpdate[] {
   const tracker = trackers.get(values);
+  if (tracker) return tracker.updates;
   const assigned = structuredClone(values);
-  return tracker?.updates ?? [(target) => void Object.assign(target, assigned)];
+  const assign = (target: Values): void => {
+    Object.assign(target, assigned);
+  };
+  return [assign];
 }
 
 /**

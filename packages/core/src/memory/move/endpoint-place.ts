@@ -38,51 +38,67 @@ export function endpointPlace(api: string, options: EndpointPlaceOptions = {}): 
   if (!/^https?:/.test(api))
     throw misconfigured(`endpointPlace() needs the whole address of the route, not "${api}".`);
   const name = api.replace(/\/$/, '');
-  const pathOf = (sessionId: string): string => {
-    checkId(sessionId, 'session id');
-    return `${name}/${encodeURIComponent(sessionId)}`;
-  };
-  // An endpoint with KV says with an echo which state this place has seen.
-  const echoes = new Map<string, string>();
-  /** Rejects with the error of the endpoint. */
-  const ask = async (url: string, init: RequestInit): Promise<Response> => {
-    const echo = echoes.get(url);
-    const ownHeaders = {
-      'content-type': 'application/json',
-      ...(echo !== undefined && { [echoHeader]: echo }),
-    };
-    const response = await requestEndpoint({
-      ...options,
-      url,
-      init: { ...init, headers: ownHeaders },
-    });
-    if (!response.ok) throw await errorIn(response, url);
-    const nextEcho = response.headers.get(echoHeader);
-    if (nextEcho !== null) echoes.set(url, nextEcho);
-    return response;
-  };
-  const put = async (sessionId: string, body: object): Promise<void> => {
-    await ask(pathOf(sessionId), { method: 'PUT', body: JSON.stringify(body) });
-  };
+  const client = new PlaceClient(name, options);
   return {
     name,
     async read(sessionId) {
-      const response = await ask(pathOf(sessionId), { method: 'GET' });
+      const response = await client.ask(sessionId, { method: 'GET' });
       if (response.status === 204) return undefined;
       const copy = (await response.json()) as SessionCopy;
       return { ...copy, ownership: withOwnerName(copy.ownership, endpointHere, name) };
     },
-    put: (copy) =>
-      put(copy.sessionId, {
-        ...copy,
-        ownership: withOwnerName(copy.ownership, name, endpointHere),
-      }),
-    setOwner: (sessionId, change) => put(sessionId, withOwnerName(change, name, endpointHere)!),
+    async put(copy) {
+      const ownership = withOwnerName(copy.ownership, name, endpointHere);
+      await client.ask(copy.sessionId, { method: 'PUT', body: { ...copy, ownership } });
+    },
+    async setOwner(sessionId, change) {
+      const body = withOwnerName(change, name, endpointHere);
+      await client.ask(sessionId, { method: 'PUT', body });
+    },
     async stop(sessionId) {
-      const body = JSON.stringify({ mode: 'abort' });
-      await ask(`${pathOf(sessionId)}/interrupt`, { method: 'POST', body });
+      await client.ask(sessionId, { method: 'POST', path: '/interrupt', body: { mode: 'abort' } });
     },
   };
+}
+
+/** A request about one session. `path`: what follows the address of the session. */
+interface PlaceRequest {
+  readonly method: 'GET' | 'PUT' | 'POST';
+  readonly path?: string;
+  readonly body?: object | undefined;
+}
+
+/** Sends requests to the chat route of an endpoint. */
+class PlaceClient {
+  readonly #api: string;
+  readonly #options: EndpointPlaceOptions;
+  /**
+   * The last echo of each address. With it, an endpoint with KV knows which state this place has
+   * seen.
+   */
+  readonly #echoes: Map<string, string> = new Map();
+
+  constructor(api: string, options: EndpointPlaceOptions) {
+    this.#api = api;
+    this.#options = options;
+  }
+
+  /** Rejects with the error of the endpoint. */
+  async ask(sessionId: string, { method, path = '', body }: PlaceRequest): Promise<Response> {
+    checkId(sessionId, 'session id');
+    const url = `${this.#api}/${encodeURIComponent(sessionId)}${path}`;
+    const echo = this.#echoes.get(url);
+    const headers = {
+      'content-type': 'application/json',
+      ...(echo !== undefined && { [echoHeader]: echo }),
+    };
+    const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+    const response = await requestEndpoint({ ...this.#options, url, init });
+    if (!response.ok) throw await errorIn(response, url);
+    const nextEcho = response.headers.get(echoHeader);
+    if (nextEcho !== null) this.#echoes.set(url, nextEcho);
+    return response;
+  }
 }
 
 function withOwnerName<O extends { readonly owner: string }>(

@@ -1,4 +1,10 @@
-import { AgentError, misconfigured, checkFields, checkOptions } from '../../error/agent-error.ts';
+import {
+  AgentError,
+  misconfigured,
+  checkFields,
+  checkOptions,
+  fieldsOf,
+} from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import { isOperated } from '../../message/metadata.ts';
 import type { Msg } from '../../message/msg.ts';
@@ -70,8 +76,8 @@ export function placeWith({ name, change, accept }: PlaceOptions): SessionPlace 
       });
       return copy;
     },
-    put: async (copy) =>
-      void (await change(copy.sessionId, async (session) => {
+    async put(copy) {
+      await change(copy.sessionId, async (session) => {
         checkCopy(copy, name);
         checkPut(copy, session);
         const { signature } = copy;
@@ -87,12 +93,14 @@ export function placeWith({ name, change, accept }: PlaceOptions): SessionPlace 
           epoch: (session.ownership?.epoch ?? 0) + 1,
         };
         return { records, ownership: copy.ownership ?? newOwnership };
-      })),
-    setOwner: async (sessionId, next) =>
-      void (await change(sessionId, (stored) => {
+      });
+    },
+    async setOwner(sessionId, next) {
+      await change(sessionId, (stored) => {
         const ownership = ownershipAfter(next, name, stored);
         return ownership && { ownership };
-      })),
+      });
+    },
   };
 }
 
@@ -101,7 +109,7 @@ export function placeWith({ name, change, accept }: PlaceOptions): SessionPlace 
  * place that stores it.
  */
 export function checkCopy(copy: SessionCopy, name: string): void {
-  const { format, version, ownership, records } = Object(copy) as Partial<SessionCopy>;
+  const { format, version, ownership, records }: Partial<SessionCopy> = fieldsOf(copy);
   if (format !== copyFormat)
     throw new AgentError('INVALID_STATE', 'The value is not an exported session.');
   if (version !== copyVersion) {

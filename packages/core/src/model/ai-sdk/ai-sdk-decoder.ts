@@ -19,6 +19,21 @@ type FileData = AiSdkPartOf<'file'>['data'];
 /** A part of a text or of the model's reasoning: its start, some of its characters or its end. */
 type TextPart = AiSdkPartOf<`${'text' | 'reasoning'}-${'start' | 'delta' | 'end'}`>;
 
+/** Types of the parts that are content of the reply. */
+const contentTypes: readonly string[] = [
+  'text-delta',
+  'reasoning-delta',
+  'reasoning-file',
+  'tool-input-delta',
+  'tool-call',
+  'tool-result',
+  'file',
+  'source',
+];
+
+/** Finish reasons that say nothing. Providers of specification version 2 send `unknown`. */
+const unknownReasons: readonly string[] = ['other', 'unknown'];
+
 interface Metadata {
   readonly providerMetadata?: JsonObject;
 }
@@ -67,7 +82,7 @@ export class AiSdkDecoder {
   /** Converts one part and adds its deltas to `sink`. Throws the error of an `error` part. */
   decode(part: AiSdkPart, sink: ModelDelta[]): void {
     this.#sink = sink;
-    this.#hasContent ||= /delta|call|result|file|source/.test(part.type);
+    this.#hasContent ||= contentTypes.includes(part.type);
     switch (part.type) {
       case 'text-start':
       case 'text-delta':
@@ -171,7 +186,7 @@ export class AiSdkDecoder {
 
   #finish({ finishReason: { unified, raw }, usage }: FinishPart): void {
     // Providers of an older version report a reply without a finish reason as `other`.
-    const isUnknown = raw === undefined && /^(other|unknown)$/.test(unified);
+    const isUnknown = raw === undefined && unknownReasons.includes(unified);
     const isWhole = this.#hasContent && this.#calls.every(({ input }) => isWholeObject(input));
     const isIncomplete = isUnknown && !isWhole;
     if (unified === 'interrupted' || isIncomplete) throw badReply('The reply ended early');

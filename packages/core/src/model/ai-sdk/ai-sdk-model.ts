@@ -1,4 +1,4 @@
-import { checkOptions, misconfigured } from '../../error/agent-error.ts';
+import { checkOptions, fieldsOf, misconfigured } from '../../error/agent-error.ts';
 import { messageFitter, toAiSdkCall, type AiSdkTarget } from './ai-sdk-call.ts';
 import type { AiSdkLanguageModel } from './ai-sdk-contract.ts';
 import { AiSdkDecoder } from './ai-sdk-decoder.ts';
@@ -38,7 +38,7 @@ export interface FromAiSdkOptions {
  * SDK. The `providerMetadata` of a reply is sent back with that reply.
  */
 export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions = {}): ChatModel {
-  const { specificationVersion: version } = Object(model) as AiSdkLanguageModel;
+  const { specificationVersion: version }: Partial<AiSdkLanguageModel> = fieldsOf(model);
   if (version !== 'v3' && version !== 'v4') {
     throw misconfigured(
       `fromAiSdk() takes a LanguageModelV3 or V4, not '${String(version ?? model)}'`,

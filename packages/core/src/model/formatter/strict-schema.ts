@@ -70,7 +70,7 @@ function isSupported(schema: JsonObject): boolean {
 /** Returns whether a schema is not that of an object, or is closed and requires all properties. */
 function isComplete({ type, properties, required, additionalProperties }: JsonObject): boolean {
   if (properties === undefined && ![type].flat().includes('object')) return true;
-  const names = Object.keys(Object(properties));
+  const names = isRecord(properties) ? Object.keys(properties) : [];
   const requiredNames = [required].flat();
   return additionalProperties === false && names.every((name) => requiredNames.includes(name));
 }

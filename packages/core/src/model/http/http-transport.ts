@@ -1,4 +1,4 @@
-import { AgentError, isError, errorText } from '../../error/agent-error.ts';
+import { AgentError, isError, errorText, fieldOf } from '../../error/agent-error.ts';
 import type { ReplyDecoder } from '../formatter/formatter.ts';
 import type { JsonObject } from '../../message/json.ts';
 import type { ReplyStream } from '../chat-model.ts';
@@ -140,7 +140,7 @@ function toSafeError(error: unknown, request: HttpRequest, advice: string): Agen
     const cleanDetails = details && (JSON.parse(clean(JSON.stringify(details))) as JsonObject);
     return new AgentError(code, clean(message), { retryable, details: cleanDetails });
   }
-  const reason = (Object(error) as Error).cause ?? error;
+  const reason = fieldOf(error, 'cause') ?? error;
   const failure = new AgentError(
     'MODEL_UNREACHABLE',
     clean(`The connection to ${addressOf(request.url)} failed: ${errorText(reason)}${advice}`),

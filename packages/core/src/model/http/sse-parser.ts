@@ -50,11 +50,8 @@ export class SseParser {
     const lines = this.#partial.split(text.includes('\r') ? /\r\n?|\n/ : '\n');
     this.#partial = lines.pop()!;
     for (const line of lines) {
-      if (/^data(:|$)/.test(line)) {
-        this.#data =
-          (this.#data === undefined ? '' : `${this.#data}\n`) + line.slice(line[5] === ' ' ? 6 : 5);
-      } else if (/^event(:|$)/.test(line)) this.#event = line.slice(line[6] === ' ' ? 7 : 6);
-      else if (!line) {
+      if (line) this.#readField(line);
+      else {
         if (this.#data !== undefined) events.push({ event: this.#event, data: this.#data });
         this.#event = '';
         this.#data = undefined;
@@ -62,4 +59,18 @@ export class SseParser {
     }
     return events;
   }
+
+  /** Reads a field of the current event. Ignores fields other than `data` and `event`. */
+  #readField(line: string): void {
+    if (/^data(:|$)/.test(line)) {
+      const value = valueIn(line, 'data');
+      this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;
+    } else if (/^event(:|$)/.test(line)) this.#event = valueIn(line, 'event');
+  }
+}
+
+/** Returns the value of a field, without the blank that may follow the colon. */
+function valueIn(line: string, name: string): string {
+  const start = name.length + 1;
+  return line.slice(line[start] === ' ' ? start + 1 : start);
 }

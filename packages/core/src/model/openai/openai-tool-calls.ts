@@ -345,7 +345,10 @@ class StreamedCall {
         this.#isInString = char !== '"';
       } else if (char === '"') this.#isInString = true;
       else if (char === '{' || char === '[') this.#depth++;
-      else if (char === '}' || char === ']') this.isClosed ||= --this.#depth < 1;
+      else if (char === '}' || char === ']') {
+        this.#depth--;
+        if (this.#depth < 1) this.isClosed = true;
+      }
     }
   }
 }

@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
 import { textChecksum } from '../../message/text.ts';
 import { abortable } from '../../wait/abort.ts';
 import { sleepFor } from '../../wait/timer.ts';
@@ -169,12 +169,19 @@ class BackgroundReply {
   }
 }
 
+/** Codes of errors after which the provider may still be writing the reply. */
+const brokenCodes: readonly AgentErrorCode[] = [
+  'MODEL_UNREACHABLE',
+  'MODEL_BAD_RESPONSE',
+  'MODEL_RATE_LIMITED',
+];
+
 /** Returns whether the connection ended before the reply did. */
 function isBroken(error: unknown): boolean {
   if (!AgentError.is(error) || !error.retryable) return false;
   const { code, details } = error;
   if (code === 'MODEL_SERVER') return details?.['status'] !== undefined;
-  return /^MODEL_(UNREACHABLE|BAD_RESPONSE|RATE_LIMITED)$/.test(code);
+  return brokenCodes.includes(code);
 }
 
 /** Returns whether the provider has deleted or canceled the response. */

@@ -22,7 +22,7 @@ export function isForClient({ type, execution }: WireItem): boolean {
  */
 export function toHostedTool(item: WireItem, id: string, isDone: boolean): HostedTool | undefined {
   const { type, name, status } = item;
-  if (!type || !/_call$|^program$/.test(type) || type === 'function_call') return undefined;
+  if (typeof type !== 'string' || !isHostedTool(type)) return undefined;
   const fields = item as JsonObject;
   const input = valueOf(fields, inputFields) ?? {};
   const tool = { id, name: name || type.replace(/_call$/, ''), input };
@@ -36,6 +36,12 @@ export function toHostedTool(item: WireItem, id: string, isDone: boolean): Hoste
     ...(error !== undefined && { error }),
     ...(output === undefined && error === undefined && !isOpen && { output: null }),
   };
+}
+
+/** Returns whether an item of this type is the use of a built-in tool. */
+function isHostedTool(type: string): boolean {
+  if (type === 'function_call') return false;
+  return type === 'program' || type.endsWith('_call');
 }
 
 /** Returns the output of a built-in tool that an item has. */

@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError, fieldsOf } from '../../error/agent-error.ts';
 import { isObjectOrArray, omitUndefined } from '../../message/json.ts';
 import { tokenCount, type ModelDelta, type Usage } from '../chat-model.ts';
 import { finishError, finishMeaning } from '../finish-reason.ts';
@@ -79,7 +79,7 @@ export class ResponsesDecoder implements ReplyDecoder {
   }
 
   errorOf(chunk: unknown, isErrorEvent: boolean): AgentError | undefined {
-    const event = Object(chunk) as ResponsesEvent;
+    const event: ResponsesEvent = fieldsOf(chunk);
     const { type } = event;
     if (isErrorEvent || type === 'error') return errorOfChunk(chunk, true);
     const response = event.object === 'response' ? (event as WireResponse) : event.response;

@@ -51,42 +51,59 @@ export interface ResponsesFormatter {
   leaveOutReasoning(messages: readonly Msg[]): void;
 }
 
+/** The JSON text of the items of a message, without the brackets of their list. */
+class ItemTexts {
+  readonly #format: ResponsesFormat;
+  readonly #fitCallId: ReturnType<typeof callIdFitter>;
+  /** Messages whose encrypted reasoning the server cannot read. */
+  readonly #unreadableMessages: WeakSet<Msg> = new WeakSet();
+  readonly #readableText: (message: Msg) => string;
+
+  constructor(format: ResponsesFormat) {
+    this.#format = format;
+    this.#fitCallId = callIdFitter(serverRulesOf(format.origin, format.model).callIds);
+    this.#readableText = memoize((message: Msg) => this.#make(message));
+  }
+
+  /** `callers`: the programs of the provider that called functions. */
+  of(message: Msg, callers?: Callers): string {
+    if (callers && answersProgram(message, callers)) return this.#make(message, callers);
+    const isUnreadable = this.#unreadableMessages.has(message);
+    return isUnreadable ? this.#make(message) : this.#readableText(message);
+  }
+
+  leaveOutReasoning(messages: readonly Msg[]): void {
+    for (const message of messages) this.#unreadableMessages.add(message);
+  }
+
+  #make(message: Msg, callers?: Callers): string {
+    const isUnreadable = this.#unreadableMessages.has(message);
+    const target = isUnreadable ? { ...this.#format, encryptedReasoning: false } : this.#format;
+    const items = toInputItems(fitMessage(message, this.#fitCallId), target, callers);
+    return jsonText(items).slice(1, -1);
+  }
+}
+
+/** Returns whether a message has the result of a call that a program of the provider made. */
+function answersProgram(message: Msg, callers: Callers): boolean {
+  if (!callers.size) return false;
+  return toolResultsOf(message).some(({ toolUseId }) => callers.has(toolUseId));
+}
+
 /**
  * Creates a formatter for the Responses API. The JSON text of a message or tool is cached for the
  * lifetime of the object.
  */
 export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter {
-  const fitCallId = callIdFitter(serverRulesOf(format.origin, format.model).callIds);
-  // The elements of an array, without its brackets.
-  const plainFormat = { ...format, encryptedReasoning: false };
-  const unreadableMessages = new WeakSet<Msg>();
-  const toItemsText = (message: Msg, callers?: Callers): string => {
-    const target = unreadableMessages.has(message) ? plainFormat : format;
-    return jsonText(toInputItems(fitMessage(message, fitCallId), target, callers)).slice(1, -1);
-  };
-  const readableText = memoize((message: Msg) => toItemsText(message));
-  const itemsText = (message: Msg): string =>
-    unreadableMessages.has(message) ? toItemsText(message) : readableText(message);
-  const sumsOf = conversationSums(format.origin, itemsText);
+  const texts = new ItemTexts(format);
+  const sumsOf = conversationSums(format.origin, (message) => texts.of(message));
   // Messages with a stored response that a later response continues.
   const continuedMessages = new WeakSet<Msg>();
   const toolText = memoize((tool: ToolSchema) => jsonText(toWireTool(tool)));
   const builtInTools = format.builtInTools.map((tool) => JSON.stringify(tool));
 
-  /** Returns a function that returns the JSON text of the items of each message. */
-  const toText = (messages: readonly Msg[]): ((message: Msg) => string) => {
-    const callers = callersIn(messages, format);
-    if (!callers.size) return itemsText;
-    return (message) =>
-      toolResultsOf(message).some(({ toolUseId }) => callers.has(toolUseId))
-        ? toItemsText(message, callers)
-        : itemsText(message);
-  };
-
   return {
-    leaveOutReasoning(messages) {
-      for (const message of messages) unreadableMessages.add(message);
-    },
+    leaveOutReasoning: (messages) => texts.leaveOutReasoning(messages),
     format(request, { isWhole, background } = {}) {
       const systemEnd = request.messages.findIndex(({ role }) => role !== 'system');
       const system = request.messages.slice(0, systemEnd < 0 ? undefined : systemEnd);
@@ -106,7 +123,9 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
         previous_response_id: previous?.id,
         ...(background && { background, store: true }),
       };
-      const input = messages.slice(previous?.next).map(toText(messages));
+      const callers = callersIn(messages, format);
+      const newMessages = messages.slice(previous?.next);
+      const input = newMessages.map((message) => texts.of(message, callers));
       return {
         body: jsonWithLists(withOptions(ownRequest, optionsOf(request), tools), { input, tools }),
         lastItem: input.at(-1) ?? '',

@@ -40,7 +40,8 @@ interface IndexedItem {
  * calls, and a request that has one without its result is refused.
  */
 function isUnanswered(item: WireObject = {}): boolean {
-  const isRefused = /^(mcp_approval_request|image_generation_call)$/.test(String(item['type']));
+  const { type } = item;
+  const isRefused = type === 'mcp_approval_request' || type === 'image_generation_call';
   return isRefused || isForClient(item as WireItem);
 }
 

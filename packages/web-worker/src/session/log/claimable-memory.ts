@@ -1,12 +1,11 @@
-import { AgentError } from '@isoloop/core';
-import type { Memory, SessionMemory } from '@isoloop/core';
+import { AgentError, type LogMemory, type Memory, type SessionMemory } from '@isoloop/core';
+import { logMemoryOf } from '@isoloop/core/memory';
 
 /**
  * Memory with a log that one worker claims, and from which another tab can continue a run:
  * `SessionMemory`, or a wrapper of it.
  */
-export type ClaimableMemory = Memory &
-  Pick<SessionMemory, 'claim' | 'release' | 'view' | 'note' | 'flush'>;
+export type ClaimableMemory = LogMemory & Pick<SessionMemory, 'claim' | 'release' | 'view'>;
 
 /**
  * Makes this worker the only writer of the memory's log. Returns `undefined` if the memory is not a
@@ -16,12 +15,11 @@ export async function claimMemory(
   memory: Memory,
   write: boolean,
 ): Promise<ClaimableMemory | undefined> {
-  const { claim, release, view, note } = memory as Partial<ClaimableMemory>;
-  if (![claim, release, view, note].every((method) => typeof method === 'function'))
-    return undefined;
+  const log = logMemoryOf(memory) as Partial<ClaimableMemory> | undefined;
+  if (!log?.claim || !log.release || !log.view) return undefined;
   try {
-    await (memory as ClaimableMemory).claim({ write });
-    return memory as ClaimableMemory;
+    await log.claim({ write });
+    return log as ClaimableMemory;
   } catch (error) {
     if (AgentError.is(error) && error.code === 'CONFIGURATION') return undefined;
     throw error;
