@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { root } from '../scripts/root.ts';
 import {
   AgentError,
   InMemoryMemory,
@@ -23,10 +25,18 @@ import {
   summarizeHistory,
 } from '@isoloop/core/context';
 import { userErrorText } from '@isoloop/core/error';
-import { EchoMemory, attach, endpointPlace, moveSession, storePlace } from '@isoloop/core/host';
+import {
+  EchoMemory,
+  attach,
+  endpointPlace,
+  moveSession,
+  storePlace,
+  JsonReader,
+  placeWith,
+} from '@isoloop/core/host';
 import { Semaphore, modelRequestLimit, runLimits, toolCallLimit } from '@isoloop/core/limits';
 import { attachment } from '@isoloop/core/message';
-import { multiAgent } from '@isoloop/core/model';
+import { multiAgent, boundedModel } from '@isoloop/core/model';
 import { jsonlTrace, metrics } from '@isoloop/core/observe';
 import { jsonMode, structured, yamlMode } from '@isoloop/core/output';
 import { promptVariables, renderTemplate, systemPrompt } from '@isoloop/core/prompt';
@@ -94,15 +104,13 @@ import { jsonSchema } from '@isoloop/core/schema';
 import { stateKeys } from '@isoloop/core/state';
 import { TokenCalibration } from '@isoloop/core/tokens';
 import { packageFolders, readManifest } from '../scripts/packages.ts';
+import { steering } from '@isoloop/core/steering';
 import { httpProviders } from './support/providers.ts';
-
-// The options have a type that fits each function.
-type Wrong = never;
+import { given, missingRefusals, type Wrong } from './unknown-options.ts';
 
 const model = new ScriptedModel([]);
 const store = new MemoryStore();
 const agent = new ReActAgent({ name: 'a', model });
-const given = (more: object, wrong: Wrong): Wrong => ({ ...more, ...(wrong as object) }) as Wrong;
 const noop = (): void => {};
 
 /** Calls of all functions with options. Each call adds the options to those it needs. */
@@ -219,47 +227,60 @@ const calls: Readonly<Record<string, (wrong: Wrong) => unknown>> = {
   selectTools: (wrong) => selectTools(wrong),
   Toolkit: (wrong) => new Toolkit([], wrong),
   toolSearch: (wrong) => toolSearch(wrong),
+  JsonReader: (wrong) => new JsonReader(wrong),
+  placeWith: (wrong) => placeWith(given({ name: 'a:', change: noop }, wrong)),
+  boundedModel: (wrong) => boundedModel(model, wrong),
 };
 
-/** All functions and classes without options, separated by blanks. */
-const others =
-  'abortable addExtras answerOf backOff blockFilter callListener checkWithClientTexts ' +
-  'cleanText clientTextsOf contextSection currentTurn Deadline defaultToolTimeout ' +
-  'encodeForKey fence fieldOf fieldsOf friendlyText groupOf invalidInput isAnswerReason ' +
-  'isFromProgram isText lengthOfTexts mapTexts markAsProgram mediaKind misconfigured ' +
-  'objectInput omitUndefined openToolUses pairedForModel parametersIssue parseJson ' +
-  'percentDecode pickFields providedValue reportFailure requestMeter searchTerms ' +
-  'shortQuery shortenText isMisuse withControls startOf startOfTexts stepsStart syncValue ' +
-  'textHistory textIn textWithUrls textsOf toolNameOf toolOf toolUseIn trimRequest ' +
-  'turnView userText valueKeys wellFormed withoutMark ' +
-  'AgentError AgentStream BatchCache EchoSigner JsonReader ObjectReader RunDriver ' +
-  'SseParser acceptBlock acceptMessage acceptOutput addSecrets addUsage addressProblem ' +
-  'adoptRecords agentscope allowTools answerEnding answersOnly appendKey arcReactor ' +
-  'argumentsIn assistantMessage boundedModel brokenRules byCategory changeBranchOwner ' +
-  'changeOwner checkDecision checkFields checkId checkNewIds checkNotMoved checkOptions ' +
-  'checkRecords classifyError classifyModelErrors clientJsonMode clientTextError ' +
-  'closedByMoveId concurrencyLimit contextPolicy contextToken copyOfSession countMessage ' +
-  'countMessages countRequest countTools createMessage decideForMessage definePreset ' +
-  'deniedChunks deniedResult digest directAnswers documentsText editProblem endedCallsOf ' +
-  'endedIdsOf errorHints errorOfResponse errorResult errorText estimateTokens ' +
-  'eventLogShortener failureText friendlyErrors fromUiDecisions fromUiMessage ' +
-  'hasApprovalResponse hasResult hasTypedParts hostedToolOf imageDetailFields ' +
-  'incompleteReason injectionPatterns isCallId isCorrection isCutOff isEnding isError ' +
-  'isNewAnswer isNext isObjectOrArray isQuestion isRecord isToolContent joinTools ' +
-  'joinValue jsonClientText jsonForm jsonText keepDataParts keyValueStoreConformance ' +
-  'lastTurns latestMessages listCheckpoints loadState logText maskParameters maskSecrets ' +
-  'maxTokensFieldOf mayAskForApproval mergeKey messageIdOf messagesBefore messagesOf ' +
-  'metadataOf monotonicNow nestedHooks nestedWraps objectWriterOf operator outputItems ' +
-  'outputText parallelIds parseErrorText parseHistory parseMessages parseOxygent ' +
-  'parseToolCalls partialOutput pauseNextCall perRun placeWith positionHooks profileFor ' +
-  'provide reactMemory readSchema recentQuestions recordsOf refuseEmptyAnswers ' +
-  'repairSession replaceKey replyEnding requestEndpoint resumptionOf retryableOnce ' +
-  'returnToCheckpoint runInfo saveState sessionSummaries sessionViewOf ' +
-  'showToolMedia sleepFor sourcesOf splitValue steering storedReplies successfulTurns ' +
-  'systemMessage textOf thinkingOf timerMs titleOf toTimelineEvent toTypedChunk todosOf ' +
-  'toolMessage toolResultsOf toolUsesOf traceChanges trustedCalls typedMessages ' +
-  'typedTransport userMessage valueFor withCalibration withEndedCalls withExecute ' +
-  'withStream wrapModel ';
+/** Functions that create something, and take no arguments. */
+const withoutOptions =
+  'agentscope answersOnly arcReactor classifyModelErrors directAnswers errorHints ' +
+  'injectionPatterns operator parallelIds reactMemory showToolMedia steering ' +
+  'successfulTurns';
+
+/** Functions and classes whose first argument is something else than options. */
+const checked =
+  'BatchCache EchoSigner addSecrets adoptRecords allowTools appendKey byCategory ' +
+  'changeOwner checkId checkRecords concurrencyLimit contextPolicy contextToken ' +
+  'definePreset friendlyErrors joinTools lastTurns listCheckpoints loadState ' +
+  'nestedHooks perRun positionHooks provide recentQuestions repairSession ' +
+  'returnToCheckpoint saveState sessionSummaries storedReplies traceChanges ' +
+  'typedTransport withCalibration withStream wrapModel';
+
+/** Functions that read or make data, such as messages, errors, texts and results. */
+const data =
+  'AgentError AgentStream Deadline ObjectReader RunDriver SseParser abortable ' +
+  'acceptBlock acceptMessage acceptOutput addExtras addUsage addressProblem ' +
+  'answerEnding answerOf argumentsIn assistantMessage backOff blockFilter ' +
+  'brokenRules callListener changeBranchOwner checkDecision checkFields checkNewIds ' +
+  'checkNoOptions checkNotMoved checkObject checkOptions checkWithClientTexts ' +
+  'classifyError cleanText clientJsonMode clientTextError clientTextsOf ' +
+  'closedByMoveId contextSection copyOfSession countMessage countMessages ' +
+  'countRequest countTools createMessage currentTurn decideForMessage ' +
+  'defaultToolTimeout deniedChunks deniedResult digest documentsText editProblem ' +
+  'either encodeForKey endedCallsOf endedIdsOf errorOfResponse errorResult ' +
+  'errorText estimateTokens eventLogShortener failureText fence fieldOf fieldsOf ' +
+  'friendlyText fromUiDecisions fromUiMessage groupOf hasApprovalResponse hasResult ' +
+  'hasTypedParts hostedToolOf imageDetailFields incompleteReason invalidInput ' +
+  'isAnswerReason isCallId isCorrection isCutOff isEnding isError isFromProgram ' +
+  'isMisuse isNewAnswer isNext isObjectOrArray isQuestion isRecord isText ' +
+  'isToolContent joinValue jsonClientText jsonForm jsonText keepDataParts ' +
+  'keyValueStoreConformance latestMessages lengthOfTexts logMemoryOf logText mapTexts ' +
+  'markAsProgram maskParameters maskSecrets maxTokensFieldOf mayAskForApproval ' +
+  'mediaKind mergeKey messageIdOf messagesBefore messagesOf metadataOf ' +
+  'misconfigured monotonicNow nestedWraps objectInput objectWriterOf omitUndefined ' +
+  'oneOf openToolUses optional outputItems outputText pairedForModel ' +
+  'parametersIssue parseErrorText parseHistory parseJson parseMessages parseOxygent ' +
+  'parseToolCalls partialOutput pauseNextCall percentDecode pickFields profileFor ' +
+  'providedValue readSchema recordsOf refuseEmptyAnswers replaceKey replyEnding ' +
+  'reportFailure requestEndpoint requestMeter resumptionOf retryableOnce runInfo ' +
+  'searchTerms sessionViewOf shortQuery shortenText sleepFor ' +
+  'sourcesOf splitValue startOf startOfTexts stepsStart syncValue systemMessage ' +
+  'textHistory textIn textOf textWithUrls textsOf thinkingOf timerMs titleOf ' +
+  'toTimelineEvent toTypedChunk todosOf toolMessage toolNameOf toolOf toolResultsOf ' +
+  'toolUseIn toolUsesOf trimRequest trustedCalls turnView typedMessages userMessage ' +
+  'userText valueFor valueKeys wellFormed withControls withEndedCalls withExecute ' +
+  'withMethod withoutMark';
 
 /** The packages whose functions are in the table; `edge` and `web-worker` have tables of their own. */
 const packages = packageFolders.filter(
@@ -271,21 +292,25 @@ const specifiers = packages.flatMap((folder) => {
   return keys.map((key) => `${name}${key.slice(1)}`);
 });
 
-test('each function with options refuses an unknown name', async () => {
-  const functions = new Set<string>();
-  for (const specifier of specifiers) {
-    const exports = (await import(specifier)) as object;
-    for (const [name, value] of Object.entries(exports)) {
-      if (typeof value === 'function') functions.add(name);
-    }
-  }
-  const listed = [...Object.keys(calls), ...others.split(' ').filter(Boolean)];
-  expect([...functions].toSorted()).toEqual(listed.toSorted());
-  for (const [name, call] of Object.entries(calls)) {
-    const make = async (): Promise<unknown> => call({ misspelled: 1 } as Wrong);
-    await expect(make(), name).rejects.toThrow(/ has no option `misspelled`\. /);
-  }
+test('each function of core and of the packages of features refuses an option that it does not have', async () => {
+  const exports: object = {};
+  for (const specifier of specifiers) Object.assign(exports, await import(specifier));
+  expect(
+    await missingRefusals({ exports, calls, withoutOptions, checked, others: { data } }),
+  ).toEqual([]);
 });
+
+test.each(['web-worker', 'edge'] as const)(
+  'unknown-options.test.ts of %s has each entry of the package',
+  (name) => {
+    const source = readFileSync(`${root}/packages/${name}/src/unknown-options.test.ts`, 'utf8');
+    const entries = Object.keys(readManifest(name).exports)
+      .filter((entry) => entry !== './package.json')
+      .map((entry) => (entry === '.' ? './index' : entry));
+    expect(entries.length).toBeGreaterThan(4);
+    expect(entries.filter((entry) => !source.includes(`'${entry}': {`))).toEqual([]);
+  },
+);
 
 test.each<[make: () => unknown, message: string]>([
   [() => retry({ attemps: 1 } as Wrong), 'retry() has no option `attemps`. It has: '],
@@ -296,6 +321,14 @@ test.each<[make: () => unknown, message: string]>([
   [
     () => new ReActAgent({ name: 'a', model, limits: { iterations: -1 } }),
     'iterations must be a number of 0 or more; got -1.',
+  ],
+  [
+    () => (arcReactor as (options: object) => unknown)({ maxToolCalls: 3 }),
+    'arcReactor() takes no options. Set the limits of the agent, such as `limits: { toolCalls: 3 }`.',
+  ],
+  [
+    () => (steering as (options: object) => unknown)({ whenIdle: noop }),
+    'steering() takes no options. Set `whenBusy` and `interruptWhenIdle` of the agent.',
   ],
   [
     () => tool({ name: 'not a name!', description: '', input: {} }),

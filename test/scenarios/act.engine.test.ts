@@ -200,7 +200,7 @@ test('`toolContext` of a call overrides the agent’s, which overrides the toolk
   });
   await agent.call('go', { toolContext: from('call', C) });
   expect((await results(agent)).toSorted()).toEqual([
-    'lacks error Error: Nothing is provided for "d".',
+    'lacks error Error: Nothing is provided for "d". Add provide(token, value) to `toolContext` of the agent or of the agent call.',
     'show success toolkit agent call',
   ]);
   await agent.call('again');

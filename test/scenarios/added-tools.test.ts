@@ -44,7 +44,9 @@ test('a run cannot get a tool with the name of another tool', async () => {
   const agent = new Agent({ name: 'a', model, tools: [named('own')] });
   await expect(agent.call('go', { use: [adding('own')] })).rejects.toMatchObject({
     code: 'CONFIGURATION',
-    message: 'Two tools are named "own". Leave one out, or give it another name.',
+    message:
+      'Two tools are named "own". Give one another name. ' +
+      'The tools of an MCP server get other names with `prefix` of mcpTools().',
   });
   expect(await agent.messages()).toEqual([]);
 });

@@ -45,7 +45,7 @@ test.each<[mistake: string, make: () => unknown, message: string]>([
   [
     'instructions',
     agentWith({ instructions: 'Be brief.' }),
-    `ReActAgent has no option \`instructions\`. It has: ${agentOptions}.`,
+    `ReActAgent has no option \`instructions\`. It has: ${agentOptions}. Use \`systemPrompt\`.`,
   ],
   [
     'an unknown limit',

@@ -1,13 +1,23 @@
 import { AgentError } from '@isoloop/core';
-import { checkOptions } from '@isoloop/core/error';
+import {
+  checkOptions,
+  func,
+  optional,
+  array,
+  withMethod,
+  boolean,
+  oneOf,
+  object,
+  either,
+  whole,
+  nonNegative,
+  positive,
+  type OptionTable,
+  type OtherNames,
+} from '@isoloop/core/error';
 import { isOrigin } from './http/cross-origin.ts';
 import { missingOption } from './http/missing-option.ts';
-import {
-  defaultLimits,
-  type EdgeLimits,
-  type HandlerSettings,
-  type SessionOptions,
-} from './handler-options.ts';
+import type { EdgeLimits, HandlerSettings, SessionOptions } from './handler-options.ts';
 
 /**
  * Throws `CONFIGURATION` for invalid options that would otherwise have no effect. For example, a
@@ -19,20 +29,46 @@ export function checkSettings(settings: HandlerSettings): void {
     const message = missingOption('Conversations in a store need', 'store', 'storeSessions(store)');
     throw new AgentError('CONFIGURATION', message);
   }
-  checkOptions(where, settings, fields);
+  checkOptions(where, settings, handlerSettings, 'CONFIGURATION', otherNames);
   if (!models.length) throw optionError('`models` is empty: name at least one model');
   checkSessions(sessions);
-  checkLimits(limits);
+  checkOptions(`${where}: limits`, limits, limitOptions);
   checkOrigins(cors);
 }
 
 const where = 'createAgentHandler()';
 
-/** Fields of `HandlerSettings` for `checkOptions`. */
-const fields =
-  'agent:function authorize,inspect,memory,rateLimit:function|? cors,models:array|? ' +
-  'store,kv:open()|? events:boolean|? systemMessages:as-user|keep|? ' +
-  'approvals:at-least-once|? limits,sessions:object|? secrets:array|function|? openai,llm,moves,operator:routes()|?';
+/** The kinds of `HandlerSettings`. */
+const handlerSettings: OptionTable<HandlerSettings> = {
+  agent: func,
+  authorize: optional(func),
+  inspect: optional(func),
+  memory: optional(func),
+  rateLimit: optional(func),
+  cors: optional(array),
+  models: optional(array),
+  store: optional(withMethod('open')),
+  kv: optional(withMethod('open')),
+  events: optional(boolean),
+  systemMessages: optional(oneOf('as-user', 'keep')),
+  approvals: optional(oneOf('at-least-once')),
+  limits: optional(object),
+  sessions: optional(object),
+  secrets: optional(either(array, func)),
+  openai: optional(withMethod('routes')),
+  llm: optional(withMethod('routes')),
+  moves: optional(withMethod('routes')),
+  operator: optional(withMethod('routes')),
+};
+
+/** Names that other libraries use for these options. */
+const otherNames: OtherNames<HandlerSettings> = {
+  agent: ['createAgent', 'agents'],
+  authorize: ['auth', 'authenticate', 'authorization', 'getUser', 'onRequest'],
+  cors: ['origins', 'allowedOrigins'],
+  inspect: ['inspector'],
+  'moves: sessionMoves()': ['move'],
+};
 
 /**
  * Maximum of `sessions.heartbeatMs`, in milliseconds. The runtime puts a Durable Object to sleep
@@ -40,20 +76,28 @@ const fields =
  */
 const maxHeartbeatMs = 60_000;
 
-const sessionFields = 'resumeAttempts,queuedTurns:whole expireAfterMs,heartbeatMs:positive';
+const sessionOptions: OptionTable<SessionOptions> = {
+  resumeAttempts: whole,
+  queuedTurns: whole,
+  expireAfterMs: positive,
+  heartbeatMs: positive,
+};
 
 function checkSessions(sessions: SessionOptions): void {
-  checkOptions(`${where}: sessions`, sessions, sessionFields);
+  checkOptions(`${where}: sessions`, sessions, sessionOptions);
   if (sessions.heartbeatMs > maxHeartbeatMs)
     throw optionError(`sessions.heartbeatMs must be at most ${maxHeartbeatMs}`);
 }
 
-function checkLimits(limits: EdgeLimits): void {
-  const { afterDisconnectMs: _, ...positive } = defaultLimits;
-  // With `afterDisconnectMs: 0`, a turn ends when its client disconnects.
-  const limitFields = `${Object.keys(positive).join()}:positive afterDisconnectMs:nonNegative`;
-  checkOptions(`${where}: limits`, limits, limitFields);
-}
+const limitOptions: OptionTable<EdgeLimits> = {
+  bodyBytes: positive,
+  messages: positive,
+  toolResultChars: positive,
+  outputTokens: positive,
+  // With 0, a turn ends when its client disconnects.
+  afterDisconnectMs: nonNegative,
+  keepAliveMs: positive,
+};
 
 /**
  * Throws for an origin that is not in the form that browsers send, because such an origin would

@@ -1,5 +1,15 @@
 import { AgentError } from '@isoloop/core';
-import { checkOptions, addSecrets } from '@isoloop/core/error';
+import {
+  checkOptions,
+  anything,
+  func,
+  optional,
+  nonNegative,
+  array,
+  type AllFields,
+  type OptionTable,
+  addSecrets,
+} from '@isoloop/core/error';
 import { errors, jwtVerify } from 'jose';
 import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose';
 import { isLocalHost } from './http/access.ts';
@@ -78,7 +88,7 @@ interface JwtBySecret<Env> {
 export function jwt<Env extends object = object>(
   options: JwtOptions<Env>,
 ): (request: Request, env: Env) => Promise<Caller | null> {
-  checkOptions('jwt()', options, fields);
+  checkOptions('jwt()', options, jwtOptions);
   const { issuer, audience, user = ({ sub }) => sub ?? null, clockTolerance = 5 } = options;
   if (!issuer || !audience)
     throw new AgentError(
@@ -146,10 +156,19 @@ function secretKey(secret: string): Uint8Array {
   return key;
 }
 
-/** Fields of `JwtOptions` for `checkOptions`. */
-const fields =
-  'issuer audience user:function|? clockTolerance:nonNegative|? secret:function|? jwksUrl ' +
-  'algorithms:array|? fetch:function|? timeoutMs keepKeysMs';
+/** The kinds of `JwtOptions`. */
+const jwtOptions: OptionTable<AllFields<JwtOptions>> = {
+  issuer: anything,
+  audience: anything,
+  user: optional(func),
+  clockTolerance: optional(nonNegative),
+  secret: optional(func),
+  jwksUrl: anything,
+  algorithms: optional(array),
+  fetch: optional(func),
+  timeoutMs: anything,
+  keepKeysMs: anything,
+};
 
 /** Returns whether the issuer's keys cannot be used, so that nothing is known about the token. */
 function isKeyError({ code }: errors.JOSEError): boolean {

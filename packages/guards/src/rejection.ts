@@ -1,5 +1,10 @@
 import { AgentError, type JsonObject } from '@isoloop/core';
 import {
+  func,
+  object,
+  optional,
+  string,
+  type OptionTable,
   userErrorText,
   type UserErrorTextOptions,
   type GuardCategory,
@@ -26,8 +31,12 @@ export interface GuardOptions extends UserErrorTextOptions {
   readonly onError?: (error: unknown, name: string) => void;
 }
 
-/** Fields of `GuardOptions` for `checkOptions`. */
-export const guardFields = 'locale:string|? messages:object|? onError:function|?';
+/** The kinds of `GuardOptions`. */
+export const guardOptions: OptionTable<GuardOptions> = {
+  locale: optional(string),
+  messages: optional(object),
+  onError: optional(func),
+};
 
 /** Function that gets exceptions, with the name of the guard or rule that threw. */
 export type ReportGuardError = (error: unknown, name: string) => void;

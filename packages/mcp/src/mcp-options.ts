@@ -1,5 +1,23 @@
 import type { OAuthClientProvider } from '@modelcontextprotocol/client';
-import { misconfigured, checkFields, checkOptions } from '@isoloop/core/error';
+import {
+  misconfigured,
+  checkObject,
+  checkOptions,
+  array,
+  boolean,
+  either,
+  func,
+  infinity,
+  nonNegative,
+  object,
+  oneOf,
+  optional,
+  string,
+  strings,
+  whole,
+  type OptionTable,
+  type OtherNames,
+} from '@isoloop/core/error';
 import type { AgentError, JsonObject, ReplayPolicy, Tool } from '@isoloop/core';
 import type { StandardSchema } from '@isoloop/core/schema';
 
@@ -115,20 +133,52 @@ export interface McpReconnectOptions {
   readonly sleep?: (ms: number, signal: AbortSignal) => PromiseLike<unknown>;
 }
 
-const optionFields = [
-  'url:string|object name:string|? allowedServers:names|? headers:object|function|?',
-  'auth:object|? elicitation:boolean|? fetch:function|? include,exclude:names|?',
-  'prefix:string|? maxOutputChars:whole|Infinity|? connectTimeoutMs,timeoutMs:nonNegative|?',
-  'reconnect:object|? optional:boolean|? schema:function|? needsApproval:boolean|function|?',
-  'replay:safe|ask|never|? group:string|array|? onToolsChanged,onError:function|?',
-].join(' ');
-const reconnectFields = 'attempts,firstDelayMs,maxDelayMs:nonNegative|? sleep:function|?';
+const mcpToolsOptions: OptionTable<McpToolsOptions> = {
+  url: either(string, object),
+  name: optional(string),
+  allowedServers: optional(strings),
+  headers: optional(either(object, func)),
+  auth: optional(object),
+  elicitation: optional(boolean),
+  fetch: optional(func),
+  include: optional(strings),
+  exclude: optional(strings),
+  prefix: optional(string),
+  maxOutputChars: optional(either(whole, infinity)),
+  connectTimeoutMs: optional(nonNegative),
+  timeoutMs: optional(nonNegative),
+  reconnect: optional(object),
+  optional: optional(boolean),
+  schema: optional(func),
+  needsApproval: optional(either(boolean, func)),
+  replay: optional(oneOf('safe', 'ask', 'never')),
+  group: optional(either(string, array)),
+  onToolsChanged: optional(func),
+  onError: optional(func),
+};
+
+/** Names that other libraries use for the options of `mcpTools()`. */
+const otherMcpNames: OtherNames<McpToolsOptions> = {
+  url: ['serverUrl', 'endpoint', 'transport', 'serverParams'],
+  auth: ['authProvider'],
+  headers: ['requestInit'],
+  include: ['tools', 'allowedTools', 'toolFilter'],
+  needsApproval: ['requireApproval'],
+  timeoutMs: ['timeout'],
+};
+
+const reconnectOptions: OptionTable<McpReconnectOptions> = {
+  attempts: optional(nonNegative),
+  firstDelayMs: optional(nonNegative),
+  maxDelayMs: optional(nonNegative),
+  sleep: optional(func),
+};
 
 /** Throws `CONFIGURATION` for an option of the wrong kind, or for a server that is not allowed. */
 export function checkMcpOptions(options: McpToolsOptions): void {
-  checkOptions('mcpTools()', options, optionFields);
+  checkOptions('mcpTools()', options, mcpToolsOptions, 'CONFIGURATION', otherMcpNames);
   const { url, reconnect = {}, prefix = '', headers } = options;
-  checkOptions('mcpTools(): reconnect', reconnect, reconnectFields);
+  checkOptions('mcpTools(): reconnect', reconnect, reconnectOptions);
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw optionError(`url must be the URL of an HTTP server, not ${JSON.stringify(String(url))}.`);
   if (!/^[\w-]{0,32}$/.test(prefix))
@@ -157,7 +207,7 @@ export function serverName({ name, url }: McpToolsOptions): string {
  * The message does not contain the values of headers.
  */
 export function toHeaders(headers: McpHeaders): Headers {
-  checkFields('mcpTools(): headers', headers, '');
+  checkObject('mcpTools(): headers', headers);
   try {
     return new Headers(headers);
   } catch {

@@ -1,6 +1,6 @@
 import type * as sdk from '@modelcontextprotocol/client';
 import { AgentError, type JsonObject, tool, type Tool } from '@isoloop/core';
-import { checkFields, fieldsOf } from '@isoloop/core/error';
+import { fieldsOf, checkFields, func, object } from '@isoloop/core/error';
 import { isRecord, omitUndefined } from '@isoloop/core/message';
 import { parametersIssue, toolNameOf } from '@isoloop/core/model';
 import type { StandardSchema } from '@isoloop/core/schema';
@@ -121,8 +121,10 @@ function inputOf(
   try {
     if (schema) {
       const ownSchema = schema(jsonSchema);
-      const fields = 'validate:function jsonSchema:object';
-      checkFields('mcpTools(): the result of schema()', ownSchema['~standard'], fields);
+      checkFields('mcpTools(): the result of schema()', ownSchema['~standard'], {
+        validate: func,
+        jsonSchema: object,
+      });
       return ownSchema;
     }
   } catch (error) {

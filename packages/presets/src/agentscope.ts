@@ -1,3 +1,4 @@
+import { checkNoOptions } from '@isoloop/core/error';
 import { type Middleware, AgentError, errorText } from '@isoloop/core';
 import { perRun, definePreset } from '@isoloop/core/agent';
 import { summaryFallback } from '@isoloop/core/answer';
@@ -17,7 +18,13 @@ import { errorResult } from '@isoloop/core/tool';
  * Other defaults are the same: a hook priority of 100, ten iterations, and tool timeouts of 5
  * minutes. AgentScope also rejects new input while tool calls are open.
  */
-export function agentscope(): readonly Middleware[] {
+export function agentscope(): readonly Middleware[];
+export function agentscope(...args: readonly unknown[]): readonly Middleware[] {
+  checkNoOptions(
+    'agentscope()',
+    args,
+    'Set the options of the agent, such as `limits: { parallelTools: 4 }`. To replace one of its parts, add middleware of the same name to `use`.',
+  );
   return definePreset([
     {
       name: 'agentscope',

@@ -6,7 +6,7 @@ import {
   type ContextRequest,
   type FitContextOptions,
   type TrimRules,
-  fitContextFields,
+  fitContextOptions,
   groupOf,
   trimRequest,
   requestMeter,
@@ -22,7 +22,7 @@ import { arc, type TokenProfile } from '@isoloop/core/tokens';
  */
 export function arcReactorTrim(options: FitContextOptions = {}): ContextMiddleware {
   const where = 'arcReactorTrim()';
-  checkOptions(where, options, fitContextFields);
+  checkOptions(where, options, fitContextOptions);
   const { profile = arc, roundTo = 0 } = options;
   const partMeter = requestMeter(where, { ...options, profile: textAlone(profile) });
   const meter: RequestMeter = (request) => {

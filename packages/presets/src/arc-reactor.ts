@@ -1,3 +1,4 @@
+import { checkNoOptions } from '@isoloop/core/error';
 import { answersOnly, lastTurns, successfulTurns } from '@isoloop/core/context';
 import { injectionGuard, lengthGuard, rateLimit } from '@isoloop/guards';
 import { classifyModelErrors, retry } from '@isoloop/core/resilience';
@@ -26,7 +27,13 @@ import { finalWithoutTools } from './final-without-tools.ts';
  * Reactor disables the output guard, circuit breaker, response cache, retrieval and fallback models
  * by default, and so does this preset. Add them to the list to use them.
  */
-export function arcReactor(): readonly Middleware[] {
+export function arcReactor(): readonly Middleware[];
+export function arcReactor(...args: readonly unknown[]): readonly Middleware[] {
+  checkNoOptions(
+    'arcReactor()',
+    args,
+    'Set the limits of the agent, such as `limits: { toolCalls: 3 }`. To replace one of its parts, add middleware of the same name to `use`, such as lengthGuard({ max: 9000 }).',
+  );
   return definePreset([
     {
       name: 'arcReactor',

@@ -1,6 +1,6 @@
 import { friendlyText, defaultErrorText, type FriendlyText } from '@isoloop/core/event';
 import type { AgentResult, Middleware } from '@isoloop/core';
-import { checkFields } from '@isoloop/core/error';
+import { checkFields, either, func, string } from '@isoloop/core/error';
 
 /**
  * Sets the `text` of a failed agent call's result to a text for the user (OxyGent:
@@ -10,7 +10,7 @@ import { checkFields } from '@isoloop/core/error';
  * stays. Throws `CONFIGURATION` if `text` is neither a string nor a function.
  */
 export function friendlyErrors(text: FriendlyText = defaultErrorText): Middleware {
-  checkFields('friendlyErrors()', { text }, 'text:string|function');
+  checkFields('friendlyErrors()', { text }, { text: either(string, func) });
   const withText = (result: AgentResult): AgentResult => {
     const { reason, error } = result;
     if (reason !== 'error' || !error || result.text) return result;

@@ -1,6 +1,18 @@
 import { answersOnly, lastTurns, successfulTurns } from '@isoloop/core/context';
 import type { WeightedHistoryOptions } from './weighted-history.ts';
-import { checkOptions } from '@isoloop/core/error';
+import {
+  checkOptions,
+  boolean,
+  either,
+  func,
+  nonNegative,
+  object,
+  oneOf,
+  optional,
+  string,
+  whole,
+  type OptionTable,
+} from '@isoloop/core/error';
 import { showToolMedia } from '@isoloop/core/model';
 import { omitUndefined, userText } from '@isoloop/core/message';
 import { modelTimeout, retry, toolRetry } from '@isoloop/core/resilience';
@@ -10,7 +22,7 @@ import {
   type ReplyParser,
   type CheckAnswer,
   trustedCalls,
-  protocolFields,
+  textToolCallsOptions,
   textToolCalls,
   type TextToolCallsOptions,
   checkAnswers,
@@ -108,8 +120,8 @@ export interface OxygentOptions extends Pick<
  * option of the wrong kind.
  */
 export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
-  checkOptions('oxygent()', options, fields);
-  checkOptions('oxygent(): protocol', options.protocol || {}, protocolFields);
+  checkOptions('oxygent()', options, oxygentOptions);
+  checkOptions('oxygent(): protocol', options.protocol || {}, textToolCallsOptions);
   const { maxRounds = 16, shortMemorySize = 10, discardReactMemory = true, trustMode } = options;
   const { friendlyErrorText = defaultErrorText, promptVariables: variableOptions = {} } = options;
   // Two tries in total and no jitter, as in OxyGent.
@@ -141,11 +153,21 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
   ]);
 }
 
-const fields =
-  'shortMemorySize:whole|? maxRounds,memoryMax,shortWeight,reactWeight:nonNegative|? ' +
-  'memoryUnit:characters|tokens|? discardReactMemory,trustMode:boolean|? ' +
-  'order,reflect:function|? friendlyErrorText:string|function|? ' +
-  'protocol,promptVariables:object|boolean|?';
+const oxygentOptions: OptionTable<OxygentOptions> = {
+  shortMemorySize: optional(whole),
+  maxRounds: optional(nonNegative),
+  memoryMax: optional(nonNegative),
+  shortWeight: optional(nonNegative),
+  reactWeight: optional(nonNegative),
+  memoryUnit: optional(oneOf('characters', 'tokens')),
+  discardReactMemory: optional(boolean),
+  trustMode: optional(boolean),
+  order: optional(func),
+  reflect: optional(func),
+  friendlyErrorText: optional(either(string, func)),
+  protocol: optional(either(object, boolean)),
+  promptVariables: optional(either(object, boolean)),
+};
 
 /** Returns the middleware for tool calls and for the correction of answers. */
 function protocolParts({ protocol = {}, reflect }: OxygentOptions): readonly Middleware[] {

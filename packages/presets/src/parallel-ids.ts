@@ -1,3 +1,4 @@
+import { checkNoOptions } from '@isoloop/core/error';
 import { toolUseIn } from '@isoloop/core/message';
 import type { AgentEvent, Middleware, RunContext } from '@isoloop/core';
 
@@ -7,7 +8,9 @@ import type { AgentEvent, Middleware, RunContext } from '@isoloop/core';
  * therefore also in the session log and stays the same after a resume. Readers get the id, but
  * hooks do not.
  */
-export function parallelIds(): Middleware {
+export function parallelIds(): Middleware;
+export function parallelIds(...args: readonly unknown[]): Middleware {
+  checkNoOptions('parallelIds()', args);
   return { name: 'parallelIds', mapEvent: withId };
 }
 

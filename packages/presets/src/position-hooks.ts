@@ -1,4 +1,15 @@
-import { misconfigured, checkFields, checkOptions } from '@isoloop/core/error';
+import {
+  misconfigured,
+  checkFields,
+  checkOptions,
+  array,
+  func,
+  number,
+  oneOf,
+  optional,
+  string,
+  type OptionTable,
+} from '@isoloop/core/error';
 import type {
   AgentEvent,
   EventOf,
@@ -100,11 +111,11 @@ function endsCall(run: RunOfCall, { messages }: RunContext, message: Msg): boole
 
 /** Throws `CONFIGURATION` for invalid hooks. */
 function checkPositionHooks(hooks: readonly PositionHook[]): void {
-  checkFields('positionHooks()', { hooks }, 'hooks:array');
+  checkFields('positionHooks()', { hooks }, { hooks: array });
   const where = 'positionHooks(): each of hooks';
   const names = new Set<string>();
   for (const hook of hooks) {
-    checkFields(where, hook, hookFields);
+    checkFields(where, hook, positionHook);
     // An object of a class may have other values. A function of another name would never run.
     const functions = pickFields(hook, (_key, value) => typeof value === 'function');
     checkOptions(where, functions, positions);
@@ -114,9 +125,19 @@ function checkPositionHooks(hooks: readonly PositionHook[]): void {
   }
 }
 
-const positions = 'beforeAgent,beforeModel,afterModel,afterAgent';
+const positions: OptionTable<Omit<PositionHook, 'name' | 'priority' | 'onError'>> = {
+  beforeAgent: optional(func),
+  beforeModel: optional(func),
+  afterModel: optional(func),
+  afterAgent: optional(func),
+};
 
-const hookFields = `name:string priority:number|? onError:fail|ignore|? ${positions}:function|?`;
+const positionHook: OptionTable<PositionHook> = {
+  name: string,
+  priority: optional(number),
+  onError: optional(oneOf('fail', 'ignore')),
+  ...positions,
+};
 
 /** Returns the handlers of a position hook by their events. */
 function asAgentHook(hook: PositionHook): AgentHook {

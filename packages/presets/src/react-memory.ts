@@ -1,3 +1,4 @@
+import { checkNoOptions } from '@isoloop/core/error';
 import { currentTurn, stepsStart, pairedForModel } from '@isoloop/core/message';
 import {
   toolUsesOf,
@@ -13,7 +14,9 @@ import {
  * their tool calls. An agent call that was resumed includes the steps before the resume. Readers
  * also get the steps in `run-end`, but hooks do not.
  */
-export function reactMemory(): Middleware {
+export function reactMemory(): Middleware;
+export function reactMemory(...args: readonly unknown[]): Middleware {
+  checkNoOptions('reactMemory()', args);
   return {
     name: 'reactMemory',
     mapEvent(event, context) {

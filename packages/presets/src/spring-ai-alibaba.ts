@@ -1,4 +1,14 @@
-import { checkOptions } from '@isoloop/core/error';
+import {
+  checkOptions,
+  array,
+  boolean,
+  either,
+  func,
+  object,
+  optional,
+  withMethod,
+  type OptionTable,
+} from '@isoloop/core/error';
 import { positionHooks, type PositionHook } from './position-hooks.ts';
 import {
   promptVariables,
@@ -57,9 +67,7 @@ export interface SpringAiAlibabaOptions {
  * for two hooks of the same name.
  */
 export function springAiAlibaba(options: SpringAiAlibabaOptions = {}): readonly Middleware[] {
-  const fields =
-    'hooks:array|? parallelToolExecution:boolean|? deferRound:boolean|? state:of()|? variables:object|function|?';
-  checkOptions('springAiAlibaba()', options, fields);
+  checkOptions('springAiAlibaba()', options, springAiAlibabaOptions);
   const { hooks = [], parallelToolExecution = false, deferRound = true } = options;
   const { state, variables = {} } = options;
   const variablesOf = async (call: PromptCall): Promise<TemplateVariables> => {
@@ -76,3 +84,11 @@ export function springAiAlibaba(options: SpringAiAlibabaOptions = {}): readonly 
     promptVariables({ form: '{}', variables: variablesOf }),
   ]);
 }
+
+const springAiAlibabaOptions: OptionTable<SpringAiAlibabaOptions> = {
+  hooks: optional(array),
+  parallelToolExecution: optional(boolean),
+  deferRound: optional(boolean),
+  state: optional(withMethod('of')),
+  variables: optional(either(object, func)),
+};

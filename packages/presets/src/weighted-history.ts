@@ -1,5 +1,14 @@
 import { errorText, type Msg } from '@isoloop/core';
-import { misconfigured, checkOptions } from '@isoloop/core/error';
+import {
+  misconfigured,
+  checkOptions,
+  func,
+  nonNegative,
+  oneOf,
+  optional,
+  withMethod,
+  type OptionTable,
+} from '@isoloop/core/error';
 import { arc, countMessage, type TokenProfile } from '@isoloop/core/tokens';
 import {
   type ContextMiddleware,
@@ -81,7 +90,7 @@ export function valuablePieces(
   options: WeightedHistoryOptions,
   { toMeasure, select }: PieceRules,
 ): ContextMiddleware {
-  checkOptions(where, options, optionFields);
+  checkOptions(where, options, weightedHistoryOptions);
   const { shortWeight = 5, reactWeight = 1, order = (position) => position } = options;
   const { max = 24_800, unit = 'characters' } = options;
   if (options.profile && unit !== 'tokens')
@@ -144,9 +153,14 @@ function piecesOf(
   return [question, ...steps.map(step)];
 }
 
-const optionFields =
-  'shortWeight,reactWeight,max:nonNegative|? order:function|? unit:characters|tokens|? ' +
-  'profile:countText()|?';
+const weightedHistoryOptions: OptionTable<WeightedHistoryOptions> = {
+  shortWeight: optional(nonNegative),
+  reactWeight: optional(nonNegative),
+  max: optional(nonNegative),
+  order: optional(func),
+  unit: optional(oneOf('characters', 'tokens')),
+  profile: optional(withMethod('countText')),
+};
 
 /** Takes all pieces that fit. A step is taken only together with its question. */
 function takeFitting(rankedPieces: readonly Piece[], max: number): ReadonlySet<Piece> {

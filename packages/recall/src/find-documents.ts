@@ -16,7 +16,22 @@ import {
   type MessageContext,
   type Msg,
 } from '@isoloop/core';
-import { misconfigured, checkFields } from '@isoloop/core/error';
+import {
+  misconfigured,
+  checkFields,
+  either,
+  func,
+  natural,
+  number,
+  object,
+  oneOf,
+  optional,
+  positive,
+  string,
+  withMethod,
+  type FieldTable,
+  type OptionTable,
+} from '@isoloop/core/error';
 import { Deadline } from '@isoloop/core/wait';
 import type { Retriever } from './search/retriever.ts';
 import { shortQuery, estimateTokens, type TokenProfile } from '@isoloop/core/tokens';
@@ -128,7 +143,7 @@ function readDocuments(
 function readDocument(where: string, item: unknown, maxLength: number): RetrievedDocument {
   const isSet = (_key: string, value: unknown): boolean => value !== null && value !== '';
   const document = pickFields(Object(item) as object, isSet);
-  checkFields(where, document, 'content:string id,source:string|? score:number|?');
+  checkFields(where, document, documentFields);
   const { id, content, source, score, metadata } = document as RetrievedDocument;
   const start = content.trim().slice(0, maxLength);
   if (!start) throw misconfigured(`${where}: content is blank.`);
@@ -301,8 +316,30 @@ export interface RetrievalOptions extends MessageContext {
   readonly onError?: (error: AgentError) => void;
 }
 
-/** Options of `retrieval()` and their kinds, for `checkOptions`. */
-export const optionFields: string =
-  'retriever:retrieve() mode:auto|tool|both|? topK,candidates:natural|? threshold:number|? ' +
-  'maxTokens,timeoutMs:positive|? profile:countText()|? filters:object|function|? ' +
-  'query,rerank,format,onError,generateId,now:function|? role:user|system|? tool:object|?';
+const documentFields: FieldTable<RetrievedDocument> = {
+  content: string,
+  id: optional(string),
+  source: optional(string),
+  score: optional(number),
+};
+
+/** The kinds of `RetrievalOptions`. */
+export const retrievalOptions: OptionTable<RetrievalOptions> = {
+  retriever: withMethod('retrieve'),
+  mode: optional(oneOf('auto', 'tool', 'both')),
+  topK: optional(natural),
+  candidates: optional(natural),
+  threshold: optional(number),
+  maxTokens: optional(positive),
+  timeoutMs: optional(positive),
+  profile: optional(withMethod('countText')),
+  filters: optional(either(object, func)),
+  query: optional(func),
+  rerank: optional(func),
+  format: optional(func),
+  onError: optional(func),
+  generateId: optional(func),
+  now: optional(func),
+  role: optional(oneOf('user', 'system')),
+  tool: optional(object),
+};

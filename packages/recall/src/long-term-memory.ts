@@ -16,9 +16,17 @@ import {
 import { perRun } from '@isoloop/core/agent';
 import {
   invalidInput,
+  fieldOf,
   checkFields,
   checkOptions,
-  fieldOf,
+  array,
+  func,
+  natural,
+  oneOf,
+  optional,
+  positive,
+  withMethod,
+  type OptionTable,
   reportFailure,
 } from '@isoloop/core/error';
 import { isAnswerReason } from '@isoloop/core/event';
@@ -120,8 +128,8 @@ export interface LongTermMemoryMiddleware extends Middleware {
  * above 0.
  */
 export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMiddleware {
-  checkOptions('longTermMemory()', options, fields);
-  checkFields('longTermMemory()', options, 'memory:record()');
+  checkOptions('longTermMemory()', options, longTermMemoryOptions);
+  checkFields('longTermMemory()', options, { memory: withMethod('record') });
   const { mode = 'both', role = 'user', onError, waitUntil } = options;
   const report: LongTermSettings['report'] = (error, phase) => {
     const message = `Long-term memory: ${phase} failed. The call continues without it.`;
@@ -171,10 +179,20 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
   };
 }
 
-const fields =
-  'memory:retrieve() mode:auto|tool|both|? limit:natural|? maxTokens,timeoutMs:positive|? ' +
-  'scope:all|session|other-sessions|? role:user|system|? ' +
-  'select,waitUntil,onError,generateId,now:function|?';
+const longTermMemoryOptions: OptionTable<LongTermMemoryOptions> = {
+  memory: withMethod('retrieve'),
+  mode: optional(oneOf('auto', 'tool', 'both')),
+  limit: optional(natural),
+  maxTokens: optional(positive),
+  timeoutMs: optional(positive),
+  scope: optional(oneOf('all', 'session', 'other-sessions')),
+  role: optional(oneOf('user', 'system')),
+  select: optional(func),
+  waitUntil: optional(func),
+  onError: optional(func),
+  generateId: optional(func),
+  now: optional(func),
+};
 
 /** Records a turn in a long-term memory. A failure is reported. */
 async function recordTurn(
@@ -280,7 +298,7 @@ async function findRecords(
   const ids = { all: {}, session: { sessionId }, 'other-sessions': { exceptSessionId: sessionId } };
   const result = await memory.retrieve(query, { limit, signal, ...ids[scope] });
   const where = 'retrieve() of the long-term memory';
-  checkFields(where, { result }, 'result:array', 'STORAGE_FAILED');
+  checkFields(where, { result }, { result: array }, 'STORAGE_FAILED');
   // A memory may ignore the limit.
   return result.slice(0, limit);
 }

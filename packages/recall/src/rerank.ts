@@ -1,4 +1,4 @@
-import { checkOptions } from '@isoloop/core/error';
+import { checkOptions, optional, share, type OptionTable } from '@isoloop/core/error';
 import type { RetrievedDocument } from '@isoloop/core/message';
 import { searchTerms } from '@isoloop/core/tokens';
 
@@ -15,13 +15,13 @@ export type Rerank = (
  * the score.
  */
 export function keywordRerank(options: { readonly weight?: number } = {}): Rerank {
-  checkOptions('keywordRerank()', options, 'weight:share|?');
+  checkOptions('keywordRerank()', options, keywordRerankOptions);
   const { weight = 0.3 } = options;
   return (documents, { query }) => {
     const terms = termsOf(query);
     const rank = (document: RetrievedDocument, index: number): number => {
-      const share = sharedCount(terms, termsOf(document.content)) / (terms.size || 1);
-      return (1 - weight) * relevanceOf(document, index, documents.length) + weight * share;
+      const match = sharedCount(terms, termsOf(document.content)) / (terms.size || 1);
+      return (1 - weight) * relevanceOf(document, index, documents.length) + weight * match;
     };
     return documents
       .map((document, index) => ({ document, rank: rank(document, index) }))
@@ -38,7 +38,7 @@ export function keywordRerank(options: { readonly weight?: number } = {}): Reran
  * words, in any language.
  */
 export function mmrRerank(options: { readonly lambda?: number } = {}): Rerank {
-  checkOptions('mmrRerank()', options, 'lambda:share|?');
+  checkOptions('mmrRerank()', options, mmrRerankOptions);
   const { lambda = 0.5 } = options;
   return (documents, { topK }) => {
     const candidates = documents.map((document, index) => ({
@@ -60,6 +60,12 @@ export function mmrRerank(options: { readonly lambda?: number } = {}): Rerank {
     return ranking;
   };
 }
+
+const keywordRerankOptions: OptionTable<{ readonly weight?: number }> = {
+  weight: optional(share),
+};
+
+const mmrRerankOptions: OptionTable<{ readonly lambda?: number }> = { lambda: optional(share) };
 
 function relevanceOf({ score }: RetrievedDocument, index: number, count: number): number {
   return score ?? 1 - index / count;

@@ -1,4 +1,4 @@
-import { checkFields, checkOptions, reportFailure } from '@isoloop/core/error';
+import { checkFields, checkOptions, reportFailure, natural } from '@isoloop/core/error';
 import { AgentError, textOf, tool, type Tool, type Middleware } from '@isoloop/core';
 import { isFromProgram } from '@isoloop/core/message';
 import { maxTimeoutMs } from '@isoloop/core/wait';
@@ -9,7 +9,7 @@ import {
   type RetrievalCall,
   type RetrievalOptions,
   findDocuments,
-  optionFields,
+  retrievalOptions,
 } from './find-documents.ts';
 
 /**
@@ -23,7 +23,7 @@ import {
  * documents are left out and reported to `onError`. Throws `CONFIGURATION` for an invalid option.
  */
 export function retrieval(options: RetrievalOptions): Middleware {
-  checkOptions('retrieval()', options, optionFields);
+  checkOptions('retrieval()', options, retrievalOptions);
   const { mode = 'auto', query = lastQuestion, role, onError } = options;
   const report: ReportFailure = (error) => {
     const failure = AgentError.from(error, 'STORAGE_FAILED');
@@ -52,7 +52,7 @@ export function retrieval(options: RetrievalOptions): Middleware {
  * newest last. Use it if users ask follow-up questions such as "And in winter?".
  */
 export function recentQuestions(count = 2): NonNullable<RetrievalOptions['query']> {
-  checkFields('recentQuestions()', { count }, 'count:natural');
+  checkFields('recentQuestions()', { count }, { count: natural });
   return (_input, { messages }) =>
     messages
       .filter((message) => message.role === 'user' && !isFromProgram(message))

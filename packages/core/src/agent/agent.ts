@@ -1,5 +1,9 @@
 import { Run } from './run/run.ts';
-import { checkFields, checkOptions, type AgentError } from '../error/agent-error.ts';
+import type { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { array, optional } from '../error/kinds.ts';
+import type { FieldTable } from '../error/option-table.ts';
 import { decisionsPart } from '../event/pending-call.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import { checkHook } from '../event/check-hook.ts';
@@ -20,10 +24,10 @@ import { CallLine } from './call-line.ts';
 import {
   checkedParts,
   agentSettings,
-  kernelFields,
+  kernelTables,
   requirePart,
   requireParts,
-  type OptionFields,
+  type AgentTables,
 } from './check-options.ts';
 import { AgentStream } from '../event/readers/agent-stream.ts';
 import { keepDriver } from '../event/readers/attach.ts';
@@ -32,6 +36,7 @@ import { eventLogShortener } from '../event/readers/event-log.ts';
 import type { AgentSettings, KernelCallOptions, KernelOptions } from './kernel-options.ts';
 import type { AgentHook, Middleware } from './middleware.ts';
 import { runSetup, type RunSetup } from './run/run-setup.ts';
+import { otherCallNames } from './other-names.ts';
 import { stepsOf } from './steps.ts';
 import { systemMessages } from '../message/system-message.ts';
 import { partsOf } from './use-list.ts';
@@ -47,7 +52,7 @@ import { partsOf } from './use-list.ts';
  */
 export class Agent<const S extends ToolSource = ToolSource> {
   /** The options that this class takes. */
-  protected static readonly optionFields: OptionFields = kernelFields;
+  protected static readonly optionTables: AgentTables = kernelTables;
   /** Type marker, never set. */
   declare readonly '~types'?: () => { readonly tools: ToolsOf<S> };
   readonly name: string;
@@ -67,18 +72,18 @@ export class Agent<const S extends ToolSource = ToolSource> {
   /** The options as the constructor got them. */
   readonly #ownOptions: KernelOptions<S>;
   readonly #setup: RunSetup;
-  readonly #fields: OptionFields;
+  readonly #tables: AgentTables;
   /** Hooks that were added later. */
   #added: readonly AgentHook[] = [];
   readonly #line: CallLine;
 
   /** Throws `CONFIGURATION` for an option of the wrong type. */
   constructor(options: KernelOptions<S>) {
-    const fields = new.target.optionFields;
-    checkFields(`The options of ${fields.className}`, options, 'use:array|?');
+    const tables = new.target.optionTables;
+    checkFields(`The options of ${tables.className}`, options, agentFields);
     const { use = [], tools = [] } = options;
     this.use = checkedParts(use);
-    this.options = agentSettings(options, this.use, fields);
+    this.options = agentSettings(options, this.use, tables);
     const { name, now, presetPriority, generateId } = this.options;
     const { memory = new InMemoryMemory() }: { readonly memory?: ExtendedMemory } = this.options;
     const { sessionId = memory.sessionId ?? generateId() } = this.options;
@@ -91,7 +96,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
     this.status = status;
     this.#line = new CallLine(this.options);
     this.#ownOptions = options;
-    this.#fields = fields;
+    this.#tables = tables;
     const set = Symbol.iterator in tools ? toolList(tools) : tools;
     const shared = {
       sessionId,
@@ -213,7 +218,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
     callOptions: KernelCallOptions,
     isStreamed = false,
   ): RunDriver<T> {
-    checkOptions('call()', callOptions, this.#fields.call, 'INVALID_INPUT');
+    checkOptions('call()', callOptions, this.#tables.call, 'INVALID_INPUT', otherCallNames);
     const options = this.kernelOptions(callOptions);
     const setup = this.#setupFor(options);
     const hooks = (): readonly AgentHook[] => [...setup.use, ...this.#added].filter(({ on }) => on);
@@ -255,7 +260,10 @@ export class Agent<const S extends ToolSource = ToolSource> {
     const parts = partsOf([this.use, ...callParts]);
     const ownParts = parts.splice(0, this.use.length);
     // The defaults of the call's middleware override those of the agent's.
-    const options = agentSettings(this.#ownOptions, [...ownParts, ...callParts], this.#fields);
+    const options = agentSettings(this.#ownOptions, [...ownParts, ...callParts], this.#tables);
     return runSetup({ ...this.#setup, options }, [...parts, ...ownParts]);
   }
 }
+
+/** The field that the constructor reads before it checks all options. */
+const agentFields: FieldTable<KernelOptions> = { use: optional(array) };

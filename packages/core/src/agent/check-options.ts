@@ -1,42 +1,104 @@
-import {
-  missingPart,
-  misconfigured,
-  checkFields,
-  checkOptions,
-  fieldsIn,
-  unknownIn,
-} from '../error/agent-error.ts';
+import { missingPart, misconfigured } from '../error/agent-error.ts';
 import { checkId } from '../error/check-id.ts';
-import { generateFields } from '../model/chat-model.ts';
 import { checkTool, requiredParts, type Tool } from '../tool/tool.ts';
-import type { AgentSettings, KernelCallOptions, KernelOptions } from './kernel-options.ts';
+import type {
+  AgentSettings,
+  KernelCallOptions,
+  KernelOptions,
+  KernelLimits,
+} from './kernel-options.ts';
 import { checkHandlers, hookFields } from '../event/check-hook.ts';
 import type { Middleware, UseList } from './middleware.ts';
 import { pickFields, omitUndefined } from '../message/json.ts';
 import { partsOf, withDefaults, withoutRemoved } from './use-list.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { checkOptions, unknownOption } from '../error/check-options.ts';
+import {
+  anything,
+  array,
+  boolean,
+  func,
+  iterable,
+  nonNegative,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  string,
+  withMethod,
+} from '../error/kinds.ts';
+import type { Kind, OptionTable } from '../error/option-table.ts';
+import { generateOptions } from '../model/chat-model.ts';
+import { chatModel } from '../model/model-kind.ts';
+import { toolSource } from '../tool/set/tool-source-kind.ts';
+import { otherAgentNames, otherLimitNames, otherSettingNames } from './other-names.ts';
+
+type Table = Readonly<Record<string, Kind>>;
 
 /** The options that a class of agents takes, for `checkOptions`. */
-export interface OptionFields {
+export interface AgentTables {
   /** Name of the class. */
   readonly className: string;
-  readonly agent: string;
-  readonly limits: string;
-  readonly call: string;
+  readonly agent: Table;
+  readonly limits: Table;
+  readonly call: Table;
 }
 
+/** The kinds of the options of the kernel's `Agent`. */
+export const kernelOptions: OptionTable<KernelOptions> = {
+  name: string,
+  systemPrompt: optional(string),
+  recoveryMessage: optional(string),
+  userId: optional(string),
+  sessionId: optional(string),
+  model: chatModel,
+  tools: optional(toolSource),
+  toolContext: optional(iterable),
+  memory: optional(withMethod('append')),
+  use: anything,
+  limits: optional(object),
+  generate: optional(object),
+  generateId: optional(func),
+  now: optional(func),
+  monotonicNow: optional(func),
+  onHookError: optional(oneOf('fail', 'ignore')),
+  whenBusy: optional(oneOf('reject', 'queue')),
+  presetPriority: optional(oneOf('preset', 'model')),
+  preCallHooks: optional(oneOf('change', 'notify')),
+};
+
+export const kernelLimits: OptionTable<KernelLimits> = {
+  iterations: optional(nonNegative),
+  parallelTools: optional(nonNegative),
+  timeoutMs: optional(nonNegative),
+  replyLength: optional(nonNegative),
+  replyCalls: optional(nonNegative),
+  resultLength: optional(nonNegative),
+};
+
+/** The kinds of the options of an agent call. `null` removes a setting of the agent. */
+export const kernelCallOptions: OptionTable<KernelCallOptions> = {
+  signal: optional(withMethod('addEventListener')),
+  detached: optional(boolean),
+  throwOnError: optional(boolean),
+  use: optional(array),
+  toolContext: optional(iterable),
+  toolChoice: nullable(generateOptions.toolChoice),
+  maxTokens: nullable(generateOptions.maxTokens),
+  temperature: nullable(generateOptions.temperature),
+  topP: nullable(generateOptions.topP),
+  seed: nullable(generateOptions.seed),
+  stop: nullable(generateOptions.stop),
+  responseSchema: nullable(generateOptions.responseSchema),
+  providerOptions: nullable(generateOptions.providerOptions),
+};
+
 /** The options of the kernel's `Agent`. */
-export const kernelFields: OptionFields = {
+export const kernelTables: AgentTables = {
   className: 'Agent',
-  agent:
-    'name:string systemPrompt,recoveryMessage,userId,sessionId:string|? model:stream() ' +
-    'tools:array|schemas()|? toolContext:iterator()|? memory:append()|? use ' +
-    'limits,generate:object|? generateId,now,monotonicNow:function|? onHookError:fail|ignore|? ' +
-    'whenBusy:reject|queue|? presetPriority:preset|model|? ' +
-    'preCallHooks:change|notify|?',
-  limits: 'iterations,parallelTools,timeoutMs,replyLength,replyCalls,resultLength:nonNegative|?',
-  call:
-    'signal:addEventListener()|? detached,throwOnError:boolean|? use:array|? ' +
-    `toolContext:iterator()|? ${generateFields.replaceAll('|?', '|null|?')}`,
+  agent: kernelOptions,
+  limits: kernelLimits,
+  call: kernelCallOptions,
 };
 
 /**
@@ -47,30 +109,42 @@ export const kernelFields: OptionFields = {
 export function agentSettings(
   ownOptions: KernelOptions,
   use: readonly Middleware[],
-  fields: OptionFields,
+  tables: AgentTables,
 ): AgentSettings {
-  checkDefaults(use, fields);
+  checkDefaults(use, tables);
   const options = withDefaults(ownOptions, use);
-  const { className } = fields;
-  checkOptions(className, options, fields.agent);
+  const { className } = tables;
+  checkOptions(className, options, tables.agent, 'CONFIGURATION', otherAgentNames);
   const { name, sessionId, userId } = options;
   for (const [key, id] of Object.entries({ name, sessionId, userId }))
     if (id !== undefined) checkId(id, `${key} of ${className}`, 'CONFIGURATION');
-  checkFields(`${className}: the model`, options.model, 'features:object');
-  checkOptions(`${className}: limits`, options.limits, fields.limits);
-  checkOptions(`${className}: generate`, options.generate, generateFields);
+  checkFields(`${className}: the model`, options.model, { features: object });
+  checkOptions(
+    `${className}: limits`,
+    options.limits,
+    tables.limits,
+    'CONFIGURATION',
+    otherLimitNames,
+  );
+  checkOptions(
+    `${className}: generate`,
+    options.generate,
+    generateOptions,
+    'CONFIGURATION',
+    otherSettingNames,
+  );
   if (Array.isArray(options.tools)) options.tools.forEach(checkTool);
   return options;
 }
 
 /** Throws `CONFIGURATION` for a default that this class of agents does not have. */
-function checkDefaults(use: readonly Middleware[], fields: OptionFields): void {
-  const { className, agent } = fields;
+function checkDefaults(use: readonly Middleware[], tables: AgentTables): void {
+  const { className, agent } = tables;
   for (const { name = 'unnamed', defaults = {} } of use) {
     const { limits = {}, ...options } = defaults;
-    const key = unknownIn(options, agent) ?? unknownIn(limits, fields.limits);
+    const key = unknownOption(options, agent) ?? unknownOption(limits, tables.limits);
     if (key === undefined) continue;
-    const advice = fields === kernelFields ? ' Use ReActAgent.' : '';
+    const advice = tables === kernelTables ? ' Use ReActAgent.' : '';
     const message = `The middleware "${name}" sets \`${key}\`, which ${className} does not have.${advice}`;
     throw misconfigured(message);
   }
@@ -82,10 +156,9 @@ function checkDefaults(use: readonly Middleware[], fields: OptionFields): void {
  */
 export function runOptions(options: AgentSettings, call: KernelCallOptions): AgentSettings {
   const callOptions = omitUndefined(call);
-  const ofKernel = fieldsIn(kernelFields.call);
-  const settings = fieldsIn(generateFields);
-  const overrides = pickFields(callOptions, (key) => !ofKernel.has(key));
-  const generate = { ...options.generate, ...pickFields(call, (key) => settings.has(key)) };
+  const overrides = pickFields(callOptions, (key) => !Object.hasOwn(kernelCallOptions, key));
+  const isSetting = (key: string): boolean => Object.hasOwn(generateOptions, key);
+  const generate = { ...options.generate, ...pickFields(call, isSetting) };
   return { ...options, ...overrides, generate: withoutRemoved(generate) };
 }
 
@@ -119,10 +192,10 @@ export function checkedParts(use: UseList): Middleware[] {
  */
 function checkPart(part: Middleware): void {
   if (checkedMiddleware.has(part)) return;
-  checkFields('A middleware', part, partFields);
-  const isPart = [...fieldsIn(partFields).keys()].some((key) => key !== 'name' && key in part);
+  checkFields('A middleware', part, middlewareFields);
+  const isPart = Object.keys(middlewareFields).some((key) => key !== 'name' && key in part);
   const isChecked = (key: string): boolean => !isPart || /^(wrap[A-Z]|onEvent$)/.test(key);
-  checkOptions('A middleware', pickFields(part, isChecked), partFields);
+  checkOptions('A middleware', pickFields(part, isChecked), middlewareFields);
   checkHandlers(part);
   checkedMiddleware.add(part);
 }
@@ -130,6 +203,17 @@ function checkPart(part: Middleware): void {
 /** Middleware that was checked. Many agents may share it. */
 const checkedMiddleware: WeakSet<Middleware> = new WeakSet();
 
-const partFields =
-  `${hookFields} defaults:object|? tools:array|? mapEvent,wrapRun,wrapInput,wrapSettle,` +
-  'wrapRequest,wrapModel,wrapReply,wrapRound,wrapTool:function|?';
+const middlewareFields: OptionTable<Middleware> = {
+  ...hookFields,
+  defaults: optional(object),
+  tools: optional(array),
+  mapEvent: optional(func),
+  wrapRun: optional(func),
+  wrapInput: optional(func),
+  wrapSettle: optional(func),
+  wrapRequest: optional(func),
+  wrapModel: optional(func),
+  wrapReply: optional(func),
+  wrapRound: optional(func),
+  wrapTool: optional(func),
+};

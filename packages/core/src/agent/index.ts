@@ -1,6 +1,7 @@
 export { Agent } from './agent.ts';
 export type {
   AgentDefaults,
+  FeatureOptions,
   KernelCallOptions,
   KernelDefaults,
   KernelLimits,

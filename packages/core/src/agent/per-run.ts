@@ -1,3 +1,5 @@
+import { func } from '../error/kinds.ts';
+import { checkFields } from '../error/check-fields.ts';
 import { misconfigured } from '../error/agent-error.ts';
 import type { RunInfo } from '../model/chat-model.ts';
 import type { Run } from './run/run.ts';
@@ -13,6 +15,7 @@ import type { Steps } from './steps.ts';
 export function perRun<T>(
   begin: (context: RunContext, steps: Steps) => T,
 ): (context: RunInfo) => T {
+  checkFields('perRun()', { begin }, { begin: func });
   const values = new WeakMap<RunInfo, { readonly value: T }>();
   return (context) => {
     const holder = values.get(context);

@@ -49,7 +49,8 @@ test.each<[string, UseList]>([
   ['before a spread preset', [part('limit', 'own'), ...definePreset([part('limit', 'preset')])]],
 ])('two parts of one name are rejected: %s', (_where, use) => {
   const message =
-    'Two parts of `use` are named "limit". Use one of the two, or give one of them another name.';
+    'Two parts of `use` are named "limit". Remove one of them. ' +
+    "To keep both, give one another name: { ...part, name: 'other' }.";
   expect(() => partsOf(use)).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message }));
 });
 

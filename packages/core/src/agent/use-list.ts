@@ -8,6 +8,8 @@ import {
 import { omitUndefined, pickFields } from '../message/json.ts';
 import type { GenerateOptions, GenerateSettings } from '../model/chat-model.ts';
 import type { Middleware, UseList } from './middleware.ts';
+import { array } from '../error/kinds.ts';
+import { checkFields } from '../error/check-fields.ts';
 
 /** Parts of presets. A later part replaces them, even if the preset was spread into the list. */
 const presetParts = new WeakSet<Middleware>();
@@ -17,6 +19,7 @@ const presetParts = new WeakSet<Middleware>();
  * replaces the part of the same name, also if the user spreads the preset into `use`.
  */
 export function definePreset(parts: readonly Middleware[]): readonly Middleware[] {
+  checkFields('definePreset()', { parts }, { parts: array });
   for (const part of parts) presetParts.add(part);
   return parts;
 }
@@ -37,7 +40,8 @@ export function partsOf(use: UseList): Middleware[] {
       const earlier = parts.get(key);
       if (earlier && !presetParts.has(earlier) && !nested.has(earlier))
         throw misconfigured(
-          `Two parts of \`use\` are named "${part.name}". Use one of the two, or give one of them another name.`,
+          `Two parts of \`use\` are named "${part.name}". Remove one of them. ` +
+            "To keep both, give one another name: { ...part, name: 'other' }.",
         );
       parts.set(key, part);
       if (isNested) nested.add(part);

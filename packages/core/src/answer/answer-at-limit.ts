@@ -1,6 +1,8 @@
 import type { Middleware } from '../agent/middleware.ts';
 import { isEnding, type Next } from '../agent/next.ts';
-import { checkOptions } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { func, optional } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import type { AgentEventBase, EventOf } from '../event/agent-event.ts';
 import type { ReplyPiece } from '../model/reply/reply-assembler.ts';
 import type { LimitSteps, OnLimit } from './on-limit.ts';
@@ -17,7 +19,7 @@ export interface AnswerAtLimitOptions {
  * later one takes its place. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function answerAtLimit(options: AnswerAtLimitOptions = {}): Middleware {
-  checkOptions('answerAtLimit()', options, 'answer:function|?');
+  checkOptions('answerAtLimit()', options, answerAtLimitOptions);
   return {
     name: 'answerAtLimit',
     wrapRequest: (next) => async (draft, context, steps) => {
@@ -48,6 +50,8 @@ export function answerAtLimit(options: AnswerAtLimitOptions = {}): Middleware {
     },
   };
 }
+
+const answerAtLimitOptions: OptionTable<AnswerAtLimitOptions> = { answer: optional(func) };
 
 /**
  * Converts text to a `summary-chunk`. Keeps resets and the provider's tools. Drops everything else,

@@ -1,5 +1,7 @@
 import { isQuestion, currentTurn } from '../message/turns.ts';
-import { checkOptions } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { optional, string } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import {
   blocksOf,
   outputText,
@@ -32,7 +34,7 @@ export interface AnswerFromObservationsOptions {
  * contains the whole conversation.
  */
 export function answerFromObservations(options: AnswerFromObservationsOptions = {}): OnLimit {
-  checkOptions('answerFromObservations()', options, 'prompt:string|?');
+  checkOptions('answerFromObservations()', options, answerFromObservationsOptions);
   const { prompt = defaultPrompt } = options;
   return summarize({
     messages(context, steps) {
@@ -47,6 +49,10 @@ export function answerFromObservations(options: AnswerFromObservationsOptions = 
     },
   });
 }
+
+const answerFromObservationsOptions: OptionTable<AnswerFromObservationsOptions> = {
+  prompt: optional(string),
+};
 
 const defaultPrompt =
   'No more tools can be called. Answer the question now, from the observations below. ' +

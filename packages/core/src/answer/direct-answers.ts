@@ -1,3 +1,4 @@
+import { checkNoOptions } from '../error/check-options.ts';
 import type { Middleware, RunContext } from '../agent/middleware.ts';
 import { isEnding } from '../agent/next.ts';
 import { toolResultsOf, type MessageContent, type ToolResult, type Msg } from '../message/msg.ts';
@@ -29,7 +30,13 @@ export type ReturnDirect = boolean | ((result: ToolResult, reply: Msg) => boolea
  * `returnDirect`. Several outputs become a JSON array in the order of the tool calls. The answer
  * passes `wrapReply`, as a reply of the model does.
  */
-export function directAnswers(): Middleware {
+export function directAnswers(): Middleware;
+export function directAnswers(...args: readonly unknown[]): Middleware {
+  checkNoOptions(
+    'directAnswers()',
+    args,
+    'Set `returnDirect` of a tool, of the agent or of an agent call.',
+  );
   return {
     name: 'directAnswers',
     wrapRequest: (next) => async (draft, context, steps) => {

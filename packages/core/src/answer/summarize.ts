@@ -1,5 +1,7 @@
 import type { RunContext } from '../agent/middleware.ts';
-import { checkOptions } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { func, optional, string } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import { textOf, type Msg } from '../message/msg.ts';
 import type { CompleteReply, LimitSteps, OnLimit } from './on-limit.ts';
 
@@ -22,7 +24,7 @@ export interface SummarizeOptions {
  * the answer is a fixed text that names the limit.
  */
 export function summarize(options: SummarizeOptions = {}): OnLimit {
-  checkOptions('summarize()', options, 'prompt:string|? messages:function|?');
+  checkOptions('summarize()', options, summarizeOptions);
   const { prompt = 'Your steps are used up. Answer now from what you have found.', messages } =
     options;
   return async (context, steps) => {
@@ -39,6 +41,11 @@ export function summarize(options: SummarizeOptions = {}): OnLimit {
     return complete({ ...reply.message, content }, steps);
   };
 }
+
+const summarizeOptions: OptionTable<SummarizeOptions> = {
+  prompt: optional(string),
+  messages: optional(func),
+};
 
 /**
  * Returns an answer that the model did not write. Sends a `step-reset` first, because the text that

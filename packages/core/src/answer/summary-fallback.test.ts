@@ -135,7 +135,8 @@ test('a request for the value of an `output` at the limit still fails the call',
 
 test('with an output mode in `use`, the agent is not created, and the error names the part that stands twice', () => {
   const message =
-    'Two parts of `use` are named "answerAtLimit". Use one of the two, or give one of them another name.';
+    'Two parts of `use` are named "answerAtLimit". Remove one of them. ' +
+    "To keep both, give one another name: { ...part, name: 'other' }.";
   expect(() => setUp([], { use: [...structured(input)] })).toThrow(message);
 });
 

@@ -1,5 +1,8 @@
 import type { Middleware } from '../agent/middleware.ts';
-import { AgentError, checkOptions, type AgentErrorCode } from '../error/agent-error.ts';
+import { AgentError, type AgentErrorCode } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { either, func, optional, string } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import { maskSecrets } from '../error/mask-secrets.ts';
 import { friendlyText, type FriendlyText } from '../event/agent-result.ts';
 import { answerAtLimit } from './answer-at-limit.ts';
@@ -23,7 +26,7 @@ export interface SummaryFallbackOptions {
  * Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function summaryFallback(options: SummaryFallbackOptions = {}): Middleware {
-  checkOptions('summaryFallback()', options, 'text:string|function|?');
+  checkOptions('summaryFallback()', options, summaryFallbackOptions);
   const { text } = options;
   return answerAtLimit({
     async answer(context, steps) {
@@ -40,6 +43,10 @@ export function summaryFallback(options: SummaryFallbackOptions = {}): Middlewar
     },
   });
 }
+
+const summaryFallbackOptions: OptionTable<SummaryFallbackOptions> = {
+  text: optional(either(string, func)),
+};
 
 /** Codes of failures that have another cause than the model. The agent call fails with them. */
 const otherFailures: readonly AgentErrorCode[] = [

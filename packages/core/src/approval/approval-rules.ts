@@ -1,4 +1,7 @@
-import { misconfigured, checkOptions } from '../error/agent-error.ts';
+import { misconfigured } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { func, optional, string } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import type { Awaitable } from '../event/hook.ts';
 import type { ToolUse } from '../message/msg.ts';
 import { isNamePattern, nameMatcher } from '../tool/name-pattern.ts';
@@ -76,6 +79,11 @@ function toRule(key: string, rule: boolean | string | ApprovalRule): ApprovalRul
   if (typeof rule === 'boolean') return { when: () => rule };
   if (typeof rule === 'string') return { description: rule };
   const what = `${where}.${key}: a rule other than a boolean or a string`;
-  checkOptions(what, rule, 'description:string|? when:function|?');
+  checkOptions(what, rule, approvalRule);
   return rule;
 }
+
+const approvalRule: OptionTable<ApprovalRule> = {
+  description: optional(string),
+  when: optional(func),
+};

@@ -1,7 +1,9 @@
 import type { Middleware, RunContext } from '../agent/middleware.ts';
 import { nestedWraps } from '../agent/nested.ts';
 import { perRun } from '../agent/per-run.ts';
-import { checkOptions } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { boolean, func, nonNegative, object, optional } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import type { ReasonFor } from './approval-need.ts';
 import { approvalRules, type ApprovalRules } from './approval-rules.ts';
 import type { ApprovalMiddleware } from './approving-agent.ts';
@@ -68,7 +70,7 @@ export interface ApprovalsOptions {
  * of the agent, as does a tool of an agent in `handOff()`. A pattern may match no tool.
  */
 export function approvals(options: ApprovalsOptions = {}): Middleware {
-  checkOptions('approvals()', options, optionFields);
+  checkOptions('approvals()', options, approvalsOptions);
   const { needsApproval, decide, deferRound } = options;
   const rules = approvalRules(needsApproval ?? {});
   const clearedOf = perRun(() => new Set<string>());
@@ -94,5 +96,10 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
   return middleware;
 }
 
-const optionFields =
-  'needsApproval:object|? deferRound:boolean|? decide:function|? timeoutMs:nonNegative|? onError:function|?';
+const approvalsOptions: OptionTable<ApprovalsOptions> = {
+  needsApproval: optional(object),
+  deferRound: optional(boolean),
+  decide: optional(func),
+  timeoutMs: optional(nonNegative),
+  onError: optional(func),
+};

@@ -1,5 +1,7 @@
 import type { Middleware, OpenCall, RunContext } from '../agent/middleware.ts';
-import { checkOptions } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { func, optional } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import type { Awaitable } from '../event/hook.ts';
 import { toolResultsOf, type ToolResult, type ToolUse } from '../message/msg.ts';
 import { decidedResult, interruptedResult, mayHaveStarted } from '../tool/tool-call.ts';
@@ -22,7 +24,7 @@ export interface CloseOpenCallsOptions {
  * wrong kind.
  */
 export function closeOpenCalls(options: CloseOpenCallsOptions = {}): Middleware {
-  checkOptions('closeOpenCalls()', options, 'text:function|?');
+  checkOptions('closeOpenCalls()', options, closeOpenCallsOptions);
   const { text = defaultText } = options;
   return {
     name: 'closeOpenCalls',
@@ -45,6 +47,8 @@ export function closeOpenCalls(options: CloseOpenCallsOptions = {}): Middleware 
     },
   };
 }
+
+const closeOpenCallsOptions: OptionTable<CloseOpenCallsOptions> = { text: optional(func) };
 
 /** Returns the result that a person gave the call, or one that says why it is closed. */
 function resultFor(

@@ -1,4 +1,16 @@
-import { checkOptions } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import {
+  boolean,
+  either,
+  infinity,
+  nonNegative,
+  optional,
+  string,
+  strings,
+  whole,
+  withMethod,
+} from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import { isReply } from '../message/metadata.ts';
 import { toolResultsOf, type ContentBlock, type Msg } from '../message/msg.ts';
 import { memoize } from '../model/formatter/formatter.ts';
@@ -44,7 +56,7 @@ export interface ClearToolResultsOptions {
  * Spring AI Alibaba's context editing. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function clearToolResults(options: ClearToolResultsOptions = {}): ContextMiddleware {
-  checkOptions('clearToolResults()', options, optionFields);
+  checkOptions('clearToolResults()', options, clearToolResultsOptions);
   const { maxTokens = 100_000, keep = 3, clearAtLeast = 0, clearToolInputs = false } = options;
   const { placeholder = '[cleared]', exclude = [], profile = arc } = options;
   const count = requestCounter(profile);
@@ -119,9 +131,15 @@ interface Batch {
   freedTokens: number;
 }
 
-const optionFields =
-  'maxTokens,clearAtLeast:nonNegative|? keep:whole|Infinity|? clearToolInputs:boolean|? ' +
-  'placeholder:string|? exclude:names|? profile:countText()|?';
+const clearToolResultsOptions: OptionTable<ClearToolResultsOptions> = {
+  maxTokens: optional(nonNegative),
+  clearAtLeast: optional(nonNegative),
+  keep: optional(either(whole, infinity)),
+  clearToolInputs: optional(boolean),
+  placeholder: optional(string),
+  exclude: optional(strings),
+  profile: optional(withMethod('countText')),
+};
 
 /**
  * Makes a function that clears the results and the arguments of the tool calls with these ids. For

@@ -1,5 +1,8 @@
 import type { Middleware, RunContext } from '../agent/middleware.ts';
-import { checkFields, type AgentError } from '../error/agent-error.ts';
+import type { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { array, func, nonNegative } from '../error/kinds.ts';
+import type { FieldTable } from '../error/option-table.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ChatModel, RunInfo, ToolSchema, Usage } from '../model/chat-model.ts';
 
@@ -86,14 +89,14 @@ export interface ContextMiddleware extends Middleware, ContextPolicy {}
 export function contextPolicy<P extends ContextPolicy & Pick<Middleware, 'name'>>(
   policy: P,
 ): P & ContextMiddleware {
-  checkFields('A context policy', policy, 'fit:function');
+  checkFields('A context policy', policy, { fit: func });
   return {
     ...policy,
     wrapRequest: (next) => async (draft, context, steps) => {
       const { sessionId, questionId, model, stopSignal: signal } = context;
       const request = { ...draft, sessionId, questionId, model, signal, run: context };
       const result = await policy.fit(request, context);
-      checkFields('The result of a context policy', result, resultFields);
+      checkFields('The result of a context policy', result, fittedContext);
       const { removed, before, after, messages, fixedCount = draft.fixedCount } = result;
       const error = result.error?.toJSON();
       context.addUsage(result.usage);
@@ -105,4 +108,9 @@ export function contextPolicy<P extends ContextPolicy & Pick<Middleware, 'name'>
   };
 }
 
-const resultFields = 'messages:array removed:nonNegative before:nonNegative after:nonNegative';
+const fittedContext: FieldTable<FittedContext> = {
+  messages: array,
+  removed: nonNegative,
+  before: nonNegative,
+  after: nonNegative,
+};

@@ -1,4 +1,6 @@
-import { checkOptions } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { nonNegative, optional } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import {
   contextPolicy,
   type ContextMiddleware,
@@ -7,7 +9,7 @@ import {
 } from './context-policy.ts';
 import {
   requestMeter,
-  windowFields,
+  windowOptions,
   type RequestSize,
   type RequestMeter,
   type WindowOptions,
@@ -36,7 +38,7 @@ export interface FitContextOptions extends WindowOptions {
  * larger than `reserveOutput`.
  */
 export function fitContext(options: FitContextOptions = {}): ContextMiddleware {
-  checkOptions('fitContext()', options, fitContextFields);
+  checkOptions('fitContext()', options, fitContextOptions);
   const meter = requestMeter('fitContext()', options);
   return contextPolicy({
     name: 'fitContext',
@@ -44,8 +46,11 @@ export function fitContext(options: FitContextOptions = {}): ContextMiddleware {
   });
 }
 
-/** Fields of `FitContextOptions` for `checkOptions`. */
-export const fitContextFields: string = `roundTo:nonNegative|? ${windowFields}`;
+/** The kinds of `FitContextOptions`. */
+export const fitContextOptions: OptionTable<FitContextOptions> = {
+  roundTo: optional(nonNegative),
+  ...windowOptions,
+};
 
 /** Which messages are left out together, and which ones always stay. */
 export interface TrimRules {

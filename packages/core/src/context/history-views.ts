@@ -1,4 +1,6 @@
-import { checkFields } from '../error/agent-error.ts';
+import { checkNoOptions } from '../error/check-options.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { whole } from '../error/kinds.ts';
 import { isCorrection } from '../message/metadata.ts';
 import { contextPolicy, headEnd, type ContextMiddleware } from './context-policy.ts';
 import { answerOf, isAnswered, turnsOf } from '../message/turns.ts';
@@ -13,7 +15,9 @@ import { requestCounter } from './request-meter.ts';
  * turn failed, was aborted or interrupted, or stopped at a tool call. Arc Reactor also keeps only
  * successful runs. Input that a guard rejects is never part of the history.
  */
-export function successfulTurns(): ContextMiddleware {
+export function successfulTurns(): ContextMiddleware;
+export function successfulTurns(...args: readonly unknown[]): ContextMiddleware {
+  checkNoOptions('successfulTurns()', args, 'For a rule of your own, use contextPolicy().');
   return turnView('successfulTurns', (turns) => turns.filter(isAnswered));
 }
 
@@ -23,7 +27,7 @@ export function successfulTurns(): ContextMiddleware {
  * `count` is a whole number of 0 or more.
  */
 export function lastTurns(count: number): ContextMiddleware {
-  checkFields('lastTurns()', { count }, 'count:whole');
+  checkFields('lastTurns()', { count }, { count: whole });
   return turnView('lastTurns', (turns) => (count ? turns.slice(-count) : []));
 }
 
@@ -31,7 +35,9 @@ export function lastTurns(count: number): ContextMiddleware {
  * Shows the model only the question and the answer text of each earlier turn. Leaves out tool
  * calls, tool results and thinking (Arc Reactor's history; OxyGent: `is_discard_react_memory`).
  */
-export function answersOnly(): ContextMiddleware {
+export function answersOnly(): ContextMiddleware;
+export function answersOnly(...args: readonly unknown[]): ContextMiddleware {
+  checkNoOptions('answersOnly()', args, 'For a rule of your own, use contextPolicy().');
   const withTextOnly = blockFilter(isText);
   const withoutResults = blockFilter(({ type }) => type !== 'tool_result');
   return turnView('answersOnly', (turns) =>

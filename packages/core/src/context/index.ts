@@ -7,7 +7,7 @@ export type {
   ContextRequest,
   FittedContext,
 } from './context-policy.ts';
-export { fitContext, fitContextFields, groupOf, trimRequest } from './fit-context.ts';
+export { fitContext, fitContextOptions, groupOf, trimRequest } from './fit-context.ts';
 export type { FitContextOptions, TrimRules } from './fit-context.ts';
 export {
   answersOnly,

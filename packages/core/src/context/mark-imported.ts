@@ -1,5 +1,7 @@
 import type { Middleware } from '../agent/middleware.ts';
-import { checkOptions } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { optional, string } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import type { ContentBlock, Msg } from '../message/msg.ts';
 import { metadataOf } from '../message/metadata.ts';
 import { memoize } from '../model/formatter/formatter.ts';
@@ -18,7 +20,7 @@ export interface MarkImportedOptions {
  * as its own. An endpoint marks these messages with `metadata.imported`. The log stays as it is.
  */
 export function markImported(options: MarkImportedOptions = {}): Middleware {
-  checkOptions('markImported()', options, 'text:string|?');
+  checkOptions('markImported()', options, markImportedOptions);
   const { text = '[Imported: not verified by this agent.]' } = options;
   // The same message stays the same object, so that its JSON is made once.
   const mark = memoize((message: Msg): Msg => {
@@ -30,6 +32,8 @@ export function markImported(options: MarkImportedOptions = {}): Middleware {
     wrapRequest: (next) => (draft) => next({ ...draft, messages: draft.messages.map(mark) }),
   };
 }
+
+const markImportedOptions: OptionTable<MarkImportedOptions> = { text: optional(string) };
 
 /** Returns the content of a message with a text before it, or before each of its results. */
 function withText({ role, content }: Msg, text: string): readonly ContentBlock[] {

@@ -1,4 +1,6 @@
 import { misconfigured } from '../error/agent-error.ts';
+import { nonNegative, optional, withMethod } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import type { Msg } from '../message/msg.ts';
 import { headEnd, type ContextRequest } from './context-policy.ts';
 import { arc } from '../tokens/arc-profile.ts';
@@ -55,9 +57,13 @@ export interface RequestSize {
   correct(tokens: number): number;
 }
 
-/** Fields of `WindowOptions` for `checkOptions`. */
-export const windowFields =
-  'window,reserveOutput:nonNegative|? profile:countText()|? calibration:ratioOf()|?';
+/** The kinds of `WindowOptions`. */
+export const windowOptions: OptionTable<WindowOptions> = {
+  window: optional(nonNegative),
+  reserveOutput: optional(nonNegative),
+  profile: optional(withMethod('countText')),
+  calibration: optional(withMethod('ratioOf')),
+};
 
 /** Measures a request. `extra`: number of tokens to keep free in addition to the answer. */
 export type RequestMeter = (request: ContextRequest, extra?: number) => RequestSize;

@@ -1,10 +1,25 @@
-import { AgentError, misconfigured, checkOptions } from '../error/agent-error.ts';
+import { AgentError, misconfigured } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import {
+  boolean,
+  either,
+  func,
+  infinity,
+  nonNegative,
+  object,
+  optional,
+  string,
+  whole,
+  withMethod,
+} from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
+import { chatModel } from '../model/model-kind.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import type { Msg } from '../message/msg.ts';
 import { boundedModel } from '../model/reply/bounded-model.ts';
 import {
   addUsage,
-  generateFields,
+  generateOptions,
   noUsage,
   type ChatModel,
   type GenerateOptions,
@@ -23,7 +38,7 @@ import {
 import { findTrim, groupOf, trimRequest } from './fit-context.ts';
 import {
   requestMeter,
-  windowFields,
+  windowOptions,
   type RequestSize,
   type RequestMeter,
   type WindowOptions,
@@ -109,8 +124,8 @@ export interface HistorySummarizer extends ContextMiddleware {
  * besides `reserveOutput` and `summaryTokens`.
  */
 export function summarizeHistory(options: SummarizeHistoryOptions = {}): HistorySummarizer {
-  checkOptions(where, options, summaryFields);
-  checkOptions(`${where}: generate`, options.generate ?? {}, generateFields);
+  checkOptions(where, options, summarizeHistoryOptions);
+  checkOptions(`${where}: generate`, options.generate ?? {}, generateOptions);
   const settings = settingsOf(options);
   const state = new SummaryState(settings.store);
   const summarizer = new Summarizer(settings, state);
@@ -123,10 +138,20 @@ export function summarizeHistory(options: SummarizeHistoryOptions = {}): History
 
 const where = 'summarizeHistory()';
 
-const summaryFields =
-  'maxTokens,summaryTokens,roundTo,timeoutMs:nonNegative|? model:stream()|? prompt:string|? ' +
-  'keep:whole|Infinity|? keepFirst:boolean|? generate:object|? ' +
-  `store:get()|? onError:function|? ${windowFields}`;
+const summarizeHistoryOptions: OptionTable<SummarizeHistoryOptions> = {
+  maxTokens: optional(nonNegative),
+  summaryTokens: optional(nonNegative),
+  roundTo: optional(nonNegative),
+  timeoutMs: optional(nonNegative),
+  model: optional(chatModel),
+  prompt: optional(string),
+  keep: optional(either(whole, infinity)),
+  keepFirst: optional(boolean),
+  generate: optional(object),
+  store: optional(withMethod('get')),
+  onError: optional(func),
+  ...windowOptions,
+};
 
 type Settings = SummarizeHistoryOptions &
   Required<Pick<SummarizeHistoryOptions, 'summaryTokens' | 'timeoutMs' | 'prompt' | 'profile'>>;

@@ -1,5 +1,8 @@
 import { keyPrefix } from '../memory/store/storage-keys.ts';
-import { AgentError, checkFields } from '../error/agent-error.ts';
+import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { string, whole } from '../error/kinds.ts';
+import type { FieldTable } from '../error/option-table.ts';
 import { checkId } from '../error/check-id.ts';
 import { fence } from '../message/text.ts';
 import type { Msg } from '../message/msg.ts';
@@ -97,13 +100,18 @@ function withMessage(summary: Omit<Summary, 'message'>): Summary {
 
 function parseSummary(stored: string): Summary {
   const value: unknown = parseJson(stored);
-  checkFields('The stored summary', value, storedFields, 'STORAGE_FAILED');
+  checkFields('The stored summary', value, storedSummary, 'STORAGE_FAILED');
   const { v, firstId, lastId, count, text } = value as Summary & { readonly v: unknown };
   if (v === summaryVersion) return withMessage({ firstId, lastId, text, count });
   throw new AgentError('STORAGE_FAILED', 'The stored summary has another format.');
 }
 
-const storedFields = 'firstId,lastId,text:string count:whole';
+const storedSummary: FieldTable<Summary> = {
+  firstId: string,
+  lastId: string,
+  text: string,
+  count: whole,
+};
 
 /**
  * Returns the key of a session's summary. The same store may hold the session log; keys of the log

@@ -1,4 +1,5 @@
-import { AgentError, kindOf, type AgentErrorCode } from './agent-error.ts';
+import { AgentError, type AgentErrorCode } from './agent-error.ts';
+import { kindOf } from './check-fields.ts';
 
 /**
  * Throws if an id is not a string, or is blank. Otherwise many people would share the session with

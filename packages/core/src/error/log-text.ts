@@ -1,5 +1,7 @@
 import { AgentError, fieldOf, fieldsOf } from './agent-error.ts';
 import { addSecretForms, maskSecrets } from './mask-secrets.ts';
+import { array } from './kinds.ts';
+import { checkFields } from './check-fields.ts';
 
 /** Maximum number of errors in one log entry, so that a cycle of causes ends. */
 const maxErrors = 10;
@@ -42,6 +44,7 @@ export function logText(thrown: unknown): string {
  * addSecrets([process.env.OPENAI_API_KEY]);
  */
 export function addSecrets(values: readonly unknown[]): void {
+  checkFields('addSecrets()', { values }, { values: array });
   addSecretForms(values);
 }
 

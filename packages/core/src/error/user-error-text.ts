@@ -1,4 +1,7 @@
-import { checkOptions, fieldOf, type AgentErrorCode } from './agent-error.ts';
+import { fieldOf, type AgentErrorCode } from './agent-error.ts';
+import { checkOptions } from './check-options.ts';
+import { object, optional, string } from './kinds.ts';
+import type { OptionTable } from './option-table.ts';
 import { userErrorTexts } from './user-error-texts.ts';
 
 /**
@@ -39,7 +42,7 @@ export interface UserErrorTextOptions {
  * an `AgentError` counts as `INTERNAL` (Arc Reactor: `ErrorMessageResolver`).
  */
 export function userErrorText(error: unknown, options: UserErrorTextOptions = {}): string {
-  checkOptions('userErrorText()', options, 'locale:string|? messages:object|?', 'INVALID_INPUT');
+  checkOptions('userErrorText()', options, userErrorTextOptions, 'INVALID_INPUT');
   const { locale = 'en', messages = {} } = options;
   const language = String(locale).toLowerCase().split(/[-_]/, 1)[0]!;
   const texts = Object.hasOwn(userErrorTexts, language)
@@ -52,6 +55,11 @@ export function userErrorText(error: unknown, options: UserErrorTextOptions = {}
   }
   return messages.INTERNAL ?? texts.INTERNAL;
 }
+
+const userErrorTextOptions: OptionTable<UserErrorTextOptions> = {
+  locale: optional(string),
+  messages: optional(object),
+};
 
 /** Returns the keys to look up, the most specific first. */
 function keysOf(error: unknown): readonly UserErrorKey[] {

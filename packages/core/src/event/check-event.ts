@@ -1,9 +1,10 @@
-import { AgentError, errorText, checkOptions } from '../error/agent-error.ts';
+import { AgentError, errorText } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
 import type { AgentEvent } from './agent-event.ts';
 import { checkNewIds, eachTime } from './agent-input.ts';
 import { isBlock, isMessage, isToolResult } from '../message/is-message.ts';
 import { jsonForm } from '../message/json.ts';
-import { generateFields } from '../model/chat-model.ts';
+import { generateOptions } from '../model/chat-model.ts';
 import type { Msg } from '../message/msg.ts';
 import { pairedForModel, openToolUses } from '../message/tool-pairs.ts';
 
@@ -38,7 +39,7 @@ const checks: Readonly<Record<string, (value: unknown, sentValue: unknown) => bo
   toolUse: (value) => isBlock(value) && value.type === 'tool_use' && typeof value.name === 'string',
   result: (value) => isToolResult(jsonForm(value, 'The result')),
   tools: Array.isArray,
-  options: (value) => checkOptions('options', value as object, generateFields, 'HOOK_ERROR'),
+  options: (value) => checkOptions('options', value as object, generateOptions, 'HOOK_ERROR'),
 };
 
 /** Throws `HOOK_ERROR` if middleware has made messages that a model cannot get. */

@@ -1,6 +1,10 @@
-import { invalidInput, checkOptions, fieldOf } from '../error/agent-error.ts';
+import { invalidInput, fieldOf } from '../error/agent-error.ts';
 import type { MessageContext, Msg } from '../message/msg.ts';
 import { toMessages } from './agent-input.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { either, object, oneOf, optional, string } from '../error/kinds.ts';
+import type { AllFields, OptionTable } from '../error/option-table.ts';
 
 /**
  * Request of `interrupt()` to the running agent call. `stop` (default) ends the call with `message`
@@ -33,9 +37,9 @@ export function checkInterrupt(
 ): CheckedInterrupt {
   const isMessage = typeof input === 'string' || fieldOf(input, 'role') !== undefined;
   const request = (isMessage ? { message: input } : input) as InterruptRequest;
-  const fields = 'mode:stop|pause|inject|? message:string|object|? messages:string|object';
-  const optional = request?.mode === 'inject' ? '' : '|?';
-  checkOptions('interrupt()', request, fields + optional, 'INVALID_INPUT');
+  checkOptions('interrupt()', request, interruptRequest, 'INVALID_INPUT');
+  if (request.mode === 'inject')
+    checkFields('interrupt()', request, { messages: textOrObject }, 'INVALID_INPUT');
   if (request.mode === 'pause') return { mode: 'pause' };
   if (request.mode === 'inject')
     return { mode: 'inject', messages: toMessages(request.messages, context) };
@@ -44,3 +48,11 @@ export function checkInterrupt(
     throw invalidInput('interrupt(): the message must not have tool blocks.');
   return { mode: 'stop', message };
 }
+
+const textOrObject = either(string, object);
+
+const interruptRequest: OptionTable<AllFields<InterruptRequest>> = {
+  mode: optional(oneOf('stop', 'pause', 'inject')),
+  message: optional(textOrObject),
+  messages: optional(textOrObject),
+};

@@ -1,7 +1,10 @@
 import type { MessageContent } from '../message/msg.ts';
 import { jsonForm, type JsonObject, type JsonValue } from '../message/json.ts';
-import { AgentError, checkFields, checkOptions } from '../error/agent-error.ts';
-import type { AgentErrorCode } from '../error/agent-error.ts';
+import { AgentError, type AgentErrorCode } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { anything, oneOf, optional, string } from '../error/kinds.ts';
+import type { OptionTable, WithField } from '../error/option-table.ts';
 import { isCompleteBlock, isOutput } from '../message/is-message.ts';
 
 /** Tool call that waits for a person or another program. */
@@ -52,12 +55,25 @@ export type Decision = {
     }
 );
 
-/** The fields that each type of decision has, in addition to the fields of all types. */
-const fieldsOf: Readonly<Record<Decision['type'], string>> = {
-  approve: '',
-  edit: ' input',
-  reject: ' reason:string|?',
-  result: ' output state:success|error|interrupted|?',
+/** The fields of all types of decisions. */
+const common: OptionTable<Pick<Decision, 'toolUseId' | 'name' | 'type'>> = {
+  toolUseId: string,
+  name: optional(string),
+  type: oneOf('approve', 'edit', 'reject', 'result'),
+};
+
+/** The fields of each type of decision. */
+const decisionFields: {
+  readonly [T in Decision['type']]: OptionTable<WithField<Decision, 'type', T>>;
+} = {
+  approve: common,
+  edit: { ...common, input: anything },
+  reject: { ...common, reason: optional(string) },
+  result: {
+    ...common,
+    output: anything,
+    state: optional(oneOf('success', 'error', 'interrupted')),
+  },
 };
 
 /**
@@ -69,10 +85,9 @@ export function checkDecision(
   where: string,
   code: AgentErrorCode = 'INVALID_INPUT',
 ): asserts value is Decision {
-  const common = 'toolUseId:string name:string|? type:approve|edit|reject|result';
   checkFields(where, value, common, code);
   const decision = value as Decision;
-  checkOptions(where, decision, common + fieldsOf[decision.type], code);
+  checkOptions(where, decision, decisionFields[decision.type], code);
   if (decision.type === 'edit' && !hasJsonForm(decision.input))
     throw new AgentError(code, `${where}: an \`edit\` needs \`input\` that has a JSON form.`);
   if (decision.type === 'result' && !isCompleteOutput(decision.output))

@@ -7,7 +7,7 @@ export type { RunDriverOptions } from '../event/readers/run-driver.ts';
 export { adoptRecords } from '../memory/adopt-records.ts';
 export { BatchCache } from '../memory/branch/batch-cache.ts';
 export { digest } from '../memory/branch/digest.ts';
-export { EchoMemory, echoFields } from '../memory/branch/echo-memory.ts';
+export { EchoMemory, echoMemoryOptions } from '../memory/branch/echo-memory.ts';
 export type { EchoMemoryOptions, SessionBranch } from '../memory/branch/echo-memory.ts';
 export { EchoSigner } from '../memory/branch/session-echo.ts';
 export { checkRecords, recordsOf } from '../memory/log/log-record.ts';

@@ -1,6 +1,8 @@
 import type { RunContext, Steps } from '../agent/middleware.ts';
 import type { Ending } from '../agent/next.ts';
 import { AgentError, misconfigured } from '../error/agent-error.ts';
+import { nonNegative, oneOf, optional, string } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import { ownPrefix } from '../state/state-key.ts';
 
 /** How many calls a run and a session may have, and what happens after the last one. */
@@ -18,8 +20,13 @@ export interface CallLimitOptions {
   readonly text?: string;
 }
 
-/** Fields of `CallLimitOptions` for `checkOptions`. */
-export const limitFields = 'run,session:nonNegative|? atLimit:end|fail|? text:string|?';
+/** The kinds of `CallLimitOptions`. */
+export const callLimitOptions: OptionTable<CallLimitOptions> = {
+  run: optional(nonNegative),
+  session: optional(nonNegative),
+  atLimit: optional(oneOf('end', 'fail')),
+  text: optional(string),
+};
 
 /** The numbers of a session, which the limits of one kind share. */
 interface Count {

@@ -1,5 +1,6 @@
 import type { Middleware } from '../agent/middleware.ts';
-import { checkFields } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { withMethod } from '../error/kinds.ts';
 import { parentRuns } from '../tool/context-token.ts';
 import type { Release, Semaphore } from './semaphore.ts';
 
@@ -16,7 +17,7 @@ import type { Release, Semaphore } from './semaphore.ts';
  * if `semaphore` is not a semaphore.
  */
 export function concurrencyLimit(semaphore: Semaphore): Middleware {
-  checkFields('concurrencyLimit()', { semaphore }, 'semaphore:acquire()');
+  checkFields('concurrencyLimit()', { semaphore }, { semaphore: withMethod('acquire') });
   return {
     name: 'concurrencyLimit',
     wrapRun: (next) => async (input, context, steps) => {

@@ -1,6 +1,6 @@
 import type { Middleware } from '../agent/middleware.ts';
-import { checkOptions } from '../error/agent-error.ts';
-import { callLimit, limitEnding, limitFields, type CallLimitOptions } from './call-limit.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { callLimit, limitEnding, callLimitOptions, type CallLimitOptions } from './call-limit.ts';
 
 /**
  * Limits the number of model requests in a run, in a session, or in both (Spring AI Alibaba:
@@ -9,7 +9,7 @@ import { callLimit, limitEnding, limitFields, type CallLimitOptions } from './ca
  * cancels counts. Throws `CONFIGURATION` without a limit.
  */
 export function modelRequestLimit(options: CallLimitOptions): Middleware {
-  checkOptions('modelRequestLimit()', options, limitFields);
+  checkOptions('modelRequestLimit()', options, callLimitOptions);
   const limit = callLimit('modelRequests', 'model requests', options);
   return {
     name: 'modelRequestLimit',

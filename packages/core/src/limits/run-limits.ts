@@ -1,12 +1,17 @@
 import type { Middleware, OpenCall, RunContext } from '../agent/middleware.ts';
 import { isNewAnswer, type Next } from '../agent/next.ts';
 import { perRun } from '../agent/per-run.ts';
-import { checkOptions } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { nonNegative, optional } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import { allowTools, toolOf } from '../tool/set/tool-set.ts';
 import { errorResult } from '../tool/tool-call.ts';
 
-/** Fields of `RunLimits` for `checkOptions`. */
-export const runLimitsFields = 'toolCalls,tokens:nonNegative|?';
+/** The kinds of `RunLimits`. */
+export const runLimitOptions: OptionTable<RunLimits> = {
+  toolCalls: optional(nonNegative),
+  tokens: optional(nonNegative),
+};
 
 declare module '../agent/kernel-options.ts' {
   interface FeatureOptions {
@@ -39,7 +44,7 @@ export interface RunLimits {
  * override these field by field. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function runLimits(defaults: RunLimits = {}): Middleware {
-  checkOptions('runLimits()', defaults, runLimitsFields);
+  checkOptions('runLimits()', defaults, runLimitOptions);
   /** Ids of the counted tool calls of each run. A deferred round passes here several times. */
   const countedIn = perRun(() => new Set<string>());
   const maxCalls = ({ options }: RunContext): number =>

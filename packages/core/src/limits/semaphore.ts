@@ -1,4 +1,7 @@
-import { AgentError, checkOptions } from '../error/agent-error.ts';
+import { AgentError } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { either, infinity, natural, nonNegative, optional } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 
 /** How many callers of a `Semaphore` may wait. */
 export interface SemaphoreOptions {
@@ -28,11 +31,7 @@ export class Semaphore {
 
   /** Throws `CONFIGURATION` unless `size` is a whole number of 1 or more, or `Infinity`. */
   constructor(size: number, options: SemaphoreOptions = {}) {
-    checkOptions(
-      'Semaphore',
-      { ...options, size },
-      'size:natural|Infinity maxWaiting:nonNegative|?',
-    );
+    checkOptions('Semaphore', { ...options, size }, semaphoreOptions);
     this.size = size;
     this.#maxWaiting = options.maxWaiting ?? Infinity;
   }
@@ -92,3 +91,8 @@ export class Semaphore {
     };
   }
 }
+
+const semaphoreOptions: OptionTable<SemaphoreOptions & { readonly size: number }> = {
+  size: either(natural, infinity),
+  maxWaiting: optional(nonNegative),
+};

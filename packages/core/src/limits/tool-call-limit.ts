@@ -1,6 +1,9 @@
 import type { Middleware, OpenCall, Round, RunContext } from '../agent/middleware.ts';
 import { perRun } from '../agent/per-run.ts';
-import { checkOptions, misconfigured } from '../error/agent-error.ts';
+import { misconfigured } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { optional, string } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import type { ToolUse } from '../message/msg.ts';
 import { toolOf } from '../tool/set/tool-set.ts';
 import {
@@ -12,7 +15,7 @@ import {
   toolResult,
   type ToolOutcome,
 } from '../tool/tool-call.ts';
-import { callLimit, limitEnding, limitFields, type CallLimitOptions } from './call-limit.ts';
+import { callLimit, limitEnding, callLimitOptions, type CallLimitOptions } from './call-limit.ts';
 
 /** Which tool calls to count, and how many are allowed. */
 export interface ToolCallLimitOptions extends CallLimitOptions {
@@ -29,7 +32,7 @@ export interface ToolCallLimitOptions extends CallLimitOptions {
  * is set without `tool`. To limit all tools in a run, use the agent's `limits.toolCalls`.
  */
 export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
-  checkOptions('toolCallLimit()', options, `${limitFields} tool:string|?`);
+  checkOptions('toolCallLimit()', options, toolCallLimitOptions);
   const { tool, run } = options;
   if (tool === undefined && run !== undefined)
     throw misconfigured('To limit all tool calls of a run, set `limits.toolCalls` of the agent.');
@@ -74,6 +77,11 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
     },
   };
 }
+
+const toolCallLimitOptions: OptionTable<ToolCallLimitOptions> = {
+  ...callLimitOptions,
+  tool: optional(string),
+};
 
 /** Returns whether a tool call ran: it was not rejected, and does not wait to be approved. */
 function ran(outcome: ToolOutcome): boolean {

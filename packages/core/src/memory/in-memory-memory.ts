@@ -1,8 +1,11 @@
-import { checkOptions } from '../error/agent-error.ts';
 import { KeptConversation } from '../message/conversation.ts';
 import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ExtendedMemory, RunEnd } from './memory.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { anything, iterable } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 
 /** What happens to tool calls without a result in the messages that a memory begins with. */
 export interface InMemoryOptions {
@@ -27,7 +30,8 @@ export class InMemoryMemory implements ExtendedMemory {
   #messages: readonly Msg[];
 
   constructor(messages: readonly Msg[] = [], options: InMemoryOptions = {}) {
-    checkOptions('InMemoryMemory', options, 'unnotedCalls');
+    checkFields('InMemoryMemory', { messages }, { messages: iterable });
+    checkOptions('InMemoryMemory', options, inMemoryOptions);
     this.unnotedCalls = options.unnotedCalls ?? 'interrupt';
     this.#messages = [...messages];
   }
@@ -58,3 +62,5 @@ export class InMemoryMemory implements ExtendedMemory {
     if (end?.calls.size) this.unnotedCalls = 'interrupt';
   }
 }
+
+const inMemoryOptions: OptionTable<InMemoryOptions> = { unnotedCalls: anything };

@@ -1,4 +1,7 @@
-import { checkFields, checkOptions } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { func, optional, string } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import type { KeyValueStore } from './store/key-value-store.ts';
 import { parseHead } from './log/stored-head.ts';
 import { keyPrefix } from './store/storage-keys.ts';
@@ -29,8 +32,8 @@ export async function listSessions(
   store: KeyValueStore,
   options: { readonly startsWith?: string } = {},
 ): Promise<readonly SessionInfo[]> {
-  checkFields('listSessions(): the store', store, 'keys,getMany:function', 'INVALID_INPUT');
-  checkOptions('listSessions()', options, 'startsWith:string|?', 'INVALID_INPUT');
+  checkFields('listSessions(): the store', store, { keys: func, getMany: func }, 'INVALID_INPUT');
+  checkOptions('listSessions()', options, listSessionsOptions, 'INVALID_INPUT');
   // `encodeURIComponent` cannot encode half a surrogate pair at the end.
   const start = (options.startsWith ?? '').replace(/[\ud800-\udbff]$/, '');
   // The encoded beginning of an id is a beginning of the key.
@@ -42,6 +45,10 @@ export async function listSessions(
     return text === undefined ? [] : [sessionInfo(key, text)];
   });
 }
+
+const listSessionsOptions: OptionTable<{ readonly startsWith?: string }> = {
+  startsWith: optional(string),
+};
 
 function sessionInfo(key: string, text: string): SessionInfo {
   const encoded = key.slice(keyPrefix.session.length, -headSuffix.length);

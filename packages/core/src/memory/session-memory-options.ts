@@ -1,3 +1,5 @@
+import { boolean, func, nonNegative, optional } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import type { AgentError } from '../error/agent-error.ts';
 import type { ContentionOptions } from './store/back-off.ts';
 
@@ -38,6 +40,14 @@ export interface SessionMemoryOptions extends ContentionOptions {
   readonly onWarning?: (warning: AgentError) => void;
 }
 
-/** Fields of `SessionMemoryOptions` without `durability`, for `checkOptions`. */
-export const memoryFields =
-  'generateId,now,onDamage,onWarning,sleep,random:function|? compactAfter:nonNegative|? requireCompareAndSet:boolean|?';
+/** The kinds of `SessionMemoryOptions`, without `durability`. */
+export const memoryOptions: OptionTable<Omit<SessionMemoryOptions, 'durability'>> = {
+  generateId: optional(func),
+  now: optional(func),
+  onDamage: optional(func),
+  onWarning: optional(func),
+  sleep: optional(func),
+  random: optional(func),
+  compactAfter: optional(nonNegative),
+  requireCompareAndSet: optional(boolean),
+};

@@ -1,10 +1,10 @@
-import { AgentError, misconfigured, invalidInput, checkOptions } from '../error/agent-error.ts';
+import { AgentError, misconfigured, invalidInput } from '../error/agent-error.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
 import { KeptConversation } from '../message/conversation.ts';
 import type { Msg } from '../message/msg.ts';
 import { parseMessages } from '../message/validate-message.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
-import { memoryFields, type SessionMemoryOptions } from './session-memory-options.ts';
+import { type SessionMemoryOptions, memoryOptions } from './session-memory-options.ts';
 import type { KeyValueStore, StoreFeatures } from './store/key-value-store.ts';
 import { suspendedNote } from './log/call-notes.ts';
 import { SyncedGroups } from './synced-groups.ts';
@@ -19,6 +19,9 @@ import { SessionFold } from './log/session-fold.ts';
 import type { SessionView } from './log/session-view.ts';
 import type { LogMemory, ReplyStore, RunEnd, WriteOptions } from './memory.ts';
 import { groupsKey, titleKey, valuesKey } from './store/storage-keys.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { oneOf, optional } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 
 /**
  * Keeps a conversation in a store, so that another process or a later visit continues it. The
@@ -69,7 +72,7 @@ export class SessionMemory implements LogMemory {
    * than 400 characters. Throws `CONFIGURATION` for an invalid option.
    */
   constructor(store: KeyValueStore, sessionId: string, options: SessionMemoryOptions = {}) {
-    checkOptions('SessionMemory', options, `durability:step|turn|? ${memoryFields}`);
+    checkOptions('SessionMemory', options, sessionMemoryOptions);
     const {
       durability = 'step',
       generateId = shortId,
@@ -79,7 +82,10 @@ export class SessionMemory implements LogMemory {
       ...others
     } = options;
     if (requireCompareAndSet && !store.compareAndSet)
-      throw misconfigured('The store of the session has no compareAndSet.');
+      throw misconfigured(
+        'The store of the session has no compareAndSet, so two writers may lose records. ' +
+          'Use another store, or leave out `requireCompareAndSet`.',
+      );
     this.sessionId = sessionId;
     this.features = store.features;
     const logOptions = { ...others, generateId, now, compactAfter };
@@ -426,6 +432,11 @@ export class SessionMemory implements LogMemory {
     return result;
   }
 }
+
+const sessionMemoryOptions: OptionTable<SessionMemoryOptions> = {
+  durability: optional(oneOf('step', 'turn')),
+  ...memoryOptions,
+};
 
 /** Returns the error for what only a log in a consistent store has. */
 function unavailableError(what: string): AgentError {

@@ -1,3 +1,5 @@
+import { func } from '../error/kinds.ts';
+import { checkFields } from '../error/check-fields.ts';
 import type { SummaryStore } from './store/key-value-store.ts';
 import type { LogNote } from './log/log-record.ts';
 import type { SessionMemory } from './session-memory.ts';
@@ -16,6 +18,7 @@ type SummaryNote = Extract<LogNote, { kind: 'summary' }>;
  * use: [summarizeHistory({ store: sessionSummaries(memory) })],
  */
 export function sessionSummaries(memory: Pick<SessionMemory, 'view' | 'note'>): SummaryStore {
+  checkFields('sessionSummaries(): the memory', memory, { view: func, note: func });
   return {
     async get() {
       const { summary } = await memory.view();

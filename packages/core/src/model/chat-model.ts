@@ -1,3 +1,14 @@
+import {
+  array,
+  either,
+  nonNegative,
+  number,
+  object,
+  oneOf,
+  optional,
+  share,
+} from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import type { JsonObject } from '../message/json.ts';
 import type { MediaBlock, Msg } from '../message/msg.ts';
 
@@ -251,10 +262,17 @@ export function tokenCount(value: unknown): number | undefined {
   return typeof count === 'number' && count >= 0 && count < Infinity ? count : undefined;
 }
 
-/** Fields of `GenerateOptions`, for `checkOptions`. */
-export const generateFields: string =
-  'toolChoice:auto|none|required|object|? maxTokens,temperature:nonNegative|? topP:share|? ' +
-  'seed:number|? stop:array|? responseSchema,providerOptions:object|?';
+/** The kinds of `GenerateOptions`. */
+export const generateOptions: OptionTable<GenerateOptions> = {
+  toolChoice: optional(either(oneOf('auto', 'none', 'required'), object)),
+  maxTokens: optional(nonNegative),
+  temperature: optional(nonNegative),
+  topP: optional(share),
+  seed: optional(number),
+  stop: optional(array),
+  responseSchema: optional(object),
+  providerOptions: optional(object),
+};
 
 /** Returns whether a request lets the model call tools. */
 export function offersTools({ tools, toolChoice }: ModelRequest): boolean {

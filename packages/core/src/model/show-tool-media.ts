@@ -1,3 +1,4 @@
+import { checkNoOptions } from '../error/check-options.ts';
 import { blocksOf, toolResultsOf, hasToolResults } from '../message/msg.ts';
 import type { ContentBlock, MediaBlock, ToolResult, Msg } from '../message/msg.ts';
 import { isMedia, mediaPlaceholder } from '../message/media/media.ts';
@@ -14,7 +15,13 @@ import { withStream, type ModelMiddleware } from './wrap-model.ts';
  * that it does not accept. Only the request changes, not the session log. `dashscope()` and
  * `textToolCalls()` do not need this middleware.
  */
-export function showToolMedia(): ModelMiddleware {
+export function showToolMedia(): ModelMiddleware;
+export function showToolMedia(...args: readonly unknown[]): ModelMiddleware {
+  checkNoOptions(
+    'showToolMedia()',
+    args,
+    'It shows the media that `features.media` of the model names.',
+  );
   return {
     name: 'showToolMedia',
     wrapModel(model) {

@@ -1,4 +1,6 @@
-import { misconfigured, checkFields } from '../error/agent-error.ts';
+import { misconfigured } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { func, object } from '../error/kinds.ts';
 import type { ChatModel } from './chat-model.ts';
 
 /** Wrapper of a model: a middleware of an agent, or an argument of `wrapModel`. */
@@ -20,9 +22,9 @@ export function wrapModel(
   model: ChatModel,
   ...middleware: readonly Partial<ModelMiddleware>[]
 ): ChatModel {
-  checkFields('wrapModel(): the model', model, 'stream:function features:object');
+  checkFields('wrapModel(): the model', model, { stream: func, features: object });
   return middleware.reduceRight((next, one) => {
-    checkFields('wrapModel(): the middleware', one, 'wrapModel:function');
+    checkFields('wrapModel(): the middleware', one, { wrapModel: func });
     return one.wrapModel!(next);
   }, model);
 }
@@ -38,6 +40,7 @@ export function withStream(
   { provider, modelId, features }: ChatModel,
   stream: ChatModel['stream'],
 ): ChatModel {
+  checkFields('withStream()', { stream }, { stream: func });
   return { provider, modelId, features, stream };
 }
 

@@ -1,11 +1,15 @@
-import { AgentError, misconfigured, checkFields, checkOptions } from '../error/agent-error.ts';
+import { AgentError, misconfigured } from '../error/agent-error.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import type { AgentEvent, EventOf } from '../event/agent-event.ts';
-import { eventNames } from '../event/check-hook.ts';
 import { maskErrors, maskParameters } from '../message/mask-parameters.ts';
 import type { JsonValue } from '../message/json.ts';
 import { syncValue } from '../wait/sync-value.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { boolean, func, nonNegative, optional, withMethod } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
+import { eventHandlers } from '../event/check-hook.ts';
 
 /** Which events `jsonlTrace()` writes, and how it hides secrets. */
 export interface JsonlTraceOptions {
@@ -58,17 +62,17 @@ export function jsonlTrace(
   options: JsonlTraceOptions = {},
 ): JsonlTrace {
   const where = 'jsonlTrace()';
-  checkFields(where, { sink }, 'sink:getWriter()');
-  const fields =
-    'includeChunks,includeRequests:boolean|? mask,onError:function|? maxWaiting:nonNegative|?';
-  checkOptions(where, options, fields);
+  checkFields(where, { sink }, { sink: withMethod('getWriter') });
+  checkOptions(where, options, jsonlTraceOptions);
   if (sink.locked) throw misconfigured(`${where}: the sink is locked by another writer.`);
   const { includeChunks = false, includeRequests = false, mask = withoutSecrets } = options;
   const { add, ...ends } = lineWriter(sink.getWriter(), options);
   const trace = (event: AgentEvent): void =>
     add(() => syncValue('mask', mask(toJson(event, includeRequests))));
   // Another event contains the whole value of the chunks.
-  const types = eventNames.split(' ').filter((type) => includeChunks || !type.endsWith('-chunk'));
+  const types = Object.keys(eventHandlers).filter(
+    (type) => includeChunks || !type.endsWith('-chunk'),
+  );
   return {
     name: 'jsonlTrace',
     onError: 'ignore',
@@ -78,6 +82,14 @@ export function jsonlTrace(
     ...ends,
   };
 }
+
+const jsonlTraceOptions: OptionTable<JsonlTraceOptions> = {
+  includeChunks: optional(boolean),
+  includeRequests: optional(boolean),
+  mask: optional(func),
+  onError: optional(func),
+  maxWaiting: optional(nonNegative),
+};
 
 /** Writes lines to a sink. Drops and counts lines while too many wait. */
 function lineWriter(

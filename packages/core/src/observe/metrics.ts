@@ -1,9 +1,8 @@
-import {
-  checkFields,
-  checkOptions,
-  type AgentError,
-  type AgentErrorCode,
-} from '../error/agent-error.ts';
+import type { AgentError, AgentErrorCode } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { func, object, optional } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import { callListener } from '../error/report-failure.ts';
 import type { EventOf } from '../event/agent-event.ts';
 import { omitUndefined } from '../message/json.ts';
@@ -135,8 +134,8 @@ export function metrics(
   recorder: Metrics,
   options: MetricsOptions = {},
 ): Middleware & ModelMiddleware {
-  checkFields('metrics()', { recorder }, 'recorder:object');
-  checkOptions('metrics()', options, 'now:function|?');
+  checkFields('metrics()', { recorder }, { recorder: object });
+  checkOptions('metrics()', options, metricsOptions);
   const { now = monotonicNow } = options;
   /** Ids of tool calls after `pre-acting` whose tool was not called yet. */
   const waitingIn = perRun((): Set<string> => new Set());
@@ -189,6 +188,8 @@ export function metrics(
     },
   };
 }
+
+const metricsOptions: OptionTable<MetricsOptions> = { now: optional(func) };
 
 function labelsOf({ agentPath, runId, sessionId, userId }: RunInfo): RunLabels {
   return omitUndefined({ agent: agentPath.at(-1) ?? '', runId, sessionId, userId });

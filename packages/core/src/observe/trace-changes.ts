@@ -1,3 +1,5 @@
+import { array } from '../error/kinds.ts';
+import { checkFields } from '../error/check-fields.ts';
 import { perRun } from '../agent/per-run.ts';
 import type { Middleware, RunContext, UseList } from '../agent/middleware.ts';
 import { partsOf } from '../agent/use-list.ts';
@@ -56,6 +58,7 @@ const shownAt = /^(post-call|pre-reasoning|post-reasoning|pre-acting|post-acting
  * seen. Throws `CONFIGURATION` for two parts of one name.
  */
 export function traceChanges(use: UseList): readonly Middleware[] {
+  checkFields('traceChanges()', { use }, { use: array });
   const changesOf = perRun((): EventChange[] => []);
   const reporter: Middleware = {
     mapEvent(event, context) {

@@ -1,5 +1,8 @@
 import type { ContextAPI, TraceAPI, Tracer } from '@opentelemetry/api';
-import { checkFields, checkOptions } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { boolean, object, optional, withMethod } from '../error/kinds.ts';
+import type { FieldTable, OptionTable } from '../error/option-table.ts';
 import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { perRun } from '../agent/per-run.ts';
@@ -33,8 +36,8 @@ export interface OpenTelemetryOptions {
  * option of the wrong kind.
  */
 export function openTelemetry(options: OpenTelemetryOptions): Middleware & ModelMiddleware {
-  checkOptions('openTelemetry()', options, 'api:object tracer:startSpan()|? content:boolean|?');
-  checkFields('openTelemetry(): api', options.api, 'trace:setSpan() context:with()');
+  checkOptions('openTelemetry()', options, openTelemetryOptions);
+  checkFields('openTelemetry(): api', options.api, apiFields);
   const { api, tracer = api.trace.getTracer('isoloop'), content = false } = options;
   const tracing = { api, tracer, content };
   const stateOf = perRun((): { spans?: RunSpans } => ({}));
@@ -90,3 +93,14 @@ export function openTelemetry(options: OpenTelemetryOptions): Middleware & Model
     },
   };
 }
+
+const apiFields: FieldTable<OpenTelemetryOptions['api']> = {
+  trace: withMethod('setSpan'),
+  context: withMethod('with'),
+};
+
+const openTelemetryOptions: OptionTable<OpenTelemetryOptions> = {
+  api: object,
+  tracer: optional(withMethod('startSpan')),
+  content: optional(boolean),
+};

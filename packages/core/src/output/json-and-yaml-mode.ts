@@ -1,4 +1,6 @@
-import { checkOptions } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { boolean, func, natural, optional } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import type { JsonValue } from '../message/json.ts';
 import { readSchema, type InferOutput, type Schema, type SchemaLike } from '../schema/schema.ts';
 import { outputMode, type OutputMode } from './output-mode.ts';
@@ -51,10 +53,15 @@ export function jsonMode<const S extends SchemaLike>(
   options?: JsonModeOptions,
 ): OutputMode<InferOutput<S>>;
 export function jsonMode(schema?: SchemaLike, options: JsonModeOptions = {}): OutputMode {
-  checkOptions('jsonMode()', options, 'attempts:natural|? responseSchema:boolean|?');
+  checkOptions('jsonMode()', options, jsonModeOptions);
   const checkedSchema = schemaOf('jsonMode()', schema);
   return withObjectWriter(textMode(() => checkedSchema, jsonText, options));
 }
+
+const jsonModeOptions: OptionTable<JsonModeOptions> = {
+  attempts: optional(natural),
+  responseSchema: optional(boolean),
+};
 
 /**
  * Same as `jsonMode`, for a client's schema that the guards of an agent call check first. A message
@@ -77,12 +84,14 @@ export function yamlMode<const S extends SchemaLike>(
 ): OutputMode<InferOutput<S>>;
 export function yamlMode(schema: undefined, options: YamlModeOptions): OutputMode<JsonValue>;
 export function yamlMode(schema: SchemaLike | undefined, options: YamlModeOptions): OutputMode {
-  checkOptions('yamlMode()', options, 'parse:function attempts:natural|?');
+  checkOptions('yamlMode()', options, yamlModeOptions);
   const checkedSchema = schemaOf('yamlMode()', schema);
   const syntax = yamlText(options.parse);
   const mode = textMode(() => checkedSchema, syntax, { ...options, responseSchema: false });
   return withObjectWriter(mode);
 }
+
+const yamlModeOptions: OptionTable<YamlModeOptions> = { parse: func, attempts: optional(natural) };
 
 function textMode(
   getSchema: () => Schema<unknown>,

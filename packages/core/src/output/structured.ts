@@ -1,4 +1,7 @@
-import { checkOptions, misconfigured } from '../error/agent-error.ts';
+import { misconfigured } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { boolean, natural, oneOf, optional } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import { readSchema, type InferOutput, type SchemaLike } from '../schema/schema.ts';
 import { outputMode, type OutputMode } from './output-mode.ts';
 import { textForm } from './text-form.ts';
@@ -55,7 +58,7 @@ export function structured<const S extends SchemaLike>(
   source: S,
   options: StructuredOptions = {},
 ): OutputMode<InferOutput<S>> {
-  checkOptions('structured()', options, structuredFields);
+  checkOptions('structured()', options, structuredOptions);
   const { mode, attempts = 3, forceTool = true, responseSchema } = options;
   const schema = readSchema('structured()', source);
   const output = outputMode(attempts, (context, steps) => {
@@ -69,4 +72,9 @@ export function structured<const S extends SchemaLike>(
   return withObjectWriter(output) as OutputMode<InferOutput<S>>;
 }
 
-const structuredFields = 'mode:tool|prompt|? attempts:natural|? forceTool,responseSchema:boolean|?';
+const structuredOptions: OptionTable<StructuredOptions> = {
+  mode: optional(oneOf('tool', 'prompt')),
+  attempts: optional(natural),
+  forceTool: optional(boolean),
+  responseSchema: optional(boolean),
+};

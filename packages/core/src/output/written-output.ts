@@ -21,6 +21,6 @@ export function objectWriterOf({ use }: Pick<Agent, 'use'>): ObjectWriter {
   const part = use.find(({ name }) => name === outputPart) as Partial<WrittenOutput> | undefined;
   if (part?.objectWriter) return part.objectWriter();
   throw misconfigured(
-    'The agent has no output mode, so it has no object to send. Add ...structured(schema) to `use`.',
+    'The agent has no output mode, so it has no object to send. Add ...structured(schema) to its `use` list.',
   );
 }

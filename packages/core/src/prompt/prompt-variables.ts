@@ -1,4 +1,7 @@
-import { AgentError, checkOptions, invalidInput } from '../error/agent-error.ts';
+import { AgentError, invalidInput } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { either, func, object, oneOf, optional, string } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import type { Awaitable } from '../event/hook.ts';
 import { omitUndefined, type JsonValue } from '../message/json.ts';
 import { textOf, type Msg } from '../message/msg.ts';
@@ -40,8 +43,12 @@ export function renderTemplate(
   variables: TemplateVariables,
   options: TemplateOptions = {},
 ): string {
-  const fields = 'text:string variables:object form:${}|{}|? missing:keep|fail|?';
-  checkOptions('renderTemplate()', { ...options, text, variables }, fields, 'INVALID_INPUT');
+  checkOptions(
+    'renderTemplate()',
+    { ...options, text, variables },
+    renderTemplateOptions,
+    'INVALID_INPUT',
+  );
   const { form = '${}', missing: whenMissing = 'keep' } = options;
   const missing = new Set<string>();
   const filledText = text.replace(form === '{}' ? inBraces : afterDollar, (match, name: string) => {
@@ -57,6 +64,18 @@ export function renderTemplate(
   });
 }
 
+interface RenderTemplateOptions extends TemplateOptions {
+  readonly text: string;
+  readonly variables: TemplateVariables;
+}
+
+const renderTemplateOptions: OptionTable<RenderTemplateOptions> = {
+  text: string,
+  variables: object,
+  form: optional(oneOf('${}', '{}')),
+  missing: optional(oneOf('keep', 'fail')),
+};
+
 const afterDollar = /\$\{([\p{L}\p{N}_]+)\}/gu;
 const inBraces = /\{([\p{L}\p{N}_]+)\}/gu;
 
@@ -69,10 +88,14 @@ export interface PromptCall extends RunInfo {
   readonly input: readonly Msg[];
 }
 
-/** Fields of `PromptVariablesOptions` for `checkOptions`. */
-const promptFields =
-  'variables:object|function|? token:object|? toolsVariable:string|? ' +
-  'form:${}|{}|? missing:keep|fail|?';
+/** The kinds of `PromptVariablesOptions`. */
+const promptVariablesOptions: OptionTable<PromptVariablesOptions> = {
+  variables: optional(either(object, func)),
+  token: optional(object),
+  toolsVariable: optional(string),
+  form: optional(oneOf('${}', '{}')),
+  missing: optional(oneOf('keep', 'fail')),
+};
 
 /** Where the variables of a system prompt come from, and how it marks them. */
 export interface PromptVariablesOptions extends TemplateOptions {
@@ -126,7 +149,7 @@ type WithMessages = Pick<ModelRequest, 'messages'>;
  * prompt is the cause. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function promptVariables(options: PromptVariablesOptions): Middleware {
-  checkOptions('promptVariables()', options, promptFields);
+  checkOptions('promptVariables()', options, promptVariablesOptions);
   const render = promptRenderer(options);
   const renderingOf = perRun((): Rendering => ({ input: [], templates: new Map() }));
   const isRendered = (context: RunContext): boolean =>

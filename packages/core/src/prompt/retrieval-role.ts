@@ -1,3 +1,7 @@
+import { oneOf, optional } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
+import type { FeatureOptions } from '../agent/kernel-options.ts';
+
 declare module '../agent/kernel-options.ts' {
   interface FeatureOptions {
     /**
@@ -9,5 +13,7 @@ declare module '../agent/kernel-options.ts' {
   }
 }
 
-/** Field of the option `retrievalRole` for `checkOptions`. */
-export const retrievalFields = 'retrievalRole:user|system|?';
+/** The kind of the option that every `retrieval()` reads. */
+export const retrievalRole: OptionTable<Pick<FeatureOptions, 'retrievalRole'>> = {
+  retrievalRole: optional(oneOf('user', 'system')),
+};

@@ -1,4 +1,4 @@
-import { misconfigured, checkOptions } from '../error/agent-error.ts';
+import { misconfigured } from '../error/agent-error.ts';
 import { fence } from '../message/text.ts';
 import {
   contextSection,
@@ -7,6 +7,9 @@ import {
 } from '../message/retrieved-document.ts';
 import { readSchema, type SchemaLike } from '../schema/schema.ts';
 import { formatInstruction } from '../schema/output-format.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { array, either, func, object, oneOf, optional, string } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 
 /** Parts of a system prompt, in the order in which `systemPrompt()` joins them. */
 export interface SystemPromptOptions {
@@ -35,10 +38,10 @@ export interface SystemPromptOptions {
  * tags or open another section. Throws `CONFIGURATION` for an invalid option.
  */
 export function systemPrompt(options: SystemPromptOptions): string {
-  checkOptions('systemPrompt()', options, optionFields);
+  checkOptions('systemPrompt()', options, systemPromptOptions);
   const { base, context = '', sections = {}, format, schema } = options;
   if (schema && !format)
-    throw misconfigured('systemPrompt(): `schema` works only with `format`, such as json.');
+    throw misconfigured("systemPrompt(): `schema` needs `format: 'json'` or `format: 'yaml'`.");
   const names = Object.keys(sections);
   names.forEach(checkName);
 
@@ -60,11 +63,18 @@ function formatSection(format: 'json' | 'yaml', schema: SchemaLike | undefined):
 
 function checkName(name: string): void {
   if (/^[\w-]{1,64}$/.test(name) && !reserved.test(name)) return;
-  throw misconfigured(`systemPrompt(): "${name}" cannot be the name of a section.`);
+  throw misconfigured(
+    `systemPrompt(): "${name}" cannot be the name of a section. ` +
+      'Use at most 64 letters, digits, _ and -, and none of the names of its own sections.',
+  );
 }
 
 const reserved = /^(?:retrieved_context|response_format|long_term_memory)$/i;
 
-const optionFields =
-  'base:string context:string|array|? sections:object|? ' +
-  'format:json|yaml|? schema:object|function|?';
+const systemPromptOptions: OptionTable<SystemPromptOptions> = {
+  base: string,
+  context: optional(either(string, array)),
+  sections: optional(object),
+  format: optional(oneOf('json', 'yaml')),
+  schema: optional(either(object, func)),
+};

@@ -5,26 +5,34 @@ import { addDecisions } from '../approval/decided-input.ts';
 import { checkClientTexts, type ClientText } from '../prompt/client-texts.ts';
 import { instructions } from '../prompt/instructions.ts';
 import { answerAtLimit } from '../answer/answer-at-limit.ts';
-import { runLimits, runLimitsFields, type RunLimits } from '../limits/run-limits.ts';
+import { runLimits, type RunLimits, runLimitOptions } from '../limits/run-limits.ts';
 import type { NoSchema, OutputMode } from '../output/output-mode.ts';
 import { allowedTools } from '../selection/allowed-tools.ts';
-import { retrievalFields } from '../prompt/retrieval-role.ts';
+import { retrievalRole } from '../prompt/retrieval-role.ts';
 import type { ToolSource } from '../tool/tool.ts';
 import { steering } from '../steering/steering.ts';
 import { Agent } from '../agent/agent.ts';
 import type { AgentInput } from '../event/agent-input.ts';
-import { kernelFields, requirePart, type OptionFields } from '../agent/check-options.ts';
+import {
+  requirePart,
+  kernelCallOptions,
+  kernelLimits,
+  kernelOptions,
+  type AgentTables,
+} from '../agent/check-options.ts';
 import type { AgentStream } from '../event/readers/agent-stream.ts';
 import type { FeatureOptions } from './feature-options.ts';
 import type { KernelCallOptions, KernelLimits, KernelOptions } from '../agent/kernel-options.ts';
 import { definePreset } from '../agent/use-list.ts';
 import type { Middleware, UseList } from '../agent/middleware.ts';
-import { fieldsIn, invalidInput } from '../error/agent-error.ts';
+import { invalidInput } from '../error/agent-error.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { Decision } from '../event/pending-call.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import { omitUndefined } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
+import { anything, array, boolean, either, func, oneOf, optional } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 
 /** Where an agent call has to stop: iterations, tool calls, tokens, time and lengths. */
 export type AgentLimits = KernelLimits & RunLimits;
@@ -75,41 +83,53 @@ export interface CallOptions<T = unknown> extends KernelCallOptions {
 
 /**
  * One part of `standard()`, with the options of an agent, of its limits and of an agent call that
- * it reads. Their kinds are for `checkOptions`. An agent with one of them must have a part of this
- * name.
+ * it reads. An agent with one of them must have a part of this name.
  */
 interface Feature {
   readonly part: Middleware;
-  readonly agent?: string;
-  readonly limits?: string;
-  readonly call?: string;
+  readonly agent?: readonly (keyof AgentOptions)[];
+  readonly limits?: readonly (keyof RunLimits)[];
+  readonly call?: readonly (keyof CallOptions)[];
   /** Whether a part of this name reads the options. Default: every one does. */
   readonly isReadBy?: (part: Middleware) => boolean;
 }
 
-const returnDirect = 'returnDirect:boolean|function|?';
-
 /** The outermost feature comes first. */
 const features: readonly Feature[] = [
-  { part: basicApprovals(), agent: 'deferRound:boolean|?', isReadBy: isApprovals },
-  { part: steering(), agent: 'interruptWhenIdle:function|?' },
-  { part: directAnswers(), agent: returnDirect, call: returnDirect },
-  { part: answerAtLimit(), agent: 'onLimit:function|?' },
-  { part: runLimits(), limits: runLimitsFields },
+  { part: basicApprovals(), agent: ['deferRound'], isReadBy: isApprovals },
+  { part: steering(), agent: ['interruptWhenIdle'] },
+  { part: directAnswers(), agent: ['returnDirect'], call: ['returnDirect'] },
+  { part: answerAtLimit(), agent: ['onLimit'] },
+  { part: runLimits(), limits: ['toolCalls', 'tokens'] },
 ];
 
-type OptionList = 'agent' | 'limits' | 'call';
+const agentOptions: OptionTable<AgentOptions> = {
+  ...kernelOptions,
+  whenBusy: optional(oneOf('reject', 'queue', 'inject')),
+  deferRound: optional(boolean),
+  interruptWhenIdle: optional(func),
+  returnDirect: optional(either(boolean, func)),
+  onLimit: optional(func),
+  ...retrievalRole,
+};
 
-function fieldsOf(list: OptionList): string {
-  const ofFeatures = features.flatMap((feature) => feature[list] ?? []);
-  return [kernelFields[list], ...ofFeatures].join(' ');
-}
+const agentLimits: OptionTable<AgentLimits> = { ...kernelLimits, ...runLimitOptions };
 
-const fields: OptionFields = {
+const callOptions: OptionTable<CallOptions> = {
+  ...kernelCallOptions,
+  returnDirect: optional(either(boolean, func)),
+  allowTools: optional(array),
+  clientTexts: optional(array),
+  decisions: optional(array),
+  instructions: optional(array),
+  output: anything,
+};
+
+const tables: AgentTables = {
   className: 'ReActAgent',
-  agent: `${fieldsOf('agent')} whenBusy:reject|queue|inject|? ${retrievalFields}`,
-  limits: fieldsOf('limits'),
-  call: `${fieldsOf('call')} allowTools,clientTexts,decisions,instructions:array|? output`,
+  agent: agentOptions,
+  limits: agentLimits,
+  call: callOptions,
 };
 
 const standardParts = definePreset(features.map(({ part }) => part));
@@ -139,7 +159,7 @@ export function standard(): readonly Middleware[] {
  * const { text } = await agent.call('Is it warmer in Paris or in Rome?');
  */
 export class ReActAgent<const S extends ToolSource = ToolSource> extends Agent<S> {
-  protected static override readonly optionFields: OptionFields = fields;
+  protected static override readonly optionTables: AgentTables = tables;
 
   /** Throws `CONFIGURATION` for an option of the wrong type. */
   constructor(options: AgentOptions<S>) {
@@ -195,10 +215,14 @@ export class ReActAgent<const S extends ToolSource = ToolSource> extends Agent<S
 }
 
 /** Throws `CONFIGURATION` for an option that no middleware of the agent reads. */
-function checkServed(use: readonly Middleware[], list: OptionList, options: object = {}): void {
+function checkServed(
+  use: readonly Middleware[],
+  list: 'agent' | 'limits' | 'call',
+  options: object = {},
+): void {
   const keys = Object.keys(omitUndefined(options));
-  for (const { part, isReadBy = () => true, [list]: listFields = '' } of features) {
-    const key = keys.find((one) => fieldsIn(listFields).has(one));
+  for (const { part, isReadBy = () => true, [list]: ownKeys = [] } of features) {
+    const key = ownKeys.find((one) => keys.includes(one));
     if (key) requirePart(use.filter(isReadBy), part.name!, `The option \`${key}\``);
   }
 }

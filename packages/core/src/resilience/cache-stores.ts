@@ -1,4 +1,7 @@
-import { checkFields, checkOptions } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { func, nonNegative, optional } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import type { Awaitable } from '../event/hook.ts';
 import type { KeyValueStore } from '../memory/store/key-value-store.ts';
 import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';
@@ -29,7 +32,7 @@ export interface ReplyCacheStore {
  * least recently used reply is removed. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function inMemoryReplies(options: { readonly maxEntries?: number } = {}): ReplyCacheStore {
-  checkOptions('inMemoryReplies()', options, 'maxEntries:nonNegative|?');
+  checkOptions('inMemoryReplies()', options, inMemoryRepliesOptions);
   const { maxEntries = 1000 } = options;
   const replies = new RecentMap<string, CachedReply>(maxEntries);
   return {
@@ -38,12 +41,16 @@ export function inMemoryReplies(options: { readonly maxEntries?: number } = {}):
   };
 }
 
+const inMemoryRepliesOptions: OptionTable<{ readonly maxEntries?: number }> = {
+  maxEntries: optional(nonNegative),
+};
+
 /**
  * Stores replies in a key-value store that several processes can share. Expired replies stay in the
  * store until they are overwritten. Throws `CONFIGURATION` for an argument of the wrong kind.
  */
 export function storedReplies(store: KeyValueStore): ReplyCacheStore {
-  checkFields('storedReplies(): the store', store, 'get:function set:function');
+  checkFields('storedReplies(): the store', store, { get: func, set: func });
   const keyFor = (key: string): string => `reply:${encodeURIComponent(key)}`;
   return {
     async get(key) {

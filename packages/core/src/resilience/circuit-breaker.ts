@@ -1,4 +1,7 @@
-import { AgentError, checkOptions, type AgentErrorCode } from '../error/agent-error.ts';
+import { AgentError, type AgentErrorCode } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { func, nonNegative, optional } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import { classifyError } from '../error/classify-error.ts';
 import { watchReply, type ReplyEnd } from '../model/reply/watch-reply.ts';
 import { callListener } from '../error/report-failure.ts';
@@ -59,8 +62,7 @@ const clientErrors: readonly AgentErrorCode[] = [
  * one. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function circuitBreaker(options: CircuitBreakerOptions = {}): CircuitBreaker {
-  const fields = 'failures,openMs:nonNegative|? onStateChange,now:function|?';
-  checkOptions('circuitBreaker()', options, fields);
+  checkOptions('circuitBreaker()', options, circuitBreakerOptions);
   const { failures: maxFailures = 5, openMs = 30_000 } = options;
   const { onStateChange, now = monotonicNow } = options;
   let state: CircuitState = 'closed';
@@ -122,3 +124,10 @@ export function circuitBreaker(options: CircuitBreakerOptions = {}): CircuitBrea
     reset: () => move('closed'),
   };
 }
+
+const circuitBreakerOptions: OptionTable<CircuitBreakerOptions> = {
+  failures: optional(nonNegative),
+  openMs: optional(nonNegative),
+  onStateChange: optional(func),
+  now: optional(func),
+};

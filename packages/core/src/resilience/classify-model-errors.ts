@@ -1,3 +1,4 @@
+import { checkNoOptions } from '../error/check-options.ts';
 import { AgentError, errorText } from '../error/agent-error.ts';
 import { classifyError } from '../error/classify-error.ts';
 import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
@@ -6,7 +7,13 @@ import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
  * Adds codes to the errors of a custom model, as `classifyError` does (Arc Reactor). Without this
  * middleware, an error that is not an `AgentError` ends the agent call with `INTERNAL`.
  */
-export function classifyModelErrors(): ModelMiddleware {
+export function classifyModelErrors(): ModelMiddleware;
+export function classifyModelErrors(...args: readonly unknown[]): ModelMiddleware {
+  checkNoOptions(
+    'classifyModelErrors()',
+    args,
+    'For codes of your own, throw an AgentError in your model.',
+  );
   return {
     name: 'classifyModelErrors',
     wrapModel: (model) =>

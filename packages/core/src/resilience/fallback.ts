@@ -1,4 +1,8 @@
-import { AgentError, misconfigured, checkFields, checkOptions } from '../error/agent-error.ts';
+import { AgentError, misconfigured } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { array, boolean, func, object, optional } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import { classifyError } from '../error/classify-error.ts';
 import { boundedModel } from '../model/reply/bounded-model.ts';
 import { runInfo, type ChatModel, type ModelRequest, type RunInfo } from '../model/chat-model.ts';
@@ -50,11 +54,11 @@ export function fallback(
   models: readonly ChatModel[],
   options: FallbackOptions = {},
 ): ModelMiddleware {
-  checkFields(where, { models }, 'models:array');
-  if (!models.length) throw misconfigured('fallback() needs a model.');
+  checkFields(where, { models }, { models: array });
+  if (!models.length) throw misconfigured('fallback() needs at least one model in its list.');
   for (const model of models)
-    checkFields(`${where}: a model`, model, 'stream:function features:object');
-  checkOptions(where, options, 'when,request,onFallback:function|? afterFirstDelta:boolean|?');
+    checkFields(`${where}: a model`, model, { stream: func, features: object });
+  checkOptions(where, options, fallbackOptions);
   const { afterFirstDelta = true, onFallback } = options;
   const boundedModels = models.map((model) => boundedModel(model));
   return {
@@ -82,6 +86,13 @@ export function fallback(
     },
   };
 }
+
+const fallbackOptions: OptionTable<FallbackOptions> = {
+  when: optional(func),
+  request: optional(func),
+  onFallback: optional(func),
+  afterFirstDelta: optional(boolean),
+};
 
 const where = 'fallback()';
 

@@ -1,4 +1,7 @@
-import { AgentError, misconfigured, checkOptions } from '../error/agent-error.ts';
+import { AgentError, misconfigured } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { func, nonNegative, optional } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
 import { Deadline } from '../wait/deadline.ts';
 import { monotonicNow } from '../wait/monotonic.ts';
@@ -29,7 +32,7 @@ export interface ModelTimeoutOptions {
  */
 export function modelTimeout(options: ModelTimeoutOptions): ModelMiddleware {
   const where = 'modelTimeout()';
-  checkOptions(where, options, 'firstDeltaMs,silenceMs,totalMs:nonNegative|? now:function|?');
+  checkOptions(where, options, modelTimeoutOptions);
   if ((options.firstDeltaMs ?? options.silenceMs ?? options.totalMs) === undefined)
     throw misconfigured(`${where} needs firstDeltaMs, silenceMs or totalMs.`);
   return {
@@ -37,6 +40,13 @@ export function modelTimeout(options: ModelTimeoutOptions): ModelMiddleware {
     wrapModel: (model) => withStream(model, timedStream(model, options)),
   };
 }
+
+const modelTimeoutOptions: OptionTable<ModelTimeoutOptions> = {
+  firstDeltaMs: optional(nonNegative),
+  silenceMs: optional(nonNegative),
+  totalMs: optional(nonNegative),
+  now: optional(func),
+};
 
 type Deltas = readonly ModelDelta[];
 

@@ -1,4 +1,17 @@
-import { checkFields, checkOptions } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-options.ts';
+import {
+  array,
+  boolean,
+  func,
+  nonNegative,
+  number,
+  object,
+  oneOf,
+  optional,
+  string,
+} from '../error/kinds.ts';
+import type { FieldTable, OptionTable } from '../error/option-table.ts';
 import { callListener, reportFailure } from '../error/report-failure.ts';
 import type { Awaitable } from '../event/hook.ts';
 import {
@@ -79,15 +92,25 @@ export interface CacheLookup {
  */
 export function replyCache(options: ReplyCacheOptions = {}): ModelMiddleware {
   const where = 'replyCache()';
-  const fields = 'store:object|? ttlMs,maxTemperature:nonNegative|? toolCalls:boolean|?';
-  checkOptions(where, options, `${fields} scope,onLookup,onError,now:function|?`);
+  checkOptions(where, options, replyCacheOptions);
   const { store = inMemoryReplies() } = options;
-  checkFields(`${where}: store`, store, 'get:function set:function');
+  checkFields(`${where}: store`, store, { get: func, set: func });
   return {
     name: 'replyCache',
     wrapModel: (model) => withStream(model, cachedStream(model, { ...options, store })),
   };
 }
+
+const replyCacheOptions: OptionTable<ReplyCacheOptions> = {
+  store: optional(object),
+  ttlMs: optional(nonNegative),
+  maxTemperature: optional(nonNegative),
+  toolCalls: optional(boolean),
+  scope: optional(func),
+  onLookup: optional(func),
+  onError: optional(func),
+  now: optional(func),
+};
 
 function cachedStream(
   model: ChatModel,
@@ -149,11 +172,13 @@ function isComplete(deltas: readonly ModelDelta[]): boolean {
 /** Checks a reply from the store, which may contain invalid data. */
 function checkReply(reply: CachedReply | null | undefined): CachedReply | undefined {
   if (reply === undefined || reply === null) return undefined;
-  const fields = 'key:string expiresAt:number deltas:array';
-  checkFields('A cached reply', reply, fields, 'INVALID_STATE');
-  checkFields("A cached reply's end", reply.deltas.at(-1), 'type:finish', 'INVALID_STATE');
+  checkFields('A cached reply', reply, cachedReply, 'INVALID_STATE');
+  checkFields("A cached reply's end", reply.deltas.at(-1), replyEnd, 'INVALID_STATE');
   return reply;
 }
+
+const cachedReply: FieldTable<CachedReply> = { key: string, expiresAt: number, deltas: array };
+const replyEnd = { type: oneOf('finish') };
 
 /** Sets the usage of a stored reply to zero and marks it as cached. */
 function withoutUsage(delta: ModelDelta): ModelDelta {

@@ -1,4 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
+import { func, nonNegative, optional } from '../error/kinds.ts';
+import type { OptionTable, OtherNames } from '../error/option-table.ts';
 import { classifyError } from '../error/classify-error.ts';
 import { callListener } from '../error/report-failure.ts';
 import { runInfo, type RunInfo } from '../model/chat-model.ts';
@@ -55,10 +57,26 @@ export interface RetryInfo {
   readonly run?: RunInfo;
 }
 
-/** Fields of `RetryDelayOptions` for `checkOptions`. */
-export const retryDelayFields: string =
-  'attempts,firstDelayMs,maxDelayMs,maxRetryAfterMs:nonNegative|? ' +
-  'isTransient,onRetry,sleep,random:function|?';
+/** The kinds of `RetryDelayOptions`. */
+export const retryDelayOptions: OptionTable<RetryDelayOptions> = {
+  attempts: optional(nonNegative),
+  firstDelayMs: optional(nonNegative),
+  maxDelayMs: optional(nonNegative),
+  maxRetryAfterMs: optional(nonNegative),
+  isTransient: optional(func),
+  onRetry: optional(func),
+  sleep: optional(func),
+  random: optional(func),
+};
+
+/** Names that other libraries use for these options. */
+export const otherRetryNames: OtherNames<RetryDelayOptions> = {
+  attempts: ['maxRetries', 'retries', 'maxAttempts', 'max_retries', 'limit'],
+  firstDelayMs: ['delay', 'delayMs', 'initialDelay', 'initialDelayMs', 'minTimeout'],
+  maxDelayMs: ['maxDelay', 'maxTimeout', 'backoffLimit'],
+  isTransient: ['retryOn', 'retryIf', 'shouldRetry'],
+  onRetry: ['onFailedAttempt'],
+};
 
 /** A failed try, before it is known whether another one follows. */
 interface FailedTry extends Pick<RetryInfo, 'attempt' | 'target'> {

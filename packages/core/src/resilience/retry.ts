@@ -1,6 +1,13 @@
-import { checkOptions } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { boolean, optional } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
-import { retryDelayFields, retryWaiter, type RetryDelayOptions } from './retry-delay.ts';
+import {
+  otherRetryNames,
+  retryDelayOptions,
+  retryWaiter,
+  type RetryDelayOptions,
+} from './retry-delay.ts';
 import { tryEach } from './try-each.ts';
 
 /** How often `retry()` asks again, after which errors, and who is told. */
@@ -18,7 +25,7 @@ export interface RetryOptions extends RetryDelayOptions {
  * `CONFIGURATION` for an option of the wrong kind.
  */
 export function retry(options: RetryOptions = {}): ModelMiddleware {
-  checkOptions('retry()', options, `${retryDelayFields} afterFirstDelta:boolean|?`);
+  checkOptions('retry()', options, retryOptions, 'CONFIGURATION', otherRetryNames);
   const waitForRetry = retryWaiter(options);
   const { afterFirstDelta = false } = options;
   return {
@@ -36,3 +43,8 @@ export function retry(options: RetryOptions = {}): ModelMiddleware {
       }),
   };
 }
+
+const retryOptions: OptionTable<RetryOptions> = {
+  ...retryDelayOptions,
+  afterFirstDelta: optional(boolean),
+};

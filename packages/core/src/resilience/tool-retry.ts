@@ -1,7 +1,15 @@
 import type { Middleware } from '../agent/middleware.ts';
-import { AgentError, checkOptions } from '../error/agent-error.ts';
+import { AgentError } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { optional, strings } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import { isSuspension, withExecute } from '../tool/tool-call.ts';
-import { retryDelayFields, retryWaiter, type RetryDelayOptions } from './retry-delay.ts';
+import {
+  otherRetryNames,
+  retryDelayOptions,
+  retryWaiter,
+  type RetryDelayOptions,
+} from './retry-delay.ts';
 
 /** How often `toolRetry()` runs a tool again, and after which errors. */
 export interface ToolRetryOptions extends RetryDelayOptions {
@@ -21,7 +29,7 @@ export interface ToolRetryOptions extends RetryDelayOptions {
  * wrong kind.
  */
 export function toolRetry(options: ToolRetryOptions = {}): Middleware {
-  checkOptions('toolRetry()', options, `${retryDelayFields} tools:names|?`);
+  checkOptions('toolRetry()', options, toolRetryOptions, 'CONFIGURATION', otherRetryNames);
   const { tools, isTransient = isMarked } = options;
   const waitForRetry = retryWaiter({
     ...options,
@@ -52,6 +60,11 @@ export function toolRetry(options: ToolRetryOptions = {}): Middleware {
     },
   };
 }
+
+const toolRetryOptions: OptionTable<ToolRetryOptions> = {
+  ...retryDelayOptions,
+  tools: optional(strings),
+};
 
 function isMarked(error: unknown): boolean {
   return AgentError.is(error) && error.retryable;

@@ -1,9 +1,13 @@
-import { AgentError, errorText, checkOptions } from '../error/agent-error.ts';
+import { AgentError, errorText } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { func, nonNegative, object, oneOf, optional, string, strings } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
+import { chatModel } from '../model/model-kind.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import { fence } from '../message/text.ts';
 import { askText } from '../model/ask-text.ts';
 import { boundedModel } from '../model/reply/bounded-model.ts';
-import { generateFields, type ChatModel, type GenerateOptions } from '../model/chat-model.ts';
+import { generateOptions, type ChatModel, type GenerateOptions } from '../model/chat-model.ts';
 import { withExecute } from '../tool/tool-call.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { Middleware, RunContext } from '../agent/middleware.ts';
@@ -43,8 +47,8 @@ export interface EmulateToolsOptions {
  * counts toward the agent call. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function emulateTools(options: EmulateToolsOptions): Middleware {
-  checkOptions('emulateTools()', options, optionFields);
-  checkOptions('emulateTools(): generate', options.generate ?? {}, generateFields);
+  checkOptions('emulateTools()', options, emulateToolsOptions);
+  checkOptions('emulateTools(): generate', options.generate ?? {}, generateOptions);
   const { tools, onFailure = 'run', onError, generate, timeoutMs = 30_000 } = options;
   const { prompt = instruction } = options;
   const model = boundedModel(options.model);
@@ -88,9 +92,15 @@ export function emulateTools(options: EmulateToolsOptions): Middleware {
   };
 }
 
-const optionFields =
-  'model:stream() tools:names|? prompt:string|? generate:object|? timeoutMs:nonNegative|? ' +
-  'onFailure:run|error|? onError:function|?';
+const emulateToolsOptions: OptionTable<EmulateToolsOptions> = {
+  model: chatModel,
+  tools: optional(strings),
+  prompt: optional(string),
+  generate: optional(object),
+  timeoutMs: optional(nonNegative),
+  onFailure: optional(oneOf('run', 'error')),
+  onError: optional(func),
+};
 
 const instruction = [
   'You stand in for a tool of an assistant.',

@@ -1,3 +1,4 @@
+import { checkNoOptions } from '../error/check-options.ts';
 import { isReply } from '../message/metadata.ts';
 import {
   outputText,
@@ -17,7 +18,9 @@ import { perRun } from '../agent/per-run.ts';
  * no further request, the withdrawn text is the answer. If a result has no entries, the hint asks
  * for a search with other words. Hints are part of one model request and are never stored.
  */
-export function errorHints(): Middleware {
+export function errorHints(): Middleware;
+export function errorHints(...args: readonly unknown[]): Middleware {
+  checkNoOptions('errorHints()', args, 'For texts of your own, use rewordToolErrors().');
   const hintingOf = perRun((): Hinting => ({ withdrawnCount: 0, withdrawn: undefined }));
   return {
     name: 'errorHints',

@@ -1,4 +1,6 @@
-import { checkOptions } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { optional, strings } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import { sortedJson } from '../message/json.ts';
 import type { ToolResult } from '../message/msg.ts';
 import type { Middleware, RunContext } from '../agent/middleware.ts';
@@ -20,7 +22,7 @@ export interface ReuseResultsOptions {
  * arguments. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function reuseResults(options: ReuseResultsOptions = {}): Middleware {
-  checkOptions('reuseResults()', options, 'tools:names|?');
+  checkOptions('reuseResults()', options, reuseResultsOptions);
   const { tools } = options;
   const applies = (name: string, { addedTools }: RunContext): boolean =>
     tools ? tools.includes(name) : !addedTools.some((added) => added.name === name);
@@ -58,5 +60,7 @@ export function reuseResults(options: ReuseResultsOptions = {}): Middleware {
     },
   };
 }
+
+const reuseResultsOptions: OptionTable<ReuseResultsOptions> = { tools: optional(strings) };
 
 const hint = 'You made this tool call before. Answer now, from the results that you have.';

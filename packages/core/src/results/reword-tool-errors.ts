@@ -1,4 +1,7 @@
-import { AgentError, errorText, checkOptions } from '../error/agent-error.ts';
+import { AgentError, errorText } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { func, optional, strings } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import type { Awaitable } from '../event/hook.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import { outputText } from '../message/msg.ts';
@@ -43,7 +46,7 @@ export interface RewordToolErrorsOptions {
  * kind.
  */
 export function rewordToolErrors(options: RewordToolErrorsOptions = {}): Middleware {
-  checkOptions('rewordToolErrors()', options, 'tools:names|? format,endsCall,onError:function|?');
+  checkOptions('rewordToolErrors()', options, rewordToolErrorsOptions);
   const { tools, format = defaultFormat, endsCall, onError } = options;
   return {
     name: 'rewordToolErrors',
@@ -86,6 +89,13 @@ export function rewordToolErrors(options: RewordToolErrorsOptions = {}): Middlew
     },
   };
 }
+
+const rewordToolErrorsOptions: OptionTable<RewordToolErrorsOptions> = {
+  tools: optional(strings),
+  format: optional(func),
+  endsCall: optional(func),
+  onError: optional(func),
+};
 
 function defaultFormat(error: unknown): string {
   return `Tool failed: ${errorText(error)}`;

@@ -1,4 +1,7 @@
-import { invalidInput, checkOptions, fieldOf } from '../error/agent-error.ts';
+import { invalidInput, fieldOf } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { optional, string } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import {
   createMessage,
   outputText,
@@ -44,7 +47,7 @@ export interface TodoListOptions {
  * `CONFIGURATION` for an option of the wrong kind.
  */
 export function todoList(options: TodoListOptions = {}): Middleware {
-  checkOptions('todoList()', options, 'prompt,description:string|?');
+  checkOptions('todoList()', options, todoListOptions);
   const { prompt = defaultPrompt, description = defaultDescription } = options;
   // The same object each time, so that the tokens of the list's message are counted once.
   const listOf = memoize(toList);
@@ -83,6 +86,11 @@ export function todoList(options: TodoListOptions = {}): Middleware {
     },
   };
 }
+
+const todoListOptions: OptionTable<TodoListOptions> = {
+  prompt: optional(string),
+  description: optional(string),
+};
 
 /** Returns the newest list of a conversation, or an empty list. */
 export function todosOf(messages: readonly Msg[]): readonly Todo[] {

@@ -1,4 +1,7 @@
-import { checkOptions, errorText, misconfigured, type AgentError } from '../error/agent-error.ts';
+import { errorText, misconfigured, type AgentError } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { anything } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import {
   dereference,
   validate,
@@ -55,13 +58,15 @@ export function jsonSchema<T = unknown>(
   options: JsonSchemaOptions = {},
 ): StandardSchema<T, T> {
   if (!isRecord(schema)) throw misconfigured('A JSON Schema must be an object.');
-  checkOptions('jsonSchema()', options, 'draft');
+  checkOptions('jsonSchema()', options, jsonSchemaOptions);
   const draft = draftOf(schema['$schema'], options.draft);
   const byDraft = compiledSchemas.get(schema) ?? new Map<SchemaDraft, CompiledSchema>();
   const found = byDraft.get(draft) ?? compile(schema, draft);
   compiledSchemas.set(schema, byDraft.set(draft, found));
   return found as StandardSchema<T, T>;
 }
+
+const jsonSchemaOptions: OptionTable<JsonSchemaOptions> = { draft: anything };
 
 function compile(schema: JsonObject, draft: SchemaDraft): CompiledSchema {
   // Uses a copy: the library writes into the schema, and the caller's object may be frozen or

@@ -1,4 +1,5 @@
-import { checkFields } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { array, strings } from '../error/kinds.ts';
 import { nameMatcher } from '../tool/name-pattern.ts';
 import type { ToolSelector } from './select-tools.ts';
 
@@ -24,9 +25,9 @@ export interface ToolCategory {
  * pattern that cannot match any tool name.
  */
 export function byCategory(categories: readonly ToolCategory[]): ToolSelector {
-  checkFields('byCategory()', { categories }, 'categories:array');
+  checkFields('byCategory()', { categories }, { categories: array });
   for (const category of categories)
-    checkFields('byCategory(): a category', category, 'keywords,tools:names');
+    checkFields('byCategory(): a category', category, { keywords: strings, tools: strings });
   const matchers = categories.map(({ keywords, tools }) => ({
     keywords: keywords.map(fold).filter(Boolean),
     has: nameMatcher('byCategory()', tools),

@@ -1,10 +1,23 @@
-import { AgentError, checkOptions, fieldOf } from '../error/agent-error.ts';
+import { AgentError, fieldOf } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import {
+  either,
+  infinity,
+  nonNegative,
+  object,
+  optional,
+  string,
+  strings,
+  whole,
+} from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
+import { chatModel } from '../model/model-kind.ts';
 import { fence } from '../message/text.ts';
 import { parseJson } from '../message/json.ts';
 import { askText } from '../model/ask-text.ts';
 import { boundedModel } from '../model/reply/bounded-model.ts';
 import {
-  generateFields,
+  generateOptions,
   type ChatModel,
   type GenerateOptions,
   type ToolSchema,
@@ -42,8 +55,8 @@ export interface ByModelOptions {
  * list is a valid answer. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function byModel(options: ByModelOptions): ToolSelector {
-  checkOptions('byModel()', options, optionFields);
-  checkOptions('byModel(): generate', options.generate ?? {}, generateFields);
+  checkOptions('byModel()', options, byModelOptions);
+  checkOptions('byModel(): generate', options.generate ?? {}, generateOptions);
   const { model, maxTools = 10, prompt = instruction, generate, timeoutMs = 30_000 } = options;
   const isIncluded = nameMatcher('byModel(): alwaysOffer', options.alwaysOffer);
   return async (question, tools, { signal, run, onUsage }) => {
@@ -83,9 +96,14 @@ function namesIn(reply: string, tools: readonly ToolSchema[]): readonly string[]
   return knownNames;
 }
 
-const optionFields =
-  'model:stream() maxTools:whole|Infinity|? alwaysOffer:names|? prompt:string|? ' +
-  'generate:object|? timeoutMs:nonNegative|?';
+const byModelOptions: OptionTable<ByModelOptions> = {
+  model: chatModel,
+  maxTools: optional(either(whole, infinity)),
+  alwaysOffer: optional(strings),
+  prompt: optional(string),
+  generate: optional(object),
+  timeoutMs: optional(nonNegative),
+};
 
 const instruction = [
   'You choose tools for an assistant. <tools> lists the tools, one per line. <question> is what the user asks.',

@@ -1,4 +1,7 @@
-import { invalidInput, checkOptions } from '../error/agent-error.ts';
+import { invalidInput } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { boolean, either, func, infinity, optional, share, whole } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 import { RecentMap } from '../wait/recent-map.ts';
 import { bestOf, type ByWordsOptions } from './by-words.ts';
@@ -34,11 +37,17 @@ export interface BySimilarityOptions extends ByWordsOptions {
  * of the wrong kind. The selector rejects if `embed` rejects or does not return vectors.
  */
 export function bySimilarity(options: BySimilarityOptions): ToolSelector {
-  const fields = 'embed:function threshold:share|? maxTools:whole|Infinity|? evenWhenFew:boolean|?';
-  checkOptions('bySimilarity()', options, fields);
+  checkOptions('bySimilarity()', options, bySimilarityOptions);
   const { embed, threshold = 0.3 } = options;
   return bestOf(similaritySearch(embed, threshold), options);
 }
+
+const bySimilarityOptions: OptionTable<BySimilarityOptions> = {
+  embed: func,
+  threshold: optional(share),
+  maxTools: optional(either(whole, infinity)),
+  evenWhenFew: optional(boolean),
+};
 
 /**
  * Creates a selector that returns the names of the tools whose similarity reaches the threshold,

@@ -1,4 +1,6 @@
-import { checkOptions } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { boolean, either, infinity, optional, whole } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import type { ToolSelector } from './select-tools.ts';
 import { isObjectOrArray, type JsonObject } from '../message/json.ts';
 import { searchTerms, shortQuery } from '../tokens/search-terms.ts';
@@ -24,9 +26,14 @@ export interface ByWordsOptions {
  * wrong kind.
  */
 export function byWords(options: ByWordsOptions = {}): ToolSelector {
-  checkOptions('byWords()', options, 'maxTools:whole|Infinity|? evenWhenFew:boolean|?');
+  checkOptions('byWords()', options, byWordsOptions);
   return bestOf(wordSearch(), options);
 }
+
+const byWordsOptions: OptionTable<ByWordsOptions> = {
+  maxTools: optional(either(whole, infinity)),
+  evenWhenFew: optional(boolean),
+};
 
 /**
  * Limits a search to its `maxTools` best tools. If there are no more tools than that, or the search

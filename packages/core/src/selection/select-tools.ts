@@ -2,7 +2,10 @@ import { isQuestion } from '../message/turns.ts';
 import { metadataOf } from '../message/metadata.ts';
 import type { Middleware, RunContext } from '../agent/middleware.ts';
 import { perRun } from '../agent/per-run.ts';
-import { AgentError, checkOptions } from '../error/agent-error.ts';
+import { AgentError } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { either, func, infinity, optional, strings, whole } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import { textOf, type Msg } from '../message/msg.ts';
 import { abortable } from '../wait/abort.ts';
 import type { RunInfo, ToolSchema, Usage } from '../model/chat-model.ts';
@@ -63,8 +66,7 @@ export type ToolSelector = (
  * left open still run. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function selectTools(options: SelectToolsOptions = {}): Middleware {
-  const fields = 'by:function|? maxTools:whole|Infinity|? alwaysOffer:names|? onError:function|?';
-  checkOptions('selectTools()', options, fields);
+  checkOptions('selectTools()', options, selectToolsOptions);
   const { alwaysOffer } = options;
   const isNamed = alwaysOffer && nameMatcher('selectTools(): alwaysOffer', alwaysOffer);
   const selectionOf = perRun(({ tools }): Selection => ({ set: tools }));
@@ -90,6 +92,13 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
     },
   };
 }
+
+const selectToolsOptions: OptionTable<SelectToolsOptions> = {
+  by: optional(func),
+  maxTools: optional(either(whole, infinity)),
+  alwaysOffer: optional(strings),
+  onError: optional(func),
+};
 
 /** Returns the schemas with these names, each once, in the order of the names. */
 export function schemasNamed(

@@ -1,5 +1,18 @@
 import { shortenText } from '../message/text.ts';
-import { misconfigured, checkOptions, fieldOf } from '../error/agent-error.ts';
+import { misconfigured, fieldOf } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import {
+  boolean,
+  either,
+  func,
+  infinity,
+  optional,
+  share,
+  string,
+  strings,
+  whole,
+} from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import { parseJson } from '../message/json.ts';
 import { outputText, toolResultsOf, type Msg } from '../message/msg.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
@@ -68,7 +81,7 @@ export interface ToolSearchOptions {
  * if the agent already has a tool named `retrieve_tools`.
  */
 export function toolSearch(options: ToolSearchOptions = {}): Middleware {
-  checkOptions('toolSearch()', options, optionFields);
+  checkOptions('toolSearch()', options, toolSearchOptions);
   const { limit = 5, maxTools = 20, evenWhenFew = true, prompt = defaultPrompt } = options;
   const { embed, threshold = 0.3, childAgents = true, alwaysOffer } = options;
   const { search = embed ? similaritySearch(embed, threshold) : wordSearch() } = options;
@@ -93,7 +106,11 @@ export function toolSearch(options: ToolSearchOptions = {}): Middleware {
     wrapRun: (next) => (input, context) => {
       const sourcedTools = sourcedIn(context);
       if (context.tools.find(searchName)) {
-        context.fail(misconfigured(`The agent has a tool named "${searchName}" already.`));
+        context.fail(
+          misconfigured(
+            `The agent has a tool named "${searchName}" already. Rename it: toolSearch() adds a tool of this name.`,
+          ),
+        );
       } else if (sourcedTools) {
         context.setTools(toolsBefore(sourcedTools.view(), [searchIn(context, sourcedTools)]));
         context.addToSystemPrompt(prompt);
@@ -111,9 +128,17 @@ export function toolSearch(options: ToolSearchOptions = {}): Middleware {
   };
 }
 
-const optionFields =
-  'alwaysOffer:names|? childAgents,evenWhenFew:boolean|? limit,maxTools:whole|Infinity|? ' +
-  'embed,search:function|? threshold:share|? prompt:string|?';
+const toolSearchOptions: OptionTable<ToolSearchOptions> = {
+  alwaysOffer: optional(strings),
+  childAgents: optional(boolean),
+  evenWhenFew: optional(boolean),
+  limit: optional(either(whole, infinity)),
+  maxTools: optional(either(whole, infinity)),
+  embed: optional(func),
+  search: optional(func),
+  threshold: optional(share),
+  prompt: optional(string),
+};
 
 const searchName = 'retrieve_tools';
 

@@ -1,4 +1,18 @@
-import { AgentError, errorText, checkFields, checkOptions } from '../error/agent-error.ts';
+import { AgentError, errorText } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-options.ts';
+import {
+  array,
+  either,
+  func,
+  infinity,
+  nonNegative,
+  oneOf,
+  optional,
+  string,
+  whole,
+} from '../error/kinds.ts';
+import type { FieldTable, OptionTable } from '../error/option-table.ts';
 import { userMessage, textOf, toolUseIn, type MessageContent, type Msg } from '../message/msg.ts';
 import { isObjectOrArray } from '../message/json.ts';
 import { metadataOf } from '../message/metadata.ts';
@@ -65,10 +79,16 @@ export interface AgentToolOptions {
   readonly maxDepth?: number;
 }
 
-const childFields = 'name:string stream:function messages:function';
+const childAgent: FieldTable<ChildAgent> = { name: string, stream: func, messages: func };
 
-const toolFields =
-  'name:string|? description:string timeoutMs:nonNegative|? group:string|array|? replay:safe|ask|never|? maxDepth:whole|Infinity|?';
+const agentToolOptions: OptionTable<AgentToolOptions> = {
+  name: optional(string),
+  description: string,
+  timeoutMs: optional(nonNegative),
+  group: optional(either(string, array)),
+  replay: optional(oneOf('safe', 'ask', 'never')),
+  maxDepth: optional(either(whole, infinity)),
+};
 
 interface ChildInput {
   readonly message: string;
@@ -97,8 +117,8 @@ interface Child {
  * or digits.
  */
 export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOptions): Tool {
-  checkOptions('agentTool()', options, toolFields);
-  if (typeof agent !== 'function') checkFields('agentTool(): the agent', agent, childFields);
+  checkOptions('agentTool()', options, agentToolOptions);
+  if (typeof agent !== 'function') checkFields('agentTool(): the agent', agent, childAgent);
   const { name = typeof agent === 'function' ? '' : agent.name, maxDepth = 8, ...rest } = options;
   const toolName = agentToolName('call_', name, 'name');
   const children = new Map<string, Child>();
@@ -190,7 +210,7 @@ async function createChild(
   if (typeof factory === 'function' && isKnown) {
     const ids = userId === undefined ? [sessionId, id] : [userId, sessionId, id];
     const agent = await factory({ sessionId: ids.map(encodeURIComponent).join(':') });
-    checkFields(`${toolName}: the value from its factory`, agent, childFields);
+    checkFields(`${toolName}: the value from its factory`, agent, childAgent);
     if (isNew || (await agent.messages()).length) return agent;
   }
   const message = `There is no session "${id}" of ${toolName}.`;

@@ -1,4 +1,19 @@
-import { checkOptions, misconfigured } from '../error/agent-error.ts';
+import { misconfigured } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import {
+  array,
+  either,
+  func,
+  infinity,
+  object,
+  optional,
+  string,
+  strings,
+  whole,
+} from '../error/kinds.ts';
+import type { OptionTable, OtherNames } from '../error/option-table.ts';
+import { chatModel } from '../model/model-kind.ts';
+import { toolSource } from '../tool/set/tool-source-kind.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ChatModel } from '../model/chat-model.ts';
 import type { SchemaLike } from '../schema/schema.ts';
@@ -71,20 +86,47 @@ export interface HandOffOptions {
   ) => void | Promise<void>;
 }
 
-const optionFields = 'to:array own:object|? limit:whole|Infinity|? onHandOff:function|?';
+const handOffOptions: OptionTable<HandOffOptions> = {
+  to: array,
+  own: optional(object),
+  limit: optional(either(whole, infinity)),
+  onHandOff: optional(func),
+};
 
-const targetFields = 'toolName:string|? input:object|? to:names|? inputFilter:function|?';
+const targetOptions: OptionTable<Omit<HandOffTarget, 'description'>> = {
+  toolName: optional(string),
+  input: optional(object),
+  to: optional(strings),
+  inputFilter: optional(func),
+};
 
-const ownFields = `description:string|? ${targetFields}`;
+const ownOptions: OptionTable<Partial<HandOffTarget>> = {
+  description: optional(string),
+  ...targetOptions,
+};
 
-const agentFields = `name,systemPrompt,description:string model:stream()|? tools:array|schemas()|? ${targetFields}`;
+const agentOptions: OptionTable<HandOffAgent> = {
+  name: string,
+  systemPrompt: string,
+  description: string,
+  model: optional(chatModel),
+  tools: optional(toolSource),
+  ...targetOptions,
+};
+
+const otherNames: OtherNames<HandOffOptions> = { to: ['agents', 'handoffs', 'targets'] };
+
+const otherTargetNames: OtherNames<HandOffAgent> = {
+  systemPrompt: ['instructions', 'system', 'prompt'],
+  description: ['handoffDescription'],
+};
 
 /** Throws `CONFIGURATION` for an option or an agent of the wrong form. */
 export function checkHandOffOptions(options: HandOffOptions): void {
-  checkOptions('handOff()', options, optionFields);
+  checkOptions('handOff()', options, handOffOptions, 'CONFIGURATION', otherNames);
   const { to, own = {} } = options;
   if (!to.length) throw misconfigured('handOff() needs an agent in `to`.');
   for (const [index, agent] of to.entries())
-    checkOptions(`handOff(): to[${index}]`, agent, agentFields);
-  checkOptions('handOff(): own', own, ownFields);
+    checkOptions(`handOff(): to[${index}]`, agent, agentOptions, 'CONFIGURATION', otherTargetNames);
+  checkOptions('handOff(): own', own, ownOptions);
 }

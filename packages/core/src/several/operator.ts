@@ -1,6 +1,8 @@
 import type { Middleware } from '../agent/middleware.ts';
 import { isEnding, type Ending } from '../agent/next.ts';
-import { checkOptions } from '../error/agent-error.ts';
+import { checkNoOptions, checkOptions } from '../error/check-options.ts';
+import { oneOf, optional, string } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import { checkNewIds } from '../event/agent-input.ts';
 import { assistantMessage, type Msg } from '../message/msg.ts';
 import { isOperated, metadataOf } from '../message/metadata.ts';
@@ -26,11 +28,17 @@ export interface OperatorMessageOptions {
  * of the wrong kind.
  */
 export function operatorMessage(text: string, options: OperatorMessageOptions): Msg {
-  checkOptions('operatorMessage()', options, 'name:string action:join|say|leave|? id:string|?');
+  checkOptions('operatorMessage()', options, operatorMessageOptions);
   const { name, action = 'say', id } = options;
   const metadata = { operator: { name, action } };
   return assistantMessage(text, { name, metadata, ...(id && { id }) });
 }
+
+const operatorMessageOptions: OptionTable<OperatorMessageOptions> = {
+  name: string,
+  action: optional(oneOf('join', 'say', 'leave')),
+  id: optional(string),
+};
 
 /**
  * Lets a person answer in the assistant's place, for an agent's `use` list. From an
@@ -43,7 +51,9 @@ export function operatorMessage(text: string, options: OperatorMessageOptions): 
  * const agent = new ReActAgent({ name: 'assistant', model, use: [operator()] });
  * await agent.call(operatorMessage('Hello, this is Ann.', { name: 'Ann', action: 'join' }));
  */
-export function operator(): Middleware {
+export function operator(): Middleware;
+export function operator(...args: readonly unknown[]): Middleware {
+  checkNoOptions('operator()', args, 'The options of a message belong to operatorMessage().');
   return {
     name: 'operator',
     wrapSettle: (next) => async (input, context, steps) => {

@@ -1,4 +1,7 @@
-import { AgentError, errorText, checkFields } from '../error/agent-error.ts';
+import { AgentError, errorText } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { boolean, func, object, string, strings } from '../error/kinds.ts';
+import type { FieldTable } from '../error/option-table.ts';
 import { isRecord, isObjectOrArray, type JsonObject } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { LogNote } from '../memory/log/log-record.ts';
@@ -138,7 +141,7 @@ export function checkIdle(agent: Agent): void {
 
 /** Throws `INVALID_INPUT` if the value is not an agent. */
 export function checkAgent(agent: Agent): void {
-  checkFields('The agent', agent, 'messages:function', 'INVALID_INPUT');
+  checkFields('The agent', agent, { messages: func }, 'INVALID_INPUT');
 }
 
 function busyError({ name }: Agent): AgentError {
@@ -148,9 +151,9 @@ function busyError({ name }: Agent): AgentError {
 function parseState(value: unknown): AgentState {
   // A copy, so that later changes of the original have no effect.
   const copy: unknown = attempt(() => structuredClone(value), 'it is not plain JSON');
-  const check = (fields: string): void =>
+  const check = (fields: FieldTable): void =>
     checkFields('The saved state', copy, fields, 'INVALID_STATE');
-  check('');
+  check({});
   const state = copy as AgentState;
   const stateVersion: unknown = state.version;
   if (stateVersion !== version) {
@@ -158,9 +161,9 @@ function parseState(value: unknown): AgentState {
     throw stateError(`its version is ${versionText}, not ${version}`);
   }
   const messages = attempt(() => parseMessages(state.messages));
-  check('interrupted:boolean calls,state:object');
-  if (state.activeGroups !== null) check('activeGroups:names');
-  if (state.openRunId !== null) check('openRunId:string');
+  check({ interrupted: boolean, calls: object, state: object });
+  if (state.activeGroups !== null) check({ activeGroups: strings });
+  if (state.openRunId !== null) check({ openRunId: string });
   if (!isRecord(state.state)) throw stateError('state must be an object');
   checkCalls(state.calls, messages);
   return state;

@@ -1,3 +1,5 @@
+import { array } from '../error/kinds.ts';
+import { checkFields } from '../error/check-fields.ts';
 import { misconfigured, invalidInput } from '../error/agent-error.ts';
 import { isRecord, type JsonValue } from '../message/json.ts';
 
@@ -29,6 +31,7 @@ export function replaceKey<T>(initial?: T): StateKey<T | undefined, T> {
  * `APPEND`).
  */
 export function appendKey<T>(initial: readonly T[] = []): StateKey<readonly T[], T | readonly T[]> {
+  checkFields('appendKey()', { initial }, { initial: array });
   return {
     initial,
     is: (value) => Array.isArray(value),

@@ -1,11 +1,4 @@
-import {
-  AgentError,
-  errorText,
-  misconfigured,
-  invalidInput,
-  checkFields,
-  checkOptions,
-} from '../error/agent-error.ts';
+import { AgentError, errorText, misconfigured, invalidInput } from '../error/agent-error.ts';
 import { freeze } from '../message/freeze.ts';
 import { trackValues, updateValues, type Values } from '../memory/log/session-values.ts';
 import { logMemoryOf, type Memory } from '../memory/memory.ts';
@@ -17,6 +10,10 @@ import type { AgentStatus } from '../event/agent-status.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import type { RunContext } from '../agent/run-context.ts';
 import { ownPrefix, type StateKey } from './state-key.ts';
+import { checkFields, checkObject } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { func, object, optional, string } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 
 // The key alone determines the types of its updates and its value.
 type AnyKey = StateKey<unknown, never>;
@@ -138,17 +135,26 @@ export function stateKeys<const K extends StateKeys>(
 }
 
 function checkKeys(keys: StateKeys, options: object): void {
-  checkFields('stateKeys()', { keys }, 'keys:object');
-  checkOptions('stateKeys()', options, 'inputKey,outputKey:string|?');
+  checkFields('stateKeys()', { keys }, { keys: object });
+  checkOptions('stateKeys()', options, stateKeysOptions);
   for (const [name, key] of Object.entries(keys)) {
-    checkFields(`stateKeys(): ${name}`, key, 'reduce,is:function');
+    checkFields(`stateKeys(): ${name}`, key, { reduce: func, is: func });
     if (name === '__proto__' || name.startsWith(ownPrefix))
-      throw misconfigured(`"${name}" cannot be a state key.`);
+      throw misconfigured(
+        `"${name}" cannot be a state key: names that begin with "${ownPrefix}" are reserved.`,
+      );
   }
   for (const [option, name] of Object.entries(options as Record<string, string | undefined>))
     if (name !== undefined && !Object.hasOwn(keys, name))
-      throw misconfigured(`stateKeys(): ${option}: there is no state key "${name}".`);
+      throw misconfigured(
+        `stateKeys(): ${option}: there is no state key "${name}". ${listOf(keys)}`,
+      );
 }
+
+const stateKeysOptions: OptionTable<StateKeysOptions<StateKeys>> = {
+  inputKey: optional(string),
+  outputKey: optional(string),
+};
 
 /** Throws `INVALID_STATE` if a saved value does not fit its key. */
 function checkSaved(keys: StateKeys, values: Values): void {
@@ -194,7 +200,7 @@ function sessionState<K extends StateKeys>(keys: K, values: () => Values): Sessi
     all: () =>
       Object.fromEntries(Object.keys(keys).map((name) => [name, readValue(name)])) as never,
     write(updates) {
-      checkFields('The updates', updates, '', 'INVALID_INPUT');
+      checkObject('The updates', updates, 'INVALID_INPUT');
       const changes = Object.entries(updates).map(([name, update]) =>
         changeOf(keyOf(keys, name), name, toJson(name, update)),
       );
@@ -244,7 +250,11 @@ function changeOf(key: AnyKey, name: string, update: JsonValue): (values: Values
 
 function keyOf(keys: StateKeys, name: PropertyKey): AnyKey {
   if (Object.hasOwn(keys, name)) return keys[name as string]!;
-  throw invalidInput(`There is no state key "${String(name)}".`);
+  throw invalidInput(`There is no state key "${String(name)}". ${listOf(keys)}`);
+}
+
+function listOf(keys: StateKeys): string {
+  return `There are: ${Object.keys(keys).join(', ') || 'none'}.`;
 }
 
 /** Returns a copy as JSON, so that later changes of the original have no effect. */

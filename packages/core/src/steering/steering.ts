@@ -1,3 +1,4 @@
+import { checkNoOptions } from '../error/check-options.ts';
 import type { Middleware, RunContext } from '../agent/middleware.ts';
 import { type AnswerEnd, type Next, isEnding, isNewAnswer } from '../agent/next.ts';
 import { perRun } from '../agent/per-run.ts';
@@ -35,7 +36,9 @@ declare module '../agent/kernel-options.ts' {
  * Lets others steer a running agent call: pause it, and add messages to it. `ReActAgent` has this
  * middleware. It handles the modes `pause` and `inject` of `interrupt()`, and `whenBusy: 'inject'`.
  */
-export function steering(): Middleware {
+export function steering(): Middleware;
+export function steering(...args: readonly unknown[]): Middleware {
+  checkNoOptions('steering()', args, 'Set `whenBusy` and `interruptWhenIdle` of the agent.');
   const steeredRun = perRun((context, steps) => new SteeredRun(context, steps));
   return {
     name: 'steering',

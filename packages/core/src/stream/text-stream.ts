@@ -1,4 +1,8 @@
-import { AgentError, checkFields, checkOptions } from '../error/agent-error.ts';
+import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { func, oneOf, optional } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import type { AgentErrorData } from '../error/agent-error.ts';
 import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
 import { onDemand } from '../event/readers/on-demand.ts';
@@ -42,14 +46,18 @@ export interface TextStream extends AsyncIterable<string> {
  * text.
  */
 export function textStream(stream: TextSource, options: TextStreamOptions = {}): TextStream {
-  checkFields('textStream()', stream, 'batches:function cancel:function', 'INVALID_INPUT');
-  const fields = 'errors:throw|in-band|? errorText:function|?';
-  checkOptions('textStream()', options, fields, 'INVALID_INPUT');
+  checkFields('textStream()', stream, { batches: func, cancel: func }, 'INVALID_INPUT');
+  checkOptions('textStream()', options, textStreamOptions, 'INVALID_INPUT');
   return {
     [Symbol.asyncIterator]: () => texts(stream, options),
     readable: () => onDemand(toBytes(texts(stream, options)), () => stream.cancel()),
   };
 }
+
+const textStreamOptions: OptionTable<TextStreamOptions> = {
+  errors: optional(oneOf('throw', 'in-band')),
+  errorText: optional(func),
+};
 
 async function* texts(
   stream: TextSource,

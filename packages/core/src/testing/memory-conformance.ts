@@ -1,4 +1,6 @@
-import { checkOptions } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { boolean, optional } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import type { Awaitable } from '../event/hook.ts';
 import { logMemoryOf, type ExtendedMemory } from '../memory/memory.ts';
 import { assistantMessage, toolMessage, userMessage } from '../message/msg.ts';
@@ -24,7 +26,7 @@ export function memoryConformance(
   openMemory: (sessionId: string) => Awaitable<ExtendedMemory>,
   options: MemoryConformanceOptions = {},
 ): void {
-  checkOptions('memoryConformance()', options, 'persistent:boolean|?');
+  checkOptions('memoryConformance()', options, memoryConformanceOptions);
   const { persistent = false } = options;
   const test = (
     title: string,
@@ -142,6 +144,10 @@ export function memoryConformance(
     });
   });
 }
+
+const memoryConformanceOptions: OptionTable<MemoryConformanceOptions> = {
+  persistent: optional(boolean),
+};
 
 /** Returns a question, a tool call, its result and an answer, with every kind of block. */
 function aTurn(prefix = ''): readonly Msg[] {

@@ -1,5 +1,7 @@
 import { Agent } from '../agent/agent.ts';
-import { checkOptions } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { either, func, nonNegative, oneOf, optional } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import { assistantMessage } from '../message/msg.ts';
 import type { ChatModel, Usage } from '../model/chat-model.ts';
 import type { Fetch } from '../model/http/http-model.ts';
@@ -68,11 +70,7 @@ export function modelConformance(
   target: HttpModelUnderTest | OtherModelUnderTest,
 ): void {
   const isHttp = 'wire' in target;
-  const fields = isHttp
-    ? 'model,wire:function wireError:function|? maxSplits:nonNegative|? ' +
-      'rules:json|chat-completions|responses|dashscope|ai-sdk|function|?'
-    : 'modelWith:function';
-  checkOptions('modelConformance()', target, fields);
+  checkOptions('modelConformance()', target, isHttp ? httpModelUnderTest : otherModelUnderTest);
   const modelWith = isHttp ? modelFactory(target) : target.modelWith;
   framework.describe(`${name} is a ChatModel`, () => {
     replyTests(framework, modelWith);
@@ -87,6 +85,18 @@ export function modelConformance(
     connectionTests(framework, target);
   });
 }
+
+const httpModelUnderTest: OptionTable<HttpModelUnderTest> = {
+  model: func,
+  wire: func,
+  wireError: optional(func),
+  maxSplits: optional(nonNegative),
+  rules: optional(
+    either(oneOf('json', 'chat-completions', 'responses', 'dashscope', 'ai-sdk'), func),
+  ),
+};
+
+const otherModelUnderTest: OptionTable<OtherModelUnderTest> = { modelWith: func };
 
 type ModelWith = OtherModelUnderTest['modelWith'];
 

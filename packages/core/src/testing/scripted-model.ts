@@ -1,4 +1,8 @@
-import { checkOptions, AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { AgentError } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { array, object, optional, string } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import type { JsonValue } from '../message/json.ts';
 import { abortable } from '../wait/abort.ts';
 import type {
@@ -83,8 +87,9 @@ export class ScriptedModel implements ChatModel {
   #calls = 0;
 
   constructor(replies: readonly ScriptedReply[], options: ScriptedModelOptions = {}) {
+    checkFields('ScriptedModel', { replies }, { replies: array });
     this.#replies = replies;
-    checkOptions('ScriptedModel', options, 'features:object|? modelId:string|?');
+    checkOptions('ScriptedModel', options, scriptedModelOptions);
     this.modelId = options.modelId ?? 'scripted';
     this.features = { tools: true, media: ['image'], ...options.features };
   }
@@ -140,6 +145,11 @@ export class ScriptedModel implements ChatModel {
     if (deltas.length) yield deltas;
   }
 }
+
+const scriptedModelOptions: OptionTable<ScriptedModelOptions> = {
+  features: optional(object),
+  modelId: optional(string),
+};
 
 function toSteps(reply: ReplyScript): readonly ScriptedStep[] {
   if (typeof reply === 'string') return [{ text: reply }];

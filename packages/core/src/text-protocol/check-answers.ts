@@ -1,5 +1,7 @@
 import type { Middleware } from '../agent/middleware.ts';
-import { checkOptions } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { func, optional } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import { corrections } from './corrections.ts';
 import type { CheckAnswer } from './parsed-reply.ts';
 
@@ -24,6 +26,8 @@ export interface CheckAnswersOptions {
  * Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function checkAnswers(options: CheckAnswersOptions = {}): Middleware {
-  checkOptions('checkAnswers()', options, 'check:function|?');
+  checkOptions('checkAnswers()', options, checkAnswersOptions);
   return { name: 'checkAnswers', wrapReply: corrections(options) };
 }
+
+const checkAnswersOptions: OptionTable<CheckAnswersOptions> = { check: optional(func) };

@@ -1,4 +1,5 @@
-import { checkFields } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { oneOf } from '../error/kinds.ts';
 import type { JsonObject } from '../message/json.ts';
 import { writtenReply } from '../message/text-history.ts';
 import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';
@@ -102,7 +103,7 @@ async function parsedReply(
   if (parse === parseToolCalls) return reply.reader.parsedReply(context);
   const { text } = reply;
   const meaning = await parse(text, context, (part) => parseToolCalls(part, context));
-  checkFields('The result of parse', meaning, 'type:answer|calls|invalid');
+  checkFields('The result of parse', meaning, { type: oneOf('answer', 'calls', 'invalid') });
   // A custom parser may return an empty list of tool calls. The reply is then an answer.
   return meaning.type === 'calls' && !meaning.calls.length
     ? { type: 'answer', text: meaning.text ?? text }

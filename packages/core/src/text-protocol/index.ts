@@ -11,7 +11,7 @@ export type {
 } from './parsed-reply.ts';
 export { parseToolCalls } from './reply-reader.ts';
 export type { ParseContext } from './reply-reader.ts';
-export { protocolFields, textToolCalls } from './text-tool-calls.ts';
+export { textToolCalls, textToolCallsOptions } from './text-tool-calls.ts';
 export type { TextToolCallsOptions } from './text-tool-calls.ts';
 export type { ToolsPromptContext } from './tools-prompt.ts';
 export { trustedCalls } from './trusted-calls.ts';

@@ -1,5 +1,7 @@
 import type { Middleware } from '../agent/middleware.ts';
-import { checkOptions } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { boolean, func, oneOf, optional } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import {
   type ChatModel,
   type ModelFeatures,
@@ -43,9 +45,14 @@ export interface TextToolCallsOptions {
   readonly prompt?: (context: ToolsPromptContext) => string;
 }
 
-/** Options and their kinds, for `checkFields`. */
-export const protocolFields =
-  'parse,check,prompt:function|? parallel:boolean|? textBeforeThinking:keep|drop|?';
+/** The kinds of `TextToolCallsOptions`. */
+export const textToolCallsOptions: OptionTable<TextToolCallsOptions> = {
+  parse: optional(func),
+  check: optional(func),
+  prompt: optional(func),
+  parallel: optional(boolean),
+  textBeforeThinking: optional(oneOf('keep', 'drop')),
+};
 
 /**
  * Creates middleware with which a model without native tool calling can use tools: the model writes
@@ -66,7 +73,7 @@ export function textToolCalls(
   options: TextToolCallsOptions = {},
 ): Middleware & { wrapModel(model: ChatModel): ChatModel } {
   const where = 'textToolCalls()';
-  checkOptions(where, options, protocolFields);
+  checkOptions(where, options, textToolCallsOptions);
   const { parse = parseToolCalls, parallel = true } = options;
   const dropsTextBefore = options.textBeforeThinking === 'drop';
   return {

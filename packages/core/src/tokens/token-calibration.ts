@@ -1,4 +1,9 @@
-import { checkOptions, misconfigured } from '../error/agent-error.ts';
+import { chatModel } from '../model/model-kind.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { misconfigured } from '../error/agent-error.ts';
+import { checkOptions } from '../error/check-options.ts';
+import { number, object, optional, withMethod } from '../error/kinds.ts';
+import type { OptionTable } from '../error/option-table.ts';
 import { isMedia } from '../message/media/media.ts';
 import type { ContentBlock } from '../message/msg.ts';
 import type { ChatModel, ModelRequest, Usage } from '../model/chat-model.ts';
@@ -52,8 +57,7 @@ export class TokenCalibration {
    * Throws `CONFIGURATION` if the weight is not above 0 and up to 1, or if a ratio is not above 0.
    */
   constructor(options: TokenCalibrationOptions = {}) {
-    const fields = 'profile:countText()|? weight:number|? ratios:object|?';
-    checkOptions('TokenCalibration', options, fields);
+    checkOptions('TokenCalibration', options, tokenCalibrationOptions);
     const { profile = arc, weight = 0.3, ratios = {} } = options;
     if (!(weight > 0 && weight <= 1))
       throw misconfigured(`The weight must be above 0 and at most 1, not ${weight}.`);
@@ -109,6 +113,14 @@ export class TokenCalibration {
   }
 }
 
+const tokenCalibrationOptions: OptionTable<TokenCalibrationOptions> = {
+  profile: optional(withMethod('countText')),
+  weight: optional(number),
+  ratios: optional(object),
+};
+
+const calibrated = { model: chatModel, calibration: withMethod('observe') };
+
 /**
  * Wraps a model so that a calibration learns from the usage that the model reports. The calibration
  * stores the result under the model's name.
@@ -118,6 +130,7 @@ export class TokenCalibration {
  * model separately.
  */
 export function withCalibration(model: ChatModel, calibration: TokenCalibration): ChatModel {
+  checkFields('withCalibration()', { model, calibration }, calibrated);
   return withStream(model, async function* (request, context) {
     for await (const deltas of model.stream(request, context)) {
       const last = deltas.at(-1);

@@ -1,5 +1,7 @@
 import { misconfigured } from '../error/agent-error.ts';
 import type { ToolContext } from './tool.ts';
+import { string } from '../error/kinds.ts';
+import { checkFields } from '../error/check-fields.ts';
 
 /**
  * Token for a value that tools get from outside, such as a database or the user. Two tokens are
@@ -19,18 +21,25 @@ export type ContextEntry = readonly [token: object, value: unknown];
  * `ToolExecutionContext` finds a value by its class; here a tool finds a value by its token.)
  */
 export function contextToken<T>(name: string): ContextToken<T> {
+  checkFields('contextToken()', { name }, { name: string });
   return { name };
 }
 
 /** Pairs a token with its value, for the option `toolContext`. */
 export function provide<T>(token: ContextToken<T>, value: T): ContextEntry {
+  checkFields('provide(): the token', token, { name: string });
   return [token, value];
 }
 
 /** Returns the value of a token. Throws `CONFIGURATION` if `values` has none. */
 export function providedValue<T>(token: ContextToken<T>, values: ReadonlyMap<object, unknown>): T {
-  if (!values.has(token)) throw misconfigured(`Nothing is provided for "${token.name}".`);
+  if (!values.has(token)) throw misconfigured(nothingProvided(token.name));
   return values.get(token) as T;
+}
+
+function nothingProvided(name: string): string {
+  const advice = 'Add provide(token, value) to `toolContext` of the agent or of the agent call.';
+  return `Nothing is provided for "${name}". ${advice}`;
 }
 
 /** Ids of the runs above a child agent's run, the outermost first. Not provided to other agents. */

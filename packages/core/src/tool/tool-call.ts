@@ -7,8 +7,11 @@ import type { Path } from '../schema/schema.ts';
 import { typeAt } from '../schema/type-at.ts';
 import type { Tool, ToolContent, ToolOutput } from './tool.ts';
 import { toolOf, type ToolSet } from './set/tool-set.ts';
-import { checkFields, isError, errorText, fieldOf } from '../error/agent-error.ts';
+import { isError, errorText, fieldOf } from '../error/agent-error.ts';
 import { isBlock, isCompleteBlock, isToolResult } from '../message/is-message.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { oneOf } from '../error/kinds.ts';
+import type { FieldTable } from '../error/option-table.ts';
 
 /** Tool call whose tool exists and whose arguments passed the schema. */
 export interface ReadyCall {
@@ -264,10 +267,14 @@ export function wrappedResult(toolUse: ToolUse, result: unknown): ToolResult {
   return inJsonForm(toolUse, result, what, (form: unknown) => {
     if (!isToolResult(form))
       return errorResult(toolUse, `${what} must be a \`ToolResult\`, such as that of \`next\`.`);
-    checkFields(what, form, 'state:success|error|denied|interrupted');
+    checkFields(what, form, resultFields);
     return { ...form, toolUseId: toolUse.id, name: toolUse.name };
   });
 }
+
+const resultFields: FieldTable<ToolResult> = {
+  state: oneOf('success', 'error', 'denied', 'interrupted'),
+};
 
 /**
  * Returns the result that `readForm` makes from the JSON form of a value. Returns an error result

@@ -1,6 +1,22 @@
 import type { DataPart } from '../message/provider-metadata.ts';
 import type { Decision, PendingCall } from '../event/pending-call.ts';
-import { misconfigured, checkFields, checkOptions } from '../error/agent-error.ts';
+import { misconfigured } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-options.ts';
+import {
+  anything,
+  array,
+  boolean,
+  either,
+  func,
+  nonNegative,
+  object,
+  oneOf,
+  optional,
+  string,
+  withMethod,
+} from '../error/kinds.ts';
+import type { FieldTable, OptionTable, OtherNames } from '../error/option-table.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { ContentBlock, MessageContent, ToolUse, Msg } from '../message/msg.ts';
@@ -250,7 +266,8 @@ export function tool<
   options: ToolOptions<S, Name, Output, Data, Preset>,
   { presetPriority = 'preset' }: ForkOptions = {},
 ): TypedTool<Name, InputWithout<InferInput<S>, Preset>, Output, Data> {
-  checkOptions('tool()', options, toolFields);
+  checkNoSchema(options);
+  checkOptions('tool()', options, toolOptions, 'CONFIGURATION', otherToolNames);
   return makeTool(options as unknown as ToolOptions<S>, presetPriority) as Tool as TypedTool<
     Name,
     InputWithout<InferInput<S>, Preset>,
@@ -259,18 +276,63 @@ export function tool<
   >;
 }
 
-const toolFields =
-  'name,description:string input:object|function timeoutMs:nonNegative|? strict,returnDirect:boolean|? ' +
-  'preset:object|? group:string|array|? needsApproval:boolean|function|? replay:safe|ask|never|? ' +
-  'server:string|? execute:function|? ' +
+const toolOptions: OptionTable<
+  ToolOptions<SchemaLike> & Omit<Tool, keyof ToolOptions<SchemaLike>>
+> = {
+  name: string,
+  description: string,
+  input: either(object, func),
+  timeoutMs: optional(nonNegative),
+  strict: optional(boolean),
+  returnDirect: optional(boolean),
+  preset: optional(object),
+  group: optional(either(string, array)),
+  needsApproval: optional(either(boolean, func)),
+  replay: optional(oneOf('safe', 'ask', 'never')),
+  server: optional(string),
+  execute: optional(func),
   // The fields of a finished tool are allowed too, so that `tool({ ...other, description })` can
   // copy a tool.
-  'groups,schema,fork,mayNeedApproval,takesDecisions,requires,alwaysOffered';
+  groups: anything,
+  schema: anything,
+  fork: anything,
+  mayNeedApproval: anything,
+  takesDecisions: anything,
+  requires: anything,
+  alwaysOffered: anything,
+  givesAnswer: anything,
+  answerIn: anything,
+};
+
+/**
+ * Throws `CONFIGURATION` for the option `schema` of other libraries. A finished tool has a field of
+ * this name, so it is not an unknown option.
+ */
+function checkNoSchema(options: { readonly input?: unknown; readonly schema?: unknown }): void {
+  if (options?.schema === undefined || options.input !== undefined) return;
+  throw misconfigured('tool(): `schema` is not the option for the arguments. Use `input`.');
+}
+
+/** Names that other libraries use for the options of a tool. */
+const otherToolNames: OtherNames<ToolOptions<SchemaLike>> = {
+  name: ['id'],
+  input: ['inputSchema', 'parameters', 'parametersSchema', 'input_schema', 'args', 'argsSchema'],
+  execute: ['func', 'function', 'fn', 'handler', 'run', 'invoke', 'callback', 'implementation'],
+  needsApproval: ['requireApproval', 'requiresApproval', 'needs_approval', 'interrupt'],
+  timeoutMs: ['timeout'],
+  returnDirect: ['return_direct'],
+};
 
 /** Throws `CONFIGURATION` for a value that is not a tool, such as the options of `tool()`. */
 export function checkTool(value: unknown): void {
-  checkFields('A tool made without tool()', value, 'name:string schema:object input:validate()');
+  checkFields('A tool made without tool()', value, toolFields);
 }
+
+const toolFields: FieldTable<Tool> = {
+  name: string,
+  schema: object,
+  input: withMethod('validate'),
+};
 
 function makeTool<const S extends SchemaLike>(
   options: ToolOptions<S>,
@@ -318,7 +380,10 @@ function presetInput(
   const visibleFields = { ...properties };
   for (const key of Object.keys(preset)) {
     if (!Object.hasOwn(visibleFields, key))
-      throw misconfigured(`The tool "${name}" has no parameter "${key}".`);
+      throw misconfigured(
+        `The preset of the tool "${name}" sets "${key}", but the tool has no parameter "${key}". ` +
+          `It has: ${Object.keys(properties ?? {}).join(', ') || 'none'}.`,
+      );
     delete visibleFields[key];
   }
   return {

@@ -1,5 +1,5 @@
+import { checkFields, func, addSecrets } from '@isoloop/core/error';
 import { AgentError, type Awaitable } from '@isoloop/core';
-import { addSecrets } from '@isoloop/core/error';
 import type { Caller } from '../handler-options.ts';
 
 /**
@@ -26,6 +26,7 @@ const minTokenLength = 16;
 export function bearerToken<Env extends object = object>(
   tokens: (env: Env) => Awaitable<string | UserTokens>,
 ): (request: Request, env: Env) => Promise<Caller | null> {
+  checkFields('bearerToken()', { tokens }, { tokens: func });
   return async (request, env) => {
     const sentToken = readBearer(request);
     if (sentToken === undefined) return null;

@@ -1,5 +1,13 @@
 import { AgentError } from '@isoloop/core';
-import { checkOptions } from '@isoloop/core/error';
+import {
+  checkOptions,
+  func,
+  optional,
+  array,
+  boolean,
+  whole,
+  type OptionTable,
+} from '@isoloop/core/error';
 import { privateReason } from './public-address.ts';
 
 /** Which addresses `publicFetch()` may read, and how many redirects it follows. */
@@ -78,8 +86,7 @@ function locationOf({ status, headers }: Response): string | null {
  * allowed.
  */
 function checkPublicOptions(options: PublicFetchOptions): void {
-  const fields = 'fetch:function|? hosts:array|? http:boolean|? redirects:whole|?';
-  checkOptions('publicFetch()', options, fields);
+  checkOptions('publicFetch()', options, publicFetchOptions);
   const { hosts = [] } = options;
   for (const host of hosts) {
     if (typeof host === 'string' && isHostName(host.replace(/^\*\./, ''))) continue;
@@ -89,6 +96,13 @@ function checkPublicOptions(options: PublicFetchOptions): void {
     );
   }
 }
+
+const publicFetchOptions: OptionTable<PublicFetchOptions> = {
+  fetch: optional(func),
+  hosts: optional(array),
+  http: optional(boolean),
+  redirects: optional(whole),
+};
 
 /** Returns whether the text is a host in the URL parser's form, in which hosts are compared. */
 function isHostName(host: string): boolean {

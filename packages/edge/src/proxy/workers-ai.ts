@@ -1,5 +1,14 @@
 import { errorText, type ChatModel, type ModelFeatures } from '@isoloop/core';
-import { checkOptions } from '@isoloop/core/error';
+import {
+  checkOptions,
+  string,
+  object,
+  optional,
+  boolean,
+  nonNegative,
+  withMethod,
+  type OptionTable,
+} from '@isoloop/core/error';
 import { openai } from '@isoloop/core/openai';
 import { toChunks } from './workers-ai-stream.ts';
 
@@ -41,10 +50,8 @@ export interface WorkersAiOptions {
  * with the same errors as `openai()`. Throws `CONFIGURATION` without a binding.
  */
 export function workersAi(ai: WorkersAiBinding, options: WorkersAiOptions): ChatModel {
-  const fields =
-    'model:string gateway,features:object|? thinkTags:boolean|? timeoutMs:nonNegative|?';
-  checkOptions('workersAi()', options, fields);
-  checkOptions('workersAi()', { binding: ai }, 'binding:run()');
+  checkOptions('workersAi()', options, workersAiOptions);
+  checkOptions('workersAi()', { binding: ai }, workersAiBinding);
   const { model, gateway, features, thinkTags = false, timeoutMs } = options;
   const send = async (_url: string, { body, signal }: RequestInit): Promise<Response> => {
     const inputs = toInputs(JSON.parse(String(body)) as WireRequest);
@@ -71,6 +78,18 @@ export function workersAi(ai: WorkersAiBinding, options: WorkersAiOptions): Chat
   });
   return { ...openaiModel, provider: 'workers-ai' };
 }
+
+const workersAiBinding: OptionTable<{ readonly binding: WorkersAiBinding }> = {
+  binding: withMethod('run'),
+};
+
+const workersAiOptions: OptionTable<WorkersAiOptions> = {
+  model: string,
+  gateway: optional(object),
+  features: optional(object),
+  thinkTags: optional(boolean),
+  timeoutMs: optional(nonNegative),
+};
 
 interface WireRequest {
   readonly model?: string;

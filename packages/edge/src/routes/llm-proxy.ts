@@ -1,4 +1,12 @@
-import { checkOptions } from '@isoloop/core/error';
+import {
+  checkOptions,
+  array,
+  func,
+  natural,
+  optional,
+  positive,
+  type OptionTable,
+} from '@isoloop/core/error';
 import type { LlmOptions, LlmProxy } from '../proxy/llm-options.ts';
 import { toChatWire, toResponsesWire } from '../proxy/llm-wire.ts';
 import type { Route } from '../http/endpoint.ts';
@@ -21,9 +29,7 @@ import { modelsRoute } from './openai/models-route.ts';
  * });
  */
 export function llmProxy<Env extends object>(options: LlmOptions<Env>): LlmProxy<Env> {
-  const fields =
-    'models:array upstream:function maxTokens:natural|? fields:array|? timeoutMs:positive|?';
-  checkOptions('llmProxy()', options, fields);
+  checkOptions('llmProxy()', options, llmOptions);
   // The routes get the bindings without their type.
   const llm = options as unknown as LlmOptions;
   return {
@@ -48,3 +54,11 @@ export function llmProxy<Env extends object>(options: LlmOptions<Env>): LlmProxy
     },
   };
 }
+
+const llmOptions: OptionTable<LlmOptions<object>> = {
+  models: array,
+  upstream: func,
+  maxTokens: optional(natural),
+  fields: optional(array),
+  timeoutMs: optional(positive),
+};

@@ -1,5 +1,5 @@
 import { AgentError, type Awaitable } from '@isoloop/core';
-import { checkId, checkOptions } from '@isoloop/core/error';
+import { checkId, checkOptions, func, type OptionTable } from '@isoloop/core/error';
 import { operatorMessage } from '@isoloop/core/several';
 import type { Context } from 'hono';
 import type {
@@ -89,7 +89,7 @@ export interface OperatorDesk<Env = object> {
 export function operatorDesk<Env extends object>(
   options: OperatorDeskOptions<Env>,
 ): OperatorDesk<Env> {
-  checkOptions('operatorDesk()', options, 'authorize:function');
+  checkOptions('operatorDesk()', options, operatorDeskOptions);
   const { authorize } = options as unknown as OperatorDeskOptions;
   const enter: Enter = async (c) => {
     const name = await operatorOf(c, authorize);
@@ -107,6 +107,8 @@ export function operatorDesk<Env extends object>(
     session: announcingSession,
   };
 }
+
+const operatorDeskOptions: OptionTable<OperatorDeskOptions<object>> = { authorize: func };
 
 /** Maximum length of an operator's message, in characters. */
 const maxTextLength = 100_000;

@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import { checkFields } from '@isoloop/core/error';
+import { checkFields, checkNoOptions, string, whole } from '@isoloop/core/error';
 import type { OwnerChange, SessionCopy } from '@isoloop/core/host';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings, SessionMoves } from '../handler-options.ts';
@@ -23,7 +23,9 @@ import { setupOf } from '../turn/session-setup.ts';
  * @example
  * createAgentHandler<Env>({ agent, authorize, moves: sessionMoves() });
  */
-export function sessionMoves(): SessionMoves {
+export function sessionMoves(): SessionMoves;
+export function sessionMoves(...args: readonly unknown[]): SessionMoves {
+  checkNoOptions('sessionMoves()', args);
   return {
     routes: (protect) => ({
       GET: protect((c, settings) => moveStep(c, settings, { type: 'read' })),
@@ -45,7 +47,7 @@ async function putRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise
     const copy = body as unknown as SessionCopy;
     return moveStep(c, settings, { type: 'put', copy });
   }
-  checkFields('The body', body, 'owner,copyOf:string epoch:whole', 'INVALID_INPUT');
+  checkFields('The body', body, { owner: string, copyOf: string, epoch: whole }, 'INVALID_INPUT');
   const { owner, epoch, copyOf } = body as unknown as OwnerChange;
   return moveStep(c, settings, { type: 'set-owner', change: { owner, epoch, copyOf } });
 }

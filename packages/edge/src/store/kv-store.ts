@@ -1,6 +1,13 @@
 import { AgentError, errorText, type KeyValueStore } from '@isoloop/core';
-import { checkOptions } from '@isoloop/core/error';
-import { echoFields } from '@isoloop/core/host';
+import {
+  checkFields,
+  checkOptions,
+  nonNegative,
+  object,
+  optional,
+  type OptionTable,
+} from '@isoloop/core/error';
+import { echoMemoryOptions, type EchoMemoryOptions } from '@isoloop/core/host';
 import { sleepFor } from '@isoloop/core/wait';
 import type { StoreFeatures } from '@isoloop/core/memory';
 import { inPages } from './in-pages.ts';
@@ -23,9 +30,6 @@ export interface KvStoreOptions {
   /** Returns a random number, at least 0 and less than 1, for the waits. Default `Math.random`. */
   readonly random?: () => number;
 }
-
-/** Fields of `KvStoreOptions` for `checkOptions`. */
-const storeFields = 'expirationTtl,retryDelayMs:nonNegative|?';
 
 /** Maximum size of a value, in bytes: https://developers.cloudflare.com/kv/platform/limits/ */
 const maxValueBytes = 25 * 1024 * 1024;
@@ -52,7 +56,8 @@ export class KvStore implements KeyValueStore {
   /** Throws `CONFIGURATION` for an `expirationTtl` of less than 60 seconds. */
   constructor(kv: KVNamespace, options: KvStoreOptions = {}) {
     // Accepts the options of `KvMemory`, which passes all of its options.
-    checkOptions('KvStore', options, `${storeFields} ${echoFields}`);
+    checkOptions('KvStore', options, kvStoreOptions);
+    checkFields('KvStore', { kv }, { kv: object });
     const { expirationTtl, retryDelayMs = 1100, random = Math.random } = options;
     if (expirationTtl !== undefined && !(expirationTtl >= minTtl)) {
       throw new AgentError(
@@ -139,6 +144,12 @@ export class KvStore implements KeyValueStore {
     }
   }
 }
+
+const kvStoreOptions: OptionTable<KvStoreOptions & EchoMemoryOptions> = {
+  expirationTtl: optional(nonNegative),
+  retryDelayMs: optional(nonNegative),
+  ...echoMemoryOptions,
+};
 
 /**
  * Runs a KV operation and converts its errors to `AgentError`. Reads the HTTP status or the

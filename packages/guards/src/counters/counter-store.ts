@@ -1,5 +1,12 @@
 import { AgentError, type Awaitable, type KeyValueStore } from '@isoloop/core';
-import { checkFields, checkOptions } from '@isoloop/core/error';
+import {
+  checkFields,
+  checkOptions,
+  func,
+  nonNegative,
+  optional,
+  type OptionTable,
+} from '@isoloop/core/error';
 import { maxAttempts, backOff, type ContentionOptions } from '@isoloop/core/memory';
 
 /**
@@ -33,7 +40,7 @@ export interface CounterStore {
  * `maxKeys` counters (default 10,000), the counter with the oldest window is removed.
  */
 export function inMemoryCounters(options: { readonly maxKeys?: number } = {}): CounterStore {
-  checkOptions('inMemoryCounters()', options, 'maxKeys:nonNegative|?');
+  checkOptions('inMemoryCounters()', options, inMemoryCountersOptions);
   const { maxKeys = 10_000 } = options;
   const counts = new Map<string, WindowTotal>();
   return {
@@ -49,6 +56,10 @@ export function inMemoryCounters(options: { readonly maxKeys?: number } = {}): C
     },
   };
 }
+
+const inMemoryCountersOptions: OptionTable<{ readonly maxKeys?: number }> = {
+  maxKeys: optional(nonNegative),
+};
 
 /** How `storedCounters()` retries writes. */
 export interface StoredCountersOptions extends ContentionOptions {}
@@ -66,8 +77,8 @@ export function storedCounters(
   store: KeyValueStore,
   options: StoredCountersOptions = {},
 ): CounterStore {
-  checkFields('The store of storedCounters()', store, 'get:function set:function');
-  checkOptions('storedCounters()', options, 'sleep,random:function|?');
+  checkFields('The store of storedCounters()', store, { get: func, set: func });
+  checkOptions('storedCounters()', options, storedCountersOptions);
   const pendingUpdates = new Map<string, Promise<WindowTotal>>();
   const update = async (
     key: string,
@@ -102,6 +113,11 @@ export function storedCounters(
     },
   };
 }
+
+const storedCountersOptions: OptionTable<StoredCountersOptions> = {
+  sleep: optional(func),
+  random: optional(func),
+};
 
 function addTo(
   previous: WindowTotal | undefined,

@@ -1,8 +1,8 @@
 import type { RunContext, Msg } from '@isoloop/core';
-import { checkOptions } from '@isoloop/core/error';
+import { checkOptions, nonNegative, optional, type OptionTable } from '@isoloop/core/error';
 import { keyPrefix } from '@isoloop/core/memory';
 import { inputGuardOf, type InputGuard } from '../input/input-guard.ts';
-import { counterFields, limitReached, userCounter, type CounterOptions } from './user-counter.ts';
+import { counterOptions, limitReached, userCounter, type CounterOptions } from './user-counter.ts';
 
 /** How many agent calls `rateLimit()` lets a user make in a minute and in an hour. */
 export interface RateLimitOptions extends CounterOptions {
@@ -19,7 +19,7 @@ export interface RateLimitOptions extends CounterOptions {
  * `DefaultRateLimitStage`).
  */
 export function rateLimit(options: RateLimitOptions = {}): InputGuard {
-  checkOptions('rateLimit()', options, `perMinute,perHour:nonNegative|? ${counterFields}`);
+  checkOptions('rateLimit()', options, rateLimitOptions);
   const { perMinute = 10, perHour = 100 } = options;
   const add = userCounter(options);
   const windows = [
@@ -35,3 +35,9 @@ export function rateLimit(options: RateLimitOptions = {}): InputGuard {
   };
   return inputGuardOf('rateLimit', check, options);
 }
+
+const rateLimitOptions: OptionTable<RateLimitOptions> = {
+  perMinute: optional(nonNegative),
+  perHour: optional(nonNegative),
+  ...counterOptions,
+};

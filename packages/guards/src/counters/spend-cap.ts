@@ -1,13 +1,21 @@
 import type { Middleware, RunContext, Msg, ModelRequest, Usage } from '@isoloop/core';
 import { perRun } from '@isoloop/core/agent';
-import { checkOptions, misconfigured } from '@isoloop/core/error';
+import {
+  misconfigured,
+  checkOptions,
+  func,
+  nonNegative,
+  optional,
+  withMethod,
+  type OptionTable,
+} from '@isoloop/core/error';
 import { keyPrefix } from '@isoloop/core/memory';
 import { addUsage, withStream } from '@isoloop/core/model';
 import { arc, type TokenProfile } from '@isoloop/core/tokens';
 import { inputGuardOf } from '../input/input-guard.ts';
 import { reporter } from '../rejection.ts';
 import { deltasText, estimateUsage } from '../estimate-usage.ts';
-import { counterFields, limitReached, userCounter, type CounterOptions } from './user-counter.ts';
+import { counterOptions, limitReached, userCounter, type CounterOptions } from './user-counter.ts';
 
 /** How much `spendCap()` lets a user spend, in which time, and how it is counted. */
 export interface SpendCapOptions extends CounterOptions {
@@ -47,8 +55,7 @@ interface UnreportedRequest {
  * `CONFIGURATION` unless `key` says for whom to count. Otherwise, all users would share one limit.
  */
 export function spendCap(options: SpendCapOptions): Middleware {
-  const fields = 'limit:nonNegative windowMs:nonNegative|? price:function|? profile:countText()|?';
-  checkOptions('spendCap()', options, `${fields} ${counterFields}`);
+  checkOptions('spendCap()', options, spendCapOptions);
   const { limit, windowMs = 86_400_000, price = tokensOf } = options;
   const { profile = arc, name = 'spendCap' } = options;
   const add = userCounter(options);
@@ -67,7 +74,9 @@ export function spendCap(options: SpendCapOptions): Middleware {
       await add(context, keyPrefix.spend, isAmount(amount) ? amount : limit, windowMs);
     }
     if (!isAmount(amount))
-      throw misconfigured('The price of a call must be a number of 0 or more.');
+      throw misconfigured(
+        `spendCap(): price() must return a number of 0 or more; got ${String(amount)}.`,
+      );
   };
   return {
     ...inputGuardOf(name, check, options),
@@ -97,6 +106,14 @@ export function spendCap(options: SpendCapOptions): Middleware {
       }),
   };
 }
+
+const spendCapOptions: OptionTable<SpendCapOptions> = {
+  limit: nonNegative,
+  windowMs: optional(nonNegative),
+  price: optional(func),
+  profile: optional(withMethod('countText')),
+  ...counterOptions,
+};
 
 const needsUser = "spendCap() needs the agent's `userId`, or a `key` such as () => 'everybody'.";
 

@@ -1,6 +1,14 @@
 import type { RunContext } from '@isoloop/core';
-import { checkFields, checkId } from '@isoloop/core/error';
-import { inputGuardFields, type InputGuardOptions } from '../input/input-guard.ts';
+import {
+  checkFields,
+  func,
+  number,
+  optional,
+  withMethod,
+  type OptionTable,
+  checkId,
+} from '@isoloop/core/error';
+import { inputGuardOptions, type InputGuardOptions } from '../input/input-guard.ts';
 import type { Rejection } from '../rejection.ts';
 import { inMemoryCounters, type CounterStore } from './counter-store.ts';
 
@@ -17,8 +25,13 @@ export interface CounterOptions extends InputGuardOptions {
   readonly now?: () => number;
 }
 
-/** Fields of `CounterOptions` for `checkOptions`. */
-export const counterFields: string = `key,now:function|? store:add()|? ${inputGuardFields}`;
+/** The kinds of `CounterOptions`. */
+export const counterOptions: OptionTable<CounterOptions> = {
+  key: optional(func),
+  now: optional(func),
+  store: optional(withMethod('add')),
+  ...inputGuardOptions,
+};
 
 /** A user's count, and the time until its window ends. */
 interface UserCount {
@@ -43,7 +56,7 @@ export function userCounter(options: CounterOptions) {
     checkId(user, 'key of a guard', 'CONFIGURATION');
     const time = now();
     const count = await store.add(prefix + user, amount, { durationMs, now: time });
-    checkFields('The result of a counter store', count, 'total:number', 'STORAGE_FAILED');
+    checkFields('The result of a counter store', count, { total: number }, 'STORAGE_FAILED');
     return { total: count.total, retryAfterMs: Math.max(0, count.endsAt - time) };
   };
 }

@@ -1,9 +1,9 @@
 import type { RunContext, Awaitable, Msg } from '@isoloop/core';
-import { checkFields, checkOptions, type GuardCategory } from '@isoloop/core/error';
+import { checkFields, checkOptions, func, type GuardCategory } from '@isoloop/core/error';
 import { textWithUrls } from '@isoloop/core/message';
 import type { Rejection } from '../rejection.ts';
 import {
-  inputGuardFields,
+  inputGuardOptions,
   inputGuardOf,
   type InputGuard,
   type InputGuardOptions,
@@ -23,8 +23,8 @@ export function classifierGuard(
   classifier: Classifier,
   options: InputGuardOptions = {},
 ): InputGuard {
-  checkFields('classifierGuard()', { classifier }, 'classifier:function');
-  checkOptions('classifierGuard()', options, inputGuardFields);
+  checkFields('classifierGuard()', { classifier }, { classifier: func });
+  checkOptions('classifierGuard()', options, inputGuardOptions);
   const check = async (input: readonly Msg[], context: RunContext) => {
     const text = textWithUrls(input);
     // The input has no text if the agent call resumes from the session log.

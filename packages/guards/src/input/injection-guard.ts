@@ -1,10 +1,18 @@
-import { checkFields, checkOptions } from '@isoloop/core/error';
+import {
+  checkFields,
+  checkOptions,
+  array,
+  oneOf,
+  optional,
+  withMethod,
+  type OptionTable,
+} from '@isoloop/core/error';
 import { injectionPatterns } from './injection-patterns.ts';
 import type { Msg } from '@isoloop/core';
 import type { Rejection } from '../rejection.ts';
 import {
   inputGuardOf,
-  inputGuardFields,
+  inputGuardOptions,
   type InputGuard,
   type InputGuardOptions,
 } from './input-guard.ts';
@@ -45,7 +53,7 @@ export interface InjectionGuardOptions extends InputGuardOptions {
  * `DefaultInjectionDetectionStage`).
  */
 export function injectionGuard(options: InjectionGuardOptions = {}): InputGuard {
-  checkOptions('injectionGuard()', options, `patterns:array|? ${inputGuardFields}`);
+  checkOptions('injectionGuard()', options, injectionGuardOptions);
   const patterns = (options.patterns ?? injectionPatterns()).map(toPattern);
   const check = (input: readonly Msg[]): readonly Msg[] | Rejection => {
     const raw = textWithUrls(input);
@@ -59,11 +67,21 @@ export function injectionGuard(options: InjectionGuardOptions = {}): InputGuard 
   return inputGuardOf('injectionGuard', check, options);
 }
 
+const injectionGuardOptions: OptionTable<InjectionGuardOptions> = {
+  patterns: optional(array),
+  ...inputGuardOptions,
+};
+
 function toPattern(pattern: RegExp | InjectionPattern): InjectionPattern {
   if (pattern instanceof RegExp) return { in: 'text', pattern };
-  checkFields('injectionGuard(): a pattern', pattern, 'in:text|words|letters pattern:exec()');
+  checkFields('injectionGuard(): a pattern', pattern, injectionPattern);
   return pattern;
 }
+
+const injectionPattern: OptionTable<InjectionPattern> = {
+  in: oneOf('text', 'words', 'letters'),
+  pattern: withMethod('exec'),
+};
 
 function isFound(raw: string, patterns: readonly InjectionPattern[]): boolean {
   if (!raw) return false;

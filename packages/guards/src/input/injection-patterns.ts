@@ -1,3 +1,4 @@
+import { checkNoOptions } from '@isoloop/core/error';
 import type { InjectionPattern } from './injection-guard.ts';
 
 /**
@@ -5,7 +6,13 @@ import type { InjectionPattern } from './injection-guard.ts';
  * override instructions, turn off the model's rules, ask for its prompt, or fake markup. All counts
  * in the patterns are bounded, so a search takes time linear in the length of the text.
  */
-export function injectionPatterns(): readonly InjectionPattern[] {
+export function injectionPatterns(): readonly InjectionPattern[];
+export function injectionPatterns(...args: readonly unknown[]): readonly InjectionPattern[] {
+  checkNoOptions(
+    'injectionPatterns()',
+    args,
+    'Pass a list of your own to injectionGuard({ patterns }).',
+  );
   return [...english(), ...chinese(), ...japanese(), ...korean(), ...markup()];
 }
 

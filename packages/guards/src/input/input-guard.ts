@@ -5,13 +5,21 @@ import {
   type Awaitable,
   type Msg,
 } from '@isoloop/core';
-import { checkFields, checkOptions, misconfigured } from '@isoloop/core/error';
+import {
+  misconfigured,
+  checkFields,
+  checkOptions,
+  func,
+  optional,
+  string,
+  type OptionTable,
+} from '@isoloop/core/error';
 import { isRecord, parseMessages } from '@isoloop/core/message';
 import { abortable } from '@isoloop/core/wait';
 import { clientTextsOf, checkWithClientTexts } from '@isoloop/core/prompt';
 import {
   guardCategories,
-  guardFields,
+  guardOptions,
   isGuardRejection,
   rejectionError,
   reporter,
@@ -36,8 +44,11 @@ export interface InputGuardOptions extends GuardOptions {
   readonly name?: string;
 }
 
-/** Fields of `InputGuardOptions` for `checkOptions`. */
-export const inputGuardFields: string = `name:string|? ${guardFields}`;
+/** The kinds of `InputGuardOptions`. */
+export const inputGuardOptions: OptionTable<InputGuardOptions> = {
+  name: optional(string),
+  ...guardOptions,
+};
 
 /** Middleware that checks the input. */
 export type InputGuard = Middleware & Required<Pick<Middleware, 'name' | 'wrapInput'>>;
@@ -65,8 +76,8 @@ export function inputGuard(
   check: InputCheck,
   options: GuardOptions = {},
 ): InputGuard {
-  checkFields('inputGuard()', { name, check }, 'name:string check:function');
-  checkOptions('inputGuard()', options, guardFields);
+  checkFields('inputGuard()', { name, check }, { name: string, check: func });
+  checkOptions('inputGuard()', options, guardOptions);
   return inputGuardOf(name, check, options);
 }
 

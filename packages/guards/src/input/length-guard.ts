@@ -1,9 +1,15 @@
-import { checkOptions, misconfigured } from '@isoloop/core/error';
+import {
+  misconfigured,
+  checkOptions,
+  nonNegative,
+  optional,
+  type OptionTable,
+} from '@isoloop/core/error';
 import type { Msg } from '@isoloop/core';
 import { textsOf } from '@isoloop/core/message';
 import type { Rejection } from '../rejection.ts';
 import {
-  inputGuardFields,
+  inputGuardOptions,
   inputGuardOf,
   type InputGuard,
   type InputGuardOptions,
@@ -26,7 +32,7 @@ export interface LengthGuardOptions extends InputGuardOptions {
  * of files (Arc Reactor: `DefaultInputValidationStage`).
  */
 export function lengthGuard(options: LengthGuardOptions = {}): InputGuard {
-  checkOptions('lengthGuard()', options, `min:nonNegative|? max:nonNegative|? ${inputGuardFields}`);
+  checkOptions('lengthGuard()', options, lengthGuardOptions);
   const { min = 1, max = 5_000 } = options;
   if (min > max) throw misconfigured(`lengthGuard(): min ${min} is more than max ${max}.`);
   const check = (input: readonly Msg[]): readonly Msg[] | Rejection => {
@@ -37,3 +43,9 @@ export function lengthGuard(options: LengthGuardOptions = {}): InputGuard {
   };
   return inputGuardOf('lengthGuard', check, options);
 }
+
+const lengthGuardOptions: OptionTable<LengthGuardOptions> = {
+  min: optional(nonNegative),
+  max: optional(nonNegative),
+  ...inputGuardOptions,
+};

@@ -1,7 +1,7 @@
 import type { RunContext, Awaitable, Msg } from '@isoloop/core';
-import { checkFields, checkOptions } from '@isoloop/core/error';
+import { checkFields, checkOptions, func } from '@isoloop/core/error';
 import {
-  inputGuardFields,
+  inputGuardOptions,
   inputGuardOf,
   type InputGuard,
   type InputGuardOptions,
@@ -15,8 +15,8 @@ export function permissionGuard(
   allows: (context: RunContext, input: readonly Msg[]) => Awaitable<boolean>,
   options: InputGuardOptions = {},
 ): InputGuard {
-  checkFields('permissionGuard()', { allows }, 'allows:function');
-  checkOptions('permissionGuard()', options, inputGuardFields);
+  checkFields('permissionGuard()', { allows }, { allows: func });
+  checkOptions('permissionGuard()', options, inputGuardOptions);
   const check = async (input: readonly Msg[], context: RunContext) => {
     const isAllowed = (await allows(context, input)) === true;
     return isAllowed ? input : ({ category: 'UNAUTHORIZED' } as const);

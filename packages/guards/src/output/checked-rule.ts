@@ -87,7 +87,10 @@ function checkedFindings(findings: readonly Finding[], length: number): readonly
         ? isGuardRejection({ category: finding.reject })
         : typeof finding.replacement === 'string';
     if (!isInOrder || end > length || !isValid)
-      throw misconfigured('A rule returned an invalid finding, or findings out of order.');
+      throw misconfigured(
+        'A rule of outputGuards() returned an invalid finding, or findings out of order. A finding ' +
+          'has `start` and `end`, which are indexes in the text, and `replacement` or `reject`.',
+      );
     from = end;
   }
   return findings;
@@ -95,7 +98,9 @@ function checkedFindings(findings: readonly Finding[], length: number): readonly
 
 function checkedIndex(index: number, length: number): number {
   if (Number.isInteger(index) && index <= length) return index;
-  throw misconfigured('A rule returned an invalid index in withheldFrom.');
+  throw misconfigured(
+    'withheldFrom() of a rule of outputGuards() must return an index in the text, at most its length.',
+  );
 }
 
 function checkedReview(review: unknown, { mayRetry }: ReviewContext): Review {
@@ -104,5 +109,7 @@ function checkedReview(review: unknown, { mayRetry }: ReviewContext): Review {
   // The rule does not let this text pass, and there is no other reply.
   if (typeof retry === 'string' && !mayRetry) return { category: 'OUTPUT_REJECTED' };
   if (typeof text === 'string' || typeof retry === 'string') return review as Review;
-  throw misconfigured('A rule returned an invalid review.');
+  throw misconfigured(
+    'review() of a rule of outputGuards() must return { text }, { retry } or { category }.',
+  );
 }

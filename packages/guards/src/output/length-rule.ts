@@ -1,4 +1,14 @@
-import { misconfigured, checkOptions, callListener } from '@isoloop/core/error';
+import {
+  misconfigured,
+  checkOptions,
+  func,
+  nonNegative,
+  oneOf,
+  optional,
+  string,
+  type OptionTable,
+  callListener,
+} from '@isoloop/core/error';
 import { startOf } from '@isoloop/core/message';
 import { type RunInfo, runInfo } from '@isoloop/core/model';
 import type { OutputRule } from './output-rule.ts';
@@ -45,9 +55,7 @@ export interface LengthViolation {
 
 /** Limits the length of the model's answers (Arc Reactor: `outputMinChars`, `outputMaxChars`). */
 export function lengthRule(options: LengthRuleOptions): OutputRule {
-  const fields =
-    'min,max:nonNegative|? tooShort:warn|retry|reject|? mark:string|? onViolation:function|?';
-  checkOptions('lengthRule()', options, fields);
+  checkOptions('lengthRule()', options, lengthRuleOptions);
   const { min = 0, max = Infinity, tooShort = 'warn', mark = '\n\n[Cut off here]' } = options;
   const end = mark.length < max ? mark : '';
   if (min > max) throw misconfigured(`lengthRule(): min ${min} is more than max ${max}.`);
@@ -74,3 +82,11 @@ export function lengthRule(options: LengthRuleOptions): OutputRule {
     },
   };
 }
+
+const lengthRuleOptions: OptionTable<LengthRuleOptions> = {
+  min: optional(nonNegative),
+  max: optional(nonNegative),
+  tooShort: optional(oneOf('warn', 'retry', 'reject')),
+  mark: optional(string),
+  onViolation: optional(func),
+};

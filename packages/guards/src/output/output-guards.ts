@@ -1,10 +1,25 @@
 import { type Middleware, textOf, type Msg } from '@isoloop/core';
 import { isEnding, type Ending, type Next } from '@isoloop/core/agent';
-import { misconfigured, checkFields, checkOptions, callListener } from '@isoloop/core/error';
+import {
+  misconfigured,
+  checkFields,
+  checkOptions,
+  array,
+  boolean,
+  either,
+  func,
+  nonNegative,
+  oneOf,
+  optional,
+  string,
+  withMethod,
+  type OptionTable,
+  callListener,
+} from '@isoloop/core/error';
 import { isAnswerReason } from '@isoloop/core/event';
 import { runInfo, type RunInfo } from '@isoloop/core/model';
 import { arc, type TokenProfile } from '@isoloop/core/tokens';
-import { guardFields, rejectionError, reporter, type GuardOptions } from '../rejection.ts';
+import { guardOptions, rejectionError, reporter, type GuardOptions } from '../rejection.ts';
 import { checkedRule } from './checked-rule.ts';
 import type { ReplyGuards } from './guarded-reply.ts';
 import { guardedStream } from './guarded-stream.ts';
@@ -43,8 +58,22 @@ export interface OutputGuardOptions extends GuardOptions {
   readonly profile?: TokenProfile;
 }
 
-/** Fields of `OutputGuardOptions` for `checkOptions`. */
-export const outputFields: string = `lookahead:nonNegative|all|? thinking:boolean|? onAction:function|? profile:countText()|? ${guardFields}`;
+const outputRule: OptionTable<OutputRule> = {
+  name: string,
+  find: optional(func),
+  withheldFrom: optional(func),
+  review: optional(func),
+  releaseAtMost: optional(nonNegative),
+};
+
+/** The kinds of `OutputGuardOptions`. */
+export const outputGuardOptions: OptionTable<OutputGuardOptions> = {
+  lookahead: optional(either(nonNegative, oneOf('all'))),
+  thinking: optional(boolean),
+  onAction: optional(func),
+  profile: optional(withMethod('countText')),
+  ...guardOptions,
+};
 
 /**
  * Checks and changes what the model says, by rules such as `piiRule()`. Applies the rules in order
@@ -79,14 +108,10 @@ export function outputGuards(
   rules: readonly OutputRule[],
   options: OutputGuardOptions = {},
 ): Middleware {
-  checkFields('outputGuards()', { rules }, 'rules:array');
-  checkOptions('outputGuards()', options, outputFields);
+  checkFields('outputGuards()', { rules }, { rules: array });
+  checkOptions('outputGuards()', options, outputGuardOptions);
   for (const rule of rules) {
-    checkFields(
-      'A rule of outputGuards()',
-      rule,
-      'name:string find,withheldFrom,review:function|? releaseAtMost:nonNegative|?',
-    );
+    checkFields('A rule of outputGuards()', rule, outputRule);
     if (!rule.find && !rule.review)
       throw misconfigured(`The rule "${rule.name}" needs a function \`find\` or \`review\`.`);
   }

@@ -1,4 +1,11 @@
-import { checkOptions } from '@isoloop/core/error';
+import {
+  checkOptions,
+  oneOf,
+  optional,
+  string,
+  withMethod,
+  type OptionTable,
+} from '@isoloop/core/error';
 import type { Finding, OutputRule } from './output-rule.ts';
 
 /** What `regexRule()` looks for, and what it does with it. */
@@ -24,8 +31,7 @@ export interface RegexRuleOptions {
 export function regexRule(
   options: RegexRuleOptions,
 ): OutputRule & Required<Pick<OutputRule, 'find'>> {
-  const fields = 'pattern:exec() action:redact|reject|? replacement,name:string|?';
-  checkOptions('regexRule()', options, fields);
+  checkOptions('regexRule()', options, regexRuleOptions);
   const { action = 'redact', replacement = '***', name = 'regexRule' } = options;
   const { source, flags } = options.pattern;
   const pattern = new RegExp(source, `${flags.replace(/[gy]/g, '')}g`);
@@ -44,3 +50,10 @@ export function regexRule(
     },
   };
 }
+
+const regexRuleOptions: OptionTable<RegexRuleOptions> = {
+  pattern: withMethod('exec'),
+  action: optional(oneOf('redact', 'reject')),
+  replacement: optional(string),
+  name: optional(string),
+};

@@ -6,13 +6,17 @@ import {
   type ToolResult,
   type Msg,
 } from '@isoloop/core';
-import { checkOptions } from '@isoloop/core/error';
+import { checkOptions, boolean, optional, type OptionTable } from '@isoloop/core/error';
 import { inputGuardOf } from '../input/input-guard.ts';
 import { mapTexts, textsOf } from '@isoloop/core/message';
 import { isGuardRejection, reporter, type Rejection, type ReportGuardError } from '../rejection.ts';
 import { replaceFindings } from '../output/apply-rule.ts';
-import { piiFields, piiRuleOf, type PiiRuleOptions } from './pii-rule.ts';
-import { outputFields, outputGuardsOf, type OutputGuardOptions } from '../output/output-guards.ts';
+import { piiRuleOptions, piiRuleOf, type PiiRuleOptions } from './pii-rule.ts';
+import {
+  outputGuardOptions,
+  outputGuardsOf,
+  type OutputGuardOptions,
+} from '../output/output-guards.ts';
 
 /** Where `piiGuard()` looks for personal data, and what it does with it. */
 export interface PiiGuardOptions extends PiiRuleOptions, OutputGuardOptions {
@@ -41,8 +45,7 @@ export interface PiiGuardOptions extends PiiRuleOptions, OutputGuardOptions {
  * an option of the wrong kind.
  */
 export function piiGuard(options: PiiGuardOptions = {}): Middleware {
-  const fields = `input,output,toolResults:boolean|? ${piiFields} ${outputFields}`;
-  checkOptions('piiGuard()', options, fields);
+  checkOptions('piiGuard()', options, piiGuardOptions);
   const { input = true, output = false, toolResults = false, action } = options;
   const rule = piiRuleOf('piiGuard()', options);
   const report = reporter(options);
@@ -65,6 +68,14 @@ export function piiGuard(options: PiiGuardOptions = {}): Middleware {
     ...(toolResults && { on: { 'post-acting': { handle: review, priority: -10_000 } } }),
   };
 }
+
+const piiGuardOptions: OptionTable<PiiGuardOptions> = {
+  input: optional(boolean),
+  output: optional(boolean),
+  toolResults: optional(boolean),
+  ...piiRuleOptions,
+  ...outputGuardOptions,
+};
 
 /** Returns the result after the check. Returns an error result in its place if the check fails. */
 function checkedResult(

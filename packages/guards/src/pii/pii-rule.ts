@@ -1,4 +1,12 @@
-import { misconfigured, checkOptions } from '@isoloop/core/error';
+import {
+  misconfigured,
+  checkOptions,
+  array,
+  oneOf,
+  optional,
+  string,
+  type OptionTable,
+} from '@isoloop/core/error';
 import type { Finding, OutputRule } from '../output/output-rule.ts';
 import { piiFinders, type PiiFinder, type PiiKind } from './pii-kinds.ts';
 import { sha256 } from './sha256.ts';
@@ -35,12 +43,16 @@ export interface PiiRuleOptions {
  * written.
  */
 export function piiRule(options: PiiRuleOptions = {}): PiiRule {
-  checkOptions('piiRule()', options, piiFields);
+  checkOptions('piiRule()', options, piiRuleOptions);
   return piiRuleOf('piiRule()', options);
 }
 
-/** Fields of `PiiRuleOptions` for `checkOptions`. */
-export const piiFields = 'kinds:array|? action:redact|mask|hash|reject|? salt:string|?';
+/** The kinds of `PiiRuleOptions`. */
+export const piiRuleOptions: OptionTable<PiiRuleOptions> = {
+  kinds: optional(array),
+  action: optional(oneOf('redact', 'mask', 'hash', 'reject')),
+  salt: optional(string),
+};
 
 /** A rule of `piiRule()`. */
 export interface PiiRule extends OutputRule {
@@ -58,7 +70,10 @@ export function piiRuleOf(where: string, options: PiiRuleOptions): PiiRule {
   } = options;
   const unknown = kinds.find((kind) => !allFinders.some((finder) => finder.kind === kind));
   if (unknown !== undefined)
-    throw misconfigured(`${where}: there is no kind ${JSON.stringify(unknown)}.`);
+    throw misconfigured(
+      `${where}: there is no kind ${JSON.stringify(unknown)}. ` +
+        `There are: ${[...new Set(allFinders.map(({ kind }) => kind))].join(', ')}.`,
+    );
   const digest = sha256();
   const hash = (value: string): string => digest(salt + value).slice(0, 16);
   const finders = allFinders.filter(({ kind }) => kinds.includes(kind));

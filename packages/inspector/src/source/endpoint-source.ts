@@ -1,5 +1,15 @@
 import { AgentError } from '@isoloop/core';
-import { checkId, checkOptions } from '@isoloop/core/error';
+import {
+  checkId,
+  checkOptions,
+  object,
+  func,
+  either,
+  optional,
+  string,
+  positive,
+  type OptionTable,
+} from '@isoloop/core/error';
 import {
   endpointPlace,
   requestEndpoint,
@@ -32,10 +42,7 @@ export interface EndpointSourceOptions extends EndpointPlaceOptions {
  * Throws `CONFIGURATION` for an unknown option.
  */
 export function endpointSource(api: string, options: EndpointSourceOptions = {}): InspectorSource {
-  const fields =
-    'headers:object|function|? credentials:string|function|? model:string|? fetch:function|? ' +
-    'pollMs,timeoutMs,silenceMs:positive|?';
-  checkOptions('endpointSource()', options, fields);
+  checkOptions('endpointSource()', options, endpointSourceOptions);
   const { model, pollMs = 2_000, ...placeOptions } = options;
   const address = new URL(api, location.href).href.replace(/\/$/, '');
   const place = endpointPlace(address, placeOptions);
@@ -93,6 +100,16 @@ export function endpointSource(api: string, options: EndpointSourceOptions = {})
     },
   };
 }
+
+const endpointSourceOptions: OptionTable<EndpointSourceOptions> = {
+  headers: optional(either(object, func)),
+  credentials: optional(either(string, func)),
+  model: optional(string),
+  fetch: optional(func),
+  pollMs: optional(positive),
+  timeoutMs: optional(positive),
+  silenceMs: optional(positive),
+};
 
 async function request(
   url: string,

@@ -1,4 +1,12 @@
-import { checkOptions } from '@isoloop/core/error';
+import {
+  checkOptions,
+  string,
+  optional,
+  nonNegative,
+  array,
+  anything,
+  type OptionTable,
+} from '@isoloop/core/error';
 import { retryableOnce } from '@isoloop/core/wait';
 import { connectAgent, type ConnectOptions, type RemoteAgent } from '@isoloop/web-worker';
 import type { InspectedEvent } from '../steps/event-runs.ts';
@@ -24,8 +32,7 @@ export function workerSource(
   worker: Worker | SharedWorker,
   options: WorkerSourceOptions = {},
 ): InspectorSource {
-  const fields = 'agent,database:string|? timeoutMs:nonNegative|? page:array|? options';
-  checkOptions('workerSource()', options, fields);
+  checkOptions('workerSource()', options, workerSourceOptions);
   const { database, ...connect } = options;
   const openAgents: Set<RemoteAgent> = new Set();
   const enter = (sessionId: string): RemoteAgent => {
@@ -74,3 +81,11 @@ export function workerSource(
     },
   };
 }
+
+const workerSourceOptions: OptionTable<WorkerSourceOptions> = {
+  agent: optional(string),
+  database: optional(string),
+  timeoutMs: optional(nonNegative),
+  page: optional(array),
+  options: anything,
+};

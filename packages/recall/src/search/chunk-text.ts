@@ -1,4 +1,11 @@
-import { misconfigured, checkOptions } from '@isoloop/core/error';
+import {
+  misconfigured,
+  checkOptions,
+  natural,
+  nonNegative,
+  optional,
+  type OptionTable,
+} from '@isoloop/core/error';
 import { estimateTokens } from '@isoloop/core/tokens';
 
 /** How long the chunks of a text are, and how far they overlap. */
@@ -34,7 +41,7 @@ const sentenceEnd =
  * `CONFIGURATION` for an invalid option.
  */
 export function chunkText(text: string, options: ChunkOptions = {}): readonly string[] {
-  checkOptions('chunkText()', options, 'maxTokens:natural|? overlap:nonNegative|?');
+  checkOptions('chunkText()', options, chunkOptions);
   const { maxTokens = 400, overlap = 50 } = options;
   if (overlap >= maxTokens / 2)
     throw misconfigured('chunkText(): overlap must be less than half of maxTokens');
@@ -51,6 +58,11 @@ export function chunkText(text: string, options: ChunkOptions = {}): readonly st
   }
   return chunks;
 }
+
+const chunkOptions: OptionTable<ChunkOptions> = {
+  maxTokens: optional(natural),
+  overlap: optional(nonNegative),
+};
 
 /**
  * Returns the end of the chunk that begins at `start`. The chunk ends with the last paragraph that

@@ -1,5 +1,20 @@
 import { type AgentError, type KeyValueStore, textOf } from '@isoloop/core';
-import { checkFields, checkOptions, checkId, reportFailure } from '@isoloop/core/error';
+import {
+  checkFields,
+  checkOptions,
+  anything,
+  either,
+  func,
+  infinity,
+  iterable,
+  natural,
+  object,
+  optional,
+  type FieldTable,
+  type OptionTable,
+  checkId,
+  reportFailure,
+} from '@isoloop/core/error';
 import { keyPrefix } from '@isoloop/core/memory';
 import type { LongTermMemory, LongTermRecord } from '../long-term-store.ts';
 import { searchTerms } from '@isoloop/core/tokens';
@@ -63,13 +78,11 @@ export interface KeywordMemoryOptions {
  * above 0.
  */
 export function keywordMemory(options: KeywordMemoryOptions): LongTermMemory {
-  const fields =
-    'store:object namespace maxRecords:natural|Infinity|? stopWords:iterator()|? onError,generateId,now:function|?';
-  checkOptions('keywordMemory()', options, fields);
+  checkOptions('keywordMemory()', options, keywordMemoryOptions);
   const { store, namespace = 'default', maxRecords = 2_000, stopWords, onError } = options;
   if ('namespace' in options) checkId(options.namespace, 'namespace of keywordMemory()');
   const { generateId = () => crypto.randomUUID().slice(0, 8), now = Date.now } = options;
-  checkFields('keywordMemory(): store', store, 'get,getMany,set,delete,keys:function');
+  checkFields('keywordMemory(): store', store, storeFields);
   const search = termIndex(searchTerms({ stopWords }));
   const records = new StoredEntries<StoredRecord>({
     store,
@@ -121,6 +134,24 @@ export function keywordMemory(options: KeywordMemoryOptions): LongTermMemory {
     clear: () => records.inOrder(() => records.deleteAll(records.prefix)),
   };
 }
+
+const keywordMemoryOptions: OptionTable<KeywordMemoryOptions> = {
+  store: object,
+  namespace: anything,
+  maxRecords: optional(either(natural, infinity)),
+  stopWords: optional(iterable),
+  onError: optional(func),
+  generateId: optional(func),
+  now: optional(func),
+};
+
+const storeFields: FieldTable<KeyValueStore> = {
+  get: func,
+  getMany: func,
+  set: func,
+  delete: func,
+  keys: func,
+};
 
 /** One record of long-term memory, as the store has it in JSON. */
 interface StoredRecord {

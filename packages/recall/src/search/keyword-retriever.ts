@@ -3,6 +3,14 @@ import {
   invalidInput,
   checkFields,
   checkOptions,
+  anything,
+  func,
+  iterable,
+  object,
+  optional,
+  string,
+  withMethod,
+  type OptionTable,
   checkId,
   reportFailure,
 } from '@isoloop/core/error';
@@ -99,8 +107,7 @@ export function keywordRetriever(
   source: readonly SearchDocument[] | StoredDocuments,
   options: KeywordRetrieverOptions = {},
 ): KeywordRetriever {
-  const fields = 'chunks:object|? stopWords:iterator()|? onError,now:function|?';
-  checkOptions('keywordRetriever()', options, fields);
+  checkOptions('keywordRetriever()', options, keywordRetrieverOptions);
   const { chunks, stopWords } = options;
   const index = new DocumentIndex(searchTerms({ stopWords }), chunks);
   if (!Array.isArray(source)) return storedRetriever(source as StoredDocuments, index, options);
@@ -126,6 +133,13 @@ export function keywordRetriever(
   };
 }
 
+const keywordRetrieverOptions: OptionTable<KeywordRetrieverOptions> = {
+  chunks: optional(object),
+  stopWords: optional(iterable),
+  onError: optional(func),
+  now: optional(func),
+};
+
 /** Minimum score of a useful document. */
 const threshold = 0.05;
 
@@ -134,7 +148,7 @@ function storedRetriever(
   index: DocumentIndex,
   { onError, now = Date.now }: KeywordRetrieverOptions,
 ): KeywordRetriever {
-  checkOptions('keywordRetriever()', source, 'store:getMany() namespace');
+  checkOptions('keywordRetriever()', source, storedDocuments);
   if ('namespace' in source) checkId(source.namespace, 'namespace of keywordRetriever()');
   const { store, namespace = 'default' } = source;
   const entries = new StoredEntries<SearchDocument>({
@@ -175,17 +189,28 @@ function storedRetriever(
   };
 }
 
+const storedDocuments: OptionTable<StoredDocuments> = {
+  store: withMethod('getMany'),
+  namespace: anything,
+};
+
 /** Throws `INVALID_INPUT` if a value is not a document. */
 function checkDocuments(documents: readonly SearchDocument[]): readonly SearchDocument[] {
   if (!Array.isArray(documents)) throw invalidInput('documents must be an array');
   for (const [index, document] of documents.entries()) {
     const where = `documents[${index}]`;
-    const fields = 'id,content:string source:string|? metadata:object|?';
-    checkFields(where, document, fields, 'INVALID_INPUT');
+    checkFields(where, document, searchDocument, 'INVALID_INPUT');
     if (!document.id) throw invalidInput(`${where}: id must not be empty`);
   }
   return documents;
 }
+
+const searchDocument: OptionTable<SearchDocument> = {
+  id: string,
+  content: string,
+  source: optional(string),
+  metadata: optional(object),
+};
 
 /** Index of documents, which are split into chunks and found by their words. */
 class DocumentIndex {

@@ -131,7 +131,10 @@ export class StoredEntries<T extends object> {
     const revision = `${time.toString(36).padStart(timeLength, '0')}-${id}`;
     const size = values.length > 1 ? `~${values.length}` : '';
     const address = this.addressOf(`${this.groupPrefix(group)}${revision}${size}`);
-    if (!address || id.length > maxIdLength) throw invalidInput(`"${id}" cannot be part of a key`);
+    if (!address || id.length > maxIdLength)
+      throw invalidInput(
+        `"${id}" cannot be part of a key. Use 1 to ${maxIdLength} letters, digits, _ and -.`,
+      );
     const entries = keysOf(address).map((key, part): Entry => [key, values[part]!]);
     // The first value is written last: if it exists, the entry is complete.
     await store.setMany(entries.toReversed());

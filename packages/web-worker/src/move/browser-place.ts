@@ -1,4 +1,4 @@
-import { checkOptions } from '@isoloop/core/error';
+import { checkOptions, string, optional, withMethod, type OptionTable } from '@isoloop/core/error';
 import { storePlace, type SessionPlace } from '@isoloop/core/host';
 import { IndexedDbStore } from '../store/indexed-db-store.ts';
 
@@ -18,10 +18,15 @@ const nameKey = 'place';
  * tabs of the browser use the same one. Rejects with the errors of the store.
  */
 export function browserPlace(options: BrowserPlaceOptions = {}): Promise<SessionPlace> {
-  checkOptions('browserPlace()', options, 'agent:string|? store:get()|?');
+  checkOptions('browserPlace()', options, browserPlaceOptions);
   const { agent: agentName, store = new IndexedDbStore() } = options;
   return placeIn(store, agentName);
 }
+
+const browserPlaceOptions: OptionTable<BrowserPlaceOptions> = {
+  agent: optional(string),
+  store: optional(withMethod('get')),
+};
 
 async function placeIn(
   store: IndexedDbStore,

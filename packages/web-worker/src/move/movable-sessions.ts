@@ -1,4 +1,5 @@
 import { AgentError } from '@isoloop/core';
+import { checkFields, either, func, checkId, withMethod } from '@isoloop/core/error';
 import {
   moveSession,
   type MoveOptions,
@@ -6,7 +7,6 @@ import {
   type SessionPlace,
 } from '@isoloop/core/host';
 import { retryableOnce } from '@isoloop/core/wait';
-import { checkId } from '@isoloop/core/error';
 
 /** Places by names of your own. A function is called at the first use of its place. */
 export type Places<N extends string> = Readonly<
@@ -48,6 +48,8 @@ interface MoveMessage {
 
 const channelName = 'isoloop:moves';
 
+const placeOrFunction = either(func, withMethod('setOwner'));
+
 /**
  * Returns conversations that move between places, such as this browser and an endpoint. Reads a
  * conversation in all places to find its owner.
@@ -60,6 +62,8 @@ const channelName = 'isoloop:moves';
  * await sessions.moveTo('notes', 'edge');
  */
 export function movableSessions<N extends string>(placesByName: Places<N>): MovableSessions<N> {
+  for (const [name, place] of Object.entries(placesByName))
+    checkFields(`movableSessions(): ${name}`, { place }, { place: placeOrFunction });
   const names = Object.keys(placesByName) as N[];
   const openPlace = async (name: N): Promise<SessionPlace> => {
     const place: SessionPlace | (() => Promise<SessionPlace>) = placesByName[name];

@@ -8,7 +8,14 @@ import {
   type ModelRequest,
   type Msg,
 } from '@isoloop/core';
-import { checkOptions } from '@isoloop/core/error';
+import {
+  checkOptions,
+  array,
+  optional,
+  func,
+  anything,
+  type OptionTable,
+} from '@isoloop/core/error';
 
 /** Part of the browser's Prompt API that `browserModel` uses. */
 export interface LanguageModelApi {
@@ -77,8 +84,7 @@ export interface BrowserModelOptions {
  * without one, the call fails with `MODEL_REQUEST`.
  */
 export function browserModel(options: BrowserModelOptions = {}): ChatModel {
-  const fields = 'languages:array|? onDownload:function|? api';
-  checkOptions('browserModel()', options, fields);
+  checkOptions('browserModel()', options, browserModelOptions);
   const { languages, onDownload, api } = options;
   const expected = languages && [{ type: 'text' as const, languages }];
   const kinds: LanguageModelOptions = expected
@@ -120,6 +126,12 @@ export function browserModel(options: BrowserModelOptions = {}): ChatModel {
     },
   };
 }
+
+const browserModelOptions: OptionTable<BrowserModelOptions> = {
+  languages: optional(array),
+  onDownload: optional(func),
+  api: anything,
+};
 
 async function* toDeltas(stream: ReadableStream<string>): AsyncGenerator<readonly ModelDelta[]> {
   const reader = stream.getReader();

@@ -9,8 +9,13 @@ export function checkArguments(takes: string, isFit: unknown, others: object): v
   const [unknown] = Object.keys(others);
   if (isFit && !unknown) return;
   const wrong = unknown ? `, not ${unknown}` : '';
-  throw new AgentError('CONFIGURATION', `${takes}${wrong}.`);
+  const advice =
+    takes.includes('sessionId') && sessionNames.includes(unknown) ? ' Use sessionId.' : '';
+  throw new AgentError('CONFIGURATION', `${takes}${wrong}.${advice}`);
 }
+
+/** Names that other libraries use for the session id. */
+const sessionNames: readonly unknown[] = ['id', 'chatId', 'conversationId', 'session', 'threadId'];
 
 /** Returns whether a value is an object with this method. */
 export function hasMethod(value: unknown, method: string): boolean {

@@ -1,4 +1,5 @@
 import type { Awaitable, PendingCall } from '@isoloop/core';
+import { checkFields, func } from '@isoloop/core/error';
 import type { ApprovalContext, ApprovalDecision } from '@isoloop/core/approval';
 import { pagePart, type PagePart } from './page-part.ts';
 
@@ -16,6 +17,7 @@ export interface ApprovalPageCall {
 export function pageApprovals(
   decide: (call: PendingCall, context: ApprovalContext) => Awaitable<ApprovalDecision | undefined>,
 ): PagePart {
+  checkFields('pageApprovals()', { decide }, { decide: func });
   return pagePart<ApprovalPageCall>({ kind: 'approvals' }, ({ call, context }, { signal }) =>
     decide(call, { ...context, signal }),
   );

@@ -1,5 +1,5 @@
 import { AgentError, errorText, type AgentEvent, type Awaitable } from '@isoloop/core';
-import { checkOptions } from '@isoloop/core/error';
+import { checkOptions, nonNegative, optional, type OptionTable } from '@isoloop/core/error';
 import { withControls, type ControlCall, type Hook } from '@isoloop/core/event';
 import { pagePart, type PagePart } from './page-part.ts';
 import type { HookEventKey, HookOffer } from '../wire/protocol.ts';
@@ -44,7 +44,7 @@ export function pageHooks(
   hooks: readonly Hook<undefined>[],
   options: PageHooksOptions = {},
 ): PagePart {
-  checkOptions('pageHooks()', options, 'timeoutMs:nonNegative|?');
+  checkOptions('pageHooks()', options, pageHooksOptions);
   const { timeoutMs = 30_000 } = options;
   return pagePart<HookPageCall>(
     { kind: 'hooks', hooks: hooks.map(toOffer), timeoutMs },
@@ -77,6 +77,8 @@ export function pageHooks(
     },
   );
 }
+
+const pageHooksOptions: OptionTable<PageHooksOptions> = { timeoutMs: optional(nonNegative) };
 
 type Handler = (event: AgentEvent, run: undefined) => Awaitable<AgentEvent | void>;
 

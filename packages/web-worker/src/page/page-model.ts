@@ -1,5 +1,6 @@
 import { AgentError, type ChatModel, type ModelDelta, type ModelRequest } from '@isoloop/core';
-import type { RunInfo } from '@isoloop/core/model';
+import { chatModel, type RunInfo } from '@isoloop/core/model';
+import { checkFields } from '@isoloop/core/error';
 import { pagePart, type PagePart } from './page-part.ts';
 
 /**
@@ -31,6 +32,7 @@ interface Reply {
  * the model only when the agent asks for the batch.
  */
 export function pageModel(model: ChatModel): PagePart {
+  checkFields('pageModel()', { model }, { model: chatModel });
   const { provider, modelId, features } = model;
   const replies = new Map<number, Reply>();
   return pagePart<ModelPageCall>(

@@ -6,7 +6,14 @@ import {
   type ToolContext,
   type ToolUse,
 } from '@isoloop/core';
-import { checkOptions, isError } from '@isoloop/core/error';
+import {
+  checkOptions,
+  isError,
+  iterable,
+  optional,
+  array,
+  type OptionTable,
+} from '@isoloop/core/error';
 import { jsonForm } from '@isoloop/core/message';
 import type { ContextEntry, ContextToken } from '@isoloop/core/tool';
 import { pagePart, type PagePart } from './page-part.ts';
@@ -79,8 +86,7 @@ export type PageToolProgress =
  * if two tools have the same name, an item is not a tool, or `anyVisibleTab` names another tool.
  */
 export function pageTools(tools: readonly Tool[], options: PageToolsOptions = {}): PagePart {
-  const fields = 'toolContext:iterator()|? anyVisibleTab:array|?';
-  checkOptions('pageTools()', options, fields);
+  checkOptions('pageTools()', options, pageToolsOptions);
   const { toolContext: values = [], anyVisibleTab = [] } = options;
   const offers = tools.map((tool) => ({
     ...toOffer(tool),
@@ -88,7 +94,10 @@ export function pageTools(tools: readonly Tool[], options: PageToolsOptions = {}
   }));
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   if (byName.size < tools.length)
-    throw new AgentError('CONFIGURATION', 'Two page tools have the same name.');
+    throw new AgentError(
+      'CONFIGURATION',
+      `Two of these page tools have the same name: ${tools.map(({ name }) => name).join(', ')}.`,
+    );
   const unknown = anyVisibleTab.find((name) => !byName.has(name));
   if (unknown !== undefined)
     throw new AgentError(
@@ -124,6 +133,11 @@ export function pageTools(tools: readonly Tool[], options: PageToolsOptions = {}
     anyVisibleTab.length > 0,
   );
 }
+
+const pageToolsOptions: OptionTable<PageToolsOptions> = {
+  toolContext: optional(iterable),
+  anyVisibleTab: optional(array),
+};
 
 /** Returns the parts of a tool's context that the page has. */
 function contextOf(

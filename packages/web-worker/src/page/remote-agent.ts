@@ -139,7 +139,10 @@ export function createRemoteAgent(
   ): RemoteRun<AgentEvent> => {
     // The agent in the worker checks the other options.
     if (Object(options) !== options || (options.signal && !options.signal.addEventListener))
-      throw new AgentError('INVALID_INPUT', '`options` or `signal` is invalid.');
+      throw new AgentError(
+        'INVALID_INPUT',
+        'The options of an agent call must be an object, and `signal` an AbortSignal.',
+      );
     const { signal, detached: _detached, ...sentOptions } = options;
     return begin(kind, { input, options: sentOptions }, signal);
   };

@@ -1,4 +1,11 @@
-import { checkOptions } from '@isoloop/core/error';
+import {
+  checkOptions,
+  string,
+  boolean,
+  optional,
+  func,
+  type OptionTable,
+} from '@isoloop/core/error';
 import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
 import type { MovableSessions, MoveToOptions } from '../move/movable-sessions.ts';
 import { MovingPage, type MovingState } from './moving-page.ts';
@@ -44,7 +51,7 @@ export function useMovableSession<N extends string>(
   sessionId: string,
   options: UseMovableSessionOptions<N>,
 ): MovableSession<N> {
-  checkOptions('useMovableSession()', options, 'initial:string look:boolean|? onMove:function|?');
+  checkOptions('useMovableSession()', options, movableSessionOptions);
   const { initial, look = true, onMove } = options;
   const latest = useRef(onMove);
   useEffect(() => void (latest.current = onMove));
@@ -61,3 +68,9 @@ export function useMovableSession<N extends string>(
   );
   return { ...state, moveTo: page.moveTo, follow: page.follow };
 }
+
+const movableSessionOptions: OptionTable<UseMovableSessionOptions<string>> = {
+  initial: string,
+  look: optional(boolean),
+  onMove: optional(func),
+};

@@ -1,5 +1,11 @@
 import { changesWaitMs } from '@isoloop/core/host';
-import { checkId, checkOptions } from '@isoloop/core/error';
+import {
+  checkId,
+  checkOptions,
+  nonNegative,
+  optional,
+  type OptionTable,
+} from '@isoloop/core/error';
 import { sleepFor } from '@isoloop/core/wait';
 import { useEffect, useRef } from 'react';
 import { isEndpoint, type AgentEndpoint, type AgentSource } from './source/agent-source.ts';
@@ -32,7 +38,7 @@ export function useOperatorMessages(
   sessionId: string,
   options: UseOperatorMessagesOptions = {},
 ): void {
-  checkOptions('useOperatorMessages()', options, 'retryMs:nonNegative|?');
+  checkOptions('useOperatorMessages()', options, operatorMessagesOptions);
   checkId(sessionId, 'sessionId', 'CONFIGURATION');
   const { retryMs = 5000 } = options;
   const api = isEndpoint(source) ? source.api : undefined;
@@ -46,6 +52,10 @@ export function useOperatorMessages(
     return () => ending.abort();
   }, [api, sessionId, retryMs]);
 }
+
+const operatorMessagesOptions: OptionTable<UseOperatorMessagesOptions> = {
+  retryMs: optional(nonNegative),
+};
 
 /**
  * Lets the chats of the conversation look for messages, until the signal aborts. Of the visible

@@ -1,5 +1,12 @@
 import { AgentError } from '@isoloop/core';
-import { checkOptions } from '@isoloop/core/error';
+import {
+  checkOptions,
+  string,
+  optional,
+  whole,
+  positive,
+  type OptionTable,
+} from '@isoloop/core/error';
 import { maxTimeoutMs } from '@isoloop/core/wait';
 
 /** Options for tabs that share a session. */
@@ -32,8 +39,7 @@ export type TabSettings = Required<TabsOptions>;
  */
 export function tabSettings(options: TabsOptions | false = {}): TabSettings | undefined {
   if (options === false) return undefined;
-  const fields = 'scope:string|? attempts:whole|? stalledAfterMs:positive|?';
-  checkOptions('exposeAgent(): tabs', options, fields);
+  checkOptions('exposeAgent(): tabs', options, tabsOptions);
   const { scope = 'isoloop', attempts = 3, stalledAfterMs = 10_000 } = options;
   if (stalledAfterMs > maxTimeoutMs)
     throw new AgentError(
@@ -42,6 +48,12 @@ export function tabSettings(options: TabsOptions | false = {}): TabSettings | un
     );
   return navigator.locks && hasChannels() ? { scope, attempts, stalledAfterMs } : undefined;
 }
+
+const tabsOptions: OptionTable<TabsOptions> = {
+  scope: optional(string),
+  attempts: optional(whole),
+  stalledAfterMs: optional(positive),
+};
 
 /**
  * Returns whether a BroadcastChannel can be created. Firefox refuses channels for a site that may

@@ -1,5 +1,5 @@
 import { SessionMemory } from '@isoloop/core';
-import { checkOptions } from '@isoloop/core/error';
+import { checkOptions, withMethod, optional, type OptionTable } from '@isoloop/core/error';
 import { IndexedDbStore } from './indexed-db-store.ts';
 
 /** The store in which an `IndexedDbMemory` keeps its conversation. */
@@ -14,7 +14,11 @@ export interface IndexedDbMemoryOptions {
  */
 export class IndexedDbMemory extends SessionMemory {
   constructor(sessionId: string, options: IndexedDbMemoryOptions = {}) {
-    checkOptions('IndexedDbMemory', options, 'store:get()|?');
+    checkOptions('IndexedDbMemory', options, indexedDbMemoryOptions);
     super(options.store ?? new IndexedDbStore(), sessionId, { durability: 'step' });
   }
 }
+
+const indexedDbMemoryOptions: OptionTable<IndexedDbMemoryOptions> = {
+  store: optional(withMethod('get')),
+};

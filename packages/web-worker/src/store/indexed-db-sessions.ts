@@ -1,6 +1,15 @@
 import { AgentError, listSessions, SessionMemory, type SessionInfo } from '@isoloop/core';
 import { adoptRecords, checkRecords, type LogRecord, type SessionCopy } from '@isoloop/core/host';
-import { checkId, checkOptions } from '@isoloop/core/error';
+import {
+  checkId,
+  checkOptions,
+  withMethod,
+  optional,
+  array,
+  string,
+  boolean,
+  type OptionTable,
+} from '@isoloop/core/error';
 import { postDeletion, timeNow } from './deletions.ts';
 import { IndexedDbStore } from './indexed-db-store.ts';
 
@@ -63,7 +72,7 @@ export class IndexedDbSessions {
   readonly #longTermMemories: Required<IndexedDbSessionsOptions>['longTermMemories'];
 
   constructor(options: IndexedDbSessionsOptions = {}) {
-    checkOptions('IndexedDbSessions', options, 'store:get()|? longTermMemories:array|?');
+    checkOptions('IndexedDbSessions', options, indexedDbSessionsOptions);
     const { store = new IndexedDbStore(), longTermMemories = [] } = options;
     this.#store = store;
     this.#longTermMemories = longTermMemories;
@@ -114,7 +123,7 @@ export class IndexedDbSessions {
    * nothing.
    */
   async import(exported: unknown, options: ImportOptions = {}): Promise<string> {
-    checkOptions('import()', options, 'sessionId:string|? replace:boolean|?', 'INVALID_INPUT');
+    checkOptions('import()', options, importOptions, 'INVALID_INPUT');
     const { sessionId, replace = false } = options;
     const {
       format: exportFormat,
@@ -186,3 +195,13 @@ export class IndexedDbSessions {
     return this.#memory(sessionId);
   }
 }
+
+const importOptions: OptionTable<ImportOptions> = {
+  sessionId: optional(string),
+  replace: optional(boolean),
+};
+
+const indexedDbSessionsOptions: OptionTable<IndexedDbSessionsOptions> = {
+  store: optional(withMethod('get')),
+  longTermMemories: optional(array),
+};

@@ -1,5 +1,5 @@
 import { AgentError, errorText, type KeyValueStore } from '@isoloop/core';
-import { checkOptions } from '@isoloop/core/error';
+import { checkOptions, string, optional, positive, type OptionTable } from '@isoloop/core/error';
 import { retryableOnce, timerMs } from '@isoloop/core/wait';
 import type { StoreFeatures } from '@isoloop/core/memory';
 import { get, getMany, promisifyRequest } from 'idb-keyval';
@@ -55,7 +55,7 @@ export class IndexedDbStore implements KeyValueStore {
   #isEvicted = false;
 
   constructor(options: IndexedDbStoreOptions = {}) {
-    checkOptions('IndexedDbStore', options, 'database:string|? timeoutMs:positive|?');
+    checkOptions('IndexedDbStore', options, indexedDbStoreOptions);
     this.#databaseName = options.database ?? 'isoloop';
     this.#timeoutMs = timerMs(options.timeoutMs ?? defaultTimeoutMs);
   }
@@ -166,6 +166,11 @@ export class IndexedDbStore implements KeyValueStore {
     }
   }
 }
+
+const indexedDbStoreOptions: OptionTable<IndexedDbStoreOptions> = {
+  database: optional(string),
+  timeoutMs: optional(positive),
+};
 
 /**
  * Resolves when the transaction commits, and rejects with its error when it aborts. Waits for the

@@ -1,5 +1,12 @@
 import { AgentError, type JsonValue, type ReActAgent } from '@isoloop/core';
-import { checkId, checkOptions } from '@isoloop/core/error';
+import {
+  checkId,
+  checkOptions,
+  object,
+  optional,
+  anything,
+  type OptionTable,
+} from '@isoloop/core/error';
 import { expose } from 'comlink';
 import type { AgentFactories, AgentFactory } from '../session/agent-session.ts';
 import type { ExposedAgent, Outputs } from '../wire/exposed-agent.ts';
@@ -73,7 +80,7 @@ export function exposeAgent(
   factory: AgentFactory<never> | AgentFactories<never>,
   options: ExposeOptions = {},
 ): ExposedAgent {
-  checkOptions('exposeAgent()', options, 'outputs:object|? tabs');
+  checkOptions('exposeAgent()', options, exposeOptions);
   const { outputs = {}, tabs } = options;
   if (isExposed)
     throw new AgentError(
@@ -133,6 +140,8 @@ export function exposeAgent(
   } else listen(globalThis as unknown as PagePort, false);
   return {};
 }
+
+const exposeOptions: OptionTable<ExposeOptions> = { outputs: optional(object), tabs: anything };
 
 let isExposed = false;
 

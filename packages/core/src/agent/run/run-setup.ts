@@ -1,4 +1,5 @@
-import { checkFields } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import { chatModel } from '../../model/model-kind.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
 import type { ExtendedMemory, LogMemory } from '../../memory/memory.ts';
 import type { KeptConversation } from '../../message/conversation.ts';
@@ -73,7 +74,7 @@ function wrappedModel(
     if (!part.wrapModel) return next;
     const result = part.wrapModel(next);
     const who = memberName('wrapModel', part);
-    checkFields(who, { result }, 'result:stream()');
+    checkFields(who, { result }, { result: chatModel });
     // If the wrapper hangs after an abort, the outer wrappers still end.
     return wrapperModel(result, who);
   }, inner);

@@ -1,4 +1,6 @@
-import { checkFields } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import { array, func, oneOf, string } from '../../error/kinds.ts';
+import type { FieldTable } from '../../error/option-table.ts';
 import {
   isNotStarted,
   isSuspension,
@@ -100,24 +102,27 @@ function callWrapper<K extends WrapperKey>(
   if (typeof outer !== 'function') {
     // It may be a promise that rejects: an async wrapper of the shape `(input, next)`.
     markHandled(outer);
-    checkFields(memberName(key, part), { result: outer }, 'result:function');
+    checkFields(memberName(key, part), { result: outer }, { result: func });
   }
   return outer(input, run, run.alive().steps);
 }
 
-/** Fields of what wrappers return, for `checkFields`. The other wrappers return a `Next`. */
-const outcomeFields: { readonly [K in StepKey]?: string } = {
-  wrapRun: 'text,reason:string',
-  wrapInput: 'messages:array',
-  wrapRequest: 'messages,tools:array',
+/** Fields of what wrappers return. The other wrappers return a `Next`. */
+const outcomeFields: { readonly [K in StepKey]?: FieldTable<StepTypes[K]['out']> } = {
+  wrapRun: { text: string, reason: string },
+  wrapInput: { messages: array },
+  wrapRequest: { messages: array, tools: array },
 };
+
+const nextStep = { to: oneOf('model', 'tools') };
+const ending = { kind: string, reason: string };
 
 /** Throws `CONFIGURATION` unless a wrapper returned what its step returns. */
 function checkOutcome(run: Run, key: StepKey, where: string, outcome: unknown): void {
   // After an abort, nothing is stored.
   if (key === 'wrapInput') run.signal.throwIfAborted();
   const fields = Object(outcome) as object;
-  const nextFields = 'to' in fields ? 'to:model|tools' : 'kind,reason:string';
+  const nextFields = 'to' in fields ? nextStep : ending;
   // `wrapRequest` may make a `Next` in place of a request.
   const ownFields = key === 'wrapRequest' && isNext(fields) ? undefined : outcomeFields[key];
   checkFields(`The result of ${where}`, outcome, ownFields ?? nextFields);

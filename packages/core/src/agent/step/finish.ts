@@ -44,7 +44,9 @@ export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
     case 'aborted':
       return { kind: 'unanswered', reason: 'aborted', message: partial };
     case 'none':
-      throw misconfigured('Nothing stopped the run.');
+      throw misconfigured(
+        'Nothing stopped the run. A wrapper may call endStopped() only if `context.stopped` is true.',
+      );
   }
 }
 

@@ -117,7 +117,10 @@ function findResumption(run: Run): Resumption {
   const openRunId = log ? status.openRunId : undefined;
   const resumption = resumptionOf({ messages: run.messages, openRunId }, run.options.name);
   if (resumption.type !== 'nothing') return resumption;
-  throw new AgentError('INVALID_INPUT', 'The input is missing.');
+  throw new AgentError(
+    'INVALID_INPUT',
+    'The input is missing. A call without input continues a run, and there is none to continue.',
+  );
 }
 
 /**

@@ -1,4 +1,7 @@
-import { checkFields, checkOptions } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-options.ts';
+import { func, number, optional, string } from '../../error/kinds.ts';
+import type { OptionTable } from '../../error/option-table.ts';
 import { checkId } from '../../error/check-id.ts';
 import { AgentStream } from './agent-stream.ts';
 import type { RunDriver } from './run-driver.ts';
@@ -24,14 +27,19 @@ export interface AttachOptions {
  * its run starts.
  */
 export function attach(agent: Streaming, options: AttachOptions = {}): AgentStream | null {
-  checkFields('attach(): the agent', agent, 'stream:function', 'INVALID_INPUT');
-  checkOptions('attach()', options, 'runId:string|? afterSeq:number|?', 'INVALID_INPUT');
+  checkFields('attach(): the agent', agent, { stream: func }, 'INVALID_INPUT');
+  checkOptions('attach()', options, attachOptions, 'INVALID_INPUT');
   const { runId } = options;
   if (runId !== undefined) checkId(runId, 'runId of attach()');
   const driver = lastDrivers.get(agent);
   if (!driver?.log || (runId ?? driver.runId) !== driver.runId) return null;
   return new AgentStream(driver, options.afterSeq);
 }
+
+const attachOptions: OptionTable<AttachOptions> = {
+  runId: optional(string),
+  afterSeq: optional(number),
+};
 
 /** The driver of each agent's last stream. */
 const lastDrivers: WeakMap<object, RunDriver> = new WeakMap();

@@ -1,3 +1,5 @@
+import { nonNegative } from '../../error/kinds.ts';
+import { checkFields } from '../../error/check-fields.ts';
 import type { Batch } from '../log/stored-batch.ts';
 
 /**
@@ -11,6 +13,7 @@ export class BatchCache {
   #characterCount = 0;
 
   constructor(maxCharacters: number) {
+    checkFields('BatchCache', { maxCharacters }, { maxCharacters: nonNegative });
     this.#maxCharacters = maxCharacters;
   }
 

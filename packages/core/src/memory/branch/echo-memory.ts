@@ -1,4 +1,3 @@
-import { checkOptions } from '../../error/agent-error.ts';
 import { omitUndefined } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { BatchCache } from './batch-cache.ts';
@@ -6,9 +5,12 @@ import { BranchLog, branchDefaults } from './branch-log.ts';
 import type { Branch } from './branch.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 import { SessionMemory } from '../session-memory.ts';
-import { memoryFields, type SessionMemoryOptions } from '../session-memory-options.ts';
+import { type SessionMemoryOptions, memoryOptions } from '../session-memory-options.ts';
 import { SessionFold } from '../log/session-fold.ts';
 import { flushesOf } from '../log/stored-batch.ts';
+import { checkOptions } from '../../error/check-options.ts';
+import { anything, array, nonNegative, oneOf, optional, withMethod } from '../../error/kinds.ts';
+import type { OptionTable } from '../../error/option-table.ts';
 
 /** How an `EchoMemory` signs session tokens and handles late reads. */
 export interface EchoMemoryOptions extends Omit<SessionMemoryOptions, 'durability'> {
@@ -46,8 +48,16 @@ export interface EchoMemoryOptions extends Omit<SessionMemoryOptions, 'durabilit
   readonly cache?: BatchCache;
 }
 
-/** Fields of `EchoMemoryOptions` for `checkOptions`. */
-export const echoFields: string = `secrets:array|? echo withoutEcho:start|latest|? waitMs,staleMs:nonNegative|? cache:get()|? ${memoryFields}`;
+/** The kinds of `EchoMemoryOptions`. */
+export const echoMemoryOptions: OptionTable<EchoMemoryOptions> = {
+  secrets: optional(array),
+  echo: anything,
+  withoutEcho: optional(oneOf('start', 'latest')),
+  waitMs: optional(nonNegative),
+  staleMs: optional(nonNegative),
+  cache: optional(withMethod('get')),
+  ...memoryOptions,
+};
 
 /** One of two branches of a session, after two writers continued the same state. */
 export interface SessionBranch {
@@ -86,7 +96,7 @@ export class EchoMemory extends SessionMemory {
 
   /** Throws the same errors as `SessionMemory`, and `CONFIGURATION` for invalid secrets. */
   constructor(store: KeyValueStore, sessionId: string, options: EchoMemoryOptions = {}) {
-    checkOptions('EchoMemory', options, echoFields);
+    checkOptions('EchoMemory', options, echoMemoryOptions);
     super(store, sessionId, { ...sessionOptions(options), durability: 'turn' });
     const { secrets } = options;
     if (!secrets) return;

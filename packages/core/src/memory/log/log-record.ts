@@ -1,4 +1,7 @@
-import { AgentError, errorText, checkFields } from '../../error/agent-error.ts';
+import { AgentError, errorText } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import { array, nonNegative, object, oneOf, optional, string } from '../../error/kinds.ts';
+import type { FieldTable, WithField } from '../../error/option-table.ts';
 import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import type { ToolUse, Msg } from '../../message/msg.ts';
 import type { JsonObject } from '../../message/json.ts';
@@ -61,27 +64,33 @@ export function recordsOf(messages: readonly Msg[]): LogRecord[] {
   return messages.map((message) => ({ kind: 'message', message }));
 }
 
-/** Fields of each kind of record, for `checkFields`. */
-const fieldsOf: Readonly<Record<LogRecord['kind'], string>> = {
-  message: 'message:object',
-  replace: 'message:object',
-  truncate: 'ids:array',
-  'run-begin': 'runId:string',
-  'run-end': 'runId,reason:string',
-  'call-started': 'toolUseId:string toolUse:object|?',
-  decision: 'decision:object',
-  suspended: 'calls:array',
-  summary: 'firstId,lastId,text:string count:nonNegative',
-  reply: 'afterId:string state:object|?',
-  state: 'state:object',
+/** The fields of each kind of record. */
+export const recordFields: {
+  readonly [K in LogRecord['kind']]: FieldTable<WithField<LogRecord, 'kind', K>>;
+} = {
+  message: { message: object },
+  replace: { message: object },
+  truncate: { ids: array },
+  'run-begin': { runId: string },
+  'run-end': { runId: string, reason: string },
+  'call-started': { toolUseId: string, toolUse: optional(object) },
+  decision: { decision: object },
+  suspended: { calls: array },
+  summary: { firstId: string, lastId: string, text: string, count: nonNegative },
+  reply: { afterId: string, state: optional(object) },
+  state: { state: object },
 };
+
+const recordKind = oneOf(...Object.keys(recordFields));
+
+const toolUseFields: FieldTable<ToolUse> = { id: string, name: string };
 
 /**
  * Throws `INVALID_STATE` if these are not valid records of a session. Records from a store have a
  * checksum instead.
  */
 export function checkRecords(records: unknown): asserts records is readonly LogRecord[] {
-  checkFields('A session', { records }, 'records:array', 'INVALID_STATE');
+  checkFields('A session', { records }, { records: array }, 'INVALID_STATE');
   const list = records as readonly LogRecord[];
   for (const record of list) checkRecord(record);
   try {
@@ -93,19 +102,20 @@ export function checkRecords(records: unknown): asserts records is readonly LogR
 }
 
 function checkRecord(record: LogRecord): void {
-  const check = (what: string, value: unknown, fields: string): void =>
+  const check = (what: string, value: unknown, fields: FieldTable): void =>
     checkFields(what, value, fields, 'INVALID_STATE');
   const checkToolUse = (toolUse: ToolUse | undefined): void => {
-    if (toolUse) check('A tool call', toolUse, 'id,name:string');
+    if (toolUse) check('A tool call', toolUse, toolUseFields);
   };
-  check('A record', record, `kind:${Object.keys(fieldsOf).join('|')}`);
-  check(`A record of the kind ${record.kind}`, record, fieldsOf[record.kind]);
-  if (record.kind === 'decision') check('A decision', record.decision, 'toolUseId,type:string');
+  check('A record', record, { kind: recordKind });
+  check(`A record of the kind ${record.kind}`, record, recordFields[record.kind]);
+  if (record.kind === 'decision')
+    check('A decision', record.decision, { toolUseId: string, type: string });
   if (record.kind === 'call-started') checkToolUse(record.toolUse);
   if (record.kind !== 'suspended') return;
   for (const call of record.calls) {
-    check('A suspended call', call, 'pending:object');
-    check('A pending call', call.pending, 'toolUseId,name,kind:string');
+    check('A suspended call', call, { pending: object });
+    check('A pending call', call.pending, { toolUseId: string, name: string, kind: string });
     checkToolUse(call.toolUse);
   }
 }

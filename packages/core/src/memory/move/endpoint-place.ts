@@ -1,9 +1,11 @@
-import { AgentError, misconfigured, checkOptions } from '../../error/agent-error.ts';
+import { AgentError, misconfigured, type AgentErrorCode } from '../../error/agent-error.ts';
 import { checkId } from '../../error/check-id.ts';
-import type { AgentErrorCode } from '../../error/agent-error.ts';
 import { requestEndpoint, type EndpointLimits } from '../../model/http/endpoint-request.ts';
 import type { PerRequest, RequestHeaders } from '../../model/http/per-request.ts';
 import type { SessionCopy, SessionPlace } from './session-place.ts';
+import { checkOptions } from '../../error/check-options.ts';
+import { either, func, object, optional, positive, string } from '../../error/kinds.ts';
+import type { OptionTable } from '../../error/option-table.ts';
 
 /** How to send requests to an `endpointPlace()`: headers, credentials, `fetch` and time limits. */
 export interface EndpointPlaceOptions extends EndpointLimits {
@@ -31,10 +33,7 @@ export const endpointHere = 'here:';
  * of the place, too. Throws `CONFIGURATION` for an address without a scheme.
  */
 export function endpointPlace(api: string, options: EndpointPlaceOptions = {}): SessionPlace {
-  const fields =
-    'headers:object|function|? credentials:string|function|? fetch:function|? ' +
-    'timeoutMs,silenceMs:positive|?';
-  checkOptions('endpointPlace()', options, fields);
+  checkOptions('endpointPlace()', options, endpointPlaceOptions);
   if (!/^https?:/.test(api))
     throw misconfigured(`endpointPlace() needs the whole address of the route, not "${api}".`);
   const name = api.replace(/\/$/, '');
@@ -60,6 +59,14 @@ export function endpointPlace(api: string, options: EndpointPlaceOptions = {}): 
     },
   };
 }
+
+const endpointPlaceOptions: OptionTable<EndpointPlaceOptions> = {
+  headers: optional(either(object, func)),
+  credentials: optional(either(string, func)),
+  fetch: optional(func),
+  timeoutMs: optional(positive),
+  silenceMs: optional(positive),
+};
 
 /** A request about one session. `path`: what follows the address of the session. */
 interface PlaceRequest {

@@ -1,4 +1,7 @@
-import { AgentError, checkOptions } from '../../error/agent-error.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { checkOptions } from '../../error/check-options.ts';
+import { func, object, oneOf, optional, withMethod } from '../../error/kinds.ts';
+import type { OptionTable } from '../../error/option-table.ts';
 import { checkId } from '../../error/check-id.ts';
 import { sleepFor } from '../../wait/timer.ts';
 import { checkNotMoved } from '../log/stored-head.ts';
@@ -40,9 +43,7 @@ const maxStopMs = 10_000;
  */
 export async function moveSession(sessionId: string, options: MoveOptions): Promise<void> {
   const { from, to } = options;
-  const fields =
-    'from,to:setOwner() whenRunning:wait|stop|refuse|? signal:object|? sleep:function|?';
-  checkOptions('moveSession()', options, fields, 'INVALID_INPUT');
+  checkOptions('moveSession()', options, moveOptions, 'INVALID_INPUT');
   checkId(sessionId, 'session id');
   const copy = await readIdleSession(sessionId, options);
   const { owner, epoch, copyOf } = copy.ownership;
@@ -53,6 +54,14 @@ export async function moveSession(sessionId: string, options: MoveOptions): Prom
   await from.setOwner(sessionId, change);
   await takeOwnership(copy, change, options);
 }
+
+const moveOptions: OptionTable<MoveOptions> = {
+  from: withMethod('setOwner'),
+  to: withMethod('setOwner'),
+  whenRunning: optional(oneOf('wait', 'stop', 'refuse')),
+  signal: optional(object),
+  sleep: optional(func),
+};
 
 type OwnedCopy = SessionCopy & { readonly ownership: OwnerChange };
 

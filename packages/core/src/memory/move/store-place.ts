@@ -1,10 +1,4 @@
-import {
-  AgentError,
-  misconfigured,
-  checkFields,
-  checkOptions,
-  fieldsOf,
-} from '../../error/agent-error.ts';
+import { AgentError, misconfigured, fieldsOf } from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import { isOperated } from '../../message/metadata.ts';
 import type { Msg } from '../../message/msg.ts';
@@ -23,6 +17,10 @@ import {
   type SessionCopy,
   type SessionPlace,
 } from './session-place.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-options.ts';
+import { array, func, optional, string, whole, withMethod } from '../../error/kinds.ts';
+import type { FieldTable, OptionTable } from '../../error/option-table.ts';
 
 /** The store of a `storePlace()`, and what happens when a session leaves or arrives. */
 export interface StorePlaceOptions {
@@ -51,7 +49,7 @@ export interface PlaceOptions {
  * name without a colon.
  */
 export function storePlace(options: StorePlaceOptions): SessionPlace {
-  checkOptions('storePlace()', options, 'name:string store:keys() keyOf,stop:function|?');
+  checkOptions('storePlace()', options, storePlaceOptions);
   const { name, store, keyOf = (id: string) => id, stop } = options;
   const place = placeWith({
     name,
@@ -60,11 +58,26 @@ export function storePlace(options: StorePlaceOptions): SessionPlace {
   return { ...place, ...(stop && { stop }) };
 }
 
+const storePlaceOptions: OptionTable<StorePlaceOptions> = {
+  name: string,
+  store: withMethod('keys'),
+  keyOf: optional(func),
+  stop: optional(func),
+};
+
+const placeOptions: OptionTable<PlaceOptions> = {
+  name: string,
+  change: func,
+  accept: optional(func),
+};
+
 /**
  * Returns a place that reads and writes its sessions with `change`. Throws `CONFIGURATION` for a
  * name without a colon, because records of owners would take it for a writer.
  */
-export function placeWith({ name, change, accept }: PlaceOptions): SessionPlace {
+export function placeWith(options: PlaceOptions): SessionPlace {
+  checkOptions('placeWith()', options, placeOptions);
+  const { name, change, accept } = options;
   if (!name.includes(':')) throw misconfigured(`The name of a place must have a colon: "${name}".`);
   return {
     name,
@@ -117,13 +130,18 @@ export function checkCopy(copy: SessionCopy, name: string): void {
     const message = `The session's format is ${found}; this version of the library reads ${copyVersion}.`;
     throw new AgentError('INVALID_STATE', message);
   }
-  checkFields('A session', copy, 'sessionId:string records:array', 'INVALID_STATE');
-  if (ownership)
-    checkFields('An owner', ownership, 'owner:string epoch:whole copyOf:string|?', 'INVALID_STATE');
+  checkFields('A session', copy, { sessionId: string, records: array }, 'INVALID_STATE');
+  if (ownership) checkFields('An owner', ownership, ownerFields, 'INVALID_STATE');
   if (ownership && (!ownership.owner.includes(':') || ownership.owner === name))
     throw new AgentError('INVALID_STATE', 'The owner of a copy must be another place.');
   checkRecords(records ?? []);
 }
+
+const ownerFields: FieldTable<NonNullable<SessionCopy['ownership']>> = {
+  owner: string,
+  epoch: whole,
+  copyOf: optional(string),
+};
 
 /** Returns a stored session as a copy. `name`: name of its place. */
 export function copyOfSession(

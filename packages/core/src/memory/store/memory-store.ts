@@ -1,4 +1,6 @@
-import { checkOptions } from '../../error/agent-error.ts';
+import { checkOptions } from '../../error/check-options.ts';
+import { nonNegative, optional } from '../../error/kinds.ts';
+import type { OptionTable } from '../../error/option-table.ts';
 import type { Entry, KeyValueStore, StoreFeatures } from './key-value-store.ts';
 
 /** Keeps sessions in this process, for tests and demos. The values live as long as the object. */
@@ -8,7 +10,7 @@ export class MemoryStore implements KeyValueStore {
 
   /** `maxValueBytes`: the limit that `features` reports. Default: no limit. */
   constructor(options: { readonly maxValueBytes?: number } = {}) {
-    checkOptions('MemoryStore', options, 'maxValueBytes:nonNegative|?');
+    checkOptions('MemoryStore', options, memoryStoreOptions);
     this.features = {
       atomic: true,
       compareAndSet: true,
@@ -48,3 +50,7 @@ export class MemoryStore implements KeyValueStore {
     return true;
   }
 }
+
+const memoryStoreOptions: OptionTable<{ readonly maxValueBytes?: number }> = {
+  maxValueBytes: optional(nonNegative),
+};

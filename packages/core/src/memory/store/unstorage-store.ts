@@ -1,13 +1,11 @@
 import type { Awaitable } from '../../event/hook.ts';
-import {
-  AgentError,
-  errorText,
-  checkFields,
-  checkOptions,
-  fieldsOf,
-} from '../../error/agent-error.ts';
+import { AgentError, errorText, fieldsOf } from '../../error/agent-error.ts';
 import type { Entry, KeyValueStore, StoreFeatures } from './key-value-store.ts';
 import { textChecksum } from '../../message/text.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-options.ts';
+import { boolean, func, nonNegative, optional } from '../../error/kinds.ts';
+import type { FieldTable, OptionTable } from '../../error/option-table.ts';
 
 /** What `unstorageStore()` uses of a driver of `unstorage`. */
 export interface UnstorageDriver {
@@ -48,11 +46,23 @@ export function unstorageStore(
   driver: UnstorageDriver,
   options: UnstorageStoreOptions = {},
 ): KeyValueStore {
-  const functions = 'getItem,setItem,removeItem,getKeys,hasItem:function';
-  checkFields('unstorageStore(): the driver', driver, functions);
-  checkOptions('unstorageStore()', options, 'singleProcess:boolean|? maxValueBytes:nonNegative|?');
+  checkFields('unstorageStore(): the driver', driver, driverFields);
+  checkOptions('unstorageStore()', options, unstorageStoreOptions);
   return new UnstorageStore(driver, options);
 }
+
+const driverFields: FieldTable<Required<UnstorageDriver>> = {
+  getItem: func,
+  setItem: func,
+  removeItem: func,
+  getKeys: func,
+  hasItem: func,
+};
+
+const unstorageStoreOptions: OptionTable<UnstorageStoreOptions> = {
+  singleProcess: optional(boolean),
+  maxValueBytes: optional(nonNegative),
+};
 
 class UnstorageStore implements KeyValueStore {
   readonly features: StoreFeatures;

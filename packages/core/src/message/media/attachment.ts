@@ -1,4 +1,7 @@
-import { AgentError, invalidInput, checkOptions } from '../../error/agent-error.ts';
+import { AgentError, invalidInput } from '../../error/agent-error.ts';
+import { checkOptions } from '../../error/check-options.ts';
+import { nonNegative, optional, string } from '../../error/kinds.ts';
+import type { OptionTable } from '../../error/option-table.ts';
 import type { MediaBlock, MediaSource } from '../msg.ts';
 import { percentDecode } from '../text.ts';
 import { inlineSource, mediaKind, toBase64 } from './media.ts';
@@ -40,7 +43,7 @@ export function attachment(
   source: string | URL | Uint8Array | ArrayBuffer,
   options: AttachmentOptions = {},
 ): MediaBlock {
-  checkOptions('attachment()', options, optionFields, 'INVALID_INPUT');
+  checkOptions('attachment()', options, attachmentOptions, 'INVALID_INPUT');
   const { mediaType } = options;
   if (mediaType !== undefined && !/^[\w.+-]+\/[\w.+-]+(?:;|$)/.test(mediaType))
     throw invalidInput(`"${mediaType}" is not a media type.`);
@@ -52,8 +55,13 @@ export function attachment(
   return block;
 }
 
-const optionFields =
-  'name,mediaType:string|? maxImagePixels,maxVideoBytes,maxFileBytes:nonNegative|?';
+const attachmentOptions: OptionTable<AttachmentOptions> = {
+  name: optional(string),
+  mediaType: optional(string),
+  maxImagePixels: optional(nonNegative),
+  maxVideoBytes: optional(nonNegative),
+  maxFileBytes: optional(nonNegative),
+};
 
 const unknownType = 'application/octet-stream';
 

@@ -1,4 +1,4 @@
-import { checkOptions, fieldsOf, misconfigured } from '../../error/agent-error.ts';
+import { fieldsOf, misconfigured } from '../../error/agent-error.ts';
 import { messageFitter, toAiSdkCall, type AiSdkTarget } from './ai-sdk-call.ts';
 import type { AiSdkLanguageModel } from './ai-sdk-contract.ts';
 import { AiSdkDecoder } from './ai-sdk-decoder.ts';
@@ -16,6 +16,9 @@ import {
 import { Deadline } from '../../wait/deadline.ts';
 import { hasContent } from '../reply/deltas.ts';
 import { ReplyLength } from '../reply/reply-length.ts';
+import { checkOptions } from '../../error/check-options.ts';
+import { nonNegative, object, optional } from '../../error/kinds.ts';
+import type { OptionTable } from '../../error/option-table.ts';
 
 /** What `fromAiSdk()` cannot learn from the model itself. */
 export interface FromAiSdkOptions {
@@ -44,7 +47,7 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
       `fromAiSdk() takes a LanguageModelV3 or V4, not '${String(version ?? model)}'`,
     );
   }
-  checkOptions('fromAiSdk()', options, 'features:object|? timeoutMs:nonNegative|?');
+  checkOptions('fromAiSdk()', options, fromAiSdkOptions);
   const features: ModelFeatures = { ...defaultFeatures, ...options.features };
   const { provider, modelId } = model;
   const { media } = features;
@@ -57,6 +60,11 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
     stream: (request, context) => stream(model, request, target, { ...options, ...context }),
   };
 }
+
+const fromAiSdkOptions: OptionTable<FromAiSdkOptions> = {
+  features: optional(object),
+  timeoutMs: optional(nonNegative),
+};
 
 type Read = ReadableStreamReadResult<{ readonly type: string }>;
 type Reader = ReadableStreamDefaultReader<{ readonly type: string }>;

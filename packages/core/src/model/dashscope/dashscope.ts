@@ -1,7 +1,16 @@
-import { misconfigured, checkFields, checkOptions } from '../../error/agent-error.ts';
+import { misconfigured } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-options.ts';
+import { anything, boolean, natural, object, oneOf, optional } from '../../error/kinds.ts';
+import type { OptionTable } from '../../error/option-table.ts';
 import { defaultFeatures, type ChatModel, type ModelFeatures } from '../chat-model.ts';
 import { checkedBase } from '../http/base-url.ts';
-import { httpFields, httpModel, type HttpModelOptions } from '../http/http-model.ts';
+import {
+  httpModelOptions,
+  otherModelNames,
+  httpModel,
+  type HttpModelOptions,
+} from '../http/http-model.ts';
 import { modelHeaders } from '../http/per-request.ts';
 import { dashScopeFormatter, type DashScopeEndpoint } from './dashscope-formatter.ts';
 
@@ -54,12 +63,7 @@ const history = { headerOn: 'first', names: 'always' } as const;
  * other.
  */
 export function dashscope(options: DashScopeOptions): ChatModel {
-  checkOptions(
-    'dashscope()',
-    options,
-    `${httpFields} features:object|? endpoint:text|multimodal|? enableThinking:boolean|? ` +
-      'thinkingBudget',
-  );
+  checkOptions('dashscope()', options, dashScopeOptions, 'CONFIGURATION', otherModelNames);
   checkThinking(options);
   const { model, baseURL = 'https://dashscope.aliyuncs.com/api/v1' } = options;
   const { enableThinking, thinkingBudget } = options;
@@ -88,9 +92,17 @@ export function dashscope(options: DashScopeOptions): ChatModel {
   );
 }
 
+const dashScopeOptions: OptionTable<DashScopeOptions> = {
+  ...httpModelOptions,
+  features: optional(object),
+  endpoint: optional(oneOf('text', 'multimodal')),
+  enableThinking: optional(boolean),
+  thinkingBudget: anything,
+};
+
 function checkThinking({ enableThinking, thinkingBudget }: DashScopeOptions): void {
   if (thinkingBudget === undefined) return;
   if (enableThinking === false)
     throw misconfigured('A thinkingBudget needs thinking, but enableThinking is false');
-  checkFields('dashscope()', { thinkingBudget }, 'thinkingBudget:natural');
+  checkFields('dashscope()', { thinkingBudget }, { thinkingBudget: natural });
 }

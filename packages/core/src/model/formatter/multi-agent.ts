@@ -1,4 +1,7 @@
-import { checkOptions } from '../../error/agent-error.ts';
+import { checkOptions } from '../../error/check-options.ts';
+import { oneOf, optional, string } from '../../error/kinds.ts';
+import type { OptionTable } from '../../error/option-table.ts';
+import { chatModel } from '../model-kind.ts';
 import { textOf, type ContentBlock, type MediaBlock, type Msg } from '../../message/msg.ts';
 import { cleanText, ownTags, withoutTags } from '../../message/text.ts';
 import { isMedia } from '../../message/media/media.ts';
@@ -28,8 +31,7 @@ export interface MultiAgentOptions extends HistoryForm {
  * because a separate message may quote a tool. The tags around recalled text stay tags.
  */
 export function multiAgent(model: ChatModel, options: MultiAgentOptions = {}): ChatModel {
-  const fields = 'model:stream() header:string|? headerOn:each|first|? names:several|always|?';
-  checkOptions('multiAgent()', { ...options, model }, fields);
+  checkOptions('multiAgent()', { ...options, model }, multiAgentOptions);
   const {
     header = defaultHeader,
     headerOn = 'each',
@@ -50,6 +52,13 @@ export function multiAgent(model: ChatModel, options: MultiAgentOptions = {}): C
     return model.stream({ ...request, messages }, context);
   });
 }
+
+const multiAgentOptions: OptionTable<MultiAgentOptions & { readonly model: ChatModel }> = {
+  model: chatModel,
+  header: optional(string),
+  headerOn: optional(oneOf('each', 'first')),
+  names: optional(oneOf('several', 'always')),
+};
 
 const defaultHeader =
   'The conversation so far is between the history tags. ' +

@@ -1,12 +1,43 @@
 import { AgentError, misconfigured } from '../../error/agent-error.ts';
+import { anything, func, nonNegative, optional, string } from '../../error/kinds.ts';
+import type { OptionTable, OtherNames } from '../../error/option-table.ts';
 import type { ChatModel, ModelContext, ModelFeatures, ModelRequest } from '../chat-model.ts';
 import type { Formatter } from '../formatter/formatter.ts';
 import { modelHeaders, type PerRequest, type RequestHeaders } from './per-request.ts';
 import { streamReply, type HttpRequest } from './http-transport.ts';
 
-/** Fields of `HttpModelOptions`, and `baseURL`, for `checkOptions`. */
-export const httpFields =
-  'model:string apiKey,headers baseURL:string|? fetch:function|? timeoutMs:nonNegative|?';
+/** The kinds of `HttpModelOptions`. */
+export const httpModelOptions: OptionTable<HttpModelOptions> = {
+  model: string,
+  apiKey: anything,
+  headers: anything,
+  baseURL: optional(string),
+  fetch: optional(func),
+  timeoutMs: optional(nonNegative),
+};
+
+/** Names that other libraries use for the options of a model. */
+export const otherModelNames: OtherNames<HttpModelOptions> = {
+  model: ['modelName', 'modelId', 'model_name', 'deployment'],
+  apiKey: ['api_key', 'apikey', 'APIKEY', 'key', 'token', 'openAIApiKey'],
+  baseURL: ['baseUrl', 'baseURI', 'base_url', 'basePath', 'url', 'endpoint'],
+  headers: ['defaultHeaders'],
+  timeoutMs: ['timeout'],
+  'new ReActAgent({ generate })': [
+    'temperature',
+    'maxTokens',
+    'max_tokens',
+    'maxOutputTokens',
+    'topP',
+    'top_p',
+    'seed',
+    'stop',
+    'stopSequences',
+    'toolChoice',
+    'providerOptions',
+  ],
+  'new ReActAgent({ use: [retry({ attempts })] })': ['maxRetries'],
+};
 
 /**
  * API key of a provider, or a function that returns it. The function is called before each request.
@@ -59,7 +90,9 @@ export async function httpRequest(
     const pendingKey = typeof apiKey === 'function' ? apiKey() : apiKey;
     const key = (await pendingKey)?.trim();
     if (key && !/^[!-~]+$/.test(key))
-      throw misconfigured('The API key has characters that cannot be sent.');
+      throw misconfigured(
+        'The API key has characters that cannot be sent in a header, such as a blank or a line break.',
+      );
     const isOwnServer = baseURL === undefined && !fetch;
     if (!key && isOwnServer && !new Headers(headers).has('authorization'))
       throw new Error('The API key is missing. Set apiKey or baseURL.');

@@ -1,7 +1,14 @@
-import { checkOptions } from '../../error/agent-error.ts';
+import { checkOptions } from '../../error/check-options.ts';
+import { anything, object, optional } from '../../error/kinds.ts';
+import type { OptionTable } from '../../error/option-table.ts';
 import { defaultFeatures, type ChatModel, type ModelFeatures } from '../chat-model.ts';
 import { checkedBase, hostOf } from '../http/base-url.ts';
-import { httpFields, httpModel, type HttpModelOptions } from '../http/http-model.ts';
+import {
+  httpModelOptions,
+  otherModelNames,
+  httpModel,
+  type HttpModelOptions,
+} from '../http/http-model.ts';
 import { openAiFormatter, type OpenAiFormatterOptions } from './openai-formatter.ts';
 import { isOpenAiThinker } from '../formatter/refused-settings.ts';
 import { signerOf } from './kept-fields.ts';
@@ -53,11 +60,7 @@ export interface OpenAiOptions extends HttpModelOptions {
  * const local = openai({ baseURL: 'http://127.0.0.1:11434/v1', model: 'qwen3' });
  */
 export function openai(options: OpenAiOptions): ChatModel {
-  checkOptions(
-    'openai()',
-    options,
-    `${httpFields} features:object|? maxTokensField,sendThinking,thinkTags,includeUsage`,
-  );
+  checkOptions('openai()', options, openAiOptions, 'CONFIGURATION', otherModelNames);
   const { baseURL = defaultBaseURL } = options;
   const url = `${checkedBase(baseURL, openAiServices)}/chat/completions`;
   const features: ModelFeatures = { ...defaultFeatures, ...options.features };
@@ -69,6 +72,15 @@ export function openai(options: OpenAiOptions): ChatModel {
   });
   return httpModel(options, { provider: 'openai', features, formatter, url: () => url });
 }
+
+const openAiOptions: OptionTable<OpenAiOptions> = {
+  ...httpModelOptions,
+  features: optional(object),
+  maxTokensField: anything,
+  sendThinking: anything,
+  thinkTags: anything,
+  includeUsage: anything,
+};
 
 /**
  * Returns the field of a request for `maxTokens`. OpenAI and Azure refuse the older name. Gateways

@@ -1,3 +1,6 @@
+import type { OptionTable } from '../../error/option-table.ts';
+import { func, nonNegative, optional } from '../../error/kinds.ts';
+import { checkOptions } from '../../error/check-options.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { abortable } from '../../wait/abort.ts';
 import type {
@@ -32,6 +35,7 @@ export interface ModelBounds {
  * ignores the signal. Timers run between endless batches.
  */
 export function boundedModel(model: ChatModel, bounds: ModelBounds = {}): ChatModel {
+  checkOptions('boundedModel()', bounds, modelBounds);
   return withStream(model, (request, context) => {
     const { now = monotonicNow, replyLength = context.replyLength ?? defaultReplyLength } = bounds;
     const length = new ReplyLength(replyLength);
@@ -43,6 +47,11 @@ export function boundedModel(model: ChatModel, bounds: ModelBounds = {}): ChatMo
     });
   });
 }
+
+const modelBounds: OptionTable<ModelBounds> = {
+  now: optional(func),
+  replyLength: optional(nonNegative),
+};
 
 /**
  * Returns the model of a wrapper. Its replies end when the request's signal aborts, even if the

@@ -1,21 +1,34 @@
+import { AgentError, errorText, fieldsOf, misconfigured } from '../../error/agent-error.ts';
+import { checkFields, checkObject } from '../../error/check-fields.ts';
 import {
-  AgentError,
-  checkFields,
-  errorText,
-  fieldsOf,
-  misconfigured,
-} from '../../error/agent-error.ts';
-import type { ModelDelta } from '../chat-model.ts';
+  array,
+  nonNegative,
+  nullable,
+  object,
+  optional,
+  string,
+  whole,
+} from '../../error/kinds.ts';
+import type { FieldTable, WithField } from '../../error/option-table.ts';
+import type { ModelDelta, Usage } from '../chat-model.ts';
 
-/** Fields of each type of delta, for `checkFields`. */
-const deltaFields: Readonly<Record<string, string>> = {
-  text: 'delta,id:string',
-  thinking: 'delta,id:string',
-  'tool-input': 'index:whole id,name:string|? delta:string',
-  file: 'mediaType,data:string',
-  reset: 'reason:string',
-  finish: 'reason:string usage,metadata:object|null|?',
-} satisfies Record<ModelDelta['type'], string>;
+/** The fields of each type of delta. */
+const deltaFields: {
+  readonly [T in ModelDelta['type']]: FieldTable<WithField<ModelDelta, 'type', T>>;
+} = {
+  text: { delta: string, id: string },
+  thinking: { delta: string, id: string },
+  'tool-input': { index: whole, id: optional(string), name: optional(string), delta: string },
+  file: { mediaType: string, data: string },
+  reset: { reason: string },
+  finish: {
+    reason: string,
+    usage: optional(nullable(object)),
+    metadata: optional(nullable(object)),
+  },
+};
+
+const usageFields: FieldTable<Usage> = { inputTokens: nonNegative, outputTokens: nonNegative };
 
 const advice =
   "A model must yield arrays of deltas such as [{ type: 'text', id: '0', delta: 'Hi' }].";
@@ -28,7 +41,7 @@ const advice =
 export function checkDeltas(who: string, batch: unknown): void {
   try {
     if (!Array.isArray(batch))
-      checkFields(`${who} yielded a wrong batch`, { batch }, 'batch:array');
+      checkFields(`${who} yielded a wrong batch`, { batch }, { batch: array });
     const others = (batch as readonly unknown[]).filter((delta) => !isCommon(delta));
     for (const delta of others) checkDelta(who, delta);
   } catch (error) {
@@ -50,7 +63,7 @@ function isOptionalText(value: unknown): boolean {
 }
 
 function checkDelta(who: string, delta: unknown): void {
-  checkFields(`${who} yielded a wrong delta: it`, delta, '');
+  checkObject(`${who} yielded a wrong delta: it`, delta);
   const { type, usage } = delta as { readonly type?: unknown; readonly usage?: unknown };
   const names = Object.keys(delta as object).slice(0, 8);
   const where = `${who} yielded a wrong delta with the fields ${names.join(', ')}`;
@@ -60,6 +73,6 @@ function checkDelta(who: string, delta: unknown): void {
   if (!isKnown)
     throw misconfigured(`${where}: type must be ${types.join(' or ')}; got "${shownType}".`);
   const what = `${where} and the type "${shownType}"`;
-  checkFields(what, delta, deltaFields[type as string]!);
-  if (usage) checkFields(`${what}: usage`, usage, 'inputTokens,outputTokens:nonNegative');
+  checkFields(what, delta, deltaFields[type as ModelDelta['type']]);
+  if (usage) checkFields(`${what}: usage`, usage, usageFields);
 }

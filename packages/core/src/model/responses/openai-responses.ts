@@ -1,9 +1,17 @@
-import { invalidInput, checkOptions } from '../../error/agent-error.ts';
+import { invalidInput } from '../../error/agent-error.ts';
+import { checkOptions } from '../../error/check-options.ts';
+import { array, boolean, object, optional } from '../../error/kinds.ts';
+import type { OptionTable } from '../../error/option-table.ts';
 import type { JsonObject } from '../../message/json.ts';
 import { defaultFeatures } from '../chat-model.ts';
 import type { ChatModel, ModelFeatures, ModelRequest } from '../chat-model.ts';
 import { checkedBase, hostOf } from '../http/base-url.ts';
-import { httpFields, type HttpModelOptions, httpRequest } from '../http/http-model.ts';
+import {
+  httpModelOptions,
+  otherModelNames,
+  type HttpModelOptions,
+  httpRequest,
+} from '../http/http-model.ts';
 import { defaultBaseURL, openAiServices } from '../openai/openai.ts';
 import { streamInBackground } from './background.ts';
 import { responsesFormatter } from './responses-formatter.ts';
@@ -61,8 +69,9 @@ export function openaiResponses(options: OpenAiResponsesOptions): ChatModel {
   checkOptions(
     'openaiResponses()',
     options,
-    `${httpFields} features:object|? reasoning:object|? builtInTools:array|? ` +
-      'encryptedReasoning,previousResponse,background:boolean|?',
+    openAiResponsesOptions,
+    'CONFIGURATION',
+    otherModelNames,
   );
   const { model, baseURL = defaultBaseURL } = options;
   const url = `${checkedBase(baseURL, openAiServices)}/responses`;
@@ -92,6 +101,16 @@ export function openaiResponses(options: OpenAiResponsesOptions): ChatModel {
     },
   };
 }
+
+const openAiResponsesOptions: OptionTable<OpenAiResponsesOptions> = {
+  ...httpModelOptions,
+  features: optional(object),
+  reasoning: optional(object),
+  builtInTools: optional(array),
+  encryptedReasoning: optional(boolean),
+  previousResponse: optional(boolean),
+  background: optional(boolean),
+};
 
 /**
  * Throws `INVALID_INPUT` for a setting that the API does not have. To ignore the setting would

@@ -1,5 +1,17 @@
 import type { Middleware } from '../../agent/middleware.ts';
-import { AgentError, checkOptions } from '../../error/agent-error.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { checkOptions } from '../../error/check-options.ts';
+import {
+  either,
+  func,
+  infinity,
+  nonNegative,
+  optional,
+  strings,
+  whole,
+  withMethod,
+} from '../../error/kinds.ts';
+import type { OptionTable } from '../../error/option-table.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import type { EventOf } from '../../event/agent-event.ts';
 import type { KeyValueStore } from '../../memory/store/key-value-store.ts';
@@ -63,7 +75,7 @@ export interface LargeResultEviction extends Middleware {
  * of the wrong kind.
  */
 export function evictLargeResults(options: EvictLargeResultsOptions): LargeResultEviction {
-  checkOptions('evictLargeResults()', options, optionFields);
+  checkOptions('evictLargeResults()', options, evictLargeResultsOptions);
   const { maxTokens = 20_000, headLines = 10, exclude = [], profile = arc, onError } = options;
   const store = largeResultStore(options.store);
   const exemptTools = [readToolName, ...exclude];
@@ -105,6 +117,11 @@ function withText(result: ToolResult, text: string): ToolResult {
   return { ...result, output: [{ type: 'text', text }, ...others] };
 }
 
-const optionFields =
-  'store:setMany() maxTokens:nonNegative|? headLines:whole|Infinity|? exclude:names|? profile:countText()|? ' +
-  'onError:function|?';
+const evictLargeResultsOptions: OptionTable<EvictLargeResultsOptions> = {
+  store: withMethod('setMany'),
+  maxTokens: optional(nonNegative),
+  headLines: optional(either(whole, infinity)),
+  exclude: optional(strings),
+  profile: optional(withMethod('countText')),
+  onError: optional(func),
+};

@@ -1,4 +1,7 @@
-import { AgentError, checkFields } from '../../error/agent-error.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import { natural, optional, string } from '../../error/kinds.ts';
+import type { OptionTable } from '../../error/option-table.ts';
 import { pickFields, type JsonObject } from '../../message/json.ts';
 import { objectInput } from '../../schema/schema.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
@@ -60,14 +63,16 @@ interface ReadInput {
 function readInput(input: unknown): ReadInput {
   const isSet = (_key: string, value: unknown): boolean => value !== null && value !== '';
   const fields = pickFields(Object(input) as object, isSet);
-  checkFields(
-    readToolName,
-    fields,
-    'id:string from,lines:natural|? query:string|?',
-    'INVALID_INPUT',
-  );
+  checkFields(readToolName, fields, readInputKinds, 'INVALID_INPUT');
   return fields as ReadInput;
 }
+
+const readInputKinds: OptionTable<ReadInput> = {
+  id: string,
+  from: optional(natural),
+  lines: optional(natural),
+  query: optional(string),
+};
 
 const inputFields: JsonObject = {
   id: { type: 'string', description: 'The id from the shortened result.' },

@@ -1,3 +1,6 @@
+import type { OptionTable } from '../../error/option-table.ts';
+import { boolean, optional } from '../../error/kinds.ts';
+import { checkOptions } from '../../error/check-options.ts';
 import { parseJson, type JsonValue } from '../../message/json.ts';
 
 /** Object or list that is not closed, with its finished values. */
@@ -41,6 +44,8 @@ export interface JsonReaderOptions {
   readonly showsIncomplete?: boolean;
 }
 
+const jsonReaderOptions: OptionTable<JsonReaderOptions> = { showsIncomplete: optional(boolean) };
+
 /**
  * Reads a JSON text that arrives in pieces, and has its value so far. Each character is read once.
  * A string has its characters so far. By default, a number, `true`, `false` and `null` appear when
@@ -66,8 +71,9 @@ export class JsonReader {
   #unseenLength = 0;
   readonly #showsIncomplete: boolean;
 
-  constructor({ showsIncomplete = false }: JsonReaderOptions = {}) {
-    this.#showsIncomplete = showsIncomplete;
+  constructor(options: JsonReaderOptions = {}) {
+    checkOptions('JsonReader', options, jsonReaderOptions);
+    this.#showsIncomplete = options.showsIncomplete ?? false;
   }
 
   /** Reads the next piece of the text. Ignores what follows the value. */

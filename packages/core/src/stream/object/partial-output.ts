@@ -1,4 +1,6 @@
-import { AgentError, checkFields } from '../../error/agent-error.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import { func } from '../../error/kinds.ts';
 import type { EventBatch } from '../../event/agent-event.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import { readSchema, type InferOutput, type SchemaLike } from '../../schema/schema.ts';
@@ -104,7 +106,7 @@ interface Read<T> {
 
 /** Yields after each batch. Rejects if the run fails, also with `throwOnError: false`. */
 async function* readings<T>(stream: OutputSource<T>): AsyncGenerator<Read<T>, void> {
-  checkFields('partialOutput()', stream, 'batches:function', 'INVALID_INPUT');
+  checkFields('partialOutput()', stream, { batches: func }, 'INVALID_INPUT');
   const reader = new ObjectReader();
   for await (const batch of stream.batches()) {
     let result: AgentResult<T> | undefined;

@@ -1,4 +1,6 @@
-import { checkOptions } from '../../error/agent-error.ts';
+import { checkOptions } from '../../error/check-options.ts';
+import { boolean, optional, string } from '../../error/kinds.ts';
+import type { OptionTable } from '../../error/option-table.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import type { AgentEvent, EventBatch } from '../../event/agent-event.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
@@ -53,10 +55,15 @@ export interface UiMessageEncoder {
  * of the error, with the code in brackets at the end.
  */
 export function createUiMessageEncoder(options: UiMessageEncoderOptions = {}): UiMessageEncoder {
-  const fields = 'messageId:string|? events,reasoning:boolean|?';
-  checkOptions('createUiMessageEncoder()', options, fields);
+  checkOptions('createUiMessageEncoder()', options, uiMessageEncoderOptions);
   return new Encoder(options);
 }
+
+const uiMessageEncoderOptions: OptionTable<UiMessageEncoderOptions> = {
+  messageId: optional(string),
+  events: optional(boolean),
+  reasoning: optional(boolean),
+};
 
 /** The code at the end of an error's text: `… [MODEL_AUTH]`. */
 const codeAtEnd = / \[([A-Z_]+)\]$/;

@@ -1,5 +1,8 @@
 import { isCorrection, metadataOf, type OperatorMark } from '../../message/metadata.ts';
-import { checkOptions, AgentError, fieldsOf } from '../../error/agent-error.ts';
+import { AgentError, fieldsOf } from '../../error/agent-error.ts';
+import { checkOptions } from '../../error/check-options.ts';
+import { array, optional } from '../../error/kinds.ts';
+import type { OptionTable } from '../../error/option-table.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
 import { createMessage, toolResultsOf, toolUsesOf } from '../../message/msg.ts';
 import type {
@@ -83,7 +86,7 @@ export function toUiMessages(
   messages: readonly Msg[],
   options: { readonly pending?: readonly PendingCall[] } = {},
 ): UiMessage[] {
-  checkOptions('toUiMessages()', options, 'pending:array|?', 'INVALID_INPUT');
+  checkOptions('toUiMessages()', options, toUiMessagesOptions, 'INVALID_INPUT');
   const { pending = [] } = options;
   const pendingById = new Map(pending.map((call) => [call.toolUseId, call]));
   const results = new Map(messages.flatMap(toolResultsOf).map((one) => [one.toolUseId, one]));
@@ -121,6 +124,10 @@ export function toUiMessages(
   }
   return uiMessages;
 }
+
+const toUiMessagesOptions: OptionTable<{ readonly pending?: readonly PendingCall[] }> = {
+  pending: optional(array),
+};
 
 /** Gives a tool of the provider an error if it was running when its reply broke off. */
 function withoutOpenTool(block: ContentBlock): ContentBlock {

@@ -1,3 +1,5 @@
+import { func } from '../../error/kinds.ts';
+import { checkFields } from '../../error/check-fields.ts';
 import { isObjectOrArray, parseJson, type JsonValue } from '../../message/json.ts';
 import type { ToolProgress } from '../agent-tools.ts';
 
@@ -24,6 +26,10 @@ interface Transport {
 export function typedTransport<T extends Transport>(
   transport: T,
 ): Pick<T, keyof T & keyof Transport> {
+  checkFields('typedTransport(): the transport', transport, {
+    sendMessages: func,
+    reconnectToStream: func,
+  });
   const { resumeStreamIsReplay, close }: Transport = transport;
   const typedCopy: Transport & TypedMark = {
     hasTypedParts: true,

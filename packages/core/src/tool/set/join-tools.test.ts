@@ -79,11 +79,11 @@ test('has the groups and the context of its sources, and a fork has its own grou
 });
 
 test.each<[make: () => unknown, words: string]>([
+  [() => joinTools([named('a')], [named('a')]), 'Two tools are named "a". Give one another name.'],
   [
-    () => joinTools([named('a')], [named('a')]),
-    'Two tools are named "a". Leave one out, or give it another name.',
+    () => joinTools(new Toolkit(), new Toolkit()),
+    'Only one source of tools can have groups. Put the tools with groups into one Toolkit.',
   ],
-  [() => joinTools(new Toolkit(), new Toolkit()), 'Only one source of tools can have groups.'],
   [() => joinTools(7 as never), 'joinTools(): source must be an array or a Toolkit'],
   [() => joinTools({} as never), 'joinTools(): source must be an array or a Toolkit'],
 ])('joinTools() rejects invalid sources: %s', (make, words) => {

@@ -1,4 +1,6 @@
-import { misconfigured, checkFields } from '../../error/agent-error.ts';
+import { misconfigured } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import { toolSource } from './tool-source-kind.ts';
 import { toolList, duplicateToolError, joinedTools, type ToolSet } from './tool-set.ts';
 import type { ToolSource, ToolsOf } from '../tool.ts';
 
@@ -12,7 +14,7 @@ import type { ToolSource, ToolsOf } from '../tool.ts';
 export function joinTools<const S extends readonly ToolSource[]>(
   ...sources: S
 ): ToolSet<ToolsOf<S[number]>> {
-  for (const source of sources) checkFields('joinTools()', { source }, 'source:array|schemas()');
+  for (const source of sources) checkFields('joinTools()', { source }, { source: toolSource });
   const sets = sources.map((source) => (Symbol.iterator in source ? toolList(source) : source));
   const names = new Set<string>();
   for (const { name } of sets.flatMap((set) => set.schemas())) {
@@ -20,7 +22,9 @@ export function joinTools<const S extends readonly ToolSource[]>(
     names.add(name);
   }
   if (sets.filter((set) => set.activeGroups).length > 1)
-    throw misconfigured('Only one source of tools can have groups.');
+    throw misconfigured(
+      'Only one source of tools can have groups. Put the tools with groups into one Toolkit.',
+    );
   return sets.reduceRight((rest, set) => joinedTools(set, rest), toolList([])) as ToolSet<
     ToolsOf<S[number]>
   >;

@@ -1,4 +1,7 @@
-import { misconfigured, checkOptions, fieldsOf } from '../../error/agent-error.ts';
+import { misconfigured, fieldsOf } from '../../error/agent-error.ts';
+import { checkOptions } from '../../error/check-options.ts';
+import { optional, string } from '../../error/kinds.ts';
+import type { OptionTable } from '../../error/option-table.ts';
 import type { JsonObject } from '../../message/json.ts';
 import { objectInput, type Validation } from '../../schema/schema.ts';
 import { tool, type Tool } from '../tool.ts';
@@ -24,9 +27,11 @@ interface MetaInput {
  * any other set of tools throws `CONFIGURATION`.
  */
 export function metaTool(options: MetaToolOptions = {}): Tool {
-  checkOptions('metaTool()', options, 'name:string|?');
+  checkOptions('metaTool()', options, metaToolOptions);
   return metaToolOf(options.name ?? 'switch_tool_groups', undefined);
 }
+
+const metaToolOptions: OptionTable<MetaToolOptions> = { name: optional(string) };
 
 function metaToolOf(name: string, toolkit: Toolkit | undefined): Tool {
   const groups = (): readonly ToolGroup[] => toolkit?.groups() ?? [];

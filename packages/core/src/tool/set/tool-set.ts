@@ -2,6 +2,8 @@ import type { ToolSchema } from '../../model/chat-model.ts';
 import type { ContextEntry } from '../context-token.ts';
 import type { Tool } from '../tool.ts';
 import { misconfigured, type AgentError } from '../../error/agent-error.ts';
+import { array, withMethod } from '../../error/kinds.ts';
+import { checkFields } from '../../error/check-fields.ts';
 
 /** What changes in the copy of the tools that an agent gets. */
 export interface ForkOptions {
@@ -141,11 +143,14 @@ function stableList(): (schemas: readonly ToolSchema[]) => readonly ToolSchema[]
  * `givesAnswer`, such as the one of `structured()`, stay.
  */
 export function allowTools(set: ToolSet, names: readonly string[]): ToolSet {
+  checkFields('allowTools()', { set, names }, toolsAndNames);
   return filteredTools(set, {
     refusal: ({ name, givesAnswer }) =>
       givesAnswer || names.includes(name) ? undefined : `Tool not allowed: ${name}.`,
   });
 }
+
+const toolsAndNames = { set: withMethod('find'), names: array };
 
 /**
  * Returns a set of tools in a fixed order, without groups. Throws `CONFIGURATION` if two tools have
@@ -162,7 +167,10 @@ export function toolList(tools: Iterable<Tool>, options: ForkOptions = {}): Tool
     const { name } = tool;
     if (byName.has(name)) throw duplicateToolError(name);
     if (tool.groups?.length)
-      throw misconfigured(`The tool "${name}" has a group, which needs a Toolkit.`);
+      throw misconfigured(
+        `The tool "${name}" has a group, which needs a Toolkit: ` +
+          'tools: new Toolkit(tools, { groups }).',
+      );
     byName.set(name, tool.fork?.(options, set) ?? tool);
   }
   const schemas = [...byName.values()].map(({ schema }) => schema);
@@ -202,5 +210,8 @@ export function toolsBefore(set: ToolSet, tools: readonly Tool[]): ToolSet {
 
 /** Returns the error for two tools with one name. */
 export function duplicateToolError(name: string): AgentError {
-  return misconfigured(`Two tools are named "${name}". Leave one out, or give it another name.`);
+  return misconfigured(
+    `Two tools are named "${name}". Give one another name. ` +
+      'The tools of an MCP server get other names with `prefix` of mcpTools().',
+  );
 }

@@ -2,10 +2,12 @@ import {
   AgentError,
   misconfigured,
   invalidInput,
-  checkFields,
-  checkOptions,
   type AgentErrorCode,
 } from '../../error/agent-error.ts';
+import { checkFields, checkObject } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-options.ts';
+import { array, boolean, iterable, oneOf, optional, string, strings } from '../../error/kinds.ts';
+import type { OptionTable } from '../../error/option-table.ts';
 import type { JsonObject } from '../../message/json.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 import type { ContextEntry } from '../context-token.ts';
@@ -59,10 +61,8 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
    * for one of the groups or tools.
    */
   constructor(tools: Iterable<T | Tool> = [], options: ToolkitOptions = {}) {
-    const fields =
-      'tools:iterator() groups:array|? allowDeletion:boolean|? toolContext:iterator()|? presetPriority:preset|model|?';
-    checkFields('Toolkit', options, '');
-    checkOptions('Toolkit', { ...options, tools }, fields);
+    checkObject('Toolkit', options);
+    checkOptions('Toolkit', { ...options, tools }, toolkitOptions);
     this.#options = options;
     this.toolContext = [...(options.toolContext ?? [])];
     for (const group of options.groups ?? []) this.createGroup(group);
@@ -90,7 +90,9 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
     const { allowDeletion = true } = this.#options;
     this.#get(name);
     if (!allowDeletion)
-      throw misconfigured(`The tool "${name}" stays: this toolkit does not allow deletion.`);
+      throw misconfigured(
+        `The tool "${name}" stays: this toolkit does not allow deletion, because of \`allowDeletion: false\`.`,
+      );
     this.#tools.delete(name);
     this.#schemas = undefined;
   }
@@ -114,7 +116,7 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
 
   /** Creates a group. Throws `CONFIGURATION` if the name is blank or another group has it. */
   createGroup(options: ToolGroupOptions): void {
-    checkOptions('A tool group', options, 'name:string description:string active:boolean|?');
+    checkOptions('A tool group', options, toolGroupOptions);
     const { name, description, active = true } = options;
     if (!name.trim()) throw misconfigured('A tool group needs a name.');
     if (this.#groups.has(name))
@@ -137,7 +139,7 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
    * nothing then.
    */
   updateGroups(names: readonly string[], active: boolean): void {
-    checkFields('updateGroups()', { active }, 'active:boolean', 'INVALID_INPUT');
+    checkFields('updateGroups()', { active }, { active: boolean }, 'INVALID_INPUT');
     this.#activate(names, (group) => (names.includes(group.name) ? active : group.active));
   }
 
@@ -152,7 +154,7 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
    * lacks one of the parameters.
    */
   updatePreset(toolName: string, values: JsonObject): void {
-    checkFields('updatePreset()', values, '', 'INVALID_INPUT');
+    checkObject('updatePreset()', values, 'INVALID_INPUT');
     const tool = this.#get(toolName);
     const preset = { ...tool.preset, ...values };
     const changed = tool.fork?.({ preset }, this);
@@ -163,13 +165,16 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
 
   fork(options: ForkOptions = {}): Toolkit {
     const { toolContext } = this;
-    const toolkitOptions = { ...this.#options, ...options, groups: this.groups(), toolContext };
-    return new Toolkit(this.#tools.values(), toolkitOptions);
+    const forkOptions = { ...this.#options, ...options, groups: this.groups(), toolContext };
+    return new Toolkit(this.#tools.values(), forkOptions);
   }
 
   #get(name: string): Tool {
     const tool = this.#tools.get(name);
-    if (!tool) throw invalidInput(`There is no tool "${name}".`);
+    if (!tool)
+      throw invalidInput(
+        `There is no tool "${name}". There are: ${[...this.#tools.keys()].join(', ') || 'none'}.`,
+      );
     return tool;
   }
 
@@ -190,10 +195,24 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
   }
 
   #checkGroups(names: readonly string[], code: AgentErrorCode = 'INVALID_INPUT'): void {
-    checkFields('The tool groups', { names }, 'names:names', code);
+    checkFields('The tool groups', { names }, { names: strings }, code);
     const unknown = names.find((name) => !this.#groups.has(name));
     if (unknown === undefined) return;
     const groups = [...this.#groups.keys()].join(', ') || 'none';
     throw new AgentError(code, `There is no tool group "${unknown}". There are: ${groups}.`);
   }
 }
+
+const toolGroupOptions: OptionTable<ToolGroupOptions> = {
+  name: string,
+  description: string,
+  active: optional(boolean),
+};
+
+const toolkitOptions: OptionTable<ToolkitOptions & { readonly tools: Iterable<Tool> }> = {
+  tools: iterable,
+  groups: optional(array),
+  allowDeletion: optional(boolean),
+  toolContext: optional(iterable),
+  presetPriority: optional(oneOf('preset', 'model')),
+};

@@ -1,5 +1,12 @@
 import { AgentError, type Memory } from '@isoloop/core';
-import { checkOptions } from '@isoloop/core/error';
+import {
+  checkOptions,
+  array,
+  optional,
+  boolean,
+  func,
+  type OptionTable,
+} from '@isoloop/core/error';
 import {
   answerEncoder,
   wholeAnswer,
@@ -54,8 +61,7 @@ export interface OpenAiRoutes {
  * createAgentHandler<Env>({ agent, authorize, openai: openAiRoutes() });
  */
 export function openAiRoutes(options: OpenAiRoutesOptions = {}): OpenAiRoutes {
-  const fields = 'clientSettings:array|? strict,thinking:boolean|? jsonSchema:function|?';
-  checkOptions('openAiRoutes()', options, fields);
+  checkOptions('openAiRoutes()', options, openAiRoutesOptions);
   const openAi: OpenAiSettings = {
     clientSettings: ['maxTokens', 'temperature'],
     strict: false,
@@ -92,3 +98,10 @@ export function openAiRoutes(options: OpenAiRoutesOptions = {}): OpenAiRoutes {
     unknownResponseError,
   };
 }
+
+const openAiRoutesOptions: OptionTable<OpenAiRoutesOptions> = {
+  clientSettings: optional(array),
+  strict: optional(boolean),
+  thinking: optional(boolean),
+  jsonSchema: optional(func),
+};

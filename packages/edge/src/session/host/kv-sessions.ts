@@ -1,5 +1,6 @@
 import type { Memory } from '@isoloop/core';
 import { BatchCache } from '@isoloop/core/host';
+import { checkNoOptions } from '@isoloop/core/error';
 import type { MemorySetup } from '../../handler-options.ts';
 import { sessionSecrets } from '../../http/secrets.ts';
 import { KvMemory } from '../../store/kv-memory.ts';
@@ -26,7 +27,13 @@ export interface KvSessions {
  * @example
  * createAgentHandler<Env>({ agent, authorize, kv: kvSessions() });
  */
-export function kvSessions(): KvSessions {
+export function kvSessions(): KvSessions;
+export function kvSessions(...args: readonly unknown[]): KvSessions {
+  checkNoOptions(
+    'kvSessions()',
+    args,
+    'It uses the bindings `CHAT_KV`, `SESSION_SECRET` and `SESSION_SECRET_OLD`.',
+  );
   return {
     open(setup) {
       const kv = kvOf(setup.env);

@@ -1,5 +1,12 @@
 import { AgentError, type KeyValueStore } from '@isoloop/core';
-import { checkFields, checkOptions } from '@isoloop/core/error';
+import {
+  checkFields,
+  checkOptions,
+  string,
+  optional,
+  func,
+  type OptionTable,
+} from '@isoloop/core/error';
 import type { HandlerSettings } from '../../handler-options.ts';
 import { namedSessions } from './named-sessions.ts';
 import { ProcessSessions } from './process-sessions.ts';
@@ -34,14 +41,14 @@ export function storeSessions(
   store: KeyValueStore,
   options: StoreSessionsOptions = {},
 ): StoreSessions {
-  checkOptions('storeSessions()', options, 'name:string|?');
+  checkOptions('storeSessions()', options, storeSessionsOptions);
   const { name } = options;
   if (name === '')
     throw new AgentError(
       'CONFIGURATION',
       'storeSessions(): `name` must be text that is not empty.',
     );
-  checkFields('storeSessions(): the store', store, 'setMany:function', 'CONFIGURATION');
+  checkFields('storeSessions(): the store', store, { setMany: func }, 'CONFIGURATION');
   return {
     open: (settings) => {
       if (settings.memory) {
@@ -54,3 +61,5 @@ export function storeSessions(
     },
   };
 }
+
+const storeSessionsOptions: OptionTable<StoreSessionsOptions> = { name: optional(string) };

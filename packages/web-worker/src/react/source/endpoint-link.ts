@@ -27,7 +27,10 @@ export function linkEndpoint(
   user?: string,
 ): AgentLink {
   const { sessionId, agent: _a, options: _o, timeoutMs: _t, page: _p, ...unknown } = options;
-  checkArguments('useAgentChat() takes sessionId, throttleMs, listSessions', true, unknown);
+  const takes =
+    'useAgentChat() takes sessionId, throttleMs, listSessions, initialMessages, user, onToolCall, ' +
+    'onData, onFinish, onError, sendAutomaticallyWhen';
+  checkArguments(takes, true, unknown);
   return new EndpointLink(sessionId, latest, user);
 }
 
