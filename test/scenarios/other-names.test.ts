@@ -37,9 +37,9 @@ test.each<[option: string, make: (options: object) => unknown, advice: string]>(
   ['maxToolCalls', agentWith, 'limits.toolCalls'],
   ['middleware', agentWith, 'use'],
   ['checkpointer', agentWith, 'memory'],
-  ['temperature', agentWith, 'generate.temperature'],
-  ['outputType', agentWith, 'call(input, { output: structured(schema) })'],
-  ['handoffs', agentWith, 'use: [handOff({ to: agents })]'],
+  ['temperature', agentWith, 'generate'],
+  ['outputType', agentWith, 'call(input, { output })'],
+  ['handoffs', agentWith, 'use: [handOff({ to })]'],
   ['system', (options) => new Agent({ name: 'a', model, ...options }), 'systemPrompt'],
   ['maxSteps', (limits) => agentWith({ limits }), 'iterations'],
   [

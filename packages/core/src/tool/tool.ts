@@ -316,11 +316,10 @@ function checkNoSchema(options: { readonly input?: unknown; readonly schema?: un
 /** Names that other libraries use for the options of a tool. */
 const otherToolNames: OtherNames<ToolOptions<SchemaLike>> = {
   name: ['id'],
-  input: ['inputSchema', 'parameters', 'parametersSchema', 'input_schema', 'args', 'argsSchema'],
-  execute: ['func', 'function', 'fn', 'handler', 'run', 'invoke', 'callback', 'implementation'],
-  needsApproval: ['requireApproval', 'requiresApproval', 'needs_approval', 'interrupt'],
+  input: ['inputSchema', 'parameters'],
+  execute: ['func', 'handler', 'run', 'invoke'],
+  needsApproval: ['requireApproval'],
   timeoutMs: ['timeout'],
-  returnDirect: ['return_direct'],
 };
 
 /** Throws `CONFIGURATION` for a value that is not a tool, such as the options of `tool()`. */

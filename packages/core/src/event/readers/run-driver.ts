@@ -1,6 +1,3 @@
-import type { OptionTable } from '../../error/option-table.ts';
-import { boolean, func, optional, string } from '../../error/kinds.ts';
-import { checkOptions } from '../../error/check-options.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { EventBatch } from '../agent-event.ts';
 import type { AgentResult } from '../agent-result.ts';
@@ -17,14 +14,6 @@ export interface RunDriverOptions<T = unknown> {
   run(): Promise<AgentResult<T>>;
   abort(): void;
 }
-
-const runDriverOptions: OptionTable<RunDriverOptions<never>> = {
-  runId: string,
-  detached: optional(boolean),
-  shortenLog: optional(func),
-  run: func,
-  abort: func,
-};
 
 /**
  * Starts one run and passes its event batches to readers. If a reader starts the run, the run waits
@@ -51,7 +40,6 @@ export class RunDriver<T = unknown> {
   readonly #demand: Bell = new Bell();
 
   constructor(options: RunDriverOptions<T>) {
-    checkOptions('RunDriver', options, runDriverOptions);
     this.runId = options.runId;
     this.#options = options;
     this.result = new Promise((resolve) => (this.#resolveResult = resolve));

@@ -18,25 +18,13 @@ export const httpModelOptions: OptionTable<HttpModelOptions> = {
 
 /** Names that other libraries use for the options of a model. */
 export const otherModelNames: OtherNames<HttpModelOptions> = {
-  model: ['modelName', 'modelId', 'model_name', 'deployment'],
-  apiKey: ['api_key', 'apikey', 'APIKEY', 'key', 'token', 'openAIApiKey'],
-  baseURL: ['baseUrl', 'baseURI', 'base_url', 'basePath', 'url', 'endpoint'],
+  model: ['modelName', 'modelId'],
+  apiKey: ['api_key', 'apikey', 'APIKEY'],
+  baseURL: ['baseUrl', 'base_url', 'url'],
   headers: ['defaultHeaders'],
   timeoutMs: ['timeout'],
-  'new ReActAgent({ generate })': [
-    'temperature',
-    'maxTokens',
-    'max_tokens',
-    'maxOutputTokens',
-    'topP',
-    'top_p',
-    'seed',
-    'stop',
-    'stopSequences',
-    'toolChoice',
-    'providerOptions',
-  ],
-  'new ReActAgent({ use: [retry({ attempts })] })': ['maxRetries'],
+  'new ReActAgent({ generate })': ['temperature', 'maxTokens', 'maxOutputTokens'],
+  'new ReActAgent({ use: [retry()] })': ['maxRetries'],
 };
 
 /**
