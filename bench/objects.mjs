@@ -12,7 +12,7 @@ import {
   toUIMessageStream,
 } from 'ai';
 import * as z from 'zod';
-import { objectMediaType } from 'CORE_DIST/host';
+import { objectMediaType } from '../packages/core/dist/host/index.js';
 import { MemoryStore, ReActAgent } from 'CORE_DIST';
 import { openai } from 'CORE_DIST/openai';
 import { structured } from 'CORE_DIST/output';

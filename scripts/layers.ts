@@ -98,14 +98,10 @@ const exceptions: readonly LayerException[] = [
     reason: 'a typed value is asked for at a limit in place of a summary',
   },
   {
-    from: 'edge/src/completions/completion-messages.ts',
-    to: 'edge/src/session/session-turn.ts',
-    reason: 'a completion becomes a turn of a session',
-  },
-  {
-    from: 'edge/src/turn/repeated-request.ts',
-    to: 'edge/src/session/queue/turn-queue.ts',
-    reason: 'turns wait in the queue of a session',
+    from: 'core/src/host/index.ts',
+    to: 'core/src/model/openai',
+    values: true,
+    reason: 'a host forwards requests of its clients to such servers',
   },
   {
     from: 'edge/src/session/session-command.ts',

@@ -26,7 +26,10 @@ const sharedTypes: Readonly<Record<string, string>> = {
 const inferredTypes: readonly string[] = [
   'InferInput',
   'Fields',
+  'AnyFunction',
   'InputWithout',
+  'Names',
+  'TypeOf',
   'OpenAiFormatterOptions',
   'ToolsOf',
   'Transport',

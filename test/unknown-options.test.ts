@@ -249,6 +249,12 @@ const checked =
 
 /** Functions that read or make data, such as messages, errors, texts and results. */
 const data =
+  'AwaitedTurns answerSoFar beginTurn bringsMessage checkDecisionSize ' +
+  'checkFirstTurn checkMessageId checkQueueSize decisionError eventWith fieldError ' +
+  'forgetFailures getToolName hasAnswer isRepeat isToolUIPart keepFailures lastRun ' +
+  'listQueued mustWait newMessageIds newMessages nextTurn onlyAdds pendingCallsOf ' +
+  'readChatTurn readMessages readUserMessage reopenCalls resumeTurn runsHere ' +
+  'storeTitle storedView storesInputOnly withEarlierAnswer ' +
   'AgentError AgentStream Deadline ObjectReader RunDriver SseParser abortable ' +
   'acceptBlock acceptMessage acceptOutput addExtras addUsage addressProblem ' +
   'answerEnding answerOf argumentsIn assistantMessage backOff blockFilter ' +
@@ -256,18 +262,18 @@ const data =
   'checkNoOptions checkNotMoved checkObject checkOptions checkWithClientTexts ' +
   'classifyError cleanText clientJsonMode clientTextError clientTextsOf ' +
   'closedByMoveId contextSection copyOfSession countMessage countMessages ' +
-  'countRequest countTools createMessage currentTurn decideForMessage ' +
-  'defaultToolTimeout deniedChunks deniedResult digest documentsText editProblem ' +
+  'countRequest countTools createMessage currentTurn ' +
+  'defaultToolTimeout deniedResult digest documentsText ' +
   'either encodeForKey endedCallsOf endedIdsOf errorOfResponse errorResult ' +
   'errorText estimateTokens eventLogShortener failureText fence fieldOf fieldsOf ' +
   'friendlyText fromUiDecisions fromUiMessage groupOf hasApprovalResponse hasResult ' +
-  'hasTypedParts hostedToolOf imageDetailFields incompleteReason invalidInput ' +
-  'isAnswerReason isCallId isCorrection isCutOff isEnding isError isFromProgram ' +
+  'hasTypedParts imageDetailFields incompleteReason invalidInput ' +
+  'isAnswerReason isCorrection isCutOff isEnding isError isFromProgram ' +
   'isMisuse isNewAnswer isNext isObjectOrArray isQuestion isRecord isText ' +
   'isToolContent joinValue jsonClientText jsonForm jsonText keepDataParts ' +
   'keyValueStoreConformance latestMessages lengthOfTexts logMemoryOf logText mapTexts ' +
   'markAsProgram maskParameters maskSecrets maxTokensFieldOf mayAskForApproval ' +
-  'mediaKind mergeKey messageIdOf messagesBefore messagesOf metadataOf ' +
+  'mediaKind mergeKey messageIdOf messagesOf metadataOf ' +
   'misconfigured monotonicNow nestedWraps objectInput objectWriterOf omitUndefined ' +
   'oneOf openToolUses optional outputItems outputText pairedForModel ' +
   'parametersIssue parseErrorText parseHistory parseJson parseMessages parseOxygent ' +

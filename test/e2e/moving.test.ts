@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { toolResultsOf, type AgentResult, type Msg } from '@isoloop/core';
-import type { UiMessage } from '@isoloop/core/stream';
+import type { UIMessage } from '@isoloop/core/stream';
 import type { Page } from 'playwright';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { root } from '../../scripts/root.ts';
@@ -66,7 +66,7 @@ async function toTab(page: Page, place: 'kv' | 'object', id: string, copy: strin
 
 async function partsInKv(id: string): Promise<readonly object[]> {
   const response = await at(`/api/chat/${id}/messages`);
-  const { messages } = (await response.json()) as { readonly messages: readonly UiMessage[] };
+  const { messages } = (await response.json()) as { readonly messages: readonly UIMessage[] };
   return messages.flatMap(({ parts }) => parts).filter(({ type }) => type === 'dynamic-tool');
 }
 

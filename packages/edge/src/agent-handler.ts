@@ -2,13 +2,14 @@ import { AgentError, type ReActAgent } from '@isoloop/core';
 import type { Context } from 'hono';
 // The small router suffices: the endpoint has few routes, and a Worker loads fewer bytes.
 import { Hono } from 'hono/tiny';
+import type { Route, Routes, SettingsRoute } from './handler-parts.ts';
 import { callerCheck } from './http/access.ts';
 import { agentSession } from './session/agent-session.ts';
 import { chatRoute } from './routes/chat-route.ts';
 import { chatsRoute, deleteRoute, renameRoute } from './routes/chats-route.ts';
 import { checkSettings } from './check-options.ts';
 import { crossOrigin } from './http/cross-origin.ts';
-import { byMethod, endpoint, type Route } from './http/endpoint.ts';
+import { endpoint } from './http/endpoint.ts';
 import { defaultLimits, defaultSessions } from './handler-options.ts';
 import type {
   AgentHandler,
@@ -18,7 +19,6 @@ import type {
   RequestVariables,
   RouteHandler,
   SessionAgent,
-  SettingsRoute,
 } from './handler-options.ts';
 import { interruptRoute } from './routes/interrupt-route.ts';
 import { branchesRoute, messagesRoute } from './routes/messages-route.ts';
@@ -88,7 +88,7 @@ export function createAgentHandler<
       return response;
     };
   };
-  const routes: Readonly<Record<string, Readonly<Record<string, Route>>>> = {
+  const routes: Readonly<Record<string, Routes>> = {
     '/api/chat': { POST: protect(chatRoute) },
     '/api/chat/:id': {
       DELETE: protect(deleteRoute),
@@ -111,10 +111,8 @@ export function createAgentHandler<
   const checkOrigin = crossOrigin(options.cors ?? []);
   // Each path has its own handler: in another Hono app, this app must not affect the routes of that
   // app.
-  const serve = (path: string, route: Route): void => {
-    app.all(path, endpoint(errorFormatOf(path), checkOrigin, route));
-  };
-  for (const [path, methods] of Object.entries(routes)) serve(path, byMethod(methods));
+  for (const [path, methods] of Object.entries(routes))
+    app.all(path, endpoint(errorFormatOf(path), checkOrigin, methods));
   app.notFound((c) => endpoint(errorFormatOf(c.req.path), checkOrigin, noRoute(settings))(c));
   const Plain = agentSession(settings);
   const Movable = moves?.session(Plain, settings) ?? Plain;

@@ -1,12 +1,14 @@
 import type { Awaitable, Memory, ReActAgent } from '@isoloop/core';
-import type { Context, Hono } from 'hono';
-import type { OperatorDesk } from './routes/operator-desk.ts';
-import type { LlmProxy } from './proxy/llm-options.ts';
-import type { Route } from './http/endpoint.ts';
-import type { RateLimiter } from './http/rate-limit.ts';
-import type { OpenAiRoutes } from './routes/openai/openai-routes.ts';
-import type { KvSessions } from './session/host/kv-sessions.ts';
-import type { StoreSessions } from './session/host/store-sessions.ts';
+import type { Hono } from 'hono';
+import type {
+  KvSessions,
+  LlmProxy,
+  OpenAiRoutes,
+  OperatorDesk,
+  RateLimiter,
+  SessionMoves,
+  StoreSessions,
+} from './handler-parts.ts';
 
 /** Caller of a request: the user to whom the conversation belongs. */
 export interface Caller {
@@ -177,28 +179,6 @@ export interface AgentHandlerOptions<
   readonly operator?: OperatorDesk<Env>;
   /** Options for sessions in Durable Objects. */
   readonly sessions?: Partial<SessionOptions>;
-}
-
-/** A route that also gets the settings of the handler. */
-export type SettingsRoute = (
-  c: Context<EdgeEnv>,
-  settings: HandlerSettings,
-) => Response | Promise<Response>;
-
-/** Moves of conversations, for the option `moves` of `createAgentHandler`. */
-export interface SessionMoves {
-  /** Returns the routes of `/api/chat/:id` that moves need, by method. */
-  readonly routes: (protect: (route: SettingsRoute) => Route) => Readonly<Record<string, Route>>;
-  /** Returns the class of sessions that can move. */
-  readonly session: (Session: AgentSessionClass, settings: HandlerSettings) => AgentSessionClass;
-  /**
-   * Reads what has to outlive the deletion of a session. Returns a function that stores it after
-   * the deletion.
-   */
-  readonly keepEndedCalls: (
-    storage: DurableObjectStorage,
-    sessionId: string,
-  ) => Promise<() => void>;
 }
 
 /** How long sessions in a Durable Object live, and how they continue after a crash. */

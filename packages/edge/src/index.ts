@@ -23,6 +23,6 @@ export { bearerToken } from './http/bearer-token.ts';
 export type { UserTokens } from './http/bearer-token.ts';
 export { publicFetch } from './proxy/public-fetch.ts';
 export type { PublicFetchOptions } from './proxy/public-fetch.ts';
-export type { RateLimiter } from './http/rate-limit.ts';
 export { workersAi } from './proxy/workers-ai.ts';
 export type { WorkersAiBinding, WorkersAiOptions } from './proxy/workers-ai.ts';
+export type { RateLimiter } from './handler-parts.ts';

@@ -1,2 +1,2 @@
 export { sessionMoves } from './routes/session-moves.ts';
-export type { SessionMoves } from './handler-options.ts';
+export type { SessionMoves } from './handler-parts.ts';

@@ -1,2 +1,3 @@
 export { operatorDesk } from './routes/operator-desk.ts';
-export type { Operator, OperatorDesk, OperatorDeskOptions } from './routes/operator-desk.ts';
+export type { Operator, OperatorDeskOptions } from './routes/operator-desk.ts';
+export type { OperatorDesk } from './handler-parts.ts';

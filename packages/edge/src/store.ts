@@ -1,2 +1,3 @@
 export { storeSessions } from './session/host/store-sessions.ts';
-export type { StoreSessions, StoreSessionsOptions } from './session/host/store-sessions.ts';
+export type { StoreSessionsOptions } from './session/host/store-sessions.ts';
+export type { StoreSessions } from './handler-parts.ts';

@@ -1,5 +1,6 @@
-import { AgentError, assistantMessage, userMessage, type Msg } from '@isoloop/core';
+import { AgentError, assistantMessage, userMessage } from '@isoloop/core';
 import { BatchCache } from '@isoloop/core/host';
+import type { Msg } from '@isoloop/core';
 import { randomOf } from '../../../test/random-of.ts';
 import { KvMemory } from '../src/store/kv-memory.ts';
 import { KvSimulator } from './kv-simulator.ts';

@@ -4,7 +4,7 @@ import {
   exposeAgent,
   IndexedDbMemory,
   IndexedDbStore,
-  type AgentSetup,
+  type WorkerAgentSetup,
 } from '@isoloop/web-worker/worker';
 import * as z from 'zod';
 
@@ -84,7 +84,7 @@ const odd = tool({
   }),
 });
 
-exposeAgent(async ({ sessionId, options }: AgentSetup<FixtureOptions | null>) => {
+exposeAgent(async ({ sessionId, options }: WorkerAgentSetup<FixtureOptions | null>) => {
   const {
     replies = ['ok'],
     database,

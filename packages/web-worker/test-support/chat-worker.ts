@@ -1,6 +1,6 @@
 import { ReActAgent, tool } from '@isoloop/core';
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
-import { exposeAgent, type AgentSetup } from '@isoloop/web-worker/worker';
+import { exposeAgent, type WorkerAgentSetup } from '@isoloop/web-worker/worker';
 import * as z from 'zod';
 
 /** Options that tests pass to this worker when they connect. */
@@ -24,7 +24,7 @@ const now = tool({
 
 /** An agent with the memory that a worker gives by default. */
 const agents = exposeAgent({
-  assistant: ({ sessionId, memory, options }: AgentSetup<ChatWorkerOptions>) =>
+  assistant: ({ sessionId, memory, options }: WorkerAgentSetup<ChatWorkerOptions>) =>
     new ReActAgent({
       name: 'assistant',
       sessionId,

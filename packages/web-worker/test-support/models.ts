@@ -2,7 +2,7 @@ import { createOpenAI } from '@ai-sdk/openai';
 import { ReActAgent } from '@isoloop/core';
 import { fromAiSdk } from '@isoloop/core/ai-sdk';
 import { openai } from '@isoloop/core/openai';
-import { exposeAgent, type AgentSetup } from '@isoloop/web-worker/worker';
+import { exposeAgent, type WorkerAgentSetup } from '@isoloop/web-worker/worker';
 
 export interface ModelOptions {
   readonly baseURL: string;
@@ -10,7 +10,7 @@ export interface ModelOptions {
   readonly apiKey?: string;
 }
 
-type Setup = AgentSetup<ModelOptions>;
+type Setup = WorkerAgentSetup<ModelOptions>;
 
 const own = { apiKey: 'sk-of-the-worker-alone' };
 

@@ -16,7 +16,7 @@ import {
   exposeAgent,
   IndexedDbMemory,
   IndexedDbStore,
-  type AgentSetup,
+  type WorkerAgentSetup,
 } from '@isoloop/web-worker/worker';
 import * as z from 'zod';
 
@@ -91,7 +91,7 @@ const inPlaceOfModel = (way: 'answers' | 'fails' | undefined): Middleware => ({
 });
 
 exposeAgent({
-  main: ({ sessionId, options, page }: AgentSetup<PageFixtureOptions | null>) => {
+  main: ({ sessionId, options, page }: WorkerAgentSetup<PageFixtureOptions | null>) => {
     const { replies = ['ok'], needsApproval = [], database, gated } = options ?? {};
     const { guarded, heldInput, withoutModel } = options ?? {};
     const held = (reply: string | ScriptedStep): ScriptedStep => ({

@@ -1,7 +1,7 @@
 import { ReActAgent } from '@isoloop/core';
 import { handOff } from '@isoloop/core/several';
 import { ScriptedModel } from '@isoloop/core/testing';
-import { exposeAgent, type AgentSetup } from '@isoloop/web-worker/worker';
+import { exposeAgent, type WorkerAgentSetup } from '@isoloop/web-worker/worker';
 
 export interface TeamOptions {
   readonly replies: ConstructorParameters<typeof ScriptedModel>[0];
@@ -15,7 +15,7 @@ const billing = {
 
 /** An agent that can pass the conversation to another one. */
 exposeAgent(
-  ({ sessionId, memory, options }: AgentSetup<TeamOptions>) =>
+  ({ sessionId, memory, options }: WorkerAgentSetup<TeamOptions>) =>
     new ReActAgent({
       name: 'reception',
       systemPrompt: 'You are the reception.',

@@ -1,7 +1,7 @@
 import { ReActAgent } from '@isoloop/core';
 import { structured } from '@isoloop/core/output';
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
-import { exposeAgent, type AgentSetup } from '@isoloop/web-worker/worker';
+import { exposeAgent, type WorkerAgentSetup } from '@isoloop/web-worker/worker';
 import * as z from 'zod';
 
 export interface TypedOptions {
@@ -13,7 +13,7 @@ const invoice = z.object({
   due: z.iso.date().transform((text) => new Date(text)),
 });
 
-const makeAgent = ({ sessionId, options }: AgentSetup<TypedOptions>): ReActAgent =>
+const makeAgent = ({ sessionId, options }: WorkerAgentSetup<TypedOptions>): ReActAgent =>
   new ReActAgent({ name: 'typed', sessionId, model: new ScriptedModel(options.replies) });
 
 /** The exposed agents. Pages import their type. */

@@ -1,6 +1,6 @@
 import { ReActAgent, tool } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
-import { exposeAgent, type AgentSetup } from '@isoloop/web-worker/worker';
+import { exposeAgent, type WorkerAgentSetup } from '@isoloop/web-worker/worker';
 
 export interface ProxyOptions {
   readonly baseURL: string;
@@ -24,7 +24,7 @@ const add = tool({
 });
 
 const agent = exposeAgent(
-  ({ options: { baseURL, token, model } }: AgentSetup<ProxyOptions>) =>
+  ({ options: { baseURL, token, model } }: WorkerAgentSetup<ProxyOptions>) =>
     new ReActAgent({ name: 'a', model: openai({ baseURL, apiKey: token, model }), tools: [add] }),
 );
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { MemoryStore, ReActAgent, SessionMemory, tool, type Decision } from '@isoloop/core';
-import { decideForMessage } from '@isoloop/core/approval';
+import { decideForMessage } from './decide-for-message.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { rolesOf } from '../../../../test/roles-of.ts';
 

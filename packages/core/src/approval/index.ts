@@ -5,7 +5,3 @@ export { mayAskForApproval } from './approving-agent.ts';
 export type { ApprovalContext, ApprovalDecision, Decide } from './ask-approver.ts';
 export { closeOpenCalls } from './close-open-calls.ts';
 export type { CloseOpenCallsOptions } from './close-open-calls.ts';
-export { decideForMessage } from './decide-for-message.ts';
-export type { DecideForMessageOptions } from './decide-for-message.ts';
-export { editProblem } from './edit-call.ts';
-export type { EditDecision } from './edit-call.ts';

@@ -4,6 +4,33 @@ export { eventLogShortener } from '../event/readers/event-log.ts';
 export type { EventLog, EventLogEntry, ShortenEventLog } from '../event/readers/event-log.ts';
 export { RunDriver } from '../event/readers/run-driver.ts';
 export type { RunDriverOptions } from '../event/readers/run-driver.ts';
+export { answerSoFar, eventWith, withEarlierAnswer } from './answer-so-far.ts';
+export { AwaitedTurns } from './awaited-turns.ts';
+export { beginTurn } from './begin-turn.ts';
+export type { BeginTurnOptions, TurnInput } from './begin-turn.ts';
+export { readChatTurn } from './chat-turn.ts';
+export type { ChatLimits, ChatTurnRequest, PostedChat } from './chat-turn.ts';
+export { decisionError, runsHere } from './client-decisions.ts';
+export { checkDecisionSize } from './decision-size.ts';
+export { lastRun, pendingCallsOf, storedView } from './last-run.ts';
+export { fieldError, readMessages } from './posted-fields.ts';
+export { forgetFailures, keepFailures, listQueued } from './queued-messages.ts';
+export type { FailedTurn, QueuedMessage } from './queued-messages.ts';
+export { hasAnswer, reopenCalls } from './reopen-calls.ts';
+export { isRepeat } from './repeated-turn.ts';
+export { resumeTurn } from './resume-turn.ts';
+export { storeTitle } from './title.ts';
+export {
+  bringsMessage,
+  checkQueueSize,
+  mustWait,
+  nextTurn,
+  storesInputOnly,
+} from './turn-order.ts';
+export type { FailedMessage, NewTurn, QueuedTurn, TurnQueue, TurnState } from './turn-queue.ts';
+export { checkFirstTurn, newMessageIds, newMessages, onlyAdds } from './turn-request.ts';
+export type { ContinuePoint, TurnRequest } from './turn-request.ts';
+export { checkMessageId, readUserMessage } from './user-message.ts';
 export { adoptRecords } from '../memory/adopt-records.ts';
 export { BatchCache } from '../memory/branch/batch-cache.ts';
 export { digest } from '../memory/branch/digest.ts';
@@ -12,7 +39,7 @@ export type { EchoMemoryOptions, SessionBranch } from '../memory/branch/echo-mem
 export { EchoSigner } from '../memory/branch/session-echo.ts';
 export { checkRecords, recordsOf } from '../memory/log/log-record.ts';
 export type { LogNote, LogRecord } from '../memory/log/log-record.ts';
-export { isCutOff, messagesBefore, resumptionOf } from '../memory/log/resumption.ts';
+export { isCutOff, resumptionOf } from '../memory/log/resumption.ts';
 export type { LogEnd, Resumption } from '../memory/log/resumption.ts';
 export type { SessionView } from '../memory/log/session-view.ts';
 export { checkNotMoved } from '../memory/log/stored-head.ts';
@@ -58,4 +85,4 @@ export { answerEnding, replyEnding } from '../stream/answer-ending.ts';
 export type { AnswerEnding } from '../stream/answer-ending.ts';
 export { JsonReader } from '../stream/object/json-reader.ts';
 export { ObjectReader } from '../stream/object/object-reader.ts';
-export { deniedChunks, interruptedText } from '../stream/ui/ui-parts.ts';
+export { interruptedText } from '../stream/ui/ui-parts.ts';

@@ -45,7 +45,7 @@ export type {
   ToolResultState,
   ToolUse,
 } from './msg.ts';
-export { hostedToolOf, imageDetailFields, sourcesOf } from './provider-metadata.ts';
+export { imageDetailFields, sourcesOf } from './provider-metadata.ts';
 export type { DataPart, HostedTool } from './provider-metadata.ts';
 export { contextSection, documentsText } from './retrieved-document.ts';
 export type { RetrievedDocument } from './retrieved-document.ts';
@@ -56,7 +56,6 @@ export { openToolUses, pairedForModel } from './tool-pairs.ts';
 export { answerOf, currentTurn, isQuestion, stepsStart, titleOf } from './turns.ts';
 export { acceptBlock, acceptMessage, acceptOutput } from './untrusted/accept-untrusted.ts';
 export { addressProblem } from './untrusted/media-source.ts';
-export { isCallId } from './untrusted/untrusted-fields.ts';
 export { parseHistory, parseMessages } from './validate-message.ts';
 export { maskParameters } from './mask-parameters.ts';
 export type { AcceptOptions } from './untrusted/accept-untrusted.ts';

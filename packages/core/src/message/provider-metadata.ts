@@ -123,6 +123,9 @@ export function dataPartsOf({ providerMetadata }: ToolResult): readonly DataPart
 }
 
 /** Returns a text that is the same for parts of which the later one replaces the earlier one. */
-export function dataPartKey({ type, id }: DataPart): string {
+export function dataPartKey({
+  type,
+  id,
+}: Pick<DataPart, 'type'> & { readonly id?: string | undefined }): string {
   return `${type} ${id}`;
 }

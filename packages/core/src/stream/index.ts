@@ -11,6 +11,16 @@ export { fromUiDecisions, hasApprovalResponse } from './ui/ui-decisions.ts';
 export type { ShownChat } from './ui/ui-decisions.ts';
 export { createUiMessageEncoder, parseErrorText } from './ui/ui-message-encoder.ts';
 export type { UiMessageEncoder, UiMessageEncoderOptions } from './ui/ui-message-encoder.ts';
+export { getToolName, isToolUIPart } from './ui/ui-message.ts';
+export type {
+  DataUIPart,
+  DynamicToolUIPart,
+  FileUIPart,
+  TextUIPart,
+  ToolUIPart,
+  UIMessage,
+  UIMessagePart,
+  UITools,
+} from './ui/ui-message.ts';
 export { fromUiMessage, toUiMessages } from './ui/ui-messages.ts';
-export type { UiMessage, UiPart } from './ui/ui-messages.ts';
 export { hasTypedParts, toTypedChunk, typedMessages, typedTransport } from './ui/ui-typed-parts.ts';

@@ -1,17 +1,19 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentEvent, AgentResult } from '@isoloop/core';
-import { toText, type EncodeBatch } from '../turn/event-stream.ts';
+import type { ApiCall, ApiFormat, EncodeBatch } from '../handler-parts.ts';
+import { toText } from '../turn/event-stream.ts';
 import { createOpenAiEncoder, toChatCompletion } from '../wire/openai-encoder.ts';
 import { createResponsesEncoder } from '../wire/responses/responses-encoder.ts';
 import { toResponse } from '../wire/responses/finished-response.ts';
 import type { OpenAiEncoderOptions } from '../wire/openai-encoder.ts';
 import type { ResponsesEncoderOptions } from '../wire/responses/responses-encoder.ts';
-import type { CompletionCall } from './completion-call.ts';
 
-/** OpenAI format of an answer. `stream`: whether the answer is streamed. */
-export type OpenAiFormat =
-  | { readonly kind: 'completion'; readonly stream: boolean; readonly completion: Completion }
-  | { readonly kind: 'response'; readonly stream: boolean; readonly response: ResponseSettings };
+/** OpenAI format of an answer. */
+export type OpenAiFormat = ApiFormat &
+  (
+    | { readonly kind: 'completion'; readonly completion: Completion }
+    | { readonly kind: 'response'; readonly response: ResponseSettings }
+  );
 
 /**
  * Options of a chat completion, as plain JSON. The Worker sends the options to the Durable Object,
@@ -46,7 +48,7 @@ export function wholeAnswer(
  */
 export function answerEncoder(
   format: OpenAiFormat,
-  call: Pick<CompletionCall, 'isExternal'> | undefined,
+  call: Pick<ApiCall, 'isExternal'> | undefined,
 ): EncodeBatch {
   const external = call && { isExternal: call.isExternal };
   const encoder =

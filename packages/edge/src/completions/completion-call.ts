@@ -1,13 +1,7 @@
-import {
-  createMessage,
-  type CallOptions,
-  type JsonObject,
-  type JsonValue,
-  type Msg,
-  type ReActAgent,
-} from '@isoloop/core';
+import { createMessage, type JsonObject, type JsonValue, type Msg } from '@isoloop/core';
 import { jsonClientText } from '@isoloop/core/prompt';
 import { clientJsonMode } from '@isoloop/core/output';
+import type { ApiCall } from '../handler-parts.ts';
 import {
   clientTools,
   readClientTools,
@@ -22,21 +16,6 @@ import { readSettings } from './model-settings.ts';
 import type { OpenAiSettings } from './openai-options.ts';
 import { pick } from './request-fields.ts';
 import { readResponseFormat, type ResponseFormat } from './response-format.ts';
-
-/** Settings for the answer to a request of chat completions or of the Responses API. */
-export interface CompletionCall {
-  /** Options of the agent call. */
-  readonly options: CallOptions;
-  /**
-   * Whether the text of the answer is sent as one piece. Text of an invalid attempt is then never
-   * sent.
-   */
-  readonly sendsWholeText: boolean;
-  /** Returns whether a tool of that name belongs to the client. */
-  readonly isExternal: (name: string) => boolean;
-  /** Throws `INVALID_INPUT` if one of the agent's tools has the name of a client's tool. */
-  readonly check: (agent: ReActAgent) => void;
-}
 
 /** Returns the fields that `readCall` reads. A queued turn stores them. */
 export function callFields(body: RequestBody, api: OpenAiApi): RequestBody {
@@ -66,7 +45,7 @@ export function readCall(
   body: RequestBody,
   settings: HandlerSettings,
   openAi: OpenAiSettings,
-): CompletionCall {
+): ApiCall {
   const { systemMessages } = settings;
   const { jsonSchema } = openAi;
   const api: OpenAiApi = body['api'] === 'responses' ? 'responses' : 'completions';

@@ -1,10 +1,8 @@
 import { toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { Msg, ReActAgent } from '@isoloop/core';
+import { checkDecisionSize, fieldError, runsHere, type TurnRequest } from '@isoloop/core/host';
 import { fromOpenAiMessages } from '../wire/openai-messages.ts';
-import { checkSize, runsHere } from '../turn/decisions.ts';
 import type { EdgeLimits } from '../handler-options.ts';
-import { fieldError } from '../http/request-body.ts';
-import type { SessionTurnRequest } from '../session/session-turn.ts';
 
 /** Returns the name of a message's field, for errors. */
 export type ParamOf = (index: number) => string;
@@ -27,7 +25,7 @@ export function checkPosted(messages: readonly Msg[], limits: EdgeLimits, paramO
     // Finding the name may take long.
     const param = (): string => paramOf(index);
     for (const { toolUseId, output } of toolResultsOf(message))
-      checkSize({ type: 'result', toolUseId, output }, limits, param);
+      checkDecisionSize({ type: 'result', toolUseId, output }, limits, param);
   }
 }
 
@@ -104,7 +102,7 @@ export function withoutSystem(messages: readonly Msg[]): readonly Msg[] {
 export function readTail(
   messages: readonly Msg[],
   { list: param = 'messages', paramOf = messageParam }: TailNames = {},
-): Extract<SessionTurnRequest, { kind: 'messages' | 'decide' }> {
+): Extract<TurnRequest, { kind: 'messages' | 'decide' }> {
   const start = messages.findLastIndex(({ role }) => role === 'assistant') + 1;
   const tail = messages.slice(start);
   const results = tail.flatMap(toolResultsOf);

@@ -1,4 +1,4 @@
-import { fieldError } from '../http/request-body.ts';
+import { fieldError } from '@isoloop/core/host';
 import type { RequestBody } from '../http/request-body.ts';
 import type { OpenAiApi } from '../turn/client-tools.ts';
 import type { ClientSetting } from './model-settings.ts';

@@ -1,7 +1,7 @@
 import type { GenerateOptions } from '@isoloop/core';
+import { fieldError } from '@isoloop/core/host';
 import type { HandlerSettings } from '../handler-options.ts';
 import type { OpenAiSettings } from './openai-options.ts';
-import { fieldError } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 
 /** Names of the settings that a `/v1` client may choose, if the endpoint permits it. */

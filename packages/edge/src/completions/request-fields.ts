@@ -1,6 +1,7 @@
+import { fieldError } from '@isoloop/core/host';
 import { isRecord } from '@isoloop/core/message';
 import type { JsonObject } from '@isoloop/core';
-import { fieldError, type RequestBody } from '../http/request-body.ts';
+import type { RequestBody } from '../http/request-body.ts';
 import type { ResponseRequest } from '../wire/responses/response-object.ts';
 
 /** Returns the listed fields that the client has set. */

@@ -1,7 +1,8 @@
+import { fieldError } from '@isoloop/core/host';
 import { isRecord } from '@isoloop/core/message';
 import { readSchema, type StandardSchema } from '@isoloop/core/schema';
 import type { JsonObject, JsonValue } from '@isoloop/core';
-import { checkName, fieldsOf, fieldError, type RequestBody } from '../http/request-body.ts';
+import { checkName, fieldsOf, type RequestBody } from '../http/request-body.ts';
 import type { OpenAiApi } from '../turn/client-tools.ts';
 
 /**

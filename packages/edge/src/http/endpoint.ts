@@ -1,11 +1,9 @@
 import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
+import type { Route, Routes } from '../handler-parts.ts';
 import type { OriginCheck } from './cross-origin.ts';
 import { errorResponse } from './error-response.ts';
 import type { EdgeEnv, RequestVariables } from '../handler-options.ts';
-
-/** Function that answers the requests of a path. Errors that it throws become error responses. */
-export type Route = (c: Context<EdgeEnv>) => Response | Promise<Response>;
 
 /**
  * Headers of every response. They tell browsers not to guess another content type. Browsers also
@@ -20,20 +18,20 @@ const securityHeaders: readonly (readonly [name: string, value: string])[] = [
 
 /**
  * Returns the only handler of a path. The handler gives the request an id, checks its origin and
- * calls the route. It then adds the headers of every response. It is not a chain of middleware,
+ * calls the route, or the one of the request's method. It then adds the headers of every response. It is not a chain of middleware,
  * because Hono copies a response for each header that a middleware adds.
  */
 export function endpoint(
   errorFormat: RequestVariables['errorFormat'],
   checkOrigin: (c: Context<EdgeEnv>) => OriginCheck,
-  route: Route,
+  routes: Route | Routes,
 ): (c: Context<EdgeEnv>) => Promise<Response> {
   return async (c) => {
     const requestId = crypto.randomUUID();
     c.set('requestId', requestId);
     c.set('errorFormat', errorFormat);
     const { headers: originHeaders, answer } = checkOrigin(c);
-    const response = answer ?? (await respond(c, route));
+    const response = answer ?? (await respond(c, routes));
     const { headers } = response;
     for (const [name, value] of [
       ['x-request-id', requestId] as const,
@@ -50,23 +48,20 @@ export function endpoint(
   };
 }
 
-/** Returns a route that calls one of the given routes, or answers 405 for any other method. */
-export function byMethod(routes: Readonly<Record<string, Route>>): Route {
-  return (c) => {
-    // Hono answers HEAD like GET, without the body.
-    const method = c.req.method === 'HEAD' ? 'GET' : c.req.method;
-    const route = Object.hasOwn(routes, method) ? routes[method] : undefined;
-    return route ? route(c) : wrongMethod(c, Object.keys(routes).join(', '));
-  };
-}
-
-/** Calls the route. An error becomes a response. */
-async function respond(c: Context<EdgeEnv>, route: Route): Promise<Response> {
+/** Calls the route of the request's method. An error becomes a response, and no route becomes 405. */
+async function respond(c: Context<EdgeEnv>, routes: Route | Routes): Promise<Response> {
   try {
-    return await route(c);
+    const route = typeof routes === 'function' ? routes : routeOf(routes, c.req.method);
+    return route ? await route(c) : wrongMethod(c, Object.keys(routes).join(', '));
   } catch (error) {
     return errorResponse(error, c.var);
   }
+}
+
+function routeOf(routes: Routes, method: string): Route | undefined {
+  // Hono answers HEAD like GET, without the body.
+  const name = method === 'HEAD' ? 'GET' : method;
+  return Object.hasOwn(routes, name) ? routes[name] : undefined;
 }
 
 function wrongMethod(c: Context<EdgeEnv>, allow: string): Response {

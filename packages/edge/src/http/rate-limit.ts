@@ -1,11 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
+import type { RateLimiter } from '../handler-parts.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
-
-/** Rate limit binding. Cloudflare counts the requests of each location separately. */
-export interface RateLimiter {
-  limit(options: { readonly key: string }): Promise<{ readonly success: boolean }>;
-}
 
 /**
  * Returns a function that calls `identify` and counts the request, if there is a limiter. `identify`

@@ -1,4 +1,5 @@
 import { AgentError } from '@isoloop/core';
+import { fieldError } from '@isoloop/core/host';
 
 /** Body of a request, an object whose fields are not checked yet. */
 export type RequestBody = Readonly<Record<string, unknown>>;
@@ -37,11 +38,6 @@ export async function readJson(
 
 const maxDepth = 64;
 
-/** Creates an `INVALID_INPUT` error that names the field. */
-export function fieldError(param: string, problem: string): AgentError {
-  return new AgentError('INVALID_INPUT', `\`${param}\` ${problem}.`, { details: { param } });
-}
-
 /** Throws `INVALID_INPUT` for a name of a function or a schema that models do not accept. */
 export function checkName(name: unknown, param: string): asserts name is string {
   if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name))
@@ -60,17 +56,6 @@ export function checkNames(fields: RequestBody, names: readonly string[], path =
   );
   if (unknownName !== undefined)
     throw fieldError(path + unknownName, `is not supported. Use: ${names.join(', ')}`);
-}
-
-/**
- * Returns the posted messages, still unchecked. Throws `INVALID_INPUT` if `messages` is not a list,
- * and `PAYLOAD_TOO_LARGE` if it has more than `max` messages.
- */
-export function readMessages({ messages }: RequestBody, max: number): readonly unknown[] {
-  if (!Array.isArray(messages)) throw fieldError('messages', 'must be a list');
-  if (messages.length > max)
-    throw new AgentError('PAYLOAD_TOO_LARGE', `The request has more than ${max} messages.`);
-  return messages;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { AgentError } from '@isoloop/core';
-import { type ScriptedReply, ScriptedModel } from '@isoloop/core/testing';
+import type { ScriptedReply } from '@isoloop/core/testing';
+import { ScriptedModel } from '@isoloop/core/testing';
 import { jsonMode } from '@isoloop/core/output';
 import { failureMark, objectMediaType } from '@isoloop/core/host';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';

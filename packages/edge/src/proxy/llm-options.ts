@@ -1,6 +1,5 @@
 import type { Awaitable } from '@isoloop/core';
-import type { Caller, SettingsRoute } from '../handler-options.ts';
-import type { Route } from '../http/endpoint.ts';
+import type { Caller } from '../handler-options.ts';
 
 /**
  * Options of the model proxy at `/llm/v1`, for agents that run in a page. The page has no API key;
@@ -30,16 +29,6 @@ export interface LlmOptions<Env = object> {
    * minutes.
    */
   readonly timeoutMs?: number;
-}
-
-/** The model proxy of an endpoint, for the option `llm` of `createAgentHandler`. */
-export interface LlmProxy<Env = object> {
-  /** Type marker of the bindings, never set. */
-  readonly '~types'?: (env: Env) => void;
-  /** Returns the proxy's routes, by path and method. */
-  readonly routes: (
-    protect: (route: SettingsRoute) => Route,
-  ) => Readonly<Record<string, Readonly<Record<string, Route>>>>;
 }
 
 /** A client's request to the model proxy, for the function that names the server. */

@@ -1,8 +1,9 @@
 import { AgentError } from '@isoloop/core';
 import { addressProblem, isObjectOrArray, isRecord } from '@isoloop/core/message';
+import { fieldError, readMessages } from '@isoloop/core/host';
 import { maxTokensFieldOf } from '@isoloop/core/openai';
 import type { LlmUpstream } from './llm-options.ts';
-import { fieldError, fieldsOf, readMessages, type RequestBody } from '../http/request-body.ts';
+import { fieldsOf, type RequestBody } from '../http/request-body.ts';
 
 export interface WireSetup {
   readonly url: string;

@@ -1,13 +1,13 @@
+import { fieldError, readChatTurn, type ChatTurnRequest } from '@isoloop/core/host';
 import type { Context } from 'hono';
 import { readIds } from '../turn/repeated-request.ts';
-import { readChatTurn, type ChatTurnRequest } from '../turn/chat-turn.ts';
 import { checkEdits } from '../turn/decisions.ts';
 import type { EdgeEnv, HandlerSettings, MemorySetup } from '../handler-options.ts';
 import { echoHeader } from '../http/header-names.ts';
 import { checkReader } from '../http/reader-headers.ts';
-import { checkModel, fieldError, readJson } from '../http/request-body.ts';
+import { checkModel, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
-import { turnHost } from '../session/host/turn-host.ts';
+import { sendTurn } from '../session/host/turn-host.ts';
 import { openTurn } from '../session/live-turn.ts';
 import { acceptedFormat } from '../session/turn-format.ts';
 import { checkSessionId, setupOf } from '../turn/session-setup.ts';
@@ -36,7 +36,7 @@ export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings):
   const messageId = request.kind === 'decisions' ? request.messageId : crypto.randomUUID();
   const format = acceptedFormat(c, readFlag(body, 'events') || settings.events);
   const isInBackground = readFlag(body, 'queue');
-  const answer = turnHost(c, settings, setup).answer({
+  const answer = sendTurn(c, settings, setup, {
     turn: { request, model, messageId, ...readIds(c) },
     format,
     inBackground: isInBackground,

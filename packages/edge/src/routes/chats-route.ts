@@ -1,9 +1,10 @@
 import { AgentError } from '@isoloop/core';
+import { fieldError } from '@isoloop/core/host';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { endKvRuns } from '../session/host/kv-runs.ts';
-import type { KvSessionList } from '../session/host/kv-sessions.ts';
-import { fieldError, readJson } from '../http/request-body.ts';
+import type { StoredSessionList } from '../handler-parts.ts';
+import { readJson } from '../http/request-body.ts';
 import { forgetSession, noContent } from '../session/command-handler.ts';
 import { askerOf } from '../session/session-command.ts';
 import { missingPlaceError, openMemory, setupOf } from '../turn/session-setup.ts';
@@ -73,7 +74,7 @@ export async function renameRoute(
  * Returns the list of the user's conversations in KV. Throws `NEEDS_DURABLE_OBJECT` if they are in
  * the host's own memory, and `CONFIGURATION` if they have no place.
  */
-function sessionsInKv(c: Context<EdgeEnv>, settings: HandlerSettings): KvSessionList {
+function sessionsInKv(c: Context<EdgeEnv>, settings: HandlerSettings): StoredSessionList {
   if (settings.memory)
     throw new AgentError(
       'NEEDS_DURABLE_OBJECT',

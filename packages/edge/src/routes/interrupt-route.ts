@@ -1,7 +1,8 @@
 import { AgentError } from '@isoloop/core';
+import { fieldError } from '@isoloop/core/host';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
-import { checkNames, fieldError, readJson } from '../http/request-body.ts';
+import { checkNames, readJson } from '../http/request-body.ts';
 import { askerOf } from '../session/session-command.ts';
 import { setupOf } from '../turn/session-setup.ts';
 

@@ -14,7 +14,7 @@ import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { boundEndpoint, type Bound, type Place } from '../../test-support/both-bindings.ts';
 import { testEndpoint } from '../../test-support/endpoint.ts';
-import { color, payments } from '../../test-support/payments.ts';
+import { color, payments } from '../../../../test/claims/payments.ts';
 
 const strict = { approvals: undefined };
 const inKv: readonly Place[] = ['KV', 'KV with echoes'];

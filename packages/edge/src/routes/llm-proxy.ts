@@ -7,13 +7,13 @@ import {
   positive,
   type OptionTable,
 } from '@isoloop/core/error';
-import type { LlmOptions, LlmProxy } from '../proxy/llm-options.ts';
+import type { LlmOptions } from '../proxy/llm-options.ts';
 import { toChatWire, toResponsesWire } from '../proxy/llm-wire.ts';
-import type { Route } from '../http/endpoint.ts';
 import { llmRoute, type LlmApi } from './llm-route.ts';
 import { toText } from '../turn/event-stream.ts';
 import { toOpenAiError } from '../wire/openai-encoder.ts';
 import { modelsRoute } from './openai/models-route.ts';
+import type { LlmProxy, Route } from '../handler-parts.ts';
 
 /**
  * Creates the model proxy of an endpoint, for agents that run in a page. The page has no API key;

@@ -1,8 +1,7 @@
 import { AgentError, type Memory, type PendingCall } from '@isoloop/core';
-import type { EchoMemory, SessionBranch } from '@isoloop/core/host';
+import { pendingCallsOf, type EchoMemory, type SessionBranch } from '@isoloop/core/host';
 import { toUiMessages } from '@isoloop/core/stream';
 import type { Context } from 'hono';
-import { readPendingCalls } from '../turn/chat-turn.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { askerOf } from '../session/session-command.ts';
 import { echoOf, openMemory, readEcho, setupOf } from '../turn/session-setup.ts';
@@ -22,7 +21,7 @@ export async function messagesRoute(
   if (ask) return ask({ type: 'messages' });
   const memory = await openMemory(settings, { ...setup, ...readEcho(c) });
   const branch = { messages: await memory.read(), echo: echoOf(memory) };
-  return Response.json(toConversation(branch, await readPendingCalls(memory)));
+  return Response.json(toConversation(branch, await pendingCallsOf({ memory })));
 }
 
 /**

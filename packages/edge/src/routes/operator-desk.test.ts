@@ -1,9 +1,9 @@
 import { AgentError } from '@isoloop/core';
 import { operator } from '@isoloop/core/several';
 import { expect, test } from 'vitest';
+import type { RateLimiter } from '../handler-parts.ts';
 import { boundEndpoint, places } from '../../test-support/both-bindings.ts';
 import { codeOf } from '../../test-support/session-client.ts';
-import type { RateLimiter } from '../http/rate-limit.ts';
 import { operatorDesk } from './operator-desk.ts';
 
 const desk = operatorDesk({

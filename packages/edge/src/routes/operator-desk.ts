@@ -2,15 +2,9 @@ import { AgentError, type Awaitable } from '@isoloop/core';
 import { checkId, checkOptions, func, type OptionTable } from '@isoloop/core/error';
 import { operatorMessage } from '@isoloop/core/several';
 import type { Context } from 'hono';
-import type {
-  AgentSessionClass,
-  EdgeEnv,
-  HandlerSettings,
-  SettingsRoute,
-} from '../handler-options.ts';
+import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { logIn } from '../http/access.ts';
-import type { Route } from '../http/endpoint.ts';
-import { checkNames, fieldError, readJson } from '../http/request-body.ts';
+import { checkNames, readJson } from '../http/request-body.ts';
 import {
   announcingSession,
   changesAddress,
@@ -22,11 +16,13 @@ import {
   sessionObject,
   unknownSessionError,
 } from '../session/session-command.ts';
-import { turnHost } from '../session/host/turn-host.ts';
 import { openTurn } from '../session/live-turn.ts';
 import { readIds } from '../turn/repeated-request.ts';
 import { checkSessionId, setupOf } from '../turn/session-setup.ts';
 import { messagesRoute } from './messages-route.ts';
+import { fieldError } from '@isoloop/core/host';
+import type { Enter, OperatorDesk } from '../handler-parts.ts';
+import { sendTurn } from '../session/host/turn-host.ts';
 
 /** A person who answers in the assistant's place. */
 export interface Operator {
@@ -47,21 +43,6 @@ export interface OperatorDeskOptions<Env = object> {
     env: Env,
     chat: { readonly user: string; readonly sessionId: string },
   ) => Awaitable<Operator | null>;
-}
-
-/** Function that identifies the caller of a request. Returns the caller's key for a rate limit. */
-type Enter = (c: Context<EdgeEnv>) => Promise<string>;
-
-/** The routes of operators, for the option `operator` of `createAgentHandler`. */
-export interface OperatorDesk<Env = object> {
-  /** Type marker of the bindings, never set. */
-  readonly '~types'?: (env: Env) => void;
-  /** Returns the routes, by path and method. `enter` takes the place of `authorize`. */
-  readonly routes: (
-    protect: (route: SettingsRoute, enter?: Enter) => Route,
-  ) => Readonly<Record<string, Readonly<Record<string, Route>>>>;
-  /** Returns the class of sessions that tell pages about messages of operators. */
-  readonly session: (Session: AgentSessionClass) => AgentSessionClass;
 }
 
 /**
@@ -165,7 +146,7 @@ async function sayRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise
     await askerOf(c, setup.sessionId)?.({ type: 'interrupt', mode: 'abort', reason: undefined });
   const message = operatorMessage(text, { name, action });
   const format = { kind: 'events' } as const;
-  const answer = turnHost(c, settings, setup).answer({
+  const answer = sendTurn(c, settings, setup, {
     turn: {
       request: { kind: 'messages', messages: [message] },
       model: settings.models[0]!,

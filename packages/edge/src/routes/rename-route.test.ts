@@ -1,8 +1,8 @@
 import { InMemoryMemory } from '@isoloop/core';
 import { expect, test } from 'vitest';
+import type { ListedSession } from '../handler-parts.ts';
 import { bindings, testEndpoint } from '../../test-support/endpoint.ts';
 import { ask, codeOf, gate, open } from '../../test-support/session-client.ts';
-import type { ListedSession } from '../session/session-list.ts';
 
 const stores = {
   KV: {},

@@ -1,15 +1,14 @@
 import { userMessage } from '@isoloop/core';
+import { fieldError, readUserMessage, type TurnRequest } from '@isoloop/core/host';
 import type { Context } from 'hono';
 import { readIds } from '../turn/repeated-request.ts';
 import type { EdgeEnv, EdgeLimits, HandlerSettings } from '../handler-options.ts';
-import { checkModel, checkNames, fieldError, readJson } from '../http/request-body.ts';
+import { checkModel, checkNames, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
-import type { SessionTurnRequest } from '../session/session-turn.ts';
-import { turnHost } from '../session/host/turn-host.ts';
+import { rejoinTurn, sendTurn } from '../session/host/turn-host.ts';
 import { openTurn } from '../session/live-turn.ts';
 import { checkEdits, readDecisions } from '../turn/decisions.ts';
 import { checkSessionId, readEcho, setupOf } from '../turn/session-setup.ts';
-import { readUserMessage } from '../turn/user-message.ts';
 
 /**
  * Handles `POST /api/run`, for clients without the AI SDK: runs a turn and answers with a stream of
@@ -29,15 +28,14 @@ export async function runRoute(c: Context<EdgeEnv>, settings: HandlerSettings): 
   // A misspelled `input` would otherwise be ignored, and the agent would continue from the log.
   checkNames(body, ['sessionId', 'model', 'input', 'decisions']);
   const setup = setupOf(c, checkSessionId(body['sessionId'], 'sessionId'));
-  const host = turnHost(c, settings, setup);
   const lastEventId = c.req.header('last-event-id');
   const format = { kind: 'events' } as const;
-  if (lastEventId) return openTurn(c, settings, format, host.reconnect(format, lastEventId));
+  if (lastEventId) return openTurn(c, settings, format, rejoinTurn(c, setup, format, lastEventId));
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
   const request = readRunRequest(body, limits);
   if (request.kind === 'decide') checkEdits(request.decisions, c.get('caller'));
   const messageId = crypto.randomUUID();
-  const answer = host.answer({
+  const answer = sendTurn(c, settings, setup, {
     turn: { request, model, messageId, ...readIds(c) },
     format,
     echoSetup: readEcho(c),
@@ -45,7 +43,7 @@ export async function runRoute(c: Context<EdgeEnv>, settings: HandlerSettings): 
   return openTurn(c, settings, format, answer);
 }
 
-function readRunRequest(body: RequestBody, limits: EdgeLimits): SessionTurnRequest {
+function readRunRequest(body: RequestBody, limits: EdgeLimits): TurnRequest {
   const { input, decisions } = body;
   if (input !== undefined && decisions !== undefined)
     throw fieldError('decisions', 'cannot be combined with `input`');

@@ -1,7 +1,7 @@
+import { fieldError } from '@isoloop/core/host';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
-import { fieldError } from '../http/request-body.ts';
-import { turnHost } from '../session/host/turn-host.ts';
+import { rejoinTurn } from '../session/host/turn-host.ts';
 import { openTurn } from '../session/live-turn.ts';
 import { setupOf } from '../turn/session-setup.ts';
 import { acceptedFormat, type StreamFormat } from '../session/turn-format.ts';
@@ -29,6 +29,6 @@ export async function streamRoute(
       ? acceptedFormat(c, settings.events || events === 'true')
       : { kind: 'events', inspect };
   const lastEventId = c.req.header('last-event-id') || undefined;
-  const answer = turnHost(c, settings, setup).reconnect(format, lastEventId);
+  const answer = rejoinTurn(c, setup, format, lastEventId);
   return openTurn(c, settings, format, answer);
 }

@@ -11,7 +11,7 @@ import {
 import type { UIMessage } from 'ai';
 import { beforeEach, expect, test } from 'vitest';
 import { boundEndpoint, places, textOf, type TestChat } from '../../test-support/both-bindings.ts';
-import { color, payments } from '../../test-support/payments.ts';
+import { color, payments } from '../../../../test/claims/payments.ts';
 import { rolesOf } from '../../../../test/roles-of.ts';
 
 let { paid, pay } = payments();

@@ -1,8 +1,8 @@
+import { checkMessageId } from '@isoloop/core/host';
 import type { Context } from 'hono';
 import type { EdgeEnv } from '../handler-options.ts';
 import { noQueueError } from '../session/host/kv-host.ts';
 import { askerOf } from '../session/session-command.ts';
-import { checkMessageId } from '../turn/user-message.ts';
 import { setupOf } from '../turn/session-setup.ts';
 
 /**

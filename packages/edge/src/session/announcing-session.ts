@@ -1,8 +1,7 @@
-import { changesWaitMs } from '@isoloop/core/host';
+import { changesWaitMs, newMessages } from '@isoloop/core/host';
 import { metadataOf } from '@isoloop/core/message';
 import type { AgentSessionClass } from '../handler-options.ts';
 import type { SessionRequest } from './session-command.ts';
-import { newMessages } from './session-turn.ts';
 
 /** Request of the Worker that waits for a message of an operator. */
 export interface ChangesRequest extends Omit<SessionRequest, 'command'> {

@@ -1,9 +1,9 @@
 import type { Memory } from '@isoloop/core';
-import type { UiMessage } from '@isoloop/core/stream';
+import type { QueuedMessage } from '@isoloop/core/host';
+import type { UIMessage } from '@isoloop/core/stream';
 import type { HandlerSettings, RequestVariables, SessionSetup } from '../handler-options.ts';
 import { errorResponse } from '../http/error-response.ts';
 import { makeAgent } from '../turn/session-setup.ts';
-import type { QueuedMessage } from './queue/queued-messages.ts';
 import {
   notQueuedError,
   type Command,
@@ -14,7 +14,7 @@ import { isOpenAiFormat } from './turn-format.ts';
 
 /** Carries out the commands of one session, in its Durable Object or in a process. */
 export interface CommandHandler {
-  messages(request: SessionRequest): Promise<readonly UiMessage[]>;
+  messages(request: SessionRequest): Promise<readonly UIMessage[]>;
   /** Returns the messages that were accepted and are not in the log. Call it after `messages`. */
   queuedMessages(): readonly QueuedMessage[];
   /** Takes a queued message back. Resolves with false if there is none with the id. */
@@ -82,7 +82,7 @@ export async function forgetSession(
 
 /** `queued` is absent if there is nothing in it. */
 function messagesResponse(
-  messages: readonly UiMessage[],
+  messages: readonly UIMessage[],
   queued: readonly QueuedMessage[],
 ): Response {
   return Response.json({ messages, ...(queued.length > 0 && { queued }) });

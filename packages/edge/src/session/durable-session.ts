@@ -1,5 +1,6 @@
 import type { Memory } from '@isoloop/core';
-import type { UiMessage } from '@isoloop/core/stream';
+import { onlyAdds, type QueuedMessage } from '@isoloop/core/host';
+import type { UIMessage } from '@isoloop/core/stream';
 import { DurableStore } from '../store/durable-store.ts';
 import { logError } from '../http/error-response.ts';
 import type { HandlerSettings, SessionSetup } from '../handler-options.ts';
@@ -8,9 +9,8 @@ import { forgetSession, noContent, type CommandHandler } from './command-handler
 import { unknownSessionError, type Command, type SessionRequest } from './session-command.ts';
 import { SessionRecord, type Identity } from './session-record.ts';
 import { QueuedMemory } from './queue/queued-memory.ts';
-import { checkFirstTurn, onlyAdds } from './session-turn.ts';
+import { checkFirstSessionTurn } from './session-turn.ts';
 import { DurableQueue } from './queue/durable-queue.ts';
-import type { QueuedMessage } from './queue/queued-messages.ts';
 import { TurnRunner } from './queue/turn-runner.ts';
 
 /** Open session. The object keeps it in memory while it is awake. */
@@ -54,7 +54,7 @@ export class DurableSession implements CommandHandler {
     await this.#deletion?.catch(() => {});
     const identity = this.#identify(request);
     // A first turn that has nothing to continue from creates no session.
-    if (await this.#isNew(identity)) checkFirstTurn(turnRequest, this.#settings);
+    if (await this.#isNew(identity)) checkFirstSessionTurn(turnRequest, this.#settings);
     const { turns, entry, memory } = await this.#open(identity);
     const addsOnly = await onlyAdds(turnRequest, memory);
     // The session may have been deleted while it was opened.
@@ -78,7 +78,7 @@ export class DurableSession implements CommandHandler {
     return (await this.#wake())?.turns.interrupt(command) ?? false;
   }
 
-  async messages(request: SessionRequest): Promise<readonly UiMessage[]> {
+  async messages(request: SessionRequest): Promise<readonly UIMessage[]> {
     await this.#deletion?.catch(() => {});
     await this.#wake();
     const identity = this.#identify(request);

@@ -1,5 +1,5 @@
 import { listSessions, type KeyValueStore } from '@isoloop/core';
-import type { ListedSession } from './session-list.ts';
+import type { ListedSession } from '../handler-parts.ts';
 
 /**
  * Returns a user's conversations in a store, the most recently changed first, without those that

@@ -1,23 +1,10 @@
-import {
-  AgentError,
-  type AgentStream,
-  type EventBatch,
-  type Memory,
-  type Msg,
-  type ReActAgent,
-} from '@isoloop/core';
+import { AgentError, type AgentStream, type EventBatch, type Memory } from '@isoloop/core';
+import { eventWith, withEarlierAnswer } from '@isoloop/core/host';
 import { createUiMessageEncoder, type UiChunk } from '@isoloop/core/stream';
 import type { Context } from 'hono';
-import { eventOf, toEvents } from '../turn/answer-so-far.ts';
+import type { EncodeBatch, LiveTurn } from '../handler-parts.ts';
 import { batchesAfter } from '../turn/batches-after.ts';
-import type { CompletionCall } from '../completions/completion-call.ts';
-import {
-  awaitOpening,
-  endOf,
-  eventStreamResponse,
-  toText,
-  type EncodeBatch,
-} from '../turn/event-stream.ts';
+import { awaitOpening, endOf, eventStreamResponse, toText } from '../turn/event-stream.ts';
 import { echoHeader } from '../http/header-names.ts';
 import { openInTime } from '../http/open-in-time.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
@@ -25,22 +12,6 @@ import { toPublicEvents } from '../turn/public-events.ts';
 import { echoOf } from '../turn/session-setup.ts';
 import { objectEncoder } from '../wire/object-encoder.ts';
 import { isOpenAiFormat, openAiOf, opens, type TurnFormat } from './turn-format.ts';
-import type { NewTurn } from './queue/turn-queue.ts';
-
-/** Turn that has begun. Any number of clients can read its events. */
-export interface LiveTurn {
-  readonly turn: NewTurn;
-  readonly agent: ReActAgent;
-  /**
-   * Detached stream of the run. The run continues without readers, and the stream keeps all its
-   * events.
-   */
-  readonly stream: AgentStream;
-  /** Settings of the answer. Set if a client of OpenAI asked for the turn. */
-  readonly call?: CompletionCall | undefined;
-  /** Messages of the answer that were stored before this run resumed the turn. */
-  readonly earlierMessages: readonly Msg[];
-}
 
 export interface LiveResponseOptions {
   readonly format: TurnFormat;
@@ -85,7 +56,7 @@ export async function liveResponse(
     } catch (error) {
       encode = await encoderOf(undefined, options);
       // The queued turn could not begin, so the stream has only an error.
-      return yield [eventOf({ type: 'error', error: AgentError.from(error).toJSON() })];
+      return yield [eventWith({ type: 'error', error: AgentError.from(error).toJSON() })];
     }
     encode = await encoderOf(live, options);
     const { stream, agent } = live;
@@ -129,7 +100,7 @@ export async function openTurn(
     encodeError: async ({ code, message }) => {
       const encode = await encoderOf(undefined, { format, settings });
       const error = new AgentError(code, message).toJSON();
-      const texts = encode([eventOf({ type: 'error', error })]).map(toText);
+      const texts = encode([eventWith({ type: 'error', error })]).map(toText);
       return texts.join('') + endOf(kind);
     },
   });
@@ -154,20 +125,11 @@ async function encoderOf(
   if (isOpenAiFormat(format)) return openAiOf(settings).encoder(live, format);
   const messageId = live?.turn.messageId;
   const encoder = createUiMessageEncoder({ events: format.events, messageId });
-  const encode = (batch: EventBatch): readonly UiChunk[] => encoder.encode(batch);
   if (inRequest)
-    return (batch) => encode(batch).map((chunk) => addEcho(chunk, echoOf(inRequest.memory)));
+    return (batch) =>
+      encoder.encode(batch).map((chunk) => addEcho(chunk, echoOf(inRequest.memory)));
   const isWhole = live && rejoin && !seqIn(rejoin.lastEventId, live.stream.runId);
-  if (!isWhole || !live.earlierMessages.length) return encode;
-  return (batch) => {
-    const start =
-      batch.findIndex(({ type, agentPath }) => type === 'run-start' && agentPath.length < 2) + 1;
-    if (!start) return encode(batch);
-    const earlierChunks = encode(toEvents(live.earlierMessages)).filter(
-      ({ type }) => type !== 'data-isoloop-event',
-    );
-    return [...encode(batch.slice(0, start)), ...earlierChunks, ...encode(batch.slice(start))];
-  };
+  return withEarlierAnswer(encoder, isWhole ? live.earlierMessages : []).encode;
 }
 
 /**

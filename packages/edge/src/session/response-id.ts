@@ -1,17 +1,16 @@
 import { AgentError, toolResultsOf, type Memory, type Msg } from '@isoloop/core';
-import { metadataOf, isQuestion } from '@isoloop/core/message';
-import { hasAnswer } from './reopen-calls.ts';
-import type { ContinuePoint, SessionTurnRequest } from './session-turn.ts';
+import { hasAnswer, type ContinuePoint, type TurnRequest } from '@isoloop/core/host';
+import { isQuestion, metadataOf } from '@isoloop/core/message';
+import type { LiveTurn } from '../handler-parts.ts';
 import type { OpenAiFormat } from '../completions/completion-answer.ts';
 import { hasOutput } from '../turn/event-stream.ts';
 import { checkSessionId } from '../turn/session-setup.ts';
-import type { LiveTurn } from './live-turn.ts';
 
 /**
  * Returns the id that identifies a turn's input in the session's log. For messages, this is the id
  * of the last message. For decisions, it is the id of the first decided tool call.
  */
-export function inputIdOf(request: SessionTurnRequest): string {
+export function inputIdOf(request: TurnRequest): string {
   if (request.kind === 'messages') return request.messages.at(-1)?.id ?? '';
   return request.kind === 'decide' ? (request.decisions[0]?.toolUseId ?? '') : '';
 }
@@ -69,7 +68,7 @@ export interface SessionPoint extends ContinuePoint {
  * Returns the id of a response that is stored in a session. A later request names it as
  * `previous_response_id`.
  */
-export function responseId(sessionId: string, request: SessionTurnRequest): string {
+export function responseId(sessionId: string, request: TurnRequest): string {
   return idOf(sessionId, inputIdOf(request));
 }
 

@@ -1,10 +1,10 @@
 import { AgentError, errorText } from '@isoloop/core';
+import type { NewTurn } from '@isoloop/core/host';
 import type { Context } from 'hono';
+import type { ListedSession, SessionListOptions } from '../handler-parts.ts';
 import type { EdgeEnv } from '../handler-options.ts';
 import type { InterruptMode } from '../routes/interrupt-route.ts';
-import type { ListedSession, SessionListOptions } from './session-list.ts';
 import type { StreamFormat, TurnFormat } from './turn-format.ts';
-import type { NewTurn } from './queue/turn-queue.ts';
 
 /**
  * Request of the Worker to the Durable Object of a session, as JSON. The Worker has already

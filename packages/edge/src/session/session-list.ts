@@ -1,24 +1,4 @@
-/** Entry of a conversation in the list. Times are in milliseconds since 1970. */
-export interface ListedSession {
-  readonly sessionId: string;
-  readonly title?: string | undefined;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-}
-
-export interface SessionListOptions {
-  /**
-   * Maximum number of conversations on one page. A page has more if several conversations have the
-   * same time as the last one, because the next page begins before that time.
-   */
-  readonly limit: number;
-  /**
-   * Time in milliseconds since 1970. The page has only conversations that were last changed before
-   * this time. Default: all conversations.
-   */
-  readonly before?: number | undefined;
-}
-
+import type { ListedSession, SessionListOptions } from '../handler-parts.ts';
 /**
  * List of one user's conversations, in the database of its own Durable Object. The object of each
  * conversation sends its changes to this object.

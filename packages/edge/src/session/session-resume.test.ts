@@ -1,6 +1,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { SessionMemory, textOf as textOfMessage, toolResultsOf } from '@isoloop/core';
 import type { Decision, Msg } from '@isoloop/core';
+import type { TurnRequest } from '@isoloop/core/host';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import { expect, test, vi } from 'vitest';
 import { DurableStore } from '../store/durable-store.ts';
@@ -14,7 +15,6 @@ import {
   type Session,
 } from '../../test-support/session-client.ts';
 import { pay } from '../../test-support/plain-tools.ts';
-import type { SessionTurnRequest } from './session-turn.ts';
 import { DurableQueue } from './queue/durable-queue.ts';
 import { killBusyObject, killObject } from '../../test-support/kill-objects.ts';
 
@@ -34,7 +34,7 @@ const message = (text: string): Msg => ({
  */
 async function die(
   session: Session,
-  request: SessionTurnRequest,
+  request: TurnRequest,
   change: (memory: SessionMemory) => Promise<void> = async () => {},
 ): Promise<void> {
   await killObject(session.stub);
@@ -55,11 +55,7 @@ async function die(
 
 const texts = async (session: Session): Promise<string[]> => (await session.messages()).map(textOf);
 
-const rows: readonly (readonly [
-  what: string,
-  request: SessionTurnRequest,
-  shown: readonly string[],
-])[] = [
+const rows: readonly (readonly [what: string, request: TurnRequest, shown: readonly string[]])[] = [
   [
     'asks the model if the message of the chat is not in the log',
     { kind: 'message', message: message('B') },
@@ -133,7 +129,7 @@ test('a resumed turn regenerates the answer if the old answer was already remove
 const approve = { type: 'approve', toolUseId: 'c1' } as const;
 const result = { type: 'result', toolUseId: 'c0', output: '12:00' } as const;
 
-test.each<[string, SessionTurnRequest]>([
+test.each<[string, TurnRequest]>([
   ['a run', { kind: 'decide', decisions: [approve] }],
   // A chat also sends results of calls that are finished.
   ['a chat', { kind: 'decisions', decisions: [result, approve], messageId: 'm' }],

@@ -1,7 +1,8 @@
-import { type EventBatch, AgentError } from '@isoloop/core';
+import type { EventBatch } from '@isoloop/core';
+import { AgentError } from '@isoloop/core';
 import { objectMediaType } from '@isoloop/core/host';
 import type { Context } from 'hono';
-import type { OpenAiFormat } from '../completions/completion-answer.ts';
+import type { ApiFormat } from '../handler-parts.ts';
 import type { HandlerSettings } from '../handler-options.ts';
 import { missingOption } from '../http/missing-option.ts';
 import { hasBegun, hasOutput } from '../turn/event-stream.ts';
@@ -11,7 +12,7 @@ import { hasBegun, hasOutput } from '../turn/event-stream.ts';
  * events. `object`: only the object of a structured answer. `completion` and `response`: OpenAI's
  * formats, streamed or whole.
  */
-export type TurnFormat = StreamFormat | OpenAiFormat;
+export type TurnFormat = StreamFormat | ApiFormat;
 
 /** Format in which a client that reconnects gets a turn. */
 export type StreamFormat =
@@ -38,7 +39,7 @@ export function opens(format: TurnFormat, batch: EventBatch): boolean {
 }
 
 /** Returns whether the client gets the answer in a format of OpenAI. */
-export function isOpenAiFormat(format: { readonly kind: string }): format is OpenAiFormat {
+export function isOpenAiFormat(format: { readonly kind: string }): format is ApiFormat {
   return format.kind === 'completion' || format.kind === 'response';
 }
 

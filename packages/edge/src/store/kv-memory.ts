@@ -1,5 +1,7 @@
-import { EchoMemory, type EchoMemoryOptions } from '@isoloop/core/host';
-import { KvStore, type KvStoreOptions } from './kv-store.ts';
+import { EchoMemory } from '@isoloop/core/host';
+import type { EchoMemoryOptions } from '@isoloop/core/host';
+import { KvStore } from './kv-store.ts';
+import type { KvStoreOptions } from './kv-store.ts';
 
 /** How a `KvMemory` signs echoes and handles late reads. */
 export interface KvMemoryOptions extends KvStoreOptions, EchoMemoryOptions {}

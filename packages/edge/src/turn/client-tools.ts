@@ -1,6 +1,7 @@
 import { AgentError, tool } from '@isoloop/core';
 import type { GenerateOptions, JsonObject, Middleware, ReActAgent, Tool } from '@isoloop/core';
-import { checkName, fieldsOf, fieldError } from '../http/request-body.ts';
+import { fieldError } from '@isoloop/core/host';
+import { checkName, fieldsOf } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 
 export interface ClientTools {

@@ -1,12 +1,7 @@
 import type { AgentEvent, EventBatch } from '@isoloop/core';
+import type { EncodeBatch } from '../handler-parts.ts';
 import { withPublicErrors } from '../http/error-response.ts';
 import { streamResponse } from '../http/stream-response.ts';
-
-/**
- * Converts a batch of events to what the client gets. Texts are sent as they are, and objects as
- * server-sent events. For an empty list, nothing is sent.
- */
-export type EncodeBatch = (batch: EventBatch) => readonly (object | string)[];
 
 export interface EventStreamOptions {
   readonly batches: AsyncIterator<EventBatch>;

@@ -1,7 +1,7 @@
 import { AgentError } from '@isoloop/core';
+import type { NewTurn } from '@isoloop/core/host';
 import type { Context } from 'hono';
 import type { EdgeEnv } from '../handler-options.ts';
-import type { NewTurn } from '../session/queue/turn-queue.ts';
 
 const keyHeader = 'idempotency-key';
 
@@ -21,22 +21,5 @@ export function readIds(c: Context<EdgeEnv>): Pick<NewTurn, 'requestId' | 'idemp
     {
       details: { param: keyHeader },
     },
-  );
-}
-
-/**
- * Returns whether the second turn repeats the first one. Compares the idempotency keys. If neither
- * has a key, compares the model, and the id and content of the message.
- */
-export function isRepeat(first: NewTurn, second: NewTurn): boolean {
-  if (first.idempotencyKey !== undefined || second.idempotencyKey !== undefined)
-    return first.idempotencyKey === second.idempotencyKey;
-  if (first.request.kind !== 'message' || second.request.kind !== 'message') return false;
-  const { message } = first.request;
-  const { id, content } = second.request.message;
-  return (
-    first.model === second.model &&
-    message.id === id &&
-    JSON.stringify(message.content) === JSON.stringify(content)
   );
 }

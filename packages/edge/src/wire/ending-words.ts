@@ -1,5 +1,6 @@
 import type { AgentResult } from '@isoloop/core';
-import { answerEnding, type AnswerEnding } from '@isoloop/core/host';
+import { answerEnding } from '@isoloop/core/host';
+import type { AnswerEnding } from '@isoloop/core/host';
 
 interface EndingWords {
   /** `status` of a response of the Responses API. */

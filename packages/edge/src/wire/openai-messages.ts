@@ -11,7 +11,7 @@ import {
   imageDetailFields,
   isObjectOrArray,
 } from '@isoloop/core/message';
-import { fieldError } from '../http/request-body.ts';
+import { fieldError } from '@isoloop/core/host';
 
 /**
  * Converts the `messages` of a chat-completions request to a conversation. Accepts system and

@@ -297,7 +297,7 @@ test.for<readonly [string, object]>([
       abortSignal: undefined,
     });
   const reading = (await send(forged)).getReader().read();
-  await expect(reading).rejects.toMatchObject({ code: 'INVALID_MESSAGE' });
+  await expect(reading).rejects.toMatchObject({ code: 'INVALID_DECISION' });
   expect(await agent.pending()).toMatchObject([{ toolUseId: id }]);
   expect(paid).toBe(0);
   for await (const _chunk of (await send({})) as unknown as AsyncIterable<unknown>);

@@ -12,7 +12,7 @@ import {
   type PendingCall,
 } from '@isoloop/core';
 import { RunDriver } from '@isoloop/core/host';
-import type { UiMessage } from '@isoloop/core/stream';
+import type { UIMessage } from '@isoloop/core/stream';
 import {
   workerChatTransport,
   type WorkerChatTransport,
@@ -106,7 +106,7 @@ export interface RemoteAgent<T = Readonly<Record<string, unknown>>> {
   abort(): void;
   messages(): Promise<readonly Msg[]>;
   /** Returns the conversation for `useChat({ messages })`. */
-  uiMessages(): Promise<readonly UiMessage[]>;
+  uiMessages(): Promise<readonly UIMessage[]>;
   /** Deletes the conversation. Rejects with `AGENT_BUSY` during an agent call. */
   clear(): Promise<void>;
   /**

@@ -1,7 +1,7 @@
 import { AgentError, type AgentResult, type JsonObject } from '@isoloop/core';
 import { structured } from '@isoloop/core/output';
 import { connectAgent, type RemoteAgent } from '@isoloop/web-worker';
-import { exposeAgent, type AgentSetup } from '@isoloop/web-worker/worker';
+import { exposeAgent, type WorkerAgentSetup } from '@isoloop/web-worker/worker';
 import { expect, expectTypeOf, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
 import type { TypedAgents, TypedOptions } from '../../test-support/typed-worker.ts';
@@ -143,7 +143,7 @@ export function mistakesOfTypes(worker: Worker): void {
   expectTypeOf(agent).toExtend<Pick<RemoteAgent, 'messages' | 'chatTransport' | 'close'>>();
 
   const single = exposeAgent(
-    ({ options: given }: AgentSetup<{ readonly key: string }>) => given.key as never,
+    ({ options: given }: WorkerAgentSetup<{ readonly key: string }>) => given.key as never,
   );
   connectAgent<typeof single>(worker, { sessionId, options: { key: 'k' } });
   // @ts-expect-error: a single agent has no name
@@ -153,7 +153,7 @@ export function mistakesOfTypes(worker: Worker): void {
   // @ts-expect-error: the worker exposes no outputs
   void connectAgent<typeof plain>(worker, { sessionId }).call('?', { output: 'x' });
   const free = exposeAgent(
-    ({ options: given }: AgentSetup<{ readonly key: string } | null>) => given as never,
+    ({ options: given }: WorkerAgentSetup<{ readonly key: string } | null>) => given as never,
   );
   connectAgent<typeof free>(worker, { sessionId });
   // @ts-expect-error: an agent is not a factory

@@ -7,7 +7,7 @@ import {
   type AgentUIMessage,
   type UIMessage as OwnMessage,
 } from '@isoloop/web-worker/react';
-import { exposeAgent, type AgentSetup } from '@isoloop/web-worker/worker';
+import { exposeAgent, type WorkerAgentSetup } from '@isoloop/web-worker/worker';
 import type { UIMessage } from 'ai';
 import { expect, expectTypeOf, onTestFinished, test } from 'vitest';
 import { mountChat } from '../../test-support/mounted-chat.ts';
@@ -125,7 +125,7 @@ export function useWithWrongOptions(worker: Worker, model: ChatModel): void {
   useAgentChat<typeof several>(worker, { sessionId: 's', agent: 'wrter' });
   useAgentChat<typeof several>(worker, { sessionId: 's', agent: 'writer' });
   const configured = exposeAgent(
-    ({ options }: AgentSetup<{ readonly url: string }>) =>
+    ({ options }: WorkerAgentSetup<{ readonly url: string }>) =>
       new ReActAgent({ name: options.url, model, tools: [named('write')] }),
   );
   // @ts-expect-error: the agent needs its options

@@ -1,19 +1,25 @@
-import {
-  AgentError,
-  errorText,
-  SessionMemory,
-  type ReActAgent,
-  type JsonValue,
-  type Memory,
+import { AgentError, errorText, SessionMemory } from '@isoloop/core';
+import type {
+  AgentInput,
+  AgentResult,
+  AgentStream,
+  JsonValue,
+  Memory,
+  ReActAgent,
 } from '@isoloop/core';
+import { beginTurn, pendingCallsOf, storeTitle } from '@isoloop/core/host';
+import { callOptions, type Outputs } from '../wire/exposed-agent.ts';
+import type { MessageStart } from '../wire/protocol.ts';
+import type { CommandResult, TabCommand, TabTask } from '../wire/tab-protocol.ts';
+import { cutOffStart, shownSoFar, startOf } from './chat-turn.ts';
+import { uiMessages } from './pending-calls.ts';
 import { storedIdOf } from '../store/deletions.ts';
 import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
 import { canLock } from './session-lock.ts';
 import type { PageSide, SessionPages } from './page/session-pages.ts';
-import { titleOf } from '@isoloop/core/message';
 
 /** Argument of the factory that creates an agent. */
-export interface AgentSetup<O = JsonValue> {
+export interface WorkerAgentSetup<O = JsonValue> {
   readonly sessionId: string;
   /**
    * Memory of the session in IndexedDB, created at its first use. For an agent with a name, the id
@@ -34,13 +40,13 @@ export interface AgentSetup<O = JsonValue> {
 
 /** Function that creates the agent of a session. */
 export type AgentFactory<O = JsonValue, A extends ReActAgent = ReActAgent> = (
-  setup: AgentSetup<O>,
+  setup: WorkerAgentSetup<O>,
 ) => A | Promise<A>;
 
 /** Factories of several agents of one worker, by agent name. */
 export type AgentFactories<O = JsonValue> = Readonly<Record<string, AgentFactory<O>>>;
 
-export interface AgentSessionOptions {
+export interface LocalAgentOptions {
   readonly factory: AgentFactory;
   readonly agentName: string | undefined;
   readonly sessionId: string;
@@ -57,15 +63,18 @@ export interface AgentSessionOptions {
   readonly onCreated: (agent: ReActAgent) => Promise<void>;
 }
 
+/** Function that forwards the events of a run to its readers and returns its result. */
+type Forward = (stream: AgentStream, start: MessageStart) => Promise<AgentResult>;
+
 /** Agent of one session in this worker, with its runs. */
-export class AgentSession {
-  readonly #options: AgentSessionOptions;
+export class LocalAgent {
+  readonly #options: LocalAgentOptions;
   readonly #runs: Map<AbortController, Promise<unknown>> = new Map();
   #agent: Promise<ReActAgent> | undefined;
   #lastEdit: Promise<unknown> | undefined;
   #isClosed = false;
 
-  constructor(options: AgentSessionOptions) {
+  constructor(options: LocalAgentOptions) {
     this.#options = options;
   }
 
@@ -95,10 +104,64 @@ export class AgentSession {
   }
 
   /**
+   * Starts the run that a request asks for. Resolves with its result, or with `undefined` if there
+   * is nothing to resume. `forward`: passes the events of the run to its readers.
+   */
+  perform(
+    task: TabTask,
+    controller: AbortController,
+    outputs: Outputs,
+    forward: Forward,
+  ): Promise<AgentResult | undefined> {
+    const { signal } = controller;
+    switch (task.type) {
+      case 'run':
+        return this.run(controller, async (agent) => {
+          const start = isOfLog(task.input) ? await shownSoFar(agent) : {};
+          const options = callOptions(task.options, controller, outputs);
+          return forward(agent.stream(task.input, options), start);
+        });
+      case 'chat':
+        return this.#editAndRun(
+          controller,
+          async (agent) => {
+            const isToolGone = this.pages.goneToolCheck(agent.tools);
+            const turnInput = await beginTurn(agent, task.request, { isToolGone });
+            return { ...turnInput, start: await startOf(agent, task.request) };
+          },
+          (agent, { input, decisions = [], start }) =>
+            forward(agent.stream(input, { signal, decisions }), start),
+        );
+      case 'resume':
+        return this.#runAlone(controller, cutOffStart, (agent, start) =>
+          forward(agent.stream(undefined, { signal }), start),
+        );
+    }
+  }
+
+  /** Carries out a command and returns its result. */
+  async command(command: TabCommand): Promise<CommandResult> {
+    if (command.type === 'clear') return this.#edit((memory) => memory.clear());
+    const agent = await this.agent();
+    // Another page may have deleted the conversation.
+    if (agent.memory instanceof SessionMemory) await agent.memory.checkDeleted();
+    switch (command.type) {
+      case 'interrupt':
+        return agent.interrupt(command.request);
+      case 'pending':
+        return pendingCallsOf(agent);
+      case 'messages':
+        return agent.messages();
+      case 'uiMessages':
+        return uiMessages(agent);
+    }
+  }
+
+  /**
    * Edits the log and then runs the job. During another run, rejects with `AGENT_BUSY` and does not
    * change the log.
    */
-  async editAndRun<E, T>(
+  async #editAndRun<E, T>(
     controller: AbortController,
     edit: (agent: ReActAgent) => Promise<E>,
     job: (agent: ReActAgent, edited: E) => Promise<T>,
@@ -116,7 +179,7 @@ export class AgentSession {
    * that is `isAlone` uses a lock to check the other tabs. Resolves with `undefined` if another run
    * is active or `look` finds nothing. Another run may begin during `look`.
    */
-  async runAlone<S, T>(
+  async #runAlone<S, T>(
     controller: AbortController,
     look: (agent: ReActAgent) => Promise<S | undefined>,
     job: (agent: ReActAgent, found: S) => Promise<T>,
@@ -134,7 +197,7 @@ export class AgentSession {
   }
 
   /** Edits the log. Rejects with `AGENT_BUSY` during a run. */
-  async edit(job: (memory: Memory) => Promise<void>): Promise<void> {
+  async #edit(job: (memory: Memory) => Promise<void>): Promise<void> {
     const { memory } = await this.#idleAgent();
     this.#lastEdit = job(memory);
     await this.#lastEdit;
@@ -196,7 +259,7 @@ export class AgentSession {
     const { factory, agentName, sessionId, options, pages, previousClosed, onCreated } =
       this.#options;
     let memory: SessionMemory | undefined;
-    const setup: AgentSetup = {
+    const setup: WorkerAgentSetup = {
       sessionId,
       options: options as JsonValue,
       page: pages.side,
@@ -226,21 +289,12 @@ export class AgentSession {
 }
 
 /**
- * Adds a hook that sets the title of a session without a title to the beginning of its first
- * message. The memory stores the title with its next write.
+ * Returns whether the run continues an answer in the log. This is so if the input is absent or has
+ * only decisions.
  */
-function storeTitle(agent: ReActAgent): void {
-  const { memory } = agent;
-  if (!(memory instanceof SessionMemory)) return;
-  agent.addHook({
-    name: 'title',
-    onError: 'ignore',
-    on: {
-      'pre-reasoning': async ({ iteration }) => {
-        if (iteration > 1 || 'title' in (await memory.view()).state) return;
-        const title = titleOf(await memory.read());
-        if (title) await memory.note([{ kind: 'state', state: { title } }]);
-      },
-    },
-  });
+function isOfLog(input: AgentInput | undefined): boolean {
+  return (
+    input === undefined ||
+    (Array.isArray(input) && input.every((item: object) => 'toolUseId' in Object(item)))
+  );
 }

@@ -1,6 +1,6 @@
 import type { Outputs } from '../wire/exposed-agent.ts';
 import { tabVersion, type TabMessage } from '../wire/tab-protocol.ts';
-import type { AgentSessionOptions } from './agent-session.ts';
+import type { LocalAgentOptions } from './agent-session.ts';
 import type { PendingRequest, PendingRequests } from './runs/pending-requests.ts';
 import type { RunReaders } from './runs/run-readers.ts';
 import { SessionRuns } from './runs/session-runs.ts';
@@ -8,7 +8,7 @@ import type { RequestHost, SharedHost, SharedHostOptions } from './request-host.
 import { SessionLock } from './session-lock.ts';
 import type { TabSettings } from './tab-options.ts';
 
-export interface DirectHostOptions extends Omit<AgentSessionOptions, 'onCreated' | 'isAlone'> {
+export interface DirectHostOptions extends Omit<LocalAgentOptions, 'onCreated' | 'isAlone'> {
   /** Key that identifies the session among the sessions of the worker. */
   readonly key: string;
   /**

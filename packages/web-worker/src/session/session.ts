@@ -5,10 +5,10 @@ import { PendingRequests, type PendingRequestOptions } from './runs/pending-requ
 import { RunReaders, type RunReader } from './runs/run-readers.ts';
 import type { RequestHost } from './request-host.ts';
 import { SessionPages } from './page/session-pages.ts';
-import type { Asker } from '../wire/protocol.ts';
+import { fromOutcome, type Asker } from '../wire/protocol.ts';
 import type { CommandResult, TabCommand, TabTask } from '../wire/tab-protocol.ts';
 
-export interface SessionOptions extends Omit<
+export interface WorkerSessionOptions extends Omit<
   DirectHostOptions,
   'pages' | 'readers' | 'pending' | 'onShared'
 > {
@@ -30,7 +30,7 @@ export class Session {
   readonly #pending: PendingRequests = new PendingRequests(this.#readers);
   #host: RequestHost;
 
-  constructor({ lock, ...options }: SessionOptions) {
+  constructor({ lock, ...options }: WorkerSessionOptions) {
     this.pages = new SessionPages(lock);
     this.#host = new DirectHost({
       ...options,
@@ -123,12 +123,12 @@ export class Session {
     return this.#host.close(isGone);
   }
 
-  #request(options: PendingRequestOptions): Promise<AgentResult | CommandResult> {
-    return this.#pending.add(options, (request) => {
-      const { id, controller } = request;
-      controller.signal.addEventListener('abort', () => this.#host.abort?.(id));
-      this.#host.pass(request);
-    });
+  async #request(options: PendingRequestOptions): Promise<AgentResult | CommandResult> {
+    const request = this.#pending.add(options);
+    const { id, controller } = request;
+    controller.signal.addEventListener('abort', () => this.#host.abort?.(id));
+    this.#host.pass(request);
+    return fromOutcome(await request.outcome);
   }
 
   /** Adds the reader to the active run. Returns `undefined` if no run is active. */

@@ -155,7 +155,7 @@ test.for(['leader', 'follower'] as const)(
       ]);
     }
     await expect(view(await send(waits, decided), decided).end).rejects.toMatchObject({
-      code: 'INVALID_MESSAGE',
+      code: 'INVALID_DECISION',
     });
   },
 );

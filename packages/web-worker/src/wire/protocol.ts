@@ -12,7 +12,7 @@ import {
   type ToolSchema,
   AgentError,
 } from '@isoloop/core';
-import type { UiMessage, UiChunk } from '@isoloop/core/stream';
+import type { UIMessage } from '@isoloop/core/stream';
 
 /**
  * Marker of this library's messages, because an app may send its own messages over the same worker.
@@ -186,13 +186,6 @@ export interface ChatRequest {
   readonly events: boolean;
 }
 
-/** Messages of a `ChatRequest` that the worker uses. */
-export interface ChatMessage extends Pick<ChatRequest, 'trigger'> {
-  readonly message: unknown;
-  /** Last assistant message, if there is one. Ignored if it is another message. */
-  readonly answer?: unknown;
-}
-
 /**
  * API of the worker for one connection. The page passes a port with each request for a run. The
  * worker sends the batches and the end of the run over that port. For `call` it sends only the end.
@@ -216,7 +209,7 @@ export interface SessionApi {
   interrupt(request?: string | Msg | InterruptRequest): Promise<Outcome<boolean>>;
   pending(): Promise<Outcome<readonly PendingCall[]>>;
   messages(): Promise<Outcome<readonly Msg[]>>;
-  uiMessages(): Promise<Outcome<readonly UiMessage[]>>;
+  uiMessages(): Promise<Outcome<readonly UIMessage[]>>;
   clear(): Promise<Outcome<void>>;
 }
 
@@ -224,8 +217,8 @@ export interface SessionApi {
 export interface MessageStart {
   /** Id of the message that the run continues. Absent if the run starts a new message. */
   readonly messageId?: string;
-  /** Earlier content of the continued message, for a reader that rebuilds the whole message. */
-  readonly earlierChunks?: readonly UiChunk[];
+  /** Messages of the answer so far, for a reader that rebuilds the whole message. */
+  readonly earlierMessages?: readonly Msg[];
   /** Whether the run continues an answer that was cut off, for example by a reload. */
   readonly continues?: boolean;
 }

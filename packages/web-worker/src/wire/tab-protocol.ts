@@ -1,9 +1,9 @@
 import type { AgentInput, AgentResult, InterruptRequest, Msg, PendingCall } from '@isoloop/core';
-import type { UiMessage } from '@isoloop/core/stream';
+import type { UIMessage } from '@isoloop/core/stream';
+import type { ChatTurnRequest } from '@isoloop/core/host';
 import type {
   MessageStart,
   Asker,
-  ChatMessage,
   Outcome,
   PageCallUpdate,
   PageCall,
@@ -22,7 +22,7 @@ export type TabTask = { readonly asker: Asker } & (
       readonly input: AgentInput | undefined;
       readonly options: RunRequest['options'];
     }
-  | ({ readonly type: 'chat' } & ChatMessage)
+  | { readonly type: 'chat'; readonly request: ChatTurnRequest }
   /** Resumes an interrupted run. Has no result if there is none, or if another run is active. */
   | { readonly type: 'resume' }
 );
@@ -52,7 +52,7 @@ export type CommandResult =
   | boolean
   | readonly PendingCall[]
   | readonly Msg[]
-  | readonly UiMessage[]
+  | readonly UIMessage[]
   | void;
 
 /** Body of a request of a tab to the leader: a `task`, which is a run, or a `command`. */
@@ -72,7 +72,7 @@ export interface ActiveRunState {
 }
 
 /** Version of `TabMessage`. Tabs refuse messages of another version. */
-export const tabVersion = 7;
+export const tabVersion = 8;
 
 /**
  * Message between the tabs of one session, over a BroadcastChannel. `leaderId`: id of the leader,

@@ -1,5 +1,6 @@
 import type { EventBatch, JsonObject } from '@isoloop/core';
 import { createUiMessageEncoder, type UiChunk, type UiMessageEncoder } from '@isoloop/core/stream';
+import { withEarlierAnswer } from '@isoloop/core/host';
 import { shownEvent } from '../session/pending-calls.ts';
 import type { MessageStart } from '../wire/protocol.ts';
 
@@ -22,7 +23,6 @@ export interface ChatEncoderOptions {
  */
 export class ChatEncoder {
   readonly #options: ChatEncoderOptions;
-  #start: MessageStart = {};
   #encoder: UiMessageEncoder | undefined;
   /** Whether the next event is the first one of a run that continues an answer. */
   #marksNext = false;
@@ -38,11 +38,11 @@ export class ChatEncoder {
   }
 
   begin(start: MessageStart): void {
-    const { events } = this.#options;
-    const { messageId, continues = false } = start;
-    this.#start = start;
+    const { events, isReplay } = this.#options;
+    const { messageId, earlierMessages = [], continues = false } = start;
     this.#marksNext = continues;
-    this.#encoder = createUiMessageEncoder({ events, messageId });
+    const encoder = createUiMessageEncoder({ events, messageId });
+    this.#encoder = withEarlierAnswer(encoder, isReplay ? earlierMessages : []);
     // The log has the question. The next event may be the result of a tool that runs for minutes.
     if (continues) this.#earlyEvents = undefined;
   }
@@ -57,9 +57,7 @@ export class ChatEncoder {
   }
 
   #shownChunks(chunk: UiChunk): readonly UiChunk[] {
-    const { earlierChunks = [] } = this.#start;
     if (chunk.type === 'error') return [];
-    if (chunk.type === 'start' && this.#options.isReplay) return [chunk, ...earlierChunks];
     if (chunk.type !== 'data-isoloop-event' || !this.#marksNext) return [chunk];
     this.#marksNext = false;
     return [{ ...chunk, data: { ...(chunk.data as JsonObject), continues: true } }];

@@ -1,9 +1,9 @@
 import { AgentError, type AgentResult, type Msg, type PendingCall } from '@isoloop/core';
-import type { UiMessage } from '@isoloop/core/stream';
+import type { UIMessage } from '@isoloop/core/stream';
+import { readChatTurn, type ChatLimits } from '@isoloop/core/host';
 import { finalizer } from 'comlink';
 import { ChatEncoder } from './chat-encoder.ts';
 import {
-  type ChatMessage,
   type ChatRequest,
   type ConnectMessage,
   type Outcome,
@@ -17,6 +17,9 @@ import { onAbort } from '../session/runs/on-abort.ts';
 import type { RunReader } from '../session/runs/run-readers.ts';
 import type { Session } from '../session/session.ts';
 import type { Sessions } from './sessions.ts';
+
+/** A page can only fill the memory of its own browser. */
+const noLimits: ChatLimits = { messages: Infinity, toolResultChars: Infinity };
 
 type Schedule = (task: () => void) => void;
 
@@ -64,6 +67,8 @@ export function serveSession({
 
   const taskOf = ({ input, options }: RunRequest) =>
     ({ type: 'run', input, options, asker }) as const;
+  const chatTaskOf = (request: ChatRequest) =>
+    ({ type: 'chat', request: readChatTurn(request, noLimits), asker }) as const;
 
   const api: SessionApi & { [finalizer](): void } = {
     call(request, port) {
@@ -81,8 +86,7 @@ export function serveSession({
       const isReplay = trigger === 'resume-stream';
       const encoder = new ChatEncoder({ events, isReplay });
       runs.begin(request, port, encoder, async (controller, reader) => {
-        const task = { type: 'chat', ...chatMessageOf(request), asker } as const;
-        if (!isReplay) return session.run(task, controller, reader);
+        if (!isReplay) return session.run(chatTaskOf(request), controller, reader);
         return runs.join(controller.signal, request.aborted, (runController, leaveSignal) =>
           session.resume(asker, runController, reader, leaveSignal),
         );
@@ -97,7 +101,7 @@ export function serveSession({
     interrupt: (request) => toOutcome(session.command<boolean>({ type: 'interrupt', request })),
     pending: () => toOutcome(session.command<readonly PendingCall[]>({ type: 'pending' })),
     messages: () => toOutcome(session.command<readonly Msg[]>({ type: 'messages' })),
-    uiMessages: () => toOutcome(session.command<readonly UiMessage[]>({ type: 'uiMessages' })),
+    uiMessages: () => toOutcome(session.command<readonly UIMessage[]>({ type: 'uiMessages' })),
     clear: () => toOutcome(session.command<void>({ type: 'clear' })),
     [finalizer]: () => leave(false),
   };
@@ -201,13 +205,4 @@ function watch(session: Session, reader: RunReader, signal: AbortSignal): Promis
     reader.onFailure = end;
     onAbort(signal, end);
   });
-}
-
-/** Returns the message that the request is about, and the last assistant message. */
-function chatMessageOf({ trigger, messages, messageId }: ChatRequest): ChatMessage {
-  const [first] = messages as readonly ({ readonly id?: unknown } | undefined)[];
-  // If the user decides about tool calls of the assistant message, a user message that was refused
-  // may come after it.
-  const message = first?.id === messageId ? first : messages.at(-1);
-  return { trigger, message, answer: first };
 }

@@ -12,7 +12,7 @@ import {
   type AgentOptions,
 } from '@isoloop/core';
 import { fromAiSdk, type AiSdkLanguageModel } from '@isoloop/core/ai-sdk';
-import { toUiMessages, type UiPart } from '@isoloop/core/stream';
+import { toUiMessages, type UIMessagePart } from '@isoloop/core/stream';
 import { structured } from '@isoloop/core/output';
 import chatTool from '../../../../../test/fixtures/provider-streams/xai-tool-call.chunks.txt?raw';
 import webSearch from '../../../../../test/fixtures/responses-streams/openai-openai-web-search-tool-1.sse?raw';
@@ -96,7 +96,7 @@ const weather = tool({
 const agentOf = (open: Open, fetch: typeof globalThis.fetch, more: Partial<AgentOptions> = {}) =>
   new ReActAgent({ name: 'a', model: fromAiSdk(open(fetch)), ...more });
 
-async function partsOf(agent: ReActAgent): Promise<readonly UiPart[]> {
+async function partsOf(agent: ReActAgent): Promise<readonly UIMessagePart[]> {
   return toUiMessages(await agent.messages()).flatMap(({ role, parts }) =>
     role === 'assistant' ? parts.filter(({ type }) => type !== 'step-start') : [],
   );

@@ -4,15 +4,17 @@ import { checkOptions } from '../../error/check-options.ts';
 import { array, optional } from '../../error/kinds.ts';
 import type { OptionTable } from '../../error/option-table.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
-import { createMessage, toolResultsOf, toolUsesOf } from '../../message/msg.ts';
-import type {
-  ContentBlock,
-  MediaBlock,
-  ThinkingBlock,
-  ToolResult,
-  ToolUse,
-  MessageContext,
-  Msg,
+import {
+  createMessage,
+  toolResultsOf,
+  toolUsesOf,
+  type ContentBlock,
+  type MediaBlock,
+  type ThinkingBlock,
+  type ToolResult,
+  type ToolUse,
+  type MessageContext,
+  type Msg,
 } from '../../message/msg.ts';
 import {
   dataPartKey,
@@ -21,12 +23,7 @@ import {
   hostedToolOf,
   type HostedTool,
 } from '../../message/provider-metadata.ts';
-import {
-  isObjectOrArray,
-  omitUndefined,
-  type JsonObject,
-  type JsonValue,
-} from '../../message/json.ts';
+import { isObjectOrArray, omitUndefined, type JsonObject } from '../../message/json.ts';
 import { mediaKind } from '../../message/media/media.ts';
 import { acceptSource } from '../../message/untrusted/media-source.ts';
 import { addUsage, noUsage, type Usage } from '../../model/chat-model.ts';
@@ -41,38 +38,7 @@ import {
   hostedOutcome,
   resultOutcome,
 } from './ui-parts.ts';
-import type { UiFile, UiOutcome } from './ui-parts.ts';
-import type { UiSource } from './ui-chunk.ts';
-
-/** Parts of AI SDK 7's `UIMessage`. They are plain JSON and assignable to AI SDK's types. */
-export type UiPart =
-  | { type: 'text'; text: string; state: 'done' }
-  | { type: 'reasoning'; text: string; state: 'done' }
-  | UiFile
-  | { type: `data-${string}`; id?: string; data: JsonValue }
-  | { type: 'step-start' }
-  | UiSource
-  | ({
-      type: 'dynamic-tool';
-      toolName: string;
-      toolCallId: string;
-      input: JsonValue;
-    } & UiToolState);
-
-/** State of a tool call, with the fields that AI SDK's part has in this state. */
-type UiToolState =
-  | { state: 'input-available'; providerExecuted?: boolean }
-  | { state: 'approval-requested'; approval: { id: string; requestReason?: string } }
-  | ({ providerExecuted?: boolean } & UiOutcome)
-  | { state: 'output-denied'; approval: { id: string; approved: false; reason: string } };
-
-/** Message of a chat as `useChat` shows it. */
-export interface UiMessage {
-  id: string;
-  role: 'user' | 'assistant';
-  metadata?: JsonObject;
-  parts: UiPart[];
-}
+import type { UIMessage, UIMessagePart } from './ui-message.ts';
 
 /**
  * Converts a conversation to messages for `useChat`. All replies to a user message become one
@@ -85,12 +51,12 @@ export interface UiMessage {
 export function toUiMessages(
   messages: readonly Msg[],
   options: { readonly pending?: readonly PendingCall[] } = {},
-): UiMessage[] {
+): UIMessage<JsonObject>[] {
   checkOptions('toUiMessages()', options, toUiMessagesOptions, 'INVALID_INPUT');
   const { pending = [] } = options;
   const pendingById = new Map(pending.map((call) => [call.toolUseId, call]));
   const results = new Map(messages.flatMap(toolResultsOf).map((one) => [one.toolUseId, one]));
-  const uiMessages: UiMessage[] = [];
+  const uiMessages: UIMessage<JsonObject>[] = [];
   for (const message of messages) {
     if (isCorrection(message)) continue;
     if (message.role === 'user')
@@ -138,21 +104,25 @@ function withoutOpenTool(block: ContentBlock): ContentBlock {
 
 /** Returns whether a UI message takes further replies. Each message of an operator stays alone. */
 function isAnswerOf(
-  message: UiMessage | undefined,
+  message: UIMessage<JsonObject> | undefined,
   operator: OperatorMark | undefined,
-): message is UiMessage {
+): message is UIMessage<JsonObject> {
   return message?.role === 'assistant' && message.metadata?.['operator'] === operator;
 }
 
 /** Puts a part in the place of an earlier part, or at the end. */
-function put({ parts }: UiMessage, part: UiPart, isReplaced: (one: UiPart) => boolean): void {
+function put(
+  { parts }: UIMessage<JsonObject>,
+  part: UIMessagePart,
+  isReplaced: (one: UIMessagePart) => boolean,
+): void {
   const index = parts.findIndex(isReplaced);
   if (index < 0) parts.push(part);
   else parts[index] = part;
 }
 
 /** Returns whether `other` is the call of a provider's tool whose result `part` has. */
-function isCallOf(part: UiPart, other: UiPart): boolean {
+function isCallOf(part: UIMessagePart, other: UIMessagePart): boolean {
   return (
     'providerExecuted' in part &&
     'providerExecuted' in other &&
@@ -161,7 +131,7 @@ function isCallOf(part: UiPart, other: UiPart): boolean {
   );
 }
 
-function addReplyMetadata(answer: UiMessage, message: Msg): void {
+function addReplyMetadata(answer: UIMessage<JsonObject>, message: Msg): void {
   const { usage, imported } = metadataOf(message);
   const incomplete = incompleteReason(message);
   // The last reply of an answer decides.
@@ -210,7 +180,7 @@ function toPart(
   block: ContentBlock,
   results: ReadonlyMap<string, ToolResult>,
   pendingCalls: ReadonlyMap<string, PendingCall>,
-): UiPart[] {
+): UIMessagePart[] {
   switch (block.type) {
     case 'text':
       return [{ type: 'text', text: block.text, state: 'done' }];
@@ -226,13 +196,13 @@ function toPart(
 }
 
 /** A block without thinking stands for a tool of the provider, or only holds its metadata. */
-function fromThinking(block: ThinkingBlock): UiPart[] {
+function fromThinking(block: ThinkingBlock): UIMessagePart[] {
   const hosted = hostedToolOf(block);
   if (hosted) return [toHostedPart(hosted)];
   return block.thinking ? [{ type: 'reasoning', text: block.thinking, state: 'done' }] : [];
 }
 
-function toHostedPart(hostedTool: HostedTool): UiPart {
+function toHostedPart(hostedTool: HostedTool): UIMessagePart {
   const { id, name, input } = hostedTool;
   return {
     type: 'dynamic-tool',
@@ -248,7 +218,7 @@ function toToolPart(
   { id, name, input, raw }: ToolUse,
   result: ToolResult | undefined,
   pending: PendingCall | undefined,
-): UiPart {
+): UIMessagePart {
   const call = {
     type: 'dynamic-tool' as const,
     toolName: name,

@@ -1,10 +1,10 @@
 import { openai } from '@isoloop/core/openai';
-import { exposeAgent, type AgentSetup } from '@isoloop/web-worker/worker';
+import { exposeAgent, type WorkerAgentSetup } from '@isoloop/web-worker/worker';
 import type { Access } from './access.tsx';
 import { createAgent, nextStep } from './agent.ts';
 import { standIn } from './stand-in.ts';
 
-const assistant = exposeAgent(({ sessionId, memory, options }: AgentSetup<Access>) => {
+const assistant = exposeAgent(({ sessionId, memory, options }: WorkerAgentSetup<Access>) => {
   const { token, hasKey } = options;
   const model = hasKey
     ? // The endpoint replaces the token with the key of the model.

@@ -1,7 +1,7 @@
+import { readMessages } from '@isoloop/core/host';
 import type { Context } from 'hono';
 import { readPosted, readTail } from '../../completions/completion-messages.ts';
 import type { EdgeEnv, HandlerSettings } from '../../handler-options.ts';
-import { readMessages } from '../../http/request-body.ts';
 import { checkSessionId } from '../../turn/session-setup.ts';
 import { answer, sessionHeader } from './openai-answer.ts';
 import type { OpenAiSettings } from '../../completions/openai-options.ts';

@@ -1,7 +1,8 @@
 import { InMemoryMemory, type Msg } from '@isoloop/core';
 import { clientTextError, type ClientText } from '@isoloop/core/prompt';
+import type { TurnRequest } from '@isoloop/core/host';
 import type { Context } from 'hono';
-import type { CompletionCall } from '../../completions/completion-call.ts';
+import type { ApiCall } from '../../handler-parts.ts';
 import {
   answerEncoder,
   wholeAnswer,
@@ -18,8 +19,7 @@ import type { RequestBody } from '../../http/request-body.ts';
 import { onDisconnect, settleInBackground, waitUntil } from '../../http/request-context.ts';
 import { checkApprovals } from '../../session/host/kv-host.ts';
 import { askerOf } from '../../session/session-command.ts';
-import type { SessionTurnRequest } from '../../session/session-turn.ts';
-import { turnHost } from '../../session/host/turn-host.ts';
+import { sendTurn } from '../../session/host/turn-host.ts';
 import { openTurn } from '../../session/live-turn.ts';
 import { readIds } from '../../turn/repeated-request.ts';
 import { awaitOpening, hasOutput, eventStreamResponse } from '../../turn/event-stream.ts';
@@ -34,7 +34,7 @@ export const sessionHeader = 'x-isoloop-session';
 /** Request of a client of OpenAI, whose fields are checked. */
 export interface OpenAiRequest {
   readonly model: string;
-  readonly call: CompletionCall;
+  readonly call: ApiCall;
   readonly format: OpenAiFormat;
 }
 
@@ -48,7 +48,7 @@ export interface WholeConversation {
 
 export interface StoredTurn {
   readonly sessionId: string;
-  readonly turnRequest: SessionTurnRequest;
+  readonly turnRequest: TurnRequest;
   /** Fields that `call` was read from. */
   readonly fields: RequestBody;
 }
@@ -141,7 +141,7 @@ async function answerInSession(
     settleInBackground(c, sessionAgent);
     call.check(sessionAgent.agent);
   }
-  return turnHost(c, settings, setup).answer({
+  return sendTurn(c, settings, setup, {
     turn,
     format,
     call,

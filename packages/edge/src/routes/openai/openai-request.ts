@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
-import { callFields, readCall, type CompletionCall } from '../../completions/completion-call.ts';
+import type { ApiCall } from '../../handler-parts.ts';
+import { callFields, readCall } from '../../completions/completion-call.ts';
 import type { OpenAiSettings } from '../../completions/openai-options.ts';
 import { findIgnoredFields } from '../../completions/field-table.ts';
 import { readStreaming } from '../../completions/request-fields.ts';
@@ -13,7 +14,7 @@ import { nameIgnoredFields } from './name-ignored-fields.ts';
 export interface CommonRequest {
   readonly body: RequestBody;
   readonly model: string;
-  readonly call: CompletionCall;
+  readonly call: ApiCall;
   /** Fields that `call` was read from. */
   readonly fields: RequestBody;
   readonly stream: boolean;

@@ -1,8 +1,7 @@
 import type { Memory } from '@isoloop/core';
+import { fieldError, type TurnRequest } from '@isoloop/core/host';
 import { withoutSystem } from '../../completions/completion-messages.ts';
 import type { HandlerSettings } from '../../handler-options.ts';
-import { fieldError } from '../../http/request-body.ts';
-import type { SessionTurnRequest } from '../../session/session-turn.ts';
 import { goBackTo } from '../../session/response-id.ts';
 
 /**
@@ -13,9 +12,9 @@ import { goBackTo } from '../../session/response-id.ts';
  */
 export async function prepareTurn(
   memory: Memory,
-  request: SessionTurnRequest,
+  request: TurnRequest,
   { systemMessages }: HandlerSettings,
-): Promise<SessionTurnRequest> {
+): Promise<TurnRequest> {
   if ('afterInputId' in request) await goBackTo(memory, request);
   if (request.kind !== 'messages') return request;
   // A client that names no point may repeat the beginning of the conversation.

@@ -1,11 +1,11 @@
 import { AgentError } from '@isoloop/core';
 import type { Msg } from '@isoloop/core';
+import { fieldError } from '@isoloop/core/host';
 import { fromResponsesInput, itemNames } from '../../wire/responses/responses-messages.ts';
 import type { Context } from 'hono';
 import { checkPosted, readTail } from '../../completions/completion-messages.ts';
 import { checkResponseFields, repeatedFields } from '../../completions/request-fields.ts';
 import type { EdgeEnv, EdgeLimits, HandlerSettings } from '../../handler-options.ts';
-import { fieldError } from '../../http/request-body.ts';
 import type { RequestBody } from '../../http/request-body.ts';
 import { readResponseId, responseId, type SessionPoint } from '../../session/response-id.ts';
 import { checkSessionId } from '../../turn/session-setup.ts';

@@ -1,53 +1,49 @@
+import { logMemoryOf } from '@isoloop/core/memory';
 import { AgentError, type Memory, type ReActAgent } from '@isoloop/core';
 import { mayAskForApproval } from '@isoloop/core/approval';
+import { storeTitle, type TurnInput, type TurnRequest } from '@isoloop/core/host';
 import { timerMs } from '@isoloop/core/wait';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import { logError } from '../../http/error-response.ts';
 import { onDisconnect, settleInBackground, waitUntil } from '../../http/request-context.ts';
-import { storeTitle, type TurnInput } from '../../turn/chat-turn.ts';
 import { makeAgent, openMemory } from '../../turn/session-setup.ts';
-import { noContent } from '../command-handler.ts';
 import { liveResponse } from '../live-turn.ts';
-import { beginTurn, type SessionTurnRequest } from '../session-turn.ts';
+import { beginSessionTurn } from '../session-turn.ts';
 import { addKvRun } from './kv-runs.ts';
-import type { TurnHost } from './turn-host.ts';
+import type { HostRequest } from './turn-host.ts';
 
 /**
- * Returns a host that runs each turn within the HTTP request that asks for the turn. The session is
+ * Runs a turn within the HTTP request that asks for it, and returns the answer. The session is
  * stored in KV, or in the memory that `settings.memory` opens.
  */
-export function kvHost(
+export async function answerInRequest(
   c: Context<EdgeEnv>,
   settings: HandlerSettings,
   setup: SessionSetup,
-): TurnHost {
-  return {
-    async answer({ turn, format, call, echoSetup, inBackground }) {
-      if (inBackground) throw noQueueError();
-      const memory = await openMemory(settings, { ...setup, ...echoSetup });
-      const sessionAgent = await makeAgent(settings, { ...setup, memory, model: turn.model });
-      const { agent } = sessionAgent;
-      let runEnd: Promise<unknown> | undefined;
-      try {
-        call?.check(agent);
-        const { input, decisions } = await beginKvTurn(agent, turn.request, settings);
-        storeTitle(agent);
-        const abort = new AbortController();
-        const { signal } = abort;
-        const options = { ...call?.options, decisions, detached: true, signal };
-        const stream = agent.stream(input, options);
-        runEnd = stream.result;
-        addKvRun(settings, setup, { memory, abort, runEnd });
-        const onCancel = keepRun(c, { runEnd, memory, abort, settings });
-        const live = { turn, agent, stream, call, earlierMessages: [] };
-        return await liveResponse(live, { format, settings, inRequest: { memory, onCancel } });
-      } finally {
-        settleInBackground(c, sessionAgent, runEnd);
-      }
-    },
-    reconnect: async () => noContent(),
-  };
+  { turn, format, call, echoSetup, inBackground }: HostRequest,
+): Promise<Response> {
+  if (inBackground) throw noQueueError();
+  const memory = await openMemory(settings, { ...setup, ...echoSetup });
+  const sessionAgent = await makeAgent(settings, { ...setup, memory, model: turn.model });
+  const { agent } = sessionAgent;
+  let runEnd: Promise<unknown> | undefined;
+  try {
+    call?.check(agent);
+    const { input, decisions } = await beginKvTurn(agent, turn.request, settings);
+    if (logMemoryOf(agent.memory)?.sessionVersion === 0) storeTitle(agent);
+    const abort = new AbortController();
+    const { signal } = abort;
+    const options = { ...call?.options, decisions, detached: true, signal };
+    const stream = agent.stream(input, options);
+    runEnd = stream.result;
+    addKvRun(settings, setup, { memory, abort, runEnd });
+    const onCancel = keepRun(c, { runEnd, memory, abort, settings });
+    const live = { turn, agent, stream, call, earlierMessages: [] };
+    return await liveResponse(live, { format, settings, inRequest: { memory, onCancel } });
+  } finally {
+    settleInBackground(c, sessionAgent, runEnd);
+  }
 }
 
 interface KeptRun {
@@ -104,12 +100,12 @@ export function checkApprovals(agent: ReActAgent, { approvals }: HandlerSettings
  */
 async function beginKvTurn(
   agent: ReActAgent,
-  request: SessionTurnRequest,
+  request: TurnRequest,
   settings: HandlerSettings,
 ): Promise<TurnInput> {
   checkApprovals(agent, settings);
-  if (settings.approvals) return beginTurn(agent, request, settings);
-  const turnInput = await beginTurn(agent, withoutApprovals(request), settings);
+  if (settings.approvals) return beginSessionTurn(agent, request, settings);
+  const turnInput = await beginSessionTurn(agent, withoutApprovals(request), settings);
   if (Array.isArray(turnInput.input) && turnInput.input.some(isApproval)) throw needsObjectError();
   return turnInput;
 }
@@ -119,7 +115,7 @@ async function beginKvTurn(
  * With an error instead, every later message would fail too, because the client sends the approvals
  * again.
  */
-function withoutApprovals(request: SessionTurnRequest): SessionTurnRequest {
+function withoutApprovals(request: TurnRequest): TurnRequest {
   if (request.kind !== 'message' || !request.decisions) return request;
   return { ...request, decisions: request.decisions.filter((decision) => !isApproval(decision)) };
 }

@@ -8,15 +8,13 @@ import { KvStore } from '../../store/kv-store.ts';
 import { KvTitles } from '../../store/kv-titles.ts';
 import { listedSessions } from '../listed-sessions.ts';
 import { unknownSessionError } from '../session-command.ts';
-import { pageOf, type ListedSession, type SessionListOptions } from '../session-list.ts';
-
-/** Conversations in Workers KV, for the option `kv` of `createAgentHandler`. */
-export interface KvSessions {
-  /** Opens the memory of a session. Returns `undefined` if no namespace is bound. */
-  readonly open: (setup: MemorySetup) => Memory | undefined;
-  /** Returns the list of a user's conversations, or `undefined` if no namespace is bound. */
-  readonly list: (env: unknown, user: string) => KvSessionList | undefined;
-}
+import { pageOf } from '../session-list.ts';
+import type {
+  KvSessions,
+  ListedSession,
+  SessionListOptions,
+  StoredSessionList,
+} from '../../handler-parts.ts';
 
 /**
  * Keeps conversations in the KV namespace bound as `CHAT_KV`, if no Durable Object is bound as
@@ -75,7 +73,7 @@ function openIn(kv: KVNamespace, setup: MemorySetup): Memory {
 }
 
 /** The list of a user's conversations in KV. */
-export class KvSessionList {
+export class KvSessionList implements StoredSessionList {
   readonly #store: KvStore;
   readonly #user: string;
   readonly #titles: KvTitles;

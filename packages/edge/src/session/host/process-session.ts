@@ -1,11 +1,11 @@
 import { SessionMemory, type KeyValueStore } from '@isoloop/core';
-import type { UiMessage } from '@isoloop/core/stream';
+import type { QueuedMessage } from '@isoloop/core/host';
+import type { UIMessage } from '@isoloop/core/stream';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import { InProcessQueue } from '../queue/in-process-queue.ts';
 import { forgetSession, type CommandHandler } from '../command-handler.ts';
 import { unknownSessionError, type Command } from '../session-command.ts';
-import { checkFirstTurn } from '../session-turn.ts';
-import type { QueuedMessage } from '../queue/queued-messages.ts';
+import { checkFirstSessionTurn } from '../session-turn.ts';
 import { TurnRunner } from '../queue/turn-runner.ts';
 
 export interface ProcessSessionOptions {
@@ -57,7 +57,7 @@ export class ProcessSession implements CommandHandler {
     const isNew = (await this.#memory.read()).length === 0;
     if (this.#isDeleted) return undefined;
     if (isNew && !this.#turns.isBusy)
-      checkFirstTurn(command.turn.request, this.#options.settings());
+      checkFirstSessionTurn(command.turn.request, this.#options.settings());
     return this.#turns.answer(command, {
       // The client of a turn that begins now gets its first event when the log has the message.
       onAdd: async (isWaiting) => {
@@ -76,7 +76,7 @@ export class ProcessSession implements CommandHandler {
     return this.#turns.interrupt(command);
   }
 
-  async messages(): Promise<readonly UiMessage[]> {
+  async messages(): Promise<readonly UIMessage[]> {
     await this.#load();
     return this.#turns.messages();
   }

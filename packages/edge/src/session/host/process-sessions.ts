@@ -1,3 +1,4 @@
+import type { BoundSessions, SessionNamespace } from '../../handler-parts.ts';
 import type { HandlerSettings } from '../../handler-options.ts';
 import type { KeyValueStore } from '@isoloop/core';
 import { listedSessions } from '../listed-sessions.ts';
@@ -15,17 +16,11 @@ interface Entry {
   requestCount: number;
 }
 
-/** The part of a Durable Object namespace that the routes use. */
-export interface SessionNamespace {
-  idFromName(name: string): string;
-  get(key: string): { fetch(url: string, init: RequestInit): Promise<Response> };
-}
-
 /**
  * Sessions of one process, with their logs in a store. Stands in for the binding `CHAT_SESSION`, so
  * that all routes use these sessions like Durable Objects.
  */
-export class ProcessSessions {
+export class ProcessSessions implements BoundSessions {
   /** Settings for turns that begin now. */
   settings: HandlerSettings;
   readonly #store: KeyValueStore;

@@ -7,9 +7,9 @@ import {
   func,
   type OptionTable,
 } from '@isoloop/core/error';
-import type { HandlerSettings } from '../../handler-options.ts';
 import { namedSessions } from './named-sessions.ts';
 import { ProcessSessions } from './process-sessions.ts';
+import type { StoreSessions } from '../../handler-parts.ts';
 
 /** Which handlers of a process share their sessions. */
 export interface StoreSessionsOptions {
@@ -20,12 +20,6 @@ export interface StoreSessionsOptions {
    * each handler has queues of its own. An empty name throws `CONFIGURATION`.
    */
   readonly name?: string;
-}
-
-/** Conversations in a store, for the option `store` of `createAgentHandler`. */
-export interface StoreSessions {
-  /** Opens the sessions of an endpoint. Throws `CONFIGURATION` if it also has its own `memory`. */
-  readonly open: (settings: HandlerSettings) => Pick<ProcessSessions, 'bind'>;
 }
 
 /**

@@ -1,10 +1,11 @@
+import type { NewTurn } from '@isoloop/core/host';
 import type { Context } from 'hono';
-import type { CompletionCall } from '../../completions/completion-call.ts';
+import type { ApiCall } from '../../handler-parts.ts';
 import type { EdgeEnv, HandlerSettings, MemorySetup, SessionSetup } from '../../handler-options.ts';
-import { kvHost } from './kv-host.ts';
+import { answerInRequest } from './kv-host.ts';
+import { noContent } from '../command-handler.ts';
 import { askerOf } from '../session-command.ts';
 import type { StreamFormat, TurnFormat } from '../turn-format.ts';
-import type { NewTurn } from '../queue/turn-queue.ts';
 
 /** Turn that a client requests, and how it gets the answer. */
 export interface HostRequest {
@@ -13,34 +14,36 @@ export interface HostRequest {
   /** Whether a turn that has to wait gets 202 in place of a stream. Default: false. */
   readonly inBackground?: boolean;
   /** Parsed form of `turn.fields`. */
-  readonly call?: CompletionCall;
+  readonly call?: ApiCall;
   /** Echo of the session state that the client sent. A Durable Object does not need an echo. */
   readonly echoSetup: Pick<MemorySetup, 'echo' | 'withoutEcho'>;
 }
 
-/** Runs the turns of one session. */
-export interface TurnHost {
-  /** Runs a turn and returns the answer in the client's format. */
-  answer(request: HostRequest): Promise<Response>;
-  /** Returns the running turn to a client that reconnects. Returns 204 if no turn is running. */
-  reconnect(format: StreamFormat, lastEventId: string | undefined): Promise<Response>;
-}
-
 /**
- * Returns the host of a session. If a class is bound as `CHAT_SESSION`, the host forwards turns to
- * the session's Durable Object, which queues them and continues them without clients. Otherwise the
- * Worker itself runs them: see `kvHost`.
+ * Runs a turn of a session and returns the answer in the client's format. If a class is bound as
+ * `CHAT_SESSION`, sends the turn to the session's Durable Object, which queues it and continues it
+ * without clients. Otherwise the request itself runs it: see `answerInRequest`.
  */
-export function turnHost(
+export function sendTurn(
   c: Context<EdgeEnv>,
   settings: HandlerSettings,
   setup: SessionSetup,
-): TurnHost {
+  request: HostRequest,
+): Promise<Response> {
+  const { turn, format, inBackground } = request;
   const ask = askerOf(c, setup.sessionId);
-  if (!ask) return kvHost(c, settings, setup);
-  return {
-    answer: ({ turn, format, inBackground }) =>
-      ask({ type: 'turn', turn, format, ...(inBackground && { inBackground }) }),
-    reconnect: (format, lastEventId) => ask({ type: 'stream', format, lastEventId }),
-  };
+  if (!ask) return answerInRequest(c, settings, setup, request);
+  return ask({ type: 'turn', turn, format, ...(inBackground && { inBackground }) });
+}
+
+/** Returns the running turn to a client that reconnects. Returns 204 if no turn is running. */
+export async function rejoinTurn(
+  c: Context<EdgeEnv>,
+  { sessionId }: SessionSetup,
+  format: StreamFormat,
+  lastEventId: string | undefined,
+): Promise<Response> {
+  const ask = askerOf(c, sessionId);
+  // A turn outside an object ends with its request.
+  return ask ? ask({ type: 'stream', format, lastEventId }) : noContent();
 }

@@ -1,5 +1,6 @@
 import type { Msg } from '@isoloop/core';
-import { EchoSigner, digest, type SessionView } from '@isoloop/core/host';
+import { EchoSigner, digest } from '@isoloop/core/host';
+import type { SessionView } from '@isoloop/core/host';
 
 /** Says that a signed text is about a copy, and not the echo of a session. */
 const copyId = 'isoloop-copy';

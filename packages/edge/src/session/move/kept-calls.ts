@@ -1,4 +1,5 @@
-import { changeOwner, endedCallsOf, withEndedCalls, type ChooseOwner } from '@isoloop/core/host';
+import { changeOwner, endedCallsOf, withEndedCalls } from '@isoloop/core/host';
+import type { ChooseOwner } from '@isoloop/core/host';
 import { DurableStore } from '../../store/durable-store.ts';
 
 /** Key of the names of a deleted session's tool calls. Its messages and arguments are gone. */

@@ -1,12 +1,5 @@
-import {
-  endpointHere,
-  placeWith,
-  sessionViewOf,
-  type ChooseOwner,
-  type OwnerChange,
-  type SessionCopy,
-  type SessionPlace,
-} from '@isoloop/core/host';
+import { endpointHere, placeWith, sessionViewOf } from '@isoloop/core/host';
+import type { ChooseOwner, OwnerChange, SessionCopy, SessionPlace } from '@isoloop/core/host';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
 import { sessionSecrets } from '../../http/secrets.ts';
 import { CopySigner } from './copy-signature.ts';

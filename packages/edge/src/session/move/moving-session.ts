@@ -5,11 +5,8 @@ import {
   copyOfSession,
   endpointHere,
   sessionViewOf,
-  type ChooseOwner,
-  type LogRecord,
-  type SessionCopy,
-  type Ownership,
 } from '@isoloop/core/host';
+import type { ChooseOwner, LogRecord, SessionCopy, Ownership } from '@isoloop/core/host';
 import type { AgentSessionClass, HandlerSettings } from '../../handler-options.ts';
 import { errorResponse } from '../../http/error-response.ts';
 import { DurableStore } from '../../store/durable-store.ts';

@@ -1,5 +1,6 @@
 import { assistantMessage, textOf, toolUsesOf, userMessage } from '@isoloop/core';
-import { endpointPlace, messagesOf, type LogRecord, type SessionCopy } from '@isoloop/core/host';
+import { endpointPlace, messagesOf } from '@isoloop/core/host';
+import type { LogRecord, SessionCopy } from '@isoloop/core/host';
 import { expect, test } from 'vitest';
 import { sessionMoves } from '../../move.ts';
 import { boundEndpoint, type Place } from '../../../test-support/both-bindings.ts';

@@ -1,11 +1,5 @@
-import {
-  assistantMessage,
-  createMessage,
-  userMessage,
-  type ContentBlock,
-  type JsonObject,
-  type Msg,
-} from '@isoloop/core';
+import { assistantMessage, createMessage, userMessage } from '@isoloop/core';
+import type { ContentBlock, JsonObject, Msg } from '@isoloop/core';
 import { messagesOf } from '@isoloop/core/host';
 import { expect, test } from 'vitest';
 import { callOf, copyOf, imported, kvEndpoint, placeOf } from '../../../test-support/moves.ts';

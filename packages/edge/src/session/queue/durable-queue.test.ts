@@ -1,8 +1,8 @@
+import type { NewTurn } from '@isoloop/core/host';
 import { runInDurableObject } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import { given } from '../../../test-support/session-client.ts';
 import { DurableQueue } from './durable-queue.ts';
-import type { NewTurn } from './turn-queue.ts';
 
 const turn = (model: string): NewTurn => ({
   request: { kind: 'continue' },

@@ -1,5 +1,3 @@
-import type { FailedMessage, NewTurn, QueuedTurn, TurnQueue, TurnState } from './turn-queue.ts';
-
 interface Row extends Record<string, SqlStorageValue> {
   readonly id: number;
   readonly begun: number;
@@ -230,3 +228,4 @@ function joinPieces(pieces: Iterable<TurnPiece>): string {
   for (const { bytes } of pieces) text += decoder.decode(bytes, { stream: true });
   return text + decoder.decode();
 }
+import type { FailedMessage, NewTurn, QueuedTurn, TurnQueue, TurnState } from '@isoloop/core/host';

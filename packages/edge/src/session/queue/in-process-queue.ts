@@ -1,7 +1,7 @@
 import { AgentError, type KeyValueStore } from '@isoloop/core';
 import { joinValue, splitValue, type Entry } from '@isoloop/core/memory';
+import type { FailedMessage, NewTurn, QueuedTurn, TurnQueue, TurnState } from '@isoloop/core/host';
 import { logError } from '../../http/error-response.ts';
-import type { FailedMessage, NewTurn, QueuedTurn, TurnQueue, TurnState } from './turn-queue.ts';
 
 /** What the store keeps of a queue, as JSON. Each message has values of its own. */
 interface StoredQueue {

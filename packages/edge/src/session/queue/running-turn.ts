@@ -1,15 +1,21 @@
+import { logMemoryOf } from '@isoloop/core/memory';
 import type { Memory, ReActAgent } from '@isoloop/core';
-import { answerSoFar } from '../../turn/answer-so-far.ts';
-import { storeTitle } from '../../turn/chat-turn.ts';
-import type { TurnInput } from '../../turn/chat-turn.ts';
+import {
+  answerSoFar,
+  bringsMessage,
+  newMessageIds,
+  storeTitle,
+  storesInputOnly,
+  type QueuedTurn,
+  type TurnInput,
+  type TurnQueue,
+} from '@isoloop/core/host';
+import type { LiveTurn } from '../../handler-parts.ts';
 import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
-import type { LiveTurn } from '../live-turn.ts';
 import { makeAgent } from '../../turn/session-setup.ts';
-import { beginTurn, newMessageIds, resumeTurn } from '../session-turn.ts';
+import { beginSessionTurn, resumeSessionTurn } from '../session-turn.ts';
 import { openAiOf } from '../turn-format.ts';
 import { QueuedMemory } from './queued-memory.ts';
-import { bringsMessage, storesInputOnly } from './turn-order.ts';
-import type { QueuedTurn, TurnQueue } from './turn-queue.ts';
 
 /** What all turns of a session share. */
 export interface TurnContext {
@@ -104,14 +110,14 @@ export class RunningTurn {
     const { signal } = this.#abortController;
     const call = turn.fields && openAiOf(settings).readCall(turn.fields, settings);
     call?.check(agent);
-    const turnInput = await (this.#isResumed ? resumeTurn : beginTurn)(
+    const turnInput = await (this.#isResumed ? resumeSessionTurn : beginSessionTurn)(
       agent,
       turn.request,
       settings,
     );
     if (!turnInput) return;
     const { input, decisions, replaces } = turnInput;
-    storeTitle(agent, onChange);
+    if (isNewSession(agent)) storeTitle(agent, onChange);
     // Replaced messages stay in the log until the run stores its input. If the isolate dies before
     // that, the turn starts again.
     if (memory instanceof QueuedMemory)
@@ -142,4 +148,9 @@ export class RunningTurn {
 /** Returns whether an agent call with this input asks the model. Decisions alone do not. */
 function asksModel(input: TurnInput['input']): boolean {
   return Array.isArray(input) ? input.some((item) => 'role' in item) : input !== undefined;
+}
+
+/** Returns whether a session has no message yet, so that it gets a title. */
+function isNewSession({ memory }: ReActAgent): boolean {
+  return logMemoryOf(memory)?.sessionVersion === 0;
 }

@@ -1,19 +1,30 @@
 import { AgentError } from '@isoloop/core';
+import {
+  AwaitedTurns,
+  checkQueueSize,
+  forgetFailures,
+  isRepeat,
+  keepFailures,
+  listQueued,
+  mustWait,
+  newMessageIds,
+  newMessages,
+  nextTurn,
+  pendingCallsOf,
+  type FailedMessage,
+  type NewTurn,
+  type QueuedMessage,
+  type QueuedTurn,
+} from '@isoloop/core/host';
 import { isQuestion } from '@isoloop/core/message';
-import { toUiMessages, type UiMessage } from '@isoloop/core/stream';
-import { isRepeat } from '../../turn/repeated-request.ts';
-import { readPendingCalls } from '../../turn/chat-turn.ts';
-import { logError } from '../../http/error-response.ts';
+import { toUiMessages, type UIMessage } from '@isoloop/core/stream';
+import type { LiveTurn } from '../../handler-parts.ts';
+import { logError, publicError } from '../../http/error-response.ts';
 import { noContent } from '../command-handler.ts';
-import { liveResponse, type LiveTurn } from '../live-turn.ts';
+import { liveResponse } from '../live-turn.ts';
 import type { Command } from '../session-command.ts';
-import { newMessageIds, newMessages } from '../session-turn.ts';
 import { unloadWhenIdle } from '../unload-when-idle.ts';
-import { AwaitedTurns } from './awaited-turns.ts';
-import { forgetFailures, keepFailures, listQueued, type QueuedMessage } from './queued-messages.ts';
 import { RunningTurn, type TurnContext } from './running-turn.ts';
-import { checkSize, mustWait, nextTurn } from './turn-order.ts';
-import type { NewTurn, QueuedTurn } from './turn-queue.ts';
 
 export interface TurnRunnerOptions extends TurnContext {
   /** Called when the queue is empty. */
@@ -35,7 +46,7 @@ export class TurnRunner {
   /** Call this after each use of the memory. See `unloadWhenIdle`. */
   readonly unloadWhenIdle: () => void;
   readonly #options: TurnRunnerOptions;
-  readonly #awaitedTurns: AwaitedTurns = new AwaitedTurns();
+  readonly #awaitedTurns: AwaitedTurns<LiveTurn> = new AwaitedTurns();
   /** Pending `settled` promises of the agents of earlier turns. */
   readonly #settlingAgents: Set<Promise<void>> = new Set();
   #runningTurn: RunningTurn | undefined;
@@ -78,7 +89,7 @@ export class TurnRunner {
     if (repeated instanceof Promise && inBackground) return queuedResponse();
     if (repeated) return liveResponse(repeated, { format, settings, rejoin: {} });
     const isWaiting = this.#runningTurn !== undefined || mustWait(queue, turn);
-    checkSize(queue, settings.sessions.queuedTurns);
+    checkQueueSize(queue, settings.sessions.queuedTurns);
     // One write adds the turn and counts its start.
     const { id } = queue.add(turn, isWaiting ? undefined : { hasBegun: addsOnly, attempts: 1 });
     if (!isWaiting) this.#startingId = id;
@@ -128,14 +139,14 @@ export class TurnRunner {
   }
 
   /** Returns the conversation as the page shows it. */
-  async messages(): Promise<readonly UiMessage[]> {
+  async messages(): Promise<readonly UIMessage[]> {
     const { memory } = this.#options;
     const storedMessages = await memory.read();
     const shownTurn = this.#runningTurn?.shownTurn;
     const unstoredQuestions = (shownTurn ? newMessages(shownTurn.request) : []).filter(
       (message) => isQuestion(message) && !storedMessages.some(({ id }) => id === message.id),
     );
-    const pending = await readPendingCalls(memory);
+    const pending = await pendingCallsOf({ memory });
     const pageMessages = toUiMessages([...storedMessages, ...unstoredQuestions], { pending });
     const lastMessage = pageMessages.at(-1);
     // The stream continues the message with this id, so a page that resumes the stream must have a
@@ -264,7 +275,12 @@ export class TurnRunner {
       if (live) this.#endedTurn = turn.idempotencyKey === undefined ? undefined : live;
     } else {
       logError(failure, turn.requestId);
-      await keepFailures(this.#options, runningTurn, failure);
+      await keepFailures(this.#options, {
+        turn,
+        isAccepted,
+        error: publicErrorOf(failure),
+        onLost: (error) => logError(error, turn.requestId),
+      });
     }
     this.#awaitedTurns.reject(turn.id, failure ?? new AgentError('ABORTED', 'The turn has ended.'));
     queue.end(turn.id, hasChanged ? Date.now() : undefined);
@@ -281,6 +297,12 @@ export class TurnRunner {
 
 function isPending(error: unknown): boolean {
   return AgentError.is(error) && error.code === 'PENDING_TOOL_CALLS';
+}
+
+/** Returns the error as the user may see it. */
+function publicErrorOf(failure: unknown): FailedMessage['error'] {
+  const { code, message } = publicError(AgentError.from(failure).toJSON());
+  return { code, message };
 }
 
 function queuedResponse(): Response {

@@ -12,7 +12,7 @@ import {
   imageDetailFields,
   isObjectOrArray,
 } from '@isoloop/core/message';
-import { fieldError } from '../../http/request-body.ts';
+import { fieldError } from '@isoloop/core/host';
 
 /**
  * Converts the `input` of a Responses API request to a conversation. Accepts a text, messages with

@@ -1,9 +1,6 @@
 import type { ChatModel, ReActAgent, ToolSet } from '@isoloop/core';
-import type {
-  DecideForMessageOptions,
-  ApprovalsOptions,
-  ApprovalDecision,
-} from '@isoloop/core/approval';
+import type { BeginTurnOptions } from '@isoloop/core/host';
+import type { ApprovalsOptions, ApprovalDecision } from '@isoloop/core/approval';
 import type { ApprovalPageCall } from '../../page/page-approvals.ts';
 import { isPageGone, PageLink } from './page-link.ts';
 import type { Asker, PageOffer } from '../../wire/protocol.ts';
@@ -156,7 +153,7 @@ export class SessionPages {
    * Returns a check of whether the page of a tool call has disconnected. Use the check only while
    * no run is active.
    */
-  goneToolCheck(tools: ToolSet): Required<DecideForMessageOptions>['isToolGone'] {
+  goneToolCheck(tools: ToolSet): Required<BeginTurnOptions>['isToolGone'] {
     return ({ name }, { pending, started = false }) => {
       if (pending?.reason === pageGoneReason) return true;
       // An unknown tool belongs to a page that was never connected to this worker.

@@ -1,8 +1,6 @@
 import { AgentError } from '@isoloop/core';
-import type { AgentResult } from '@isoloop/core';
-import { fromOutcome } from '../../wire/protocol.ts';
 import type { RunReader, RunReaders } from './run-readers.ts';
-import type { CommandResult, TabRequestBody, TabOutcome } from '../../wire/tab-protocol.ts';
+import type { TabRequestBody, TabOutcome } from '../../wire/tab-protocol.ts';
 
 /**
  * Pending request of a page. The leader, which is the tab whose worker has the agent, receives
@@ -44,17 +42,16 @@ export class PendingRequests {
     return this.#requests.values();
   }
 
-  /**
-   * Adds a request and calls `give`, which passes the request to the leader. Settles with the
-   * outcome of the request.
-   */
-  async add(
-    { body, controller, reader, leaveSignal }: PendingRequestOptions,
-    give: (request: PendingRequest) => void,
-  ): Promise<AgentResult | CommandResult> {
+  /** Adds a request, which is pending until it has its outcome. */
+  add({ body, controller, reader, leaveSignal }: PendingRequestOptions): PendingRequest {
     const id = crypto.randomUUID();
     let settle!: PendingRequest['settle'];
-    const outcome = new Promise<TabOutcome>((resolve) => (settle = resolve));
+    const whenSettled = new Promise<TabOutcome>((resolve) => (settle = resolve));
+    const leave = reader && this.#readers.addRequester(id, reader);
+    const outcome = whenSettled.finally(() => {
+      this.#requests.delete(id);
+      leave?.();
+    });
     const request: PendingRequest = {
       id,
       body,
@@ -64,17 +61,10 @@ export class PendingRequests {
       lastLeaderId: undefined,
     };
     this.#requests.set(id, request);
-    const leave = reader && this.#readers.addRequester(id, reader);
     const onLeave = (): void => this.#readers.leave(id);
     if (leaveSignal?.aborted) onLeave();
     leaveSignal?.addEventListener('abort', onLeave);
-    give(request);
-    try {
-      return fromOutcome(await outcome);
-    } finally {
-      this.#requests.delete(id);
-      leave?.();
-    }
+    return request;
   }
 
   /** Gives a request its outcome. Does nothing if the request is settled. */

@@ -127,11 +127,10 @@ test('a message is not refused while another page asks for a run to resume', asy
   const asker = { pageId: 'p' };
   const resumed = runs.perform({ ...request, requestId: 'one', task: { type: 'resume', asker } });
   await read;
-  const message = { id: 'q', role: 'user', parts: [{ type: 'text', text: 'go' }] };
   const answer = runs.perform({
     ...request,
     requestId: 'two',
-    task: { type: 'chat', trigger: 'submit-message', message, answer: message, asker },
+    task: { type: 'chat', request: { kind: 'message', message: userMessage('go') }, asker },
   });
   answer.catch(() => {});
   // A refusal needs no store.

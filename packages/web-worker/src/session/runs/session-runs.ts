@@ -12,8 +12,7 @@ import type { NotedRun } from '../log/noted-run.ts';
 import { timeNow, watchDeletions } from '../../store/deletions.ts';
 import { nextMacrotask } from '../../wire/macrotask.ts';
 import { toOutcome } from '../../wire/protocol.ts';
-import { AgentSession, type AgentSessionOptions } from '../agent-session.ts';
-import { runCommand, performTask } from '../session-tasks.ts';
+import { LocalAgent, type LocalAgentOptions } from '../agent-session.ts';
 import { onAbort } from './on-abort.ts';
 import type { ActiveRun } from './active-run.ts';
 import { RunQueue } from './run-queue.ts';
@@ -49,7 +48,7 @@ export interface TaskRequest extends Omit<TabRequest, 'body'> {
 }
 
 export interface SessionRunsOptions
-  extends Omit<AgentSessionOptions, 'onCreated' | 'isAlone'>, LeaderLogOptions {
+  extends Omit<LocalAgentOptions, 'onCreated' | 'isAlone'>, LeaderLogOptions {
   readonly readers: RunReaders;
   /** Outputs of the worker, by name. */
   readonly outputs: Outputs;
@@ -97,7 +96,7 @@ export class SessionRuns {
   onConflict: (() => void) | undefined;
   readonly log: LeaderLog;
   readonly #options: SessionRunsOptions;
-  readonly #session: AgentSession;
+  readonly #localAgent: LocalAgent;
   readonly #queue = new RunQueue();
   /** Requests whose runs have not started. */
   readonly #starting: WaitGroup = new WaitGroup();
@@ -113,7 +112,7 @@ export class SessionRuns {
   constructor(options: SessionRunsOptions) {
     this.#options = options;
     this.log = new LeaderLog(options);
-    this.#session = new AgentSession({
+    this.#localAgent = new LocalAgent({
       ...options,
       isAlone: !options.isShared,
       onCreated: (agent) => this.#openLog(agent),
@@ -132,7 +131,7 @@ export class SessionRuns {
 
   /** Returns the agent. The first use creates it. */
   agent(): Promise<ReActAgent> {
-    return this.#session.agent();
+    return this.#localAgent.agent();
   }
 
   /**
@@ -189,7 +188,7 @@ export class SessionRuns {
           onStart,
           onShown,
         };
-        return performTask(this.#session, task, controller, outputs, async (stream, start) => {
+        return this.#localAgent.perform(task, controller, outputs, async (stream, start) => {
           // `agent()` would wait for this run if it is aborted.
           if (resumes) await this.log.claimUnlocked();
           return this.forward(stream, { ...forwarding, start, asker: task.asker });
@@ -209,7 +208,7 @@ export class SessionRuns {
       await nextMacrotask();
     }
     if (command.type === 'clear') await this.#claimUnlocked();
-    return runCommand(this.#session, command);
+    return this.#localAgent.command(command);
   }
 
   /**
@@ -224,7 +223,7 @@ export class SessionRuns {
     const result = this.#runInTurn(
       { tabId: noTab, controller },
       () => {},
-      () => this.#session.run(controller, (agent) => job(agent, onStart, onShown)),
+      () => this.#localAgent.run(controller, (agent) => job(agent, onStart, onShown)),
     );
     const endWaits = (): void => {
       onStart();
@@ -241,7 +240,7 @@ export class SessionRuns {
   /** Aborts all runs and stops leading. Resolves when the log is complete. */
   async close(): Promise<void> {
     this.#unwatch?.();
-    await this.#session.close();
+    await this.#localAgent.close();
     this.#isOver = true;
   }
 
@@ -254,7 +253,7 @@ export class SessionRuns {
     this.#unwatch?.();
     // If the memory fails, the next leader still takes the log over.
     await this.log.release().catch(() => {});
-    void this.#session.close();
+    void this.#localAgent.close();
   }
 
   /** Passes events to the readers of all tabs. */
@@ -354,7 +353,8 @@ export class SessionRuns {
     onWait: () => void,
     job: () => Promise<T>,
   ): Promise<T> {
-    if (![undefined, tabId].includes(this.#queue.activeTab)) onWait();
+    const { activeTab } = this.#queue;
+    if (activeTab !== undefined && activeTab !== tabId) onWait();
     this.#controllers.set(controller, timeNow());
     try {
       await this.#queue.enter(tabId, controller.signal);

@@ -1,27 +1,28 @@
-import type { LiveTurn } from '../live-turn.ts';
-
 interface Deferred<T> {
   readonly promise: Promise<T>;
   resolve(value: T): void;
   reject(error: unknown): void;
 }
 
-/** Promises of the turns that clients wait for, by the number of the turn. */
-export class AwaitedTurns {
-  readonly #turns: Map<number, Deferred<LiveTurn>> = new Map();
+/**
+ * Promises of the turns that clients wait for, by the number of the turn. `T`: a turn that has
+ * begun.
+ */
+export class AwaitedTurns<T> {
+  readonly #turns: Map<number, Deferred<T>> = new Map();
 
   get size(): number {
     return this.#turns.size;
   }
 
   /** Returns the promise of a turn that has not begun. */
-  wait(id: number): Promise<LiveTurn> {
-    const awaitedTurn = this.#turns.get(id) ?? createDeferred<LiveTurn>();
+  wait(id: number): Promise<T> {
+    const awaitedTurn = this.#turns.get(id) ?? createDeferred<T>();
     this.#turns.set(id, awaitedTurn);
     return awaitedTurn.promise;
   }
 
-  resolve(id: number, live: LiveTurn): void {
+  resolve(id: number, live: T): void {
     this.#turns.get(id)?.resolve(live);
     this.#turns.delete(id);
   }

@@ -1,12 +1,13 @@
-import { AgentError, type Msg } from '@isoloop/core';
-import { fromUiMessage } from '@isoloop/core/stream';
+import { AgentError, fieldsOf } from '../error/agent-error.ts';
+import type { Msg } from '../message/msg.ts';
+import { fromUiMessage } from '../stream/ui/ui-messages.ts';
 
 /**
  * Reads a UI message that the user wrote. Throws `INVALID_MESSAGE` for any other message, and for
  * an id that is not 1 to 128 visible characters.
  */
 export function readUserMessage(value: unknown): Msg {
-  const { id } = Object(value) as { readonly id?: unknown };
+  const { id } = fieldsOf(value);
   if (id !== undefined && id !== '') checkMessageId(id);
   return fromUiMessage(value);
 }

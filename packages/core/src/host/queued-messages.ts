@@ -1,14 +1,14 @@
-import { AgentError, type Msg } from '@isoloop/core';
-import { toUiMessages, type UiMessage } from '@isoloop/core/stream';
-import { logError, publicError } from '../../http/error-response.ts';
-import { newMessageIds, newMessages } from '../session-turn.ts';
-import type { RunningTurn, TurnContext } from './running-turn.ts';
-import type { FailedMessage, NewTurn, TurnQueue } from './turn-queue.ts';
+import type { Memory } from '../memory/memory.ts';
+import type { Msg } from '../message/msg.ts';
+import type { UIMessage } from '../stream/ui/ui-message.ts';
+import { toUiMessages } from '../stream/ui/ui-messages.ts';
+import { newMessageIds, newMessages } from './turn-request.ts';
+import type { FailedMessage, NewTurn, QueuedTurn, TurnQueue } from './turn-queue.ts';
 
 /** Message of the user that was accepted and is not in the log, as `GET …/messages` shows it. */
 export interface QueuedMessage {
   readonly id: string;
-  readonly message: UiMessage;
+  readonly message: UIMessage;
   /** `waiting`: its turn has not begun. `failed`: its turn failed before the log had the message. */
   readonly state: 'waiting' | 'failed';
   /** Why the turn failed. */
@@ -43,18 +43,27 @@ export function forgetFailures(
   for (const id of newMessageIds(request)) queue.forgetFailed(id);
 }
 
+/** A turn that failed, and how. */
+export interface FailedTurn {
+  readonly turn: QueuedTurn;
+  /** Whether the client need not send the messages of the turn again. */
+  readonly isAccepted: boolean;
+  /** Why the turn failed, in words for the user. */
+  readonly error: FailedMessage['error'];
+  /** Called with the error if the queue cannot keep a message. */
+  readonly onLost: (error: unknown) => void;
+}
+
 /**
  * Keeps the messages of a failed turn that the log does not have, if they were accepted or have
  * failed before. Forgets earlier failures of those that the log has.
  */
 export async function keepFailures(
-  { queue, memory }: Pick<TurnContext, 'queue' | 'memory'>,
-  { turn, isAccepted }: Pick<RunningTurn, 'turn' | 'isAccepted'>,
-  failure: unknown,
+  { queue, memory }: { readonly queue: TurnQueue; readonly memory: Memory },
+  { turn, isAccepted, error, onLost }: FailedTurn,
 ): Promise<void> {
-  const { code, message } = publicError(AgentError.from(failure).toJSON());
   // A person has stopped the turn.
-  if (code === 'ABORTED') return;
+  if (error.code === 'ABORTED') return;
   const failedIds = new Set(queue.failedMessages().map((failed) => failed.message.id));
   const messages = newMessages(turn.request).filter(({ id }) => isAccepted || failedIds.has(id));
   if (!messages.length) return;
@@ -65,9 +74,9 @@ export async function keepFailures(
       continue;
     }
     try {
-      queue.keepFailed({ message: lost, error: { code, message } });
-    } catch (error) {
-      logError(error, turn.requestId);
+      queue.keepFailed({ message: lost, error });
+    } catch (failure) {
+      onLost(failure);
     }
   }
 }

@@ -1,7 +1,7 @@
 import { userMessage } from '@isoloop/core';
+import type { NewTurn } from './turn-queue.ts';
 import { expect, test } from 'vitest';
-import type { NewTurn } from '../session/queue/turn-queue.ts';
-import { isRepeat } from './repeated-request.ts';
+import { isRepeat } from './repeated-turn.ts';
 
 const hello = userMessage('Hello');
 

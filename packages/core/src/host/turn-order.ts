@@ -1,4 +1,4 @@
-import { AgentError } from '@isoloop/core';
+import { AgentError } from '../error/agent-error.ts';
 import type { NewTurn, QueuedTurn, TurnQueue, TurnState } from './turn-queue.ts';
 
 /**
@@ -22,7 +22,7 @@ export function mustWait(
 }
 
 /** Throws `OVERLOADED` if a running turn and `maxWaiting` others are in the queue. */
-export function checkSize({ size }: Pick<TurnQueue, 'size'>, maxWaiting: number): void {
+export function checkQueueSize({ size }: Pick<TurnQueue, 'size'>, maxWaiting: number): void {
   if (size > maxWaiting)
     throw new AgentError('OVERLOADED', 'Too many turns of the session wait; try again later.', {
       retryable: true,
@@ -47,7 +47,9 @@ export function storesInputOnly(
   { hasBegun, attempts }: TurnState,
   resumeAttempts: number,
 ): boolean {
-  if (attempts > Math.max(1, resumeAttempts) + Number(hasBegun)) {
+  const startAttempts = Math.max(1, resumeAttempts);
+  const maxAttempts = hasBegun ? startAttempts + 1 : startAttempts;
+  if (attempts > maxAttempts) {
     const end = hasBegun ? 'end' : 'begin';
     throw new AgentError(
       'INTERNAL',

@@ -1,23 +1,18 @@
-import {
-  toolResultsOf,
-  toolUsesOf,
-  type Decision,
-  type Memory,
-  type Msg,
-  type ReActAgent,
-} from '@isoloop/core';
-import { isQuestion } from '@isoloop/core/message';
-import { logMemoryOf } from '@isoloop/core/memory';
-import { resumptionOf } from '@isoloop/core/host';
-import { lastRun, readPendingCalls } from '../turn/chat-turn.ts';
-import { runsHere } from '../turn/decisions.ts';
+import type { Agent } from '../agent/agent.ts';
+import type { Decision } from '../event/pending-call.ts';
+import { resumptionOf } from '../memory/log/resumption.ts';
+import { logMemoryOf, type Memory } from '../memory/memory.ts';
+import { toolResultsOf, toolUsesOf, type Msg } from '../message/msg.ts';
+import { isQuestion } from '../message/turns.ts';
+import { runsHere } from './client-decisions.ts';
+import { lastRun, pendingCallsOf } from './last-run.ts';
 
 /**
  * Opens tool calls of the client again if the turn that brought their results failed. The client
  * then sends the results again. Does nothing if the turn has an answer.
  */
 export async function reopenCalls(
-  { memory, tools }: Pick<ReActAgent, 'memory' | 'tools'>,
+  { memory, tools }: Pick<Agent, 'memory' | 'tools'>,
   decisions: readonly Decision[],
 ): Promise<void> {
   const ids = new Set(decisions.map(({ toolUseId }) => toolUseId));
@@ -52,7 +47,7 @@ export async function reopenCalls(
 export async function hasAnswer(memory: Memory, messages: readonly Msg[]): Promise<boolean> {
   const { openRunId, endReason } = await lastRun(memory);
   if (openRunId !== undefined && endReason === undefined) return true;
-  const pendingCalls = (await readPendingCalls(memory)).filter(({ kind }) => kind === 'external');
+  const pendingCalls = (await pendingCallsOf({ memory })).filter(({ kind }) => kind === 'external');
   const ids = new Set(pendingCalls.map(({ toolUseId }) => toolUseId));
   if (messages.flatMap(toolUsesOf).some(({ id }) => ids.has(id))) return true;
   return splitAtQuestions(messages).some(

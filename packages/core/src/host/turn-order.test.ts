@@ -1,6 +1,6 @@
 import { AgentError, userMessage } from '@isoloop/core';
 import { expect, test } from 'vitest';
-import { checkSize, mustWait, nextTurn, storesInputOnly } from './turn-order.ts';
+import { checkQueueSize, mustWait, nextTurn, storesInputOnly } from './turn-order.ts';
 import type { NewTurn, QueuedTurn } from './turn-queue.ts';
 
 const message = { kind: 'message', message: userMessage('Hello') } as const;
@@ -47,8 +47,8 @@ test.each([
 });
 
 test('a queue has room for the running turn and the waiting ones', () => {
-  checkSize(queueOf([message, message]), 2);
-  expect(() => checkSize(queueOf([message, message, message]), 2)).toThrow(
+  checkQueueSize(queueOf([message, message]), 2);
+  expect(() => checkQueueSize(queueOf([message, message, message]), 2)).toThrow(
     expect.objectContaining({ code: 'OVERLOADED', retryable: true }),
   );
 });

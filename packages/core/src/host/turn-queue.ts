@@ -1,12 +1,13 @@
-import type { Msg } from '@isoloop/core';
-import type { RequestBody } from '../../http/request-body.ts';
-import type { SessionTurnRequest } from '../session-turn.ts';
+import type { Msg } from '../message/msg.ts';
+import type { TurnRequest } from './turn-request.ts';
 
+/** Turn that a client asks for, as plain JSON. */
 export interface NewTurn {
-  readonly request: SessionTurnRequest;
+  readonly request: TurnRequest;
+  /** Name of the model that the client asked for. */
   readonly model: string;
-  /** Fields of the request in the API of OpenAI, as `callFields` returns them. */
-  readonly fields?: RequestBody;
+  /** Fields of the request with which a host configures the agent call. */
+  readonly fields?: Readonly<Record<string, unknown>>;
   /** Id of the answer for clients. The id stays the same when another run resumes the turn. */
   readonly messageId: string;
   /** Id of the HTTP request that asked for the turn, for the Worker's log. */
@@ -28,6 +29,7 @@ export interface TurnState {
   readonly attempts: number;
 }
 
+/** Turn of a queue. */
 export interface QueuedTurn extends NewTurn, TurnState {
   /** Number of the turn. Later turns have larger numbers. */
   readonly id: number;

@@ -11,8 +11,8 @@ import {
 import type { Decision, Memory } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
-import { acceptDecisions, checkSize } from './decisions.ts';
-import { defaultLimits } from '../handler-options.ts';
+import { acceptDecisions } from './client-decisions.ts';
+import { checkDecisionSize } from './decision-size.ts';
 
 const tools = [
   tool({
@@ -109,17 +109,17 @@ test('acceptDecisions() on a memory with a log rejects decisions on calls that t
   }
 });
 
-test('checkSize() rejects a result or a reason that is one character over the limit', () => {
-  const limits = { ...defaultLimits, toolResultChars: 10 };
+test('checkDecisionSize() rejects a result or a reason that is one character over the limit', () => {
+  const limits = { toolResultChars: 10 };
   const fits: readonly Decision[] = [
     result('c', 'x'.repeat(10)),
     { type: 'reject', toolUseId: 'c', reason: 'x'.repeat(10) },
     approve('c'),
   ];
-  for (const decision of fits) checkSize(decision, limits, String);
+  for (const decision of fits) checkDecisionSize(decision, limits, String);
   for (const decision of fits.slice(0, 2)) {
     const longer = JSON.parse(JSON.stringify(decision).replace('xx', 'xxx')) as Decision;
-    expect(() => checkSize(longer, limits, () => 'at 1')).toThrow(
+    expect(() => checkDecisionSize(longer, limits, () => 'at 1')).toThrow(
       expect.objectContaining({
         code: 'PAYLOAD_TOO_LARGE',
         message: expect.stringContaining('at 1'),
