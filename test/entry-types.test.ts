@@ -10,7 +10,6 @@ const otherEntries: Readonly<Record<string, string>> = {
 /** Types that functions of several entries name, with the entry that has them, and why. */
 const sharedTypes: Readonly<Record<string, string>> = {
   Agent: '/agent: users pass a ReActAgent',
-  CallState: '/event, with the state of a call',
   ContextToken: '/tool, with contextToken(), which makes it',
   ForkOptions: '/tool, with presets, which few tools have',
   FriendlyText: '/event, with the results that it is about',
@@ -25,7 +24,6 @@ const sharedTypes: Readonly<Record<string, string>> = {
 /** Types that only say what others are made of. No user writes their names. */
 const inferredTypes: readonly string[] = [
   'InferInput',
-  'Fields',
   'AnyFunction',
   'InputWithout',
   'Names',

@@ -146,7 +146,7 @@ test('an agent without an output mode is refused', async () => {
     500,
     { error: { code: 'CONFIGURATION' } },
   ]);
-  expect(String(logged.mock.calls)).toContain('Add ...structured(schema) to `use`');
+  expect(String(logged.mock.calls)).toContain('Add ...structured(schema) to its `use`');
 });
 
 test('a refused input and a pending call end an object with their codes', async () => {

@@ -249,6 +249,7 @@ const checked =
 
 /** Functions that read or make data, such as messages, errors, texts and results. */
 const data =
+  'checkArguments ' +
   'AwaitedTurns answerSoFar beginTurn bringsMessage checkDecisionSize ' +
   'checkFirstTurn checkMessageId checkQueueSize decisionError eventWith fieldError ' +
   'forgetFailures getToolName hasAnswer isRepeat isToolUIPart keepFailures lastRun ' +
@@ -267,7 +268,7 @@ const data =
   'either encodeForKey endedCallsOf endedIdsOf errorOfResponse errorResult ' +
   'errorText estimateTokens eventLogShortener failureText fence fieldOf fieldsOf ' +
   'friendlyText fromUiDecisions fromUiMessage groupOf hasApprovalResponse hasResult ' +
-  'hasTypedParts imageDetailFields incompleteReason invalidInput ' +
+  'imageDetailFields incompleteReason invalidInput ' +
   'isAnswerReason isCorrection isCutOff isEnding isError isFromProgram ' +
   'isMisuse isNewAnswer isNext isObjectOrArray isQuestion isRecord isText ' +
   'isToolContent joinValue jsonClientText jsonForm jsonText keepDataParts ' +
@@ -283,7 +284,7 @@ const data =
   'searchTerms sessionViewOf shortQuery shortenText sleepFor ' +
   'sourcesOf splitValue startOf startOfTexts stepsStart syncValue systemMessage ' +
   'textHistory textIn textOf textWithUrls textsOf thinkingOf timerMs titleOf ' +
-  'toTimelineEvent toTypedChunk todosOf toolMessage toolNameOf toolOf toolResultsOf ' +
+  'toTimelineEvent todosOf toolMessage toolNameOf toolOf toolResultsOf ' +
   'toolUseIn toolUsesOf trimRequest trustedCalls turnView typedMessages userMessage ' +
   'userText valueFor valueKeys wellFormed withControls withEndedCalls withExecute ' +
   'withMethod withoutMark';

@@ -1,4 +1,6 @@
+import { agentWorker } from '@isoloop/web-worker';
 import { agentEndpoint, type AgentSource } from '@isoloop/web-worker/react';
+import { pageParts } from './page-parts.ts';
 import type { Home, ModelChoice } from './settings.ts';
 
 export interface SourceOptions {
@@ -10,7 +12,8 @@ export interface SourceOptions {
 
 /** Returns where the agent runs. The worker gets the model in the options of its connection. */
 export function agentSource({ home, model, worker }: SourceOptions): AgentSource {
-  if (home === 'worker') return worker;
+  if (home === 'worker')
+    return agentWorker(worker, { options: { ...model }, page: pageParts(model) });
   return agentEndpoint('/api/chat', { body: { model: edgeModelOf(model) } });
 }
 

@@ -15,7 +15,6 @@ import type { Draft } from './draft.ts';
 import type { ExampleAct } from './examples.tsx';
 import { lazyPart, MissingPart } from './lazy-part.tsx';
 import { OfflineNotice } from './offline-notice.tsx';
-import { pageParts } from './page-parts.ts';
 import { ErrorNotice } from './notices.tsx';
 import { Messages } from './messages.tsx';
 import { textOfMessage, themeResults } from './message-parts.ts';
@@ -84,7 +83,6 @@ export function Conversation(props: ConversationProps) {
     listSessions: true,
     initialMessages: shown.read(sessionId),
     onError: props.onError,
-    ...(home === 'worker' && { options: { ...model }, page: pageParts(model) }),
   });
   const { status, approvals, sendMessage, regenerate, stop } = chat;
   const { isLoading, messages, isBusy, error, retry, onFailure } = useShownChat(

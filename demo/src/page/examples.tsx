@@ -36,7 +36,7 @@ exposeAgent(({ sessionId, memory }) =>
   new ReActAgent({ name: 'assistant', model, memory, sessionId, tools }));
 
 // page.tsx
-const chat = useAgentChat(worker, { sessionId });
+const chat = useAgentChat(agentWorker(worker), { sessionId });
 // A new worker continues the run from the log in IndexedDB.`,
   },
   {
@@ -76,7 +76,7 @@ approval.edit({ to: 'Alice', coins: 25 });`,
 exposeAgent(factory, { outputs: { invitation: structured(invitation) } });
 
 // page.tsx
-const { object, submit } = useAgentObject<Invitation>(worker, {
+const { object, submit } = useAgentObject<Invitation>(agentWorker(worker), {
   output: 'invitation',
 });
 // Each field shows as soon as the model has written it.
@@ -132,7 +132,7 @@ const windowSize = tool({
   execute: () => ({ width: innerWidth, height: innerHeight }),
 });
 const page = [pageTools([windowSize])];
-const chat = useAgentChat(worker, { sessionId, page });
+const chat = useAgentChat(agentWorker(worker, { page }), { sessionId });
 // worker.ts: the agent calls it like its own tools.
 exposeAgent(({ page }) => new ReActAgent({ /* … */ tools: page.tools }));`,
   },

@@ -1,4 +1,4 @@
-import { IndexedDbSessions } from '@isoloop/web-worker';
+import { agentWorker, IndexedDbSessions } from '@isoloop/web-worker';
 import { useAgentObject } from '@isoloop/web-worker/object';
 import { useEffect, useId, useRef, useState, type ReactNode } from 'react';
 import type { Invitation } from '../invitation.ts';
@@ -21,11 +21,10 @@ export function ObjectForm({ worker, model, onClose }: ObjectFormProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [text, setText] = useState(letter);
   const [sessionId] = useState(() => `${objectPrefix}${crypto.randomUUID()}`);
-  const { object, submit, stop, isBusy, error } = useAgentObject<Invitation>(worker, {
+  const source = agentWorker(worker, { options: { ...model }, page: pageParts(model) });
+  const { object, submit, stop, isBusy, error } = useAgentObject<Invitation>(source, {
     output: 'invitation',
     sessionId,
-    options: { ...model },
-    page: pageParts(model),
   });
   useEffect(() => dialog.current?.showModal(), []);
   const close = async (): Promise<void> => {

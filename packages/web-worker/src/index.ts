@@ -1,3 +1,5 @@
+export { agentWorker } from './page/agent-worker.ts';
+export type { AgentWorkerOptions, AgentWorkerOptionsFor } from './page/agent-worker.ts';
 export { browserModel } from './page/browser-model.ts';
 export type { BrowserModelOptions } from './page/browser-model.ts';
 export { connectAgent } from './page/connect-agent.ts';

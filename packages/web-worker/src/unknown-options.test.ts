@@ -5,16 +5,10 @@ import * as inspector from '../../inspector/src/index.ts';
 import * as move from './move.ts';
 import * as object from './object.ts';
 import * as react from './react.ts';
-import type { Endpoint } from './react/source/endpoint-agent.ts';
-import { linkEndpoint } from './react/source/endpoint-link.ts';
+import { handlersIn } from './react/use-agent-chat.ts';
 import * as worker from './worker.ts';
 
 const connected = new EventTarget() as Worker;
-const link = (wrong: Wrong): unknown => {
-  const endpoint = react.agentEndpoint('/api/chat') as Endpoint;
-  return linkEndpoint({ ...(wrong as object), sessionId: 's' }, () => endpoint);
-};
-
 const stores = {
   IndexedDbSessions: (wrong: Wrong) => new page.IndexedDbSessions(wrong),
   IndexedDbStore: (wrong: Wrong) => new page.IndexedDbStore(wrong),
@@ -25,6 +19,7 @@ const entries: Readonly<Record<string, TestedEntry>> = {
     exports: page,
     calls: {
       ...stores,
+      agentWorker: (wrong) => page.agentWorker(connected, wrong),
       browserModel: (wrong) => page.browserModel(wrong),
       connectAgent: (wrong) =>
         page.connectAgent(connected, { ...(wrong as object), sessionId: 's' } as Wrong),
@@ -54,10 +49,9 @@ const entries: Readonly<Record<string, TestedEntry>> = {
   },
   './react': {
     exports: react,
-    // `useAgentChat` links the chat, which refuses its options.
     calls: {
       agentEndpoint: (wrong) => react.agentEndpoint('/api/chat', wrong),
-      useAgentChat: link,
+      useAgentChat: (wrong) => handlersIn(wrong),
       useOperatorMessages: (wrong) => react.useOperatorMessages(undefined, 's', wrong),
       useMovableSession: (wrong) => react.useMovableSession({} as Wrong, 's', wrong),
     },

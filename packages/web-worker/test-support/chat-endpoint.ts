@@ -11,6 +11,11 @@ import { operatorMessage } from '@isoloop/core/several';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { onTestFinished } from 'vitest';
 
+interface PostedTurn {
+  readonly messages: readonly object[];
+  readonly typed?: boolean;
+}
+
 interface Turn {
   /** Settles when the turn has ended. */
   ended: Promise<void>;
@@ -111,7 +116,7 @@ export class ChatEndpoint {
             { status: 401 },
           );
         while (this.#turn) await this.#turn.ended;
-        this.#begin(JSON.parse(String(init.body)) as { readonly messages: readonly object[] });
+        this.#begin(JSON.parse(String(init.body)) as PostedTurn);
         return this.#read(init);
       case 'GET /api/chat/ID/stream':
         return this.#turn && !this.isKv ? this.#read(init) : new Response(null, { status: 204 });
@@ -190,7 +195,7 @@ export class ChatEndpoint {
     this.#turn?.readers.clear();
   }
 
-  #begin({ messages }: { readonly messages: readonly object[] }): void {
+  #begin({ messages, typed }: PostedTurn): void {
     const last = messages.at(-1);
     const decisions = fromUiDecisions(last);
     const input = decisions.length ? decisions : fromUiMessage(last);
@@ -204,7 +209,7 @@ export class ChatEndpoint {
       readers: new Set(),
     };
     this.#turn = turn;
-    const encoder = createUiMessageEncoder({ events: true, messageId });
+    const encoder = createUiMessageEncoder({ events: true, typed, messageId });
     const hasObject = this.agent.use.some((part) => 'objectWriter' in part);
     const writer = hasObject ? objectWriterOf(this.agent) : undefined;
     const { signal } = turn.aborting;

@@ -1,15 +1,12 @@
-import { heldPlace } from '../src/react/queue/held-place.ts';
-import type { AgentEndpoint } from '@isoloop/web-worker/react';
-import type { AgentLink } from '../src/react/source/agent-source.ts';
-import type { AnswerBatches, AnswerRequest } from '../src/react/chat/chat.ts';
-import type { UIMessage } from '../src/react/chat/ui-message.ts';
-import type { UIMessageChunk } from '../src/react/chat/ui-message-chunk.ts';
+import type { UiChunk, UIMessage } from '@isoloop/core/stream';
+import type { AgentLink, AnswerBatches, AnswerRequest, LinkedAgent } from '@isoloop/core/host';
 
-type Step = readonly UIMessageChunk[] | Error | undefined;
+type Step = readonly UiChunk[] | Error | undefined;
 
 /** Source of a chat whose answers the test sends batch by batch. */
-export class HeldSource implements AgentEndpoint {
-  readonly api: string = crypto.randomUUID();
+export class HeldSource implements LinkedAgent {
+  readonly place: object = this;
+  readonly options: unknown = undefined;
   readonly requests: AnswerRequest[] = [];
   history: readonly UIMessage[] = [];
   /** Thrown by each request for the history. Default: none. */
@@ -18,8 +15,13 @@ export class HeldSource implements AgentEndpoint {
   look = (): void => {};
   /** Number of times that a chat has read the history. */
   reads = 0;
+  readonly #key: string = crypto.randomUUID();
   readonly #steps: Step[] = [];
   #wake = (): void => {};
+
+  run(): never {
+    throw new Error('It runs nothing.');
+  }
 
   link(): AgentLink {
     return {
@@ -28,7 +30,7 @@ export class HeldSource implements AgentEndpoint {
         return this.#answer(signal);
       },
       reconnect: async () => undefined,
-      heldPlace: heldPlace('sessionStorage', this.api),
+      queuePlace: { storage: 'sessionStorage', key: this.#key },
       history: async () => {
         this.reads += 1;
         if (this.failure) throw this.failure;
@@ -45,7 +47,7 @@ export class HeldSource implements AgentEndpoint {
   }
 
   /** Sends a batch of the answer. */
-  batch(...chunks: readonly UIMessageChunk[]): void {
+  batch(...chunks: readonly UiChunk[]): void {
     this.#step(chunks);
   }
 
@@ -74,7 +76,7 @@ export class HeldSource implements AgentEndpoint {
 }
 
 /** Chunks that begin an answer with an open text. */
-export function beginning(id: string): readonly UIMessageChunk[] {
+export function beginning(id: string): readonly UiChunk[] {
   return [
     { type: 'start', messageId: id },
     { type: 'start-step' },
@@ -82,6 +84,6 @@ export function beginning(id: string): readonly UIMessageChunk[] {
   ];
 }
 
-export function delta(text: string, id = 't'): UIMessageChunk {
+export function delta(text: string, id = 't'): UiChunk {
   return { type: 'text-delta', id, delta: text };
 }

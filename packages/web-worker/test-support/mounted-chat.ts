@@ -5,6 +5,7 @@ import {
   type UseAgentChatOptions,
 } from '@isoloop/web-worker/react';
 import { getToolName, isToolUIPart, type UIMessage } from 'ai';
+import { agentWorker, type AgentWorkerOptions } from '@isoloop/web-worker';
 import { createElement, StrictMode, Suspense, useEffect, type ReactNode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { onTestFinished } from 'vitest';
@@ -17,7 +18,7 @@ export interface MountedChat<Value = unknown> {
   /** All values of `status`, each time it changed. */
   readonly statuses: readonly string[];
   /** Renders the component again with other options. */
-  render(options: UseAgentChatOptions): void;
+  render(options: MountedOptions): void;
   unmount(): void;
 }
 
@@ -30,10 +31,21 @@ export interface MountOptions<Value> {
   readonly inside?: ReactNode;
 }
 
+/** Options of the hook, and those of a worker. */
+export interface MountedOptions extends UseAgentChatOptions, AgentWorkerOptions {}
+
+/** Returns a worker as a source with its options. Returns any other source as it is. */
+export function sourceOf(
+  source: AgentSource | Worker | SharedWorker,
+  options: AgentWorkerOptions,
+): AgentSource {
+  return source instanceof EventTarget ? agentWorker(source, options) : source;
+}
+
 /** Mounts a component that uses `useAgentChat`, and in it one that uses `hook`. */
 export function mountChat<Value>(
-  source: AgentSource,
-  options: UseAgentChatOptions,
+  source: AgentSource | Worker | SharedWorker,
+  options: MountedOptions,
   { hook, strict = true, inside = null }: MountOptions<Value> = {},
 ): MountedChat<Value> {
   const shown: { chat?: AgentChatHelpers; value?: Value | undefined } = {};
@@ -43,8 +55,17 @@ export function mountChat<Value>(
     useEffect(() => void (shown.value = value));
     return null;
   }
-  function View({ options: given }: { readonly options: UseAgentChatOptions }): ReactNode {
-    const chat = useAgentChat(source, given);
+  function View({ options: given }: { readonly options: MountedOptions }): ReactNode {
+    const { agent, options: own, timeoutMs, page, ...others } = given;
+    const chat = useAgentChat(
+      sourceOf(source, {
+        agent,
+        options: own,
+        ...(timeoutMs && { timeoutMs }),
+        ...(page && { page }),
+      }),
+      others,
+    );
     useEffect(() => {
       shown.chat = chat;
       if (statuses.at(-1) !== chat.status) statuses.push(chat.status);
@@ -52,7 +73,7 @@ export function mountChat<Value>(
     return [createElement(User, { key: 'user', chat }), inside];
   }
   const root = createRoot(document.createElement('div'));
-  const render = (given: UseAgentChatOptions): void => {
+  const render = (given: MountedOptions): void => {
     const view = createElement(Suspense, null, createElement(View, { options: given }));
     root.render(strict ? createElement(StrictMode, null, view) : view);
   };

@@ -1,3 +1,4 @@
+import { agentWorker } from '@isoloop/web-worker';
 import {
   agentEndpoint,
   useAgentChat,
@@ -24,7 +25,8 @@ declare global {
 window.statuses = [];
 const query = new URLSearchParams(location.search);
 const source = sourceAt(query.get('at')!);
-window.crash = () => source instanceof Worker && source.terminate();
+window.crash = () =>
+  'place' in source && source.place instanceof Worker && source.place.terminate();
 window.toolRuns = [];
 new BroadcastChannel('tool-runs').addEventListener('message', ({ data }) =>
   window.toolRuns.push(data),
@@ -32,9 +34,11 @@ new BroadcastChannel('tool-runs').addEventListener('message', ({ data }) =>
 
 function sourceAt(at: string): AgentSource {
   if (at === 'worker')
-    return new Worker(new URL('./tab-worker.ts', import.meta.url), { type: 'module' });
+    return agentWorker(new Worker(new URL('./tab-worker.ts', import.meta.url), { type: 'module' }));
   if (at === 'shared')
-    return new SharedWorker(new URL('./tab-worker.ts', import.meta.url), { type: 'module' });
+    return agentWorker(
+      new SharedWorker(new URL('./tab-worker.ts', import.meta.url), { type: 'module' }),
+    );
   return agentEndpoint(`${at}/api/chat`);
 }
 

@@ -8,6 +8,17 @@ export { answerSoFar, eventWith, withEarlierAnswer } from './answer-so-far.ts';
 export { AwaitedTurns } from './awaited-turns.ts';
 export { beginTurn } from './begin-turn.ts';
 export type { BeginTurnOptions, TurnInput } from './begin-turn.ts';
+export type {
+  AgentLink,
+  AgentSessionEntry,
+  AnswerBatches,
+  AnswerRequest,
+  LinkedAgent,
+  ObjectRun,
+  QueuedMessage,
+  RequestOptions,
+  StoredSessions,
+} from './chat-link.ts';
 export { readChatTurn } from './chat-turn.ts';
 export type { ChatLimits, ChatTurnRequest, PostedChat } from './chat-turn.ts';
 export { decisionError, runsHere } from './client-decisions.ts';
@@ -15,7 +26,7 @@ export { checkDecisionSize } from './decision-size.ts';
 export { lastRun, pendingCallsOf, storedView } from './last-run.ts';
 export { fieldError, readMessages } from './posted-fields.ts';
 export { forgetFailures, keepFailures, listQueued } from './queued-messages.ts';
-export type { FailedTurn, QueuedMessage } from './queued-messages.ts';
+export type { FailedTurn } from './queued-messages.ts';
 export { hasAnswer, reopenCalls } from './reopen-calls.ts';
 export { isRepeat } from './repeated-turn.ts';
 export { resumeTurn } from './resume-turn.ts';

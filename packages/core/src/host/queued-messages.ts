@@ -1,19 +1,9 @@
 import type { Memory } from '../memory/memory.ts';
 import type { Msg } from '../message/msg.ts';
-import type { UIMessage } from '../stream/ui/ui-message.ts';
 import { toUiMessages } from '../stream/ui/ui-messages.ts';
+import type { QueuedMessage } from './chat-link.ts';
 import { newMessageIds, newMessages } from './turn-request.ts';
 import type { FailedMessage, NewTurn, QueuedTurn, TurnQueue } from './turn-queue.ts';
-
-/** Message of the user that was accepted and is not in the log, as `GET …/messages` shows it. */
-export interface QueuedMessage {
-  readonly id: string;
-  readonly message: UIMessage;
-  /** `waiting`: its turn has not begun. `failed`: its turn failed before the log had the message. */
-  readonly state: 'waiting' | 'failed';
-  /** Why the turn failed. */
-  readonly error?: FailedMessage['error'];
-}
 
 /**
  * Returns the messages that were accepted and are not in the log, in their order. `shownId`: number

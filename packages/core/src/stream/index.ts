@@ -23,4 +23,4 @@ export type {
   UITools,
 } from './ui/ui-message.ts';
 export { fromUiMessage, toUiMessages } from './ui/ui-messages.ts';
-export { hasTypedParts, toTypedChunk, typedMessages, typedTransport } from './ui/ui-typed-parts.ts';
+export { typedMessages, typedTransport } from './ui/ui-typed-parts.ts';

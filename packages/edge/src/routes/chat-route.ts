@@ -34,7 +34,10 @@ export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings):
   const request = readChatTurn(body, limits);
   if ('decisions' in request) checkEdits(request.decisions, c.get('caller'));
   const messageId = request.kind === 'decisions' ? request.messageId : crypto.randomUUID();
-  const format = acceptedFormat(c, readFlag(body, 'events') || settings.events);
+  const format = acceptedFormat(c, {
+    events: readFlag(body, 'events') || settings.events,
+    typed: readFlag(body, 'typed'),
+  });
   const isInBackground = readFlag(body, 'queue');
   const answer = sendTurn(c, settings, setup, {
     turn: { request, model, messageId, ...readIds(c) },
@@ -48,7 +51,7 @@ export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings):
 }
 
 /** Returns a field that must be a boolean. Default: false. */
-function readFlag(body: RequestBody, name: 'events' | 'queue'): boolean {
+function readFlag(body: RequestBody, name: 'events' | 'typed' | 'queue'): boolean {
   const { [name]: flag = false } = body;
   if (typeof flag === 'boolean') return flag;
   throw fieldError(name, 'must be a boolean');

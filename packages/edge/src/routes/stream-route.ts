@@ -20,13 +20,14 @@ export async function streamRoute(
   settings: HandlerSettings,
 ): Promise<Response> {
   const setup = setupOf(c);
-  const events = c.req.query('events') ?? 'false';
+  const { events = 'false', typed = 'false' } = c.req.query();
   if (!/^(true|false|only|inspect)$/.test(events))
     throw fieldError('events', 'must be true, false, only or inspect');
+  if (!/^(true|false)$/.test(typed)) throw fieldError('typed', 'must be true or false');
   const inspect = events === 'inspect' && (await settings.inspect?.(c.get('caller'))) === true;
   const format: StreamFormat =
     events === 'true' || events === 'false'
-      ? acceptedFormat(c, settings.events || events === 'true')
+      ? acceptedFormat(c, { events: settings.events || events === 'true', typed: typed === 'true' })
       : { kind: 'events', inspect };
   const lastEventId = c.req.header('last-event-id') || undefined;
   const answer = rejoinTurn(c, setup, format, lastEventId);

@@ -124,7 +124,7 @@ async function encoderOf(
   if (format.kind === 'object') return objectEncoder(live?.agent);
   if (isOpenAiFormat(format)) return openAiOf(settings).encoder(live, format);
   const messageId = live?.turn.messageId;
-  const encoder = createUiMessageEncoder({ events: format.events, messageId });
+  const encoder = createUiMessageEncoder({ events: format.events, typed: format.typed, messageId });
   if (inRequest)
     return (batch) =>
       encoder.encode(batch).map((chunk) => addEcho(chunk, echoOf(inRequest.memory)));

@@ -16,7 +16,13 @@ export type TurnFormat = StreamFormat | ApiFormat;
 
 /** Format in which a client that reconnects gets a turn. */
 export type StreamFormat =
-  | { readonly kind: 'ui'; readonly events: boolean | undefined }
+  | {
+      readonly kind: 'ui';
+      /** Whether the client gets the events, too. */
+      readonly events: boolean | undefined;
+      /** Whether the tool parts have types, as those of `typedTransport()`. */
+      readonly typed?: boolean;
+    }
   | { readonly kind: 'object' }
   | {
       readonly kind: 'events';
@@ -25,9 +31,12 @@ export type StreamFormat =
     };
 
 /** Returns the format that a client of the chat routes accepts. */
-export function acceptedFormat(c: Context, events: boolean | undefined): StreamFormat {
+export function acceptedFormat(
+  c: Context,
+  { events, typed }: { readonly events: boolean | undefined; readonly typed: boolean },
+): StreamFormat {
   const isObject = c.req.header('accept')?.includes(objectMediaType);
-  return isObject ? { kind: 'object' } : { kind: 'ui', events };
+  return isObject ? { kind: 'object' } : { kind: 'ui', events, typed };
 }
 
 /**

@@ -8,7 +8,7 @@ import { useAISDKRuntime, useChatRuntime, useThreadTokenUsage } from '@assistant
 import { tool } from '@isoloop/core';
 import { hasApprovalResponse } from '@isoloop/core/stream';
 import type { DataPart } from '@isoloop/core/message';
-import { connectAgent, pageTools, type RemoteAgent } from '@isoloop/web-worker';
+import { agentWorker, connectAgent, pageTools, type RemoteAgent } from '@isoloop/web-worker';
 import { useAgentChat } from '@isoloop/web-worker/react';
 import type { UIMessage } from 'ai';
 import { createElement as h, useEffect, type ReactNode } from 'react';
@@ -177,14 +177,14 @@ test('assistant-ui renders the chat of useAgentChat, and its approvals reach the
   });
   onTestFinished(() => worker.terminate());
   const asks = { thinking: 'hm', text: 'I look.', toolCalls: [{ name: 'here' }] };
-  const options = {
+  const sessionId = crypto.randomUUID();
+  const source = agentWorker(worker, {
     agent: 'main',
-    sessionId: crypto.randomUUID(),
     timeoutMs: 120_000,
     options: { replies: [asks, 'Then not.'], needsApproval: ['here'] } satisfies PageFixtureOptions,
-  };
+  });
   const thread = mountRuntime(() => {
-    const chat = useAgentChat(worker, options);
+    const chat = useAgentChat(source, { sessionId });
     const status = chat.isBusy ? 'streaming' : 'ready';
     return useAISDKRuntime({ ...chat, status } as never);
   });

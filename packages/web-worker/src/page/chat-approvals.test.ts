@@ -266,12 +266,13 @@ test('agent.call() rejects a message while an approval is open', async () => {
   await expect(agent.call('Tea instead')).rejects.toMatchObject({ code: 'PENDING_TOOL_CALLS' });
 });
 
-test.for<readonly [string, object]>([
-  ['the name of another tool', { toolName: 'now' }],
-  ['an empty name', { toolName: '' }],
-  ['another name in its type', { type: 'tool-now' }],
-  ['no name', { toolName: undefined }],
-])('the chat refuses an approval with %s, and the tool does not run', async ([, forged]) => {
+test.for<readonly [string, object, string]>([
+  ['the name of another tool', { toolName: 'now' }, 'INVALID_DECISION'],
+  ['an empty name', { toolName: '' }, 'INVALID_DECISION'],
+  ['another name in its type', { type: 'tool-now' }, 'INVALID_DECISION'],
+  // Such a part is no decision.
+  ['no name', { toolName: undefined }, 'INVALID_MESSAGE'],
+])('the chat refuses an approval with %s, and the tool does not run', async ([, forged, code]) => {
   let paid = 0;
   const pay = tool({
     name: 'pay',
@@ -297,7 +298,7 @@ test.for<readonly [string, object]>([
       abortSignal: undefined,
     });
   const reading = (await send(forged)).getReader().read();
-  await expect(reading).rejects.toMatchObject({ code: 'INVALID_DECISION' });
+  await expect(reading).rejects.toMatchObject({ code });
   expect(await agent.pending()).toMatchObject([{ toolUseId: id }]);
   expect(paid).toBe(0);
   for await (const _chunk of (await send({})) as unknown as AsyncIterable<unknown>);

@@ -45,21 +45,23 @@ export interface WorkerChatTransport {
 }
 
 export function workerChatTransport(
-  begin: SessionClient['begin'],
+  chat: SessionClient['chat'],
   { events = false }: WorkerChatTransportOptions = {},
 ): WorkerChatTransport {
+  // `typedTransport()` gives tool parts their types.
+  const typed = false;
   return {
     resumeStreamIsReplay: true,
     async sendMessages({ trigger, messages, messageId, abortSignal }) {
       // Vue and Svelte wrap messages in proxies, which cannot be posted.
       const plainMessages = JSON.parse(JSON.stringify(latestMessages(messages))) as typeof messages;
       return chunkStream(
-        begin('chat', { trigger, messages: plainMessages, messageId, events }, abortSignal),
+        chat({ trigger, messages: plainMessages, messageId, events, typed }, abortSignal),
       );
     },
     async reconnectToStream({ abortSignal } = {}) {
-      const request = { trigger: 'resume-stream', messages: [], events } as const;
-      const run = begin<'chat', UiChunk>('chat', request, abortSignal);
+      const request = { trigger: 'resume-stream', messages: [], events, typed } as const;
+      const run = chat(request, abortSignal);
       const firstRead = await run.batches.next();
       return firstRead.done ? null : chunkStream(run, firstRead);
     },

@@ -1,6 +1,6 @@
-import { hasTypedParts, typedMessages } from '@isoloop/core/stream';
+import { typedMessages } from '@isoloop/core/stream';
+import { checkArguments } from '@isoloop/core/error';
 import { storedIdOf, watchDeletions } from '../store/deletions.ts';
-import { checkArguments } from './check-arguments.ts';
 import type { RemoteAgent } from './remote-agent.ts';
 import { RunNews, type NewsOfRun } from './run-news.ts';
 
@@ -41,8 +41,8 @@ export function followAgent<M extends object>(
   options: FollowOptions = {},
 ): () => void {
   // AI SDK's type of a chat hides its transport.
-  const { transport } = chat as { readonly transport?: unknown };
-  const { typed = hasTypedParts(transport), ...others } = options;
+  const { transport } = chat as { readonly transport?: { readonly typed?: boolean } };
+  const { typed = transport?.typed === true, ...others } = options;
   checkArguments('followAgent() takes agent, chat, { typed }', true, others);
   const follower = new ChatFollower(agent, chat, typed);
   void follower.readEvents();

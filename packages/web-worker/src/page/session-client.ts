@@ -1,4 +1,5 @@
 import { AgentError, type AgentEvent, type AgentResult } from '@isoloop/core';
+import type { UiChunk } from '@isoloop/core/stream';
 import { releaseProxy, transfer, wrap, type Remote } from 'comlink';
 import { unpackEvents } from '../wire/wire-events.ts';
 import {
@@ -12,8 +13,14 @@ import {
 } from '../wire/protocol.ts';
 import { unreadable, type WorkerLink } from './worker-link.ts';
 
-/** Methods of the API that begin a run. */
-type RunKind = 'call' | 'stream' | 'watch' | 'chat';
+/** Methods of the API that begin a run and send its events. */
+type EventRun = 'call' | 'stream' | 'watch';
+
+/** What the page sends with a request for a run. The client adds the other fields. */
+type RunRequestOf<K extends EventRun | 'chat'> = Omit<
+  Parameters<SessionApi[K]>[0],
+  'id' | 'aborted'
+>;
 
 /** Methods of the API that return a value. */
 type ValueMethod = 'pending' | 'interrupt' | 'messages' | 'uiMessages' | 'clear';
@@ -34,11 +41,13 @@ export interface SessionClient {
   /** Calls a method of the API. */
   readonly ask: <T>(method: ValueMethod, input?: unknown) => Promise<T>;
   /** Requests a run, which sends its events over a port of its own. */
-  readonly begin: <K extends RunKind, T = AgentEvent>(
+  readonly begin: <K extends EventRun>(
     kind: K,
-    request: Omit<Parameters<SessionApi[K]>[0], 'id' | 'aborted'>,
+    request: RunRequestOf<K>,
     signal?: AbortSignal,
-  ) => RemoteRun<T>;
+  ) => RemoteRun<AgentEvent>;
+  /** Requests an answer of a chat, which sends its chunks over a port of its own. */
+  readonly chat: (request: RunRequestOf<'chat'>, signal?: AbortSignal) => RemoteRun<UiChunk>;
   /**
    * Aborts a run, or all runs of the connection. `isUnread`: no event of the run has arrived yet.
    */
@@ -52,6 +61,7 @@ export function sessionClient(link: WorkerLink): SessionClient {
   const abort: SessionClient['abort'] = (id, isUnread) => {
     if (!connection.signal.aborted) remote.abort(id, isUnread).catch(() => {});
   };
+  const begin = runsOf(link, remote, abort);
   return {
     ask: <T>(method: ValueMethod, input?: unknown) => {
       const answer = new Promise<T>((resolve, reject) => {
@@ -67,13 +77,27 @@ export function sessionClient(link: WorkerLink): SessionClient {
       answer.catch(() => {});
       return answer;
     },
-    begin: runsOf(link, remote, abort),
+    begin: (kind, request, signal) => begin({ kind, request, signal, decode: unpackEvents }),
+    chat: (request, signal) => begin({ kind: 'chat', request, signal, decode: asSent }),
     abort,
     close(reason = 'The connection is closed.') {
       if (!connection.signal.aborted) remote[releaseProxy]();
       connection.abort(new AgentError('WORKER_TERMINATED', reason));
     },
   };
+}
+
+interface RunStart<Item, T> {
+  readonly kind: EventRun | 'chat';
+  readonly request: object;
+  readonly signal: AbortSignal | undefined;
+  /** Converts the items that the worker has sent. */
+  readonly decode: (items: readonly Item[]) => readonly T[];
+}
+
+/** The chunks of a chat are sent as they are. */
+function asSent(chunks: readonly UiChunk[]): readonly UiChunk[] {
+  return chunks;
 }
 
 /**
@@ -84,9 +108,9 @@ function runsOf(
   { connection, pending }: WorkerLink,
   remote: Remote<SessionApi>,
   abort: SessionClient['abort'],
-): SessionClient['begin'] {
+): <Item, T>(start: RunStart<Item, T>) => RemoteRun<T> {
   let lastId = 0;
-  return <T>(kind: RunKind, request: object, signal?: AbortSignal) => {
+  return <Item, T>({ kind, request, signal, decode }: RunStart<Item, T>) => {
     const id = ++lastId;
     let isOver = false;
     let itemCount = 0;
@@ -96,9 +120,9 @@ function runsOf(
     };
     async function* readBatches(): AsyncGenerator<readonly T[], AgentResult> {
       connection.signal.throwIfAborted();
-      const messages: RunMessage<T>[] = [];
+      const messages: RunMessage<Item>[] = [];
       let wake = (): void => {};
-      const receive = ({ data }: { readonly data: RunMessage<T> }): void => {
+      const receive = ({ data }: { readonly data: RunMessage<Item> }): void => {
         messages.push(data);
         wake();
       };
@@ -125,7 +149,7 @@ function runsOf(
             return fromOutcome(message.outcome);
           }
           itemCount += message.items.length;
-          if (message.items.length) yield unpackEvents(message.items);
+          if (message.items.length) yield decode(message.items);
           credits += message.reads;
           // Grants many credits at once, and before the worker has used all others.
           if (credits < initialCredits / 2) continue;

@@ -1,7 +1,7 @@
 import { AgentError } from '@isoloop/core';
-import { checkId } from '@isoloop/core/error';
+import { checkId, checkArguments } from '@isoloop/core/error';
+import { isObjectOrArray } from '@isoloop/core/message';
 import { maxTimeoutMs } from '@isoloop/core/wait';
-import { checkArguments, hasMethod } from './check-arguments.ts';
 import type { ConnectOptions } from './connect-agent.ts';
 import {
   boundaryError,
@@ -240,4 +240,8 @@ export class WorkerLink {
     if (message) this.#fail(`The worker failed: ${message}${place}`, error);
     else this.#fail(`The worker did not load. ${loadCauses}`);
   }
+}
+
+function hasMethod(value: unknown, method: string): boolean {
+  return isObjectOrArray(value) && typeof value[method] === 'function';
 }

@@ -1,7 +1,6 @@
+import type { UIMessage } from '@isoloop/core/stream';
+import type { AgentSessionEntry, QueuedMessage } from '@isoloop/core/host';
 import type { ChatState } from './chat/chat.ts';
-import type { QueuedMessage } from './queue/queued-message.ts';
-import type { UIMessage } from './chat/ui-message.ts';
-import type { AgentSessionEntry } from './source/agent-sessions.ts';
 
 /** What a chat does besides its own turns. */
 export type Phase = 'idle' | 'loading' | 'other-tab' | 'continuing';

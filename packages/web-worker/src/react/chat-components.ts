@@ -1,7 +1,6 @@
-import { hasApprovalResponse } from '@isoloop/core/stream';
+import { hasApprovalResponse, type UIMessage } from '@isoloop/core/stream';
 import type { CalledTool } from './chat/chat.ts';
 import type { ChatHandlers } from './chat/chat-handlers.ts';
-import type { UIMessage } from './chat/ui-message.ts';
 
 /** Handlers of a component, which may change from render to render. */
 export interface LatestHandlers {

@@ -1,5 +1,11 @@
 import { AgentError } from '@isoloop/core';
-import type { MovableSessions, MoveToOptions } from '../move/movable-sessions.ts';
+
+/** Conversations that move between places: the result of `movableSessions()`. */
+export interface MovableSessions<N extends string, Options = unknown> {
+  moveTo(sessionId: string, name: N, options?: Options): Promise<void>;
+  whereIs(sessionId: string): Promise<N | undefined>;
+  watch(sessionId: string, listener: (name: N) => void): () => void;
+}
 
 /** What a page shows of a conversation that can move. Is replaced at each change. */
 export interface MovingState<N extends string> {
@@ -11,8 +17,8 @@ export interface MovingState<N extends string> {
   readonly error: Error | undefined;
 }
 
-export interface MovingPageOptions<N extends string> {
-  readonly sessions: MovableSessions<N>;
+export interface MovingPageOptions<N extends string, Options> {
+  readonly sessions: MovableSessions<N, Options>;
   readonly sessionId: string;
   /** Place of a new conversation. */
   readonly initial: N;
@@ -22,17 +28,17 @@ export interface MovingPageOptions<N extends string> {
 }
 
 /** The place of one conversation on one page. It follows the moves of other pages. */
-export class MovingPage<N extends string> {
+export class MovingPage<N extends string, Options> {
   /** What a server shows, and the page before it has looked. */
   readonly initial: MovingState<N>;
   state: MovingState<N>;
-  readonly #options: MovingPageOptions<N>;
+  readonly #options: MovingPageOptions<N, Options>;
   readonly #listeners: Set<() => void> = new Set();
   /** Number of actions. The result of an earlier action is out of date. */
   #actions = 0;
   #unwatch: (() => void) | undefined;
 
-  constructor(options: MovingPageOptions<N>) {
+  constructor(options: MovingPageOptions<N, Options>) {
     const { look, initial } = options;
     this.#options = options;
     this.initial = { place: look ? undefined : initial, isMoving: false, error: undefined };
@@ -52,7 +58,7 @@ export class MovingPage<N extends string> {
     };
   };
 
-  readonly moveTo = async (place: N, options?: MoveToOptions): Promise<void> => {
+  readonly moveTo = async (place: N, options?: Options): Promise<void> => {
     const { sessions, sessionId } = this.#options;
     const isLatest = this.#begin();
     this.#set({ isMoving: true, error: undefined });

@@ -27,7 +27,7 @@ const oddValues: Readonly<Record<string, () => unknown>> = {
 };
 
 /** Where the agent is, the options of the chat, and the tool that asks for approval. */
-type Place = readonly [AgentSource, object, string];
+type Place = readonly [AgentSource | Worker, object, string];
 const places: Readonly<Record<string, () => Place>> = {
   worker() {
     const replies = [{ toolCalls: [{ name: 'here' }] }, 'Done.'];

@@ -1,21 +1,15 @@
 import { checkId } from '@isoloop/core/error';
+import type { AgentLink } from '@isoloop/core/host';
 import { AgentChat, type AgentChatOptions } from './agent-chat.ts';
 import type { LatestHandlers } from './chat-components.ts';
-import {
-  isEndpoint,
-  type AgentLink,
-  type AgentSource,
-  type LinkOptions,
-} from './source/agent-source.ts';
+import { checkedAgent, isEndpoint, type AgentSource } from './source/agent-source.ts';
 import type { Endpoint } from './source/endpoint-agent.ts';
 import { linkEndpoint } from './source/endpoint-link.ts';
-import { linkWorkerAgent } from './source/worker-agent.ts';
 
-/** A chat with the source and options that its next link uses. */
+/** A chat with the source that its next link uses. */
 export interface OpenChat {
   readonly chat: AgentChat;
   source: AgentSource | undefined;
-  options: LinkOptions;
   /**
    * Begins to show the chat in a component. Returns `undefined` if the chat is over: its components
    * have left, and this is another one. The returned function ends the showing.
@@ -27,6 +21,7 @@ export interface OpenChat {
 
 /** How a component gets its chat. */
 export interface OpenChatOptions extends Pick<AgentChatOptions, 'isNew' | 'messages'> {
+  readonly sessionId: string;
   /** Id of the person. */
   readonly user: string | undefined;
 }
@@ -37,7 +32,7 @@ export interface OpenChatOptions extends Pick<AgentChatOptions, 'isNew' | 'messa
  */
 export const keptMs = 10_000;
 
-const chatsOfWorkers: WeakMap<object, Map<string, OpenChat>> = new WeakMap();
+const chatsOfPlaces: WeakMap<object, Map<string, OpenChat>> = new WeakMap();
 const chatsOfEndpoints: Map<string, OpenChat> = new Map();
 
 /** Returns the number of chats with endpoints that the page keeps. */
@@ -52,17 +47,21 @@ export function openChatCount(): number {
  */
 export function openChat(
   source: AgentSource | undefined,
-  options: LinkOptions,
-  { isNew, messages, user }: OpenChatOptions,
+  { sessionId, isNew, messages, user }: OpenChatOptions,
 ): OpenChat {
-  const { agent = null, sessionId } = options;
   if (user !== undefined) checkId(user, 'user', 'CONFIGURATION');
   const chats = chatsOf(source);
-  const place = isEndpoint(source) ? source.api : agent;
-  const key = JSON.stringify([place, sessionId, user ?? null, user ?? authorizationOf(source)]);
+  const place = isEndpoint(source) ? source.api : source?.name;
+  const key = JSON.stringify([
+    place ?? null,
+    sessionId,
+    user ?? null,
+    user ?? authorizationOf(source),
+  ]);
   const earlierChat = chats?.get(key);
   if (earlierChat) return earlierChat;
-  const openLink = (): AgentLink => linkOf(entry, user);
+  const openLink = (): AgentLink =>
+    linkOf(entry.source, sessionId, () => entry.source as Endpoint, user);
   const chat = new AgentChat({ openLink, isNew, messages });
   const readers = new Set<LatestHandlers>();
   const showing = new Set<LatestHandlers>();
@@ -76,7 +75,6 @@ export function openChat(
   const entry: OpenChat = {
     chat,
     source,
-    options,
     show(reader) {
       const isOver = hasBeenShown && showing.size === 0 && !formerReaders.has(reader);
       if (isOver && chats?.get(key) === entry) chats.delete(key);
@@ -103,19 +101,25 @@ export function openChat(
   return entry;
 }
 
-function linkOf(entry: Pick<OpenChat, 'source' | 'options'>, user: string | undefined): AgentLink {
-  const { source, options } = entry;
-  if (!isEndpoint(source)) return linkWorkerAgent(source, options);
-  const latest = (): Endpoint => entry.source as Endpoint;
-  return source.link?.(options, latest) ?? linkEndpoint(options, latest, user);
+/** `latest` returns the endpoint whose options a request uses. `user`: id of the person. */
+function linkOf(
+  source: AgentSource | undefined,
+  sessionId: string,
+  latest: () => Endpoint,
+  user: string | undefined,
+): AgentLink {
+  if (isEndpoint(source)) return linkEndpoint(sessionId, latest, user);
+  return checkedAgent(source, 'useAgentChat()').link(sessionId);
 }
 
 /** Returns `undefined` on a server, which has no workers and must not keep its users' chats. */
 function chatsOf(source: AgentSource | undefined): Map<string, OpenChat> | undefined {
   if (!source || typeof document === 'undefined') return undefined;
   if (isEndpoint(source)) return chatsOfEndpoints;
-  const chats = chatsOfWorkers.get(source) ?? new Map<string, OpenChat>();
-  chatsOfWorkers.set(source, chats);
+  const { place } = source;
+  if (!place) return undefined;
+  const chats = chatsOfPlaces.get(place) ?? new Map<string, OpenChat>();
+  chatsOfPlaces.set(place, chats);
   return chats;
 }
 

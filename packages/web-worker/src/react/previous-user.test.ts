@@ -3,6 +3,7 @@ import {
   useAgentChat,
   type AgentChatHelpers,
   type AgentSource,
+  type UIMessage,
 } from '@isoloop/web-worker/react';
 import { createElement as h, StrictMode, type ReactNode } from 'react';
 import { flushSync } from 'react-dom';
@@ -91,7 +92,6 @@ async function annHasAsked(
   await expect.poll(() => page.actions.status()).toBe('ready');
   await page.actions.send('secret');
   await expect.poll(() => page.last('Ann')).toContain('For Ann.');
-  await expect.poll(() => page.actions.status()).toBe('ready');
 }
 
 test('after a log-out, the next person never sees the messages, also if the endpoint refuses the load', async () => {
@@ -175,6 +175,63 @@ test.for([true, false])(
   },
 );
 
+test.for([
+  ['with the answer on its way', [half], ''],
+  ['after a page that was left without an unmount', [], 'secret'],
+] as const)(
+  'a refused load shows its error and nothing of the last person, %s',
+  async ([, replies, left]) => {
+    const [ann, bob] = [person('Ann', replies), person('Bob')];
+    const sessionId = crypto.randomUUID();
+    const page = pageOf(sessionId);
+    if (left) sessionStorage.setItem(keyOf(sessionId), JSON.stringify(textMessage(left)));
+    else {
+      page.render(ann);
+      await expect.poll(() => page.actions.status()).toBe('ready');
+      void page.actions.send('secret');
+      await expect.poll(() => page.last('Ann')).toContain('half');
+      page.render(undefined);
+    }
+    bob.isKnown = false;
+    page.render(bob);
+    await expect.poll(() => page.page.error?.message).toBe('Log in.');
+    expect(page.actions.status()).toBe('error');
+    expect(page.shown['Bob']!.join('')).toBe('');
+    expect(sessionStorage.getItem(keyOf(sessionId))).toBeNull();
+  },
+);
+
+test('a message that a chat sends after a log-out is not noted for the next person, whose own note stays', async () => {
+  const hang = { hang: true } as const;
+  const [ann, bob] = [person('Ann', [half, hang]), person('Bob', [hang])];
+  for (const { name, endpoint } of [ann, bob]) endpoint.user = name;
+  const sessionId = crypto.randomUUID();
+  const note = (): string | null => sessionStorage.getItem(keyOf(sessionId));
+  const page = pageOf(sessionId);
+  page.render(ann);
+  await expect.poll(() => page.actions.status()).toBe('ready');
+  void page.actions.send('first');
+  await expect.poll(() => page.last('Ann')).toContain('half');
+  void page.actions.send('second');
+  await expect.poll(() => page.last('Ann')).toContain('queued:');
+  page.render(undefined);
+  page.page.person = ann;
+  const posts = ({ endpoint }: Person): number =>
+    endpoint.requests.filter((each) => each.startsWith('POST /api/chat')).length;
+  await ann.endpoint.fetch('/api/chat/1/interrupt', { method: 'POST' });
+  await expect.poll(() => posts(ann)).toBe(3);
+  expect(note()).toBeNull();
+  page.render(bob);
+  await expect.poll(() => page.actions.status()).toBe('ready');
+  void page.actions.send('of Bob');
+  await expect.poll(() => posts(bob)).toBe(1);
+  await ann.endpoint.fetch('/api/chat/1/interrupt', { method: 'POST' });
+  await expect.poll(() => ann.endpoint.isRunning).toBe(false);
+  await expect.poll(() => ann.endpoint.readers).toBe(0);
+  expect(note()).toContain('of Bob');
+  expect(page.shown['Bob']!.join('')).not.toMatch(/first|second/);
+});
+
 /** Returns two people whose endpoint tells a digest of their ids, and a page in which Ann waits. */
 async function annWaits() {
   const [ann, bob] = [person('Ann', [half]), person('Bob', ['For Bob.'])];
@@ -255,11 +312,20 @@ test('a message that waits is not stored for a person who has logged in elsewher
   await expect.poll(() => page.last('Ann')).toBe('');
 });
 
+/** Returns the name under which the tab keeps what a page has sent in the conversation. */
+function keyOf(sessionId: string): string {
+  return JSON.stringify([`isoloop:${location.origin}/api/chat/${sessionId}`, null]);
+}
+
+function textMessage(text: string): UIMessage {
+  return { id: 'm1', role: 'user', parts: [{ type: 'text', text }] };
+}
+
 /** Leaves a message of Ann in the tab, as a page does that is left without an unmount. */
 function annHasLeft(sessionId: string): void {
-  const key = JSON.stringify([`isoloop:${location.origin}/api/chat/${sessionId}`, null]);
+  const key = keyOf(sessionId);
   const left = new HeldMessages(heldPlace('sessionStorage', key));
-  left.add({ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'secret' }] });
+  left.add(textMessage('secret'));
   noteUser(key, 'ann');
 }
 
@@ -341,8 +407,8 @@ test('150 chats that were opened one after the other leave none behind', async (
 test('a chat that no component has shown is dropped after the stated time', async () => {
   const clock = fakeClock();
   const source = agentEndpoint('/api/chat', { fetch: new ChatEndpoint([]).fetch });
-  const options = { sessionId: 'never-shown' };
-  const open = () => openChat(source, options, { isNew: false, messages: [], user: undefined });
+  const options = { sessionId: 'never-shown', isNew: false, messages: [], user: undefined };
+  const open = () => openChat(source, options);
   const before = openChatCount();
   const entry = open();
   await clock.advance(keptMs - 1);

@@ -44,7 +44,7 @@ const moments: Readonly<Record<string, readonly [readonly ScriptedStep[], RegExp
 };
 
 interface Place {
-  readonly source: () => AgentSource;
+  readonly source: () => AgentSource | Worker;
   readonly options: object;
 }
 

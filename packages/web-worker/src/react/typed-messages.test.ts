@@ -1,6 +1,7 @@
 import { ReActAgent, tool, type ChatModel } from '@isoloop/core';
 import type { UseChatHelpers } from '@ai-sdk/react';
 import type { AgentData, AgentTools } from '@isoloop/core/stream';
+import { agentWorker } from '@isoloop/web-worker';
 import {
   useAgentChat,
   type AgentChatHelpers,
@@ -82,9 +83,13 @@ const named = <const Name extends string>(name: Name) =>
 
 /** Contains mistakes that the type checker must find. No test calls this function. */
 export function useWithMistakes(worker: Worker, model: ChatModel): void {
-  const { messages, setMessages } = useAgentChat<Assistant>(worker, { sessionId: 's' });
+  const { messages, setMessages } = useAgentChat(agentWorker<Assistant>(worker), {
+    sessionId: 's',
+  });
   expectTypeOf(messages).toEqualTypeOf<Message[]>();
-  const plain = useAgentChat(worker, { sessionId: 's' });
+  const plain = useAgentChat(agentWorker(worker), { sessionId: 's' });
+  const typed = useAgentChat<Assistant>(agentWorker(worker), { sessionId: 's' });
+  expectTypeOf(typed.messages).toEqualTypeOf<Message[]>();
   expectTypeOf(plain.messages).toExtend<UIMessage[]>();
   for (const part of messages[0]!.parts) {
     // @ts-expect-error: the agent has no such tool
@@ -114,26 +119,31 @@ export function useWithMistakes(worker: Worker, model: ChatModel): void {
 
 /** Contains wrong options that the type checker must find. No test calls this function. */
 export function useWithWrongOptions(worker: Worker, model: ChatModel): void {
+  const chatOptions = { sessionId: 's' };
   const several = exposeAgent({
     writer: ({ memory }) =>
       new ReActAgent({ name: 'writer', model, memory, tools: [named('write')] }),
     critic: ({ memory }) => new ReActAgent({ name: 'critic', model, memory }),
   });
   // @ts-expect-error: the worker exposes several agents
-  useAgentChat<typeof several>(worker, { sessionId: 's' });
+  agentWorker<typeof several>(worker);
   // @ts-expect-error: the worker exposes no such agent
-  useAgentChat<typeof several>(worker, { sessionId: 's', agent: 'wrter' });
-  useAgentChat<typeof several>(worker, { sessionId: 's', agent: 'writer' });
+  agentWorker<typeof several>(worker, { agent: 'wrter' });
+  const either = useAgentChat(
+    agentWorker<typeof several>(worker, { agent: 'writer' }),
+    chatOptions,
+  );
+  expectTypeOf(either.messages).toEqualTypeOf<AgentUIMessage<typeof several>[]>();
   const configured = exposeAgent(
     ({ options }: WorkerAgentSetup<{ readonly url: string }>) =>
       new ReActAgent({ name: options.url, model, tools: [named('write')] }),
   );
   // @ts-expect-error: the agent needs its options
-  useAgentChat<typeof configured>(worker, { sessionId: 's' });
+  agentWorker<typeof configured>(worker);
   // @ts-expect-error: the agent has no such option
-  useAgentChat<typeof configured>(worker, { sessionId: 's', options: { uri: '' } });
-  useAgentChat<typeof configured>(worker, { sessionId: 's', options: { url: '' } });
+  agentWorker<typeof configured>(worker, { options: { uri: '' } });
+  agentWorker<typeof configured>(worker, { options: { url: '' } });
   const agent = new ReActAgent({ name: 'writer', model, tools: [named('write')] });
-  useAgentChat<typeof agent>(worker, { sessionId: 's', agent: 'writer', options: 1 });
-  useAgentChat<() => Promise<typeof agent>>(worker, { sessionId: 's', options: 1 });
+  useAgentChat<typeof agent>(agentWorker(worker, { agent: 'writer', options: 1 }), chatOptions);
+  useAgentChat<() => Promise<typeof agent>>(agentWorker(worker, { options: 1 }), chatOptions);
 }

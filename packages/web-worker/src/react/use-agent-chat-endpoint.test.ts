@@ -103,10 +103,12 @@ test('a reloaded page shows the running answer, and stop() ends it at the endpoi
 });
 
 /** Ends a page as a reload does: React unmounts nothing, and the tab keeps its storage. */
-async function unload(view: MountedChat): Promise<void> {
+async function unload(view: MountedChat, sessionId: string): Promise<void> {
   const stored = { ...sessionStorage };
   view.unmount();
-  await expect.poll(() => Object.keys(sessionStorage).length).toBe(0);
+  const ofSession = (): readonly string[] =>
+    Object.keys(sessionStorage).filter((key) => key.includes(sessionId));
+  await expect.poll(ofSession).toEqual([]);
   Object.assign(sessionStorage, stored);
 }
 
@@ -119,7 +121,7 @@ async function reloadDuringTurn(endpoint: ChatEndpoint, sessionId: string): Prom
   await ready(before);
   void before.chat().sendMessage({ text: 'go' });
   await expect.poll(() => linesOf(before)).toHaveLength(4);
-  await unload(before);
+  await unload(before, sessionId);
   const page = open(endpoint, sessionId, sameAddress);
   await expect.poll(() => linesOf(page)).toEqual(['user: Hi', 'assistant: Hello.', 'user: go']);
   expect(page.chat().status).toBe('continuing');
@@ -152,7 +154,7 @@ test('after a reload, a decision that an endpoint in KV carries out is not asked
   await expect.poll(() => before.chat().approvals).toHaveLength(1);
   await before.chat().approvals[0]!.approve();
   await expect.poll(() => linesOf(before)[1]).toContain('Wait.');
-  await unload(before);
+  await unload(before, id);
   const page = open(endpoint, id, sameAddress);
   const decided = 'assistant: send approval-responded';
   await expect.poll(() => linesOf(page)).toEqual(['user: go', decided]);

@@ -1,25 +1,25 @@
-import type { AgentData, AgentTools } from '@isoloop/core/stream';
-import type { FactoryOptions, NamedAgent } from '../wire/exposed-agent.ts';
+import type { AgentData, AgentTools, UIMessage, UITools } from '@isoloop/core/stream';
+import { checkArguments } from '@isoloop/core/error';
+import type { QueuedMessage, RequestOptions } from '@isoloop/core/host';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import type { AgentChat, AgentChatOptions } from './agent-chat.ts';
 import type { LatestHandlers } from './chat-components.ts';
 import { initialState, shownError, type AgentChatState } from './agent-chat-state.ts';
 import type { AgentTimelineEvent } from './agent-events.ts';
 import type { AgentSessions } from './source/agent-sessions.ts';
-import type { AgentSource, LinkOptions } from './source/agent-source.ts';
+import { isEndpoint, type AgentSource } from './source/agent-source.ts';
 import { approvalsIn, type AgentApproval } from './chat/approvals.ts';
-import type { ChatStatus, RequestOptions } from './chat/chat.ts';
-import { chatActions, decide } from './chat-actions.ts';
-import type { QueuedMessage } from './queue/queued-message.ts';
+import type { ChatStatus } from './chat/chat.ts';
+import { chatActions } from './chat-actions.ts';
 import type { ChatHandlers } from './chat/chat-handlers.ts';
 import type { MessageInput } from './chat/message-input.ts';
 import { openChat, type OpenChat } from './open-chats.ts';
 import { throttledSubscribe } from './throttled.ts';
-import type { UIMessage, UITools } from './chat/ui-message.ts';
 
 /** Which agent a chat talks to, and how the page reacts. */
-export interface UseAgentChatOptions<M extends UIMessage = UIMessage>
-  extends LinkOptions, ChatHandlers<M> {
+export interface UseAgentChatOptions<M extends UIMessage = UIMessage> extends ChatHandlers<M> {
+  /** Id of the conversation. */
+  readonly sessionId: string;
   /**
    * Id of the person who is logged in. Components of two persons never share a chat. Needed if the
    * component stays mounted when another person logs in. It does not leave the page. Default: the
@@ -53,20 +53,6 @@ export interface UseAgentChatOptions<M extends UIMessage = UIMessage>
  * - `continuing`: it shows an answer that was cut off by a reload, a crash or a lost connection.
  */
 export type AgentChatStatus = ChatStatus | 'loading' | 'other-tab' | 'continuing';
-
-/**
- * Options with the types of the agent's messages and tools. If `Source` is the result of
- * `exposeAgent`, also with the name of the agent and its options.
- */
-export type AgentChatOptionsFor<Source> = UseAgentChatOptions<AgentUIMessage<Source>> &
-  (Source extends { readonly '~types'?: infer Mark }
-    ? NonNullable<Mark> extends () => {
-        readonly name: infer Name extends string;
-        readonly options: infer Options;
-      }
-      ? NamedAgent<Name> & FactoryOptions<Options>
-      : unknown
-    : unknown);
 
 /** Message with the types of an agent's tools and data parts. Fits AI SDK's `UIMessage`. */
 export type AgentUIMessage<Source = unknown> = UIMessage<
@@ -148,47 +134,42 @@ export interface AgentConversation {
 }
 
 /**
- * Shows a conversation with an agent. `source` is a worker, a SharedWorker or an endpoint; on a
- * server it may be `undefined`, because there are no workers. Returns what AI SDK's `useChat`
- * returns, and more. Create the worker outside of the component. The chat loads the history,
- * resumes an answer after a reload, and follows other tabs. Components with the same source and
- * session share the chat.
+ * Shows a conversation with an agent. `source` is the result of `agentEndpoint()`, or of
+ * `agentWorker()` of `@isoloop/web-worker`. Returns what AI SDK's `useChat` returns, and more. The
+ * chat loads the history, resumes an answer after a reload, and follows other tabs. Components with
+ * the same endpoint or worker and the same session share the chat. Throws `CONFIGURATION` for an
+ * unknown option.
  *
  * `Source` gives the messages the types of the agent's tools. It is the type of an agent, of a
  * function that returns one, or of the result of `exposeAgent` or `createAgentHandler`.
+ * `agentWorker<typeof assistant>()` has it already.
  *
  * @example
- * const { messages, sendMessage } = useAgentChat<typeof assistant>(worker, { sessionId: 'notes' });
+ * const { messages, sendMessage } = useAgentChat(agentWorker(worker), { sessionId: 'notes' });
  */
 export function useAgentChat<Source = unknown>(
-  source: AgentSource | undefined,
-  options: AgentChatOptionsFor<Source>,
+  source: AgentSource<Source> | undefined,
+  options: UseAgentChatOptions<AgentUIMessage<Source>>,
 ): AgentChatHelpers<AgentUIMessage<Source>> {
-  const {
-    throttleMs = 0,
-    listSessions = false,
-    initialMessages,
-    user,
-    handlers,
-    link,
-  } = partsOf(options);
+  const { throttleMs = 0, listSessions = false, initialMessages, user } = options;
+  const handlers = handlersIn(options as UseAgentChatOptions);
   const { sessionId, isNew, open } = useOpenedSession(options.sessionId);
   const messages = sessionId === options.sessionId ? initialMessages : undefined;
-  const entry = openChat(source, { ...link, sessionId }, { isNew, messages, user });
+  const entry = openChat(source, { sessionId, isNew, messages, user });
   const conversation = entry.chat;
-  const optionsKey = JSON.stringify(link.options);
+  const optionsKey = isEndpoint(source) ? undefined : JSON.stringify(source?.options);
   const appliedKey = useRef(optionsKey);
   const latest = useRef<ChatHandlers>({});
   useEffect(() => {
     latest.current = handlers;
-    Object.assign(entry, { source, options: { ...link, sessionId } });
+    Object.assign(entry, { source });
     if (appliedKey.current === optionsKey) return;
     appliedKey.current = optionsKey;
     void conversation.reconnect();
   });
   const hasEntered = useEntered(entry, latest);
   useEffect(() => {
-    if (listSessions) conversation.wantSessions();
+    if (listSessions) conversation.sessions.list();
   }, [conversation, listSessions]);
   const state = useAgentChatState(conversation, { hasEntered, isNew, messages, throttleMs });
   const { phase, chat, sessions: list } = state;
@@ -196,7 +177,7 @@ export function useAgentChat<Source = unknown>(
   const isBusy = !['loading', 'ready', 'error'].includes(status);
   const actions = useMemo(() => chatActions(conversation), [conversation]);
   const approvals = useMemo(
-    () => (isBusy ? [] : approvalsIn(chat.messages, (decided) => decide(conversation, decided))),
+    () => (isBusy ? [] : approvalsIn(chat.messages, conversation.decisions)),
     [chat.messages, isBusy, conversation],
   );
   return {
@@ -216,13 +197,15 @@ export function useAgentChat<Source = unknown>(
 /** What a component shows of a chat that it has not entered. */
 const noConversation: AgentConversation = { events: [], subscribe: () => () => {} };
 
-/** Separates the options of the link, which the connection checks. */
-function partsOf<Source>(options: AgentChatOptionsFor<Source>) {
-  const allOptions: UseAgentChatOptions = options as UseAgentChatOptions;
-  const { throttleMs, listSessions, initialMessages, user, ...others } = allOptions;
-  const { onToolCall, onData, onFinish, onError, sendAutomaticallyWhen, ...link } = others;
-  const handlers = { onToolCall, onData, onFinish, onError, sendAutomaticallyWhen } as ChatHandlers;
-  return { throttleMs, listSessions, initialMessages, user, handlers, link };
+/** Returns the handlers. Throws `CONFIGURATION` for an unknown option. */
+export function handlersIn(options: UseAgentChatOptions): ChatHandlers {
+  const { sessionId: _id, user: _user, initialMessages: _messages, ...others } = options;
+  const { throttleMs: _ms, listSessions: _list, ...handlers } = others;
+  const { onToolCall, onData, onFinish, onError, sendAutomaticallyWhen, ...unknown } = handlers;
+  const names = 'sessionId, user, initialMessages, throttleMs, listSessions';
+  const handlerNames = 'onToolCall, onData, onFinish, onError, sendAutomaticallyWhen';
+  checkArguments(`useAgentChat() takes ${names}, ${handlerNames}`, true, unknown);
+  return { onToolCall, onData, onFinish, onError, sendAutomaticallyWhen } as ChatHandlers;
 }
 
 /** Session that `sessions.open` has opened instead of the one in the options. */
@@ -255,13 +238,13 @@ function sessionActions(
 ): Pick<AgentSessions, 'rename' | 'delete' | 'export'> {
   return {
     rename: async (other, title) =>
-      void (await conversation.withStored((stored) => stored.rename(other, title))),
+      void (await conversation.sessions.use((stored) => stored.rename(other, title))),
     delete: async (deleted) => {
       if (deleted !== current)
-        return void (await conversation.withStored((stored) => stored.delete(deleted)));
+        return void (await conversation.sessions.use((stored) => stored.delete(deleted)));
       if (await conversation.delete(current)) open();
     },
-    export: (other) => conversation.withStored((stored) => stored.export(other)),
+    export: (other) => conversation.sessions.use((stored) => stored.export(other)),
   };
 }
 

@@ -1,6 +1,7 @@
 import { AgentError, MemoryStore, SessionMemory, userMessage } from '@isoloop/core';
 import { moveSession, storePlace, type SessionPlace } from '@isoloop/core/host';
 import { browserPlace, movableSessions, type MovableSessions } from '@isoloop/web-worker/move';
+import { agentWorker } from '@isoloop/web-worker';
 import {
   useAgentChat,
   useMovableSession,
@@ -161,7 +162,8 @@ test('a chat in the browser follows a conversation that another browser has move
   function View(): ReactNode {
     const { place, follow } = useMovableSession(sessions, sessionId, { initial: 'tab' });
     const options = { replies: ['Hello.'] };
-    const chat = useAgentChat(worker, { sessionId, options, timeoutMs: 120_000, onError: follow });
+    const source = agentWorker(worker, { options, timeoutMs: 120_000 });
+    const chat = useAgentChat(source, { sessionId, onError: follow });
     useEffect(() => void Object.assign(shown, { place, chat }));
     return null;
   }

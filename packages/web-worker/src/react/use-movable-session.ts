@@ -7,8 +7,7 @@ import {
   type OptionTable,
 } from '@isoloop/core/error';
 import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
-import type { MovableSessions, MoveToOptions } from '../move/movable-sessions.ts';
-import { MovingPage, type MovingState } from './moving-page.ts';
+import { MovingPage, type MovingState, type MovableSessions } from './moving-page.ts';
 
 /** Where a conversation begins, and what the page does after a move. */
 export interface UseMovableSessionOptions<N extends string> {
@@ -25,12 +24,12 @@ export interface UseMovableSessionOptions<N extends string> {
 }
 
 /** The place of a conversation, and the functions that change it. */
-export interface MovableSession<N extends string> extends MovingState<N> {
+export interface MovableSession<N extends string, Options = unknown> extends MovingState<N> {
   /**
    * Moves the conversation, and shows it at its new place. A failure becomes `error`. Then the
    * conversation is at `place`, and you can move it again.
    */
-  moveTo(place: N, options?: MoveToOptions): Promise<void>;
+  moveTo(place: N, options?: Options): Promise<void>;
   /**
    * Looks for the conversation again if an error has the code `SESSION_MOVED`. Use it as `onError`
    * of `useAgentChat()`, so that the page follows moves of other browsers, too.
@@ -46,11 +45,11 @@ export interface MovableSession<N extends string> extends MovingState<N> {
  * @example
  * const { place, moveTo, follow } = useMovableSession(sessions, 'notes', { initial: 'tab' });
  */
-export function useMovableSession<N extends string>(
-  sessions: MovableSessions<N>,
+export function useMovableSession<N extends string, Options = unknown>(
+  sessions: MovableSessions<N, Options>,
   sessionId: string,
   options: UseMovableSessionOptions<N>,
-): MovableSession<N> {
+): MovableSession<N, Options> {
   checkOptions('useMovableSession()', options, movableSessionOptions);
   const { initial, look = true, onMove } = options;
   const latest = useRef(onMove);

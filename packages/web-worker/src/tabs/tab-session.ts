@@ -1,5 +1,4 @@
 import { AgentError } from '@isoloop/core';
-import type { AgentEvent } from '@isoloop/core';
 import type { PendingRequest } from '../session/runs/pending-requests.ts';
 import type { SessionRuns } from '../session/runs/session-runs.ts';
 import type { SharedHost, SharedHostOptions } from '../session/request-host.ts';
@@ -267,11 +266,7 @@ export class TabSession implements SharedHost {
     if (message.type === 'page-call') {
       if (message.receiverId === this.#options.id) void this.#pages.receiveCall(message);
     } else if (message.type === 'events') {
-      this.#options.readers.show(
-        unpackEvents<AgentEvent>(message.items),
-        message.requestId,
-        message.start,
-      );
+      this.#options.readers.show(unpackEvents(message.items), message.requestId, message.start);
       this.#stallWatch.check();
     } else if (message.type === 'done') this.#settle(message);
   }

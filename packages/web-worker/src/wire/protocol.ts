@@ -184,6 +184,8 @@ export interface ChatRequest {
   readonly messageId?: string | undefined;
   /** Whether to add the agent's events to the answer, as transient `data-isoloop-event` parts. */
   readonly events: boolean;
+  /** Whether the tool parts have types, as those of `typedTransport()`. */
+  readonly typed: boolean;
 }
 
 /**

@@ -32,20 +32,17 @@ export function packEvents(events: EventBatch): readonly WireEvent[] {
   return packed;
 }
 
-/**
- * Converts received items back to events. Items that are not events, such as chunks for `useChat`,
- * stay unchanged.
- */
-export function unpackEvents<T = AgentEvent>(packed: readonly (WireEvent | T)[]): T[] {
-  return packed.flatMap((item) => {
-    const { first, deltas } = item as JoinedDeltas;
-    if (!first) return item as T;
+/** Converts received items back to events. */
+export function unpackEvents(packed: readonly WireEvent[]): AgentEvent[] {
+  return packed.flatMap((item): AgentEvent | AgentEvent[] => {
+    if (!('first' in item)) return item;
+    const { first, deltas } = item;
     const laterEvents = deltas.map((delta, index) => ({
       ...first,
       seq: first.seq + index + 1,
       delta,
     }));
-    return [first, ...laterEvents] as T[];
+    return [first, ...laterEvents];
   });
 }
 

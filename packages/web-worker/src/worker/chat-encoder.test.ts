@@ -15,7 +15,7 @@ const reasoning: AgentEvent = {
 };
 
 test('the replay of a run that continues an answer begins at once, while its open tool calls still run', () => {
-  const encoder = new ChatEncoder({ events: true, isReplay: true });
+  const encoder = new ChatEncoder({ events: true, typed: false, isReplay: true });
   encoder.begin({ continues: true });
   const chunks = encoder.encode([runStart]);
   expect(chunks.map(({ type }) => type)).toContain('start');
@@ -25,7 +25,7 @@ test('the replay of a run that continues an answer begins at once, while its ope
 });
 
 test('the replay of a new run begins when the log has the question', () => {
-  const encoder = new ChatEncoder({ events: true, isReplay: true });
+  const encoder = new ChatEncoder({ events: true, typed: false, isReplay: true });
   encoder.begin({});
   expect(encoder.encode([runStart])).toEqual([]);
   expect(encoder.encode([reasoning]).map(({ type }) => type)).toContain('start');

@@ -10,6 +10,8 @@ const afterInput = /^(pre-reasoning|pre-acting|run-end)$/;
 export interface ChatEncoderOptions {
   /** Whether to add the agent's events as data parts. */
   readonly events: boolean;
+  /** Whether the tool parts have types. */
+  readonly typed: boolean;
   /**
    * Whether the reader rebuilds the whole chat message, so that it also needs the content from
    * before the run.
@@ -38,10 +40,10 @@ export class ChatEncoder {
   }
 
   begin(start: MessageStart): void {
-    const { events, isReplay } = this.#options;
+    const { events, typed, isReplay } = this.#options;
     const { messageId, earlierMessages = [], continues = false } = start;
     this.#marksNext = continues;
-    const encoder = createUiMessageEncoder({ events, messageId });
+    const encoder = createUiMessageEncoder({ events, typed, messageId });
     this.#encoder = withEarlierAnswer(encoder, isReplay ? earlierMessages : []);
     // The log has the question. The next event may be the result of a tool that runs for minutes.
     if (continues) this.#earlyEvents = undefined;

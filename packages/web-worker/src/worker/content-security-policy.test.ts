@@ -29,8 +29,9 @@ async function runWithPolicy(module: string): Promise<unknown> {
   }
 }
 
+const packages = '../../../';
 const source = (name: string): string =>
-  JSON.stringify(new URL(`../../../core/src/${name}`, import.meta.url).href);
+  JSON.stringify(new URL(packages + name, import.meta.url).href);
 
 test('the Content Security Policy of these tests forbids eval', async () => {
   expect(await runWithPolicy(`return new Function('return 1')();`)).toContain('EvalError');
@@ -38,7 +39,7 @@ test('the Content Security Policy of these tests forbids eval', async () => {
 
 test('plain JSON Schema validates input under a policy without unsafe-eval', async () => {
   const told = await runWithPolicy(`
-    const { jsonSchema } = await import(${source('json-schema.ts')});
+    const { jsonSchema } = await import(${source('core/src/schema/index.ts')});
     const { issues } = await jsonSchema({ properties: { a: { pattern: '^x' } } })['~standard'].validate({ a: 'y' });
     return issues[0].message;`);
   expect(told).toBe('must match ^x');
@@ -47,7 +48,7 @@ test('plain JSON Schema validates input under a policy without unsafe-eval', asy
 test('the tools of an MCP server work under a policy without unsafe-eval', async () => {
   const url = `${inject('mcpUrl')}/servers/${crypto.randomUUID()}/mcp`;
   const told = await runWithPolicy(`
-    const { mcpTools } = await import(${source('mcp.ts')});
+    const { mcpTools } = await import(${source('mcp/src/index.ts')});
     const tools = await mcpTools({ url: ${JSON.stringify(url)} });
     const { signal } = new AbortController();
     return tools.find('add').execute({ a: 1, b: 2 }, { signal, emit() {} });`);

@@ -82,9 +82,9 @@ export function serveSession({
       );
     },
     chat(request, port) {
-      const { trigger, events } = request;
+      const { trigger, events, typed } = request;
       const isReplay = trigger === 'resume-stream';
-      const encoder = new ChatEncoder({ events, isReplay });
+      const encoder = new ChatEncoder({ events, typed, isReplay });
       runs.begin(request, port, encoder, async (controller, reader) => {
         if (!isReplay) return session.run(chatTaskOf(request), controller, reader);
         return runs.join(controller.signal, request.aborted, (runController, leaveSignal) =>

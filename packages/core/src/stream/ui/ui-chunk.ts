@@ -1,13 +1,9 @@
 import type { DataPart } from '../../message/provider-metadata.ts';
 import type { JsonObject, JsonValue } from '../../message/json.ts';
-import type { ShownOutput, UiFile } from './ui-parts.ts';
+import type { ShownOutput, ToolFields, UiFile } from './ui-parts.ts';
 
 /** Fields of the chunks about a tool call. */
-type ToolCallChunk = {
-  readonly toolCallId: string;
-  readonly dynamic: true;
-  readonly providerExecuted?: boolean;
-};
+type ToolCallChunk = ToolFields & { readonly toolCallId: string };
 
 /**
  * Chunks of AI SDK 7's UI message stream that the encoder creates. They are plain JSON and
@@ -24,18 +20,11 @@ export type UiChunk =
   | { readonly type: 'message-metadata'; readonly messageMetadata: JsonObject }
   | { readonly type: 'abort'; readonly reason?: string }
   | { readonly type: 'error'; readonly errorText: string }
-  | {
-      readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end';
-      readonly id: string;
-    }
+  | { readonly type: 'text-start' | 'reasoning-start'; readonly id: string }
+  | { readonly type: 'text-end' | 'reasoning-end'; readonly id: string }
   | { readonly type: 'text-delta' | 'reasoning-delta'; readonly id: string; readonly delta: string }
   | UiFile
-  | {
-      readonly type: 'tool-input-start';
-      readonly toolCallId: string;
-      readonly toolName: string;
-      readonly dynamic: true;
-    }
+  | (ToolCallChunk & { readonly type: 'tool-input-start'; readonly toolName: string })
   | {
       readonly type: 'tool-input-delta';
       readonly toolCallId: string;

@@ -4,16 +4,22 @@ import type { OptionTable } from '../../error/option-table.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import type { AgentEvent, EventBatch } from '../../event/agent-event.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
-import { messageIdOf, toolUsesOf } from '../../message/msg.ts';
-import type { ToolResult, ToolUse, Msg } from '../../message/msg.ts';
+import {
+  messageIdOf,
+  toolUsesOf,
+  type ToolResult,
+  type ToolUse,
+  type Msg,
+} from '../../message/msg.ts';
 import {
   dataPartKey,
   dataPartsOf,
   isDataPart,
   hasEnded,
   hostedToolOf,
+  type DataPart,
+  type HostedTool,
 } from '../../message/provider-metadata.ts';
-import type { DataPart, HostedTool } from '../../message/provider-metadata.ts';
 import type { JsonValue } from '../../message/json.ts';
 import { answerEnding, type AnswerEnding } from '../answer-ending.ts';
 import { toTimelineEvent } from '../timeline-event.ts';
@@ -26,6 +32,9 @@ import {
   sourceChunks,
   outcomeChunk,
   hostedOutcome,
+  dynamicTool,
+  hostedTool,
+  type ToolFields,
 } from './ui-parts.ts';
 
 /** Id of the message, and whether readers get reasoning and a timeline. */
@@ -39,6 +48,11 @@ export interface UiMessageEncoderOptions {
   readonly events?: boolean | undefined;
   /** Whether to send the model's thinking. Default true. */
   readonly reasoning?: boolean;
+  /**
+   * Whether the tool parts have the types of `AgentTools`, as those of `typedTransport()`. For a
+   * client that has no `typedTransport()`. Default false.
+   */
+  readonly typed?: boolean | undefined;
 }
 
 /** Converts the event batches of one stream, in their order. */
@@ -49,8 +63,8 @@ export interface UiMessageEncoder {
 
 /**
  * Creates an encoder that converts agent events to AI SDK 7's UI message stream. Use one encoder
- * per run. All tools are dynamic tools. The progress of a tool (`emit`) is a preliminary output, or
- * a data part. Media of the model and of tools become files. A tool call that waits for approval
+ * per run. All tools are dynamic tools, unless `typed` is set. The progress of a tool (`emit`) is a
+ * preliminary output, or a data part. Media of the model and of tools become files. A tool call that waits for approval
  * becomes an approval request with the same id. An error ends the stream. Its text is the message
  * of the error, with the code in brackets at the end.
  */
@@ -63,6 +77,7 @@ const uiMessageEncoderOptions: OptionTable<UiMessageEncoderOptions> = {
   messageId: optional(string),
   events: optional(boolean),
   reasoning: optional(boolean),
+  typed: optional(boolean),
 };
 
 /** The code at the end of an error's text: `… [MODEL_AUTH]`. */
@@ -84,6 +99,8 @@ export function parseErrorText(errorText: string): {
 
 class Encoder implements UiMessageEncoder {
   readonly #options: UiMessageEncoderOptions;
+  /** Fields of each chunk about a tool of the agent. */
+  readonly #toolFields: ToolFields;
   /**
    * Tool calls of this step without a result, with their input. The input is `undefined` while it
    * streams.
@@ -106,6 +123,7 @@ class Encoder implements UiMessageEncoder {
 
   constructor(options: UiMessageEncoderOptions) {
     this.#options = options;
+    this.#toolFields = options.typed ? {} : dynamicTool;
   }
 
   /** A field, because callers pass it on as a function. */
@@ -161,19 +179,12 @@ class Encoder implements UiMessageEncoder {
         return this.#showTool(event.toolUse);
       case 'acting-chunk':
         if (isDataPart(event.chunk)) return this.#addData(event.chunk);
-        this.#chunks.push({
-          type: 'tool-output-available',
-          toolCallId: event.toolUseId,
-          output: event.chunk,
-          dynamic: true,
-          preliminary: true,
-        });
-        return;
+        return this.#addProgress(event.toolUseId, event.chunk);
       case 'post-acting':
         this.#showTool(event.toolUse);
         this.#openInputs.delete(event.toolUse.id);
         this.#addKeptData(event.result);
-        this.#chunks.push(...resultChunks(event.result));
+        this.#chunks.push(...resultChunks(event.result, this.#toolFields));
         return;
       case 'suspended':
         this.#chunks.push(...event.pending.filter(asksUser).map(toApprovalRequest));
@@ -207,11 +218,11 @@ class Encoder implements UiMessageEncoder {
     this.#endBlock();
     for (const [toolCallId, input] of this.#openInputs) {
       if (keepOpen && input !== undefined) continue;
-      this.#chunks.push(outcomeChunk(toolCallId, interrupted));
+      this.#chunks.push(outcomeChunk(toolCallId, interrupted, this.#toolFields));
     }
     this.#openInputs.clear();
     for (const id of this.#runningHostedIds) {
-      this.#chunks.push({ ...outcomeChunk(id, interrupted), providerExecuted: true } as UiChunk);
+      this.#chunks.push(outcomeChunk(id, interrupted, hostedTool));
       this.#openHostedIds.delete(id);
     }
     this.#runningHostedIds.clear();
@@ -244,7 +255,7 @@ class Encoder implements UiMessageEncoder {
     this.#endBlock();
     if (!this.#openInputs.has(toolCallId)) {
       this.#openInputs.set(toolCallId, undefined);
-      this.#chunks.push({ type: 'tool-input-start', toolCallId, toolName, dynamic: true });
+      this.#chunks.push({ type: 'tool-input-start', toolCallId, toolName, ...this.#toolFields });
     }
     const last = this.#chunks.at(-1);
     if (last?.type === 'tool-input-delta' && last.toolCallId === toolCallId)
@@ -258,32 +269,44 @@ class Encoder implements UiMessageEncoder {
     const shownInput = input ?? raw ?? null;
     if (this.#openInputs.get(id) === shownInput) return;
     this.#openInputs.set(id, shownInput);
-    this.#chunks.push(callChunk({ id, name, input: shownInput }));
+    this.#chunks.push(callChunk({ id, name, input: shownInput }, this.#toolFields));
   }
 
   /** Shows a tool of the provider. Its place is before the text that follows it in the reply. */
-  #showHosted(hostedTool: HostedTool): void {
-    const { id } = hostedTool;
-    const json = JSON.stringify(hostedTool);
+  #showHosted(hosted: HostedTool): void {
+    const { id } = hosted;
+    const json = JSON.stringify(hosted);
     if (this.#hostedTools.get(id) === json) return;
     if (!this.#isInStep) this.#beginStep();
     // The result may be in a later reply than its call. A second call part would be a new call.
     const isLate = !this.#hostedTools.has(id) && this.#openHostedIds.has(id);
     this.#hostedTools.set(id, json);
     for (const openIds of [this.#openHostedIds, this.#runningHostedIds])
-      if (hasEnded(hostedTool)) openIds.delete(id);
+      if (hasEnded(hosted)) openIds.delete(id);
       else openIds.add(id);
-    const outcome = hostedOutcome(hostedTool);
-    const outcomeChunks = outcome ? [outcomeChunk(id, outcome)] : [];
-    for (const chunk of isLate ? outcomeChunks : [callChunk(hostedTool), ...outcomeChunks])
-      this.#chunks.push({ ...chunk, providerExecuted: true } as UiChunk);
+    const outcome = hostedOutcome(hosted);
+    if (!isLate) this.#chunks.push(callChunk(hosted, hostedTool));
+    if (outcome) this.#chunks.push(outcomeChunk(id, outcome, hostedTool));
   }
 
   /** Shows the provider's tools that no event of the reply has shown. */
   #showAllHosted({ content }: Msg): void {
-    for (const hostedTool of content.map(hostedToolOf))
-      if (hostedTool) this.#showHosted(hostedTool);
+    for (const hosted of content.map(hostedToolOf)) if (hosted) this.#showHosted(hosted);
     this.#runningHostedIds.clear();
+  }
+
+  #addProgress(toolCallId: string, progress: JsonValue): void {
+    this.#chunks.push(
+      this.#options.typed
+        ? { type: 'data-tool-progress', id: toolCallId, data: { toolCallId, progress } }
+        : {
+            type: 'tool-output-available',
+            toolCallId,
+            output: progress,
+            ...dynamicTool,
+            preliminary: true,
+          },
+    );
   }
 
   #addData(part: DataPart): void {
@@ -307,8 +330,8 @@ class Encoder implements UiMessageEncoder {
     this.#hostedTools.clear();
     this.#runningHostedIds.clear();
     for (const [index, block] of (replacement?.content ?? []).entries()) {
-      const hostedTool = hostedToolOf(block);
-      if (hostedTool) this.#showHosted(hostedTool);
+      const hosted = hostedToolOf(block);
+      if (hosted) this.#showHosted(hosted);
       if (block.type === 'text' && block.text) this.#addText('text', `${seq}:${index}`, block.text);
     }
     this.#endBlock();
@@ -364,6 +387,9 @@ function toApprovalRequest({ toolUseId, reason }: PendingCall): UiChunk {
 
 const interrupted = { state: 'output-error', errorText: interruptedText } as const;
 
-function callChunk({ id, name, input }: Pick<ToolUse, 'id' | 'name' | 'input'>): UiChunk {
-  return { type: 'tool-input-available', toolCallId: id, toolName: name, input, dynamic: true };
+function callChunk(
+  { id, name, input }: Pick<ToolUse, 'id' | 'name' | 'input'>,
+  toolFields: ToolFields,
+): UiChunk {
+  return { type: 'tool-input-available', toolCallId: id, toolName: name, input, ...toolFields };
 }

@@ -5,6 +5,7 @@ import { hasEnded, sourcesOf, type HostedTool } from '../../message/provider-met
 import type { JsonValue } from '../../message/json.ts';
 import { isMedia, mediaTypeOf, toUrl } from '../../message/media/media.ts';
 import type { UiChunk, UiSource } from './ui-chunk.ts';
+import { withValue } from './ui-typed-parts.ts';
 
 /** AI SDK's part for a file. A chunk of the same shape adds it to a message. */
 export type UiFile = {
@@ -48,9 +49,26 @@ export function resultOutcome({ state, output, providerMetadata }: ToolResult): 
   return providerMetadata?.['json'] ? { ...outputPart, toolMetadata: { json: true } } : outputPart;
 }
 
+/** Fields that a chunk about a tool call has because of its tool. */
+export interface ToolFields {
+  /** Whether the types of the tool are unknown. The part is then a `dynamic-tool`. */
+  readonly dynamic?: true;
+  readonly providerExecuted?: true;
+}
+
+/** For a client that does not know the types of the tools. */
+export const dynamicTool: ToolFields = { dynamic: true };
+
+/** For a tool of the provider, whose types nobody knows. */
+export const hostedTool: ToolFields = { dynamic: true, providerExecuted: true };
+
 /** Returns the chunk for the end of a tool call. */
-export function outcomeChunk(toolCallId: string, { state, ...fields }: UiOutcome): UiChunk {
-  return { type: `tool-${state}`, toolCallId, ...fields, dynamic: true } as UiChunk;
+export function outcomeChunk(
+  toolCallId: string,
+  { state, ...fields }: UiOutcome,
+  toolFields: ToolFields,
+): UiChunk {
+  return { type: `tool-${state}`, toolCallId, ...fields, ...toolFields } as UiChunk;
 }
 
 /** Returns a chunk for each source that a reply cites; a source that it cites twice has one. */
@@ -69,10 +87,12 @@ export function sourceChunks({ id, content }: Msg): readonly UiSource[] {
 }
 
 /** Returns the chunks for a tool result: its output, and a file for each medium in the output. */
-export function resultChunks(result: ToolResult): readonly UiChunk[] {
+export function resultChunks(result: ToolResult, toolFields: ToolFields): readonly UiChunk[] {
   const { toolUseId, output, state } = result;
   if (state === 'denied') return deniedChunks(toolUseId, deniedReason(result));
-  return [outcomeChunk(toolUseId, resultOutcome(result)), ...filesIn(output)];
+  const outcome = resultOutcome(result);
+  const shownOutcome = toolFields.dynamic ? outcome : withValue(outcome);
+  return [outcomeChunk(toolUseId, shownOutcome, toolFields), ...filesIn(output)];
 }
 
 /** Returns whether AI SDK's messages show the tool call as an approval request. */

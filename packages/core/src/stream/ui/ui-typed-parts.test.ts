@@ -231,6 +231,37 @@ test('the model still gets the output as JSON text', async () => {
   ]);
 });
 
+test('an encoder with typed parts sends what a typed transport makes of dynamic ones', async () => {
+  const model = new ScriptedModel([
+    calls(...names, 'unknown'),
+    { toolCalls: [{ name: 'text', id: 'broken', input: '{"a"' }], error: new Error('No.') },
+  ]);
+  const use = [keepDataParts()];
+  const agent = new ReActAgent({ name: 'a', model, tools: [...tools], use });
+  const dynamicEncoder = createUiMessageEncoder({ events: true });
+  const typedEncoder = createUiMessageEncoder({ events: true, typed: true });
+  const [dynamicChunks, typedChunks]: [object[], object[]] = [[], []];
+  for await (const batch of agent.stream('go', { throwOnError: false }).batches()) {
+    dynamicChunks.push(...dynamicEncoder.encode(batch));
+    typedChunks.push(...typedEncoder.encode(batch));
+  }
+  const transport = typedTransport({
+    sendMessages: async () =>
+      new ReadableStream<object>({
+        start(controller) {
+          for (const chunk of dynamicChunks) controller.enqueue(chunk);
+          controller.close();
+        },
+      }),
+    reconnectToStream: async () => null,
+  });
+  const expected: unknown[] = [];
+  for await (const chunk of await transport.sendMessages()) expected.push(chunk);
+  expect(typedChunks).toEqual(expected);
+  expect(JSON.stringify(typedChunks)).not.toContain('"dynamic"');
+  expect(JSON.stringify(typedChunks)).toContain('data-tool-progress');
+});
+
 test('a typed transport keeps the fields and answers of its transport', async () => {
   const original = { ...transportOf(newAgent([calls('count'), 'Done.'])), closed: 0 };
   const transport = typedTransport({

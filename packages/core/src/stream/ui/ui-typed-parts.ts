@@ -7,6 +7,8 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** AI SDK's `ChatTransport`, without the types of its messages. */
 interface Transport {
+  /** Whether the tool parts have types. `followAgent()` reads it. */
+  readonly typed?: boolean | undefined;
   readonly resumeStreamIsReplay?: boolean | undefined;
   readonly close?: (() => void) | undefined;
   sendMessages(...args: never[]): Promise<ReadableStream<unknown>>;
@@ -31,8 +33,8 @@ export function typedTransport<T extends Transport>(
     reconnectToStream: func,
   });
   const { resumeStreamIsReplay, close }: Transport = transport;
-  const typedCopy: Transport & TypedMark = {
-    hasTypedParts: true,
+  const typedCopy: Transport = {
+    typed: true,
     ...(resumeStreamIsReplay !== undefined && { resumeStreamIsReplay }),
     ...(close && { close: () => close.call(transport) }),
     async sendMessages(...args) {
@@ -44,16 +46,6 @@ export function typedTransport<T extends Transport>(
     },
   };
   return typedCopy as T;
-}
-
-/** Mark of a transport that gives tool parts their types. */
-interface TypedMark {
-  readonly hasTypedParts?: boolean;
-}
-
-/** Returns whether a chat with this transport gets tool parts that have types. */
-export function hasTypedParts(transport: unknown): boolean {
-  return (transport as TypedMark | undefined)?.hasTypedParts === true;
 }
 
 /** Returns messages of `toUiMessages` with the tool parts of `typedTransport`. */
@@ -77,8 +69,7 @@ function typedChunks(stream: ReadableStream<unknown>): ReadableStream<object> {
   );
 }
 
-/** Returns a chunk of the UI message stream with the tool parts of `typedTransport`. */
-export function toTypedChunk(chunk: Fields): object {
+function toTypedChunk(chunk: Fields): object {
   if (!chunk['dynamic'] || chunk['providerExecuted']) return chunk;
   const { dynamic: _dynamic, ...fields } = chunk;
   const { toolCallId, output, preliminary } = fields;
@@ -88,8 +79,8 @@ export function toTypedChunk(chunk: Fields): object {
 }
 
 /** Replaces an output that is a value as JSON text by the value. */
-function withValue(fields: Fields): Fields {
-  const { output, toolMetadata } = fields;
+export function withValue<T extends object>(fields: T): T {
+  const { output, toolMetadata } = fields as Fields;
   const isJson = isObjectOrArray(toolMetadata) && 'json' in toolMetadata;
   return isJson && typeof output === 'string' ? { ...fields, output: parseOrKeep(output) } : fields;
 }

@@ -1,13 +1,15 @@
+import { agentWorker } from '@isoloop/web-worker';
 import { useAgentChat } from '@isoloop/web-worker/react';
 import { ConversationList, useSessionId } from './conversation-list.tsx';
 import { Conversation } from './conversation.tsx';
 import type { Assistant } from './worker.ts';
 
 const worker = new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' });
+const assistant = agentWorker<Assistant>(worker);
 
 export function Chat() {
   const sessionId = useSessionId();
-  const chat = useAgentChat<Assistant>(worker, { sessionId, listSessions: true });
+  const chat = useAgentChat(assistant, { sessionId, listSessions: true });
   return (
     <main>
       <ConversationList

@@ -1,3 +1,4 @@
+import { agentWorker } from '@isoloop/web-worker';
 import {
   agentEndpoint,
   useAgentChat,
@@ -55,12 +56,11 @@ function PlacedChat({ access, sessionId }: Pick<PlaceProps, 'access' | 'sessionI
 
 /** Shows the conversation with the agent of one place. */
 function ChatIn({ access, sessionId, place, moving }: PlaceProps) {
-  const source = place === 'tab' ? worker : agentEndpoint(api, { headers });
-  const chat = useAgentChat<Assistant>(source, {
-    sessionId,
-    options: access,
-    onError: moving.follow,
-  });
+  const source =
+    place === 'tab'
+      ? agentWorker<Assistant>(worker, { options: access })
+      : agentEndpoint(api, { headers });
+  const chat = useAgentChat<Assistant>(source, { sessionId, onError: moving.follow });
   return (
     <>
       <ConversationList

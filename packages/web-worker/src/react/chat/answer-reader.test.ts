@@ -1,5 +1,5 @@
 import { ReActAgent, tool, type ChatModel } from '@isoloop/core';
-import { toTypedChunk, createUiMessageEncoder, type UiChunk } from '@isoloop/core/stream';
+import { createUiMessageEncoder, type UiChunk, type UIMessage } from '@isoloop/core/stream';
 import { openai } from '@isoloop/core/openai';
 import { openaiResponses } from '@isoloop/core/responses';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
@@ -14,8 +14,6 @@ import { extent } from '../../../../../test/test-extent.ts';
 import { chunkTypes, randomAnswer } from '../../../test-support/random-answer.ts';
 import { nextMacrotask } from '../../wire/macrotask.ts';
 import { AnswerReader } from './answer-reader.ts';
-import type { UIMessage } from './ui-message.ts';
-import type { UIMessageChunk } from './ui-message-chunk.ts';
 
 const recorded = import.meta.glob<string>('../../../../../test/fixtures/*-streams/*.{txt,sse}', {
   query: '?raw',
@@ -26,7 +24,7 @@ const recorded = import.meta.glob<string>('../../../../../test/fixtures/*-stream
 test('our messages are those of AI SDK, and the chunks of agents can be read', () => {
   expectTypeOf<UIMessage>().toExtend<AiMessage>();
   expectTypeOf<AiMessage>().toExtend<UIMessage>();
-  expectTypeOf<UiChunk>().toExtend<UIMessageChunk>();
+  expectTypeOf<UiChunk>().toExtend<AiChunk>();
 });
 
 /** Reads the chunks with AI SDK. Returns the message after each chunk, and the error. */
@@ -79,7 +77,7 @@ async function readWithBoth(chunks: readonly AiChunk[]) {
     const before = reader.message;
     const copy = structuredClone(before);
     try {
-      reader.take(chunk as UIMessageChunk);
+      reader.take(chunk as UiChunk);
     } catch (thrown) {
       failure = thrown;
       break;
@@ -108,13 +106,16 @@ const find = tool({
   },
 });
 
-async function answerOf(model: ChatModel): Promise<readonly UiChunk[]> {
+/** Returns the chunks of an answer: those with dynamic tools, and those with typed ones. */
+async function answersOf(model: ChatModel): Promise<readonly (readonly UiChunk[])[]> {
   const agent = new ReActAgent({ name: 'a', model, tools: [find] });
-  const encoder = createUiMessageEncoder({ events: true });
-  const chunks: UiChunk[] = [];
+  const answers = [false, true].map((typed) => ({
+    encoder: createUiMessageEncoder({ events: true, typed }),
+    chunks: [] as UiChunk[],
+  }));
   for await (const batch of agent.stream('go', { throwOnError: false }).batches())
-    chunks.push(...encoder.encode(batch));
-  return chunks;
+    for (const { encoder, chunks } of answers) chunks.push(...encoder.encode(batch));
+  return answers.map(({ chunks }) => chunks);
 }
 
 /** Gives the recorded stream as the answer to each request. */
@@ -135,9 +136,8 @@ test('there are recorded streams', () => {
 test.for(Object.entries(recorded).map(([path, text]) => [path.replace(/^.*\//, ''), path, text]))(
   'after every chunk of the recorded stream %s, the reader has the message of AI SDK',
   async ([, path, text]) => {
-    const chunks = await answerOf(recordedModel(path!, text!));
-    expect(chunks.length).toBeGreaterThan(2);
-    for (const given of [chunks, chunks.map(toTypedChunk)]) {
+    for (const given of await answersOf(recordedModel(path!, text!))) {
+      expect(given.length).toBeGreaterThan(2);
       const { ours, theirs } = await readWithBoth(given as AiChunk[]);
       expect(ours).toEqual(theirs);
     }
@@ -152,8 +152,7 @@ const scripts: readonly (readonly ScriptedReply[])[] = [
 test.for(scripts)(
   'after every chunk of an answer with tools, the reader has the message of AI SDK (script %#)',
   async (replies) => {
-    const chunks = await answerOf(new ScriptedModel(replies));
-    for (const given of [chunks, chunks.map(toTypedChunk)]) {
+    for (const given of await answersOf(new ScriptedModel(replies))) {
       const { ours, theirs } = await readWithBoth(given as AiChunk[]);
       expect(ours).toEqual(theirs);
     }

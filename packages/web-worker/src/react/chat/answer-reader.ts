@@ -1,19 +1,19 @@
 import { AgentError } from '@isoloop/core';
 import { isObjectOrArray } from '@isoloop/core/message';
 import { JsonReader } from '@isoloop/core/host';
-import { isEqual } from './is-equal.ts';
 import {
   getToolName,
   isToolUIPart,
   type DataUIPart,
   type TextUIPart,
+  type UiChunk,
   type UIMessage,
   type UIMessagePart,
-} from './ui-message.ts';
-import type { UIMessageChunk } from './ui-message-chunk.ts';
+} from '@isoloop/core/stream';
+import { isEqual } from './is-equal.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
-type ChunkOf<Type> = Extract<UIMessageChunk, { readonly type: Type }>;
+type ChunkOf<Type> = Extract<UiChunk, { readonly type: Type }>;
 type CallPart = Extract<UIMessagePart, { toolCallId: string }>;
 
 /**
@@ -35,7 +35,7 @@ export class AnswerReader {
   }
 
   /** Throws for an `error` chunk, and for a chunk about something that has not begun. */
-  take(chunk: UIMessageChunk): void {
+  take(chunk: UiChunk): void {
     switch (chunk.type) {
       case 'start':
         return this.#start(chunk);
@@ -148,7 +148,7 @@ export class AnswerReader {
     else this.#change(index, { data });
   }
 
-  #takeCall(chunk: Exclude<UIMessageChunk, ChunkOf<`data-${string}`>>): void {
+  #takeCall(chunk: Exclude<UiChunk, ChunkOf<`data-${string}`>>): void {
     switch (chunk.type) {
       case 'tool-input-start':
         return this.#begin('input-streaming', chunk);

@@ -1,5 +1,10 @@
 import { AgentError } from '@isoloop/core';
-import { getToolName, isToolUIPart, type UIMessage, type UIMessagePart } from './ui-message.ts';
+import {
+  getToolName,
+  isToolUIPart,
+  type UIMessage,
+  type UIMessagePart,
+} from '@isoloop/core/stream';
 
 /** Tool call that waits for a person. */
 export interface AgentApproval {
@@ -27,7 +32,7 @@ export interface ApprovalResponse {
 /** Returns the tool calls of the last answer that wait. A new message denies older ones. */
 export function approvalsIn(
   messages: readonly UIMessage[],
-  decide: (decided: ApprovalResponse) => Promise<void>,
+  decisions: { decide(decided: ApprovalResponse): Promise<void> },
 ): readonly AgentApproval[] {
   const answer = messages.findLast(({ role, parts }) => role === 'assistant' && parts.length);
   return (answer?.parts ?? []).flatMap((part) => {
@@ -38,9 +43,9 @@ export function approvalsIn(
       toolName: getToolName(part),
       input: part.input,
       reason: requestReason,
-      approve: () => decide({ id, approved: true }),
-      deny: (reason) => decide({ id, approved: false, reason }),
-      edit: (input) => decide({ id, approved: true, input }),
+      approve: () => decisions.decide({ id, approved: true }),
+      deny: (reason) => decisions.decide({ id, approved: false, reason }),
+      edit: (input) => decisions.decide({ id, approved: true, input }),
     };
   });
 }

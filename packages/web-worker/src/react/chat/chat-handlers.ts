@@ -1,5 +1,5 @@
+import type { UIMessage } from '@isoloop/core/stream';
 import type { FinishedAnswer } from './chat.ts';
-import type { UIMessage } from './ui-message.ts';
 
 /** What a page does when something happens in its chat. A failure becomes `error` of the hook. */
 export interface ChatHandlers<M extends UIMessage = UIMessage> {

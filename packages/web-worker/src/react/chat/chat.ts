@@ -1,31 +1,18 @@
 import { AgentError } from '@isoloop/core';
+import {
+  isToolUIPart,
+  type DataUIPart,
+  type UiChunk,
+  type UIMessage,
+  type UIMessagePart,
+} from '@isoloop/core/stream';
+import type { AgentLink, AnswerBatches, AnswerRequest, RequestOptions } from '@isoloop/core/host';
 import { isLost } from '../source/lost-connection.ts';
 import { isDecided, isRefusedDecision, withOpenApprovals } from './approvals.ts';
 import { AnswerReader } from './answer-reader.ts';
 import { isEqual, withChanges } from './is-equal.ts';
 import { toUserMessage, type MessageInput } from './message-input.ts';
 import { settled } from './settled.ts';
-import { isToolUIPart, type DataUIPart, type UIMessage, type UIMessagePart } from './ui-message.ts';
-import type { UIMessageChunk } from './ui-message-chunk.ts';
-
-/** Batches of an answer's chunks. The page shows each batch at once. */
-export interface AnswerBatches extends AsyncIterable<readonly UIMessageChunk[]> {
-  /** Answer that the chunks continue, if another tab has asked to continue it. */
-  readonly continued?: UIMessage | undefined;
-}
-
-/** Fields for one request. Only an endpoint gets them. */
-export interface RequestOptions {
-  readonly headers?: Readonly<Record<string, string>> | Headers | undefined;
-  readonly body?: object | undefined;
-}
-
-export interface AnswerRequest extends RequestOptions {
-  readonly trigger: 'submit-message' | 'regenerate-message';
-  readonly messages: readonly UIMessage[];
-  /** Id of the message that the request is about, if it is not the last one. */
-  readonly messageId?: string | undefined;
-}
 
 /** `submitted`: an answer was asked for. `streaming`: it arrives. */
 export type ChatStatus = 'submitted' | 'streaming' | 'ready' | 'error';
@@ -56,23 +43,26 @@ export interface CalledTool {
   readonly input: unknown;
 }
 
-/** Where a chat gets its answers from. */
-export interface AnswerSource {
-  /** Sends the messages and returns the answer. */
-  send(request: AnswerRequest, signal: AbortSignal): Promise<AnswerBatches>;
-  /** Returns the running answer from its start, or `undefined` if there is none. */
-  reconnect(signal: AbortSignal): Promise<AnswerBatches | undefined>;
-}
-
-/** Functions that a chat calls. */
-export interface ChatCallbacks extends AnswerSource {
-  /** Whether to send the messages again, because they have a decision or a result of the user. */
-  shouldSend(messages: readonly UIMessage[]): boolean | PromiseLike<boolean>;
-  onChange(state: ChatState): void;
+/** What a chat uses, and what it tells. */
+export interface ChatOptions {
+  readonly messages: readonly UIMessage[];
+  /** The agent that answers. */
+  readonly connection: Pick<AgentLink, 'send' | 'history'>;
+  readonly components: {
+    /** Whether to send the messages again, because they have a decision or a result of the user. */
+    shouldSend(messages: readonly UIMessage[]): boolean | PromiseLike<boolean>;
+    tellCall(call: CalledTool): void;
+  };
+  /** Called before each request. */
+  onBegin(): void;
+  /** Called at each change of `state`. */
+  onChange(): void;
   onData(part: DataUIPart): void;
-  onToolCall(call: CalledTool): void;
   onFinish(answer: FinishedAnswer): void;
 }
+
+/** Opens an answer. Returns `undefined` if there is none. */
+type OpenAnswer = (signal: AbortSignal) => Promise<AnswerBatches | undefined>;
 
 type RequestedAnswer = RequestOptions & {
   readonly trigger: AnswerRequest['trigger'] | 'resume-stream';
@@ -82,7 +72,7 @@ type RequestedAnswer = RequestOptions & {
 /** The messages of a conversation and the requests that change them, one at a time. */
 export class Chat {
   state: ChatState;
-  readonly #callbacks: ChatCallbacks;
+  readonly #options: ChatOptions;
   #reader: AnswerReader | undefined;
   #controller: AbortController | undefined;
   /** Settles when no answer is being read. Becomes whether the last answer is complete. */
@@ -95,9 +85,9 @@ export class Chat {
   /** Number of stops. A message whose files are still being read is not sent after a stop. */
   #stops = 0;
 
-  constructor(messages: readonly UIMessage[], callbacks: ChatCallbacks) {
-    this.state = { messages, status: 'ready' };
-    this.#callbacks = callbacks;
+  constructor(options: ChatOptions) {
+    this.state = { messages: options.messages, status: 'ready' };
+    this.#options = options;
   }
 
   get isBusy(): boolean {
@@ -116,31 +106,39 @@ export class Chat {
     const { messages } = this.state;
     if (!input) {
       const decided = messages.findLast(({ parts }) => parts.some(isDecided)) ?? messages.at(-1);
-      return this.#request({ trigger: 'submit-message', messageId: decided?.id, ...options });
+      return this.#send({ trigger: 'submit-message', messageId: decided?.id, ...options });
     }
     const stops = this.#stops;
     const message = await toUserMessage(input);
+    // A request that loads the history would drop the message.
+    while (this.#controller) await this.whenIdle;
     if (stops !== this.#stops) return;
     const { messageId } = input;
     const shownMessages = this.state.messages;
     const index = messageId === undefined ? shownMessages.length : this.#indexOf(messageId, 'user');
     this.#set({ messages: [...shownMessages.slice(0, index), message] });
-    return this.#request({ trigger: 'submit-message', messageId, ...options });
+    return this.#send({ trigger: 'submit-message', messageId, ...options });
   }
 
   async regenerate({
     messageId,
     ...options
   }: RequestOptions & { readonly messageId?: string } = {}): Promise<void> {
+    while (this.#controller) await this.whenIdle;
     const { messages } = this.state;
     const index = messageId === undefined ? messages.length - 1 : this.#indexOf(messageId);
     const isAnswer = messages[index]?.role === 'assistant';
     this.#set({ messages: messages.slice(0, isAnswer ? index : index + 1) });
-    return this.#request({ trigger: 'regenerate-message', messageId, ...options });
+    return this.#send({ trigger: 'regenerate-message', messageId, ...options });
   }
 
-  resume(): Promise<void> {
-    return this.#request({ trigger: 'resume-stream' });
+  /** Reads the answer that `openAnswer` returns, which also loads the history. */
+  resume(openAnswer: OpenAnswer): Promise<void> {
+    return this.#request({ trigger: 'resume-stream' }, async (signal) => {
+      const batches = await openAnswer(signal);
+      if (batches && !signal.aborted) this.#expect(batches.continued);
+      return batches;
+    });
   }
 
   /** Drops messages whose files are still being read. */
@@ -164,13 +162,10 @@ export class Chat {
   }
 
   /**
-   * Changes a tool call. `change` returns `undefined` for other calls. Sends the messages if
-   * `shouldSend` says so.
+   * Changes a tool call. `change` returns `undefined` for other calls. Returns the message of the
+   * call, or `undefined` if there is no such call.
    */
-  async changeCall(
-    change: (part: CallPart) => object | undefined,
-    options?: RequestOptions,
-  ): Promise<void> {
+  changeCall(change: (part: CallPart) => object | undefined): UIMessage | undefined {
     const withChange = (message: UIMessage): UIMessage => {
       const parts = message.parts.map((part) => {
         const changedPart = isToolUIPart(part) ? change(part) : undefined;
@@ -183,10 +178,18 @@ export class Chat {
     const { messages } = this.state;
     const nextMessages = messages.map(withChange);
     const message = nextMessages.find((each, index) => each !== messages[index]);
-    if (!message) return;
+    if (!message) return undefined;
     this.#set({ messages: nextMessages });
     if (this.#reader) this.#reader.message = withChange(this.#reader.message);
-    if (!this.isBusy) await this.#sendDecided(message.id, options);
+    return message;
+  }
+
+  /** Sends the messages if a component says so, or if they have a decision. */
+  async sendDecided(messageId: string | undefined, options?: RequestOptions): Promise<void> {
+    const stops = this.#stops;
+    if (!(await this.#options.components.shouldSend(this.state.messages))) return;
+    if (stops === this.#stops)
+      await this.#send({ ...options, trigger: 'submit-message', messageId });
   }
 
   /** Shows the last answer as the log has it after a stop. */
@@ -208,38 +211,58 @@ export class Chat {
 
   #set(changes: Partial<ChatState>): void {
     this.state = withChanges(this.state, changes);
-    this.#callbacks.onChange(this.state);
+    this.#options.onChange();
   }
 
-  async #sendDecided(messageId: string | undefined, options?: RequestOptions): Promise<void> {
-    const stops = this.#stops;
-    if (!(await this.#callbacks.shouldSend(this.state.messages))) return;
-    if (stops === this.#stops)
-      await this.#request({ ...options, trigger: 'submit-message', messageId });
+  /** Sends the messages, and reads the answer. */
+  #send(request: RequestedAnswer & Pick<AnswerRequest, 'trigger'>): Promise<void> {
+    return this.#request(request, async (signal) => {
+      const { messages } = this.state;
+      const askedMessage = messages.find(({ id }) => id === request.messageId) ?? messages.at(-1);
+      const continues = request.trigger === 'submit-message' && askedMessage?.role === 'assistant';
+      this.#expect(continues ? askedMessage : undefined);
+      try {
+        return await this.#options.connection.send({ ...request, messages }, signal);
+      } catch (error) {
+        // A tool call whose decision was refused still waits.
+        if (!isLost(error) && messages.at(-1)?.role === 'assistant') await this.#reload();
+        throw error;
+      }
+    });
   }
 
-  async #request(request: RequestedAnswer): Promise<void> {
+  async #reload(): Promise<void> {
+    const history = this.#options.connection.history();
+    this.setMessages(await history.catch(() => this.state.messages));
+  }
+
+  async #request(request: RequestedAnswer, openAnswer: OpenAnswer): Promise<void> {
     while (this.#controller) await this.whenIdle;
     const controller = new AbortController();
     this.#controller = controller;
-    this.whenIdle = this.#answer(request, controller.signal).finally(() => {
+    this.#options.onBegin();
+    this.whenIdle = this.#answer(request.trigger, openAnswer, controller.signal).finally(() => {
       this.#controller = undefined;
       this.#reader = undefined;
     });
-    if (await this.whenIdle) await this.#sendDecided(this.state.messages.at(-1)?.id, request);
+    if (await this.whenIdle) await this.sendDecided(this.state.messages.at(-1)?.id, request);
   }
 
   /** Reads an answer to its end. Returns whether it is complete. */
-  async #answer(request: RequestedAnswer, signal: AbortSignal): Promise<boolean> {
+  async #answer(
+    trigger: RequestedAnswer['trigger'],
+    openAnswer: OpenAnswer,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     let error: Error | undefined;
     try {
-      const batches = await this.#begin(request, signal);
+      const batches = await openAnswer(signal);
       // After an abort, a worker still says how the turn has ended.
       for await (const batch of batches ?? []) this.#take(batch);
     } catch (thrown) {
       if (!signal.aborted && (thrown as Error).name !== 'AbortError') error = thrown as Error;
     }
-    if (error) this.#fail(error, request.trigger);
+    if (error) this.#fail(error, trigger);
     else this.failedTrigger = undefined;
     if (this.#reader?.isAborted) this.#settle();
     this.#set({ status: error ? 'error' : 'ready', error });
@@ -261,7 +284,7 @@ export class Chat {
     const isAbort = signal.aborted || this.#reader.isAborted;
     const isDisconnect = isLost(error);
     const isError = !!error;
-    this.#callbacks.onFinish({ message, messages, isAbort, isDisconnect, isError, finishReason });
+    this.#options.onFinish({ message, messages, isAbort, isDisconnect, isError, finishReason });
     return !isAbort && !isError;
   }
 
@@ -276,20 +299,6 @@ export class Chat {
     this.#set({ messages: [...messages.slice(0, -1), { ...question, metadata }] });
   }
 
-  async #begin(request: RequestedAnswer, signal: AbortSignal): Promise<AnswerBatches | undefined> {
-    const { trigger, ...options } = request;
-    if (trigger === 'resume-stream') {
-      const batches = await this.#callbacks.reconnect(signal);
-      if (batches && !signal.aborted) this.#expect(batches.continued);
-      return batches;
-    }
-    const { messages } = this.state;
-    const requestedMessage = messages.find(({ id }) => id === options.messageId) ?? messages.at(-1);
-    const continues = trigger === 'submit-message' && requestedMessage?.role === 'assistant';
-    this.#expect(continues ? requestedMessage : undefined);
-    return this.#callbacks.send({ trigger, messages, ...options }, signal);
-  }
-
   /** `message`: the answer that is continued. Default: a new one. */
   #expect(message: UIMessage = { id: crypto.randomUUID(), role: 'assistant', parts: [] }): void {
     this.#reader = new AnswerReader(message);
@@ -297,7 +306,7 @@ export class Chat {
   }
 
   /** Reads a batch, and shows it at once. */
-  #take(batch: readonly UIMessageChunk[]): void {
+  #take(batch: readonly UiChunk[]): void {
     const reader = this.#reader!;
     const firstMessage = reader.message;
     let { status } = this.state;
@@ -310,9 +319,9 @@ export class Chat {
         // A replay may begin another message.
         if (message.id !== earlier.id && earlier.parts.length) this.#show(earlier, status);
         if (message !== earlier && !chunk.type.startsWith('start')) status = 'streaming';
-        if ('data' in chunk) this.#callbacks.onData(chunk as DataUIPart);
+        if ('data' in chunk) this.#options.onData(chunk as DataUIPart);
         if (chunk.type === 'tool-input-available' && !chunk.providerExecuted)
-          this.#callbacks.onToolCall(chunk);
+          this.#options.components.tellCall(chunk);
       }
     } finally {
       if (reader.message !== firstMessage) this.#show(reader.message, status);
@@ -323,7 +332,7 @@ export class Chat {
    * Shows how an open call of an earlier answer ends, for example because a new message denies it.
    * Returns false for all other chunks.
    */
-  #endsEarlierCall(chunk: UIMessageChunk): boolean {
+  #endsEarlierCall(chunk: UiChunk): boolean {
     const id = 'approvalId' in chunk ? chunk.approvalId : Object(chunk).toolCallId;
     if (id === undefined || chunk.type === 'tool-input-start') return false;
     const { messages, status } = this.state;

@@ -1,6 +1,6 @@
+import type { UIMessagePart } from '@isoloop/core/stream';
 import { afterEach, expect, test, vi } from 'vitest';
 import { AnswerReader } from './answer-reader.ts';
-import type { UIMessagePart } from './ui-message.ts';
 
 /** Arguments of about `length` characters. Each kind grows in another place. */
 const kinds: Readonly<Record<string, (length: number) => unknown>> = {

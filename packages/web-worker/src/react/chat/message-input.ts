@@ -1,4 +1,4 @@
-import type { FileUIPart, UIMessage } from './ui-message.ts';
+import type { FileUIPart, UIMessage } from '@isoloop/core/stream';
 
 /** Files of the user: of an `<input type="file">`, or as parts of a message. */
 export type FilesInput = FileList | readonly (File | FileUIPart)[];

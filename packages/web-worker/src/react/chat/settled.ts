@@ -1,5 +1,5 @@
 import { interruptedText } from '@isoloop/core/host';
-import { isToolUIPart, type UIMessage, type UIMessagePart } from './ui-message.ts';
+import { isToolUIPart, type UIMessage, type UIMessagePart } from '@isoloop/core/stream';
 
 /**
  * Returns an answer that was stopped, as the log has it. Texts no longer grow, and calls without a

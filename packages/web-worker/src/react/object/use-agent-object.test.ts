@@ -1,3 +1,4 @@
+import { agentWorker } from '@isoloop/web-worker';
 import { AgentError } from '@isoloop/core';
 import { structured } from '@isoloop/core/output';
 import type { ScriptedStep } from '@isoloop/core/testing';
@@ -306,7 +307,7 @@ test('the object of a worker has the values of its schema', async () => {
   }
   const mountInvoice = async (reply: ScriptedStep) => {
     const agentOptions = { agent: 'clerk', timeoutMs: 120_000, options: { replies: [reply] } };
-    const view = mount<Invoice>(worker, { ...agentOptions, output: 'invoice' });
+    const view = mount<Invoice>(agentWorker(worker, agentOptions), { output: 'invoice' });
     await expect.poll(() => view.last()?.status).toBe('ready');
     return view;
   };

@@ -1,14 +1,12 @@
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { partialOutput, type DeepPartial, type ItemOf } from '@isoloop/core/stream';
-import { checkArguments } from '../../page/check-arguments.ts';
-import { sessionClient } from '../../page/session-client.ts';
-import { linkWorker } from '../../page/worker-link.ts';
-import { isEndpoint, type AgentSource, type LinkOptions } from '../source/agent-source.ts';
+import { checkArguments } from '@isoloop/core/error';
+import { checkedAgent, isEndpoint, type AgentSource } from '../source/agent-source.ts';
 import { AgentObject, type AgentObjectState, type Objects } from './agent-object.ts';
 import { endpointObjects } from './endpoint-objects.ts';
 
-/** Options of `useAgentObject`. Only workers use the fields besides `sessionId`. */
-export interface UseAgentObjectOptions extends Omit<LinkOptions, 'sessionId'> {
+/** Options of `useAgentObject`. */
+export interface UseAgentObjectOptions {
   /**
    * Id of the conversation, whose earlier messages the model reads. With an id, a page that loads
    * again shows an object that an endpoint's Durable Object is still generating. Default: each
@@ -19,7 +17,7 @@ export interface UseAgentObjectOptions extends Omit<LinkOptions, 'sessionId'> {
    * Name of an output of the worker, from the option `outputs` of `exposeAgent()`. Default: the
    * agent itself has an output mode, such as `structured(schema)` in `use`.
    */
-  readonly output?: string;
+  readonly output?: string | undefined;
 }
 
 /** What `useAgentObject` returns. */
@@ -43,15 +41,15 @@ export interface AgentObjectHelpers<T> extends AgentObjectState<T> {
 }
 
 /**
- * Shows an object that an agent generates, while it arrives. `source` is a worker, a SharedWorker
- * or the result of `agentEndpoint()`; on a server it may be `undefined`. `T` is the type of the
+ * Shows an object that an agent generates, while it arrives. `source` is the result of
+ * `agentEndpoint()`, or of `agentWorker()` of `@isoloop/web-worker`. `T` is the type of the
  * value of the agent's schema, such as `z.infer<typeof Trip>`. The object is validated where the
  * agent runs. If the model has to correct it, `object` is `undefined` until the new one arrives.
  * From an endpoint, the object has the JSON form of the value. A component that unmounts stops the
  * request. A page that loads again reads the object on: see `sessionId`.
  *
  * @example
- * const { object, submit, status } = useAgentObject<Trip>(worker, { output: 'trip' });
+ * const { object, submit, status } = useAgentObject<Trip>(agentWorker(worker), { output: 'trip' });
  */
 export function useAgentObject<T = unknown>(
   source: AgentSource | undefined,
@@ -99,18 +97,17 @@ function objectsOf<T>(
   signal: AbortSignal,
   text?: string,
 ): Objects<T> {
-  const { sessionId = crypto.randomUUID(), ...others } = options;
+  const { sessionId = crypto.randomUUID(), output, ...unknown } = options;
   const isTemporary = options.sessionId === undefined;
-  if (!isEndpoint(source))
-    return workerObjects(source as Worker, {
-      link: { ...others, sessionId },
-      input: text,
-      signal,
-      isTemporary,
-    }) as Objects<T>;
-  const { agent: _a, options: _o, timeoutMs: _t, page: _p, ...unknown } = others;
-  checkArguments('With an endpoint, useAgentObject() takes sessionId', true, unknown);
-  return endpointObjects(source, { sessionId, text, signal, isTemporary }) as Objects<T>;
+  if (isEndpoint(source)) {
+    const others = output === undefined ? unknown : { output, ...unknown };
+    checkArguments('With an endpoint, useAgentObject() takes sessionId', true, others);
+    return endpointObjects(source, { sessionId, text, signal, isTemporary }) as Objects<T>;
+  }
+  checkArguments('useAgentObject() takes sessionId, output', true, unknown);
+  const agent = checkedAgent(source, 'useAgentObject()');
+  const batches = agent.run({ sessionId, output, input: text, signal, isTemporary });
+  return partialOutput({ batches: () => batches }) as Objects<T>;
 }
 
 /** The last item of a list may be incomplete. */
@@ -120,27 +117,4 @@ function finishedItems<T>(
 ): readonly ItemOf<T>[] {
   if (!Array.isArray(object)) return [];
   return isBusy ? object.slice(0, -1) : object;
-}
-
-interface WorkerRequest {
-  readonly link: LinkOptions & { readonly output?: string };
-  readonly input: string | undefined;
-  readonly signal: AbortSignal;
-  /** Whether to delete the conversation afterwards. */
-  readonly isTemporary: boolean;
-}
-
-async function* workerObjects(
-  worker: Worker | SharedWorker,
-  { link: { output, ...options }, input, signal, isTemporary }: WorkerRequest,
-): AsyncGenerator<unknown, unknown> {
-  const client = sessionClient(linkWorker(worker, options));
-  try {
-    const request = { input, options: output === undefined ? {} : { output } };
-    const { batches } = client.begin('stream', request, signal);
-    return yield* partialOutput({ batches: () => batches });
-  } finally {
-    const clear = isTemporary ? client.ask<void>('clear') : Promise.resolve();
-    void clear.catch(() => {}).finally(() => client.close());
-  }
 }

@@ -1,7 +1,6 @@
 import { ObjectReader } from '@isoloop/core/host';
 import { outputToolName } from '@isoloop/core/schema';
-import type { DeepPartial } from '@isoloop/core/stream';
-import { getToolName, isToolUIPart, type UIMessage } from '../chat/ui-message.ts';
+import { type DeepPartial, getToolName, isToolUIPart, type UIMessage } from '@isoloop/core/stream';
 import type { AgentChatHelpers, AgentConversation } from '../use-agent-chat.ts';
 
 /** What was read of the last answer of a conversation. */

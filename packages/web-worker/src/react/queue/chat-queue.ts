@@ -1,8 +1,7 @@
-import type { RequestOptions } from '../chat/chat.ts';
-import type { UIMessage } from '../chat/ui-message.ts';
+import type { UIMessage } from '@isoloop/core/stream';
+import type { QueuedMessage, RequestOptions } from '@isoloop/core/host';
 import { HeldMessages } from './held-messages.ts';
 import type { HeldPlace } from './held-place.ts';
-import type { QueuedMessage } from './queued-message.ts';
 
 export interface ChatQueueOptions {
   readonly place: HeldPlace;

@@ -1,4 +1,4 @@
-import type { UIMessage } from '../chat/ui-message.ts';
+import type { UIMessage } from '@isoloop/core/stream';
 import { takeLock } from '../shared/held-lock.ts';
 import { clearHeld, heldKeys, type HeldPlace } from './held-place.ts';
 

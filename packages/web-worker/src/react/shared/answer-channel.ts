@@ -1,8 +1,5 @@
-import { typedMessages } from '@isoloop/core/stream';
-import type { AnswerBatches } from '../chat/chat.ts';
-import type { UIMessage } from '../chat/ui-message.ts';
-import type { UIMessageChunk } from '../chat/ui-message-chunk.ts';
-import type { AgentSessionEntry } from '../source/agent-sessions.ts';
+import { typedMessages, type UiChunk, type UIMessage } from '@isoloop/core/stream';
+import type { AgentSessionEntry, AnswerBatches } from '@isoloop/core/host';
 import { FollowedAnswer, type AnswerStart } from './followed-answer.ts';
 import { takeLock, type Release } from './held-lock.ts';
 import { onVisibility } from './page-life.ts';
@@ -15,9 +12,9 @@ export type AnswerPost =
   | {
       readonly type: 'answer';
       readonly start: AnswerStart;
-      readonly chunks: readonly UIMessageChunk[];
+      readonly chunks: readonly UiChunk[];
     }
-  | { readonly type: 'chunks'; readonly id: string; readonly chunks: readonly UIMessageChunk[] }
+  | { readonly type: 'chunks'; readonly id: string; readonly chunks: readonly UiChunk[] }
   | { readonly type: 'end'; readonly id: string; readonly isLost: boolean }
   /** Conversations of the user, after an answer. */
   | { readonly type: 'list'; readonly list: readonly AgentSessionEntry[] };
@@ -211,7 +208,7 @@ export class AnswerChannel {
     }
   }
 
-  #begin(start: AnswerStart, chunks: readonly UIMessageChunk[]): void {
+  #begin(start: AnswerStart, chunks: readonly UiChunk[]): void {
     // A reader repeats its answer for each tab that asks.
     if (start.id === this.#answer?.start.id) return;
     // Another answer has not been read to its end, or this tab has asked at the same time.

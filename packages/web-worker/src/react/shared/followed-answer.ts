@@ -1,7 +1,6 @@
 import { sleepFor } from '@isoloop/core/wait';
-import type { AnswerBatches } from '../chat/chat.ts';
-import type { UIMessage } from '../chat/ui-message.ts';
-import type { UIMessageChunk } from '../chat/ui-message-chunk.ts';
+import type { AnswerBatches } from '@isoloop/core/host';
+import type { UiChunk, UIMessage } from '@isoloop/core/stream';
 import { takeLock } from './held-lock.ts';
 import { onVisibility, untilVisible } from './page-life.ts';
 
@@ -29,12 +28,12 @@ export class FollowedAnswer {
   readonly start: AnswerStart;
   /** Whether a chat of this tab has begun to read the answer. */
   isTaken = false;
-  readonly #chunks: UIMessageChunk[];
+  readonly #chunks: UiChunk[];
   readonly #ending = new AbortController();
   #isLost = false;
   #wake = (): void => {};
 
-  constructor(start: AnswerStart, chunks: readonly UIMessageChunk[]) {
+  constructor(start: AnswerStart, chunks: readonly UiChunk[]) {
     this.start = start;
     this.#chunks = [...chunks];
   }
@@ -43,7 +42,7 @@ export class FollowedAnswer {
     return this.#ending.signal.aborted;
   }
 
-  add(chunks: readonly UIMessageChunk[]): void {
+  add(chunks: readonly UiChunk[]): void {
     this.#chunks.push(...chunks);
     this.#wake();
   }

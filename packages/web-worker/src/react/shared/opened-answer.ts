@@ -1,5 +1,5 @@
-import type { AnswerBatches } from '../chat/chat.ts';
-import type { UIMessage } from '../chat/ui-message.ts';
+import type { UIMessage } from '@isoloop/core/stream';
+import type { AnswerBatches } from '@isoloop/core/host';
 
 /** Answer of an endpoint that this tab can read. */
 export interface OpenedAnswer {

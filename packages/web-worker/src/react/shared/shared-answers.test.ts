@@ -1,8 +1,7 @@
+import type { UiChunk, UIMessage } from '@isoloop/core/stream';
 import { agentEndpoint } from '@isoloop/web-worker/react';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { ChatEndpoint } from '../../../test-support/chat-endpoint.ts';
-import type { UIMessage } from '../chat/ui-message.ts';
-import type { UIMessageChunk } from '../chat/ui-message-chunk.ts';
 import type { AnswerPost } from './answer-channel.ts';
 import type { AnswerStart } from './followed-answer.ts';
 import { linesOf, mountChat, type MountedChat } from '../../../test-support/mounted-chat.ts';
@@ -266,7 +265,7 @@ function anotherTab(sessionId: string): (post: AnswerPost) => void {
   return (post) => channel.postMessage(post);
 }
 
-const words = (messageId: string, text: string): readonly UIMessageChunk[] => [
+const words = (messageId: string, text: string): readonly UiChunk[] => [
   { type: 'start', messageId },
   { type: 'text-start', id: 't' },
   { type: 'text-delta', id: 't', delta: text },

@@ -1,4 +1,4 @@
-import type { AnswerBatches } from '../chat/chat.ts';
+import type { AnswerBatches } from '@isoloop/core/host';
 import { AnswerChannel } from './answer-channel.ts';
 import type { Release } from './held-lock.ts';
 import type { OpenedAnswer } from './opened-answer.ts';

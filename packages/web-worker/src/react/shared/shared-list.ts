@@ -1,5 +1,5 @@
 import { sleepFor } from '@isoloop/core/wait';
-import type { AgentSessionEntry } from '../source/agent-sessions.ts';
+import type { AgentSessionEntry } from '@isoloop/core/host';
 import type { AnswerChannel } from './answer-channel.ts';
 import { takeLock } from './held-lock.ts';
 import { untilVisible } from './page-life.ts';

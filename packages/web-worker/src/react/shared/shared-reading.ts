@@ -1,6 +1,5 @@
-import type { AnswerBatches } from '../chat/chat.ts';
-import type { UIMessage } from '../chat/ui-message.ts';
-import type { UIMessageChunk } from '../chat/ui-message-chunk.ts';
+import type { UiChunk, UIMessage } from '@isoloop/core/stream';
+import type { AnswerBatches } from '@isoloop/core/host';
 import type { AnswerChannel, OwnReading } from './answer-channel.ts';
 import type { AnswerStart } from './followed-answer.ts';
 import { takeLock, type Release } from './held-lock.ts';
@@ -22,7 +21,7 @@ export class SharedReading implements OwnReading {
   readonly #channel: AnswerChannel;
   readonly #answer: OpenedAnswer;
   readonly #ending = new AbortController();
-  readonly #chunks: UIMessageChunk[] = [];
+  readonly #chunks: UiChunk[] = [];
   #start: AnswerStart | undefined;
   /** Absent: the reading takes the lock with the first chunk. */
   #release: Release | undefined;
@@ -95,7 +94,7 @@ export class SharedReading implements OwnReading {
     if (this.#answer.canRejoin) this.#answer.connection.abort();
   }
 
-  #add(chunks: readonly UIMessageChunk[]): void {
+  #add(chunks: readonly UiChunk[]): void {
     if (!chunks.length) return;
     const isFirst = !this.#chunks.length;
     this.#chunks.push(...chunks);

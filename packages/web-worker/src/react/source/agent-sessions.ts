@@ -1,19 +1,4 @@
-/** Stored conversation. Times are in milliseconds since 1970. */
-export interface AgentSessionEntry {
-  readonly sessionId: string;
-  readonly title?: string | undefined;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-}
-
-/** Stored conversations of a worker or an endpoint. */
-export interface StoredSessions {
-  list(): Promise<readonly AgentSessionEntry[]>;
-  rename(sessionId: string, title: string): Promise<unknown>;
-  delete(sessionId: string): Promise<unknown>;
-  /** Returns a conversation as JSON. In the hook, `undefined` after a failure. */
-  export(sessionId: string): Promise<object | undefined>;
-}
+import type { AgentSessionEntry, StoredSessions } from '@isoloop/core/host';
 
 /** What `useAgentChat` returns as `sessions`. */
 export interface AgentSessions extends Pick<StoredSessions, 'export'> {

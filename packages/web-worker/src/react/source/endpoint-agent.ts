@@ -1,4 +1,4 @@
-import { checkArguments } from '../../page/check-arguments.ts';
+import { checkArguments } from '@isoloop/core/error';
 import type { AgentEndpoint } from './agent-source.ts';
 import type { AgentEndpointOptions } from './endpoint-routes.ts';
 

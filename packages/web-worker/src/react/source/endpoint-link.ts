@@ -1,8 +1,12 @@
-import { valueFor } from '@isoloop/core/host';
-import { latestMessages, typedMessages } from '@isoloop/core/stream';
-import { checkArguments } from '../../page/check-arguments.ts';
-import type { AgentLink, LinkOptions } from './agent-source.ts';
-import type { StoredSessions } from './agent-sessions.ts';
+import {
+  valueFor,
+  type AgentLink,
+  type AnswerBatches,
+  type AnswerRequest,
+  type QueuedMessage,
+  type StoredSessions,
+} from '@isoloop/core/host';
+import { latestMessages, typedMessages, type UIMessage } from '@isoloop/core/stream';
 import type { Endpoint } from './endpoint-agent.ts';
 import { answerBatches } from './endpoint-stream.ts';
 import { channelOf, deletedMessage, routesOf, type Routes } from './endpoint-routes.ts';
@@ -11,33 +15,20 @@ import type { AnswerStart } from '../shared/followed-answer.ts';
 import type { OpenedAnswer } from '../shared/opened-answer.ts';
 import type { SharedAnswers } from '../shared/shared-answers.ts';
 import { onReturn } from '../shared/page-life.ts';
-import type { AnswerBatches, AnswerRequest } from '../chat/chat.ts';
-import { heldPlace, type HeldPlace } from '../queue/held-place.ts';
 import { noteUser } from '../queue/noted-user.ts';
-import type { QueuedMessage } from '../queue/queued-message.ts';
-import type { UIMessage } from '../chat/ui-message.ts';
 
 /**
  * Links a chat to an endpoint. `latest` returns the endpoint whose options a request uses. `user`:
  * the app's id of the person.
  */
-export function linkEndpoint(
-  options: LinkOptions,
-  latest: () => Endpoint,
-  user?: string,
-): AgentLink {
-  const { sessionId, agent: _a, options: _o, timeoutMs: _t, page: _p, ...unknown } = options;
-  const takes =
-    'useAgentChat() takes sessionId, throttleMs, listSessions, initialMessages, user, onToolCall, ' +
-    'onData, onFinish, onError, sendAutomaticallyWhen';
-  checkArguments(takes, true, unknown);
+export function linkEndpoint(sessionId: string, latest: () => Endpoint, user?: string): AgentLink {
   return new EndpointLink(sessionId, latest, user);
 }
 
 class EndpointLink implements AgentLink {
   readonly outlivesPage = true;
   readonly pageKey: string;
-  readonly heldPlace: HeldPlace;
+  readonly queuePlace: AgentLink['queuePlace'];
   queuedMessages: readonly QueuedMessage[] = [];
   readonly #sessionId: string;
   readonly #latest: () => Endpoint;
@@ -75,7 +66,7 @@ class EndpointLink implements AgentLink {
     this.#otherTabs = channelOf(this.#path);
     this.pageKey = JSON.stringify([this.#otherTabs.name, user]);
     // The endpoint has the conversations of several users, so only this tab keeps its messages.
-    this.heldPlace = heldPlace('sessionStorage', this.pageKey);
+    this.queuePlace = { storage: 'sessionStorage', key: this.pageKey };
   }
 
   async send(request: AnswerRequest, signal: AbortSignal): Promise<AnswerBatches> {
@@ -102,7 +93,7 @@ class EndpointLink implements AgentLink {
   async reconnect(signal: AbortSignal): Promise<AnswerBatches | undefined> {
     const open = async (): Promise<OpenedAnswer | undefined> => {
       const connection = connectionOf(signal);
-      const url = `${this.#path}/stream?events=true`;
+      const url = `${this.#path}/stream?events=true&typed=true`;
       const answer = await this.#routes.ask(url, { signal: connection.signal });
       if (answer.status === 204) return undefined;
       return { batches: answerBatches(answer), signal, connection, canRejoin: true };
@@ -244,5 +235,14 @@ function bodyOf(
   common: object | undefined,
 ): object {
   const sentMessages = latestMessages(messages, messageId);
-  return { events: true, ...common, ...body, id, trigger, messageId, messages: sentMessages };
+  return {
+    events: true,
+    typed: true,
+    ...common,
+    ...body,
+    id,
+    trigger,
+    messageId,
+    messages: sentMessages,
+  };
 }

@@ -4,13 +4,13 @@ import {
   requestEndpoint,
   type EndpointLimits,
   type PerRequest,
+  type QueuedMessage,
   type RequestHeaders,
+  type RequestOptions,
 } from '@isoloop/core/host';
 import { sleepFor } from '@isoloop/core/wait';
+import type { UIMessage } from '@isoloop/core/stream';
 import { isLost } from './lost-connection.ts';
-import type { RequestOptions } from '../chat/chat.ts';
-import type { QueuedMessage } from '../queue/queued-message.ts';
-import type { UIMessage } from '../chat/ui-message.ts';
 
 /** How to send requests to an endpoint: headers, body, credentials, `fetch` and time limits. */
 export interface AgentEndpointOptions extends EndpointLimits {

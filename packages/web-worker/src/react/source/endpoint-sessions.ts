@@ -1,4 +1,4 @@
-import type { AgentSessionEntry, StoredSessions } from './agent-sessions.ts';
+import type { AgentSessionEntry, StoredSessions } from '@isoloop/core/host';
 import type { AnswerChannel } from '../shared/answer-channel.ts';
 import { channelOf, deletedMessage, type Routes } from './endpoint-routes.ts';
 import { sharedList } from '../shared/shared-list.ts';

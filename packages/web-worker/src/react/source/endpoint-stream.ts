@@ -1,7 +1,5 @@
-import { SseParser } from '@isoloop/core/host';
-import { toTypedChunk } from '@isoloop/core/stream';
-import type { AnswerBatches } from '../chat/chat.ts';
-import type { UIMessageChunk } from '../chat/ui-message-chunk.ts';
+import { SseParser, type AnswerBatches } from '@isoloop/core/host';
+import type { UiChunk } from '@isoloop/core/stream';
 import { onWake } from '../shared/page-life.ts';
 
 /** Reads an event stream up to its `[DONE]`. Each piece of the network is a batch. */
@@ -18,7 +16,7 @@ export async function* answerBatches({ body }: Response): AnswerBatches {
       if (done) throw new TypeError('The connection was lost.');
       yield parser.push(value).flatMap(({ data }) => {
         isOpen = data !== '[DONE]';
-        return isOpen ? (toTypedChunk(JSON.parse(data)) as UIMessageChunk) : [];
+        return isOpen ? (JSON.parse(data) as UiChunk) : [];
       });
     }
   } finally {

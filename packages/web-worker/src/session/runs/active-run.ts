@@ -47,7 +47,7 @@ export class ActiveRun {
 
   /** Replaces the events by those of another tab. Returns the events that were not known before. */
   catchUp({ requestId, start, items }: ActiveRunState): EventBatch {
-    const events = unpackEvents<AgentEvent>(items);
+    const events = unpackEvents(items);
     const knownEvents = this.requestId === requestId ? this.events : [];
     const bySeq = new Map(events.map((event, index) => [event.seq, index]));
     const isShared = (event: AgentEvent): boolean => {

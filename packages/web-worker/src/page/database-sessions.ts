@@ -1,6 +1,6 @@
-import { storedIdOf } from '../../store/deletions.ts';
-import { IndexedDbSessions } from '../../store/indexed-db-sessions.ts';
-import type { StoredSessions } from './agent-sessions.ts';
+import type { StoredSessions } from '@isoloop/core/host';
+import { storedIdOf } from '../store/deletions.ts';
+import { IndexedDbSessions } from '../store/indexed-db-sessions.ts';
 
 /** Returns the conversations of an agent in IndexedDB, without those that have moved elsewhere. */
 export function databaseSessions(agentName: string | undefined): StoredSessions {

@@ -1,5 +1,4 @@
-import { AgentError } from '@isoloop/core';
-import { isObjectOrArray } from '@isoloop/core/message';
+import { AgentError } from './agent-error.ts';
 
 /**
  * Throws `CONFIGURATION` if the arguments of a function do not fit, or if there are `others`, which
@@ -16,8 +15,3 @@ export function checkArguments(takes: string, isFit: unknown, others: object): v
 
 /** Names that other libraries use for the session id. */
 const sessionNames: readonly unknown[] = ['id', 'chatId', 'conversationId', 'session', 'threadId'];
-
-/** Returns whether a value is an object with this method. */
-export function hasMethod(value: unknown, method: string): boolean {
-  return isObjectOrArray(value) && typeof value[method] === 'function';
-}
