@@ -1,8 +1,8 @@
 // `npm run bench -- agents` measures what a new agent costs: its construction, and its first call.
 // The model's reply is local, so that no network hides the cost. The floor makes the same request.
 import { turn } from './contenders/floor.mjs';
-import { ReActAgent, tool } from 'CORE_DIST';
-import { openai } from 'CORE_DIST/openai';
+import { ReActAgent, tool } from '../packages/core/dist/index.js';
+import { openai } from '../packages/core/dist/model/openai/index.js';
 import { median } from './lib/report.mjs';
 import { workload } from './lib/workload.mjs';
 

@@ -2,9 +2,14 @@
 // window, for several lengths of the conversation. Each request adds one tool call and its result
 // to the previous request. For comparison, the last column counts the tokens of all messages in
 // every request.
-import { answersOnly, clearToolResults, fitContext, successfulTurns } from 'CORE_DIST/context';
-import { assistantMessage, toolMessage, userMessage } from 'CORE_DIST';
-import { arc, countMessage } from 'CORE_DIST/tokens';
+import {
+  answersOnly,
+  clearToolResults,
+  fitContext,
+  successfulTurns,
+} from '../packages/core/dist/context/index.js';
+import { assistantMessage, toolMessage, userMessage } from '../packages/core/dist/index.js';
+import { arc, countMessage } from '../packages/core/dist/tokens/index.js';
 import { workload } from './lib/workload.mjs';
 
 const lengths = workload([100, 1_000, 5_000, 20_000], [100]);

@@ -1,6 +1,6 @@
 // `npm run bench -- guards` measures the CPU milliseconds of the guards for 1 MB and 10 MB (UTF-16
 // units) of ordinary and of hostile text.
-import { userMessage } from 'CORE_DIST';
+import { userMessage } from '../packages/core/dist/index.js';
 import {
   injectionGuard,
   lengthGuard,
@@ -87,10 +87,10 @@ export async function benchGuards() {
 }
 
 function checkBy(guard) {
-  const check = guard.wrapInput(async (input) => input);
+  const last = async (input) => input;
   return async (text) => {
     try {
-      await check({ messages: [userMessage(text)], decisions: [] }, context);
+      await guard.wrapInput({ messages: [userMessage(text)], decisions: [] }, last, context);
     } catch (error) {
       if (error.code !== 'GUARD_REJECTED') throw error;
     }

@@ -1,6 +1,6 @@
 // `npm run bench -- log` measures the cost of an append to a session's log, for several lengths of
 // the log. Counts the operations, keys and bytes at the store.
-import { MemoryStore, SessionMemory, userMessage } from 'CORE_DIST';
+import { MemoryStore, SessionMemory, userMessage } from '../packages/core/dist/index.js';
 import { workload } from './lib/workload.mjs';
 
 const lengths = workload([10, 100, 1_000, 10_000], [10, 100]);

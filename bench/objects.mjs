@@ -13,9 +13,9 @@ import {
 } from 'ai';
 import * as z from 'zod';
 import { objectMediaType } from '../packages/core/dist/host/index.js';
-import { MemoryStore, ReActAgent } from 'CORE_DIST';
-import { openai } from 'CORE_DIST/openai';
-import { structured } from 'CORE_DIST/output';
+import { MemoryStore, ReActAgent } from '../packages/core/dist/index.js';
+import { openai } from '../packages/core/dist/model/openai/index.js';
+import { structured } from '../packages/core/dist/output/index.js';
 import { createAgentHandler } from '../packages/edge/dist/index.js';
 import { storeSessions } from '../packages/edge/dist/store.js';
 import { pageSize } from './lib/page-size.mjs';

@@ -1,6 +1,6 @@
 // Measures the memory that a run of the agent uses for a reply of 100,000 deltas. Usage: `npm run
 // build`, then `node --expose-gc bench/retained.mjs`.
-import { ReActAgent } from 'CORE_DIST';
+import { ReActAgent } from '../packages/core/dist/index.js';
 import { workload } from './lib/workload.mjs';
 
 const deltas = workload(100_000, 1000);

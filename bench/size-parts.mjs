@@ -88,10 +88,10 @@ const parts = {
   },
   'rules of a resume': { 'memory/log/resumption.js': true, 'memory/log/call-notes.js': true },
   'late readers': { 'event/readers/event-log.js': true },
-  'middleware: list, wrappers, steps': {
+  'middleware: list, wrappers, run': {
     'agent/use-list.js': true,
     'agent/run/wrapped-step.js': ['callWrapper', 'checkOutcome'],
-    'agent/steps.js': ['stepsOf'],
+    'agent/seam/run-object.js': true,
   },
 };
 

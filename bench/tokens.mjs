@@ -3,7 +3,7 @@
 // unusual text.
 import { readFileSync } from 'node:fs';
 import { estimateTokenCount } from 'tokenx';
-import { arc, estimateTokens, o200k } from 'CORE_DIST/tokens';
+import { arc, estimateTokens, o200k } from '../packages/core/dist/tokens/index.js';
 import { workload } from './lib/workload.mjs';
 
 const reps = workload(9, 1);

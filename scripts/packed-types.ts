@@ -5,7 +5,7 @@ import { root } from './root.ts';
 import { runCommand, type CommandResult } from './run-command.ts';
 
 /** Entries whose types need the types of an optional peer, besides the ones in `entryPeers`. */
-const withPeerTypes = ['@isoloop/core/open-telemetry'];
+const withPeerTypes = ['@isoloop/core/open-telemetry', '@isoloop/mcp'];
 
 /** Globals of the platforms. A program has the globals of one platform only. */
 const platforms = [

@@ -26,11 +26,11 @@ const never = (): Promise<never> => new Promise(() => {});
 /** Wrappers that do not return the promise of their `next`, so that the run waits for them. */
 const around: Middleware = {
   name: 'around',
-  wrapRun: (next) => async (input) => {
+  wrapRun: async (input, next) => {
     const result = await next(input);
     return result;
   },
-  wrapReply: (next) => async (reply) => {
+  wrapReply: async (reply, next) => {
     const step = await next(reply);
     return step;
   },
@@ -49,7 +49,7 @@ const hangs: readonly Hang[] = [
   { name: 'a model', reply: { hang: true } },
   { name: 'a tool', reply: { toolCalls: [{ name: 'wait' }] } },
   { name: 'a hook', part: { on: { 'pre-reasoning': never } } },
-  { name: 'a wrapper inside', part: { name: 'inside', wrapInput: () => never } },
+  { name: 'a wrapper inside', part: { name: 'inside', wrapInput: never } },
 ];
 
 const agentOf = (reply: ScriptedReply, options: Partial<AgentOptions> = {}): ReActAgent =>

@@ -104,7 +104,8 @@ test('an option or a member does not lead to the function of the same name', () 
     '`systemPrompt`, `wrapModel`',
   );
   expect(links.addTo('`systemPrompt()`', 'concepts')).toContain('/docs/reference/core/prompt/#');
-  expect(links.addTo('`loadState()`', 'reference/middleware')).toBe('`loadState()`');
+  for (const page of ['middleware', 'reference/middleware'])
+    expect(links.addTo('`createMessage()`', page)).toBe('`createMessage()`');
 });
 
 test('the page for assistants names only exports of the entries', () => {
@@ -134,21 +135,24 @@ test('the tables of entries in the READMEs have each entry, and name only its ex
   expect(listed.toSorted()).toEqual([...entries].toSorted());
 });
 
-test.each([
-  ['Steps', 'Steps', '@isoloop/core/agent'],
-  ['Context', 'RunContext', '@isoloop/core'],
-])(
-  'the section "%s" of the page about middleware has each member of %s',
-  (heading, type, entry) => {
-    const page = read('docs/reference/middleware.md');
-    const section = page.split(`\n## ${heading}\n`)[1]!.split('\n## ')[0]!;
-    const cells = [...section.matchAll(/^\| ([^|]+)\|/gm)].map(([, cell]) => cell).join();
-    const listed = [...cells.matchAll(/`(\w+)/g)].map(([, name]) => name);
-    const members = memberGroupsOf(declarationOf(type, entry)).flatMap((group) => group.members);
-    const names = new Set(members.map(({ name }) => name)); // an overload has its name twice
-    expect(listed.toSorted()).toEqual([...names].toSorted());
-  },
-);
+test('the section "The run" of the page about middleware has each member of Run', () => {
+  const page = read('docs/middleware.md');
+  const section = page.split('\n## The run\n')[1]!.split('\n## ')[0]!;
+  const cells = [...section.matchAll(/^\| (`[^|]+)\|/gm)].map(([, cell]) => cell).join();
+  const listed = new Set([...cells.matchAll(/`([\w.]+)/g)].map(([, name]) => name));
+  const membersOf = (type: string, entry: string): readonly string[] =>
+    memberGroupsOf(declarationOf(type, entry)).flatMap((group) =>
+      group.members.map(({ name }) => name),
+    );
+  const groups = ['calls', 'ending', 'events', 'inbox', 'log', 'model', 'prompt', 'tools', 'wait'];
+  const members = membersOf('Run', '@isoloop/core').filter((name) => !groups.includes(name));
+  const grouped = groups.flatMap((group) => {
+    const type = `Run${group[0]!.toUpperCase()}${group.slice(1)}`;
+    return membersOf(type, '@isoloop/core/agent').map((name) => `${group}.${name}`);
+  });
+  // An overload has its name twice.
+  expect([...listed].toSorted()).toEqual([...new Set([...members, ...grouped])].toSorted());
+});
 
 test('the page about middleware has each member of Middleware', () => {
   const page = read('docs/reference/middleware.md');

@@ -240,16 +240,16 @@ const withoutOptions =
 
 /** Functions and classes whose first argument is something else than options. */
 const checked =
-  'BatchCache EchoSigner addSecrets adoptRecords allowTools appendKey byCategory ' +
+  'perAgent BatchCache EchoSigner addSecrets adoptRecords allowTools appendKey byCategory ' +
   'changeOwner checkId checkRecords concurrencyLimit contextPolicy contextToken ' +
   'definePreset friendlyErrors joinTools lastTurns listCheckpoints loadState ' +
   'nestedHooks perRun positionHooks provide recentQuestions repairSession ' +
-  'returnToCheckpoint saveState sessionSummaries storedReplies traceChanges ' +
+  'returnToCheckpoint saveState storedReplies traceChanges ' +
   'typedTransport withCalibration withStream wrapModel';
 
 /** Functions that read or make data, such as messages, errors, texts and results. */
 const data =
-  'checkArguments ' +
+  'sessionSummaries checkArguments ' +
   'AwaitedTurns answerSoFar beginTurn bringsMessage checkDecisionSize ' +
   'checkFirstTurn checkMessageId checkQueueSize decisionError eventWith fieldError ' +
   'forgetFailures getToolName hasAnswer isRepeat isToolUIPart keepFailures lastRun ' +

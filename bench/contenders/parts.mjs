@@ -8,7 +8,7 @@ import { InMemoryMemory } from '../../packages/core/dist/memory/in-memory-memory
 import { createMessage } from '../../packages/core/dist/message/msg.js';
 import { boundedModel } from '../../packages/core/dist/model/bounded-model.js';
 import { ReplyAssembler } from '../../packages/core/dist/model/reply-assembler.js';
-import { openai } from 'CORE_DIST/openai';
+import { openai } from '../../packages/core/dist/model/openai/index.js';
 import { executeTool } from '../../packages/core/dist/tool/execute-tool.js';
 import { toolQueue } from '../../packages/core/dist/tool/tool-queue.js';
 import { memo } from '../lib/common.mjs';

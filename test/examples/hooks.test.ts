@@ -236,8 +236,8 @@ test('the table of the page about hooks has each event that hooks can change, an
     model,
     use: [
       {
-        wrapRequest: (next) => async (draft, context, steps) => {
-          await steps.emit('context-fitted', { removed: 1, before: 2, after: 1 });
+        wrapRequest: async (draft, next, run) => {
+          await run.events.emit('context-fitted', { removed: 1, before: 2, after: 1 });
           return next(draft);
         },
       },

@@ -43,12 +43,12 @@ test('custom middleware wraps the run, the model and the tools', async () => {
       withStream(next, (request, context) => next.stream({ ...request, temperature: 0 }, context)),
   };
   const logged: Middleware = {
-    wrapRun: (next) => async (input) => {
+    wrapRun: async (input, next) => {
       const result = await next(input); // wraps the whole run
       console.log(result.reason);
       return result;
     },
-    wrapTool: (next) => async (call) => {
+    wrapTool: async (call, next) => {
       const outcome = await next(call); // without a result, it waits, or has not started
       console.log(call.tool.name, hasResult(outcome) ? outcome.output : 'open');
       return outcome;

@@ -85,13 +85,13 @@ test('an output mode of your own judges the answer', async () => {
   const number: OutputMode<number> = [
     {
       name: 'output',
-      wrapReply: (next) => async (reply, context, steps) => {
+      wrapReply: async (reply, next, run) => {
         const outcome = await next(reply);
         if (!isNewAnswer(outcome)) return outcome;
         const output = Number(textOf(outcome.message));
         if (!Number.isNaN(output)) return { ...outcome, output };
-        const asked = steps.message('user', 'Answer with a number alone.');
-        await steps.edit({ append: [outcome.message, asked] });
+        const asked = run.createMessage('user', 'Answer with a number alone.');
+        await run.log.edit({ append: [outcome.message, asked] });
         return { to: 'model' };
       },
     },

@@ -1,16 +1,16 @@
-import { Run } from '../../packages/core/src/agent/run/run.ts';
+import { LiveRun } from '../../packages/core/src/agent/run/live-run.ts';
 import { captureOrigin } from './origin.ts';
 import { forget, isFirstPatch, note } from './things.ts';
 
 /** Notes all runs that begin. A run that never began has nothing to end. */
 export function watchRuns(): void {
-  const { prototype } = Run;
+  const { prototype } = LiveRun;
   if (!isFirstPatch(prototype)) return;
   const { begin, end } = prototype;
   prototype.begin = function beginNoted(send) {
     note(this, {
       kind: 'run',
-      phrase: () => `a run (${this.options.name}, ${this.runId}, ${this.stage})`,
+      phrase: () => `a run (${this.options.name}, ${this.runId}, ${this.ending.stage})`,
       origin: captureOrigin(),
     });
     begin.call(this, send);

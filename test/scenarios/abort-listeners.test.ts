@@ -36,7 +36,7 @@ function listenersOf(target: EventTarget): Set<unknown> {
 }
 
 const passOn: Middleware = {
-  wrapTool: (next) => (call) => next(call),
+  wrapTool: (call, next) => next(call),
 };
 
 test.each([
@@ -48,8 +48,8 @@ test.each([
     const counts: number[] = [];
     const signals = new Set<AbortSignal>();
     const count: Middleware = {
-      wrapTool: (next) => (call, context) => {
-        signals.add(context.signal);
+      wrapTool: (call, next, run) => {
+        signals.add(run.signal);
         return next(call);
       },
       on: {

@@ -10,12 +10,12 @@ const named = (name: string): Tool =>
 /** Adds a tool after `wrapRun` of all middleware. */
 const adding = (name: string): Middleware => ({
   onError: 'fail',
-  on: { 'pre-call': (_event, run) => run.addTools([named(name)]) },
+  on: { 'pre-call': (_event, run) => run.tools.add([named(name)]) },
 });
 
 const hiding: Middleware = {
-  wrapRun: (next) => (input, context) => {
-    context.setTools(allowTools(context.tools, []));
+  wrapRun: (input, next, run) => {
+    run.tools.set(allowTools(run.tools.current, []));
     return next(input);
   },
 };
@@ -24,8 +24,8 @@ test('neither `allowTools` nor other middleware hides a tool that was added to t
   const model = new ScriptedModel([{ toolCalls: [{ name: 'added' }] }, 'Done.', 'Done.']);
   const seen: string[][] = [];
   const watching: Middleware = {
-    wrapRequest: (next) => (draft, context) => {
-      seen.push(context.addedTools.map(({ name }) => name));
+    wrapRequest: (draft, next, run) => {
+      seen.push(run.tools.added.map(({ name }) => name));
       return next(draft);
     },
   };
@@ -58,9 +58,9 @@ test('`setTools()` in `wrapRequest` hides the other tools from this request, and
     'Next.',
   ]);
   const part: Middleware = {
-    wrapRequest: (next) => (draft, context) => {
-      context.setTools(allowTools(context.tools, ['shown']));
-      return next({ ...draft, tools: context.toolSchemas });
+    wrapRequest: (draft, next, run) => {
+      run.tools.set(allowTools(run.tools.current, ['shown']));
+      return next({ ...draft, tools: run.tools.schemas });
     },
   };
   const tools = [named('shown'), named('hidden')];

@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import {
   AgentError,
   assistantMessage,
@@ -29,7 +30,6 @@ import { structured } from '@isoloop/core/output';
 import { arcReactor } from '@isoloop/presets';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { expect, test, vi } from 'vitest';
-import * as z from 'zod';
 import { historyFaults } from '../support/history-faults.ts';
 import { orderFaults } from '../support/order-faults.ts';
 import { eventsOf } from '../support/scripted-agent.ts';
@@ -496,8 +496,8 @@ test('the usage sums all model requests of a call, and what middleware adds', as
   const { agent } = setUp([{ toolCalls: [two], usage }, { text: 'It is 2.', usage }, 'Bye.'], {
     use: [
       {
-        wrapTool: (next) => (call, context) => {
-          context.addUsage({ inputTokens: 100, outputTokens: 1 });
+        wrapTool: (call, next, run) => {
+          run.model.addUsage({ inputTokens: 100, outputTokens: 1 });
           return next(call);
         },
       },
@@ -585,7 +585,7 @@ test.each(refusals)(
     const execute = vi.fn(() => 'paid');
     const late = pay.execute ? { ...pay, execute } : pay;
     const { agent } = setUp([calls('pay'), 'I cannot pay.'], {
-      use: [{ on: { 'pre-call': (_event, run) => run.addTools([late]) } }],
+      use: [{ on: { 'pre-call': (_event, run) => run.tools.add([late]) } }],
     });
     expect(await agent.call('Pay')).toMatchObject({ reason: 'stop', text: 'I cannot pay.' });
     const [output] = outputs(await agent.messages());

@@ -65,7 +65,7 @@ const causes: readonly (readonly [
     'a wrapTool that throws',
     named('bad'),
     {
-      wrapTool: (next) => (call) => {
+      wrapTool: (call, next) => {
         if (call.tool.name === 'bad') throw new Error('no paper');
         return next(call);
       },

@@ -86,18 +86,16 @@ const cases: readonly Case[] = [
   ...(['wrapInput', 'wrapSettle', 'wrapRequest', 'wrapReply'] as const).map((name): Case => ({
     name,
     options: adding((hang) => ({
-      [name]:
-        (next: InnerStep<unknown, unknown>): InnerStep<unknown, unknown> =>
-        async (given) => {
-          await hang();
-          return next(given);
-        },
+      [name]: async (given: unknown, next: InnerStep<unknown, unknown>) => {
+        await hang();
+        return next(given);
+      },
     })),
   })),
   {
     name: 'wrapRound',
     options: adding((hang) => ({
-      wrapRound: (next) => async (round) => {
+      wrapRound: async (round, next) => {
         await hang();
         return next(round);
       },
@@ -135,7 +133,7 @@ const cases: readonly Case[] = [
   {
     name: 'wrapRun before next',
     options: adding((hang) => ({
-      wrapRun: (next) => async (input) => {
+      wrapRun: async (input, next) => {
         await hang();
         return next(input);
       },
@@ -144,7 +142,7 @@ const cases: readonly Case[] = [
   {
     name: 'wrapRun after next',
     options: adding((hang) => ({
-      wrapRun: (next) => async (input) => {
+      wrapRun: async (input, next) => {
         const result = await next(input);
         await hang();
         return result;
@@ -154,7 +152,7 @@ const cases: readonly Case[] = [
   {
     name: 'wrapTool before next',
     options: adding((hang) => ({
-      wrapTool: (next) => async (call) => {
+      wrapTool: async (call, next) => {
         await hang();
         return next(call);
       },
@@ -164,7 +162,7 @@ const cases: readonly Case[] = [
   {
     name: 'wrapTool after next',
     options: adding((hang) => ({
-      wrapTool: (next) => async (call) => {
+      wrapTool: async (call, next) => {
         const result = await next(call);
         await hang();
         return result;

@@ -66,7 +66,7 @@ const decide = (type: 'approve' | 'reject', toolUseId: string): Decision => ({ t
 
 /** Middleware that interrupts a run at its first event of this type. */
 const interruptAt = (type: AgentEvent['type']): Middleware => ({
-  on: { '*': (event, run) => void (event.type === type && run.interrupt()) },
+  on: { '*': (event, run) => void (event.type === type && run.ending.interrupt()) },
 });
 
 test('a reader of a run that advances on its own gets every event, also if an edit overtakes a result', async () => {

@@ -501,9 +501,9 @@ test.for(Object.keys(cuts) as (keyof typeof cuts)[])(
     const { agent, model } = scriptedAgent(['hello'], {
       use: [
         {
-          wrapSettle: (next) => async (given, context) => {
+          wrapSettle: async (given, next, run) => {
             const first = await next(given);
-            const { stopSignal: signal } = context;
+            const { stopSignal: signal } = run;
             onSettled(signal);
             await new Promise((resolve) => signal.addEventListener('abort', resolve));
             return first;
@@ -822,8 +822,8 @@ async function logAfter(
 test('an abort stores the reply that readers have, not the reply to a hidden extra request', async () => {
   const texts = await logAfter(['the answer', 'hidden verdict'], (controller) => [
     {
-      wrapReply: () => async (reply, _context, steps) => {
-        await steps.ask(reply.request!, () => undefined);
+      wrapReply: async (reply, _next, run) => {
+        await run.model.ask(reply.request!, () => undefined);
         return abortedIn(controller);
       },
     },
@@ -837,12 +837,12 @@ test('an abort during a hidden extra request stores nothing of its reply', async
   const { agent } = scriptedAgent(['the answer', hidden], {
     use: [
       {
-        wrapReply: () => async (reply, _context, steps) => {
-          const made = await steps.ask(reply.request!, () => {
+        wrapReply: async (reply, _next, run) => {
+          const made = await run.model.ask(reply.request!, () => {
             controller.abort();
             return undefined;
           });
-          return steps.endStopped(made.message);
+          return run.ending.whenStopped(made.message);
         },
       },
     ],
@@ -861,7 +861,7 @@ test('an abort stores a reply as the hooks left it', async () => {
     },
   };
   const hang = (controller: AbortController): Middleware => ({
-    wrapReply: (next) => async (reply) => {
+    wrapReply: async (reply, next) => {
       await next(reply);
       return abortedIn(controller);
     },
@@ -873,12 +873,10 @@ test('an abort stores a reply as the hooks left it', async () => {
 test('an abort does not store a reply that a wrapper took back', async () => {
   const texts = await logAfter(['bad reply', 'good'], (controller) => [
     {
-      wrapRequest:
-        (next) =>
-        async (draft, { iteration }) =>
-          iteration === 0 ? next(draft) : abortedIn(controller),
-      wrapReply: () => async (_reply, _context, steps) => {
-        await steps.emit('step-reset', { reason: 'dropped' });
+      wrapRequest: async (draft, next, { iteration }) =>
+        iteration === 0 ? next(draft) : abortedIn(controller),
+      wrapReply: async (_reply, _next, run) => {
+        await run.events.emit('step-reset', { reason: 'dropped' });
         return { to: 'model' };
       },
     },

@@ -45,28 +45,29 @@ test('a hook from addHook() that hangs does not block an aborted call, and later
   expect(heard).toEqual(['run-start', 'run-end']);
 });
 
-test('using the run context after the run has ended changes nothing', async () => {
+test('using `run` after the run has ended changes nothing', async () => {
   const hang = new Hang();
   const controller = new AbortController();
   const late: string[] = [];
   let done = (): void => {};
   const finished = new Promise<void>((resolve) => (done = resolve));
   const meddling: Middleware = {
-    wrapRun: (next) => async (input, context) => {
-      context.state['kept'] = 'before';
+    wrapRun: async (input, next, run) => {
+      run.state['kept'] = 'before';
       if (!hang.on) return next(input);
       await hang.wait();
-      context.state['kept'] = 'late';
-      context.state['more'] = 'late';
-      context.addUsage({ inputTokens: 1e6, outputTokens: 1e6 });
-      context.setSystemPrompt('late');
-      context.fail(new Error('late'));
+      run.state['kept'] = 'late';
+      run.state['more'] = 'late';
+      const usage = { inputTokens: 1e6, outputTokens: 1e6 };
+      for (const change of [() => run.model.addUsage(usage), () => run.prompt.set('late')])
+        expect(change).toThrow('The run has ended.');
+      run.ending.fail(new Error('late'));
       late.push(
-        String(context.interrupt()),
-        String(context.interrupt({ mode: 'inject', messages: 'late' })),
+        String(run.ending.interrupt()),
+        String(run.ending.interrupt({ mode: 'inject', messages: 'late' })),
       );
       await next(input).catch((error: Error) => late.push(error.message));
-      await context.storeState().catch((error: Error) => late.push(error.message));
+      await run.log.store().catch((error: Error) => late.push(error.message));
       done();
       return undefined as never;
     },
@@ -105,8 +106,8 @@ test('if a wrapped model hangs, wrappers around the model still release their re
         }
       },
     }),
-    wrapTool: (next) => async (call, context) => {
-      const release = await places.acquire(context.signal);
+    wrapTool: async (call, next, run) => {
+      const release = await places.acquire(run.signal);
       try {
         return await next(call);
       } finally {

@@ -177,7 +177,7 @@ test('context policies get the shortened result, and only tool results are short
     systemPrompt: long,
     use: [
       {
-        wrapRequest: (next) => (draft) => {
+        wrapRequest: (draft, next) => {
           seen.push(JSON.stringify(draft.messages).length);
           return next(draft);
         },

@@ -8,7 +8,6 @@ import {
   toolUsesOf,
   tool,
   type Middleware,
-  type RunContext,
 } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 import { requestFaults } from '../support/history-faults.ts';
@@ -98,7 +97,7 @@ test('calls beyond `replyCalls` do not count toward the limit of tool calls, and
     limits: { toolCalls: 129 },
     use: [
       {
-        wrapRound: (next) => (round) => {
+        wrapRound: (round, next) => {
           rounds.push(round.calls.length);
           return next(round);
         },
@@ -138,8 +137,8 @@ test('the open calls are not read again for each call of a round', async () => {
   const readsOf = async (count: number): Promise<number> => {
     let reads: { readonly mock: { readonly calls: unknown[] } } | undefined;
     const counting: Middleware = {
-      wrapRound: (next) => (round, context) => {
-        reads = vi.spyOn(Object.getPrototypeOf(context) as RunContext, 'openCalls', 'get');
+      wrapRound: (round, next, run) => {
+        reads = vi.spyOn(run.calls, 'open', 'get');
         return next(round);
       },
     };

@@ -255,9 +255,9 @@ function teamParts(each: readonly Middleware[], deferRound: boolean): readonly M
     operator(),
     {
       name: 'hideTools',
-      wrapRequest: (next) => (draft, context) => {
-        context.setTools(allowTools(context.tools, names));
-        return next({ ...draft, tools: context.toolSchemas });
+      wrapRequest: (draft, next, run) => {
+        run.tools.set(allowTools(run.tools.current, names));
+        return next({ ...draft, tools: run.tools.schemas });
       },
     },
   ];
@@ -365,11 +365,11 @@ test.each(orders)(
     const controller = new AbortController();
     const refuse: Middleware = {
       name: 'refuse',
-      wrapSettle: (next) => async (settled, context) => {
+      wrapSettle: async (settled, next, run) => {
         const words = settled.messages.map(textOf).join();
         if (words === 'Refuse me') throw new AgentError('GUARD_REJECTED', 'No.');
         if (words === 'Abort me') controller.abort();
-        context.signal.throwIfAborted();
+        run.signal.throwIfAborted();
         return next(settled);
       },
     };

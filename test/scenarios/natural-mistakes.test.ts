@@ -123,12 +123,12 @@ test.each<[option: string, make: (given: object) => unknown, meant: string]>([
 test.each<[part: string, given: object, message: string]>([
   [
     'wrapInput',
-    { wrapInput: () => () => true },
+    { wrapInput: async () => true },
     'The result of wrapInput() of "unnamed" must be an object; got a boolean.',
   ],
   [
     'wrapSettle',
-    { wrapSettle: () => () => {} },
+    { wrapSettle: async () => {} },
     'The result of wrapSettle() of "unnamed" must be an object; got nothing.',
   ],
   ...[
@@ -142,7 +142,7 @@ test.each<[part: string, given: object, message: string]>([
   ].map((key): [string, object, string] => [
     key,
     { [key]: () => {} },
-    `${key}() of "unnamed": result must be a function; got nothing.`,
+    `${key}() of "unnamed" returned no promise. Its shape is async ${key}(input, next, run) { … return next(input); }.`,
   ]),
 ])('a %s that returns a value of a wrong kind fails the call', async (_part, given, message) => {
   const calling = new ScriptedModel([{ toolCalls: [{ name: 'add', input: { a: 1 } }] }, 'Done.']);
@@ -281,17 +281,16 @@ test('the compiler names an option that stands in place of `input`', () => {
 });
 
 test.each(['wrapRun', 'wrapInput', 'wrapSettle', 'wrapRequest', 'wrapReply'])(
-  'an async `%s` of the shape (given, next) fails the call, and no rejection is left over',
+  'a `%s` that returns a function fails the call, and the error says the shape',
   async (key) => {
     const shaped = {
-      [key]: async (given: unknown, next: (value: unknown) => unknown) => next(given),
+      [key]: (next: (value: unknown) => unknown) => async (given: unknown) => next(given),
     };
     const agent = new Agent({ name: 'a', model: new ScriptedModel(['Hi.']), use: [shaped] });
-    // A rejection that nobody handles would fail the run of the tests.
     await expect(agent.call('Hi')).rejects.toThrow(
       expect.objectContaining({
         code: 'CONFIGURATION',
-        message: `${key}() of "unnamed": result must be a function; got an object.`,
+        message: `${key}() of "unnamed" returned a function. Its shape is async ${key}(input, next, run) { … return next(input); }.`,
       }),
     );
   },
@@ -305,7 +304,7 @@ test.each<[key: string, problem: string, outcome?: object]>([
 ])(
   'an outcome of `%s` of the wrong kind is refused',
   async (key, problem, outcome = { messages: [] }) => {
-    const part = { [key]: () => async () => outcome };
+    const part = { [key]: async () => outcome };
     const agent = new Agent({ name: 'a', model: new ScriptedModel(['Hi.']), use: [part] });
     await expect(agent.call('Hi')).rejects.toThrow(
       expect.objectContaining({
@@ -318,7 +317,7 @@ test.each<[key: string, problem: string, outcome?: object]>([
 
 test('an ending without an answer needs no message', async () => {
   const ending = { kind: 'unanswered', reason: 'stop' } as const;
-  const use = [{ wrapReply: () => async () => ending }];
+  const use = [{ wrapReply: async () => ending }];
   const agent = new Agent({ name: 'a', model: new ScriptedModel(['Hi.']), use });
   expect(await agent.call('Hi')).toMatchObject({ reason: 'stop', text: '' });
 });

@@ -208,11 +208,11 @@ test('an abort before the run has begun in the log leaves the pending calls open
 
 test('a `wrapSettle` that stores the input itself has begun the run: calls without a result are closed', async () => {
   const own: Middleware = {
-    wrapSettle: () => async (input, _context, steps) => {
-      await steps.edit({ append: input.messages });
+    wrapSettle: async (input, _next, run) => {
+      await run.log.edit({ append: input.messages });
       return { to: 'model' };
     },
-    wrapRound: () => async () => ({ to: 'model' }),
+    wrapRound: async () => ({ to: 'model' }),
   };
   const { agent, model } = scriptedAgent([{ toolCalls: [{ name: 'look', id: 'c1' }] }, 'Done.'], {
     tools: [look],
@@ -224,8 +224,8 @@ test('a `wrapSettle` that stores the input itself has begun the run: calls witho
 
 test('a `wrapSettle` that closes one of two calls does not let a message pass over the other', async () => {
   const closing: Middleware = {
-    wrapSettle: (next) => (input, context) => {
-      const [call] = context.openCalls;
+    wrapSettle: (input, next, run) => {
+      const [call] = run.calls.open;
       if (!call) return next(input);
       // The result of an earlier call gets the id of this one.
       const result = toolResult({ ...call.toolUse, id: 'old' }, 'x', 'success');

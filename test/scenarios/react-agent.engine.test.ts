@@ -425,7 +425,7 @@ test('wrapRequest also prepares the summary request at the limit of iterations',
     limits: { iterations: 1 },
     use: [
       {
-        wrapRequest: (next) => (draft) => {
+        wrapRequest: (draft, next) => {
           const { messages } = draft;
           seen.push(messages.length);
           return next({ ...draft, messages: messages.slice(0, 1) });

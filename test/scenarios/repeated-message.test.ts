@@ -149,7 +149,7 @@ test('call() with `whenBusy: inject` rejects a message that the conversation has
 
 test('a `wrapSettle` cannot store a message twice', async () => {
   const twiceIn: Middleware = {
-    wrapSettle: (next) => (input) =>
+    wrapSettle: (input, next) =>
       next({ ...input, messages: [...input.messages, ...input.messages] }),
   };
   const { agent } = scriptedAgent(['A.'], { use: [twiceIn] });

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
 import * as z from 'zod';
+import { expect, test } from 'vitest';
 import {
   type EventOf,
   type Middleware,
@@ -45,7 +45,7 @@ test.for<[what: string, agent: ReActAgent]>([
   [
     'a partial reply and the text of an interrupt',
     named(['one two'], {
-      use: [{ on: { 'reasoning-chunk': (_event, run) => void run.interrupt() } }],
+      use: [{ on: { 'reasoning-chunk': (_event, run) => void run.ending.interrupt() } }],
     }),
   ],
   [

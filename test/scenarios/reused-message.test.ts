@@ -73,12 +73,9 @@ test.for(
 });
 
 test.for([
-  ['wrapReply as an answer', { wrapReply: () => async () => answerWith(constant) }],
-  ['wrapRequest as an answer', { wrapRequest: () => async () => answerWith(constant) }],
-  [
-    'wrapReply as a reply',
-    { wrapReply: (next) => (reply) => next({ ...reply, message: constant }) },
-  ],
+  ['wrapReply as an answer', { wrapReply: async () => answerWith(constant) }],
+  ['wrapRequest as an answer', { wrapRequest: async () => answerWith(constant) }],
+  ['wrapReply as a reply', { wrapReply: (reply, next) => next({ ...reply, message: constant }) }],
 ] as const satisfies readonly (readonly [string, Middleware])[])(
   'a middleware may answer twice with one message: %s',
   async ([, part]) => {

@@ -21,16 +21,14 @@ import { expect, test } from 'vitest';
 test('a part made of public helpers rejects tool calls, fails them, leaves them open and hides tools', async () => {
   const names = ['deny', 'fail', 'wait', 'hidden'];
   const part: Middleware = {
-    wrapRequest: (next) => (draft, context) => {
-      context.setTools(allowTools(context.tools, names.slice(0, 3)));
+    wrapRequest: (draft, next, run) => {
+      run.tools.set(allowTools(run.tools.current, names.slice(0, 3)));
       return next(draft);
     },
-    wrapTool:
-      () =>
-      async ({ toolUse }) => {
-        if (toolUse.name === 'deny') return deniedResult(toolUse, 'too late');
-        return toolUse.name === 'fail' ? errorResult(toolUse, 'too early') : notStarted;
-      },
+    wrapTool: async ({ toolUse }) => {
+      if (toolUse.name === 'deny') return deniedResult(toolUse, 'too late');
+      return toolUse.name === 'fail' ? errorResult(toolUse, 'too early') : notStarted;
+    },
   };
   const tools = names.map((name) =>
     tool({ name, description: '', input: {}, execute: () => 'ran' }),
@@ -49,8 +47,8 @@ test('a part made of public helpers rejects tool calls, fails them, leaves them 
 
 test('a tool call that a wrapper closes does not run, and gets no second result', async () => {
   const part: Middleware = {
-    wrapTool: (next) => async (call, _context, steps) => {
-      await steps.closeCall(call.toolUse, deniedResult(call.toolUse, 'no'));
+    wrapTool: async (call, next, run) => {
+      await run.calls.close(call.toolUse, deniedResult(call.toolUse, 'no'));
       return next(call);
     },
   };
@@ -68,9 +66,9 @@ test('a tool call that a wrapper closes does not run, and gets no second result'
 
 test('a tool call that a `wrapRound` closes does not run', async () => {
   const part: Middleware = {
-    wrapRound: (next) => async (round, _context, steps) => {
+    wrapRound: async (round, next, run) => {
       for (const { toolUse } of round.calls)
-        await steps.closeCall(toolUse, deniedResult(toolUse, 'no'));
+        await run.calls.close(toolUse, deniedResult(toolUse, 'no'));
       return next(round);
     },
   };
@@ -87,7 +85,7 @@ test('a tool call that a `wrapRound` closes does not run', async () => {
 test('a `wrapTool` may return the result of an earlier call, and hooks and readers get it with the id of this call', async () => {
   let stored: ToolOutcome | undefined;
   const cache: Middleware = {
-    wrapTool: (next) => async (call) => {
+    wrapTool: async (call, next) => {
       stored ??= await next(call);
       return stored;
     },
@@ -105,7 +103,7 @@ test('a `wrapTool` may return the result of an earlier call, and hooks and reade
 });
 
 test('a `wrapTool` that returns no tool result gives the call an error that names the type', async () => {
-  const part: Middleware = { wrapTool: () => async () => 'seen' as never };
+  const part: Middleware = { wrapTool: async () => 'seen' as never };
   const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
   const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
@@ -121,10 +119,10 @@ test('a result of middleware with an unknown state becomes an error that names t
     ...deniedResult(toolUse, 'no'),
     state: 'ok' as never,
   });
-  const wrapping: Middleware = { wrapTool: () => async (call) => result(call.toolUse) };
+  const wrapping: Middleware = { wrapTool: async (call) => result(call.toolUse) };
   const closing: Middleware = {
-    wrapRound: (next) => async (round, _context, steps) => {
-      for (const { toolUse } of round.calls) await steps.closeCall(toolUse, result(toolUse));
+    wrapRound: async (round, next, run) => {
+      for (const { toolUse } of round.calls) await run.calls.close(toolUse, result(toolUse));
       return next(round);
     },
   };
@@ -145,7 +143,7 @@ test('a result of middleware with an unknown state becomes an error that names t
 
 test('a result of middleware has the name of its call, also if it is the result of another tool', async () => {
   const part: Middleware = {
-    wrapTool: () => async () => deniedResult({ type: 'tool_use', id: 'x', name: 'pay', input: {} }),
+    wrapTool: async () => deniedResult({ type: 'tool_use', id: 'x', name: 'pay', input: {} }),
   };
   const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look', id: 'one' }] }, 'done']);
@@ -158,7 +156,7 @@ test('a result of middleware has the name of its call, also if it is the result 
 
 test('a result that `wrapRound` gives is checked', async () => {
   const part: Middleware = {
-    wrapRound: (next) => (round) => {
+    wrapRound: (round, next) => {
       const result = { type: 'tool_result', name: 'pay', output: 'x' } as unknown as ToolResult;
       return next({ ...round, calls: round.calls.map((call) => ({ ...call, result })) });
     },
@@ -174,9 +172,9 @@ test('a result that `wrapRound` gives is checked', async () => {
 
 test('two middleware that close the same call store one result', async () => {
   const closing = (reason: string): Middleware => ({
-    wrapRound: (next) => async (round, _context, steps) => {
+    wrapRound: async (round, next, run) => {
       for (const { toolUse } of round.calls)
-        await steps.closeCall(toolUse, deniedResult(toolUse, reason));
+        await run.calls.close(toolUse, deniedResult(toolUse, reason));
       return next(round);
     },
   });
@@ -195,7 +193,7 @@ test('a round does not run a call that no message has', async () => {
   const ran: string[] = [];
   const look = tool({ name: 'look', description: '', input: {}, execute: () => void ran.push('') });
   const part: Middleware = {
-    wrapRound: (next) => (round) => {
+    wrapRound: (round, next) => {
       const [call] = round.calls;
       const invented = { ...call!, toolUse: { ...call!.toolUse, id: 'invented' } };
       return next({ ...round, calls: [call!, invented] });
@@ -213,18 +211,17 @@ test('a call that a wrapper gives to the round twice runs once', async () => {
   const ran: string[] = [];
   const look = tool({ name: 'look', description: '', input: {}, execute: () => void ran.push('') });
   const part: Middleware = {
-    wrapRound: (next) => (round, context) =>
-      next({ ...round, calls: [...round.calls, ...context.openCalls] }),
+    wrapRound: (round, next, run) => next({ ...round, calls: [...round.calls, ...run.calls.open] }),
   };
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
   await new Agent({ name: 'a', model, tools: [look], use: [part] }).call('go');
   expect(ran).toHaveLength(1);
 });
 
-test('steps.closeCall() stores an error result in place of a value that is no result', async () => {
+test('run.calls.close() stores an error result in place of a value that is no result', async () => {
   const part: Middleware = {
-    wrapRound: (next) => async (round, _context, steps) => {
-      for (const { toolUse } of round.calls) await steps.closeCall(toolUse, { name: 'x' } as never);
+    wrapRound: async (round, next, run) => {
+      for (const { toolUse } of round.calls) await run.calls.close(toolUse, { name: 'x' } as never);
       return next(round);
     },
   };

@@ -27,12 +27,9 @@ test('`toolsUsed` has the tools in the order in which they started, without thos
 
 test('`toolsUsed` has a tool whose result a wrapper gives, and none that a wrapper denies', async () => {
   const answers: Middleware = {
-    wrapTool:
-      () =>
-      async ({ toolUse }) =>
-        toolResult(toolUse, 'kept', 'success'),
+    wrapTool: async ({ toolUse }) => toolResult(toolUse, 'kept', 'success'),
   };
   expect(await usedWith(['look'], [answers])).toEqual(['look']);
-  const denies: Middleware = { wrapTool: () => async (call) => deniedResult(call.toolUse) };
+  const denies: Middleware = { wrapTool: async (call) => deniedResult(call.toolUse) };
   expect(await usedWith(['look'], [denies])).toEqual([]);
 });

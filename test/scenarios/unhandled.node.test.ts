@@ -163,13 +163,13 @@ const callWays: readonly Way[] = [
     async () => {
       const { reply, begun, fail } = failingReply();
       const part: Middleware = {
-        wrapInput: (next) => async (input) => {
+        wrapInput: async (input, next) => {
           if (input.messages.some(({ content }) => JSON.stringify(content).includes('bad')))
             throw new Error('No.');
           return next(input);
         },
-        wrapRun: (next) => (input, _context, steps) => {
-          steps.handleInbox({
+        wrapRun: (input, next, run) => {
+          run.inbox.handle({
             join(call) {
               void call.admit();
               return undefined;
@@ -348,36 +348,36 @@ const wrapperKeys = [
   'wrapTool',
 ] as const;
 
-type AnyWrap = (next: (input: never) => Promise<unknown>) => (input: never) => Promise<unknown>;
+type AnyWrap = (input: never, next: (input: never) => Promise<unknown>) => Promise<unknown>;
 
 /** A middleware that wraps one step twice: the inner wrapper fails while the outer one is busy. */
 function failingStep(key: (typeof wrapperKeys)[number], outer: AnyWrap): Middleware {
-  const fails: AnyWrap = () => () => Promise.reject(new Error('The inner wrapper fails.'));
+  const fails: AnyWrap = () => Promise.reject(new Error('The inner wrapper fails.'));
   return { [key]: nestedWraps(outer as never, fails as never) };
 }
 
 /** Fails as `failingStep` does, in two middleware. */
 function failingSteps(key: (typeof wrapperKeys)[number], outer: AnyWrap): readonly Middleware[] {
-  const fails: AnyWrap = () => () => Promise.reject(new Error('The inner wrapper fails.'));
+  const fails: AnyWrap = () => Promise.reject(new Error('The inner wrapper fails.'));
   return [{ [key]: outer }, { [key]: fails }];
 }
 
-const busyBefore: AnyWrap = (next) => async (input) => {
+const busyBefore: AnyWrap = async (input, next) => {
   const inner = next(input);
   await nextTask();
   await nextTask();
   return inner;
 };
-const busyBetween: AnyWrap = (next) => async (input) => {
+const busyBetween: AnyWrap = async (input, next) => {
   await nextTask();
-  return busyBefore(next)(input);
+  return busyBefore(input, next);
 };
-const drops: AnyWrap = (next) => async (input) => {
+const drops: AnyWrap = async (input, next) => {
   void next(input);
   await nextTask();
   throw new Error('The outer wrapper fails.');
 };
-const twice: AnyWrap = (next) => async (input) => {
+const twice: AnyWrap = async (input, next) => {
   void next(input);
   void next(input);
   await nextTask();
@@ -405,16 +405,16 @@ const middlewareWays: readonly Way[] = [
     async () => {
       const memory = new InMemoryMemory();
       const part: Middleware = {
-        wrapRequest: (next) => async (draft, context, steps) => {
+        wrapRequest: async (draft, next, run) => {
           memory.append = () => Promise.reject(new Error('full'));
-          const message = steps.message('user', 'A hint.');
-          void steps.edit({ append: [message] });
-          void steps.admit({ messages: 42 } as never);
-          void steps.ask({ messages: [], tools: [] });
-          void steps.wait(Promise.reject(new Error('late')));
-          void steps.untimed(() => Promise.reject(new Error('late')));
-          void context.storeState();
-          void context.loadState();
+          const message = run.createMessage('user', 'A hint.');
+          void run.log.edit({ append: [message] });
+          void run.inbox.admit({ messages: 42 } as never);
+          void run.model.ask({ messages: [], tools: [] });
+          void run.wait.for(Promise.reject(new Error('late')));
+          void run.wait.untimed(() => Promise.reject(new Error('late')));
+          void run.log.store();
+          void run.log.load();
           await nextTask();
           return next(draft);
         },
@@ -428,13 +428,13 @@ const middlewareWays: readonly Way[] = [
     async () => {
       let late = (): void => {};
       const part: Middleware = {
-        wrapRun: (next) => (input, context, steps) => {
+        wrapRun: (input, next, run) => {
           late = () => {
-            void steps.edit({});
-            void steps.wait(1);
-            void steps.untimed(async () => {});
-            void context.loadState();
-            void context.storeState();
+            void run.log.edit({});
+            void run.wait.for(1);
+            void run.wait.untimed(async () => {});
+            void run.log.load();
+            void run.log.store();
           };
           return next(input);
         },
@@ -448,7 +448,7 @@ const middlewareWays: readonly Way[] = [
     'a function around a tool starts the tool, and does not wait for it',
     async () => {
       const part: Middleware = {
-        wrapTool: (next) => (call) =>
+        wrapTool: (call, next) =>
           next(
             withExecute(call, async (execute, ...args) => {
               void execute(...args);
@@ -502,7 +502,7 @@ const lateWays: readonly Way[] = [
   ],
   [
     'a wrapper fails after an abort',
-    late((fail) => setUp(['one'], { use: [{ wrapReply: () => fail }] }).agent),
+    late((fail) => setUp(['one'], { use: [{ wrapReply: fail }] }).agent),
   ],
   [
     'a tool fails after an abort',

@@ -82,14 +82,14 @@ test('ten middleware that do nothing with deltas add no call and no promise to a
     { tools: [tool({ name: 'other', description: '', input: {}, execute: () => 'done' })] },
     { on: { 'post-acting': () => {}, 'run-end': () => {} } },
     { mapEvent: (event) => event },
-    { wrapRun: (next) => (input) => next(input) },
-    { wrapInput: (next) => (input) => next(input) },
-    { wrapSettle: (next) => (input) => next(input) },
-    { wrapRequest: (next) => (draft) => next(draft) },
-    { wrapReply: (next) => (reply) => next(reply) },
+    { wrapRun: (input, next) => next(input) },
+    { wrapInput: (input, next) => next(input) },
+    { wrapSettle: (input, next) => next(input) },
+    { wrapRequest: (draft, next) => next(draft) },
+    { wrapReply: (reply, next) => next(reply) },
     {
-      wrapRound: (next) => (round) => next(round),
-      wrapTool: (next) => (call) => next(call),
+      wrapRound: (round, next) => next(round),
+      wrapTool: (call, next) => next(call),
     },
   ];
   const alone = await growth(few, many, []);
@@ -107,9 +107,9 @@ test('ten middleware that do nothing with replies and tools add no call and no p
     { on: { 'pre-summary': () => {} } },
     { on: { suspended: () => {} }, onError: 'ignore' },
     { name: 'named' },
-    { wrapRun: (next) => (input) => next(input) },
-    { wrapInput: (next) => (input) => next(input) },
-    { wrapSettle: (next) => (input) => next(input) },
+    { wrapRun: (input, next) => next(input) },
+    { wrapInput: (input, next) => next(input) },
+    { wrapSettle: (input, next) => next(input) },
   ];
   const alone = await growth(one, five, []);
   expect(Object.keys(alone.calls).length).toBeGreaterThan(50);
@@ -118,9 +118,9 @@ test('ten middleware that do nothing with replies and tools add no call and no p
 
 test('a wrapper that passes its `next` on adds no promise to a step', async () => {
   const passing = (): Middleware => ({
-    wrapRequest: (next) => (draft) => next(draft),
-    wrapReply: (next) => (reply) => next(reply),
-    wrapRound: (next) => (round) => next(round),
+    wrapRequest: (draft, next) => next(draft),
+    wrapReply: (reply, next) => next(reply),
+    wrapRound: (round, next) => next(round),
   });
   const alone = await growth(one, five, []);
   const passed = await growth(one, five, [passing(), passing(), passing()]);

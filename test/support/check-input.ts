@@ -1,11 +1,10 @@
 import {
   type Middleware,
-  type RunContext,
+  type Run,
   AgentError,
   type AgentErrorData,
   type Msg,
 } from '@isoloop/core';
-import type { Steps } from '@isoloop/core/agent';
 import type { ParsedInput } from '@isoloop/core/event';
 
 /** Passes messages through guards of the input, without an agent. */
@@ -15,13 +14,15 @@ export async function checkInput(
   { userId }: { readonly userId?: string | undefined } = { userId: 'u' },
 ): Promise<readonly Msg[]> {
   const { signal } = new AbortController();
-  const context = { runId: 'r', sessionId: 's', agentPath: ['a'], userId, signal, messages: [] };
-  const about = context as unknown as RunContext;
+  const about = { runId: 'r', sessionId: 's', agentPath: ['a'], userId, signal, messages: [] };
+  const run = about as unknown as Run;
   const last = async (input: ParsedInput): Promise<ParsedInput> => input;
-  const check = guards.reduceRight<typeof last>((next, { wrapInput }) => {
-    const checked = wrapInput!(next);
-    return async (input) => checked(input, about, {} as Steps);
-  }, last);
+  const check = guards.reduceRight<typeof last>(
+    (next, { wrapInput }) =>
+      async (input) =>
+        wrapInput!(input, next, run),
+    last,
+  );
   return (await check({ messages, decisions: [] })).messages;
 }
 

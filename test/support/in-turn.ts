@@ -1,5 +1,5 @@
-import type { RequestDraft, InnerStep, Steps } from '@isoloop/core/agent';
-import type { RunContext, ModelRequest, Usage } from '@isoloop/core';
+import type { RequestDraft, InnerStep } from '@isoloop/core/agent';
+import type { Run, ModelRequest, Usage } from '@isoloop/core';
 import {
   contextPolicy,
   type ContextMiddleware,
@@ -20,14 +20,16 @@ export async function fitInTurn(
   { messages, fixedCount = 0, tools, addedLater = [], ...about }: ContextRequest,
 ): Promise<FittedContext> {
   let usage = noUsage;
-  const context = {
+  const addMore = (more: Usage = noUsage): void => {
+    usage = addUsage(usage, more);
+  };
+  const run = {
     ...about,
-    addUsage(more: Usage = noUsage) {
-      usage = addUsage(usage, more);
-    },
-  } as RunContext;
+    model: { ...about.model, addUsage: addMore },
+    ending: { addToResult: () => {} },
+    events: { emit: async () => {} },
+  } as unknown as Run;
   const results: FittedContext[] = [];
-  const steps = { addToResult: () => {}, emit: async () => {} } as unknown as Steps;
   let draft: RequestDraft = {
     messages,
     fixedCount,
@@ -48,8 +50,8 @@ export async function fitInTurn(
         return result;
       },
     };
-    const outer = contextPolicy(kept).wrapRequest!(next);
-    return (given) => outer(given, context, steps) as Promise<ModelRequest>;
+    const { wrapRequest } = contextPolicy(kept);
+    return (given) => wrapRequest!(given, next, run) as Promise<ModelRequest>;
   }, last);
   await first(draft);
   const removed = results.reduce((sum, result) => sum + result.removed, 0);

@@ -13,7 +13,7 @@ export type { AgentLimits } from './react-agent/react-agent.ts';
 export type { AgentInput, PlainMessage } from './event/agent-input.ts';
 export type { OnLimit } from './answer/on-limit.ts';
 export type { AgentHook, Middleware, UseList } from './agent/middleware.ts';
-export type { RunContext } from './agent/run-context.ts';
+export type { Run } from './agent/seam/run.ts';
 export { InMemoryMemory, type InMemoryOptions } from './memory/in-memory-memory.ts';
 export type { KeyValueStore } from './memory/store/key-value-store.ts';
 export { MemoryStore } from './memory/store/memory-store.ts';

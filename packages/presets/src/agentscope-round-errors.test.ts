@@ -21,7 +21,7 @@ function setUp(thrown: unknown, parallelTools?: number) {
     use: [
       agentscope(),
       {
-        wrapTool: (next) => async (call) => {
+        wrapTool: async (call, next) => {
           if (call.tool.name !== 'b' || !isBroken) return next(call);
           isBroken = false;
           throw thrown;

@@ -49,18 +49,18 @@ function roundErrors(): Middleware {
   const roundOf = perRun((): { failure?: string | undefined } => ({}));
   return {
     name: 'roundErrors',
-    wrapRound: (next) => (round, context) => {
-      roundOf(context).failure = undefined;
+    wrapRound: (round, next, run) => {
+      roundOf(run).failure = undefined;
       return next(round);
     },
-    wrapTool: (next) => async (call, context) => {
-      const current = roundOf(context);
+    wrapTool: async (call, next, run) => {
+      const current = roundOf(run);
       if (current.failure !== undefined) return errorResult(call.toolUse, current.failure);
       try {
         return await next(call);
       } catch (error) {
         const isFatal = AgentError.is(error) && error.code === 'TOOL_ERROR';
-        if (isFatal || context.signal.aborted) throw error;
+        if (isFatal || run.signal.aborted) throw error;
         current.failure = `Tool execution failed: ${errorText(error)}`;
         return errorResult(call.toolUse, current.failure);
       }

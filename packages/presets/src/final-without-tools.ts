@@ -11,18 +11,17 @@ import { withoutMark } from '@isoloop/core/text-protocol';
 export function finalWithoutTools(): Middleware {
   return {
     name: 'finalWithoutTools',
-    wrapReply:
-      (next) =>
-      async (reply, { tools }, steps) => {
-        const givesAnswer: GivesAnswer = ({ name }) => toolOf(tools, name)?.givesAnswer === true;
-        if (!reply.request?.tools.every(givesAnswer)) return next(reply);
-        const message = withoutCalls(reply.message, givesAnswer);
-        const isChanged = message !== reply.message;
-        if (isChanged) await steps.emit('step-reset', { reason: 'final', replacement: message });
-        // What is left of the reply needs no correction.
-        const isFinal = isChanged || !message.content.length;
-        return next(isFinal ? { ...reply, message, isFinal } : reply);
-      },
+    wrapReply: async (reply, next, run) => {
+      const givesAnswer: GivesAnswer = ({ name }) =>
+        toolOf(run.tools.current, name)?.givesAnswer === true;
+      if (!reply.request?.tools.every(givesAnswer)) return next(reply);
+      const message = withoutCalls(reply.message, givesAnswer);
+      const isChanged = message !== reply.message;
+      if (isChanged) await run.events.emit('step-reset', { reason: 'final', replacement: message });
+      // What is left of the reply needs no correction.
+      const isFinal = isChanged || !message.content.length;
+      return next(isFinal ? { ...reply, message, isFinal } : reply);
+    },
   };
 }
 

@@ -1,6 +1,6 @@
 import { checkNoOptions } from '@isoloop/core/error';
 import { toolUseIn } from '@isoloop/core/message';
-import type { AgentEvent, Middleware, RunContext } from '@isoloop/core';
+import type { AgentEvent, Middleware, Run } from '@isoloop/core';
 
 /**
  * Adds a `parallelId` to the events of tool calls. Tool calls of the same reply have the same id
@@ -14,7 +14,7 @@ export function parallelIds(...args: readonly unknown[]): Middleware {
   return { name: 'parallelIds', mapEvent: withId };
 }
 
-function withId(event: AgentEvent, { messages }: RunContext): AgentEvent {
+function withId(event: AgentEvent, { messages }: Run): AgentEvent {
   if (event.type !== 'pre-acting' && event.type !== 'acting-chunk' && event.type !== 'post-acting')
     return event;
   const toolUseId = event.type === 'acting-chunk' ? event.toolUseId : event.toolUse.id;

@@ -86,7 +86,7 @@ test('a pause and an error do not end the call, so beforeAgent does not run agai
         'pre-reasoning': ({ iteration }, run) => {
           if (ran.length === 1 && iteration === 1) {
             ran.push('pause');
-            run.interrupt({ mode: 'pause' });
+            run.ending.interrupt({ mode: 'pause' });
           }
         },
       },

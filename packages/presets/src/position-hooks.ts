@@ -16,14 +16,14 @@ import type {
   Awaitable,
   AgentHook,
   Middleware,
-  RunContext,
   Msg,
+  Run,
 } from '@isoloop/core';
 import type { EventType, HookHandler, ControlCall } from '@isoloop/core/event';
 import { nestedHooks, perRun } from '@isoloop/core/agent';
 import { pickFields, openToolUses } from '@isoloop/core/message';
 
-type Handler<K extends EventType> = HookHandler<K, RunContext>;
+type Handler<K extends EventType> = HookHandler<K, Run>;
 
 /**
  * Handlers at the four positions around agent and model. An event that a handler returns replaces
@@ -102,7 +102,7 @@ interface RunOfCall {
  * decision or a result. Also returns false if an earlier run ended it and this run only returns the
  * answer again.
  */
-function endsCall(run: RunOfCall, { messages }: RunContext, message: Msg): boolean {
+function endsCall(run: RunOfCall, { messages }: Run, message: Msg): boolean {
   const isStored = messages.some(({ id }) => id === message.id);
   const isToldAgain = isStored && run.lastId === message.id;
   const isOpen = openToolUses(isStored ? messages : [...messages, message]).length > 0;
@@ -157,7 +157,7 @@ function asAgentHook(hook: PositionHook): AgentHook {
 function askInOrder<K extends EventType>(
   hooks: readonly AgentHook[],
   event: EventOf<K>,
-  run: RunContext,
+  run: Run,
 ): Awaitable<EventOf<K>> {
   return nestedHooks(run, hooks).ask<K>(event, (call, next) => {
     if (!isJumpToModel(call, event)) next(call);

@@ -107,7 +107,7 @@ test('`reactMemory` of an interrupted call contains the partial text; aborted an
 test('`reactMemory` of a call that a guard rejects is empty, even if earlier calls have steps', async () => {
   let refuses = false;
   const guard: Middleware = {
-    wrapInput: (next) => async (given) => {
+    wrapInput: async (given, next) => {
       if (refuses) throw new AgentError('GUARD_REJECTED', 'No.');
       return next(given);
     },

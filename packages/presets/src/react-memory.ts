@@ -1,12 +1,6 @@
 import { checkNoOptions } from '@isoloop/core/error';
 import { currentTurn, stepsStart, pairedForModel } from '@isoloop/core/message';
-import {
-  toolUsesOf,
-  type Msg,
-  type AgentResult,
-  type Middleware,
-  type RunContext,
-} from '@isoloop/core';
+import { toolUsesOf, type Msg, type AgentResult, type Middleware, type Run } from '@isoloop/core';
 
 /**
  * Adds the steps of the agent call to its result as `reactMemory` (OxyGent: `extra.react_memory`).
@@ -19,15 +13,15 @@ export function reactMemory(...args: readonly unknown[]): Middleware {
   checkNoOptions('reactMemory()', args);
   return {
     name: 'reactMemory',
-    mapEvent(event, context) {
+    mapEvent(event, run) {
       if (event.type !== 'run-end') return event;
       const { result } = event;
-      return { ...event, result: { ...result, reactMemory: stepMessages(result, context) } };
+      return { ...event, result: { ...result, reactMemory: stepMessages(result, run) } };
     },
   };
 }
 
-function stepMessages({ message }: AgentResult, run: RunContext): readonly Msg[] {
+function stepMessages({ message }: AgentResult, run: Run): readonly Msg[] {
   // The agent call ended before its input was stored.
   if (run.questionId === undefined) return [];
   const turn = currentTurn(run.messages, run.questionId);

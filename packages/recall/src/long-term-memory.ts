@@ -1,6 +1,5 @@
 import {
   type Middleware,
-  type RunContext,
   AgentError,
   errorText,
   type AgentResult,
@@ -12,6 +11,7 @@ import {
   tool,
   type Tool,
   type ToolContext,
+  type Run,
 } from '@isoloop/core';
 import { perRun } from '@isoloop/core/agent';
 import {
@@ -144,9 +144,9 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
       name: 'long_term_memory',
       messageContext: options,
       role: () => role,
-      find(input, context) {
-        inputOf(context).messages = input;
-        return recallRecords(settings, input, context);
+      find(input, run) {
+        inputOf(run).messages = input;
+        return recallRecords(settings, input, run);
       },
       report: (error) => report(error, 'recall'),
     }),
@@ -293,7 +293,7 @@ function textsIn(input: unknown, name: string): readonly string[] {
 async function findRecords(
   { memory, limit = 5, scope = 'all' }: LongTermSettings,
   query: string,
-  { sessionId, signal }: Pick<RunContext, 'sessionId' | 'signal'>,
+  { sessionId, signal }: Pick<Run, 'sessionId' | 'signal'>,
 ): Promise<readonly LongTermRecord[]> {
   const ids = { all: {}, session: { sessionId }, 'other-sessions': { exceptSessionId: sessionId } };
   const result = await memory.retrieve(query, { limit, signal, ...ids[scope] });
@@ -310,7 +310,7 @@ async function findRecords(
 async function recallRecords(
   settings: LongTermSettings,
   input: readonly Msg[],
-  { sessionId, stopSignal }: RunContext,
+  { sessionId, stopSignal }: Run,
 ): Promise<string> {
   const query = lastQuestion(input);
   if (!query) return '';

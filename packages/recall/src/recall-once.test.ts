@@ -49,10 +49,12 @@ test('each request of a call has the found messages before the conversation, in 
 test('a search gets the conversation with the input at its end, and the provided context', async () => {
   const Day = contextToken<string>('day');
   const seen: unknown[] = [];
-  const search = looking(async (_asked, { requestMessages, toolContext }) => {
-    seen.push([textsOf(requestMessages), toolContext.get(Day)]);
-    return '';
-  });
+  const search = looking(
+    async (_asked, { prompt: { messages: requestMessages }, tools: { context: toolContext } }) => {
+      seen.push([textsOf(requestMessages), toolContext.get(Day)]);
+      return '';
+    },
+  );
   const { agent } = setUp(['One.', 'Two.'], [search]);
   await agent.call('1', { toolContext: [provide(Day, 'Monday')] });
   await agent.call('2', { toolContext: [provide(Day, 'Friday')] });

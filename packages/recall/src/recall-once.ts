@@ -1,6 +1,6 @@
 import {
   type Middleware,
-  type RunContext,
+  type Run,
   createMessage,
   textOf,
   type MessageContext,
@@ -18,13 +18,13 @@ export interface Recall {
   /** Ids and times of the message. */
   readonly messageContext: MessageContext;
   /** Returns the place of the text: a user message, or the end of the system prompt. */
-  role(context: RunContext): 'user' | 'system' | undefined;
+  role(run: Run): 'user' | 'system' | undefined;
   /**
    * Returns a text for an agent call, or an empty text. `input`: the new messages, else the
    * question that the agent call continues. It must end as soon as the context's `stopSignal`
    * aborts.
    */
-  find(input: readonly Msg[], context: RunContext): Promise<string>;
+  find(input: readonly Msg[], run: Run): Promise<string>;
   /** Receives the error of `find`. The agent call continues without the text. */
   readonly report: ReportFailure;
 }
@@ -36,19 +36,22 @@ export interface Recall {
  */
 export function recallOnce(recall: Recall): Required<Pick<Middleware, 'wrapSettle'>> {
   return {
-    wrapSettle: (next) => async (input, context, steps) => {
+    wrapSettle: async (input, next, run) => {
       const outcome = await next(input);
-      if (isEnding(outcome) || context.stopped) return outcome;
-      const { messages, questionId } = context;
+      if (isEnding(outcome) || run.ending.stopped) return outcome;
+      const { messages, questionId } = run;
       const question = messages.filter(({ id }) => id === questionId);
       const { name, messageContext, report } = recall;
       const recallInput = input.messages.length ? input.messages : question;
-      const text = await recall.find(recallInput, context).catch((error: unknown) => {
-        if (!context.stopSignal.aborted) report(error);
+      const text = await recall.find(recallInput, run).catch((error: unknown) => {
+        if (!run.stopSignal.aborted) report(error);
       });
       if (!text) return outcome;
-      if (recall.role(context) === 'system') context.addToSystemPrompt(text);
-      else steps.include([markAsProgram(createMessage('user', text, { ...messageContext, name }))]);
+      if (recall.role(run) === 'system') run.prompt.append(text);
+      else
+        run.prompt.include([
+          markAsProgram(createMessage('user', text, { ...messageContext, name })),
+        ]);
       return outcome;
     },
   };

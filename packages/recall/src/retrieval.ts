@@ -32,8 +32,11 @@ export function retrieval(options: RetrievalOptions): Middleware {
   const recall = recallOnce({
     name: 'retrieved_context',
     messageContext: options,
-    role: (context) => role ?? context.options.retrievalRole,
-    find(input, { sessionId, stopSignal: signal, requestMessages: messages, toolContext }) {
+    role: (run) => role ?? run.options.retrievalRole,
+    find(
+      input,
+      { sessionId, stopSignal: signal, prompt: { messages }, tools: { context: toolContext } },
+    ) {
       const get: RetrievalCall['get'] = (token) => providedValue(token, toolContext);
       const call = { sessionId, signal, messages, get };
       return findDocuments(options, call, (within) => query(input, within), report);

@@ -67,7 +67,7 @@ const slow = tool({
 const color = tool({ name: 'color', description: 'Asks for a color', input: { type: 'object' } });
 
 const guard: Middleware = {
-  wrapInput: (next) => async (input) => {
+  wrapInput: async (input, next) => {
     const text = input.messages.map(textOf).join();
     if (text === 'bad') throw new AgentError('GUARD_REJECTED', 'Not here.', { details: { text } });
     const messages = text.startsWith('long') ? [userMessage('short')] : input.messages;
@@ -76,14 +76,14 @@ const guard: Middleware = {
 };
 
 const holdInput: Middleware = {
-  wrapInput: (next) => async (input) => {
+  wrapInput: async (input, next) => {
     await opened;
     return next(input);
   },
 };
 
 const inPlaceOfModel = (way: 'answers' | 'fails' | undefined): Middleware => ({
-  wrapRequest: (next) => async (draft) => {
+  wrapRequest: async (draft, next) => {
     if (way === undefined) return next(draft);
     if (way === 'fails') throw new AgentError('MODEL_REQUEST', 'No request is allowed.');
     return { kind: 'answer', reason: 'stop', message: assistantMessage('Stored.') };

@@ -4,10 +4,10 @@ import { memberGroupsOf } from './members.ts';
 import type { ReferenceItem } from './reference-pages.ts';
 
 /** Types whose members have the names of some functions, such as the option `systemPrompt`. */
-const typesWithMembers = new Set(['AgentOptions', 'Middleware', 'RunContext', 'Steps']);
+const typesWithMembers = new Set(['AgentOptions', 'Middleware', 'Run']);
 
-/** The page that lists these members. */
-const pageOfMembers = 'reference/middleware';
+/** The pages that list these members. */
+const pagesOfMembers = new Set(['middleware', 'reference/middleware']);
 
 /** Links from names in code spans to the reference. */
 export class NameLinks {
@@ -57,7 +57,7 @@ export class NameLinks {
   private isMember(code: string, address: string): boolean {
     const [name = ''] = code.split('(');
     if (!this.members.has(name)) return false;
-    return name === code || address === pageOfMembers;
+    return name === code || pagesOfMembers.has(address);
   }
 
   /** Links the types in a signature. Returns `span` if it names none. */

@@ -16,7 +16,7 @@ describe('interrupts', () => {
   test('an interrupt before the first request asks no model, and the recovery text is stored as the answer', async () => {
     const { agent, model } = setUp(['Welcome back.'], {
       name: 'Friday',
-      use: [{ on: { 'pre-call': (_event, { interrupt }) => void interrupt() } }],
+      use: [{ on: { 'pre-call': (_event, { ending: { interrupt } }) => void interrupt() } }],
     });
 
     const { reason, text, message } = await agent.call('Go');
@@ -37,7 +37,13 @@ describe('interrupts', () => {
     ];
     const { agent } = setUp([{ deltas }, 'Hello.'], {
       tools: [named('a', () => ++ran)],
-      use: [{ on: { 'tool-input-chunk': (_event, { interrupt }) => void interrupt() } }],
+      use: [
+        {
+          on: {
+            'tool-input-chunk': (_event, { ending: { interrupt } }) => void interrupt(),
+          },
+        },
+      ],
     });
 
     const { reason } = await agent.call('Go');
@@ -55,7 +61,7 @@ describe('interrupts', () => {
       use: [
         {
           on: {
-            'post-reasoning': ({ iteration }, { interrupt }) =>
+            'post-reasoning': ({ iteration }, { ending: { interrupt } }) =>
               void (iteration === 1 && interrupt()),
           },
         },
@@ -130,7 +136,7 @@ describe('interrupts', () => {
       use: [
         {
           on: {
-            'post-reasoning': ({ iteration, gotoReasoning }, { interrupt }) => {
+            'post-reasoning': ({ iteration, gotoReasoning }, { ending: { interrupt } }) => {
               if (iteration > 1) return;
               gotoReasoning([userMessage('是或否?')]);
               interrupt('好');
@@ -158,7 +164,11 @@ describe('interrupts', () => {
     const ran: string[] = [];
     const { agent } = setUp([asks('a', 'b', 'c')], {
       tools: ['a', 'b', 'c'].map((name) => named(name, () => void ran.push(name))),
-      use: [{ on: { 'post-acting': (_event, { interrupt }) => void interrupt() } }],
+      use: [
+        {
+          on: { 'post-acting': (_event, { ending: { interrupt } }) => void interrupt() },
+        },
+      ],
     });
 
     const { reason } = await agent.call('Go');
@@ -199,7 +209,13 @@ describe('interrupts', () => {
       setUp(replies, { memory: new SessionMemory(store, 's'), sessionId: 's', use: hooks });
     const first = open(
       ['Once upon a time'],
-      [{ on: { 'reasoning-chunk': (_event, { interrupt }) => void interrupt() } }],
+      [
+        {
+          on: {
+            'reasoning-chunk': (_event, { ending: { interrupt } }) => void interrupt(),
+          },
+        },
+      ],
     );
     const second = open(['Once upon a time, the end.']);
 
@@ -259,7 +275,13 @@ describe('interrupts', () => {
 
   test('the saved state has the interrupt flag, and a call after loading it is not interrupted', async () => {
     const first = setUp(['a b c'], {
-      use: [{ on: { 'reasoning-chunk': (_event, { interrupt }) => void interrupt() } }],
+      use: [
+        {
+          on: {
+            'reasoning-chunk': (_event, { ending: { interrupt } }) => void interrupt(),
+          },
+        },
+      ],
     });
     const second = setUp(['Hello.']);
 

@@ -92,7 +92,14 @@ describe('limit of iterations', () => {
     const { agent } = setUp([...looks(1), 'In short, much.'], {
       tools,
       limits: { iterations: 1 },
-      use: [hook, { on: { 'summary-chunk': (_event, { interrupt }) => void interrupt() } }],
+      use: [
+        hook,
+        {
+          on: {
+            'summary-chunk': (_event, { ending: { interrupt } }) => void interrupt(),
+          },
+        },
+      ],
     });
 
     const { reason, text } = await agent.call('Go');

@@ -5,6 +5,7 @@ import {
   textOf,
   type AgentEvent,
   type ModelRequest,
+  type Run,
 } from '@isoloop/core';
 import { outputGuards, regexRule } from '@isoloop/guards';
 import { textStream } from '@isoloop/core/stream';
@@ -78,7 +79,7 @@ describe('the history', () => {
       );
       const remove = agent.addHook({
         on: {
-          [type]: (_event: AgentEvent, run: { interrupt(): boolean }) => void run.interrupt(),
+          [type]: (_event: AgentEvent, run: Run) => void run.ending.interrupt(),
         },
       });
       expect((await agent.call('Look.')).reason).toBe('interrupted');

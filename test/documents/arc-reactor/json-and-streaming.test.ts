@@ -75,7 +75,7 @@ describe('streaming', () => {
         { name: 'successfulTurns' },
         { name: 'lastTurns' },
         {
-          wrapRequest: (next) => (draft) =>
+          wrapRequest: (draft, next) =>
             next({ ...draft, messages: draft.messages.slice(-1), fixedCount: 0 }),
         },
       ],

@@ -36,7 +36,7 @@ describe('pauses and injected messages', () => {
           {
             name: 'h',
             beforeAgent(_event, run) {
-              asked = run.interrupt(pause);
+              asked = run.ending.interrupt(pause);
             },
           },
         ],
@@ -60,7 +60,7 @@ describe('pauses and injected messages', () => {
           {
             name: 'h',
             afterModel({ message }, run) {
-              if (toolUsesOf(message).length > 0) run.interrupt(pause);
+              if (toolUsesOf(message).length > 0) run.ending.interrupt(pause);
             },
           },
         ],
@@ -99,7 +99,7 @@ describe('pauses and injected messages', () => {
             name: 'h',
             afterModel({ message }, run) {
               if (toolUsesOf(message).length > 0)
-                run.interrupt({ mode: 'inject', messages: '小心' });
+                run.ending.interrupt({ mode: 'inject', messages: '小心' });
             },
           },
         ],
@@ -125,7 +125,7 @@ describe('pauses and injected messages', () => {
         hooks: [
           notingHook(log, 'h', {
             beforeModel(_event, run) {
-              if (log.push('h.beforeModel') === 2) run.interrupt(pause);
+              if (log.push('h.beforeModel') === 2) run.ending.interrupt(pause);
             },
           }),
         ],
@@ -169,7 +169,7 @@ describe('pauses and injected messages', () => {
     const once: PositionHook = {
       name: 'h',
       afterModel(_event, run) {
-        if (pauses++ === 0) run.interrupt(pause);
+        if (pauses++ === 0) run.ending.interrupt(pause);
       },
     };
     const { agent } = alibaba(['one', 'two'], { preset: { hooks: [once] } });
@@ -199,7 +199,8 @@ describe('pauses and injected messages', () => {
         hooks: [
           notingHook(log, 'h', {
             afterModel({ message }, run) {
-              if (textOf(message) === 'one') run.interrupt({ mode: 'inject', messages: '还有' });
+              if (textOf(message) === 'one')
+                run.ending.interrupt({ mode: 'inject', messages: '还有' });
             },
           }),
         ],

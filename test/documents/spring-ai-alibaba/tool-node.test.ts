@@ -15,7 +15,7 @@ import {
 
 /** Creates a tool interceptor that records when a call enters and when its result leaves. */
 const notingTool = (log: string[], name: string): Middleware => ({
-  wrapTool: (next) => async (call) => {
+  wrapTool: async (call, next) => {
     log.push(`${name} in ${call.tool.name}`);
     const outcome = await next(call);
     log.push(`${name} out ${call.tool.name}`);
@@ -135,7 +135,7 @@ describe('the tool node', () => {
       tools: [noting([], 'look', { run: (input) => void inputs.push(input) })],
       use: [
         {
-          wrapTool: (next) => async (call) => {
+          wrapTool: async (call, next) => {
             const outcome = await next({ ...call, input: { city: '釜山' } });
             return 'output' in outcome ? { ...outcome, output: '已改' } : outcome;
           },
@@ -156,15 +156,13 @@ describe('the tool node', () => {
       tools: [noting(log, 'report', { returnDirect: true })],
       use: [
         {
-          wrapTool:
-            () =>
-            async ({ toolUse: { id, name } }) => ({
-              type: 'tool_result',
-              toolUseId: id,
-              name,
-              output: '缓存',
-              state: 'success',
-            }),
+          wrapTool: async ({ toolUse: { id, name } }) => ({
+            type: 'tool_result',
+            toolUseId: id,
+            name,
+            output: '缓存',
+            state: 'success',
+          }),
         },
       ],
     });

@@ -10,19 +10,19 @@ export function answerCache(answers: Map<string, string> = new Map()): Middlewar
   const stateOf = perRun(() => ({ question: '' })); // one value for each run
   return {
     name: 'answerCache',
-    wrapSettle: (next) => async (input, context, steps) => {
-      const isFirst = context.messages.length === 0;
+    wrapSettle: async (input, next, run) => {
+      const isFirst = run.messages.length === 0;
       const first = await next(input); // stores the input
       if (!isFirst || isEnding(first)) return first;
       const question = input.messages.map(textOf).join('\n');
-      stateOf(context).question = question;
+      stateOf(run).question = question;
       const known = answers.get(question);
       if (known === undefined) return first;
-      return { kind: 'custom', reason: 'stop', message: steps.message('assistant', known) };
+      return { kind: 'custom', reason: 'stop', message: run.createMessage('assistant', known) };
     },
-    wrapReply: (next) => async (reply, context) => {
+    wrapReply: async (reply, next, run) => {
       const outcome = await next(reply);
-      const { question } = stateOf(context);
+      const { question } = stateOf(run);
       if (question && isNewAnswer(outcome)) answers.set(question, textOf(outcome.message));
       return outcome;
     },

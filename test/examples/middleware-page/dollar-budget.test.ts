@@ -7,8 +7,8 @@ import type { Middleware, Usage } from '@isoloop/core';
 export function dollarBudget(limit: number, price: (usage: Usage) => number): Middleware {
   return {
     name: 'dollarBudget',
-    wrapRequest: (next) => async (draft, context) => {
-      const isSpent = price(context.usage) >= limit;
+    async wrapRequest(draft, next, run) {
+      const isSpent = price(run.usage) >= limit;
       return next(isSpent ? { ...draft, limit: draft.limit ?? 'limit' } : draft);
     },
   };

@@ -31,8 +31,8 @@ export function dollarCap(
           yield deltas;
         }
       }),
-    wrapRequest: (next) => (draft, context) => {
-      const isSpent = spentIn(context).dollars >= limit;
+    wrapRequest: (draft, next, run) => {
+      const isSpent = spentIn(run).dollars >= limit;
       return next(isSpent ? { ...draft, limit: draft.limit ?? 'limit' } : draft);
     },
   };

@@ -4,7 +4,7 @@ import {
   MemoryStore,
   SessionMemory,
   type Middleware,
-  type RunContext,
+  type Run,
   type ToolResult,
 } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
@@ -12,8 +12,8 @@ import { ScriptedModel } from '@isoloop/core/testing';
 test('a middleware of your own keeps a value in the session, and another agent reads it', async () => {
   // #region session-state
   const visits: Middleware = {
-    wrapSettle: (next) => (input, context) => {
-      context.state['visits'] = Number(context.state['visits'] ?? 0) + 1;
+    wrapSettle: (input, next, run) => {
+      run.state['visits'] = Number(run.state['visits'] ?? 0) + 1;
       return next(input);
     },
   };
@@ -32,10 +32,10 @@ test('a middleware of your own keeps a value in the session, and another agent r
 });
 
 test('a tool result is a value of the session only with a cast', () => {
-  const keep = (context: RunContext, result: ToolResult): void => {
+  const keep = (run: Run, result: ToolResult): void => {
     // @ts-expect-error An interface has no index signature.
-    context.state['result'] = result;
-    context.state['output'] = typeof result.output === 'string' ? result.output : null;
+    run.state['result'] = result;
+    run.state['output'] = typeof result.output === 'string' ? result.output : null;
   };
   expect(keep).toBeTypeOf('function');
 });

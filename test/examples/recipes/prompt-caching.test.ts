@@ -7,7 +7,7 @@ import { fromAiSdk } from '@isoloop/core/ai-sdk';
 /** Marks the end of each request, so that Claude keeps what comes before it for five minutes. */
 const cacheMark: Middleware = {
   name: 'cacheMark',
-  wrapRequest: (next) => async (draft) => {
+  wrapRequest: async (draft, next) => {
     const request = await next(draft);
     if (!('messages' in request)) return request; // the call ends without a request
     return { ...request, messages: withMark(request.messages) };

@@ -1,4 +1,3 @@
-import { Run } from './run/run.ts';
 import type { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { checkOptions } from '../error/check-options.ts';
@@ -11,8 +10,14 @@ import type { AgentStatus } from '../event/agent-status.ts';
 import { checkInterrupt, type InterruptRequest } from '../event/interrupt-request.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { logMemoryOf, type ExtendedMemory } from '../memory/memory.ts';
-import { checkNoOpenCalls, checkNewIds, parseInput, toMessages } from '../event/agent-input.ts';
-import type { AgentInput, ParsedInput } from '../event/agent-input.ts';
+import {
+  checkNoOpenCalls,
+  checkNewIds,
+  parseInput,
+  toMessages,
+  type AgentInput,
+  type ParsedInput,
+} from '../event/agent-input.ts';
 import { KeptConversation } from '../message/conversation.ts';
 import type { Msg } from '../message/msg.ts';
 import { inRequestOrder } from '../message/tool-pairs.ts';
@@ -37,9 +42,10 @@ import type { AgentSettings, KernelCallOptions, KernelOptions } from './kernel-o
 import type { AgentHook, Middleware } from './middleware.ts';
 import { runSetup, type RunSetup } from './run/run-setup.ts';
 import { otherCallNames } from './other-names.ts';
-import { stepsOf } from './steps.ts';
 import { systemMessages } from '../message/system-message.ts';
-import { partsOf } from './use-list.ts';
+import { LiveRun } from './run/live-run.ts';
+import { RunObject } from './seam/run-object.ts';
+import { flatList } from './use-list.ts';
 
 /**
  * The kernel: an agent that reasons, acts and observes until it has an answer, without features.
@@ -222,7 +228,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
     const options = this.kernelOptions(callOptions);
     const setup = this.#setupFor(options);
     const hooks = (): readonly AgentHook[] => [...setup.use, ...this.#added].filter(({ on }) => on);
-    const run = new Run(setup, options, hooks, stepsOf);
+    const run = new LiveRun(setup, options, hooks, (live) => new RunObject(live));
     const sent = this.#checkedInput(agentInput, run);
     const onStart = isStreamed ? (): void => keepDriver(this, driver) : undefined;
     const driver: RunDriver = new RunDriver({
@@ -230,16 +236,16 @@ export class Agent<const S extends ToolSource = ToolSource> {
       detached: options.detached,
       shortenLog: eventLogShortener(),
       run: () => this.#line.runInLine({ run, sent, driver, onStart }),
-      abort: () => run.abort(),
+      abort: () => run.ending.abort(),
     });
     // The end of an aborted run does not wait for a reader.
-    onAbort(run.signal, () => queueMicrotask(() => driver.release()));
+    onAbort(run.ending.signal, () => queueMicrotask(() => driver.release()));
     if (isStreamed && options.detached) driver.start();
     return driver as RunDriver<T>;
   }
 
   /** Refuses the run if the input is invalid, or throws the error. */
-  #checkedInput(agentInput: AgentInput | undefined, run: Run): ParsedInput {
+  #checkedInput(agentInput: AgentInput | undefined, run: LiveRun): ParsedInput {
     try {
       const input = parseInput(agentInput, this.options);
       checkNoOpenCalls(input.messages);
@@ -247,7 +253,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
       return input;
     } catch (error) {
       if (run.callOptions.throwOnError !== false) throw error;
-      run.haltWith(error as AgentError);
+      run.ending.haltWith(error as AgentError);
       return { messages: [], decisions: [] };
     }
   }
@@ -255,13 +261,13 @@ export class Agent<const S extends ToolSource = ToolSource> {
   /** Returns the setup of one agent call. */
   #setupFor({ use }: KernelCallOptions): RunSetup {
     if (!use?.length) return this.#setup;
-    const callParts = checkedParts(use);
-    // A part with the name of a part of the agent takes its place. The others come first.
-    const parts = partsOf([this.use, ...callParts]);
-    const ownParts = parts.splice(0, this.use.length);
+    const ofCall = checkedParts(use);
+    // Middleware with the name of one of the agent takes its place. The others come first.
+    const outer = flatList([this.use, ...ofCall]);
+    const ofAgent = outer.splice(0, this.use.length);
     // The defaults of the call's middleware override those of the agent's.
-    const options = agentSettings(this.#ownOptions, [...ownParts, ...callParts], this.#tables);
-    return runSetup({ ...this.#setup, options }, [...parts, ...ownParts]);
+    const options = agentSettings(this.#ownOptions, [...ofAgent, ...ofCall], this.#tables);
+    return runSetup({ ...this.#setup, options }, [...outer, ...ofAgent]);
   }
 }
 

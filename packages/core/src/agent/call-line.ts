@@ -6,12 +6,12 @@ import { abortable } from '../wait/abort.ts';
 import { markHandled } from '../wait/mark-handled.ts';
 import { runAgentCall } from './agent-call.ts';
 import type { AgentSettings } from './kernel-options.ts';
-import type { Run } from './run/run.ts';
+import type { LiveRun } from './run/live-run.ts';
 import { admitInput, type RunInput } from './step/settle.ts';
 
 /** An agent call that runs or waits for its turn. */
 export interface BegunCall extends RunInput {
-  readonly run: Run;
+  readonly run: LiveRun;
   readonly driver: RunDriver;
   /** Called when the call is the running one. */
   readonly onStart: (() => void) | undefined;
@@ -34,7 +34,7 @@ export class CallLine {
   }
 
   /** The run of the call whose turn it is. */
-  get run(): Run | undefined {
+  get run(): LiveRun | undefined {
     return this.#running?.run;
   }
 
@@ -66,8 +66,8 @@ export class CallLine {
     const { run, driver } = call;
     run.begin((events) => driver.push(events));
     try {
-      if (this.#refusal) run.haltWith(this.#refusal);
-      const { failure } = run;
+      if (this.#refusal) run.ending.haltWith(this.#refusal);
+      const { failure } = run.ending;
       if (failure && run.callOptions.throwOnError !== false) throw failure;
       if (failure) return await this.#endRefused(run);
       const earlier = this.isBusy && Promise.allSettled(this.#results);
@@ -92,10 +92,11 @@ export class CallLine {
    */
   async #waitInLine(call: BegunCall, earlier: Promise<unknown>): Promise<AgentResult | undefined> {
     const { run, sent } = call;
-    const { signal, callOptions: options } = run;
+    const { callOptions: options } = run;
+    const { signal } = run.ending;
     const running = this.#running;
     try {
-      if (running?.run.stage === 'running') {
+      if (running?.run.ending.stage === 'running') {
         const { result } = running.driver;
         const admit = (): Promise<ParsedInput> =>
           (call.admitted ??= markHandled(admitInput(run, sent)));
@@ -106,15 +107,15 @@ export class CallLine {
       await abortable(earlier, signal);
       return undefined;
     } catch (error) {
-      if (!run.aborted) run.haltWith(AgentError.from(error));
+      if (!run.ending.aborted) run.ending.haltWith(AgentError.from(error));
       return this.#endRefused(run);
     }
   }
 
   /** Ends a call that was refused, or aborted while it waited. */
-  #endRefused(run: Run): Promise<AgentResult> {
+  #endRefused(run: LiveRun): Promise<AgentResult> {
     // It takes no interrupts.
-    run.enterStage('ending');
+    run.ending.enterStage('ending');
     return runAgentCall(run);
   }
 }

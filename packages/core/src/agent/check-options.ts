@@ -10,7 +10,7 @@ import type {
 import { checkHandlers, hookFields } from '../event/check-hook.ts';
 import type { Middleware, UseList } from './middleware.ts';
 import { pickFields, omitUndefined } from '../message/json.ts';
-import { partsOf, withDefaults, withoutRemoved } from './use-list.ts';
+import { withDefaults, withoutRemoved, flatList } from './use-list.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { checkOptions, unknownOption } from '../error/check-options.ts';
 import {
@@ -182,7 +182,7 @@ export function requireParts(use: readonly Middleware[], tool: Tool): void {
  */
 export function checkedParts(use: UseList): Middleware[] {
   for (const part of (use as readonly unknown[]).flat(Infinity)) checkPart(part as Middleware);
-  return partsOf(use);
+  return flatList(use);
 }
 
 /**

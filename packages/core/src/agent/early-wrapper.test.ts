@@ -39,10 +39,8 @@ function setUp(key: string, end: Ending, other: () => unknown, inner: (hang: Han
   );
   const hasty: Middleware = {
     name: 'hasty',
-    [key]:
-      (next: InnerStep<unknown, unknown>): InnerStep<unknown, unknown> =>
-      (given) =>
-        hang.on ? end(next(given), hang.reached.then(other)) : next(given),
+    [key]: (given: unknown, next: InnerStep<unknown, unknown>) =>
+      hang.on ? end(next(given), hang.reached.then(other)) : next(given),
   };
   const agent = new Agent({ name: 'a', model, tools: [pay], use: [hasty, inner(hang)] });
   return { agent, model, runs, hang };
@@ -106,12 +104,10 @@ test.each(['wrapRun', 'wrapInput', 'wrapSettle', 'wrapRequest', 'wrapReply', 'wr
   'a wrapper that hangs inside a %s that ended before its `next` does not keep the agent call from its end',
   async (key) => {
     const inWrapper = (hang: Hang): Middleware => ({
-      [key]:
-        (next: InnerStep<unknown, unknown>): InnerStep<unknown, unknown> =>
-        async (given) => {
-          await hang.wait();
-          return next(given);
-        },
+      [key]: async (given: unknown, next: InnerStep<unknown, unknown>) => {
+        await hang.wait();
+        return next(given);
+      },
     });
     const race: Ending = (inner, other) => Promise.race([inner, other]);
     const set = setUp(key, race, () => early, inWrapper);
@@ -141,12 +137,12 @@ test.each(wrappers)(
 
 test('a wrapper may wait for other work beside its `next`, if it ends after its `next`', async () => {
   const settling: Middleware = {
-    wrapReply: (next) => (reply) => Promise.race([next(reply), new Promise<never>(() => {})]),
-    wrapRun: (next) => async (input) => {
+    wrapReply: (reply, next) => Promise.race([next(reply), new Promise<never>(() => {})]),
+    wrapRun: async (input, next) => {
       const [result] = await Promise.all([next(input), Promise.resolve()]);
       return { ...result, text: 'Mine.' };
     },
-    wrapRequest: (next) => (draft) => Promise.any([next(draft), new Promise<never>(() => {})]),
+    wrapRequest: (draft, next) => Promise.any([next(draft), new Promise<never>(() => {})]),
   };
   const model = new ScriptedModel(['Seen.']);
   const agent = new Agent({ name: 'a', model, use: [settling] });
@@ -159,12 +155,10 @@ test.for(['wrapReply', 'wrapRound'] as const)(
     let late: (() => Promise<unknown>) | undefined;
     const hasty: Middleware = {
       name: 'hasty',
-      [key]: (next: InnerStep<unknown, unknown>): InnerStep<unknown, unknown> => {
-        return async (value) => {
-          if (late) await late();
-          late = () => next(value);
-          return { to: key === 'wrapRound' ? 'tools' : 'model' };
-        };
+      [key]: async (value: unknown, next: InnerStep<unknown, unknown>) => {
+        if (late) await late();
+        late = () => next(value);
+        return { to: key === 'wrapRound' ? 'tools' : 'model' };
       },
     };
     const pay = tool({ name: 'pay', description: '', input: {}, execute: () => 'paid' });

@@ -12,7 +12,6 @@ export type {
   InnerStep,
   Middleware,
   OpenCall,
-  OuterStep,
   Reply,
   RequestDraft,
   Round,
@@ -33,12 +32,20 @@ export type {
   StoredEnd,
   UnansweredEnd,
 } from './next.ts';
-export { perRun } from './per-run.ts';
+export { perAgent, perRun } from './per-run.ts';
 export type { LimitReason } from './request-draft.ts';
-export type { RunContext } from './run-context.ts';
 export type { InboxHandler, JoiningCall } from './run/inbox.ts';
-export type { LogEdit } from './run/run-log.ts';
+export type { LogEdit } from './run/session-log.ts';
+export type { RunCalls } from './seam/calls.ts';
+export type { RunEnding } from './seam/ending.ts';
+export type { RunEvents } from './seam/events.ts';
+export type { RunInbox } from './seam/inbox.ts';
+export type { RunLog } from './seam/log.ts';
+export type { RunModel } from './seam/model.ts';
+export type { RunPrompt } from './seam/prompt.ts';
+export type { NewMessageOptions, Run } from './seam/run.ts';
+export type { RunTools } from './seam/tools.ts';
+export type { RunWait } from './seam/wait.ts';
 export type { RevisedEvent } from './step/jump.ts';
 export type { AskResult, ToEvent } from './step/read-reply.ts';
-export type { Steps } from './steps.ts';
 export { definePreset } from './use-list.ts';

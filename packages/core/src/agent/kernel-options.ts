@@ -35,7 +35,7 @@ export interface KernelLimits {
   readonly resultLength?: number;
   /**
    * Maximum time of an agent call from its turn to its end, in milliseconds. Includes hooks and
-   * wrappers, but not the time in `steps.untimed()`. A longer agent call fails with `CALL_TIMEOUT`,
+   * wrappers, but not the time in `run.wait.untimed()`. A longer agent call fails with `CALL_TIMEOUT`,
    * even if a hook or wrapper still runs. Default: no limit. 0 also sets no limit.
    */
   readonly timeoutMs?: number;
@@ -75,13 +75,13 @@ export interface KernelDefaults {
 
 /**
  * Options that the middleware of this package adds to the kernel's, declared in their files by
- * declaration merging, and read from `context.options`. `ReActAgent` takes them. Your own
+ * declaration merging, and read from `run.options`. `ReActAgent` takes them. Your own
  * middleware takes options as arguments of its function.
  */
 export interface FeatureOptions {}
 
 /**
- * Options of one agent call that middleware reads from `context.options`, declared in the same way.
+ * Options of one agent call that middleware reads from `run.options`, declared in the same way.
  */
 export interface FeatureCallOptions {}
 

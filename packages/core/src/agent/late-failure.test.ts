@@ -6,18 +6,18 @@ import { ScriptedModel } from '../testing/scripted-model.ts';
 import { look } from '../../../../test/support/plain-tools.ts';
 import { tool } from '../tool/tool.ts';
 import { Agent } from './agent.ts';
-import type { Middleware, RunContext } from './middleware.ts';
+import type { Middleware, Run } from './middleware.ts';
 import { isNewAnswer } from './next.ts';
 
 const failure = new AgentError('LIMIT_EXCEEDED', 'Too much.');
 
 test.for<[when: string, part: Middleware]>([
-  ['in a `post-call` hook', { on: { 'post-call': (_event, run) => run.fail(failure) } }],
+  ['in a `post-call` hook', { on: { 'post-call': (_event, run) => run.ending.fail(failure) } }],
   [
     'in work before the end',
     {
-      wrapSettle: (next) => (input, _context, steps) => {
-        steps.beforeEnd(async (context) => context.fail(failure));
+      wrapSettle: (input, next, run) => {
+        run.ending.before(async ({ ending }) => ending.fail(failure));
         return next(input);
       },
     },
@@ -25,9 +25,9 @@ test.for<[when: string, part: Middleware]>([
   [
     'after `next` of `wrapRun`',
     {
-      wrapRun: (next) => async (input, context) => {
+      wrapRun: async (input, next, run) => {
         const result = await next(input);
-        context.fail(failure);
+        run.ending.fail(failure);
         return result;
       },
     },
@@ -38,11 +38,11 @@ test.for<[when: string, part: Middleware]>([
   expect(agent.busy).toBe(false);
 });
 
-test('context.fail() takes any error, and the agent call fails with code INTERNAL', async () => {
+test('run.ending.fail() takes any error, and the agent call fails with code INTERNAL', async () => {
   const cause = new Error('No price.');
   const part: Middleware = {
-    wrapReply: (next) => (reply, context) => {
-      context.fail(cause);
+    wrapReply: (reply, next, run) => {
+      run.ending.fail(cause);
       return next(reply);
     },
   };
@@ -54,13 +54,13 @@ test('context.fail() takes any error, and the agent call fails with code INTERNA
   });
 });
 
-test('context.fail() in a `run-end` hook has no effect, but its exception makes the call fail', async () => {
-  const atEnd = (act: (context: RunContext) => void): Promise<unknown> => {
+test('run.ending.fail() in a `run-end` hook has no effect, but its exception makes the call fail', async () => {
+  const atEnd = (act: (run: Run) => void): Promise<unknown> => {
     const part: Middleware = { on: { 'run-end': (_event, run) => act(run) } };
     const model = new ScriptedModel(['One.']);
     return new Agent({ name: 'a', model, use: [part] }).call('Hi');
   };
-  await expect(atEnd((context) => context.fail(failure))).resolves.toMatchObject({ text: 'One.' });
+  await expect(atEnd((run) => run.ending.fail(failure))).resolves.toMatchObject({ text: 'One.' });
   const throws = (): void => {
     throw failure;
   };
@@ -70,7 +70,7 @@ test('context.fail() in a `run-end` hook has no effect, but its exception makes 
 test('a second `next` of `wrapRun` makes the agent call fail, even if the wrapper catches its error', async () => {
   const twice: Middleware = {
     name: 'twice',
-    wrapRun: (next) => async (input) => {
+    wrapRun: async (input, next) => {
       const result = await next(input);
       await next(input).catch(() => {});
       return result;
@@ -88,10 +88,10 @@ test.for(['throw', 'fail'] as const)(
   async (how) => {
     let isBroken = true;
     const part: Middleware = {
-      wrapReply: (next) => async (reply, context) => {
+      wrapReply: async (reply, next, run) => {
         const outcome = await next(reply);
         if (isBroken && how === 'throw') throw failure;
-        if (isBroken) context.fail(failure);
+        if (isBroken) run.ending.fail(failure);
         return outcome;
       },
     };
@@ -109,10 +109,10 @@ test.for(['throw', 'fail'] as const)(
 test('a warning after `next` of `wrapRun` does not change the result that the wrapper has', async () => {
   const warning = new AgentError('INTERNAL', 'Odd.').toJSON();
   const part: Middleware = {
-    wrapRun: (next) => async (input, _context, steps) => {
-      steps.addToResult({ warning });
+    wrapRun: async (input, next, run) => {
+      run.ending.addToResult({ warning });
       const result = await next(input);
-      steps.addToResult({ warning });
+      run.ending.addToResult({ warning });
       return result;
     },
   };
@@ -120,7 +120,7 @@ test('a warning after `next` of `wrapRun` does not change the result that the wr
   expect((await agent.call('Hi')).warnings).toEqual([warning]);
 });
 
-test('context.fail() in a hook of `suspended` makes the agent call fail, and the call stays pending', async () => {
+test('run.ending.fail() in a hook of `suspended` makes the agent call fail, and the call stays pending', async () => {
   const ask = tool({
     name: 'ask',
     description: '',
@@ -129,7 +129,7 @@ test('context.fail() in a hook of `suspended` makes the agent call fail, and the
   });
   const model = new ScriptedModel([{ toolCalls: [{ name: 'ask', id: 'one' }] }]);
   const agent = new Agent({ name: 'a', model, tools: [ask] });
-  agent.addHook({ on: { suspended: (_event, run) => run.fail(failure) } });
+  agent.addHook({ on: { suspended: (_event, run) => run.ending.fail(failure) } });
   const result = await agent.call('Hi', { throwOnError: false });
   expect(result).toMatchObject({ reason: 'error', error: { code: 'LIMIT_EXCEEDED' } });
   expect(result.pending).toMatchObject([{ toolUseId: 'one' }]);
@@ -146,10 +146,10 @@ test.for([
     const use = assistantMessage([{ type: 'tool_use', id: 'old', name: 'look', input: {} }]);
     const memory = new InMemoryMemory([userMessage('Go'), use]);
     const part: Middleware = {
-      wrapSettle: (next) => async (input, context) => {
+      wrapSettle: async (input, next, run) => {
         if (isAfter) await next(input);
         if (how === 'throws') throw failure;
-        context.fail(failure);
+        run.ending.fail(failure);
         return { to: 'model' };
       },
     };
@@ -168,7 +168,7 @@ test.for([
 
 test('an answer that a wrapReply made of a user message is stored as the reply of the assistant', async () => {
   const part: Middleware = {
-    wrapReply: (next) => async (reply) => {
+    wrapReply: async (reply, next) => {
       const outcome = await next(reply);
       return isNewAnswer(outcome) ? { ...outcome, message: userMessage('Two.') } : outcome;
     },

@@ -9,7 +9,7 @@ import { AgentError } from '../error/agent-error.ts';
 import { historyFaults } from '../../../../test/support/history-faults.ts';
 import { calls, eventsOf, scriptedAgent } from '../../../../test/support/scripted-agent.ts';
 import { rolesOf } from '../../../../test/roles-of.ts';
-import type { Middleware, RequestDraft, RunContext } from './middleware.ts';
+import type { Middleware, RequestDraft, Run } from './middleware.ts';
 import { isEnding, type Ending } from './next.ts';
 import type { AgentOptions } from '../react-agent/react-agent.ts';
 
@@ -91,7 +91,7 @@ test('a step-reset event names its reason', async () => {
 
 test('an error in wrapSettle ends the call with an error', async () => {
   const { agent, model } = setUp(['hello'], {
-    use: [{ wrapSettle: () => () => Promise.reject(new Error('gone')) }],
+    use: [{ wrapSettle: () => Promise.reject(new Error('gone')) }],
   });
   await expect(agent.call('go')).rejects.toThrow('gone');
   expect(model.requests).toEqual([]);
@@ -272,12 +272,12 @@ test('readable() reads nothing before its reader does, and returns all events', 
 test.each<[string, Middleware]>([
   [
     'wrapRound',
-    { wrapRound: () => async (_round, _context, steps) => limit(steps.message('assistant', 'ok')) },
+    { wrapRound: async (_round, _next, run) => limit(run.createMessage('assistant', 'ok')) },
   ],
   [
     'wrapReply, after next',
     {
-      wrapReply: (next) => async (reply) => {
+      wrapReply: async (reply, next) => {
         await next(reply);
         return limit(reply.message);
       },
@@ -286,16 +286,13 @@ test.each<[string, Middleware]>([
   [
     'wrapReply, without next',
     {
-      wrapReply:
-        () =>
-        async ({ message }) =>
-          limit(message),
+      wrapReply: async ({ message }) => limit(message),
     },
   ],
   [
     'wrapReply, a rejection after next',
     {
-      wrapReply: (next) => async (reply) => {
+      wrapReply: async (reply, next) => {
         await next(reply);
         throw new AgentError('GUARD_REJECTED', 'No.');
       },
@@ -329,9 +326,9 @@ test('a message that no model wrote passes no `post-reasoning` hook, whatever it
   const seen: unknown[] = [];
   const answering: Middleware = {
     on: { 'post-reasoning': ({ message }) => void seen.push(message) },
-    wrapRequest: () => async (_draft, _context, steps) =>
-      steps.reply(steps.message('assistant', 'Mine.'), 'stop'),
-    wrapReply: (next) => (reply) => {
+    wrapRequest: async (_draft, _next, run) =>
+      run.ending.reply(run.createMessage('assistant', 'Mine.'), 'stop'),
+    wrapReply: (reply, next) => {
       seen.push(reply.request);
       return next(reply);
     },
@@ -343,7 +340,7 @@ test('a message that no model wrote passes no `post-reasoning` hook, whatever it
 
 test('an end of a run without its kind is refused', async () => {
   const ending = { reason: 'limit' } as unknown as Ending;
-  const { agent } = setUp(['ok'], { use: [{ wrapReply: () => async () => ending }] });
+  const { agent } = setUp(['ok'], { use: [{ wrapReply: async () => ending }] });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'CONFIGURATION' });
 });
 
@@ -366,20 +363,18 @@ test('an end of a run takes only the reasons of its kind', () => {
   expect(endings.every(isEnding)).toBe(true);
 });
 
-test.each<
-  [how: string, abort: (context: RunContext, caller: AbortController) => void, end: string]
->([
-  ['an abort', (_context, caller) => caller.abort(), 'aborted'],
-  ['a failure', (context) => context.fail(new AgentError('CALL_TIMEOUT', 'late')), 'error'],
+test.each<[how: string, abort: (run: Run, caller: AbortController) => void, end: string]>([
+  ['an abort', (_run, caller) => caller.abort(), 'aborted'],
+  ['a failure', (run) => run.ending.fail(new AgentError('CALL_TIMEOUT', 'late')), 'error'],
 ])('%s ends a loop of rounds without a model request', async (_how, abort, end) => {
   const caller = new AbortController();
   let rounds = 0;
   const { agent } = setUp([calls('external')], {
     use: [
       {
-        wrapRound: () => async (_round, context) => {
+        wrapRound: async (_round, _next, run) => {
           rounds += 1;
-          if (rounds === 3) abort(context, caller);
+          if (rounds === 3) abort(run, caller);
           if (rounds > 50) throw new Error('The loop goes on.');
           return { to: 'tools' };
         },

@@ -12,7 +12,7 @@ import { ReActAgent, type AgentOptions } from '../react-agent/react-agent.ts';
 import { eventsOf, scriptedAgent } from '../../../../test/support/scripted-agent.ts';
 import { look, pay } from '../../../../test/support/plain-tools.ts';
 import type { Middleware } from './middleware.ts';
-import type { RunContext } from './run-context.ts';
+import type { Run } from './seam/run.ts';
 
 function setUp(
   replies: readonly ScriptedReply[],
@@ -26,11 +26,11 @@ const rejection = new AgentError('GUARD_REJECTED', 'Not here.', { details: { sta
 
 /** Middleware that checks or changes the messages of an input. */
 function checking(
-  check: (messages: readonly Msg[], context: RunContext) => Promise<readonly Msg[]>,
+  check: (messages: readonly Msg[], run: Run) => Promise<readonly Msg[]>,
 ): Middleware {
   return {
-    wrapInput: (next) => async (input, context) =>
-      next({ ...input, messages: await check(input.messages, context) }),
+    wrapInput: async (input, next, run) =>
+      next({ ...input, messages: await check(input.messages, run) }),
   };
 }
 
@@ -69,7 +69,7 @@ test("an input that a guard rejects ends the call with the guard's message, noth
       recalled.push(`guard ${textOf(input[0]!)}`);
       return input;
     }),
-    wrapSettle: (next) => (input) => {
+    wrapSettle: (input, next) => {
       recalled.push(textOf(input.messages[0]!));
       return next(input);
     },
@@ -95,9 +95,10 @@ test('after `next`, `wrapSettle` sees the conversation with the input at its end
   const [City, Day] = [contextToken<string>('city'), contextToken<string>('day')];
   const seen: unknown[] = [];
   const looking: Middleware = {
-    wrapSettle: (next) => async (input, context) => {
+    wrapSettle: async (input, next, run) => {
       const first = await next(input);
-      const { requestMessages, toolContext } = context;
+      const { messages: requestMessages } = run.prompt;
+      const { context: toolContext } = run.tools;
       seen.push([requestMessages.map(textOf), toolContext.get(City), toolContext.get(Day)]);
       return first;
     },
@@ -204,11 +205,11 @@ test('among wrappers of models, tools and runs, the first is the outermost', asy
         return next.stream(request, context);
       },
     }),
-    wrapTool: (next) => async (call) => {
+    wrapTool: async (call, next) => {
       order.push(`${name} tool ${call.tool.name}`);
       return next(call);
     },
-    wrapRun: (next) => async (input) => {
+    wrapRun: async (input, next) => {
       order.push(`${name} call`);
       const result = await next(input);
       order.push(`${name} end`);
@@ -348,11 +349,11 @@ test('an agent call refuses `defaults` with an option of the wrong type or that 
   );
 });
 
-test("`context.options` has the options of features of an agent call, not the kernel's own", async () => {
+test("`run.options` has the options of features of an agent call, not the kernel's own", async () => {
   let seen: object = {};
   const looking: Middleware = {
-    wrapRun: (next) => (input, context) => {
-      seen = context.options;
+    wrapRun: (input, next, run) => {
+      seen = run.options;
       return next(input);
     },
   };
@@ -380,10 +381,10 @@ test('the `use` of an agent call replaces or removes a part together with its to
 test('a wrapper that ends the run leaves no tool call open, even as a rejection', async () => {
   const lookUp = tool({ name: 'look_up', description: '', input: {}, execute: () => 'found' });
   const refusing: Middleware = {
-    wrapReply: (next) => async (reply, context, steps) => {
+    wrapReply: async (reply, next, run) => {
       const made = await next(reply);
       if (!('to' in made)) return made;
-      return { kind: 'custom', reason: 'rejected', message: steps.message('assistant', 'No.') };
+      return { kind: 'custom', reason: 'rejected', message: run.createMessage('assistant', 'No.') };
     },
   };
   const asks = { toolCalls: [{ name: 'look_up' }] };

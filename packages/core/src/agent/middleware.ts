@@ -10,22 +10,18 @@ import type { ParsedInput, SettleInput } from '../event/agent-input.ts';
 import type { AgentDefaults } from './kernel-options.ts';
 import type { Next, CustomReason } from './next.ts';
 import type { RequestDraft } from './request-draft.ts';
-import type { RunContext } from './run-context.ts';
-import type { Steps } from './steps.ts';
+import type { Run } from './seam/run.ts';
 
-export type { OpenCall, RequestDraft, RunContext, Steps };
+export type { OpenCall, RequestDraft, Run };
 
 /** The step inside a wrapper: its `next`. It rejects if the run fails. */
 export type InnerStep<In, Out> = (input: In) => Promise<Out>;
 
-/** What a wrapper puts in the place of a step. `steps`: what it may do to the run. */
-export type OuterStep<In, Out> = (input: In, context: RunContext, steps: Steps) => Promise<Out>;
-
 /**
- * Wraps one step of the loop. The outer function runs again for each step, with a `next` of its
- * own. A variable in it lasts for one step. `perRun()` keeps a value for the whole run.
+ * Wraps one step of the loop. Called for each step, with a `next` of its own. A variable in it lasts
+ * for one step. `perRun()` keeps a value for the whole run.
  */
-export type Wrap<In, Out> = (next: InnerStep<In, Out>) => OuterStep<In, Out>;
+export type Wrap<In, Out> = (input: In, next: InnerStep<In, Out>, run: Run) => Promise<Out>;
 
 /** A reply of the model, or a message that takes its place, as `wrapReply` gets it. */
 export type Reply = ReplyOfModel | SubstituteReply;
@@ -63,15 +59,14 @@ export interface Round {
  * Handlers of events, which observe an agent or change what it does. Put them into `use`, or add
  * them with `agent.addHook()`.
  */
-export type AgentHook = Hook<RunContext>;
+export type AgentHook = Hook<Run>;
 
 /**
  * What a feature adds to an agent through the option `use`. Every member is optional. The first
  * middleware of the list is the outermost: it gets input and requests first, and replies and
- * results last. A wrapper is called for each step, and returns the function that takes the place of
- * `next`. `wrapModel` is called once per agent, and again for each agent call whose options add
- * middleware, such as `use` and `output`. Only `wrapModel` and `wrapTool` may call `next` more
- * than once.
+ * results last. A wrapper is called for each step, with `next`, the step inside it. `wrapModel` is
+ * called once per agent, and again for each agent call whose options add middleware, such as `use`
+ * and `output`. Only `wrapModel` and `wrapTool` may call `next` more than once.
  */
 export interface Middleware extends AgentHook {
   /**
@@ -88,7 +83,7 @@ export interface Middleware extends AgentHook {
    * event. Not called for text and argument deltas. It is synchronous: a promise, or an event of
    * another type, fails the agent call with `HOOK_ERROR`.
    */
-  mapEvent?(event: AgentEvent, context: RunContext): AgentEvent | void;
+  mapEvent?(event: AgentEvent, run: Run): AgentEvent | void;
   /**
    * Wraps every agent call, unless it was refused or aborted before its turn. `run-start` comes
    * before the outermost wrapper. `error` and `run-end` come after it and contain its result.
@@ -116,7 +111,7 @@ export interface Middleware extends AgentHook {
    */
   readonly wrapModel?: (next: ChatModel) => ChatModel;
   /**
-   * Wraps what follows a reply, and a message that `steps.reply()` passes in its place. An `Ending`
+   * Wraps what follows a reply, and a message that `run.ending.reply()` passes in its place. An `Ending`
    * of `next` is not in the log yet.
    */
   readonly wrapReply?: Wrap<Reply, Next>;

@@ -4,13 +4,12 @@ import { Agent } from './agent.ts';
 import type { Middleware } from './middleware.ts';
 import { nestedWraps } from './nested.ts';
 
-test('nested wrappers are one wrapper, the first outermost, and each gets context and steps', async () => {
+test('nested wrappers are one wrapper, the first outermost, and each gets the run', async () => {
   const seen: string[] = [];
   const noted =
     (name: string): NonNullable<Middleware['wrapRun']> =>
-    (next) =>
-    async (input, context, steps) => {
-      seen.push(`${name} ${context.runId.length > 0} ${typeof steps.edit}`);
+    async (input, next, run) => {
+      seen.push(`${name} ${run.runId.length > 0} ${typeof run.log.edit}`);
       const result = await next(input);
       seen.push(name);
       return { ...result, text: `${name}(${result.text})` };

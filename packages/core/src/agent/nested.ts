@@ -3,17 +3,17 @@ import type { Awaitable } from '../event/hook.ts';
 import { onControlOf, type ControlCall, type OnControl } from '../event/hook-controls.ts';
 import type { AgentHook, InnerStep, Wrap } from './middleware.ts';
 import { markHandled } from '../wait/mark-handled.ts';
-import { runOf } from './per-run.ts';
-import type { RunContext } from './run-context.ts';
+import { liveRunOf } from './per-run.ts';
+import type { Run } from './seam/run.ts';
 
 /**
  * Returns one wrapper that consists of several, for middleware that is made of others. The first is
  * the outermost.
  */
 export function nestedWraps<In, Out>(...wraps: readonly Wrap<In, Out>[]): Wrap<In, Out> {
-  return (next) => (input, context, steps) => {
+  return (input, next, run) => {
     const wrapInner = (inner: InnerStep<In, Out>, wrap: Wrap<In, Out>) => (value: In) =>
-      wrap((innerValue) => markHandled(inner(innerValue)))(value, context, steps);
+      wrap(value, (innerValue) => markHandled(inner(innerValue)), run);
     return wraps.reduceRight(wrapInner, next)(input);
   };
 }
@@ -39,8 +39,8 @@ export interface NestedHooks {
  * Returns additional hooks of a run. Errors and time limits work as for the run's own hooks. Throws
  * `CONFIGURATION` if `run` is a copy.
  */
-export function nestedHooks(run: RunContext, hooks: readonly AgentHook[]): NestedHooks {
-  const dispatcher = runOf(run).hooks.with(hooks);
+export function nestedHooks(run: Run, hooks: readonly AgentHook[]): NestedHooks {
+  const dispatcher = liveRunOf(run).hooks.with(hooks);
   return {
     ask(event, wrap = (call, next) => next(call)) {
       const next = onControlOf(event);

@@ -5,7 +5,7 @@ import { Agent } from './agent.ts';
 import type { Middleware, Wrap } from './middleware.ts';
 
 /** Returns a wrapper that calls `next` twice. */
-const twice: Wrap<never, never> = (next) => async (given) => {
+const twice: Wrap<never, never> = async (given, next) => {
   await next(given);
   return next(given);
 };
@@ -52,18 +52,18 @@ test.each(wrappers)('a second call of `next` in %s makes the agent call fail', a
 test('a wrapper may call `next` once in each of its calls, also at the same time and inside each other', async () => {
   const seen: string[] = [];
   const nested: Middleware = {
-    wrapSettle: (next) => async (input, context, steps) => {
-      const inputs = [steps.admit(input), steps.admit(input)];
+    wrapSettle: async (input, next, run) => {
+      const inputs = [run.inbox.admit(input), run.inbox.admit(input)];
       await Promise.all(inputs);
       return next(input);
     },
-    wrapInput: (next) => async (input) => {
+    wrapInput: async (input, next) => {
       seen.push('input');
       return next(input);
     },
-    wrapReply: (next) => async (reply, context, steps) => {
+    wrapReply: async (reply, next, run) => {
       seen.push(reply.request ? 'reply' : 'inner reply');
-      if (reply.request) await steps.reply(reply.message, 'stop');
+      if (reply.request) await run.ending.reply(reply.message, 'stop');
       return next(reply);
     },
   };
@@ -76,7 +76,7 @@ test('a wrapper may call `next` once in each of its calls, also at the same time
 test('a second call of `next` fails the agent call, also if the wrapper catches the rejection', async () => {
   const catching: Middleware = {
     name: 'eager',
-    wrapReply: (next) => async (reply) => {
+    wrapReply: async (reply, next) => {
       const first = await next(reply);
       return next(reply).catch(() => first);
     },

@@ -311,7 +311,7 @@ test.for(unreadable)(
   'a wrapTool result with %s is an error result of its tool call only',
   async ([, change]) => {
     const agent = agentWith({
-      wrapTool: (next) => async (call) => {
+      wrapTool: async (call, next) => {
         const result = await next(call);
         return (call.tool.name === 'one' ? change(result as ToolResult) : result) as ToolResult;
       },

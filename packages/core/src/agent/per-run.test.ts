@@ -3,7 +3,7 @@ import { ScriptedModel } from '../testing/scripted-model.ts';
 import { look } from '../../../../test/support/plain-tools.ts';
 import { Agent } from './agent.ts';
 import type { Middleware } from './middleware.ts';
-import { perRun } from './per-run.ts';
+import { perRun, perAgent } from './per-run.ts';
 import type { RunInfo } from '../model/chat-model.ts';
 
 test('a run has one value from its first event to its last one, and no other run has it', async () => {
@@ -31,14 +31,14 @@ test('a run has one value from its first event to its last one, and no other run
   expect(begun).toBe(2);
 });
 
-test('wrappers of the model and of tools get the value of the run, and `begin` gets its steps', async () => {
-  const seenIn = perRun(({ runId }, steps) => ({ runId, steps, places: [] as string[] }));
+test('wrappers of the model and of tools get the value of the run, and `begin` gets the same object', async () => {
+  const seenIn = perRun((run) => ({ run, places: [] as string[] }));
   let asked: unknown;
   const part: Middleware = {
-    wrapRun: (next) => async (input, context, steps) => {
-      const value = seenIn(context);
+    wrapRun: async (input, next, run) => {
+      const value = seenIn(run);
       const result = await next(input);
-      expect(value.steps).toBe(steps);
+      expect(value.run).toBe(run);
       expect(value.places).toEqual(['model', 'tool', 'model']);
       return result;
     },
@@ -50,8 +50,8 @@ test('wrappers of the model and of tools get the value of the run, and `begin` g
         return next.stream(request, context);
       },
     }),
-    wrapTool: (next) => (call, context) => {
-      seenIn(context).places.push('tool');
+    wrapTool: (call, next, run) => {
+      seenIn(run).places.push('tool');
       return next(call);
     },
   };
@@ -63,7 +63,7 @@ test('wrappers of the model and of tools get the value of the run, and `begin` g
   expect(() => seenIn({ runId, sessionId, agentPath: ['a'] })).toThrow('not a copy');
 });
 
-test('the event of a hook is not its run, and the error says which argument is', async () => {
+test('the event of a hook is not the run, and the error says which argument is', async () => {
   const seenIn = perRun(() => ({}));
   const part: Middleware = {
     on: { 'run-end': (event) => void seenIn(event) },
@@ -71,20 +71,21 @@ test('the event of a hook is not its run, and the error says which argument is',
   const agent = new Agent({ name: 'a', model: new ScriptedModel(['One.']), use: [part] });
   await expect(agent.call('Hi')).rejects.toMatchObject({
     code: 'CONFIGURATION',
-    message: "Pass the run's context, not a copy. It is a hook's second argument.",
+    message: 'Pass the `run` that the wrapper or hook got as its last argument, not a copy of it.',
   });
 });
 
 test('`wrapModel` is called once per agent, and once more for each agent call with `use`', async () => {
   let wrapped = 0;
-  const statuses = new Set<object>();
+  const keyOf = perAgent(() => ({}));
+  const keys = new Set<object>();
   const counting: Middleware = {
     wrapModel(next) {
       wrapped += 1;
       return next;
     },
-    wrapRun: (next) => (input, context) => {
-      statuses.add(context.agentKey);
+    wrapRun: (input, next, run) => {
+      keys.add(keyOf(run));
       return next(input);
     },
   };
@@ -95,5 +96,5 @@ test('`wrapModel` is called once per agent, and once more for each agent call wi
   expect(wrapped).toBe(1);
   await agent.call('three', { use: [{ name: 'other' }] });
   expect(wrapped).toBe(2);
-  expect(statuses.size).toBe(1);
+  expect(keys.size).toBe(1);
 });

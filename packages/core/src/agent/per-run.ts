@@ -2,34 +2,49 @@ import { func } from '../error/kinds.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { misconfigured } from '../error/agent-error.ts';
 import type { RunInfo } from '../model/chat-model.ts';
-import type { Run } from './run/run.ts';
-import type { RunContext } from './run-context.ts';
-import type { Steps } from './steps.ts';
+import type { LiveRun } from './run/live-run.ts';
+import type { Run } from './seam/run.ts';
+import { RunObject } from './seam/run-object.ts';
 
 /**
- * Returns a function that returns the value of a run: the same value for each call with the run's
- * context. `ModelContext.run` and the `run` of a tool call are that context, too. The first call
- * creates the value with `begin`. Several agents may share the function. Throws `CONFIGURATION` for
- * a copy of the context.
+ * Returns a function that returns the value of a run: the same value for each call with the `run`
+ * that wrappers and hooks get. `ModelContext.run` is that object, too. The first call creates the
+ * value with `begin`. Several agents may share the function. Throws `CONFIGURATION` for a copy of
+ * `run`, and for another argument of a hook.
  */
-export function perRun<T>(
-  begin: (context: RunContext, steps: Steps) => T,
-): (context: RunInfo) => T {
+export function perRun<T>(begin: (run: Run) => T): (run: RunInfo) => T {
   checkFields('perRun()', { begin }, { begin: func });
-  const values = new WeakMap<RunInfo, { readonly value: T }>();
-  return (context) => {
-    const holder = values.get(context);
-    if (holder) return holder.value;
-    const run = runOf(context);
-    const value = begin(run, run.steps);
-    values.set(run, { value });
-    return value;
+  return valuesBy((live) => live, begin);
+}
+
+/**
+ * Returns a function that returns the value of an agent: the same value in all its runs. Works as
+ * `perRun()`, for what a middleware keeps as long as the agent exists.
+ */
+export function perAgent<T>(begin: (run: Run) => T): (run: RunInfo) => T {
+  checkFields('perAgent()', { begin }, { begin: func });
+  return valuesBy(({ status }) => status, begin);
+}
+
+function valuesBy<T>(keyOf: (live: LiveRun) => object, begin: (run: Run) => T) {
+  const values = new WeakMap<object, { readonly value: T }>();
+  return (run: RunInfo): T => {
+    const live = liveRunOf(run);
+    const key = keyOf(live);
+    let holder = values.get(key);
+    if (!holder) {
+      holder = { value: begin(live.forMiddleware) };
+      values.set(key, holder);
+    }
+    return holder.value;
   };
 }
 
-/** Returns the run of a context. Throws `CONFIGURATION` unless the loop made the context. */
-export function runOf(context: RunInfo): Run {
-  // A copy has the fields of the run, but not its methods.
-  if ('alive' in Object(context)) return context as Run;
-  throw misconfigured("Pass the run's context, not a copy. It is a hook's second argument.");
+/** Returns what is behind a `run`. Throws `CONFIGURATION` unless the loop made the object. */
+export function liveRunOf(run: RunInfo): LiveRun {
+  const live = RunObject.liveRunOf(Object(run) as object);
+  if (live) return live;
+  throw misconfigured(
+    'Pass the `run` that the wrapper or hook got as its last argument, not a copy of it.',
+  );
 }

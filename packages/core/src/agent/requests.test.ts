@@ -14,9 +14,9 @@ function setUp(replies: readonly ScriptedReply[], part: Middleware) {
 
 /** Middleware that gives new agent calls the result of the running one, without their messages. */
 const sharing: Middleware = {
-  wrapSettle: (next) => async (input, _context, steps) => {
+  wrapSettle: async (input, next, run) => {
     const made = await next(input);
-    steps.handleInbox({
+    run.inbox.handle({
       join: (call) =>
         call.input.messages.some((message) => textOf(message) === 'wait')
           ? undefined
@@ -45,8 +45,8 @@ test.each(['before the run has settled its input', 'while the model is asked'])(
 test('middleware refuses a new agent call with an exception, and the running one continues', async () => {
   const { open, wait } = gate();
   const refusing: Middleware = {
-    wrapSettle: (next) => async (input, _context, steps) => {
-      steps.handleInbox({
+    wrapSettle: async (input, next, run) => {
+      run.inbox.handle({
         join: async () => {
           throw new AgentError('GUARD_REJECTED', 'Not now.');
         },
@@ -78,21 +78,21 @@ test('a call that waited gets the input of its `wrapRun`, even if `wrapInput` ad
   const admitted: string[] = [];
   const { open, wait } = gate();
   const loud: Middleware = {
-    wrapRun: (next) => (input) => {
+    wrapRun: (input, next) => {
       const messages = input.messages.map((message) => ({
         ...message,
         content: [{ type: 'text' as const, text: `${textOf(message)}!` }],
       }));
       return next({ ...input, messages });
     },
-    wrapInput: (next) => (input) => {
+    wrapInput: (input, next) => {
       admitted.push(...input.messages.map(textOf));
       return next(input);
     },
-    wrapSettle: (next) => async (input, _context, steps) => {
+    wrapSettle: async (input, next, run) => {
       const made = await next(input);
       // It looks at the input of the new call, and lets the call wait.
-      steps.handleInbox({ join: (call) => call.admit().then(() => undefined) });
+      run.inbox.handle({ join: (call) => call.admit().then(() => undefined) });
       return made;
     },
   };

@@ -6,7 +6,7 @@ import { MemoryStore } from '../memory/store/memory-store.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { Agent } from './agent.ts';
-import type { Middleware, Steps } from './middleware.ts';
+import type { Middleware, Run } from './middleware.ts';
 import { isNewAnswer } from './next.ts';
 import { fakeClock } from '../../../../test/clock/fake-clock.ts';
 
@@ -20,18 +20,18 @@ function setUp(part: Middleware) {
   return { agent: new Agent({ name: 'a', model, use: [part] }), model };
 }
 
-test('steps.edit() replaces, removes and appends messages in the log and in later requests', async () => {
+test('run.log.edit() replaces, removes and appends messages in the log and in later requests', async () => {
   const { agent, model } = setUp({
-    wrapReply: (next) => async (reply, context, steps) => {
+    wrapReply: async (reply, next, run) => {
       const made = await next(reply);
-      const [question, answer] = context.messages;
-      if (context.iteration > 1 || !question) return made;
+      const [question, answer] = run.messages;
+      if (run.iteration > 1 || !question) return made;
       expect(answer).toBeUndefined();
       const content = [{ type: 'text', text: 'Changed' }] as const;
-      await steps.edit({ replace: [{ ...question, content }], append: [reply.message] });
-      await steps.edit({
+      await run.log.edit({ replace: [{ ...question, content }], append: [reply.message] });
+      await run.log.edit({
         remove: [reply.message.id],
-        append: [steps.message('assistant', 'Instead'), steps.message('user', 'Again')],
+        append: [run.createMessage('assistant', 'Instead'), run.createMessage('user', 'Again')],
       });
       return { to: 'model' };
     },
@@ -42,13 +42,13 @@ test('steps.edit() replaces, removes and appends messages in the log and in late
   expect((await agent.messages()).map(textOf)).toEqual([...conversation, 'Two.']);
 });
 
-test('steps.include() adds messages to requests, before or after the conversation, and not to the log', async () => {
+test('run.prompt.include() adds messages to requests, before or after the conversation, and not to the log', async () => {
   const { agent, model } = setUp({
-    wrapSettle: (next) => async (input, _context, steps) => {
+    wrapSettle: async (input, next, run) => {
       const first = await next(input);
-      steps.include([steps.message('user', 'First')]);
-      steps.include([steps.message('user', 'Before')], 'first');
-      steps.include([steps.message('user', 'Last')], 'last');
+      run.prompt.include([run.createMessage('user', 'First')]);
+      run.prompt.include([run.createMessage('user', 'Before')], 'first');
+      run.prompt.include([run.createMessage('user', 'Last')], 'last');
       return first;
     },
   });
@@ -61,15 +61,15 @@ test('`setSystemPrompt()` replaces the base prompt, and keeps what `addToSystemP
   const model = new ScriptedModel([{ toolCalls: [{ name: 'none' }] }, 'Done.']);
   const seen: string[][] = [];
   const part: Middleware = {
-    wrapSettle: (next) => (input, context) => {
-      context.addToSystemPrompt('Added.');
-      context.setSystemPrompt(`${context.basePrompt} Be brief.`);
-      context.addToSystemPrompt('   ');
+    wrapSettle: (input, next, run) => {
+      run.prompt.append('Added.');
+      run.prompt.set(`${run.prompt.base} Be brief.`);
+      run.prompt.append('   ');
       return next(input);
     },
-    wrapRound: (next) => (round, context) => {
-      seen.push([context.basePrompt, context.systemPrompt]);
-      context.setSystemPrompt('');
+    wrapRound: (round, next, run) => {
+      seen.push([run.prompt.base, run.prompt.text]);
+      run.prompt.set('');
       return next(round);
     },
   };
@@ -79,12 +79,17 @@ test('`setSystemPrompt()` replaces the base prompt, and keeps what `addToSystemP
   expect(prompts).toEqual(['Be kind. Be brief.\n\nAdded.', 'Added.']);
 });
 
-test('the functions of the context work alone, as controls and steps do', async () => {
+test('the functions of `run` work alone, as controls do', async () => {
   const seen: unknown[] = [];
   const { agent } = setUp({
-    wrapSettle: (next) => async (input, context) => {
-      const { addTools, setTools, setSystemPrompt, addToSystemPrompt, addUsage } = context;
-      const { loadState, storeState, interrupt, fail, now, tools } = context;
+    wrapSettle: async (input, next, run) => {
+      const { add: addTools, set: setTools } = run.tools;
+      const { set: setSystemPrompt, append: addToSystemPrompt } = run.prompt;
+      const { addUsage } = run.model;
+      const { now } = run;
+      const { load: loadState, store: storeState } = run.log;
+      const { interrupt, fail } = run.ending;
+      const { current: tools } = run.tools;
       await loadState();
       setSystemPrompt('Be kind.');
       addToSystemPrompt('Be brief.');
@@ -93,7 +98,7 @@ test('the functions of the context work alone, as controls and steps do', async 
       addUsage({ inputTokens: 7, outputTokens: 0 });
       await storeState();
       const isInterrupted = interrupt('Stop.');
-      seen.push(context.systemPrompt, context.usage.inputTokens, isInterrupted, typeof now());
+      seen.push(run.prompt.text, run.usage.inputTokens, isInterrupted, typeof now());
       fail(new AgentError('MODEL_AUTH', 'No key.'));
       return next(input);
     },
@@ -103,26 +108,35 @@ test('the functions of the context work alone, as controls and steps do', async 
 });
 
 test('after the end of the run, each of the steps throws `ABORTED`', async () => {
-  let late!: Steps;
+  let late!: Run;
   const { agent } = setUp({
-    wrapRun: (next) => (input, _context, steps) => {
-      late = steps;
+    wrapRun: (input, next, run) => {
+      late = run;
       return next(input);
     },
   });
   await agent.call('Hi');
   const ended = expect.objectContaining({ code: 'ABORTED', message: 'The run has ended.' });
-  for (const step of Object.values(late) as ((...args: unknown[]) => unknown)[])
+  // From `run-end` on, a failure or an interrupt has no effect.
+  const { fail: _fail, interrupt: _interrupt, ...ending } = late.ending;
+  const { stream: _stream, ...model } = late.model;
+  const { log, prompt, tools, calls, events, wait, inbox } = late;
+  const groups = [log, prompt, tools, model, calls, events, ending, wait, inbox];
+  const functions = groups
+    .flatMap((group): unknown[] => Object.values(group))
+    .filter((member) => typeof member === 'function');
+  expect(functions).toHaveLength(23);
+  for (const step of functions as ((...args: unknown[]) => unknown)[])
     await expect(async () => step({}, {})).rejects.toThrow(ended);
 });
 
-test('steps.suspend() suspends the run, and steps.addToResult() adds to its result', async () => {
+test('run.ending.suspend() suspends the run, and run.ending.addToResult() adds to its result', async () => {
   const warning = new AgentError('INTERNAL', 'Odd.').toJSON();
   const { agent, model } = setUp({
-    wrapSettle: (next) => async (input, _context, steps) => {
+    wrapSettle: async (input, next, run) => {
       const first = await next(input);
-      steps.addToResult({ warning });
-      steps.suspend();
+      run.ending.addToResult({ warning });
+      run.ending.suspend();
       return first;
     },
   });
@@ -130,10 +144,10 @@ test('steps.suspend() suspends the run, and steps.addToResult() adds to its resu
   expect(model.requests).toHaveLength(0);
 });
 
-test('a failed agent call has the message of steps.addToResult()', async () => {
+test('a failed agent call has the message of run.ending.addToResult()', async () => {
   const { agent } = setUp({
-    wrapReply: () => async (reply, _context, steps) => {
-      steps.addToResult({ failureMessage: reply.message });
+    wrapReply: async (reply, _next, run) => {
+      run.ending.addToResult({ failureMessage: reply.message });
       throw new Error('down');
     },
   });
@@ -163,8 +177,8 @@ test.each(['abort', 'interrupt'] as const)(
     const calls = { toolCalls: [{ name: 'a' }, { name: 'b' }] };
     const model = new ScriptedModel([calls, waits, waits]);
     const judge: Middleware = {
-      wrapTool: (next) => async (call, _context, steps) => {
-        await steps.ask({ messages: [userMessage('Good?')], tools: [] }, () => undefined);
+      wrapTool: async (call, next, run) => {
+        await run.model.ask({ messages: [userMessage('Good?')], tools: [] }, () => undefined);
         return next(call);
       },
     };
@@ -180,15 +194,15 @@ test.each(['abort', 'interrupt'] as const)(
   },
 );
 
-test('the time of two steps.untimed() at once does not count, and no timer is left', async () => {
+test('the time of two run.wait.untimed() at once does not count, and no timer is left', async () => {
   const clock = fakeClock();
   const timers = vi.spyOn(globalThis, 'setTimeout');
   const cleared = vi.spyOn(globalThis, 'clearTimeout');
   const model = new ScriptedModel([{ toolCalls: [{ name: 'a' }, { name: 'b' }] }, 'Done.']);
   const slow: Middleware = {
-    wrapTool: (next) => async (call, _context, steps) => {
+    wrapTool: async (call, next, run) => {
       const ms = call.tool.name === 'a' ? 5_000 : 60_000;
-      await steps.untimed(() => new Promise((resolve) => setTimeout(resolve, ms)));
+      await run.wait.untimed(() => new Promise((resolve) => setTimeout(resolve, ms)));
       return next(call);
     },
   };
@@ -210,12 +224,12 @@ test('the time of two steps.untimed() at once does not count, and no timer is le
 test('an abort ends work before the end of a run that hangs', async () => {
   const controller = new AbortController();
   const { agent } = setUp({
-    wrapReply: (next) => (reply, _context, steps) => {
-      steps.beforeEnd(() => {
+    wrapReply: (reply, next, run) => {
+      run.ending.before(() => {
         controller.abort();
         return forever;
       });
-      steps.beforeEnd(() => forever);
+      run.ending.before(() => forever);
       return next(reply);
     },
   });
@@ -226,12 +240,12 @@ test('an abort ends work before the end of a run that hangs', async () => {
 test('if work before the end of a run fails, the other work is still done', async () => {
   const done: string[] = [];
   const { agent } = setUp({
-    wrapReply: (next) => (reply, _context, steps) => {
-      steps.beforeEnd(async () => {
-        steps.beforeEnd(async () => void done.push('added'));
+    wrapReply: (reply, next, run) => {
+      run.ending.before(async () => {
+        run.ending.before(async () => void done.push('added'));
         throw new AgentError('INTERNAL', 'lost');
       });
-      steps.beforeEnd(async () => void done.push('second'));
+      run.ending.before(async () => void done.push('second'));
       return next(reply);
     },
   });
@@ -243,9 +257,9 @@ test('if works before the end of a run fail, the call fails and the log has the 
   const memory = new SessionMemory(new MemoryStore(), 's');
   const flush = vi.spyOn(memory, 'flush');
   const failing: Middleware = {
-    wrapReply: (next) => (reply, _context, steps) => {
-      steps.beforeEnd(() => Promise.reject(new AgentError('INTERNAL', 'lost')));
-      steps.beforeEnd(() => {
+    wrapReply: (reply, next, run) => {
+      run.ending.before(() => Promise.reject(new AgentError('INTERNAL', 'lost')));
+      run.ending.before(() => {
         throw new AgentError('INTERNAL', 'lost, too');
       });
       return next(reply);
@@ -257,13 +271,16 @@ test('if works before the end of a run fail, the call fails and the log has the 
   expect(flush.mock.calls.map(([end]) => end?.reason)).toEqual(['error']);
 });
 
-test('steps.edit() marks appended questions with the run, also if it removes messages', async () => {
+test('run.log.edit() marks appended questions with the run, also if it removes messages', async () => {
   const { agent } = setUp({
-    wrapSettle: (next) => async (input, context, steps) => {
+    wrapSettle: async (input, next, run) => {
       const first = await next(input);
-      const [question] = context.messages;
-      await steps.edit({ append: [steps.message('user', 'More')] });
-      await steps.edit({ remove: [question!.id], append: [steps.message('user', 'Instead')] });
+      const [question] = run.messages;
+      await run.log.edit({ append: [run.createMessage('user', 'More')] });
+      await run.log.edit({
+        remove: [question!.id],
+        append: [run.createMessage('user', 'Instead')],
+      });
       return first;
     },
   });
@@ -275,12 +292,12 @@ test('steps.edit() marks appended questions with the run, also if it removes mes
   expect(instead!.metadata).toMatchObject({ runId });
 });
 
-test('steps.edit() forgets the tool calls of a removed message', async () => {
+test('run.log.edit() forgets the tool calls of a removed message', async () => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'a' }] }, 'Done.']);
   const removing: Middleware = {
-    wrapRound: () => async (round, context, steps) => {
-      await steps.edit({ remove: [context.messages.at(-1)!.id] });
-      expect(context.openCalls).toEqual([]);
+    wrapRound: async (round, _next, run) => {
+      await run.log.edit({ remove: [run.messages.at(-1)!.id] });
+      expect(run.calls.open).toEqual([]);
       return { to: 'model' };
     },
   };
@@ -300,29 +317,29 @@ test('a jump with a message that the log has fails the agent call, and stores it
   expect((await agent.messages()).filter(({ id }) => id === input.id)).toHaveLength(1);
 });
 
-test('steps.emit() takes an event with controls only for readers', () => {
+test('run.events.emit() takes an event with controls only for readers', () => {
   const part: Middleware = {
-    wrapRun: (next) => async (input, _context, steps) => {
+    wrapRun: async (input, next, run) => {
       // @ts-expect-error
-      void (() => steps.emit('pre-call', { input: [] }));
+      void (() => run.events.emit('pre-call', { input: [] }));
       // @ts-expect-error
-      void (() => steps.emit('run-start', {}));
-      void (() => steps.emit('pre-call', { input: [] }, { to: 'readers' }));
-      void (() => steps.emit('suspended', { pending: [] }));
+      void (() => run.events.emit('run-start', {}));
+      void (() => run.events.emit('pre-call', { input: [] }, { to: 'readers' }));
+      void (() => run.events.emit('suspended', { pending: [] }));
       return next(input);
     },
   };
   expect(part.wrapRun).toBeDefined();
 });
 
-test('steps.revise() takes no event at which hooks reject what only the loop can reject', () => {
+test('run.events.revise() takes no event at which hooks reject what only the loop can reject', () => {
   const part: Middleware = {
-    wrapRound: (next) => async (round, _context, steps) => {
+    wrapRound: async (round, next, run) => {
       // @ts-expect-error
-      void (() => steps.revise('pre-call', { input: [] }));
+      void (() => run.events.revise('pre-call', { input: [] }));
       const { toolUse } = round.calls[0]!;
       // @ts-expect-error
-      void (() => steps.revise('pre-acting', { toolUse }));
+      void (() => run.events.revise('pre-acting', { toolUse }));
       return next(round);
     },
   };
@@ -333,10 +350,10 @@ test.for(['user', 'assistant'] as const)(
   'a custom ending with a message of role %s is the answer of the agent',
   async (role) => {
     const { agent } = setUp({
-      wrapRequest: () => async (_draft, _context, steps) => ({
+      wrapRequest: async (_draft, _next, run) => ({
         kind: 'custom',
         reason: 'limit',
-        message: steps.message(role, 'Enough.'),
+        message: run.createMessage(role, 'Enough.'),
       }),
     });
     const { message } = await agent.call('Hi');
@@ -348,9 +365,9 @@ test.for(['user', 'assistant'] as const)(
 test('a call after a custom ending with reason `interrupted` asks the model again, as after an interrupt', async () => {
   let isStopped = true;
   const { agent } = setUp({
-    wrapRequest: (next) => async (draft, _context, steps) => {
+    wrapRequest: async (draft, next, run) => {
       if (!isStopped) return next(draft);
-      const message = steps.message('assistant', 'Wait.');
+      const message = run.createMessage('assistant', 'Wait.');
       return { kind: 'custom', reason: 'interrupted', message };
     },
   });
@@ -369,9 +386,9 @@ test.for(['answer', 'custom'] as const)(
   'readers get a `step-reset` if a wrapper replaces the answer that they have by kind %s',
   async (kind) => {
     const { agent } = setUp({
-      wrapReply: (next) => async (reply, _context, steps) => {
+      wrapReply: async (reply, next, run) => {
         const outcome = await next(reply);
-        const message = steps.message('assistant', 'Hidden.');
+        const message = run.createMessage('assistant', 'Hidden.');
         return kind === 'answer' && isNewAnswer(outcome)
           ? { ...outcome, message }
           : { kind: 'custom', reason: 'limit', message };
@@ -390,15 +407,15 @@ test.for(['answer', 'custom'] as const)(
 
 test('the draft of a request is no request', () => {
   // @ts-expect-error
-  const part: Middleware = { wrapRequest: () => async (draft) => draft };
+  const part: Middleware = { wrapRequest: async (draft) => draft };
   expect(part.wrapRequest).toBeDefined();
 });
 
-test('readers get nothing of the reply to steps.ask(), and its usage counts', async () => {
+test('readers get nothing of the reply to run.model.ask(), and its usage counts', async () => {
   const replies: string[] = [];
   const { agent } = setUp({
-    wrapReply: (next) => async (reply, _context, steps) => {
-      const judged = await steps.ask(reply.request!);
+    wrapReply: async (reply, next, run) => {
+      const judged = await run.model.ask(reply.request!);
       if (judged.message) replies.push(textOf(judged.message));
       return next(reply);
     },
@@ -411,15 +428,15 @@ test('readers get nothing of the reply to steps.ask(), and its usage counts', as
   expect((await agent.messages()).map(textOf)).toEqual(['Hi', 'One.']);
 });
 
-test('steps.endStopped() refuses a run that nothing has stopped', async () => {
-  const { agent } = setUp({ wrapReply: () => (_reply, _context, steps) => steps.endStopped() });
+test('run.ending.whenStopped() refuses a run that nothing has stopped', async () => {
+  const { agent } = setUp({ wrapReply: (_reply, _next, run) => run.ending.whenStopped() });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'CONFIGURATION' });
 });
 
 test('if `wrapReply` asks again without storing the reply, readers get a `step-reset` first', async () => {
   let asked = 0;
   const { agent } = setUp({
-    wrapReply: (next) => async (reply) => {
+    wrapReply: async (reply, next) => {
       asked += 1;
       return asked === 1 ? { to: 'model' } : next(reply);
     },

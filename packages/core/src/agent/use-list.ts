@@ -1,4 +1,4 @@
-import { misconfigured } from '../error/agent-error.ts';
+import { misconfigured, type AgentError } from '../error/agent-error.ts';
 import {
   kernelDefaults,
   type AgentDefaults,
@@ -11,43 +11,53 @@ import type { Middleware, UseList } from './middleware.ts';
 import { array } from '../error/kinds.ts';
 import { checkFields } from '../error/check-fields.ts';
 
-/** Parts of presets. A later part replaces them, even if the preset was spread into the list. */
-const presetParts = new WeakSet<Middleware>();
+/** Middleware of presets. A later one replaces it, even if the preset was spread into the list. */
+const ofPresets = new WeakSet<Middleware>();
 
 /**
- * Marks middleware as the parts of a preset, and returns the list. A user's middleware then
- * replaces the part of the same name, also if the user spreads the preset into `use`.
+ * Marks middleware as that of a preset, and returns the list. A user's middleware then replaces the
+ * one of the same name, also if the user spreads the preset into `use`.
  */
-export function definePreset(parts: readonly Middleware[]): readonly Middleware[] {
-  checkFields('definePreset()', { parts }, { parts: array });
-  for (const part of parts) presetParts.add(part);
-  return parts;
+export function definePreset(use: readonly Middleware[]): readonly Middleware[] {
+  checkFields('definePreset()', { use }, { use: array });
+  for (const middleware of use) ofPresets.add(middleware);
+  return use;
 }
 
 /**
- * Returns the middleware of a `use` list as one flat list. A part of a preset is replaced by later
- * middleware of the same name, in the same place. A nested list counts as a preset. Throws
- * `CONFIGURATION` for two other parts of one name.
+ * Returns the middleware of a `use` list as one flat list. Middleware of a preset is replaced by a
+ * later one of the same name, in the same place. A nested list counts as a preset. Throws
+ * `CONFIGURATION` for two others of one name.
  */
-export function partsOf(use: UseList): Middleware[] {
-  // A replaced part keeps its place in the map.
-  const parts = new Map<unknown, Middleware>();
+export function flatList(use: UseList): Middleware[] {
+  const flat: Middleware[] = [];
+  const places = new Map<string, number>();
   const nested = new Set<Middleware>();
+  const add = (middleware: Middleware): void => {
+    const { name } = middleware;
+    const place = name ? places.get(name) : undefined;
+    if (place === undefined) {
+      if (name) places.set(name, flat.length);
+      flat.push(middleware);
+      return;
+    }
+    const earlier = flat[place]!;
+    if (!ofPresets.has(earlier) && !nested.has(earlier)) throw twiceError(name!);
+    flat[place] = middleware;
+  };
   for (const item of use) {
     const isNested = isList(item);
-    for (const part of isNested ? partsOf(item) : [item]) {
-      const key = part.name || {};
-      const earlier = parts.get(key);
-      if (earlier && !presetParts.has(earlier) && !nested.has(earlier))
-        throw misconfigured(
-          `Two parts of \`use\` are named "${part.name}". Remove one of them. ` +
-            "To keep both, give one another name: { ...part, name: 'other' }.",
-        );
-      parts.set(key, part);
-      if (isNested) nested.add(part);
+    for (const middleware of isNested ? flatList(item) : [item]) {
+      add(middleware);
+      if (isNested) nested.add(middleware);
     }
   }
-  return [...parts.values()];
+  return flat;
+}
+
+function twiceError(name: string): AgentError {
+  const advice = "Remove one, or give one another name: { ...it, name: 'other' }.";
+  return misconfigured(`Two middleware in \`use\` are named "${name}". ${advice}`);
 }
 
 /**
@@ -56,8 +66,8 @@ export function partsOf(use: UseList): Middleware[] {
  * set. `limits` and `generate` are merged field by field. In `generate`, `undefined` and `null`
  * remove the value of earlier middleware.
  */
-export function withDefaults(options: KernelOptions, parts: readonly Middleware[]): AgentSettings {
-  const sources: OptionSource[] = [...parts.flatMap(({ defaults }) => defaults ?? []), options];
+export function withDefaults(options: KernelOptions, use: readonly Middleware[]): AgentSettings {
+  const sources: OptionSource[] = [...use.flatMap(({ defaults }) => defaults ?? []), options];
   const settings = sources.reduce(mergeOptions, kernelDefaults as AgentSettings);
   return { ...settings, generate: withoutRemoved(settings.generate) };
 }

@@ -29,7 +29,7 @@ async function eventsOf(agent: ReActAgent): Promise<readonly AgentEvent[]> {
 test('`run-start` comes before the outermost `wrapRun`, and `run-end` comes after it, with its result', async () => {
   const marks: string[] = [];
   const named = (name: string): Middleware => ({
-    wrapRun: (next) => async (input) => {
+    wrapRun: async (input, next) => {
       marks.push(`${name} begins after ${heard.join()}`);
       const result = await next(input);
       marks.push(`${name} ends, ${heard.includes('run-end') ? 'late' : 'in time'}`);
@@ -50,7 +50,7 @@ test('`run-start` comes before the outermost `wrapRun`, and `run-end` comes afte
 test('in `wrapRun`, `next` rejects if the run fails, and `error` and `run-end` come after the wrappers', async () => {
   const seen: string[] = [];
   const watching: Middleware = {
-    wrapRun: (next) => async (input) => {
+    wrapRun: async (input, next) => {
       try {
         return await next(input);
       } catch (error) {
@@ -100,13 +100,13 @@ test('`mapEvent` gets each event of a reply that is no delta, such as the reset 
 test('the run context shows the run and can change its system prompt', async () => {
   const shown: unknown[] = [];
   const changing: Middleware = {
-    wrapRun: (next) => (input, context) => {
-      context.setSystemPrompt('Be brief.');
-      shown.push(context.agentPath, context.stopped, context.systemPrompt);
+    wrapRun: (input, next, run) => {
+      run.prompt.set('Be brief.');
+      shown.push(run.agentPath, run.ending.stopped, run.prompt.text);
       return next(input);
     },
     on: {
-      'post-call': (_event, { iteration, usage, messages, openCalls }) =>
+      'post-call': (_event, { iteration, usage, messages, calls: { open: openCalls } }) =>
         void shown.push(iteration, usage.inputTokens > 0, messages.length, openCalls),
     },
   };
@@ -160,7 +160,7 @@ test.each<[string, Middleware, Tool['execute']]>([
   ],
   ['tool', {}, () => Promise.reject(new AgentError('TOOL_ERROR', 'down'))],
 ])('a %s that ends the call also ends it inside wrappers', async (_what, part, execute) => {
-  const passing: Middleware = { wrapRun: (next) => (input) => next(input) };
+  const passing: Middleware = { wrapRun: (input, next) => next(input) };
   const model = new ScriptedModel([{ toolCalls: [{ name: 'step' }] }]);
   const step = tool({
     name: 'step',
@@ -174,7 +174,7 @@ test.each<[string, Middleware, Tool['execute']]>([
 
 test('a run also ends if `wrapRun` returns a result of its own', async () => {
   const answering: Middleware = {
-    wrapRun: (next) => async (input) => {
+    wrapRun: async (input, next) => {
       try {
         return await next(input);
       } catch {
@@ -197,8 +197,8 @@ test('a run also ends if `wrapRun` returns a result of its own', async () => {
 test('a call that a busy agent rejects does not run `wrapRun`', async () => {
   const wrapped: string[] = [];
   const counting: Middleware = {
-    wrapRun: (next) => (input, context) => {
-      wrapped.push(context.runId);
+    wrapRun: (input, next, run) => {
+      wrapped.push(run.runId);
       return next(input);
     },
   };
@@ -232,7 +232,7 @@ test('a `mapEvent` that throws fails the call, but does not hide an earlier fail
 
 test('an invalid result of `wrapRun` and a missing context are rejected', async () => {
   const wrong = (wrapRun: () => unknown): ReActAgent =>
-    setUp(['done'], [{ wrapRun: () => wrapRun as never }]).agent;
+    setUp(['done'], [{ wrapRun: wrapRun as never }]).agent;
   await expect(wrong(async () => undefined).call('go')).rejects.toMatchObject({
     code: 'CONFIGURATION',
   });
@@ -242,10 +242,10 @@ test('after an interrupt, the input is stored only after the guards have changed
   let judge = (): void => {};
   const judged = new Promise<void>((resolve) => (judge = resolve));
   const masking: Middleware = {
-    wrapInput: (next) => async (input, context) => {
+    wrapInput: async (input, next, run) => {
       agent.interrupt();
       judge();
-      expect(context.signal.aborted).toBe(false);
+      expect(run.signal.aborted).toBe(false);
       const messages = input.messages.map((message): Msg => ({
         ...message,
         content: [{ type: 'text', text: '[EMAIL]' }],
@@ -263,7 +263,7 @@ test('after an interrupt, the input is stored only after the guards have changed
 test('a call that is aborted while it waits for its turn does not run `wrapRun`', async () => {
   const inputs: string[] = [];
   const watching: Middleware = {
-    wrapRun: (next) => (input) => {
+    wrapRun: (input, next) => {
       inputs.push(input.messages.map(textOf).join());
       return next(input);
     },
@@ -283,16 +283,16 @@ test('an outer `wrapRun` gets the result of an aborted run, even if an inner one
   const seen: unknown[] = [];
   const controller = new AbortController();
   const outer: Middleware = {
-    wrapRun: (next) => async (input) => {
+    wrapRun: async (input, next) => {
       const result = await next(input);
       seen.push(result.reason);
       return result;
     },
   };
   const inner: Middleware = {
-    wrapRun: (next) => async (input, context) => {
+    wrapRun: async (input, next, run) => {
       controller.abort();
-      context.signal.throwIfAborted();
+      run.signal.throwIfAborted();
       return next(input);
     },
   };
@@ -305,13 +305,13 @@ test('state that is set after `next` of `wrapRun` is in the log after `storeStat
   const store = new MemoryStore();
   const counts: unknown[] = [];
   const counting: Middleware = {
-    wrapRun: (next) => async (input, context) => {
-      await context.loadState();
-      const count = Number(context.state['count'] ?? 0);
+    wrapRun: async (input, next, run) => {
+      await run.log.load();
+      const count = Number(run.state['count'] ?? 0);
       counts.push(count);
       const result = await next(input);
-      context.state['count'] = count + 1;
-      await context.storeState();
+      run.state['count'] = count + 1;
+      await run.log.store();
       return result;
     },
   };
@@ -326,15 +326,15 @@ test('state that is set after `next` of `wrapRun` is in the log after `storeStat
 test('if an inner `wrapRun` hangs and the call is aborted, the outer one still ends as usual', async () => {
   const controller = new AbortController();
   const outer: Middleware = {
-    wrapRun: (next) => async (input, context, steps) => {
+    wrapRun: async (input, next, run) => {
       const result = await next(input);
-      await steps.emit('acting-chunk', { toolUseId: 'x', chunk: 'late' });
-      await context.storeState();
+      await run.events.emit('acting-chunk', { toolUseId: 'x', chunk: 'late' });
+      await run.log.store();
       return { ...result, text: 'Mine.' };
     },
   };
   const inner: Middleware = {
-    wrapRun: (next) => async (input) => {
+    wrapRun: async (input, next) => {
       await next(input);
       controller.abort();
       return new Promise(() => {});

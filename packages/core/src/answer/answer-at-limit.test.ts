@@ -230,7 +230,7 @@ test('at most `parallelTools` tools run at the same time, and results are in req
 test('`answer` of answerAtLimit() comes before `onLimit`', async () => {
   const saying =
     (text: string): OnLimit =>
-    async (_context, run) => ({ type: 'complete', message: run.message('assistant', text) });
+    async (_run, run) => ({ type: 'complete', message: run.createMessage('assistant', text) });
   const limits = { iterations: 0 };
   const onLimit = saying('by onLimit');
   const textWith = async (use: AgentOptions['use'] = []): Promise<string> =>

@@ -5,7 +5,7 @@ import { func, optional } from '../error/kinds.ts';
 import type { OptionTable } from '../error/option-table.ts';
 import type { AgentEventBase, EventOf } from '../event/agent-event.ts';
 import type { ReplyPiece } from '../model/reply/reply-assembler.ts';
-import type { LimitSteps, OnLimit } from './on-limit.ts';
+import type { ReachedLimit, OnLimit } from './on-limit.ts';
 import { onLimitOf } from './summarize.ts';
 
 /** How `answerAtLimit()` gets its answer. */
@@ -22,31 +22,30 @@ export function answerAtLimit(options: AnswerAtLimitOptions = {}): Middleware {
   checkOptions('answerAtLimit()', options, answerAtLimitOptions);
   return {
     name: 'answerAtLimit',
-    wrapRequest: (next) => async (draft, context, steps) => {
+    wrapRequest: async (draft, next, run) => {
       const outcome = await next(draft);
       if (!isEnding(outcome) || outcome.kind !== 'limit') return outcome;
       const { reason, draft: refused } = outcome;
-      const answer = options.answer ?? onLimitOf(context);
+      const answer = options.answer ?? onLimitOf(run);
       let hookEnding: Next | undefined;
-      const limitSteps: LimitSteps = {
-        ...steps,
+      const limit: ReachedLimit = {
         refused,
         async ask(messages, adapt = (request) => request) {
-          const { event, next: ending } = await steps.revise('pre-summary', { messages });
+          const { event, next: ending } = await run.events.revise('pre-summary', { messages });
           hookEnding = ending;
           if (ending) return { type: 'incomplete' };
-          const { toolChoice: _toolChoice, ...generate } = context.options.generate;
+          const { toolChoice: _toolChoice, ...generate } = run.options.generate;
           const request = { ...generate, messages: event.messages, tools: [], isFinal: true };
-          return steps.ask(adapt(request), toSummaryChunk);
+          return run.model.ask(adapt(request), toSummaryChunk);
         },
       };
-      const reply = await steps.wait(answer(context, limitSteps));
+      const reply = await run.wait.for(answer(limit, run));
       if (hookEnding) return hookEnding;
       if (reply.type === 'complete') {
         const { type: _type, ...ending } = reply;
         return { kind: 'answer', reason, ...ending };
       }
-      return steps.endStopped(reply.message);
+      return run.ending.whenStopped(reply.message);
     },
   };
 }

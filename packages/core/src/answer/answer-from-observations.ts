@@ -37,15 +37,16 @@ export function answerFromObservations(options: AnswerFromObservationsOptions = 
   checkOptions('answerFromObservations()', options, answerFromObservationsOptions);
   const { prompt = defaultPrompt } = options;
   return summarize({
-    messages(context, steps) {
-      const { systemPrompt, messages, requestMessages, questionId } = context;
-      const { resultLength } = context.options.limits;
+    messages(_limit, run) {
+      const { messages, questionId } = run;
+      const { text: systemPrompt, messages: requestMessages } = run.prompt;
+      const { resultLength } = run.options.limits;
       const system = [systemPrompt, prompt].filter(Boolean).join('\n\n');
       const turn = shortenResults(currentTurn(messages, questionId), resultLength);
       const end = requestMessages.length - messages.length;
       const recalled = requestMessages.slice(systemPrompt ? 1 : 0, end);
-      const question = steps.message('user', questionWith(turn));
-      return [steps.message('system', system), ...recalled, question];
+      const question = run.createMessage('user', questionWith(turn));
+      return [run.createMessage('system', system), ...recalled, question];
     },
   });
 }

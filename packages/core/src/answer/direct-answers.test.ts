@@ -347,7 +347,7 @@ test('lengthRule() shortens a direct answer, or marks it as too short', async ()
 test('`wrapReply` can discard a direct answer, so that the model answers', async () => {
   const reasons: (string | undefined)[] = [];
   const discard: Middleware = {
-    wrapReply: (next) => async (reply) => {
+    wrapReply: async (reply, next) => {
       reasons.push(reply.reason);
       return reply.request ? next(reply) : { to: 'model' };
     },

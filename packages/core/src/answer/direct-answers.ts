@@ -1,5 +1,5 @@
 import { checkNoOptions } from '../error/check-options.ts';
-import type { Middleware, RunContext } from '../agent/middleware.ts';
+import type { Middleware, Run } from '../agent/middleware.ts';
 import { isEnding } from '../agent/next.ts';
 import { toolResultsOf, type MessageContent, type ToolResult, type Msg } from '../message/msg.ts';
 import { isObjectOrArray, parseJson } from '../message/json.ts';
@@ -39,29 +39,34 @@ export function directAnswers(...args: readonly unknown[]): Middleware {
   );
   return {
     name: 'directAnswers',
-    wrapRequest: (next) => async (draft, context, steps) => {
-      const outputs = draft.mustAsk ? [] : directOutputs(context);
+    wrapRequest: async (draft, next, run) => {
+      const outputs = draft.mustAsk ? [] : directOutputs(run);
       const [first, second] = outputs;
       if (first === undefined) return next(draft);
       const content = second === undefined ? first : `[${outputs.map(toJson).join()}]`;
-      const outcome = await steps.reply(steps.message('assistant', content), 'return-direct');
+      const outcome = await run.ending.reply(
+        run.createMessage('assistant', content),
+        'return-direct',
+      );
       return isEnding(outcome) ? outcome : next(draft);
     },
   };
 }
 
 /** Returns the outputs of the newest results if all of them are the answer. */
-function directOutputs({ messages, tools, options }: RunContext): readonly MessageContent[] {
+function directOutputs({ messages, tools, options }: Run): readonly MessageContent[] {
   const lastIndex = messages.findLastIndex(({ role }) => role !== 'tool');
   const results = messages.slice(lastIndex + 1).flatMap(toolResultsOf);
   const { returnDirect: rule } = options;
   const isAnswer = (result: ToolResult): boolean => {
     if (result.state !== 'success') return false;
     const ruleResult = typeof rule === 'function' ? rule(result, messages[lastIndex]!) : rule;
-    return ruleResult ?? Boolean(toolOf(tools, result.name)?.returnDirect);
+    return ruleResult ?? Boolean(toolOf(tools.current, result.name)?.returnDirect);
   };
   if (!results.every(isAnswer)) return [];
-  return results.map(({ name, output }) => toolOf(tools, name)?.answerIn?.(output) ?? output);
+  return results.map(
+    ({ name, output }) => toolOf(tools.current, name)?.answerIn?.(output) ?? output,
+  );
 }
 
 /**

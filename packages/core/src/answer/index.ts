@@ -4,7 +4,7 @@ export { answerFromObservations } from './answer-from-observations.ts';
 export type { AnswerFromObservationsOptions } from './answer-from-observations.ts';
 export { directAnswers } from './direct-answers.ts';
 export type { ReturnDirect } from './direct-answers.ts';
-export type { LimitReply, LimitSteps, OnLimit } from './on-limit.ts';
+export type { LimitReply, OnLimit, ReachedLimit } from './on-limit.ts';
 export { summarize } from './summarize.ts';
 export type { SummarizeOptions } from './summarize.ts';
 export { summaryFallback } from './summary-fallback.ts';

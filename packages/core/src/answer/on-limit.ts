@@ -1,4 +1,4 @@
-import type { RequestDraft, RunContext, Steps } from '../agent/middleware.ts';
+import type { RequestDraft, Run } from '../agent/middleware.ts';
 import type { AskResult } from '../agent/step/read-reply.ts';
 import type { AgentErrorData } from '../error/agent-error.ts';
 import type { Msg } from '../message/msg.ts';
@@ -31,9 +31,9 @@ export type LimitReply =
 /** A reply that no interrupt ended. */
 export type CompleteReply = Extract<LimitReply, { readonly type: 'complete' }>;
 
-/** What a function at a limit may do to the run. */
-export interface LimitSteps extends Omit<Steps, 'ask'> {
-  /** Messages of the request that the limit refused, fitted to the model's context window. */
+/** A limit that an agent call has reached. */
+export interface ReachedLimit {
+  /** The request that the limit refused, fitted to the model's context window. */
   readonly refused: RequestDraft;
   /**
    * Sends one extra model request without tools, after the `pre-summary` hooks. The request does
@@ -50,4 +50,4 @@ export interface LimitSteps extends Omit<Steps, 'ask'> {
  * Function that returns the last reply of an agent call at its limit of iterations or tokens. All
  * tool calls have results before the loop calls it.
  */
-export type OnLimit = (context: RunContext, steps: LimitSteps) => Promise<LimitReply>;
+export type OnLimit = (limit: ReachedLimit, run: Run) => Promise<LimitReply>;

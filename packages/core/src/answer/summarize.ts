@@ -1,9 +1,9 @@
-import type { RunContext } from '../agent/middleware.ts';
 import { checkOptions } from '../error/check-options.ts';
 import { func, optional, string } from '../error/kinds.ts';
 import type { OptionTable } from '../error/option-table.ts';
 import { textOf, type Msg } from '../message/msg.ts';
-import type { CompleteReply, LimitSteps, OnLimit } from './on-limit.ts';
+import type { CompleteReply, OnLimit, ReachedLimit } from './on-limit.ts';
+import type { Run } from '../agent/middleware.ts';
 
 /** How `summarize()` asks the model for its last answer. */
 export interface SummarizeOptions {
@@ -15,7 +15,7 @@ export interface SummarizeOptions {
   /**
    * Returns the messages to send instead of the conversation and the prompt. They are not stored.
    */
-  readonly messages?: (context: RunContext, steps: LimitSteps) => readonly Msg[];
+  readonly messages?: (limit: ReachedLimit, run: Run) => readonly Msg[];
 }
 
 /**
@@ -27,18 +27,17 @@ export function summarize(options: SummarizeOptions = {}): OnLimit {
   checkOptions('summarize()', options, summarizeOptions);
   const { prompt = 'Your steps are used up. Answer now from what you have found.', messages } =
     options;
-  return async (context, steps) => {
-    const ownMessages = messages?.(context, steps);
-    const defaultMessages = [...steps.refused.messages, steps.message('user', prompt)];
-    const reply = await steps.ask(ownMessages ?? defaultMessages);
+  return async (limit, run) => {
+    const ownMessages = messages?.(limit, run);
+    const defaultMessages = [...limit.refused.messages, run.createMessage('user', prompt)];
+    const reply = await limit.ask(ownMessages ?? defaultMessages);
     if (reply.type === 'incomplete') return reply;
     // Some models call tools that the request did not offer. A last message with open tool calls
     // would make the history invalid.
     const content = reply.message.content.filter((block) => block.type !== 'tool_use');
     const isSaid = content.some((block) => 'source' in block) || textOf(reply.message).trim();
-    if (!isSaid)
-      return answerWithText(`${limitOf(context)} reached. Unable to generate summary.`, steps);
-    return complete({ ...reply.message, content }, steps);
+    if (!isSaid) return answerWithText(`${limitOf(run)} reached. Unable to generate summary.`, run);
+    return complete({ ...reply.message, content }, run);
   };
 }
 
@@ -51,27 +50,27 @@ const summarizeOptions: OptionTable<SummarizeOptions> = {
  * Returns an answer that the model did not write. Sends a `step-reset` first, because the text that
  * the model streamed is no longer valid.
  */
-export async function answerWithText(text: string, steps: LimitSteps): Promise<CompleteReply> {
-  const message = steps.message('assistant', text);
-  await steps.emit('step-reset', { reason: 'no-summary' });
-  await steps.emit('summary-chunk', { blockId: `${message.id}:0`, delta: text });
-  return complete(message, steps);
+export async function answerWithText(text: string, run: Run): Promise<CompleteReply> {
+  const message = run.createMessage('assistant', text);
+  await run.events.emit('step-reset', { reason: 'no-summary' });
+  await run.events.emit('summary-chunk', { blockId: `${message.id}:0`, delta: text });
+  return complete(message, run);
 }
 
 /** Passes a last reply through the `post-summary` hooks. */
-async function complete(message: Msg, steps: LimitSteps): Promise<CompleteReply> {
-  const { event } = await steps.revise('post-summary', { message });
+async function complete(message: Msg, run: Run): Promise<CompleteReply> {
+  const { event } = await run.events.revise('post-summary', { message });
   return { type: 'complete', message: event.message };
 }
 
 /** Returns the name of the limit that was reached. */
-export function limitOf({ iteration, options }: RunContext): string {
+export function limitOf({ iteration, options }: Run): string {
   const { iterations, tokens } = options.limits;
   if (iteration >= iterations) return `Maximum iterations (${iterations})`;
   return tokens === undefined ? 'Maximum tokens' : `Maximum tokens (${tokens})`;
 }
 
 /** Returns the agent's `onLimit`, or else `summarize()`. */
-export function onLimitOf({ options }: RunContext): OnLimit {
+export function onLimitOf({ options }: Run): OnLimit {
   return options.onLimit ?? summarize();
 }

@@ -134,9 +134,7 @@ test('a request for the value of an `output` at the limit still fails the call',
 });
 
 test('with an output mode in `use`, the agent is not created, and the error names the part that stands twice', () => {
-  const message =
-    'Two parts of `use` are named "answerAtLimit". Remove one of them. ' +
-    "To keep both, give one another name: { ...part, name: 'other' }.";
+  const message = `Two middleware in \`use\` are named "answerAtLimit". Remove one, or give one another name: { ...it, name: 'other' }.`;
   expect(() => setUp([], { use: [...structured(input)] })).toThrow(message);
 });
 

@@ -29,16 +29,16 @@ export function summaryFallback(options: SummaryFallbackOptions = {}): Middlewar
   checkOptions('summaryFallback()', options, summaryFallbackOptions);
   const { text } = options;
   return answerAtLimit({
-    async answer(context, steps) {
+    async answer(limit, run) {
       try {
-        return await onLimitOf(context)(context, steps);
+        return await onLimitOf(run)(limit, run);
       } catch (thrown) {
         const agentError = AgentError.from(thrown);
-        if (context.stopped || otherFailures.includes(agentError.code)) throw thrown;
+        if (run.ending.stopped || otherFailures.includes(agentError.code)) throw thrown;
         const error = { ...agentError.toJSON(), message: maskSecrets(agentError.message) };
-        const defaultText = `${limitOf(context)} reached. Error generating summary: ${error.message}`;
+        const defaultText = `${limitOf(run)} reached. Error generating summary: ${error.message}`;
         const words = text === undefined ? defaultText : friendlyText(error, text);
-        return { ...(await answerWithText(words, steps)), error };
+        return { ...(await answerWithText(words, run)), error };
       }
     },
   });

@@ -1,4 +1,4 @@
-import type { OpenCall, RunContext } from '../agent/middleware.ts';
+import type { OpenCall, Run } from '../agent/middleware.ts';
 import type { Awaitable } from '../event/hook.ts';
 import { type ReadyCall, prepareCall } from '../tool/tool-call.ts';
 
@@ -9,7 +9,7 @@ import { type ReadyCall, prepareCall } from '../tool/tool-call.ts';
 export type ApprovalReason = string | boolean;
 
 /** Returns why a tool call needs an approval. */
-export type ReasonFor = (call: ReadyCall, context: RunContext) => Awaitable<ApprovalReason>;
+export type ReasonFor = (call: ReadyCall, run: Run) => Awaitable<ApprovalReason>;
 
 /** Same as `ReasonFor`, but asks the tool itself. A tool gives no text for the person. */
 export function reasonOfTool({ tool, input, toolUse }: ReadyCall): Awaitable<boolean> {
@@ -22,14 +22,14 @@ export function reasonOfTool({ tool, input, toolUse }: ReadyCall): Awaitable<boo
 /** Returns whether a tool call still needs an approval. Runs no hooks. */
 export async function isUndecided(
   { toolUse, state, result }: OpenCall,
-  context: RunContext,
+  run: Run,
   reasonFor: ReasonFor,
 ): Promise<boolean> {
   if (state.decision || state.approved || result) return false;
   if (state.pending) return state.pending.kind === 'approval';
   try {
-    const call = await prepareCall(context.tools, toolUse);
-    return call.ok && Boolean(await reasonFor(call, context));
+    const call = await prepareCall(run.tools.current, toolUse);
+    return call.ok && Boolean(await reasonFor(call, run));
   } catch {
     // The call fails with this error when it runs.
     return false;

@@ -1,4 +1,4 @@
-import type { Middleware, RunContext } from '../agent/middleware.ts';
+import type { Middleware, Run } from '../agent/middleware.ts';
 import { nestedWraps } from '../agent/nested.ts';
 import { perRun } from '../agent/per-run.ts';
 import { checkOptions } from '../error/check-options.ts';
@@ -74,10 +74,9 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
   const { needsApproval, decide, deferRound } = options;
   const rules = approvalRules(needsApproval ?? {});
   const clearedOf = perRun(() => new Set<string>());
-  const reasonFor: ReasonFor = (call, context) =>
-    !clearedOf(context).has(call.toolUse.id) && rules.reasonFor(call, context);
-  const defers = ({ options: ofAgent }: RunContext): boolean =>
-    deferRound ?? ofAgent.deferRound ?? false;
+  const reasonFor: ReasonFor = (call, run) =>
+    !clearedOf(run).has(call.toolUse.id) && rules.reasonFor(call, run);
+  const defers = ({ options: ofAgent }: Run): boolean => deferRound ?? ofAgent.deferRound ?? false;
   const basic = basicApprovals(reasonFor);
   const rounds = deferredRounds({ defers, reasonFor, clearedOf });
   const parts = [...(decide ? [askApprover({ ...options, decide })] : []), basic, rounds];
@@ -85,10 +84,10 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
     name: basic.name,
     isApprovals: true,
     mayAsk: Boolean(needsApproval || decide),
-    wrapSettle: (next) => async (input, context, steps) => {
+    wrapSettle: async (input, next, run) => {
       // Later than `wrapRun`, in which other middleware adds tools.
-      rules.check(context.tools);
-      return basic.wrapSettle(next)(input, context, steps);
+      rules.check(run.tools.current);
+      return basic.wrapSettle(input, next, run);
     },
     wrapRound: nestedWraps(...parts.map((part) => part.wrapRound)),
     wrapTool: nestedWraps(...parts.map((part) => part.wrapTool)),

@@ -1,4 +1,4 @@
-import type { Middleware, OpenCall } from '../agent/middleware.ts';
+import type { Middleware, OpenCall, Run } from '../agent/middleware.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import type { Awaitable } from '../event/hook.ts';
@@ -7,7 +7,7 @@ import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import { deniedResult, errorResult, isSuspension } from '../tool/tool-call.ts';
 import { Deadline } from '../wait/deadline.ts';
-import { checkedEdits, editCall, type DecidedRun } from './edit-call.ts';
+import { checkedEdits, editCall } from './edit-call.ts';
 
 /** Decision of an approver about a tool call. */
 export type ApprovalDecision =
@@ -42,8 +42,8 @@ export function askApprover(
   approver: Approver,
 ): Required<Pick<Middleware, 'wrapRound' | 'wrapTool'>> {
   return {
-    wrapRound: (next) => (round) => next({ ...round, calls: round.calls.map(withoutPending) }),
-    wrapTool: (next) => async (call, context, steps) => {
+    wrapRound: (round, next) => next({ ...round, calls: round.calls.map(withoutPending) }),
+    wrapTool: async (call, next, run) => {
       const outcome = await next(call);
       if (!isSuspension(outcome) || outcome.kind !== 'approval') return outcome;
       const { suspended: _suspended, ...wait } = outcome;
@@ -51,12 +51,12 @@ export function askApprover(
       const { id: toolUseId, name, input } = toolUse;
       const pending: PendingCall = { toolUseId, name, input, kind: 'approval', ...wait };
       // If the process ends during the question, the next run knows that the tool has not started.
-      await steps.note([{ kind: 'suspended', calls: [{ pending, toolUse }] }], { write: true });
-      const decision = await decisionAbout(pending, approver, { context, steps });
+      await run.calls.note([{ kind: 'suspended', calls: [{ pending, toolUse }] }], { write: true });
+      const decision = await decisionAbout(pending, approver, run);
       if (!decision) return outcome;
-      await steps.note([{ kind: 'decision', decision }]);
+      await run.calls.note([{ kind: 'decision', decision }]);
       if (decision.type === 'reject') return deniedResult(toolUse, decision.reason);
-      if (decision.type === 'edit') toolUse = await editCall(toolUse, decision, { context, steps });
+      if (decision.type === 'edit') toolUse = await editCall(toolUse, decision, run);
       // The tools may have changed while the approver was asked.
       const ready = await call.prepare(toolUse);
       return ready.ok ? next({ ...call, ...ready, decision }) : errorResult(toolUse, ready.problem);
@@ -74,9 +74,10 @@ function withoutPending(call: OpenCall): OpenCall {
 async function decisionAbout(
   pending: PendingCall,
   { decide, timeoutMs = 300_000, onError }: Approver,
-  { context, steps }: DecidedRun,
+  run: Run,
 ): Promise<Decision | undefined> {
-  const { sessionId, requestMessages: messages, stopSignal: signal } = context;
+  const { sessionId, stopSignal: signal } = run;
+  const { messages } = run.prompt;
   const { name, toolUseId } = pending;
   const tooLate = `Nobody decided about "${name}" within ${timeoutMs} ms`;
   const timeoutError = new AgentError('TOOL_TIMEOUT', tooLate);
@@ -87,8 +88,8 @@ async function decisionAbout(
     if (answer === undefined) return undefined;
     const decision = toDecision(pending, answer);
     const input = { messages: [], decisions: [decision], arrivedDuringRun: 'decision' } as const;
-    const { decisions } = await steps.admit(input);
-    const checkedDecisions = await checkedEdits(decisions, { context, steps });
+    const { decisions } = await run.inbox.admit(input);
+    const checkedDecisions = await checkedEdits(decisions, run);
     return checkedDecisions[0];
   } catch (error) {
     if (signal.aborted) return undefined;

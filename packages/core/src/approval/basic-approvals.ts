@@ -1,4 +1,4 @@
-import type { InnerStep, Middleware, OpenCall, Round } from '../agent/middleware.ts';
+import type { InnerStep, Middleware, OpenCall, Round, Run } from '../agent/middleware.ts';
 import type { Next } from '../agent/next.ts';
 import { errorText } from '../error/agent-error.ts';
 import type { Awaitable } from '../event/hook.ts';
@@ -12,7 +12,7 @@ import {
 } from '../tool/tool-call.ts';
 import { isUndecided, reasonOfTool, type ApprovalReason, type ReasonFor } from './approval-need.ts';
 import { decidedInput } from './decided-input.ts';
-import { checkedEdits, editCall, type DecidedRun } from './edit-call.ts';
+import { checkedEdits, editCall } from './edit-call.ts';
 
 /** The parts of the middleware `approvals`. */
 export type BasicApprovals = Required<
@@ -26,19 +26,17 @@ export type BasicApprovals = Required<
 export function basicApprovals(reasonFor: ReasonFor = reasonOfTool): BasicApprovals {
   return {
     name: 'approvals',
-    wrapSettle: (next) => async (input, context, steps) => {
-      const decided = decidedInput(input, context.openCalls);
-      const decisions = await checkedEdits(decided.decisions, { context, steps });
+    wrapSettle: async (input, next, run) => {
+      const decided = decidedInput(input, run.calls.open);
+      const decisions = await checkedEdits(decided.decisions, run);
       return next({ ...decided, decisions });
     },
-    wrapRound: (next) => (round, context, steps) =>
-      round.calls.every(hasNoHistory)
-        ? next(round)
-        : decideRound(round, next, reasonFor, { context, steps }),
-    wrapTool: (next) => (call, context, steps) => {
+    wrapRound: (round, next, run) =>
+      round.calls.every(hasNoHistory) ? next(round) : decideRound(round, next, reasonFor, run),
+    wrapTool: (call, next, run) => {
       // The open calls come last, because to read them for each call of a round is quadratic.
-      const reason = !call.decision && reasonFor(call, context);
-      return reason ? suspendOrRun(call, next, reason, { context, steps }) : next(call);
+      const reason = !call.decision && reasonFor(call, run);
+      return reason ? suspendOrRun(call, next, reason, run) : next(call);
     },
   };
 }
@@ -48,19 +46,17 @@ async function suspendOrRun(
   call: ToolCall,
   next: InnerStep<ToolCall, ToolOutcome>,
   neededReason: Awaitable<ApprovalReason>,
-  { context, steps }: DecidedRun,
+  run: Run,
 ): Promise<ToolOutcome> {
   const isApproved = (): boolean =>
-    context.openCalls.some(
-      ({ toolUse, state }) => toolUse.id === call.toolUse.id && state.approved,
-    );
+    run.calls.open.some(({ toolUse, state }) => toolUse.id === call.toolUse.id && state.approved);
   let reason: ApprovalReason;
   try {
-    reason = await steps.wait(neededReason);
+    reason = await run.wait.for(neededReason);
   } catch (error) {
     if (isApproved()) return next(call);
     // The tool has not started, so the run closes the call as interrupted.
-    if (context.stopped === 'aborted') throw error;
+    if (run.ending.stopped === 'aborted') throw error;
     return errorResult(call.toolUse, errorText(error));
   }
   if (!reason || isApproved()) return next(call);
@@ -78,15 +74,13 @@ async function decideRound(
   round: Round,
   next: InnerStep<Round, Next>,
   reasonFor: ReasonFor,
-  run: DecidedRun,
+  run: Run,
 ): Promise<Next> {
-  const { context, steps } = run;
   const calls: OpenCall[] = [];
   for (const openCall of round.calls) {
     const call = await applyDecision(openCall, run);
     // A call without a note has not started if it needs an approval.
-    const hasNotStarted =
-      !call.isNoted && (await steps.wait(isUndecided(call, context, reasonFor)));
+    const hasNotStarted = !call.isNoted && (await run.wait.for(isUndecided(call, run, reasonFor)));
     calls.push(hasNotStarted ? withoutStart(call) : call);
   }
   return next({ ...round, calls });
@@ -96,15 +90,14 @@ async function decideRound(
  * Applies the decision about a tool call. A rejection and a result end the tool call. An edit
  * changes its arguments.
  */
-async function applyDecision(call: OpenCall, run: DecidedRun): Promise<OpenCall> {
-  const { context } = run;
+async function applyDecision(call: OpenCall, run: Run): Promise<OpenCall> {
   const { toolUse, state } = call;
   const { decision } = state;
   if (!decision || call.result) return call;
-  const result = decidedResult(toolUse, state, context.tools);
+  const result = decidedResult(toolUse, state, run.tools.current);
   if (result) return { ...call, result };
-  const startsNoTool = context.stopped === 'aborted' || context.stopped === 'interrupted';
-  const isEdit = decision.type === 'edit' && !isForTool(state, context.tools);
+  const startsNoTool = run.ending.stopped === 'aborted' || run.ending.stopped === 'interrupted';
+  const isEdit = decision.type === 'edit' && !isForTool(state, run.tools.current);
   if (!isEdit || startsNoTool) return call;
   return { ...call, toolUse: await editCall(toolUse, decision, run) };
 }

@@ -195,8 +195,8 @@ test.each([{ text: 'gone' }, null])('closeOpenCalls() rejects the options %o', (
 });
 
 const refusing: Middleware = {
-  wrapSettle: (next) => async (input, context) => {
-    if (context.messages.length) throw new AgentError('GUARD_REJECTED', 'No.');
+  wrapSettle: async (input, next, run) => {
+    if (run.messages.length) throw new AgentError('GUARD_REJECTED', 'No.');
     return next(input);
   },
 };
@@ -218,7 +218,7 @@ test.for([
 test('inner middleware sees the input as it was sent, and that the model comes next', async () => {
   const seen: unknown[] = [];
   const watching: Middleware = {
-    wrapSettle: (next) => async (input) => {
+    wrapSettle: async (input, next) => {
       const outcome = await next(input);
       seen.push([input.decisions, outcome]);
       return outcome;
@@ -245,8 +245,8 @@ test('if the run then suspends, a suspended tool does not run again', async () =
     },
   });
   const suspending: Middleware = {
-    wrapSettle: (next) => async (input, context) => {
-      const { length } = context.messages;
+    wrapSettle: async (input, next, run) => {
+      const { length } = run.messages;
       const outcome = await next(input);
       return length ? { kind: 'unanswered', reason: 'suspended' } : outcome;
     },

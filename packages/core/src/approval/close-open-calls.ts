@@ -1,4 +1,4 @@
-import type { Middleware, OpenCall, RunContext } from '../agent/middleware.ts';
+import type { Middleware, OpenCall, Run } from '../agent/middleware.ts';
 import { checkOptions } from '../error/check-options.ts';
 import { func, optional } from '../error/kinds.ts';
 import type { OptionTable } from '../error/option-table.ts';
@@ -28,18 +28,18 @@ export function closeOpenCalls(options: CloseOpenCallsOptions = {}): Middleware 
   const { text = defaultText } = options;
   return {
     name: 'closeOpenCalls',
-    wrapSettle: (next) => async (input, context) => {
+    wrapSettle: async (input, next, run) => {
       // `approvals()` inside this middleware makes decisions of results in messages.
       const sent = [...input.decisions, ...input.messages.flatMap(toolResultsOf)];
       const decidedIds = new Set(sent.map(({ toolUseId }) => toolUseId));
       const hasNewMessage = input.messages.some(({ role }) => role !== 'tool');
-      const openCalls = hasNewMessage ? context.openCalls : [];
+      const openCalls = hasNewMessage ? run.calls.open : [];
       const closes = await Promise.all(
         openCalls
           .filter(({ toolUse }) => !decidedIds.has(toolUse.id))
           .map(async (call) => ({
             toolUse: call.toolUse,
-            result: await resultFor(call, context, text),
+            result: await resultFor(call, run, text),
           })),
       );
       if (!closes.length) return next(input);
@@ -53,10 +53,10 @@ const closeOpenCallsOptions: OptionTable<CloseOpenCallsOptions> = { text: option
 /** Returns the result that a person gave the call, or one that says why it is closed. */
 function resultFor(
   call: OpenCall,
-  { tools }: RunContext,
+  { tools }: Run,
   text: NonNullable<CloseOpenCallsOptions['text']>,
 ): Awaitable<ToolResult> {
-  return decidedResult(call.toolUse, call.state, tools) ?? closedResult(call, text);
+  return decidedResult(call.toolUse, call.state, tools.current) ?? closedResult(call, text);
 }
 
 async function closedResult(

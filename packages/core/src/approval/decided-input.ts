@@ -11,7 +11,7 @@ import { toolResultsOf, toolUsesOf } from '../message/msg.ts';
 export function addDecisions(decisions: readonly Decision[]): Middleware {
   decisions.forEach((item, index) => checkDecision(item, `Item ${index} of \`decisions\``));
   return {
-    wrapInput: (next) => (input) => {
+    wrapInput: (input, next) => {
       const hasMessages = input.messages.some(({ role }) => role !== 'tool');
       if (!hasMessages) return next(input);
       return next({ ...input, decisions: [...input.decisions, ...decisions] });

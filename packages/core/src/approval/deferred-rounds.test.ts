@@ -398,7 +398,7 @@ test.each(['interrupt', 'abort'] as const)(
         'pre-acting': (_event, run) => {
           if (!stops) return;
           if (how === 'abort') controller.abort();
-          else run.interrupt();
+          else run.ending.interrupt();
         },
       },
     };

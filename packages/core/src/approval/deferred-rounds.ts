@@ -1,5 +1,5 @@
 import { isEnding, type Next } from '../agent/next.ts';
-import type { InnerStep, Middleware, OpenCall, Round, RunContext } from '../agent/middleware.ts';
+import type { InnerStep, Middleware, OpenCall, Round, Run } from '../agent/middleware.ts';
 import { perRun } from '../agent/per-run.ts';
 import { newestRound } from '../message/turns.ts';
 import { notStarted, withoutStart } from '../tool/tool-call.ts';
@@ -16,13 +16,13 @@ type Pass = 'decide' | 'review' | 'start';
 /** What a round needs to know about the approvals of its tool calls. */
 export interface Deferral {
   /** Returns whether the rounds of a run are deferred. */
-  defers(context: RunContext): boolean;
+  defers(run: Run): boolean;
   /** Gives no reason for a cleared tool call. */
   readonly reasonFor: ReasonFor;
   /**
    * Returns the ids of the tool calls of a run that are cleared: nobody is asked about them again.
    */
-  clearedOf(context: RunContext): Set<string>;
+  clearedOf(run: Run): Set<string>;
 }
 
 /**
@@ -35,24 +35,18 @@ export function deferredRounds({
   clearedOf,
 }: Deferral): Required<Pick<Middleware, 'wrapRound' | 'wrapTool'>> {
   const passOfRun = perRun((): { current: Pass } => ({ current: 'start' }));
-  const runPass = async (
-    round: Round,
-    next: InnerStep<Round, Next>,
-    context: RunContext,
-  ): Promise<Next> => {
-    const undecided = await Promise.all(
-      round.calls.map((one) => isUndecided(one, context, reasonFor)),
-    );
-    const unstartedCalls = notStartedCalls(round.calls, undecided, context);
+  const runPass = async (round: Round, next: InnerStep<Round, Next>, run: Run): Promise<Next> => {
+    const undecided = await Promise.all(round.calls.map((one) => isUndecided(one, run, reasonFor)));
+    const unstartedCalls = notStartedCalls(round.calls, undecided, run);
     const { pass, calls } = passOf(unstartedCalls, undecided);
-    passOfRun(context).current = pass;
+    passOfRun(run).current = pass;
     if (pass === 'start') {
       // No tool call waits for another question, so that all start in their order.
-      for (const { toolUse } of calls) clearedOf(context).add(toolUse.id);
+      for (const { toolUse } of calls) clearedOf(run).add(toolUse.id);
       return next({ ...round, calls });
     }
     const outcome = await next({ calls, parallelTools: Infinity });
-    const { openCalls } = context;
+    const { open: openCalls } = run.calls;
     const hasPending = openCalls.some(({ state }) => state.pending);
     // The tools of a run that pauses still start.
     const isPause = isEnding(outcome) && outcome.reason === 'suspended' && !hasPending;
@@ -60,11 +54,10 @@ export function deferredRounds({
     return isNextPass ? { to: 'tools' } : outcome;
   };
   return {
-    wrapRound: (next) => (round, context) =>
-      defers(context) ? runPass(round, next, context) : next(round),
-    wrapTool: (next) => async (call, context) => {
-      if (passOfRun(context).current === 'start') return next(call);
-      clearedOf(context).add(call.toolUse.id);
+    wrapRound: (round, next, run) => (defers(run) ? runPass(round, next, run) : next(round)),
+    wrapTool: async (call, next, run) => {
+      if (passOfRun(run).current === 'start') return next(call);
+      clearedOf(run).add(call.toolUse.id);
       return notStarted;
     },
   };
@@ -88,13 +81,13 @@ function passOf(
 function notStartedCalls(
   calls: readonly OpenCall[],
   undecided: readonly boolean[],
-  context: RunContext,
+  run: Run,
 ): readonly OpenCall[] {
   const hasWaited = undecided.includes(true) || calls.some(({ state }) => state.decision);
-  return hasWaited && !anyToolRan(context) ? calls.map(withoutStart) : calls;
+  return hasWaited && !anyToolRan(run) ? calls.map(withoutStart) : calls;
 }
 
 /** Returns whether a tool of the last reply has run: it has a result that is not a rejection. */
-function anyToolRan({ messages }: RunContext): boolean {
+function anyToolRan({ messages }: Run): boolean {
   return newestRound(messages).results.some(({ state }) => state !== 'denied');
 }

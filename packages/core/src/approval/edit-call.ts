@@ -1,4 +1,4 @@
-import type { RunContext, Steps } from '../agent/middleware.ts';
+import type { Run } from '../agent/middleware.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { Decision, PendingCall } from '../event/pending-call.ts';
 import {
@@ -13,12 +13,6 @@ import { withEditedCall } from '../message/metadata.ts';
 import type { ToolUse } from '../message/msg.ts';
 import { toolOf, type ToolSet } from '../tool/set/tool-set.ts';
 import { correctThem, isForTool, prepareCall } from '../tool/tool-call.ts';
-
-/** The run whose tool calls are decided. */
-export interface DecidedRun {
-  readonly context: RunContext;
-  readonly steps: Steps;
-}
 
 /** A decision to run a tool call with other arguments. */
 export type EditDecision = Extract<Decision, { type: 'edit' }>;
@@ -45,11 +39,11 @@ export async function editProblem(
  */
 export async function checkedEdits(
   decisions: readonly Decision[],
-  { context, steps }: DecidedRun,
+  run: Run,
 ): Promise<readonly Decision[]> {
   const checkedDecisions: Decision[] = [];
   for (const decision of decisions) {
-    const call = context.openCalls.find(({ toolUse }) => toolUse.id === decision.toolUseId);
+    const call = run.calls.open.find(({ toolUse }) => toolUse.id === decision.toolUseId);
     if (decision.type !== 'edit' || !call) {
       checkedDecisions.push(decision);
       continue;
@@ -59,8 +53,8 @@ export async function checkedEdits(
     checkedDecisions.push(edit);
     // A tool that asked something gets the edit as its answer.
     const waitedFor = call.state.pending ?? call.state.waitedFor;
-    if (isForTool({ ...call.state, waitedFor }, context.tools)) continue;
-    const problem = await steps.wait(editProblem(context.tools, call.toolUse, edit));
+    if (isForTool({ ...call.state, waitedFor }, run.tools.current)) continue;
+    const problem = await run.wait.for(editProblem(run.tools.current, call.toolUse, edit));
     if (problem) throw editError(edit, problem);
   }
   return checkedDecisions;
@@ -81,35 +75,35 @@ function editError({ toolUseId }: EditDecision, problem: string): AgentError {
 export async function editCall(
   { raw: _raw, ...toolUse }: ToolUse,
   decision: EditDecision,
-  { context, steps }: DecidedRun,
+  run: Run,
 ): Promise<ToolUse> {
   const { id, name } = toolUse;
   const input = jsonForm(decision.input, 'The edited arguments')!;
   const editedCall: ToolUse = { ...toolUse, input };
-  const visibleInput = withoutHidden(context, name, input);
-  const replace = context.messages.flatMap((message) => {
+  const visibleInput = withoutHidden(run, name, input);
+  const replace = run.messages.flatMap((message) => {
     const changedMessage = withEditedCall(message, id, visibleInput);
     return changedMessage === message ? [] : changedMessage;
   });
-  if (replace.length) await steps.edit({ replace });
+  if (replace.length) await run.log.edit({ replace });
   // A deferred round comes here again after the edit.
   else if (isSameJson(toolUse.input, input)) return toolUse;
-  const state = context.openCalls.find((call) => call.toolUse.id === id)?.state;
+  const state = run.calls.open.find((call) => call.toolUse.id === id)?.state;
   if (!state?.toolUse) return editedCall;
   const visibleCall = { ...editedCall, input: visibleInput };
-  await steps.emit('pre-acting', { toolUse: visibleCall }, { to: 'readers' });
+  await run.events.emit('pre-acting', { toolUse: visibleCall }, { to: 'readers' });
   // The log has the form that the hooks have seen. The edited form takes its place.
   const { pending: lastPending, waitedFor = lastPending } = state;
   const pending: PendingCall = { toolUseId: id, name, kind: 'approval', ...waitedFor, input };
-  await steps.note([
+  await run.calls.note([
     { kind: 'suspended', calls: [{ pending, toolUse: editedCall }] },
     { kind: 'decision', decision },
   ]);
   return editedCall;
 }
 
-function withoutHidden({ tools }: RunContext, name: string, input: JsonValue): JsonValue {
-  const preset = toolOf(tools, name)?.preset;
+function withoutHidden({ tools }: Run, name: string, input: JsonValue): JsonValue {
+  const preset = toolOf(tools.current, name)?.preset;
   if (!preset || !isRecord(input)) return input;
   return pickFields(input, (key) => !Object.hasOwn(preset, key)) as JsonObject;
 }

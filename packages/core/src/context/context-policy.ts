@@ -1,4 +1,4 @@
-import type { Middleware, RunContext } from '../agent/middleware.ts';
+import type { Middleware, Run } from '../agent/middleware.ts';
 import type { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { array, func, nonNegative } from '../error/kinds.ts';
@@ -72,9 +72,9 @@ export interface FittedContext {
 /** Fits model requests into the context window. `contextPolicy()` makes middleware of it. */
 export interface ContextPolicy {
   /**
-   * Returns the messages of the request that the model gets. `context`: absent without an agent.
+   * Returns the messages of the request that the model gets. `run`: absent without an agent.
    */
-  fit(request: ContextRequest, context?: RunContext): FittedContext | Promise<FittedContext>;
+  fit(request: ContextRequest, run?: Run): FittedContext | Promise<FittedContext>;
 }
 
 /** Middleware that fits each model request. Example: `fitContext()`. */
@@ -92,17 +92,22 @@ export function contextPolicy<P extends ContextPolicy & Pick<Middleware, 'name'>
   checkFields('A context policy', policy, { fit: func });
   return {
     ...policy,
-    wrapRequest: (next) => async (draft, context, steps) => {
-      const { sessionId, questionId, model, stopSignal: signal } = context;
-      const request = { ...draft, sessionId, questionId, model, signal, run: context };
-      const result = await policy.fit(request, context);
+    wrapRequest: async (draft, next, run) => {
+      const { sessionId, questionId, model, stopSignal: signal } = run;
+      const request = { ...draft, sessionId, questionId, model, signal, run };
+      const result = await policy.fit(request, run);
       checkFields('The result of a context policy', result, fittedContext);
       const { removed, before, after, messages, fixedCount = draft.fixedCount } = result;
       const error = result.error?.toJSON();
-      context.addUsage(result.usage);
-      if (error) steps.addToResult({ warning: error });
+      run.model.addUsage(result.usage);
+      if (error) run.ending.addToResult({ warning: error });
       if (removed || before !== after || error)
-        await steps.emit('context-fitted', { removed, before, after, ...(error && { error }) });
+        await run.events.emit('context-fitted', {
+          removed,
+          before,
+          after,
+          ...(error && { error }),
+        });
       return next({ ...draft, messages, fixedCount });
     },
   };

@@ -29,7 +29,7 @@ export function markImported(options: MarkImportedOptions = {}): Middleware {
   });
   return {
     name: 'markImported',
-    wrapRequest: (next) => (draft) => next({ ...draft, messages: draft.messages.map(mark) }),
+    wrapRequest: (draft, next) => next({ ...draft, messages: draft.messages.map(mark) }),
   };
 }
 

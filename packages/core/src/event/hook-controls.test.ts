@@ -16,10 +16,10 @@ import { tool } from '../tool/tool.ts';
 import { look as plainLook, pay } from '../../../../test/support/plain-tools.ts';
 import { calls as callsOf, scriptedAgent } from '../../../../test/support/scripted-agent.ts';
 import { nestedHooks } from '../agent/nested.ts';
-import type { RunContext } from '../agent/run-context.ts';
 import { approvals } from '../approval/approvals.ts';
-import type { AgentHook, Middleware, OuterStep, UseList } from '../agent/middleware.ts';
+import type { AgentHook, Middleware, UseList, InnerStep } from '../agent/middleware.ts';
 import type { Next } from '../agent/next.ts';
+import type { Run } from '../agent/seam/run.ts';
 
 type EventType = AgentEvent['type'];
 type ControlName = keyof HookControls;
@@ -113,8 +113,8 @@ function asking(type: EventType, name: ControlName, given: readonly unknown[] = 
 /** Middleware that makes a run emit its rarer events. */
 const eventful: Readonly<Partial<Record<EventType, Middleware>>> = {
   'context-fitted': {
-    wrapRequest: (next) => async (draft, context, steps) => {
-      await steps.emit('context-fitted', { removed: 1, before: 2, after: 1 });
+    wrapRequest: async (draft, next, run) => {
+      await run.events.emit('context-fitted', { removed: 1, before: 2, after: 1 });
       return next(draft);
     },
   },
@@ -258,15 +258,15 @@ const misusing = {
   'post-call': (event: object) => (event as HookControls).stop(),
 };
 
-type AnyHandler = (event: AgentEvent, run: RunContext) => void;
+type AnyHandler = (event: AgentEvent, run: Run) => void;
 
 /** Returns one handler for all events. It calls the handler in `on` for the event’s type. */
-const asOne = (on: Hooks<RunContext>): AnyHandler => {
+const asOne = (on: Hooks<Run>): AnyHandler => {
   const handlers = on as unknown as Readonly<Record<string, AnyHandler | undefined>>;
   return (event, ...more) => handlers[event.type]?.(event, ...more);
 };
 
-test.for<[where: string, add: (on: Hooks<RunContext>) => Setting]>([
+test.for<[where: string, add: (on: Hooks<Run>) => Setting]>([
   ['`use`', (on) => ({ use: [{ on }] })],
   [
     'a preset',
@@ -467,13 +467,11 @@ test.for(['wrapReply', 'wrapRound'] as const)(
     const external = tool({ name: 'external', description: '', input: {} });
     const model = new ScriptedModel([{ toolCalls: [{ name: 'external' }] }, 'Never said.']);
     const closing: Middleware = {
-      [key]: (next: (value: unknown) => Promise<Next>): OuterStep<unknown, Next> => {
-        return async (value, context, steps) => {
-          await next(value);
-          const [open] = context.openCalls;
-          if (open) await steps.closeCall(open.toolUse, toolResult(open.toolUse, 'x', 'success'));
-          return { to: 'model' };
-        };
+      [key]: async (value: unknown, next: InnerStep<unknown, Next>, run: Run): Promise<Next> => {
+        await next(value);
+        const [open] = run.calls.open;
+        if (open) await run.calls.close(open.toolUse, toolResult(open.toolUse, 'x', 'success'));
+        return { to: 'model' };
       },
     };
     const agent = new ReActAgent({
@@ -495,10 +493,10 @@ test.for(['tools', 'model'] as const)(
       { toolCalls: ['a', 'b'].map((id) => ({ name: 'external', id })) },
     ]);
     const closing: Middleware = {
-      wrapReply: (next) => async (reply, context, steps) => {
+      wrapReply: async (reply, next, run) => {
         await next(reply);
-        const { toolUse } = context.openCalls[0]!;
-        await steps.closeCall(toolUse, toolResult(toolUse, 'x', 'success'));
+        const { toolUse } = run.calls.open[0]!;
+        await run.calls.close(toolUse, toolResult(toolUse, 'x', 'success'));
         return { to };
       },
     };
@@ -516,7 +514,7 @@ test.for(['tools', 'model'] as const)(
 
 test('a `stop` at a decided result counts, though `wrapRound` left the call out', async () => {
   const leavingOut: Middleware = {
-    wrapRound: (next) => (round) =>
+    wrapRound: (round, next) =>
       next({ ...round, calls: round.calls.filter(({ state }) => !state.decision) }),
   };
   const model = new ScriptedModel([{ toolCalls: [{ name: 'pay', id: 'c1' }] }, 'Never said.']);
@@ -546,11 +544,11 @@ test('a `stop` about one tool call ends the run, though the wrapper of another o
           tellStopped?.();
         },
       },
-      wrapTool: (next) => async (call, _context, steps) => {
+      wrapTool: async (call, next, run) => {
         if (call.toolUse.id === 'b1') {
           await stopped;
-          const message = steps.message('assistant', 'A note.');
-          revised.push(await steps.revise('post-summary', { message }));
+          const message = run.createMessage('assistant', 'A note.');
+          revised.push(await run.events.revise('post-summary', { message }));
         }
         return next(call);
       },
@@ -584,7 +582,7 @@ test('the answer of `jumpTo` may not have the id of the reply that it replaces',
 function setUpMasked(act: (event: HookEvent<'post-reasoning'>, message: Msg) => void): {
   readonly agent: ReActAgent;
 } {
-  const masking: Hooks<RunContext> = {
+  const masking: Hooks<Run> = {
     'post-reasoning': (event) => act(event, event.message),
     'post-call': (event) => ({
       ...event,
@@ -597,7 +595,7 @@ function setUpMasked(act: (event: HookEvent<'post-reasoning'>, message: Msg) => 
 
 test('a tool result that ends a jump is the result of its call, and the reply is the answer', async () => {
   const model = new ScriptedModel([{ text: 'I look.', toolCalls: [{ name: 'look', id: 'one' }] }]);
-  const giving: Hooks<RunContext> = {
+  const giving: Hooks<Run> = {
     'post-reasoning': ({ jumpTo }) =>
       jumpTo('end', [
         {
@@ -720,7 +718,7 @@ test('the type of an event has a control only where the control works', () => {
 });
 
 test('the wrong use of a control does not compile', () => {
-  const wrong: Hooks<RunContext> = {
+  const wrong: Hooks<Run> = {
     // @ts-expect-error An answer that has ended cannot be stopped.
     'post-call': (event) => event.stop(),
     // @ts-expect-error Only the loop can refuse a reply.
@@ -734,9 +732,9 @@ test('the wrong use of a control does not compile', () => {
     // @ts-expect-error No event has this name.
     'pre-action': () => {},
   };
-  const union: Hooks<RunContext> = {
+  const union: Hooks<Run> = {
     '*'(event, run) {
-      expectTypeOf(run).toEqualTypeOf<RunContext>();
+      expectTypeOf(run).toEqualTypeOf<Run>();
       if (event.type === 'pre-acting') event.reject(event.toolUse.name);
       // @ts-expect-error One of these two events does not have the control.
       if (event.type === 'run-start' || event.type === 'pre-call') event.jumpTo('end');

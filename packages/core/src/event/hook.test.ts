@@ -104,8 +104,8 @@ test('a typed handler gets each event before the `*` handler of the same hook', 
 
       use: [
         {
-          wrapRequest: (next) => async (draft, context, steps) => {
-            await steps.emit('context-fitted', { removed: 1, before: 2, after: 1 });
+          wrapRequest: async (draft, next, run) => {
+            await run.events.emit('context-fitted', { removed: 1, before: 2, after: 1 });
             return next(draft);
           },
         },
@@ -639,7 +639,9 @@ test('a hook added while a delta is streamed can change the answer of the same c
 test('hooks and tools interrupt the agent through their context argument', async () => {
   const { agent } = setUp(['one two'], []);
   const off = agent.addHook({
-    on: { 'reasoning-chunk': (_event, { interrupt }) => void interrupt('By a hook.') },
+    on: {
+      'reasoning-chunk': (_event, { ending: { interrupt } }) => void interrupt('By a hook.'),
+    },
   });
   expect(await agent.call('go')).toMatchObject({ reason: 'interrupted', text: 'By a hook.' });
   off();

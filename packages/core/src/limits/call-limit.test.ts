@@ -183,7 +183,7 @@ test('a tool call that an approver rejects does not count, also if the limit is 
 
 test('a tool call that an outer wrapper runs again counts once', async () => {
   const twice: Middleware = {
-    wrapTool: (next) => async (call) => {
+    wrapTool: async (call, next) => {
       await next(call);
       return next(call);
     },
@@ -229,7 +229,7 @@ test.for([
 test('a request that modelRequestLimit() refuses does not reach the middleware after it', async () => {
   let prepared = 0;
   const after: Middleware = {
-    wrapRequest: (next) => (draft) => {
+    wrapRequest: (draft, next) => {
       prepared += 1;
       return next(draft);
     },

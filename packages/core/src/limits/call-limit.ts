@@ -1,4 +1,4 @@
-import type { RunContext, Steps } from '../agent/middleware.ts';
+import type { Run } from '../agent/middleware.ts';
 import type { Ending } from '../agent/next.ts';
 import { AgentError, misconfigured } from '../error/agent-error.ts';
 import { nonNegative, oneOf, optional, string } from '../error/kinds.ts';
@@ -42,9 +42,9 @@ interface Count {
 /** A limit of one kind of items. */
 export interface CallLimit {
   /** Returns the error of the limit if `more` further items would exceed it. */
-  excess(more: number, context: RunContext): AgentError | undefined;
+  excess(more: number, run: Run): AgentError | undefined;
   /** Sets the number of items that this run has had so far. */
-  setCount(thisRun: number, context: RunContext): void;
+  setCount(thisRun: number, run: Run): void;
 }
 
 /**
@@ -57,8 +57,8 @@ export function callLimit(key: string, what: string, options: CallLimitOptions):
     throw misconfigured(`The limit of ${what} needs \`run\` or \`session\`.`);
   const name = ownPrefix + key;
   return {
-    excess(more, context) {
-      const { sessionBefore, runBefore, thisRun } = countIn(context, name);
+    excess(more, run) {
+      const { sessionBefore, runBefore, thisRun } = countIn(run, name);
       const used = { run: runBefore + thisRun, session: sessionBefore + thisRun };
       const furtherText = more > 1 ? `, ${more} more asked for` : '';
       const reached = (['run', 'session'] as const)
@@ -68,13 +68,13 @@ export function callLimit(key: string, what: string, options: CallLimitOptions):
       const text = options.text ?? `The limit of ${what} is reached: ${reached.join('; ')}.`;
       return new AgentError('LIMIT_EXCEEDED', text, { details: { what, ...used } });
     },
-    setCount(thisRun, context) {
-      context.state[name] = { ...countIn(context, name), thisRun };
+    setCount(thisRun, run) {
+      run.state[name] = { ...countIn(run, name), thisRun };
     },
   };
 }
 
-function countIn({ runId, resumes, state }: RunContext, name: string): Count {
+function countIn({ runId, resumes, state }: Run, name: string): Count {
   const count = state[name] as Count | undefined;
   if (count?.runId === runId) return count;
   const { sessionBefore = 0, runBefore = 0, thisRun = 0 } = count ?? {};
@@ -88,7 +88,7 @@ function countIn({ runId, resumes, state }: RunContext, name: string): Count {
 }
 
 /** Returns the end of an agent call at a limit. */
-export function limitEnding(text: string, steps: Steps): Ending {
-  const message = steps.message('assistant', text, { metadata: { reason: 'limit' } });
+export function limitEnding(text: string, run: Run): Ending {
+  const message = run.createMessage('assistant', text, { metadata: { reason: 'limit' } });
   return { kind: 'custom', reason: 'limit', message };
 }

@@ -20,23 +20,23 @@ export function concurrencyLimit(semaphore: Semaphore): Middleware {
   checkFields('concurrencyLimit()', { semaphore }, { semaphore: withMethod('acquire') });
   return {
     name: 'concurrencyLimit',
-    wrapRun: (next) => async (input, context, steps) => {
+    wrapRun: async (input, next, run) => {
       const holders = runsWithSlot(semaphore);
-      const callerIds = (context.toolContext.get(parentRuns) ?? []) as readonly string[];
+      const callerIds = (run.tools.context.get(parentRuns) ?? []) as readonly string[];
       if (callerIds.some((runId) => holders.has(runId))) return next(input);
       let release: Release | undefined;
       try {
-        release = await steps.untimed(() => semaphore.acquire(context.stopSignal));
+        release = await run.wait.untimed(() => semaphore.acquire(run.stopSignal));
       } catch (error) {
-        if (!context.stopped) throw error;
+        if (!run.ending.stopped) throw error;
       }
-      holders.add(context.runId);
+      holders.add(run.runId);
       try {
         // After an abort during the wait, nothing of the agent call is stored.
-        context.signal.throwIfAborted();
+        run.signal.throwIfAborted();
         return await next(input);
       } finally {
-        holders.delete(context.runId);
+        holders.delete(run.runId);
         release?.();
       }
     },

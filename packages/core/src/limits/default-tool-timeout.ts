@@ -4,7 +4,7 @@ import type { Middleware } from '../agent/middleware.ts';
 export function defaultToolTimeout(timeoutMs: number): Middleware {
   return {
     name: 'defaultToolTimeout',
-    wrapTool: (next) => (call) => {
+    wrapTool: (call, next) => {
       const { tool } = call;
       if (tool.timeoutMs !== undefined) return next(call);
       return next({ ...call, tool: { ...tool, timeoutMs } });

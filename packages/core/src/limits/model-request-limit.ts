@@ -13,13 +13,13 @@ export function modelRequestLimit(options: CallLimitOptions): Middleware {
   const limit = callLimit('modelRequests', 'model requests', options);
   return {
     name: 'modelRequestLimit',
-    wrapRequest: (next) => async (draft, context, steps) => {
+    wrapRequest: async (draft, next, run) => {
       if (draft.limit) return next(draft);
-      const excess = limit.excess(1, context);
+      const excess = limit.excess(1, run);
       if (excess && options.atLimit === 'fail') throw excess;
-      if (excess) return limitEnding(excess.message, steps);
+      if (excess) return limitEnding(excess.message, run);
       const outcome = await next(draft);
-      limit.setCount(context.iteration, context);
+      limit.setCount(run.iteration, run);
       return outcome;
     },
   };

@@ -1,4 +1,4 @@
-import type { Middleware, OpenCall, RunContext } from '../agent/middleware.ts';
+import type { Middleware, OpenCall, Run } from '../agent/middleware.ts';
 import { isNewAnswer, type Next } from '../agent/next.ts';
 import { perRun } from '../agent/per-run.ts';
 import { checkOptions } from '../error/check-options.ts';
@@ -47,33 +47,31 @@ export function runLimits(defaults: RunLimits = {}): Middleware {
   checkOptions('runLimits()', defaults, runLimitOptions);
   /** Ids of the counted tool calls of each run. A deferred round passes here several times. */
   const countedIn = perRun(() => new Set<string>());
-  const maxCalls = ({ options }: RunContext): number =>
+  const maxCalls = ({ options }: Run): number =>
     options.limits.toolCalls ?? defaults.toolCalls ?? Infinity;
-  const hasCallsLeft = (context: RunContext): boolean =>
-    countedIn(context).size < maxCalls(context);
-  const countCall = (call: OpenCall, context: RunContext): OpenCall => {
-    if (!isCounted(call, context)) return call;
-    const countedIds = countedIn(context);
-    if (hasCallsLeft(context)) countedIds.add(call.toolUse.id);
+  const hasCallsLeft = (run: Run): boolean => countedIn(run).size < maxCalls(run);
+  const countCall = (call: OpenCall, run: Run): OpenCall => {
+    if (!isCounted(call, run)) return call;
+    const countedIds = countedIn(run);
+    if (hasCallsLeft(run)) countedIds.add(call.toolUse.id);
     if (countedIds.has(call.toolUse.id) || call.result) return call;
     const message = `The limit of ${countedIds.size} tool calls is reached. Answer with what you have.`;
     return { ...call, result: errorResult(call.toolUse, message) };
   };
   return {
     name: 'runLimits',
-    wrapRequest: (next) => (draft, context) => {
-      const { usage, options } = context;
+    wrapRequest: (draft, next, run) => {
+      const { usage, options } = run;
       const tokens = options.limits.tokens ?? defaults.tokens ?? Infinity;
       const isOver = usage.inputTokens + usage.outputTokens >= tokens;
       const limitedDraft = isOver ? { ...draft, limit: draft.limit ?? 'limit' } : draft;
-      if (hasCallsLeft(context)) return next(limitedDraft);
-      context.setTools(allowTools(context.tools, []));
-      return next({ ...limitedDraft, tools: context.toolSchemas });
+      if (hasCallsLeft(run)) return next(limitedDraft);
+      run.tools.set(allowTools(run.tools.current, []));
+      return next({ ...limitedDraft, tools: run.tools.schemas });
     },
-    wrapReply: (next) => (reply, context) =>
-      hasCallsLeft(context) ? next(reply) : next(reply).then(atLimit),
-    wrapRound: (next) => (round, context) =>
-      next({ ...round, calls: round.calls.map((call) => countCall(call, context)) }),
+    wrapReply: (reply, next, run) => (hasCallsLeft(run) ? next(reply) : next(reply).then(atLimit)),
+    wrapRound: (round, next, run) =>
+      next({ ...round, calls: round.calls.map((call) => countCall(call, run)) }),
   };
 }
 
@@ -86,7 +84,7 @@ function atLimit(next: Next): Next {
  * Returns whether a tool call counts. A call that gives the answer does not, and an earlier run has
  * counted a call that its hooks have seen.
  */
-function isCounted({ toolUse, state, result }: OpenCall, { tools }: RunContext): boolean {
+function isCounted({ toolUse, state, result }: OpenCall, { tools }: Run): boolean {
   if (state.toolUse || result?.state === 'denied') return false;
-  return !toolOf(tools, toolUse.name)?.givesAnswer;
+  return !toolOf(tools.current, toolUse.name)?.givesAnswer;
 }

@@ -1,4 +1,4 @@
-import type { Middleware, OpenCall, Round, RunContext } from '../agent/middleware.ts';
+import type { Middleware, OpenCall, Round, Run } from '../agent/middleware.ts';
 import { perRun } from '../agent/per-run.ts';
 import { misconfigured } from '../error/agent-error.ts';
 import { checkOptions } from '../error/check-options.ts';
@@ -33,46 +33,46 @@ export interface ToolCallLimitOptions extends CallLimitOptions {
  */
 export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
   checkOptions('toolCallLimit()', options, toolCallLimitOptions);
-  const { tool, run } = options;
-  if (tool === undefined && run !== undefined)
+  const { tool } = options;
+  if (tool === undefined && options.run !== undefined)
     throw misconfigured('To limit all tool calls of a run, set `limits.toolCalls` of the agent.');
   const what = tool === undefined ? 'tool calls' : `calls of "${tool}"`;
   const key = tool === undefined ? 'toolCalls' : `toolCalls:${tool}`;
   const limit = callLimit(key, what, options);
-  const counts = ({ name }: ToolUse, { tools }: RunContext): boolean =>
-    tool === undefined ? !toolOf(tools, name)?.givesAnswer : name === tool;
+  const counts = ({ name }: ToolUse, { tools }: Run): boolean =>
+    tool === undefined ? !toolOf(tools.current, name)?.givesAnswer : name === tool;
   // Hooks have seen other calls, which this limit has then admitted.
-  const isUncounted = ({ toolUse, state, result }: OpenCall, context: RunContext): boolean =>
-    counts(toolUse, context) && !state.toolUse && !result;
+  const isUncounted = ({ toolUse, state, result }: OpenCall, run: Run): boolean =>
+    counts(toolUse, run) && !state.toolUse && !result;
   const usedIn = perRun(() => new Set<string>());
   return {
     name: tool === undefined ? 'toolCallLimit' : `toolCallLimit:${tool}`,
-    wrapRound: (next) => async (round, context, steps) => {
-      const calls = allCalls(round, context);
-      const newCalls = calls.filter((call) => isUncounted(call, context));
-      const excess = limit.excess(newCalls.length, context);
+    wrapRound: async (round, next, run) => {
+      const calls = allCalls(round, run);
+      const newCalls = calls.filter((call) => isUncounted(call, run));
+      const excess = limit.excess(newCalls.length, run);
       if (!excess) return next(round);
       if (options.atLimit === 'fail') throw excess;
       for (const { toolUse, state, result } of calls) {
         const closedResult = mayHaveStarted(state)
           ? interruptedResult(toolUse, state)
           : toolResult(toolUse, `It did not run. ${excess.message}`, 'interrupted');
-        await steps.closeCall(toolUse, result ?? closedResult);
+        await run.calls.close(toolUse, result ?? closedResult);
       }
-      return limitEnding(excess.message, steps);
+      return limitEnding(excess.message, run);
     },
-    wrapTool: (next) => async (call, context) => {
-      if (!counts(call.toolUse, context) || mayHaveStarted(call.state)) return next(call);
-      const usedIds = usedIn(context);
+    wrapTool: async (call, next, run) => {
+      if (!counts(call.toolUse, run) || mayHaveStarted(call.state)) return next(call);
+      const usedIds = usedIn(run);
       // An outer wrapper may run the call again.
       usedIds.add(call.toolUse.id);
-      limit.setCount(usedIds.size, context);
+      limit.setCount(usedIds.size, run);
       // Counted before, so that the log has the count if the process dies while the tool runs.
       const outcome = await next(call);
       // An inner `approvals()` may stop the call.
       if (ran(outcome)) return outcome;
       usedIds.delete(call.toolUse.id);
-      limit.setCount(usedIds.size, context);
+      limit.setCount(usedIds.size, run);
       return outcome;
     },
   };
@@ -93,11 +93,11 @@ function ran(outcome: ToolOutcome): boolean {
  * Returns all open calls of the reply. With `deferRound`, the round has only a part of them. A
  * person may have given the result of one.
  */
-function allCalls({ calls }: Round, { openCalls, tools }: RunContext): readonly OpenCall[] {
-  const inRound = new Map(calls.map((call) => [call.toolUse.id, call]));
-  return openCalls.map((openCall) => {
+function allCalls(round: Round, { calls, tools }: Run): readonly OpenCall[] {
+  const inRound = new Map(round.calls.map((call) => [call.toolUse.id, call]));
+  return calls.open.map((openCall) => {
     const call = inRound.get(openCall.toolUse.id) ?? openCall;
-    const result = call.result ?? decidedResult(call.toolUse, call.state, tools);
+    const result = call.result ?? decidedResult(call.toolUse, call.state, tools.current);
     return result ? { ...call, result } : call;
   });
 }

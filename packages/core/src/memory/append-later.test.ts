@@ -76,7 +76,7 @@ test('a message that is deleted with `later` comes back if the next run is refus
   const memory = new SessionMemory(store, 's');
   let isClosed = false;
   const guard: Middleware = {
-    wrapInput: (next) => async (input) => {
+    wrapInput: async (input, next) => {
       if (isClosed) throw new Error('The guard is down.');
       return next(input);
     },

@@ -18,9 +18,10 @@ type SummaryNote = Extract<LogNote, { kind: 'summary' }>;
  * use: [summarizeHistory({ store: sessionSummaries(memory) })],
  */
 export function sessionSummaries(memory: Pick<SessionMemory, 'view' | 'note'>): SummaryStore {
-  checkFields('sessionSummaries(): the memory', memory, { view: func, note: func });
   return {
     async get() {
+      // Not checked above: in a replay, another memory takes its place, and nobody reads it.
+      checkFields('sessionSummaries(): the memory', memory, { view: func, note: func });
       const { summary } = await memory.view();
       return summary && JSON.stringify({ v: summaryVersion, ...summary });
     },

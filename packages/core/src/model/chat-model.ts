@@ -214,7 +214,7 @@ export interface ModelContext {
   readonly signal: AbortSignal;
   /**
    * Run of the request; absent if the request does not come from a run. From an agent, it is the
-   * `RunContext` of the run, for `perRun()`. Pass on `runInfo(run)` outside the agent.
+   * `Run` of the run, for `perRun()`. Pass on `runInfo(run)` outside the agent.
    */
   readonly run?: RunInfo | undefined;
   /**

@@ -220,7 +220,7 @@ test('a guard rejection is labeled with its stage and category', async () => {
   const error = new AgentError('GUARD_REJECTED', 'No.', {
     details: { stage: 'length', category: 'INVALID_INPUT' },
   });
-  const { agent, of } = setUp([], { use: [{ wrapInput: () => () => Promise.reject(error) }] });
+  const { agent, of } = setUp([], { use: [{ wrapInput: () => Promise.reject(error) }] });
   await agent.call('go');
   expect(of('guardRejection')).toMatchObject([
     { stage: 'length', category: 'INVALID_INPUT', userId: 'u' },

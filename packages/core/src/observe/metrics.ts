@@ -163,9 +163,9 @@ export function metrics(
       'run-end': (event) => recordEnd(recorder, event),
     },
     wrapModel: (next) => measuredModel(next, recorder, now),
-    wrapTool: (next) => async (call, context) => {
+    wrapTool: async (call, next, run) => {
       const { toolUse } = call;
-      waitingIn(context).delete(toolUse.id);
+      waitingIn(run).delete(toolUse.id);
       let startedAt = now();
       let isBegun = false;
       // Another wrapper may first wait for an approval, so the time is measured from here.
@@ -175,7 +175,7 @@ export function metrics(
         return execute(input, toolContext);
       });
       const record = (outcome: ToolMetric['outcome']): void =>
-        recordCall(context, toolUse, { durationMs: msSince(startedAt, now), outcome });
+        recordCall(run, toolUse, { durationMs: msSince(startedAt, now), outcome });
       try {
         const outcome = await next(timedCall);
         const state = hasResult(outcome) ? outcome.state : 'suspended';

@@ -36,10 +36,10 @@ async function changesOf(use: readonly Middleware[]) {
 
 test('traceChanges() tells which middleware changed which event', async () => {
   const { changes, text } = await changesOf([
-    { name: 'watches', on: { 'pre-reasoning': () => {} }, wrapTool: (next) => next },
+    { name: 'watches', on: { 'pre-reasoning': () => {} }, wrapTool: (call, next) => next(call) },
     {
       name: 'adds a hint',
-      wrapRequest: (next) => (draft) =>
+      wrapRequest: (draft, next) =>
         next({ ...draft, messages: [...draft.messages, userMessage('Be brief.')] }),
     },
     {
@@ -48,7 +48,7 @@ test('traceChanges() tells which middleware changed which event', async () => {
     },
     {
       name: 'loud',
-      wrapTool: (next) => async (call) => {
+      wrapTool: async (call, next) => {
         const result = await next(call);
         return call.toolUse.id === 'b' ? { ...result, output: 'HEARD' } : result;
       },
@@ -64,7 +64,7 @@ test('traceChanges() tells which middleware changed which event', async () => {
   const request = [
     'pre-reasoning: adds a hint at wrapRequest changed messages',
     'pre-reasoning: cold at pre-reasoning changed options',
-    'post-reasoning: part 5 of use at wrapModel changed maxTokens',
+    'post-reasoning: middleware 5 of use at wrapModel changed maxTokens',
   ];
   expect(changes).toEqual([
     ...request,
@@ -98,15 +98,13 @@ test('a middleware that answers itself has changed no field', async () => {
   const { changes } = await changesOf([
     {
       name: 'cache',
-      wrapTool:
-        () =>
-        async ({ toolUse: { id, name } }) => ({
-          type: 'tool_result',
-          toolUseId: id,
-          name,
-          output: 'cached',
-          state: 'success',
-        }),
+      wrapTool: async ({ toolUse: { id, name } }) => ({
+        type: 'tool_result',
+        toolUseId: id,
+        name,
+        output: 'cached',
+        state: 'success',
+      }),
     },
   ]);
   expect(changes).toEqual([
@@ -119,7 +117,7 @@ test('a middleware that changes the input or the result of a whole run is named'
   const { changes, text } = await changesOf([
     {
       name: 'around',
-      wrapRun: (next) => async (input) => {
+      wrapRun: async (input, next) => {
         const result = await next({ ...input, messages: [...input.messages, userMessage('Go.')] });
         return { ...result, text: `${result.text} Bye.` };
       },

@@ -1,12 +1,12 @@
 import { array } from '../error/kinds.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { perRun } from '../agent/per-run.ts';
-import type { Middleware, RunContext, UseList } from '../agent/middleware.ts';
-import { partsOf } from '../agent/use-list.ts';
+import type { Middleware, UseList, Run } from '../agent/middleware.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { ChatModel, ModelRequest, RunInfo } from '../model/chat-model.ts';
 import type { ToolCall } from '../tool/tool-call.ts';
 import { withStream } from '../model/wrap-model.ts';
+import { flatList } from '../agent/use-list.ts';
 
 /** A change that a middleware made to a run. */
 export interface EventChange {
@@ -61,8 +61,8 @@ export function traceChanges(use: UseList): readonly Middleware[] {
   checkFields('traceChanges()', { use }, { use: array });
   const changesOf = perRun((): EventChange[] => []);
   const reporter: Middleware = {
-    mapEvent(event, context) {
-      const allChanges = changesOf(context);
+    mapEvent(event, run) {
+      const allChanges = changesOf(run);
       if (!allChanges.length || !shownAt.test(event.type)) return event;
       const isShown = ({ toolUseId }: EventChange): boolean => isAbout(event, toolUseId);
       const changes = allChanges.filter(isShown);
@@ -71,15 +71,15 @@ export function traceChanges(use: UseList): readonly Middleware[] {
       return { ...event, changes } satisfies TracedAgentEvent;
     },
   };
-  const parts = partsOf(use).map((part, index) => {
-    const middleware = part.name ?? `part ${index + 1} of use`;
-    return watchPart(part, (context, at, oldValue, newValue, toolUseId) => {
+  const watched = flatList(use).map((one, index) => {
+    const middleware = one.name ?? `middleware ${index + 1} of use`;
+    return watchMiddleware(one, (context, at, oldValue, newValue, toolUseId) => {
       const fields = changedFields(oldValue, newValue);
       const change = fields && { middleware, at, fields, ...(toolUseId && { toolUseId }) };
       if (change) changesOf(context).push(change);
     });
   });
-  return [reporter, ...parts];
+  return [reporter, ...watched];
 }
 
 /** Tool calls run at the same time, so their changes wait for an event of their own. */
@@ -88,32 +88,32 @@ function isAbout(event: AgentEvent, toolUseId: string | undefined): boolean {
   return 'toolUse' in event && event.toolUse.id === toolUseId;
 }
 
-function watchPart(part: Middleware, compare: Compare): Middleware {
+function watchMiddleware(one: Middleware, compare: Compare): Middleware {
   /** Compares the event that a handler gets with the one that it returns. */
   const watchedHandler = (handler: Handle): Handle => {
     return async (event, run) => {
-      const result = await handler.call(part, event, run);
+      const result = await handler.call(one, event, run);
       compare(run as RunInfo, (event as AgentEvent).type, event, result ?? event);
       return result;
     };
   };
   const changedMembers: { readonly [K in keyof Middleware]?: unknown } = {
-    ...(part.on && { on: watchedHooks(part.on, watchedHandler) }),
-    ...(part.mapEvent && {
-      mapEvent(event: AgentEvent, context: RunContext) {
-        const mappedEvent = part.mapEvent!(event, context);
-        compare(context, event.type, event, mappedEvent);
+    ...(one.on && { on: watchedHooks(one.on, watchedHandler) }),
+    ...(one.mapEvent && {
+      mapEvent(event: AgentEvent, run: Run) {
+        const mappedEvent = one.mapEvent!(event, run);
+        compare(run, event.type, event, mappedEvent);
         return mappedEvent;
       },
     }),
-    ...(part.wrapModel && { wrapModel: (next: ChatModel) => watchedModel(part, next, compare) }),
+    ...(one.wrapModel && { wrapModel: (next: ChatModel) => watchedModel(one, next, compare) }),
     ...Object.fromEntries(
-      wrappers.flatMap((key) => (part[key] ? [[key, watchedStep(part, key, compare)]] : [])),
+      wrappers.flatMap((key) => (one[key] ? [[key, watchedStep(one, key, compare)]] : [])),
     ),
   };
   // The methods of a class are on its prototype. Getters there do not allow an assignment.
-  const prototype = Object.getPrototypeOf(part) as object;
-  const members = Object.getOwnPropertyDescriptors({ ...part, ...changedMembers });
+  const prototype = Object.getPrototypeOf(one) as object;
+  const members = Object.getOwnPropertyDescriptors({ ...one, ...changedMembers });
   return Object.create(prototype, members) as Middleware;
 }
 
@@ -130,33 +130,31 @@ function watchedHooks(
 }
 
 /** Compares what a wrapper gets with what it passes on, and what it gets back with its result. */
-function watchedStep(part: Middleware, key: (typeof wrappers)[number], compare: Compare): unknown {
-  return (next: Handle) => {
-    return async (input: unknown, context: RunInfo, steps: unknown) => {
-      const toolUseId = key === 'wrapTool' ? (input as ToolCall).toolUse.id : undefined;
-      let outcome: unknown;
-      const watchedNext: Handle = async (nextInput) => {
-        compare(context, key, input, nextInput, toolUseId);
-        outcome = await next(nextInput);
-        return outcome;
-      };
-      const wrap = part[key] as unknown as (next: Handle) => Handle;
-      const result = await wrap.call(part, watchedNext)(input, context, steps);
-      compare(context, key, outcome, result, toolUseId);
-      return result;
+function watchedStep(one: Middleware, key: (typeof wrappers)[number], compare: Compare): unknown {
+  const wrap = one[key] as unknown as Handle;
+  return async (input: unknown, next: Handle, run: RunInfo) => {
+    const toolUseId = key === 'wrapTool' ? (input as ToolCall).toolUse.id : undefined;
+    let outcome: unknown;
+    const watchedNext: Handle = async (nextInput) => {
+      compare(run, key, input, nextInput, toolUseId);
+      outcome = await next(nextInput);
+      return outcome;
     };
+    const result = await wrap.call(one, input, watchedNext, run);
+    compare(run, key, outcome, result, toolUseId);
+    return result;
   };
 }
 
 /** Compares the request that a wrapper of the model gets with the one that it sends. */
-function watchedModel(part: Middleware, next: ChatModel, compare: Compare): ChatModel {
+function watchedModel(one: Middleware, next: ChatModel, compare: Compare): ChatModel {
   const requests: WeakMap<RunInfo, ModelRequest> = new WeakMap();
   const watchedNext = withStream(next, (request, context) => {
     const outerRequest = context.run && requests.get(context.run);
     if (context.run && outerRequest) compare(context.run, 'wrapModel', outerRequest, request);
     return next.stream(request, context);
   });
-  const model = part.wrapModel!(watchedNext);
+  const model = one.wrapModel!(watchedNext);
   return withStream(model, (request, context) => {
     if (context.run) requests.set(context.run, request);
     return model.stream(request, context);

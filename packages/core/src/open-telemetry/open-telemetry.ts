@@ -70,16 +70,16 @@ export function openTelemetry(options: OpenTelemetryOptions): Middleware & Model
         const spans = context.run && spansOf(context.run);
         return tracedReply(tracing, { model, request, context, spans });
       }),
-    wrapTool: (next) => (call, context) => {
+    wrapTool: (call, next, run) => {
       // After a decision there is no `pre-acting` in this run: an earlier run emitted it.
-      const toolSpan = spansOf(context)?.ofTool(call.toolUse);
+      const toolSpan = spansOf(run)?.ofTool(call.toolUse);
       if (!toolSpan) return next(call);
       toolSpan.span.setAttribute('gen_ai.tool.description', call.tool.schema.description);
       return api.context.with(toolSpan.spanContext, () => next(call));
     },
-    wrapRun: (next) => async (input, context) => {
-      const spans = new RunSpans(tracing, context, input.messages);
-      stateOf(context).spans = spans;
+    wrapRun: async (input, next, run) => {
+      const spans = new RunSpans(tracing, run, input.messages);
+      stateOf(run).spans = spans;
       try {
         const result = await api.context.with(spans.spanContext, () => next(input));
         spans.result(result);

@@ -102,8 +102,8 @@ function textMode(
     origin = 'program',
   }: JsonModeOptions & Pick<TextFormOptions, 'origin'>,
 ): OutputMode {
-  return outputMode(attempts, (_context, steps) =>
-    textForm(steps, getSchema(), { responseSchema, syntax, origin }),
+  return outputMode(attempts, (run) =>
+    textForm(run, getSchema(), { responseSchema, syntax, origin }),
   );
 }
 

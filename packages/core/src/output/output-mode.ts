@@ -1,11 +1,5 @@
 import { metadataOf, withMetadata } from '../message/metadata.ts';
-import type {
-  InnerStep,
-  Middleware,
-  RequestDraft,
-  RunContext,
-  Steps,
-} from '../agent/middleware.ts';
+import type { InnerStep, Middleware, RequestDraft, Run } from '../agent/middleware.ts';
 import {
   type AnswerEnd,
   type Ending,
@@ -21,7 +15,7 @@ import { isSameJson, jsonCopy } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import { incompleteReason } from '../model/finish-reason.ts';
-import type { LimitReply, LimitSteps } from '../answer/on-limit.ts';
+import type { LimitReply, ReachedLimit } from '../answer/on-limit.ts';
 import { answerAtLimit } from '../answer/answer-at-limit.ts';
 import { freeChoice } from './free-choice.ts';
 import type { AnswerParts, OutputForm, ParsedOutput } from './output-form.ts';
@@ -48,32 +42,29 @@ export const outputPart = 'output';
  * in one run, after the guards have checked the input. The agent call fails after `attempts`
  * invalid answers. Several runs may share the output mode.
  */
-export function outputMode(
-  attempts: number,
-  formOf: (context: RunContext, steps: Steps) => OutputForm,
-): OutputMode {
-  const runOf = perRun((context, steps): OutputRun => {
-    const form = formOf(context, steps);
-    return { form, context, steps, attemptIds: new Set(), attemptsLeft: attempts, isAsked: false };
+export function outputMode(attempts: number, formOf: (run: Run) => OutputForm): OutputMode {
+  const outputOf = perRun((run): OutputRun => {
+    const form = formOf(run);
+    return { form, run, attemptIds: new Set(), attemptsLeft: attempts, isAsked: false };
   });
   return [
     {
       name: outputPart,
-      wrapSettle: (next) => async (input, context) => {
-        const run = runOf(context);
+      wrapSettle: async (input, next, run) => {
+        const outputRun = outputOf(run);
         const outcome = await next(input);
         const isStored = isEnding(outcome) && outcome.kind === 'stored';
-        return isStored ? checkStored(run, outcome) : outcome;
+        return isStored ? checkStored(outputRun, outcome) : outcome;
       },
-      wrapRequest: (next) => (draft, context) => askOrEnd(runOf(context), draft, next),
-      wrapReply: (next) => async (reply, context) => {
+      wrapRequest: (draft, next, run) => askOrEnd(outputOf(run), draft, next),
+      wrapReply: async (reply, next, run) => {
         // The result of a tool is not the output.
         if (!reply.request) return { to: 'model' };
         const outcome = await next(reply);
-        return isNewAnswer(outcome) ? checkAnswer(runOf(context), outcome) : outcome;
+        return isNewAnswer(outcome) ? checkAnswer(outputOf(run), outcome) : outcome;
       },
     },
-    answerAtLimit({ answer: (context, steps) => askAtLimit(runOf(context), steps) }),
+    answerAtLimit({ answer: (limit, run) => askAtLimit(outputOf(run), limit) }),
     freeChoice,
   ];
 }
@@ -81,8 +72,7 @@ export function outputMode(
 /** One run that has to end with an output. */
 interface OutputRun {
   readonly form: OutputForm;
-  readonly context: RunContext;
-  readonly steps: Steps;
+  readonly run: Run;
   /** Ids of the replies without an output, and of the questions after them. */
   readonly attemptIds: Set<string>;
   attemptsLeft: number;
@@ -92,77 +82,78 @@ interface OutputRun {
 
 /** Ends the run if a tool call has given the output. Otherwise asks the model for it. */
 async function askOrEnd(
-  run: OutputRun,
+  outputRun: OutputRun,
   draft: RequestDraft,
   next: InnerStep<RequestDraft, ModelRequest | Next>,
 ): Promise<ModelRequest | Next> {
-  const { form, context } = run;
-  const result = await (draft.mustAsk ? undefined : form.readResults?.(context.messages));
+  const { form, run } = outputRun;
+  const result = await (draft.mustAsk ? undefined : form.readResults?.(run.messages));
   if (result) {
     const { reading, reply } = result;
-    if (reading.ok) return endWith(run, { kind: 'answer', reason: 'stop' }, reading.value, reply);
-    await countFailure(run, reading.issues, reply);
+    if (reading.ok)
+      return endWith(outputRun, { kind: 'answer', reason: 'stop' }, reading.value, reply);
+    await countFailure(outputRun, reading.issues, reply);
   }
   const addedLater = [...draft.addedLater, ...(form.addedLater ? [form.addedLater] : [])];
   const request = await next({ ...draft, addedLater });
-  if (!isNext(request)) return form.adaptRequest(request, run.isAsked);
+  if (!isNext(request)) return form.adaptRequest(request, outputRun.isAsked);
   // At a limit, inner middleware may end the run with an earlier reply.
   const isUnread = isNewAnswer(request) && request.output === undefined;
-  return isUnread ? checkAnswer(run, request) : request;
+  return isUnread ? checkAnswer(outputRun, request) : request;
 }
 
 /**
  * Reads the output from an answer. Returns the end of the run with its output, or asks the model
  * again. Throws `OUTPUT_INVALID` after the last attempt.
  */
-async function checkAnswer(run: OutputRun, ending: AnswerEnd | StoredEnd): Promise<Next> {
-  const { form } = run;
+async function checkAnswer(outputRun: OutputRun, ending: AnswerEnd | StoredEnd): Promise<Next> {
+  const { form } = outputRun;
   const { message } = ending;
   const reading = await form.read(message);
-  if (reading.ok) return endWith(run, ending, reading.value, message);
-  if (run.isAsked || !form.isReminded) await countFailure(run, reading.issues, message);
-  run.isAsked = true;
-  return askAgain(run, message, form.correctionText(reading.issues));
+  if (reading.ok) return endWith(outputRun, ending, reading.value, message);
+  if (outputRun.isAsked || !form.isReminded) await countFailure(outputRun, reading.issues, message);
+  outputRun.isAsked = true;
+  return askAgain(outputRun, message, form.correctionText(reading.issues));
 }
 
 /**
  * Returns the end of the run for an answer that an earlier run stored. The JSON that the model
  * wrote is validated again, because the schema may change values.
  */
-async function checkStored(run: OutputRun, ending: StoredEnd): Promise<Next> {
+async function checkStored(outputRun: OutputRun, ending: StoredEnd): Promise<Next> {
   const { message } = ending;
   const { output, outputJson = output } = metadataOf(message);
   if (outputJson !== undefined) {
-    const validation = await run.form.schema.validate(outputJson);
+    const validation = await outputRun.form.schema.validate(outputJson);
     if (validation.ok) return { ...ending, output: validation.value };
   }
-  const outcome = await checkAnswer(run, ending);
+  const outcome = await checkAnswer(outputRun, ending);
   if (isEnding(outcome) && outcome.message && outcome.message !== message)
-    await run.steps.edit({ remove: [message.id], append: [outcome.message] });
+    await outputRun.run.log.edit({ remove: [message.id], append: [outcome.message] });
   return outcome;
 }
 
 /** Asks for the output at a limit. Only one attempt is made. */
-async function askAtLimit(run: OutputRun, steps: LimitSteps): Promise<LimitReply> {
-  const { form } = run;
-  const question = steps.message('user', form.limitPrompt);
-  const messages = [...steps.refused.messages, question];
-  const reply = await steps.ask(messages, (request) => form.adaptRequest(request, true));
+async function askAtLimit(outputRun: OutputRun, limit: ReachedLimit): Promise<LimitReply> {
+  const { form, run } = outputRun;
+  const question = run.createMessage('user', form.limitPrompt);
+  const messages = [...limit.refused.messages, question];
+  const reply = await limit.ask(messages, (request) => form.adaptRequest(request, true));
   if (reply.type === 'incomplete') return reply;
   const reading = await form.read(reply.message);
-  if (!reading.ok) throw await endFailed(run, reading.issues, reply.message);
-  const answer = await answerWith(run, reading.value, reply.message, 'summary-chunk');
-  const { event } = await steps.revise('post-summary', { message: answer });
+  if (!reading.ok) throw await endFailed(outputRun, reading.issues, reply.message);
+  const answer = await answerWith(outputRun, reading.value, reply.message, 'summary-chunk');
+  const { event } = await run.events.revise('post-summary', { message: answer });
   return { type: 'complete', message: event.message, output: reading.value.value };
 }
 
 async function endWith(
-  run: OutputRun,
+  outputRun: OutputRun,
   ending: Pick<AnswerEnd, 'kind' | 'reason'> | StoredEnd,
   parsedOutput: ParsedOutput,
   reply: Msg,
 ): Promise<Ending> {
-  const message = await answerWith(run, parsedOutput, reply, 'reasoning-chunk');
+  const message = await answerWith(outputRun, parsedOutput, reply, 'reasoning-chunk');
   return { ...ending, message, output: parsedOutput.value };
 }
 
@@ -171,24 +162,28 @@ async function endWith(
  * is lost if the agent call ends without an output. The question is never stored.
  */
 async function askAgain(
-  { context, steps, attemptIds }: OutputRun,
+  { run, attemptIds }: OutputRun,
   reply: Msg,
   question: string,
 ): Promise<Next> {
-  const correction = steps.message('user', question);
-  const isStored = context.messages.some(({ id }) => id === reply.id);
+  const correction = run.createMessage('user', question);
+  const isStored = run.messages.some(({ id }) => id === reply.id);
   if (reply.content.length && !isStored)
-    await steps.edit({ append: [withMetadata(reply, { correction: 'reply' })] });
-  steps.include([correction], 'last');
+    await run.log.edit({ append: [withMetadata(reply, { correction: 'reply' })] });
+  run.prompt.include([correction], 'last');
   attemptIds.add(reply.id).add(correction.id);
-  await steps.emit('step-reset', { reason: 'output' });
+  await run.events.emit('step-reset', { reason: 'output' });
   return { to: 'model' };
 }
 
 /** Counts a failed attempt. Throws `OUTPUT_INVALID` after the last attempt. */
-async function countFailure(run: OutputRun, issues: readonly string[], reply: Msg): Promise<void> {
-  run.attemptsLeft -= 1;
-  if (run.attemptsLeft < 1) throw await endFailed(run, issues, reply);
+async function countFailure(
+  outputRun: OutputRun,
+  issues: readonly string[],
+  reply: Msg,
+): Promise<void> {
+  outputRun.attemptsLeft -= 1;
+  if (outputRun.attemptsLeft < 1) throw await endFailed(outputRun, issues, reply);
 }
 
 /**
@@ -196,17 +191,17 @@ async function countFailure(run: OutputRun, issues: readonly string[], reply: Ms
  * the answer, with `metadata.reason` set to `error`.
  */
 async function endFailed(
-  run: OutputRun,
+  outputRun: OutputRun,
   issues: readonly string[],
   reply: Msg,
 ): Promise<AgentError> {
-  const { form, steps } = run;
+  const { form, run } = outputRun;
   const text = form.writtenText(reply);
-  await removeAttempts(run);
+  await removeAttempts(outputRun);
   if (text) {
-    const last = steps.message('assistant', text, { metadata: { reason: 'error' } });
-    steps.addToResult({ failureMessage: last });
-    await steps.edit({ append: [last] });
+    const last = run.createMessage('assistant', text, { metadata: { reason: 'error' } });
+    run.ending.addToResult({ failureMessage: last });
+    await run.log.edit({ append: [last] });
   }
   const incomplete = incompleteReason(reply);
   const advice =
@@ -221,28 +216,23 @@ async function endFailed(
  * that contains the output.
  */
 async function answerWith(
-  run: OutputRun,
+  outputRun: OutputRun,
   { value, json, text: ownText }: ParsedOutput,
   reply: Msg,
   chunk: AnswerParts['chunk'],
 ): Promise<Msg> {
-  const removed = await removeAttempts(run);
+  const removed = await removeAttempts(outputRun);
   // A value without a JSON form becomes the JSON that the model wrote.
   const copy = jsonCopy(value);
   const output = copy === undefined ? json : copy;
   const metadata = isSameJson(json, output) ? { output } : { output, outputJson: json };
   const text = ownText ?? JSON.stringify(output);
-  return run.form.answer({ reply, removed, text, metadata, chunk });
+  return outputRun.form.answer({ reply, removed, text, metadata, chunk });
 }
 
 /** Removes the messages of the attempts from the session log. Returns the removed messages. */
-async function removeAttempts({
-  form,
-  context,
-  steps,
-  attemptIds,
-}: OutputRun): Promise<readonly Msg[]> {
-  const { messages, questionId } = context;
+async function removeAttempts({ form, run, attemptIds }: OutputRun): Promise<readonly Msg[]> {
+  const { messages, questionId } = run;
   const { withoutAttempt = (message) => message } = form;
   const start = messages.findIndex(({ id }) => id === questionId) + 1;
   const removedMessages: Msg[] = [];
@@ -255,6 +245,6 @@ async function removeAttempts({
     else if (rest !== message || appendedMessages.length) appendedMessages.push(rest);
   }
   const ids = [...removedMessages, ...appendedMessages].map(({ id }) => id);
-  if (ids.length) await steps.edit({ remove: ids, append: appendedMessages });
+  if (ids.length) await run.log.edit({ remove: ids, append: appendedMessages });
   return removedMessages;
 }

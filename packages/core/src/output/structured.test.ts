@@ -1,5 +1,5 @@
-import { expect, expectTypeOf, test } from 'vitest';
 import * as z from 'zod';
+import { expect, expectTypeOf, test } from 'vitest';
 import {
   InMemoryMemory,
   ReActAgent,
@@ -14,7 +14,7 @@ import {
   type Memory,
   type Middleware,
   type Msg,
-  type RunContext,
+  type Run,
 } from '@isoloop/core';
 import { structured, type StructuredOptions } from '@isoloop/core/output';
 import { allowTools } from '@isoloop/core/tool';
@@ -89,17 +89,17 @@ const hidingParts: readonly [string, Middleware][] = [
   [
     'a request',
     {
-      wrapRequest: (next) => (draft, context) => {
-        context.setTools(allowTools(context.tools, []));
-        return next({ ...draft, tools: context.toolSchemas });
+      wrapRequest: (draft, next, run) => {
+        run.tools.set(allowTools(run.tools.current, []));
+        return next({ ...draft, tools: run.tools.schemas });
       },
     },
   ],
   ['a hook', { on: { 'pre-reasoning': hideTools } }],
 ];
 
-function hideTools(_event: unknown, run: RunContext): void {
-  run.setTools(allowTools(run.tools, []));
+function hideTools(_event: unknown, run: Run): void {
+  run.tools.set(allowTools(run.tools.current, []));
 }
 
 test.each(hidingParts)(

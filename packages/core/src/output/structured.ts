@@ -61,13 +61,13 @@ export function structured<const S extends SchemaLike>(
   checkOptions('structured()', options, structuredOptions);
   const { mode, attempts = 3, forceTool = true, responseSchema } = options;
   const schema = readSchema('structured()', source);
-  const output = outputMode(attempts, (context, steps) => {
-    const { tools, responseSchema: takesSchema = false } = context.model.features;
+  const output = outputMode(attempts, (run) => {
+    const { tools, responseSchema: takesSchema = false } = run.model.features;
     if (mode === 'tool' && !tools)
       throw misconfigured('The model takes no tools. Use structured(schema, { mode: "prompt" }).');
     return tools && mode !== 'prompt'
-      ? toolForm(schema, { forceTool, takesSchema: responseSchema ?? takesSchema }, context, steps)
-      : textForm(steps, schema, { responseSchema });
+      ? toolForm(schema, { forceTool, takesSchema: responseSchema ?? takesSchema }, run)
+      : textForm(run, schema, { responseSchema });
   });
   return withObjectWriter(output) as OutputMode<InferOutput<S>>;
 }

@@ -1,4 +1,4 @@
-import type { Steps } from '../agent/middleware.ts';
+import type { Run } from '../agent/middleware.ts';
 import { isPlain, isObjectOrArray, parseJson, type JsonValue } from '../message/json.ts';
 import { textOf, type Msg } from '../message/msg.ts';
 import { afterSystem, systemTextAdder } from '../message/system-message.ts';
@@ -41,13 +41,13 @@ export interface TextFormOptions {
  * prompt or in a message of the user. The schema is never stored.
  */
 export function textForm(
-  steps: Steps,
+  run: Run,
   schema: Schema<unknown>,
   { responseSchema, syntax = jsonText, origin = 'program' }: TextFormOptions = {},
 ): OutputForm {
   const { name } = syntax;
   const instruction = formatInstruction(name, schema.jsonSchema);
-  const addedLater = steps.message(origin === 'client' ? 'user' : 'system', instruction);
+  const addedLater = run.createMessage(origin === 'client' ? 'user' : 'system', instruction);
   const addToSystem = systemTextAdder(() => addedLater);
   const addInstruction = (messages: readonly Msg[]): readonly Msg[] =>
     origin === 'client' ? afterSystem(messages, addedLater) : addToSystem(messages, instruction);
@@ -69,19 +69,19 @@ export function textForm(
       const problem = `Your answer does not fit the schema:\n${lines}`;
       return `${problem}\nAnswer again, with the corrected ${name} alone.`;
     },
-    answer: (parts) => textAnswer(parts, steps),
+    answer: (parts) => textAnswer(parts, run),
   };
 }
 
 /** Creates the answer: the reply, whose text is the value alone. */
-async function textAnswer({ reply, text, metadata }: AnswerParts, steps: Steps): Promise<Msg> {
+async function textAnswer({ reply, text, metadata }: AnswerParts, run: Run): Promise<Msg> {
   const isSame = textOf(reply) === text;
   const blocks = reply.content.filter(
     ({ type }) => type !== 'tool_use' && (isSame || type !== 'text'),
   );
   const content = isSame ? blocks : [...blocks, { type: 'text', text } as const];
   const message: Msg = { ...reply, content, metadata: { ...reply.metadata, ...metadata } };
-  if (!isSame) await steps.emit('step-reset', { reason: 'output', replacement: message });
+  if (!isSame) await run.events.emit('step-reset', { reason: 'output', replacement: message });
   return message;
 }
 

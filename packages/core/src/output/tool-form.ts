@@ -1,4 +1,4 @@
-import type { RunContext, Steps } from '../agent/middleware.ts';
+import type { Run } from '../agent/middleware.ts';
 import { misconfigured } from '../error/agent-error.ts';
 import { argumentsOf } from '../message/call-arguments.ts';
 import {
@@ -36,11 +36,10 @@ interface ToolFormOptions {
 export function toolForm(
   schema: Schema<unknown>,
   { forceTool, takesSchema }: ToolFormOptions,
-  context: RunContext,
-  steps: Steps,
+  run: Run,
 ): OutputForm {
   const input = asArguments(schema);
-  const asText = textForm(steps, input, { responseSchema: true });
+  const asText = textForm(run, input, { responseSchema: true });
   // What the newest request asked for, and whether the next one asks for text.
   let demand: 'any' | 'call' | 'text' = 'any';
   let isText = false;
@@ -48,7 +47,7 @@ export function toolForm(
   const forcedChoice = forceTool && { toolChoice: { name: outputToolName } };
   let output: ParsedOutput | undefined;
   const tool = outputTool(input, (value) => (output = value));
-  addOutputTool(context, tool);
+  addOutputTool(run, tool);
   const read = async (reply: Msg): Promise<Validation<ParsedOutput>> => {
     if (output) return { ok: true, value: output };
     if (demand === 'text') return readWrapped(asText, reply);
@@ -89,14 +88,14 @@ export function toolForm(
       if (demand === 'text') return asText.correctionText(issues);
       return isText ? 'Give your answer now, as JSON alone.' : reminder;
     },
-    answer: (parts) => toolAnswer(parts, steps),
+    answer: (parts) => toolAnswer(parts, run),
     withoutAttempt: withoutOutputCalls,
   };
 }
 
 /** Adds the output tool to the run. Throws `CONFIGURATION` if the name is not free. */
-function addOutputTool(context: RunContext, tool: Tool): void {
-  if (!context.tools.find(outputToolName)) return context.addTools([tool]);
+function addOutputTool(run: Run, tool: Tool): void {
+  if (!run.tools.current.find(outputToolName)) return run.tools.add([tool]);
   const message = `structured() reserves the tool name "${outputToolName}". Rename your tool.`;
   throw misconfigured(message);
 }
@@ -154,19 +153,19 @@ async function readCall(
 /** Creates the answer: the last thinking of the attempts, and the output as text. */
 async function toolAnswer(
   { reply, removed, text, metadata, chunk }: AnswerParts,
-  steps: Steps,
+  run: Run,
 ): Promise<Msg> {
   const thinking = lastThinking([...removed, reply]);
   const content: ContentBlock[] = [...thinking, { type: 'text', text }];
-  const message = steps.message('assistant', content, { metadata });
+  const message = run.createMessage('assistant', content, { metadata });
   // Readers have text of the reply, which the answer does not have.
   if (textOf(reply) && toolUsesOf(reply).every(isOutputCall)) {
-    await steps.emit('step-reset', { reason: 'output', replacement: message });
+    await run.events.emit('step-reset', { reason: 'output', replacement: message });
     return message;
   }
   const piece = { blockId: `${message.id}:0`, delta: text };
-  if (chunk === 'summary-chunk') await steps.emit(chunk, piece);
-  else await steps.emit(chunk, { ...piece, kind: 'text' });
+  if (chunk === 'summary-chunk') await run.events.emit(chunk, piece);
+  else await run.events.emit(chunk, { ...piece, kind: 'text' });
   return message;
 }
 

@@ -88,7 +88,7 @@ function clientTextOf(decision: Decision, replace: (part: object) => void): Clie
 /** Lets the guards check texts of a client together with the input of one agent call. */
 export function checkClientTexts(clientTexts: readonly ClientText[]): Middleware {
   return {
-    wrapInput: (next) => (input) =>
+    wrapInput: (input, next) =>
       input.arrivedDuringRun === undefined
         ? checkWithClientTexts(clientTexts, input, (fullInput) => next(fullInput))
         : next(input),

@@ -21,9 +21,9 @@ export function instructions(messages: readonly Msg[]): Middleware {
     void (message && checkedMessages.push(markAsProgram(message)));
   return {
     ...checkClientTexts(messages.map((message) => ({ message, take }))),
-    wrapSettle: (next) => async (input, context, steps) => {
+    wrapSettle: async (input, next, run) => {
       const outcome = await next(input);
-      steps.include(checkedMessages);
+      run.prompt.include(checkedMessages);
       return outcome;
     },
   };

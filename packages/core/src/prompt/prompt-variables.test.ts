@@ -106,7 +106,7 @@ test('the same text is the same message object, and context policies and hooks g
     {
       use: [
         {
-          wrapRequest: (next) => (draft) => {
+          wrapRequest: (draft, next) => {
             before.push(countMessage(draft.messages[0]!));
             return next(draft);
           },
@@ -274,7 +274,7 @@ test('a system prompt that a hook sets during the call is kept', async () => {
       promptVariables({ toolsVariable: 'tools' }),
       {
         on: {
-          'post-acting': (_event, run) => run.setSystemPrompt('Mine.'),
+          'post-acting': (_event, run) => run.prompt.set('Mine.'),
           'pre-reasoning': (event, { iteration }) =>
             iteration === 2 ? { ...event, tools: [] } : undefined,
         },

@@ -9,7 +9,7 @@ import { abortable } from '../wait/abort.ts';
 import type { ModelRequest, RunInfo } from '../model/chat-model.ts';
 import { describeTools, isOfProgram } from '../tool/describe-tools.ts';
 import { contextToken, type ContextToken } from '../tool/context-token.ts';
-import type { Middleware, RunContext } from '../agent/middleware.ts';
+import type { Middleware, Run } from '../agent/middleware.ts';
 import { isNext } from '../agent/next.ts';
 import { perRun } from '../agent/per-run.ts';
 
@@ -152,37 +152,37 @@ export function promptVariables(options: PromptVariablesOptions): Middleware {
   checkOptions('promptVariables()', options, promptVariablesOptions);
   const render = promptRenderer(options);
   const renderingOf = perRun((): Rendering => ({ input: [], templates: new Map() }));
-  const isRendered = (context: RunContext): boolean =>
-    renderingOf(context).templates.has(context.basePrompt);
+  const isRendered = (run: Run): boolean => renderingOf(run).templates.has(run.prompt.base);
   const renderIn = async <T extends WithMessages>(
     request: T,
     tools: OfferedTools,
-    context: RunContext,
+    run: Run,
   ): Promise<T> => {
-    const { systemPrompt } = context;
-    const isChanged = await render(renderingOf(context), tools, context);
-    return isChanged ? withNewPrompt(request, systemPrompt, context) : request;
+    const { text: systemPrompt } = run.prompt;
+    const isChanged = await render(renderingOf(run), tools, run);
+    return isChanged ? withNewPrompt(request, systemPrompt, run) : request;
   };
   return {
     name: 'promptVariables',
-    wrapSettle: (next) => async (input, context) => {
-      const rendering = renderingOf(context);
+    wrapSettle: async (input, next, run) => {
+      const rendering = renderingOf(run);
       rendering.input = input.messages;
-      const { options: runOptions, toolSchemas } = context;
-      await render(rendering, { ...runOptions.generate, tools: toolSchemas }, context);
+      const { options: runOptions } = run;
+      const { schemas: toolSchemas } = run.tools;
+      await render(rendering, { ...runOptions.generate, tools: toolSchemas }, run);
       return next(input);
     },
-    wrapRequest: (next) => async (draft, context) => {
+    wrapRequest: async (draft, next, run) => {
       let renderedDraft = draft;
       // A hand-off may have set another prompt.
-      if (!isRendered(context)) {
+      if (!isRendered(run)) {
         const { tools, options: generate } = draft;
-        renderedDraft = await renderIn(draft, { ...generate, tools }, context);
+        renderedDraft = await renderIn(draft, { ...generate, tools }, run);
       }
       const request = await next(renderedDraft);
-      if (isNext(request) || !options.toolsVariable || !isRendered(context)) return request;
+      if (isNext(request) || !options.toolsVariable || !isRendered(run)) return request;
       // Other middleware and hooks may have changed the tools.
-      return renderIn(request, request, context);
+      return renderIn(request, request, run);
     },
   };
 }
@@ -203,53 +203,42 @@ function promptRenderer(options: PromptVariablesOptions) {
     const toolsValue = toolsVariable && { [toolsVariable]: describeTools(offeredTools) };
     return renderTemplate(template, { ...values, ...toolsValue }, omitUndefined({ form, missing }));
   };
-  const readValues = async (
-    context: RunContext,
-    input: readonly Msg[],
-  ): Promise<TemplateVariables> => {
+  const readValues = async (run: Run, input: readonly Msg[]): Promise<TemplateVariables> => {
     const variablesOrPromise =
-      typeof variables === 'function' ? variables(callOf(context, input)) : variables;
-    const values = await abortable(Promise.resolve(variablesOrPromise), context.stopSignal);
-    const callValues = context.toolContext.get(token) as TemplateVariables | undefined;
+      typeof variables === 'function' ? variables(callOf(run, input)) : variables;
+    const values = await abortable(Promise.resolve(variablesOrPromise), run.stopSignal);
+    const callValues = run.tools.context.get(token) as TemplateVariables | undefined;
     return { ...values, ...callValues };
   };
-  return async (
-    rendering: Rendering,
-    tools: OfferedTools,
-    context: RunContext,
-  ): Promise<boolean> => {
-    const { basePrompt } = context;
+  return async (rendering: Rendering, tools: OfferedTools, run: Run): Promise<boolean> => {
+    const { base: basePrompt } = run.prompt;
     const { templates, input } = rendering;
-    if (!basePrompt.trim() || context.stopped) return false;
+    if (!basePrompt.trim() || run.ending.stopped) return false;
     const template = templates.get(basePrompt) ?? basePrompt;
     try {
-      rendering.values ??= readValues(context, input);
+      rendering.values ??= readValues(run, input);
       const prompt = fill(template, await rendering.values, tools);
       templates.set(prompt, template);
-      context.setSystemPrompt(prompt);
+      run.prompt.set(prompt);
       return prompt !== basePrompt;
     } catch (error) {
-      if (context.stopped) return false;
+      if (run.ending.stopped) return false;
       throw AgentError.from(error, 'INVALID_INPUT');
     }
   };
 }
 
 /** Returns a request with the system prompt of now, unless another wrapper has changed it. */
-function withNewPrompt<T extends WithMessages>(
-  request: T,
-  oldPrompt: string,
-  context: RunContext,
-): T {
+function withNewPrompt<T extends WithMessages>(request: T, oldPrompt: string, run: Run): T {
   const [first, ...messages] = request.messages;
-  const [system] = context.requestMessages;
+  const [system] = run.prompt.messages;
   if (!first || system?.role !== 'system' || textOf(first) !== oldPrompt) return request;
   return { ...request, messages: [system, ...messages] };
 }
 
-function callOf(context: RunContext, input: readonly Msg[]): PromptCall {
-  const { runId, sessionId, userId, agentPath } = context;
+function callOf(run: Run, input: readonly Msg[]): PromptCall {
+  const { runId, sessionId, userId, agentPath } = run;
   const isUser = ({ role }: Msg): boolean => role === 'user';
-  const questions = input.some(isUser) ? input : context.messages.filter(isUser).slice(-1);
+  const questions = input.some(isUser) ? input : run.messages.filter(isUser).slice(-1);
   return { runId, sessionId, userId, agentPath, input: questions };
 }

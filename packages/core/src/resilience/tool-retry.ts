@@ -37,7 +37,7 @@ export function toolRetry(options: ToolRetryOptions = {}): Middleware {
   });
   return {
     name: 'toolRetry',
-    wrapTool: (next) => (call, run) => {
+    wrapTool: (call, next, run) => {
       const { name } = call.tool;
       if (tools && !tools.includes(name)) return next(call);
       const retriedCall = withExecute(call, async (execute, input, context) => {

@@ -10,7 +10,7 @@ import { boundedModel } from '../model/reply/bounded-model.ts';
 import { generateOptions, type ChatModel, type GenerateOptions } from '../model/chat-model.ts';
 import { withExecute } from '../tool/tool-call.ts';
 import type { Tool } from '../tool/tool.ts';
-import type { Middleware, RunContext } from '../agent/middleware.ts';
+import type { Middleware, Run } from '../agent/middleware.ts';
 
 /** Which model invents results, and for which tools. */
 export interface EmulateToolsOptions {
@@ -52,11 +52,11 @@ export function emulateTools(options: EmulateToolsOptions): Middleware {
   const { tools, onFailure = 'run', onError, generate, timeoutMs = 30_000 } = options;
   const { prompt = instruction } = options;
   const model = boundedModel(options.model);
-  const emulates = ({ name }: Tool, { addedTools }: RunContext): boolean =>
+  const emulates = ({ name }: Tool, { tools: { added: addedTools } }: Run): boolean =>
     tools ? tools.includes(name) : !addedTools.some((other) => other.name === name);
   return {
     name: 'emulateTools',
-    wrapTool: (next) => (call, run) => {
+    wrapTool: (call, next, run) => {
       const { tool } = call;
       if (!emulates(tool, run)) return next(call);
       const emulatedCall = withExecute(call, async (execute, input, toolContext) => {
@@ -75,7 +75,7 @@ export function emulateTools(options: EmulateToolsOptions): Middleware {
             run,
             what: 'result of a tool',
             replyFor: 'model',
-            onUsage: (usage) => run.addUsage(usage),
+            onUsage: (usage) => run.model.addUsage(usage),
           });
         } catch (error) {
           if (signal.aborted) throw error;

@@ -150,14 +150,12 @@ test('at a limit, an output mode reads the withdrawn text', async () => {
 });
 
 test.each<[string, Middleware]>([
-  ['that is final', { wrapReply: (next) => (reply) => next(finalOf(reply)) }],
+  ['that is final', { wrapReply: (reply, next) => next(finalOf(reply)) }],
   [
     'to a request without tools',
     {
-      wrapRequest:
-        (next) =>
-        (draft, { iteration }) =>
-          next(iteration ? { ...draft, tools: [] } : draft),
+      wrapRequest: (draft, next, { iteration }) =>
+        next(iteration ? { ...draft, tools: [] } : draft),
     },
   ],
 ])('a reply %s is not withdrawn', async (_what, outer) => {
@@ -193,7 +191,7 @@ test('context policies after errorHints() count the hint, and keep it together w
     use: [
       errorHints(),
       {
-        wrapRequest: (next) => (draft) => {
+        wrapRequest: (draft, next) => {
           counted.push(textOf(draft.messages.at(-1)!));
           return next(draft);
         },

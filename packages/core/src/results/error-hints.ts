@@ -24,27 +24,27 @@ export function errorHints(...args: readonly unknown[]): Middleware {
   const hintingOf = perRun((): Hinting => ({ withdrawnCount: 0, withdrawn: undefined }));
   return {
     name: 'errorHints',
-    wrapRequest: (next) => async (draft, context, steps) => {
-      const hinting = hintingOf(context);
+    wrapRequest: async (draft, next, run) => {
+      const hinting = hintingOf(run);
       const { withdrawn } = hinting;
       hinting.withdrawn = undefined;
       if (draft.limit) return withdrawn ?? next(draft);
-      const hint = hintFor(newestResults(context.messages), withdrawn !== undefined);
+      const hint = hintFor(newestResults(run.messages), withdrawn !== undefined);
       if (hint === undefined || !draft.tools.length) return next(draft);
-      const messages = [...draft.messages, steps.message('user', hint)];
+      const messages = [...draft.messages, run.createMessage('user', hint)];
       const outcome = await next({ ...draft, messages });
       const isLimit = isEnding(outcome) && outcome.reason === 'limit';
       return (isLimit && withdrawn) || outcome;
     },
-    wrapReply: (next) => async (reply, context, steps) => {
+    wrapReply: async (reply, next, run) => {
       const outcome = await next(reply);
-      const hinting = hintingOf(context);
+      const hinting = hintingOf(run);
       if (!isNewAnswer(outcome) || !mayCallTools(reply)) return outcome;
-      const hasFailed = newestResults(context.messages).some(isError);
+      const hasFailed = newestResults(run.messages).some(isError);
       if (!hasFailed || hinting.withdrawnCount >= maxWithdrawnReplies) return outcome;
       hinting.withdrawn = outcome;
       hinting.withdrawnCount += 1;
-      await steps.emit('step-reset', { reason: 'error-hints' });
+      await run.events.emit('step-reset', { reason: 'error-hints' });
       return { to: 'model', mustAsk: true };
     },
   };

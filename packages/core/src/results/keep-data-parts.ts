@@ -16,7 +16,7 @@ import { withExecute, hasResult } from '../tool/tool-call.ts';
 export function keepDataParts(): Middleware {
   return {
     name: 'keepDataParts',
-    wrapTool: (next) => async (call) => {
+    wrapTool: async (call, next) => {
       let parts = new Map<string, DataPart>();
       const keeping = withExecute(call, (execute, input, context) => {
         // The parts of a new try replace those of the failed one.

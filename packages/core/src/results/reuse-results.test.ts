@@ -86,9 +86,9 @@ test('reuseResults() compares the tool itself, and the arguments whatever the or
     'done',
   ]);
   const swap: Middleware = {
-    wrapRequest: (next) => (draft, context) => {
-      if (context.iteration === 1) context.setTools(toolList([named('two')]));
-      return next({ ...draft, tools: context.toolSchemas });
+    wrapRequest: (draft, next, run) => {
+      if (run.iteration === 1) run.tools.set(toolList([named('two')]));
+      return next({ ...draft, tools: run.tools.schemas });
     },
   };
   const use = [reuseResults(), swap];
@@ -108,10 +108,10 @@ test('reuseResults() keeps the results of two tools of one name that take turns'
   );
   const turns = [one!, two!, one!].map((turn) => toolList([turn]));
   const swap: Middleware = {
-    wrapRequest: (next) => (draft, context) => {
-      const turn = turns[context.iteration];
-      if (turn) context.setTools(turn);
-      return next({ ...draft, tools: context.toolSchemas });
+    wrapRequest: (draft, next, run) => {
+      const turn = turns[run.iteration];
+      if (turn) run.tools.set(turn);
+      return next({ ...draft, tools: run.tools.schemas });
     },
   };
   const call: ScriptedReply = { toolCalls: [{ name: 'look' }] };

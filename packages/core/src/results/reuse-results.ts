@@ -3,7 +3,7 @@ import { optional, strings } from '../error/kinds.ts';
 import type { OptionTable } from '../error/option-table.ts';
 import { sortedJson } from '../message/json.ts';
 import type { ToolResult } from '../message/msg.ts';
-import type { Middleware, RunContext } from '../agent/middleware.ts';
+import type { Middleware, Run } from '../agent/middleware.ts';
 import { perRun } from '../agent/per-run.ts';
 import { allowTools, toolOf } from '../tool/set/tool-set.ts';
 import type { Tool } from '../tool/tool.ts';
@@ -24,7 +24,7 @@ export interface ReuseResultsOptions {
 export function reuseResults(options: ReuseResultsOptions = {}): Middleware {
   checkOptions('reuseResults()', options, reuseResultsOptions);
   const { tools } = options;
-  const applies = (name: string, { addedTools }: RunContext): boolean =>
+  const applies = (name: string, { tools: { added: addedTools } }: Run): boolean =>
     tools ? tools.includes(name) : !addedTools.some((added) => added.name === name);
   /** The successful results of a run, by tool and arguments. */
   const reuseOf = perRun(() => ({
@@ -34,18 +34,18 @@ export function reuseResults(options: ReuseResultsOptions = {}): Middleware {
   }));
   return {
     name: 'reuseResults',
-    wrapRequest: (next) => (draft, context, steps) => {
-      if (draft.limit || !reuseOf(context).hasRepeated) return next(draft);
-      const messages = [...draft.messages, steps.message('user', hint)];
-      context.setTools(allowTools(context.tools, []));
-      return next({ ...draft, messages, tools: context.toolSchemas });
+    wrapRequest: (draft, next, run) => {
+      if (draft.limit || !reuseOf(run).hasRepeated) return next(draft);
+      const messages = [...draft.messages, run.createMessage('user', hint)];
+      run.tools.set(allowTools(run.tools.current, []));
+      return next({ ...draft, messages, tools: run.tools.schemas });
     },
-    wrapTool: (next) => async (call, context) => {
+    wrapTool: async (call, next, run) => {
       const { toolUse } = call;
-      if (!applies(toolUse.name, context)) return next(call);
-      const reuse = reuseOf(context);
+      if (!applies(toolUse.name, run)) return next(call);
+      const reuse = reuseOf(run);
       // `call.tool` may be a copy that outer middleware made for this call.
-      const tool = toolOf(context.tools, toolUse.name);
+      const tool = toolOf(run.tools.current, toolUse.name);
       const results = reuse.results.get(tool) ?? new Map<string, ToolResult>();
       reuse.results.set(tool, results);
       const key = sortedJson(toolUse.input);

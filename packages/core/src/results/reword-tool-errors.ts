@@ -50,7 +50,7 @@ export function rewordToolErrors(options: RewordToolErrorsOptions = {}): Middlew
   const { tools, format = defaultFormat, endsCall, onError } = options;
   return {
     name: 'rewordToolErrors',
-    wrapTool: (next) => async (call) => {
+    wrapTool: async (call, next) => {
       const { name, givesAnswer } = call.tool;
       const isListed = tools?.includes(name) ?? true;
       if (givesAnswer || !isListed) return next(call);

@@ -69,12 +69,12 @@ export function todoList(options: TodoListOptions = {}): Middleware {
         },
       }),
     ],
-    wrapRun: (next) => (input, context) => {
-      context.addToSystemPrompt(prompt);
+    wrapRun: (input, next, run) => {
+      run.prompt.append(prompt);
       return next(input);
     },
-    wrapRequest: (next) => async (draft, context) => {
-      const result = newestIn(context.messages);
+    wrapRequest: async (draft, next, run) => {
+      const result = newestIn(run.messages);
       const list = result && listOf(result);
       if (!list?.todos.some(({ status }) => status !== 'completed')) return next(draft);
       const request = await next({ ...draft, addedLater: [...draft.addedLater, list.message] });

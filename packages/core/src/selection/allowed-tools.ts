@@ -17,6 +17,6 @@ declare module '../agent/kernel-options.ts' {
  */
 export function allowedTools(names: readonly string[]): Middleware {
   return {
-    on: { 'run-start': (_event, run) => run.setTools(allowTools(run.tools, names)) },
+    on: { 'run-start': (_event, run) => run.tools.set(allowTools(run.tools.current, names)) },
   };
 }

@@ -369,7 +369,7 @@ test('selects by a question that a hook changed, and the context policy gets onl
     {
       use: [
         {
-          wrapRequest: (next) => (draft) => {
+          wrapRequest: (draft, next) => {
             counted.push(draft.tools.length);
             return next(draft);
           },

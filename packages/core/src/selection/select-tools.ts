@@ -1,6 +1,6 @@
 import { isQuestion } from '../message/turns.ts';
 import { metadataOf } from '../message/metadata.ts';
-import type { Middleware, RunContext } from '../agent/middleware.ts';
+import type { Middleware, Run } from '../agent/middleware.ts';
 import { perRun } from '../agent/per-run.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { checkOptions } from '../error/check-options.ts';
@@ -69,26 +69,28 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
   checkOptions('selectTools()', options, selectToolsOptions);
   const { alwaysOffer } = options;
   const isNamed = alwaysOffer && nameMatcher('selectTools(): alwaysOffer', alwaysOffer);
-  const selectionOf = perRun(({ tools }): Selection => ({ set: tools }));
-  const select = (context: RunContext, questionMessage: Msg | undefined): Promise<void> =>
-    chooseTools(context, selectionOf(context), questionMessage, options, isNamed);
+  const selectionOf = perRun(({ tools }): Selection => ({ set: tools.current }));
+  const select = (run: Run, questionMessage: Msg | undefined): Promise<void> =>
+    chooseTools(run, selectionOf(run), questionMessage, options, isNamed);
   return {
     name: 'selectTools',
-    wrapRun: (next) => (input, context) => {
-      context.setTools(viewOf(selectionOf(context)));
+    wrapRun: (input, next, run) => {
+      run.tools.set(viewOf(selectionOf(run)));
       return next(input);
     },
     // Chooses before documents are retrieved; Arc Reactor does so afterwards. Open tool calls of an
     // earlier run need all tools.
-    wrapSettle: (next) => async (input, context) => {
-      const questionMessage = lastUserMessage(input.messages) ?? questionIn(context.messages);
-      if (!context.openCalls.length) await select(context, questionMessage);
+    wrapSettle: async (input, next, run) => {
+      const questionMessage = lastUserMessage(input.messages) ?? questionIn(run.messages);
+      if (!run.calls.open.length) await select(run, questionMessage);
       return next(input);
     },
-    wrapRequest: (next) => async (draft, context, steps) => {
+    wrapRequest: async (draft, next, run) => {
       if (!draft.tools.length) return next(draft);
-      await select(context, questionIn(context.messages));
-      return context.stopped ? steps.endStopped() : next({ ...draft, tools: context.toolSchemas });
+      await select(run, questionIn(run.messages));
+      return run.ending.stopped
+        ? run.ending.whenStopped()
+        : next({ ...draft, tools: run.tools.schemas });
     },
   };
 }
@@ -128,13 +130,13 @@ function questionIn(view: readonly Msg[]): Msg | undefined {
  * request follows. `isNamed`: whether a tool is in the option `alwaysOffer`, if that is set.
  */
 async function chooseTools(
-  context: RunContext,
+  run: Run,
   selection: Selection,
   questionMessage: Msg | undefined,
   { by, maxTools = 20, onError }: SelectToolsOptions,
   isNamed: ((name: string) => boolean) | undefined,
 ): Promise<void> {
-  if (context.stopped || !context.model.features.tools) return;
+  if (run.ending.stopped || !run.model.features.tools) return;
   const question = questionMessage ? textOf(questionMessage).trim() : '';
   const schemas = selection.set.schemas();
   const toolTexts = schemas.map(({ name, description }) => [name, description]);
@@ -143,26 +145,26 @@ async function chooseTools(
   const isAlways = ({ name }: ToolSchema): boolean => {
     if (isNamed) return isNamed(name);
     const { alwaysOffered = false, server } = toolOf(selection.set, name) ?? {};
-    const isAdded = context.addedTools.some((added) => added.name === name);
+    const isAdded = run.tools.added.some((added) => added.name === name);
     return !server && (!by || alwaysOffered || isAdded);
   };
   const always = schemas.filter(isAlways);
   const others = schemas.filter((schema) => !isAlways(schema));
   let chosenNames: readonly string[] = others.map(({ name }) => name);
   if (by && question && others.length) {
-    const { stopSignal: signal } = context;
-    const onUsage: RunContext['addUsage'] = (usage) => context.addUsage(usage);
+    const { stopSignal: signal } = run;
+    const onUsage = run.model.addUsage;
     try {
-      const choosing = by(question, others, { signal, run: context, onUsage });
+      const choosing = by(question, others, { signal, run, onUsage });
       const names = await abortable(Promise.resolve(choosing), signal);
       chosenNames = names.filter((name) => chosenNames.includes(name));
     } catch (error) {
-      if (context.stopped) return;
+      if (run.ending.stopped) return;
       const message = 'Tools could not be selected, so the request has all of them.';
       reportFailure(message, onError, AgentError.from(error));
     }
   }
-  const { toolChoice } = context.options.generate;
+  const { toolChoice } = run.options.generate;
   const requiredNames = typeof toolChoice === 'object' ? [toolChoice.name] : [];
   const ranking = new Set([...requiredNames, ...always.map(({ name }) => name), ...chosenNames]);
   const names = [...ranking].slice(0, maxTools);

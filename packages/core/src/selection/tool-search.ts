@@ -21,7 +21,7 @@ import { similaritySearch, type Embed } from './by-similarity.ts';
 import { schemasNamed, type ToolSelector } from './select-tools.ts';
 import { tool, type Tool } from '../tool/tool.ts';
 import { nameMatcher } from '../tool/name-pattern.ts';
-import type { Middleware, RunContext } from '../agent/middleware.ts';
+import type { Middleware, Run } from '../agent/middleware.ts';
 import { perRun } from '../agent/per-run.ts';
 import { wordSearch } from './by-words.ts';
 import { toolOf, filteredTools, toolsBefore, type ToolSet } from '../tool/set/tool-set.ts';
@@ -86,16 +86,16 @@ export function toolSearch(options: ToolSearchOptions = {}): Middleware {
   const { embed, threshold = 0.3, childAgents = true, alwaysOffer } = options;
   const { search = embed ? similaritySearch(embed, threshold) : wordSearch() } = options;
   const isIncluded = nameMatcher('toolSearch(): alwaysOffer', alwaysOffer);
-  const sourcedIn = perRun((context): SourcedTools | undefined => {
-    if (!context.model.features.tools) return undefined;
-    const sourcedTools = new SourcedTools(context, isIncluded, childAgents);
+  const sourcedIn = perRun((run): SourcedTools | undefined => {
+    if (!run.model.features.tools) return undefined;
+    const sourcedTools = new SourcedTools(run, isIncluded, childAgents);
     return evenWhenFew || sourcedTools.hiddenTools().length > limit ? sourcedTools : undefined;
   });
-  const searchIn = (context: RunContext, sourcedTools: SourcedTools): Tool =>
+  const searchIn = (run: Run, sourcedTools: SourcedTools): Tool =>
     searchTool(async (query, signal) => {
-      const onUsage: RunContext['addUsage'] = (usage) => context.addUsage(usage);
+      const onUsage = run.model.addUsage;
       const hiddenTools = sourcedTools.hiddenTools();
-      const names = await search(query, hiddenTools, { signal, run: context, onUsage });
+      const names = await search(query, hiddenTools, { signal, run, onUsage });
       const foundTools = schemasNamed(names, hiddenTools).slice(0, limit);
       const foundNames = foundTools.map(({ name }) => name);
       sourcedTools.add(foundNames, maxTools);
@@ -103,25 +103,25 @@ export function toolSearch(options: ToolSearchOptions = {}): Middleware {
     });
   return {
     name: 'toolSearch',
-    wrapRun: (next) => (input, context) => {
-      const sourcedTools = sourcedIn(context);
-      if (context.tools.find(searchName)) {
-        context.fail(
+    wrapRun: (input, next, run) => {
+      const sourcedTools = sourcedIn(run);
+      if (run.tools.current.find(searchName)) {
+        run.ending.fail(
           misconfigured(
             `The agent has a tool named "${searchName}" already. Rename it: toolSearch() adds a tool of this name.`,
           ),
         );
       } else if (sourcedTools) {
-        context.setTools(toolsBefore(sourcedTools.view(), [searchIn(context, sourcedTools)]));
-        context.addToSystemPrompt(prompt);
+        run.tools.set(toolsBefore(sourcedTools.view(), [searchIn(run, sourcedTools)]));
+        run.prompt.append(prompt);
       }
       return next(input);
     },
-    wrapSettle: (next) => (input, context) => {
-      const sourcedTools = sourcedIn(context);
+    wrapSettle: (input, next, run) => {
+      const sourcedTools = sourcedIn(run);
       if (sourcedTools) {
-        sourcedTools.add(context.messages.flatMap(foundIn), maxTools);
-        sourcedTools.open = context.openCalls.map(({ toolUse }) => toolUse.name);
+        sourcedTools.add(run.messages.flatMap(foundIn), maxTools);
+        sourcedTools.open = run.calls.open.map(({ toolUse }) => toolUse.name);
       }
       return next(input);
     },
@@ -197,15 +197,16 @@ class SourcedTools {
   #hitCount = 0;
 
   constructor(
-    { options, tools, addedTools }: RunContext,
+    { options, tools }: Run,
     isIncluded: (name: string) => boolean,
     childAgents: boolean,
   ) {
     const { toolChoice } = options.generate;
-    const fixedNames = new Set(addedTools.map(({ name }) => name));
+    const set = tools.current;
+    const fixedNames = new Set(tools.added.map(({ name }) => name));
     if (typeof toolChoice === 'object') fixedNames.add(toolChoice.name);
-    const isAgent = (name: string): boolean => toolOf(tools, name)?.takesDecisions === true;
-    this.#set = tools;
+    const isAgent = (name: string): boolean => toolOf(set, name)?.takesDecisions === true;
+    this.#set = set;
     this.#isFixed = ({ name }) =>
       fixedNames.has(name) || isIncluded(name) || (childAgents && isAgent(name));
   }

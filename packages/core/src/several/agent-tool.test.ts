@@ -17,9 +17,9 @@ import { parentPath, provide } from '../tool/context-token.ts';
 import { tool, type Tool } from '../tool/tool.ts';
 import { Toolkit } from '../tool/set/toolkit.ts';
 import { rolesOf } from '../../../../test/roles-of.ts';
-import type { RunContext } from '../agent/middleware.ts';
 import { agentTool, type ChildAgent } from './agent-tool.ts';
 import { ReActAgent, type AgentOptions } from '../react-agent/react-agent.ts';
+import type { Run } from '../agent/middleware.ts';
 
 const call = (message: string, session_id?: string, id?: string) => ({
   name: 'call_helper',
@@ -677,7 +677,7 @@ test('hooks and tools of a child see the whole path of agents, and readers of th
   const note = (who: string, path: readonly string[]) => void seen.add(`${who}: ${path.join('/')}`);
   const watching = (who: string) => ({
     on: {
-      '*': (event: AgentEvent, run: RunContext) => {
+      '*': (event: AgentEvent, run: Run) => {
         note(`${who} hook`, event.agentPath);
         note(`${who} run`, run.agentPath);
       },

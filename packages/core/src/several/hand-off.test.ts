@@ -71,8 +71,8 @@ const resultsOf = (messages: readonly Msg[]) =>
 
 test('a text that middleware adds while another agent is active stays when the first one is active again', async () => {
   const adding: Middleware = {
-    wrapRound: (next) => (round, context) => {
-      if (context.basePrompt === 'You are billing.') context.addToSystemPrompt('Added.');
+    wrapRound: (round, next, run) => {
+      if (run.prompt.base === 'You are billing.') run.prompt.append('Added.');
       return next(round);
     },
   };

@@ -1,7 +1,6 @@
 import type { Middleware } from '../agent/middleware.ts';
-import type { RunContext } from '../agent/run-context.ts';
 import { isEnding } from '../agent/next.ts';
-import { perRun } from '../agent/per-run.ts';
+import { perRun, perAgent } from '../agent/per-run.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { checkGuarded, withStream } from '../model/wrap-model.ts';
 import type { ChatModel, RunInfo } from '../model/chat-model.ts';
@@ -36,16 +35,11 @@ import { visibleHistory } from './visible-history.ts';
 export function handOff(options: HandOffOptions): Middleware {
   checkHandOffOptions(options);
   /** By agent, because a team keeps which tool groups are active. */
-  const teams = new WeakMap<object, Team>();
-  const teamOf = ({ agentKey, agentPath, options: { presetPriority } }: RunContext): Team => {
-    const team = teams.get(agentKey) ?? new Team(agentPath.at(-1)!, options, { presetPriority });
-    teams.set(agentKey, team);
-    return team;
-  };
-  const teamRunOf = perRun(
-    (context, steps) => new TeamRun(context, steps, teamOf(context), options),
-  );
-  const historyOf = perRun((context) => visibleHistory(teamOf(context)));
+  const teamOf = perAgent(({ agentPath, options: { presetPriority } }): Team => {
+    return new Team(agentPath.at(-1)!, options, { presetPriority });
+  });
+  const teamRunOf = perRun((run) => new TeamRun(run, teamOf(run), options));
+  const historyOf = perRun((run) => visibleHistory(teamOf(run)));
   return {
     name: 'handOff',
     on: {
@@ -57,39 +51,38 @@ export function handOff(options: HandOffOptions): Middleware {
         return message === event.message ? event : { ...event, message };
       },
     },
-    wrapRun: (next) => async (input, context) => {
-      const end = teamRunOf(context).start();
+    wrapRun: async (input, next, run) => {
+      const end = teamRunOf(run).start();
       try {
         return await next(input);
       } finally {
         end();
       }
     },
-    wrapSettle: (next) => async (input, context) => {
-      const run = teamRunOf(context);
+    wrapSettle: async (input, next, run) => {
+      const teamRun = teamRunOf(run);
       const { messages, decisions } = input;
       // The kernel would take the answer of another agent for a message to answer.
-      if (!messages.length && !decisions.length && run.isAnswered())
+      if (!messages.length && !decisions.length && teamRun.isAnswered())
         throw new AgentError('INVALID_INPUT', 'The input is missing.');
       const outcome = await next(input);
-      if (!isEnding(outcome) && outcome.to === 'model') run.activateNewest();
+      if (!isEnding(outcome) && outcome.to === 'model') teamRun.activateNewest();
       return outcome;
     },
-    wrapRequest: (next) => (draft, context) =>
-      next(historyOf(context)(draft, teamRunOf(context).active)),
+    wrapRequest: (draft, next, run) => next(historyOf(run)(draft, teamRunOf(run).active)),
     wrapModel(next) {
       const models = options.to.flatMap(({ model = [] }) => model);
       checkGuarded('handOff()', next, models);
       return activeModel(next, (run) => teamRunOf(run).active.model);
     },
-    wrapReply: (next) => (reply, context) => {
-      const message = teamRunOf(context).withActiveName(reply.message);
+    wrapReply: (reply, next, run) => {
+      const message = teamRunOf(run).withActiveName(reply.message);
       return next({ ...reply, message });
     },
-    wrapRound: (next) => async (round, context) => {
-      const run = teamRunOf(context);
-      const outcome = await next({ ...round, calls: run.refuseFurtherHandOffs(round.calls) });
-      const isHandedOff = !isEnding(outcome) && outcome.to === 'model' && run.activateNewest();
+    wrapRound: async (round, next, run) => {
+      const teamRun = teamRunOf(run);
+      const outcome = await next({ ...round, calls: teamRun.refuseFurtherHandOffs(round.calls) });
+      const isHandedOff = !isEnding(outcome) && outcome.to === 'model' && teamRun.activateNewest();
       // The results of this round are no answer.
       return isHandedOff ? { to: 'model', mustAsk: true } : outcome;
     },

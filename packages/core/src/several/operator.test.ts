@@ -130,7 +130,7 @@ test('a decision of a process that died is carried out with the next message of 
   const signal = signalUntilTestEnd();
   await new Promise<void>((resolve) => {
     const dying: Middleware = {
-      wrapRound: () => async () => {
+      wrapRound: async () => {
         resolve();
         return new Promise(() => {});
       },

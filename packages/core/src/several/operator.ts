@@ -56,24 +56,24 @@ export function operator(...args: readonly unknown[]): Middleware {
   checkNoOptions('operator()', args, 'The options of a message belong to operatorMessage().');
   return {
     name: 'operator',
-    wrapSettle: (next) => async (input, context, steps) => {
+    wrapSettle: async (input, next, run) => {
       const hasOperatorMessage = input.messages.some((message) => metadataOf(message).operator);
-      const { openCalls } = context;
+      const { open: openCalls } = run.calls;
       if (hasOperatorMessage && openCalls.length && !input.decisions.length) {
-        checkNewIds(input.messages, context.messages);
+        checkNewIds(input.messages, run.messages);
         // A message of the user would need decisions about these tool calls first.
-        await steps.edit({ append: input.messages });
+        await run.log.edit({ append: input.messages });
         return openCalls.every(({ state }) => state.decision) ? { to: 'tools' } : suspended;
       }
       const outcome = await next(input);
       // Decided tool calls run. `wrapRequest` keeps the agent silent afterwards.
       if (!isEnding(outcome) && outcome.to === 'tools') return outcome;
-      const { messages } = context;
+      const { messages } = run;
       const isDone = hasOperatorMessage && !isEnding(outcome) && !isUnanswered(messages);
       return isDone || isOperated(messages) ? suspended : outcome;
     },
-    wrapRequest: (next) => async (draft, context) => {
-      if (isOperated(context.messages)) return suspended;
+    wrapRequest: async (draft, next, run) => {
+      if (isOperated(run.messages)) return suspended;
       // Some models would continue a last message of the assistant.
       const isLast = metadataOf(draft.messages.at(-1) ?? {}).operator;
       return next(isLast ? { ...draft, messages: draft.messages.slice(0, -1) } : draft);

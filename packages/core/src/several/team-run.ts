@@ -1,6 +1,5 @@
 import type { OpenCall } from '../agent/middleware.ts';
-import type { RunContext } from '../agent/run-context.ts';
-import type { Steps } from '../agent/steps.ts';
+import type { Run } from '../agent/seam/run.ts';
 import { errorResult } from '../tool/tool-call.ts';
 import { resumptionOf } from '../memory/log/resumption.ts';
 import { toolUsesOf, type Msg } from '../message/msg.ts';
@@ -11,17 +10,15 @@ import { handOffTool, teamTools } from './team-tools.ts';
 
 /** Which agent of a team is active during one run. Its prompt, tools and name count. */
 export class TeamRun {
-  readonly #context: RunContext;
-  readonly #steps: Steps;
+  readonly #run: Run;
   readonly #team: Team;
   readonly #options: HandOffOptions;
   #active: Member;
   /** The base prompt of the agent that has `handOff()`, while another one is active. */
   #ownPrompt = '';
 
-  constructor(context: RunContext, steps: Steps, team: Team, options: HandOffOptions) {
-    this.#context = context;
-    this.#steps = steps;
+  constructor(run: Run, team: Team, options: HandOffOptions) {
+    this.#run = run;
     this.#team = team;
     this.#options = options;
     this.#active = team.own;
@@ -33,29 +30,29 @@ export class TeamRun {
 
   /** Gives the run the tools of the team. Returns a function to call when the run ends. */
   start(): () => void {
-    const context = this.#context;
+    const run = this.#run;
     const team = this.#team;
     const active = (): Member => this.#active;
-    context.addTools(team.members.map((target) => handOffTool(target, active, this.#options)));
-    context.setTools(
+    run.tools.add(team.members.map((target) => handOffTool(target, active, this.#options)));
+    run.tools.set(
       teamTools(team, {
-        ownTools: context.tools,
-        shared: new Set(context.addedTools.map(({ name }) => name)),
-        allowTools: context.options.allowTools,
+        ownTools: run.tools.current,
+        shared: new Set(run.tools.added.map(({ name }) => name)),
+        allowTools: run.options.allowTools,
         active,
         refusal: (target) => this.#refusal(target),
       }),
     );
     // After a stop, the loop stores messages that pass no wrapper, such as a part of a reply.
-    const onStop = (): void => this.#steps.beforeEnd(() => this.#nameMessages());
-    context.stopSignal.addEventListener('abort', onStop, { once: true });
-    return () => context.stopSignal.removeEventListener('abort', onStop);
+    const onStop = (): void => this.#run.ending.before(() => this.#nameMessages());
+    run.stopSignal.addEventListener('abort', onStop, { once: true });
+    return () => run.stopSignal.removeEventListener('abort', onStop);
   }
 
   /** Follows the log: the agent whose tool calls are open is active, or else the last target. */
   activateFromLog(): void {
-    const { messages, openCalls } = this.#context;
-    this.#activate(openCalls.length ? newestRound(messages).before : messages);
+    const { messages, calls } = this.#run;
+    this.#activate(calls.open.length ? newestRound(messages).before : messages);
   }
 
   /**
@@ -63,23 +60,23 @@ export class TeamRun {
    * was not.
    */
   activateNewest(): boolean {
-    return this.#activate(this.#context.messages);
+    return this.#activate(this.#run.messages);
   }
 
   #activate(messages: readonly Msg[]): boolean {
-    const context = this.#context;
+    const run = this.#run;
     const previous = this.#active;
     const active = this.#team.activeAfter(messages);
     if (active === previous) return false;
-    if (previous === this.#team.own) this.#ownPrompt = context.basePrompt;
+    if (previous === this.#team.own) this.#ownPrompt = run.prompt.base;
     this.#active = active;
-    context.setSystemPrompt(active.systemPrompt ?? this.#ownPrompt);
+    run.prompt.set(active.systemPrompt ?? this.#ownPrompt);
     return true;
   }
 
   /** Returns whether the log ends with an answer of the team. */
   isAnswered(): boolean {
-    const { messages, resumes: openRunId } = this.#context;
+    const { messages, resumes: openRunId } = this.#run;
     const { type } = resumptionOf({ messages, openRunId });
     const last = messages.at(-1);
     return type === 'nothing' && this.#team.members.some(({ name }) => name === last?.name);
@@ -98,17 +95,17 @@ export class TeamRun {
 
   /** Sets the name of the active agent in replies of this run that passed no wrapper. */
   async #nameMessages(): Promise<void> {
-    const { messages, questionId } = this.#context;
+    const { messages, questionId } = this.#run;
     const start = messages.findLastIndex(({ id, role }) => id === questionId || role === 'tool');
     for (const message of messages.slice(start + 1)) {
       const namedMessage = this.withActiveName(message);
-      if (namedMessage !== message) await this.#steps.edit({ replace: [namedMessage] });
+      if (namedMessage !== message) await this.#run.log.edit({ replace: [namedMessage] });
     }
   }
 
   /** Gives each hand-off of a reply except the first one an error result. */
   refuseFurtherHandOffs(calls: readonly OpenCall[]): readonly OpenCall[] {
-    const { reply } = newestRound(this.#context.messages);
+    const { reply } = newestRound(this.#run.messages);
     const [first, ...furtherIds] = (reply ? toolUsesOf(reply) : [])
       .filter(({ name }) => this.#team.targetOf(name))
       .map(({ id }) => id);
@@ -125,7 +122,7 @@ export class TeamRun {
   #refusal(target: Member): string | undefined {
     if (!this.#team.mayHandOff(this.#active, target))
       return `"${this.#active.name}" cannot hand off to "${target.name}".`;
-    const { messages, questionId } = this.#context;
+    const { messages, questionId } = this.#run;
     const { limit = 5 } = this.#options;
     const questionIndex = messages.findLastIndex(({ id }) => id === questionId);
     if (this.#team.countIn(messages.slice(questionIndex + 1)) < limit) return undefined;

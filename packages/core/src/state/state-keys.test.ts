@@ -90,12 +90,12 @@ test('hooks, wrappers and tools share one state, also through other wrappers bet
     use: [
       hook,
       {
-        wrapTool: (next) => (call, options) => {
-          state.of(options).write({ notes: 'wrapTool' });
+        wrapTool: (call, next, run) => {
+          state.of(run).write({ notes: 'wrapTool' });
           return next(call);
         },
-        wrapRun: (next) => (given, context) => {
-          state.of(context).write({ notes: 'wrapRun' });
+        wrapRun: (given, next, run) => {
+          state.of(run).write({ notes: 'wrapRun' });
           return next(given);
         },
       },
@@ -126,7 +126,7 @@ test('`inputKey` gets the guarded input, and `outputKey` gets the answer’s val
   const agent = setUp(['{"n":1}', 'Two.', { error: new Error('down') }], state, {
     use: [
       {
-        wrapInput: (next) => (given) => {
+        wrapInput: (given, next) => {
           const content = [{ type: 'text', text: 'hidden' }] as const;
           const messages = given.messages.map((message) => ({ ...message, content }));
           return next({ ...given, messages });

@@ -8,12 +8,12 @@ import type { ModelContext, RunInfo } from '../model/chat-model.ts';
 import { isAnswerReason } from '../event/agent-result.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
 import type { Middleware } from '../agent/middleware.ts';
-import type { RunContext } from '../agent/run-context.ts';
 import { ownPrefix, type StateKey } from './state-key.ts';
 import { checkFields, checkObject } from '../error/check-fields.ts';
 import { checkOptions } from '../error/check-options.ts';
 import { func, object, optional, string } from '../error/kinds.ts';
 import type { OptionTable } from '../error/option-table.ts';
+import type { Run } from '../agent/seam/run.ts';
 
 // The key alone determines the types of its updates and its value.
 type AnyKey = StateKey<unknown, never>;
@@ -47,11 +47,11 @@ export interface SessionState<K extends StateKeys> {
 
 /**
  * An object that gives access to the state: a tool's context, a hook's event, a wrapper's context,
- * or an agent. A `RunContext` and an agent always work. The other objects work only during their
+ * or an agent. A `Run` and an agent always work. The other objects work only during their
  * run.
  */
 export type StateSource =
-  | Pick<RunContext, 'state'>
+  | Pick<Run, 'state'>
   | Pick<RunInfo, 'runId'>
   | Pick<ModelContext, 'run'>
   | { readonly status: AgentStatus; readonly memory?: Memory };
@@ -114,21 +114,21 @@ export function stateKeys<const K extends StateKeys>(
         },
       },
     },
-    wrapRun: (next) => async (input, context) => {
-      await load(context);
-      checkSaved(keys, context.state);
-      const state = sessionState(keys, () => context.state);
-      running.set(context.runId, state);
+    wrapRun: async (input, next, run) => {
+      await load(run);
+      checkSaved(keys, run.state);
+      const state = sessionState(keys, () => run.state);
+      running.set(run.runId, state);
       try {
         const result = await next(input);
         if (outputKey !== undefined && isAnswerReason(result.reason)) {
           state.write({ [outputKey]: result.output ?? result.text } as never);
           // The answer is valid even if this write fails. The next write reports the failure.
-          await context.storeState().catch(() => {});
+          await run.log.store().catch(() => {});
         }
         return result;
       } finally {
-        running.delete(context.runId);
+        running.delete(run.runId);
       }
     },
   };
@@ -187,8 +187,8 @@ function stateOf<K extends StateKeys>(
  * Reads the log's values. If the store fails, the next operation of the agent call reports the
  * failure.
  */
-async function load(context: RunContext): Promise<void> {
-  await context.loadState().catch((error: unknown) => {
+async function load(run: Run): Promise<void> {
+  await run.log.load().catch((error: unknown) => {
     if (AgentError.is(error) && error.code === 'INVALID_STATE') throw error;
   });
 }

@@ -189,9 +189,9 @@ test.for(sessions)(
             },
             'pre-call': (event) => void seen.push(state.of(event).read('cart')),
           },
-          wrapRun: (next) => (input, context) => {
-            seen.push(context.state['cart']);
-            context.state['city'] = 'Bonn';
+          wrapRun: (input, next, run) => {
+            seen.push(run.state['cart']);
+            run.state['city'] = 'Bonn';
             return next(input);
           },
         },

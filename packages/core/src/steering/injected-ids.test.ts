@@ -8,7 +8,7 @@ const texts = (messages: readonly Msg[]): readonly string[] => messages.map(text
 test('a message with a used id that is injected before the run has read its log is dropped', async () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
   const { open, wait } = gate();
-  const guard: Middleware = { wrapInput: (next) => async (input) => (await wait, next(input)) };
+  const guard: Middleware = { wrapInput: async (input, next) => (await wait, next(input)) };
   const { agent } = scriptedAgent(['done'], { use: [guard] });
   const call = agent.call(userMessage('go', { id: 'u1' }));
   await Promise.resolve();
@@ -57,7 +57,7 @@ test('a guard that gives an injected message a used id does not break the log', 
     execute: () => void agent.interrupt({ mode: 'inject', messages: 'more' }),
   });
   const guard: Middleware = {
-    wrapInput: (next) => (input) =>
+    wrapInput: (input, next) =>
       next({ ...input, messages: input.messages.map((one) => ({ ...one, id: 'same' })) }),
   };
   const replies = [{ toolCalls: [{ name: 'look' }] }, 'done'];

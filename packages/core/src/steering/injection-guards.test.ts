@@ -168,7 +168,7 @@ test('injected messages keep their order of arrival, even if a later message is 
 test('if `wrapInput` fails, the injected call fails and the running call does not', async () => {
   const { open, wait } = gate();
   const failing: Middleware = {
-    wrapInput: (next) => (input) => {
+    wrapInput: (input, next) => {
       if (input.messages.some((message) => textOf(message) === 'odd'))
         throw new Error('guard down');
       return next(input);
@@ -323,7 +323,7 @@ test('between runs and after a suspension, interrupt() injects nothing, and call
 test('`input.arrivedDuringRun` says which input joins a running call, after guards, too', async () => {
   const seen: unknown[] = [];
   const watching: Middleware = {
-    wrapInput: (next) => (input) => {
+    wrapInput: (input, next) => {
       seen.push([input.messages.map(textOf), input.arrivedDuringRun]);
       return next(input);
     },

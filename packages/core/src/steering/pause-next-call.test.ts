@@ -56,7 +56,7 @@ test('tools with a decision run before the pause takes effect', async () => {
 test('if a call fails before its first model request, the pause applies to the next call', async () => {
   let bad = true;
   const failing: Middleware = {
-    wrapInput: (next) => (input) => {
+    wrapInput: (input, next) => {
       if (bad) throw new Error('down');
       return next(input);
     },

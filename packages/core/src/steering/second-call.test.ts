@@ -11,7 +11,7 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
   let open!: () => void;
   const joined = new Promise<void>((resolve) => (open = resolve));
   const noticed: Middleware = {
-    wrapInput: (next) => (input) => {
+    wrapInput: (input, next) => {
       if (input.messages.some((message) => textOf(message) === 'And tomorrow?')) open();
       return next(input);
     },
@@ -59,7 +59,7 @@ test('a call that comes during the last answer at a limit gets an answer of its 
 test('a call that comes while a direct answer passes other middleware gets an answer of its own', async () => {
   let askAgain = async (): Promise<void> => {};
   const slow: Middleware = {
-    wrapReply: (next) => async (reply) => {
+    wrapReply: async (reply, next) => {
       if (!reply.request) await askAgain();
       return next(reply);
     },

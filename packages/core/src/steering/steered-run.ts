@@ -1,4 +1,4 @@
-import type { RunContext, Steps } from '../agent/middleware.ts';
+import type { Run } from '../agent/middleware.ts';
 import { checkNewIds, eachTime, type ParsedInput } from '../event/agent-input.ts';
 import type { Msg } from '../message/msg.ts';
 import { abortable } from '../wait/abort.ts';
@@ -19,13 +19,11 @@ export interface Injection {
 
 /** A run with the messages that wait for the next model request, in order of arrival. */
 export class SteeredRun {
-  readonly context: RunContext;
-  readonly steps: Steps;
+  readonly run: Run;
   readonly #injections: Injection[] = [];
 
-  constructor(context: RunContext, steps: Steps) {
-    this.context = context;
-    this.steps = steps;
+  constructor(run: Run) {
+    this.run = run;
   }
 
   /** Whether messages have come in, also before the guards have decided. */
@@ -44,9 +42,9 @@ export class SteeredRun {
    */
   add(sentMessages: readonly Msg[], admit: () => Promise<ParsedInput>): Injection {
     const waiting = this.#injections.flatMap((earlier) => earlier.sentMessages);
-    checkNewIds(sentMessages, [...this.context.messages, ...waiting]);
+    checkNewIds(sentMessages, [...this.run.messages, ...waiting]);
     const admitted = admit().then((input) => {
-      checkNewIds(input.messages, this.context.messages, eachTime);
+      checkNewIds(input.messages, this.run.messages, eachTime);
       return input;
     });
     const injection: Injection = { sentMessages, admitted };
@@ -70,10 +68,10 @@ export class SteeredRun {
    * Waits for the next task of the event loop, which is enough for guards without I/O.
    */
   async take(): Promise<void> {
-    await Promise.race([this.waitForGuards(this.context.stopSignal), nextTask()]);
+    await Promise.race([this.waitForGuards(this.run.stopSignal), nextTask()]);
     const openIndex = this.#injections.findIndex(({ messages }) => !messages);
     const injections = this.#injections.splice(0, openIndex < 0 ? Infinity : openIndex);
-    await this.steps.edit({ append: injections.flatMap(({ messages = [] }) => messages) });
+    await this.run.log.edit({ append: injections.flatMap(({ messages = [] }) => messages) });
   }
 
   /**
@@ -83,6 +81,6 @@ export class SteeredRun {
   async takeLast(injection: Injection, signal: AbortSignal): Promise<void> {
     await this.waitForGuards(signal);
     const { messages = [] } = injection;
-    if (this.isWaiting(injection)) await this.steps.edit({ append: messages });
+    if (this.isWaiting(injection)) await this.run.log.edit({ append: messages });
   }
 }

@@ -1,5 +1,5 @@
 import { checkNoOptions } from '../error/check-options.ts';
-import type { Middleware, RunContext } from '../agent/middleware.ts';
+import type { Middleware, Run } from '../agent/middleware.ts';
 import { type AnswerEnd, type Next, isEnding, isNewAnswer } from '../agent/next.ts';
 import { perRun } from '../agent/per-run.ts';
 import type { JoiningCall } from '../agent/run/inbox.ts';
@@ -39,73 +39,73 @@ declare module '../agent/kernel-options.ts' {
 export function steering(): Middleware;
 export function steering(...args: readonly unknown[]): Middleware {
   checkNoOptions('steering()', args, 'Set `whenBusy` and `interruptWhenIdle` of the agent.');
-  const steeredRun = perRun((context, steps) => new SteeredRun(context, steps));
+  const steeredRun = perRun((run) => new SteeredRun(run));
   return {
     name: 'steering',
-    wrapRun: (next) => (input, context, steps) => {
-      steps.handleInbox({
+    wrapRun: (input, next, run) => {
+      run.inbox.handle({
         interrupt({ mode }) {
           if (mode !== 'pause') return undefined;
-          steps.suspend();
+          run.ending.suspend();
           return true;
         },
       });
       return next(input);
     },
     // Guards get the messages of others only after the run has accepted its own input.
-    wrapSettle: (next) => async (input, context, steps) => {
+    wrapSettle: async (input, next, run) => {
       const outcome = await next(input);
-      const run = steeredRun(context);
-      steps.handleInbox({
-        interrupt: (request) => inject(request, run),
-        join: (call) => (mayJoin(call, context) ? joinCall(run, call) : undefined),
+      const steered = steeredRun(run);
+      run.inbox.handle({
+        interrupt: (request) => inject(request, steered),
+        join: (call) => (mayJoin(call, run) ? joinCall(steered, call) : undefined),
       });
-      return beforeModel(run, outcome);
+      return beforeModel(steered, outcome);
     },
-    wrapReply: (next) => async (reply, context) => {
+    wrapReply: async (reply, next, run) => {
       const outcome = await next(reply);
-      const run = steeredRun(context);
-      return isNewAnswer(outcome) ? afterAnswer(run, outcome) : beforeModel(run, outcome);
+      const steered = steeredRun(run);
+      return isNewAnswer(outcome) ? afterAnswer(steered, outcome) : beforeModel(steered, outcome);
     },
-    wrapRound: (next) => async (round, context) => {
+    wrapRound: async (round, next, run) => {
       const outcome = await next(round);
-      return beforeModel(steeredRun(context), outcome);
+      return beforeModel(steeredRun(run), outcome);
     },
   };
 }
 
 /** A call with decisions or with middleware of its own needs a run of its own. */
-function mayJoin({ input, options }: JoiningCall, context: RunContext): boolean {
-  return context.options.whenBusy === 'inject' && !input.decisions.length && !options.use;
+function mayJoin({ input, options }: JoiningCall, run: Run): boolean {
+  return run.options.whenBusy === 'inject' && !input.decisions.length && !options.use;
 }
 
-function inject(request: CheckedInterrupt, run: SteeredRun): boolean | undefined {
+function inject(request: CheckedInterrupt, steered: SteeredRun): boolean | undefined {
   if (request.mode !== 'inject') return undefined;
   const { messages } = request;
-  const { steps } = run;
-  const injection = run.add(messages, () =>
-    steps.admit({ messages, decisions: [], arrivedDuringRun: 'messages' }),
+  const { run } = steered;
+  const injection = steered.add(messages, () =>
+    run.inbox.admit({ messages, decisions: [], arrivedDuringRun: 'messages' }),
   );
-  steps.beforeEnd(({ signal }) => run.takeLast(injection, signal));
+  run.ending.before(({ signal }) => steered.takeLast(injection, signal));
   return true;
 }
 
 /** Appends the messages that came in, if the model is asked next. */
-function beforeModel(run: SteeredRun, next: Next): Next | Promise<Next> {
-  const { context } = run;
-  if (isEnding(next) || next.to !== 'model' || context.stopped) return next;
-  return run.hasMessages ? run.take().then(() => next) : next;
+function beforeModel(steered: SteeredRun, next: Next): Next | Promise<Next> {
+  const { run } = steered;
+  if (isEnding(next) || next.to !== 'model' || run.ending.stopped) return next;
+  return steered.hasMessages ? steered.take().then(() => next) : next;
 }
 
 /** Lets the run go on after an answer if messages have come in. */
-async function afterAnswer(run: SteeredRun, answer: AnswerEnd): Promise<Next> {
-  const { context, steps } = run;
-  if (!run.hasMessages) return answer;
-  await run.waitForGuards(context.stopSignal);
-  if (context.stopped) return steps.endStopped(answer.message);
-  if (!run.hasMessages) return answer;
-  await steps.edit({ append: [answer.message] });
-  return beforeModel(run, { to: 'model' });
+async function afterAnswer(steered: SteeredRun, answer: AnswerEnd): Promise<Next> {
+  const { run } = steered;
+  if (!steered.hasMessages) return answer;
+  await steered.waitForGuards(run.stopSignal);
+  if (run.ending.stopped) return run.ending.whenStopped(answer.message);
+  if (!steered.hasMessages) return answer;
+  await run.log.edit({ append: [answer.message] });
+  return beforeModel(steered, { to: 'model' });
 }
 
 /**
@@ -115,10 +115,10 @@ async function afterAnswer(run: SteeredRun, answer: AnswerEnd): Promise<Next> {
  * The second call then has to run on its own.
  */
 async function joinCall(
-  run: SteeredRun,
+  steered: SteeredRun,
   { input, result, signal, admit }: JoiningCall,
 ): Promise<AgentResult | undefined> {
-  const injection = run.add(input.messages, admit);
+  const injection = steered.add(input.messages, admit);
   const nothing = (): undefined => undefined;
   const end = result.then(nothing, nothing);
   const rejection = injection.admitted.then(() => end);
@@ -128,5 +128,5 @@ async function joinCall(
     injection.messages = [];
     throw error;
   }
-  return run.isWaiting(injection) ? undefined : result;
+  return steered.isWaiting(injection) ? undefined : result;
 }

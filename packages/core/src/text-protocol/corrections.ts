@@ -1,4 +1,5 @@
-import type { Middleware, Reply, RunContext, Steps } from '../agent/middleware.ts';
+import type { Middleware, Reply, Run } from '../agent/middleware.ts';
+import type { RunEnding } from '../agent/seam/ending.ts';
 import { isNewAnswer } from '../agent/next.ts';
 import type { JsonObject } from '../message/json.ts';
 import { textOf, thinkingOf, toolUsesOf, type Msg } from '../message/msg.ts';
@@ -27,20 +28,20 @@ interface Checks {
  * correction. A reply with tool calls is no answer, unless it has a structured value.
  */
 export function corrections(checks: Checks): NonNullable<Middleware['wrapReply']> {
-  return (next) => async (reply, context, steps) => {
-    const { stopSignal } = context;
+  return async (reply, next, run) => {
+    const { stopSignal } = run;
     let { message } = reply;
     try {
       const problem = await abortable(problemIn(reply, stopSignal, checks), stopSignal);
-      if (problem) message = await refuse(message, problem, steps);
+      if (problem) message = await refuse(message, problem, run);
     } catch (error) {
-      if (!context.stopped) throw error;
-      return steps.endStopped(incompleteReply(message, context.stopped));
+      if (!run.ending.stopped) throw error;
+      return run.ending.whenStopped(incompleteReply(message, run.ending.stopped));
     }
     const outcome = await next({ ...reply, message });
     const invalid = isNewAnswer(outcome) && metadataOf(outcome.message).invalidReply;
     if (!invalid) return outcome;
-    await steps.edit({ append: correctionOf(outcome.message, invalid, steps) });
+    await run.log.edit({ append: correctionOf(outcome.message, invalid, run) });
     return { to: 'model' };
   };
 }
@@ -94,22 +95,22 @@ function answerIn(message: Msg): string | undefined {
 }
 
 /** Marks a reply as invalid, and takes its text back from the readers. */
-async function refuse(message: Msg, invalidReply: InvalidReply, steps: Steps): Promise<Msg> {
+async function refuse(message: Msg, invalidReply: InvalidReply, run: Run): Promise<Msg> {
   const invalid = withMetadata(message, { invalidReply });
   if (!invalidReply.text.trim()) return invalid;
-  await steps.emit('step-reset', { reason: 'protocol' });
+  await run.events.emit('step-reset', { reason: 'protocol' });
   return { ...invalid, content: [] };
 }
 
 /** Returns the part of a reply to store after an interrupt: everything except the tool calls. */
-function incompleteReply(message: Msg, partial: NonNullable<RunContext['stopped']>): Msg {
+function incompleteReply(message: Msg, partial: NonNullable<RunEnding['stopped']>): Msg {
   const content = message.content.filter(({ type }) => type !== 'tool_use');
   return withMetadata({ ...message, content }, { partial });
 }
 
 /** Returns the messages for the log: the reply, unless it is empty, and its correction. */
-function correctionOf(reply: Msg, { text, message }: InvalidReply, steps: Steps): readonly Msg[] {
+function correctionOf(reply: Msg, { text, message }: InvalidReply, run: Run): readonly Msg[] {
   const answer = { ...withoutMark(reply), content: [{ type: 'text', text }] } as const;
-  const correction = withMetadata(steps.message('user', message), { correction: 'message' });
+  const correction = withMetadata(run.createMessage('user', message), { correction: 'message' });
   return text.trim() ? [withMetadata(answer, { correction: 'reply' }), correction] : [correction];
 }

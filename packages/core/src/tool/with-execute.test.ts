@@ -10,7 +10,7 @@ import { tool } from './tool.ts';
 function around(name: string): Middleware {
   return {
     name,
-    wrapTool: (next) => (call) =>
+    wrapTool: (call, next) =>
       next(
         withExecute(call, async (execute, input, context) => {
           return `${name}(${String(await execute(input, context))})`;
@@ -72,7 +72,7 @@ test('a tool that returns a thenable runs once, also if each then() runs it', as
     execute: () => query as unknown as Promise<string>,
   });
   const passOn: Middleware = {
-    wrapTool: (next) => (call) =>
+    wrapTool: (call, next) =>
       next(withExecute(call, (execute, input, context) => execute(input, context))),
   };
   const { agent } = scriptedAgent([{ toolCalls: [{ name: 'insert' }] }, 'done'], {

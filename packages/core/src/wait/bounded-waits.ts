@@ -10,7 +10,8 @@ const storePatienceMs = 250;
 const notSettled: unique symbol = Symbol();
 
 /** What a run tells its waits. */
-interface WaitingRun extends Pick<Haltable, 'signal' | 'aborted' | 'stage' | 'fail'> {
+interface WaitingRun {
+  readonly ending: Pick<Haltable, 'signal' | 'aborted' | 'stage' | 'fail'>;
   /** `unwritten`: writes that the store has not finished. The agent's next run waits for them. */
   readonly setup: { readonly unwritten: Set<Promise<unknown>> };
   /** Throws `ABORTED` after the end of the run. */
@@ -69,7 +70,7 @@ export class BoundedWaits {
 
   constructor(run: WaitingRun) {
     this.#run = run;
-    onAbort(run.signal, () => this.#open.forEach((wait) => this.#startTimer(wait)));
+    onAbort(run.ending.signal, () => this.#open.forEach((wait) => this.#startTimer(wait)));
   }
 
   /** Returns the value of `work`. Rejects with the signal's reason if the run is aborted first. */
@@ -90,8 +91,8 @@ export class BoundedWaits {
     check: (value: Out) => void,
   ): Promise<Out> {
     const inner = new InnerStep(next, () => {
-      this.#run.fail(misconfigured(`${where} may call next() once.`));
-      return this.#run.signal.reason;
+      this.#run.ending.fail(misconfigured(`${where} may call next() once.`));
+      return this.#run.ending.signal.reason;
     });
     const wrapper: Running = {};
     this.#running.add(wrapper);
@@ -117,9 +118,9 @@ export class BoundedWaits {
     inner.close();
     if (inner.isRunning) {
       // For example after a `Promise.race`. No code inside may outlive the run.
-      this.#run.fail(error ?? misconfigured(`${where} must wait for next().`));
+      this.#run.ending.fail(error ?? misconfigured(`${where} must wait for next().`));
       await inner.settled;
-      throw this.#run.signal.reason;
+      throw this.#run.ending.signal.reason;
     }
     check(await work);
     return work;
@@ -149,7 +150,7 @@ export class BoundedWaits {
    * the hook's value.
    */
   forHook<T>(work: PromiseLike<T>, isNotice: boolean): Promise<T | undefined> {
-    const resolves = isNotice || this.#run.stage === 'aborting';
+    const resolves = isNotice || this.#run.ending.stage === 'aborting';
     return this.#bound(work, { resolves }) as Promise<T | undefined>;
   }
 
@@ -166,7 +167,7 @@ export class BoundedWaits {
     if (!work) return;
     const value = await this.#bound(work, { isStore: true, resolves: true });
     if (value !== notSettled) return done?.();
-    const { setup, signal } = this.#run;
+    const { setup, ending } = this.#run;
     const forget = (): void => {
       setup.unwritten.delete(work);
     };
@@ -174,12 +175,12 @@ export class BoundedWaits {
     setup.unwritten.add(work);
     work.then(forget, forget);
     done?.();
-    if (this.#run.stage !== 'aborting') throw signal.reason;
+    if (this.#run.ending.stage !== 'aborting') throw ending.signal.reason;
   }
 
   /** Returns whether `thrown` comes from the abort of the run, not from a failure. */
   isAbort(thrown: unknown): boolean {
-    const { signal } = this.#run;
+    const { signal } = this.#run.ending;
     return signal.aborted && thrown === signal.reason;
   }
 
@@ -191,7 +192,7 @@ export class BoundedWaits {
   /** Ends a wrapper or step. After an abort, the wrapper around it gets time to end, too. */
   #end(running: Running): void {
     this.#running.delete(running);
-    if (!this.#run.aborted) return;
+    if (!this.#run.ending.aborted) return;
     const outer = this.#innermost;
     const waitAgain = outer?.waitAgain;
     if (!waitAgain) return;
@@ -201,7 +202,7 @@ export class BoundedWaits {
 
   /** Settles as the work does. After an abort, ends when the time of the work is over. */
   #bound<T>(work: T | PromiseLike<T>, options: WaitOptions = {}): Promise<unknown> {
-    const { signal, aborted: wasAborted } = this.#run;
+    const { signal, aborted: wasAborted } = this.#run.ending;
     const { isStore = false, resolves = false } = options;
     return new Promise((resolve, reject) => {
       const giveUp = (): void => {
@@ -255,7 +256,7 @@ export class BoundedWaits {
    * a step of the run has failed.
    */
   #isFailure(error: unknown): boolean {
-    return !this.#run.signal.aborted || this.#stepErrors.has(error);
+    return !this.#run.ending.signal.aborted || this.#stepErrors.has(error);
   }
 }
 

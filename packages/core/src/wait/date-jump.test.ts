@@ -98,10 +98,10 @@ describe.each([hour, -hour])('while the date jumps by %i ms', (jumpMs) => {
       limits: { timeoutMs: 200 },
       use: [
         {
-          wrapRequest: (next) => async (draft, _context, steps) => {
+          wrapRequest: async (draft, next, run) => {
             await new Promise((resolve) => setTimeout(resolve, 100));
             clock.jumpDate(jumpMs);
-            await steps.untimed(() => new Promise((resolve) => setTimeout(resolve, 500)));
+            await run.wait.untimed(() => new Promise((resolve) => setTimeout(resolve, 500)));
             return next(draft);
           },
         },

@@ -63,7 +63,10 @@ const silent: typeof asking = [
   ['an external tool', { tools: [color] }],
   ['a child agent without approvals', { tools: [child({ tools: [free] })] }],
   ['a child agent that is created during the run', { tools: [laterChild([])] }],
-  ['other middleware', { tools: new Toolkit([free]), use: [{ wrapTool: (next) => next }] }],
+  [
+    'other middleware',
+    { tools: new Toolkit([free]), use: [{ wrapTool: (call, next) => next(call) }] },
+  ],
 ];
 
 function laterChild(tools: readonly Tool[], replies: readonly ScriptedReply[] = []): Tool {

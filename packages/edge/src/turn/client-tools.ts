@@ -1,8 +1,14 @@
-import { AgentError, tool } from '@isoloop/core';
-import type { GenerateOptions, JsonObject, Middleware, ReActAgent, Tool } from '@isoloop/core';
+import {
+  AgentError,
+  tool,
+  type GenerateOptions,
+  type JsonObject,
+  type Middleware,
+  type ReActAgent,
+  type Tool,
+} from '@isoloop/core';
 import { fieldError } from '@isoloop/core/host';
-import { checkName, fieldsOf } from '../http/request-body.ts';
-import type { RequestBody } from '../http/request-body.ts';
+import { checkName, fieldsOf, type RequestBody } from '../http/request-body.ts';
 
 export interface ClientTools {
   /** External tools. A call of such a tool ends the run, and the client gets the tool call. */
@@ -72,11 +78,11 @@ export function clientTools(readTools: () => ClientTools): Middleware {
         handle(_event, run) {
           if (!run.model.features.tools)
             throw fieldError('tools', 'cannot be used: the model calls no tools');
-          run.addTools(readTools().tools);
+          run.tools.add(readTools().tools);
         },
       },
     },
-    wrapRequest: (next) => async (draft) => {
+    wrapRequest: async (draft, next) => {
       const outcome = await next(draft);
       const { toolChoice } = readTools();
       if (!('messages' in outcome) || !isFirst || toolChoice === undefined) return outcome;

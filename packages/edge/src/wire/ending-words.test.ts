@@ -72,7 +72,7 @@ const limits = (given: NonNullable<AgentOptions['limits']>): Case => ({
   agent: { limits: given },
 });
 const guard: Middleware = {
-  wrapInput: () => () => Promise.reject(new AgentError('GUARD_REJECTED', 'No.')),
+  wrapInput: () => Promise.reject(new AgentError('GUARD_REJECTED', 'No.')),
 };
 
 const complete = ['completed', undefined, 'stop', 'stop'];

@@ -222,7 +222,7 @@ test('with `sendsWholeText`, the answer is sent in one piece, without rejected a
 
 test('a rejection by a guard has the finish reason content_filter', async () => {
   const refusal = new AgentError('GUARD_REJECTED', 'Not this.');
-  const refuse = { wrapInput: () => () => Promise.reject(refusal) };
+  const refuse = { wrapInput: () => Promise.reject(refusal) };
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([]), use: [refuse] });
   const result = await agent.call('go', { throwOnError: false });
   expect(toChatCompletion(result, about).choices[0]).toMatchObject({

@@ -1,4 +1,4 @@
-import type { RunContext, Msg } from '@isoloop/core';
+import type { Msg, Run } from '@isoloop/core';
 import { checkOptions, nonNegative, optional, type OptionTable } from '@isoloop/core/error';
 import { keyPrefix } from '@isoloop/core/memory';
 import { inputGuardOf, type InputGuard } from '../input/input-guard.ts';
@@ -26,9 +26,9 @@ export function rateLimit(options: RateLimitOptions = {}): InputGuard {
     { window: 'minute', limit: perMinute, durationMs: 60_000 },
     { window: 'hour', limit: perHour, durationMs: 3_600_000 },
   ];
-  const check = async (input: readonly Msg[], context: RunContext) => {
+  const check = async (input: readonly Msg[], run: Run) => {
     for (const { window, limit, durationMs } of windows) {
-      const count = await add(context, `${keyPrefix.rate}${window}:`, 1, durationMs);
+      const count = await add(run, `${keyPrefix.rate}${window}:`, 1, durationMs);
       if (count.total > limit) return limitReached(count);
     }
     return input;

@@ -1,4 +1,4 @@
-import type { Middleware, RunContext, Msg, ModelRequest, Usage } from '@isoloop/core';
+import type { Middleware, Run, Msg, ModelRequest, Usage } from '@isoloop/core';
 import { perRun } from '@isoloop/core/agent';
 import {
   misconfigured,
@@ -61,17 +61,17 @@ export function spendCap(options: SpendCapOptions): Middleware {
   const add = userCounter(options);
   const report = reporter(options);
   const unreportedIn = perRun(() => new Set<UnreportedRequest>());
-  const check = async (input: readonly Msg[], context: RunContext) => {
-    const count = await add(context, keyPrefix.spend, 0, windowMs);
+  const check = async (input: readonly Msg[], run: Run) => {
+    const count = await add(run, keyPrefix.spend, 0, windowMs);
     return count.total < limit ? input : limitReached(count);
   };
-  const spend = async (usage: Usage, context: RunContext): Promise<void> => {
+  const spend = async (usage: Usage, run: Run): Promise<void> => {
     if (!tokensOf(usage)) return;
     let amount: unknown = NaN;
     try {
-      amount = price(usage, context.model.modelId);
+      amount = price(usage, run.model.modelId);
     } finally {
-      await add(context, keyPrefix.spend, isAmount(amount) ? amount : limit, windowMs);
+      await add(run, keyPrefix.spend, isAmount(amount) ? amount : limit, windowMs);
     }
     if (!isAmount(amount))
       throw misconfigured(
@@ -80,16 +80,16 @@ export function spendCap(options: SpendCapOptions): Middleware {
   };
   return {
     ...inputGuardOf(name, check, options),
-    wrapRun: (next) => async (input, context) => {
+    wrapRun: async (input, next, run) => {
       // Before the agent call spends anything.
-      if (!options.key && context.userId === undefined) throw misconfigured(needsUser);
+      if (!options.key && run.userId === undefined) throw misconfigured(needsUser);
       try {
         return await next(input);
       } finally {
-        let { usage } = context;
-        for (const { request, replyText } of unreportedIn(context))
+        let { usage } = run;
+        for (const { request, replyText } of unreportedIn(run))
           if (replyText) usage = addUsage(usage, estimateUsage(request, replyText, profile));
-        await spend(usage, context).catch((error: unknown) => report(error, name));
+        await spend(usage, run).catch((error: unknown) => report(error, name));
       }
     },
     wrapModel: (next) =>

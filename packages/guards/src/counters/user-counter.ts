@@ -1,4 +1,3 @@
-import type { RunContext } from '@isoloop/core';
 import {
   checkFields,
   func,
@@ -11,6 +10,7 @@ import {
 import { inputGuardOptions, type InputGuardOptions } from '../input/input-guard.ts';
 import type { Rejection } from '../rejection.ts';
 import { inMemoryCounters, type CounterStore } from './counter-store.ts';
+import type { Run } from '@isoloop/core';
 
 /** Whom a guard counts for, and where it keeps its counts. */
 export interface CounterOptions extends InputGuardOptions {
@@ -18,7 +18,7 @@ export interface CounterOptions extends InputGuardOptions {
    * Returns the key to count by. Default: the agent's `userId`. Without one, `rateLimit()` counts
    * for `anonymous`, and `spendCap()` fails.
    */
-  readonly key?: (context: RunContext) => string;
+  readonly key?: (run: Run) => string;
   /** Store of the counts. Default: a new `inMemoryCounters()` for this guard. */
   readonly store?: CounterStore;
   /** Returns the current time in milliseconds since 1970. Default `Date.now`. */
@@ -45,14 +45,14 @@ interface UserCount {
  */
 export function userCounter(options: CounterOptions) {
   const { store = inMemoryCounters(), now = Date.now } = options;
-  const { key = ({ userId }: RunContext): string => userId ?? 'anonymous' } = options;
+  const { key = ({ userId }: Run): string => userId ?? 'anonymous' } = options;
   return async (
-    context: RunContext,
+    run: Run,
     prefix: string,
     amount: number,
     durationMs: number,
   ): Promise<UserCount> => {
-    const user: unknown = key(context);
+    const user: unknown = key(run);
     checkId(user, 'key of a guard', 'CONFIGURATION');
     const time = now();
     const count = await store.add(prefix + user, amount, { durationMs, now: time });

@@ -1,4 +1,4 @@
-import type { RunContext, Awaitable, Msg } from '@isoloop/core';
+import type { Awaitable, Msg, Run } from '@isoloop/core';
 import { checkFields, checkOptions, func, type GuardCategory } from '@isoloop/core/error';
 import { textWithUrls } from '@isoloop/core/message';
 import type { Rejection } from '../rejection.ts';
@@ -10,10 +10,7 @@ import {
 } from './input-guard.ts';
 
 /** Function that classifies a text. It returns `pass` or the reason for a rejection. */
-export type Classifier = (
-  text: string,
-  context: RunContext,
-) => Awaitable<'pass' | GuardCategory | Rejection>;
+export type Classifier = (text: string, run: Run) => Awaitable<'pass' | GuardCategory | Rejection>;
 
 /**
  * Creates a guard from your classifier, which may ask a small model. The classifier gets the text
@@ -25,11 +22,11 @@ export function classifierGuard(
 ): InputGuard {
   checkFields('classifierGuard()', { classifier }, { classifier: func });
   checkOptions('classifierGuard()', options, inputGuardOptions);
-  const check = async (input: readonly Msg[], context: RunContext) => {
+  const check = async (input: readonly Msg[], run: Run) => {
     const text = textWithUrls(input);
     // The input has no text if the agent call resumes from the session log.
     if (!text) return input;
-    const verdict = await classifier(text, context);
+    const verdict = await classifier(text, run);
     if (verdict === 'pass') return input;
     return typeof verdict === 'string' ? { category: verdict } : verdict;
   };

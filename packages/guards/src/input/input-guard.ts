@@ -1,10 +1,4 @@
-import {
-  type Middleware,
-  type RunContext,
-  AgentError,
-  type Awaitable,
-  type Msg,
-} from '@isoloop/core';
+import { type Middleware, AgentError, type Awaitable, type Msg, type Run } from '@isoloop/core';
 import {
   misconfigured,
   checkFields,
@@ -31,10 +25,7 @@ import {
  * Your check of the input. It returns the messages that may pass, changed or not, or a rejection. A
  * changed message keeps its id. The input is empty if an agent call resumes from the log.
  */
-export type InputCheck = (
-  input: readonly Msg[],
-  context: RunContext,
-) => Awaitable<readonly Msg[] | Rejection>;
+export type InputCheck = (input: readonly Msg[], run: Run) => Awaitable<readonly Msg[] | Rejection>;
 
 type CheckResult = readonly Msg[] | Rejection;
 
@@ -89,11 +80,11 @@ export function inputGuardOf(
 ): InputGuard {
   const { name = defaultName } = options;
   const report = reporter(options);
-  const checkedInput = async (input: readonly Msg[], context: RunContext) => {
-    const { signal } = context;
+  const checkedInput = async (input: readonly Msg[], run: Run) => {
+    const { signal } = run;
     let result: CheckResult = { category: 'SYSTEM_ERROR' };
     try {
-      const checking = (async () => check(input, context))();
+      const checking = (async () => check(input, run))();
       result = validResult(name, input, await abortable(checking, signal));
     } catch (error) {
       signal.throwIfAborted();
@@ -106,7 +97,7 @@ export function inputGuardOf(
   };
   return {
     name,
-    wrapInput: (next) => async (input, context) => {
+    wrapInput: async (input, next, run) => {
       const decisions = [...input.decisions];
       const clientTexts = clientTextsOf(decisions);
       // A decision during the run has nothing to check if it has no text.
@@ -114,7 +105,7 @@ export function inputGuardOf(
         return next(input);
       const { messages } = await checkWithClientTexts(clientTexts, input, async (fullInput) => ({
         ...fullInput,
-        messages: await checkedInput(fullInput.messages, context),
+        messages: await checkedInput(fullInput.messages, run),
       }));
       return next({ ...input, messages, decisions });
     },

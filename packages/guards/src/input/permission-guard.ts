@@ -1,4 +1,4 @@
-import type { RunContext, Awaitable, Msg } from '@isoloop/core';
+import type { Awaitable, Msg, Run } from '@isoloop/core';
 import { checkFields, checkOptions, func } from '@isoloop/core/error';
 import {
   inputGuardOptions,
@@ -12,13 +12,13 @@ import {
  * the input pass. Any other value rejects it with `UNAUTHORIZED`.
  */
 export function permissionGuard(
-  allows: (context: RunContext, input: readonly Msg[]) => Awaitable<boolean>,
+  allows: (run: Run, input: readonly Msg[]) => Awaitable<boolean>,
   options: InputGuardOptions = {},
 ): InputGuard {
   checkFields('permissionGuard()', { allows }, { allows: func });
   checkOptions('permissionGuard()', options, inputGuardOptions);
-  const check = async (input: readonly Msg[], context: RunContext) => {
-    const isAllowed = (await allows(context, input)) === true;
+  const check = async (input: readonly Msg[], run: Run) => {
+    const isAllowed = (await allows(run, input)) === true;
     return isAllowed ? input : ({ category: 'UNAUTHORIZED' } as const);
   };
   return inputGuardOf('permissionGuard', check, options);

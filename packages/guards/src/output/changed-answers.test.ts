@@ -19,7 +19,7 @@ function withText(message: Msg, text: string): Msg {
 /** Middleware that gives each answer another text. */
 const rewrite = (text: string): Middleware => ({
   name: 'rewrite',
-  wrapReply: (next) => async (reply) => {
+  wrapReply: async (reply, next) => {
     const outcome = await next(reply);
     return isNewAnswer(outcome)
       ? { ...outcome, message: withText(outcome.message, text) }
@@ -32,9 +32,9 @@ test.each<[string, Middleware]>([
   [
     'a wrapper made',
     {
-      wrapReply: (next) => async (reply, _context, steps) => {
+      wrapReply: async (reply, next, run) => {
         const outcome = await next(reply);
-        const message = steps.message('assistant', mail);
+        const message = run.createMessage('assistant', mail);
         return isEnding(outcome) ? { kind: 'custom', reason: 'stop', message } : outcome;
       },
     },
@@ -126,10 +126,10 @@ test.each<[string, string, Middleware]>([
     'of an interrupt',
     'interrupted',
     {
-      wrapReply: (next) => async (reply, context, steps) => {
+      wrapReply: async (reply, next, run) => {
         const outcome = await next(reply);
-        context.interrupt('Done.');
-        return context.stopped ? steps.endStopped(reply.message) : outcome;
+        run.ending.interrupt('Done.');
+        return run.ending.stopped ? run.ending.whenStopped(reply.message) : outcome;
       },
     },
   ],
@@ -144,7 +144,7 @@ test('a text that lengthRule() shortened is not shortened again after a change',
   const actions: string[] = [];
   const guards = outputGuards([rule], { onAction: ({ action }) => actions.push(action) });
   const upper: Middleware = {
-    wrapReply: (next) => async (reply) => {
+    wrapReply: async (reply, next) => {
       const outcome = await next(reply);
       if (!isNewAnswer(outcome)) return outcome;
       const text = textOf(outcome.message).toUpperCase();
@@ -193,7 +193,7 @@ test('a text that middleware makes too long is shortened again, and reported as 
 
 test('an answer of two texts that a rule shortens keeps no empty text', async () => {
   const two: Middleware = {
-    wrapReply: (next) => async (reply) => {
+    wrapReply: async (reply, next) => {
       const outcome = await next(reply);
       if (!isNewAnswer(outcome)) return outcome;
       const content = ['x'.repeat(30), 'y'.repeat(30)].map(

@@ -147,8 +147,8 @@ export function outputGuardsOf(
           ? next.stream(request, context)
           : guardedStream(next, request, context, guardsOf(context.run)),
     }),
-    wrapReply: (next) => async (reply, context) => {
-      const guards = guardsOf(context);
+    wrapReply: async (reply, next, run) => {
+      const guards = guardsOf(run);
       let message: Msg | undefined = reply.message;
       // A reply of the model was checked while it arrived.
       if (!reply.request) message = await reviewAnswer(message, guards, true);

@@ -82,14 +82,12 @@ function replayMiddleware(
         yield* replies.stream(request, context);
       },
     }),
-    wrapRequest: (next) => async (draft) =>
+    wrapRequest: async (draft, next) =>
       replies.requests.length < script.replies.length ? next(draft) : endOf(script),
-    wrapTool:
-      () =>
-      async ({ toolUse }) => {
-        await pause?.();
-        return script.results.get(toolUse.id) ?? notInLog;
-      },
+    wrapTool: async ({ toolUse }) => {
+      await pause?.();
+      return script.results.get(toolUse.id) ?? notInLog;
+    },
   };
 }
 

@@ -39,7 +39,7 @@ async function eventsOf() {
     use: traceChanges([
       {
         name: 'cold',
-        wrapRequest: (next) => (draft) => next({ ...draft, options: { temperature: 0 } }),
+        wrapRequest: (draft, next) => next({ ...draft, options: { temperature: 0 } }),
       },
     ]),
   });

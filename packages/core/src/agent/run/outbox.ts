@@ -15,8 +15,9 @@ import { withMetadata } from '../../message/metadata.ts';
 import { textOf, type Msg } from '../../message/msg.ts';
 import { markHandled } from '../../wait/mark-handled.ts';
 import type { Middleware } from '../middleware.ts';
-import type { Run } from './run.ts';
-import { memberName, partsWith } from './run-setup.ts';
+import { memberName, middlewareWith } from './run-setup.ts';
+import type { LiveRun } from './live-run.ts';
+import type { RunInfo } from '../../model/chat-model.ts';
 
 /** Sends events to the readers. Returns a promise if the run has to wait for its reader. */
 export type SendEvents = (events: EventBatch) => Promise<void> | undefined;
@@ -26,9 +27,16 @@ export interface JumpRequest {
   jump?: Jump;
 }
 
+/** What the events of a run need of it. `isMapping` is set while `mapEvent` runs. */
+type OutboxRun = RunInfo &
+  Pick<
+    LiveRun,
+    'clock' | 'ending' | 'forMiddleware' | 'hooks' | 'isMapping' | 'log' | 'setup' | 'totals'
+  >;
+
 /** Creates the events of one run, passes them to the hooks, and sends them to the readers. */
 export class Outbox {
-  readonly #run: Run;
+  readonly #run: OutboxRun;
   #seq = 0;
   /** Sequence number of the last event that was sent to the readers. */
   #sentSeq = 0;
@@ -38,24 +46,24 @@ export class Outbox {
   /** Passes events to the readers, from the begin of the run on. */
   deliver!: SendEvents;
 
-  constructor(run: Run) {
+  constructor(run: OutboxRun) {
     this.#run = run;
   }
 
   event<K extends EventType>(type: K, data: EventData<K>): EventOf<K> {
-    return this.stamp({ type, ...data }, this.#run.now()) as unknown as EventOf<K>;
+    return this.stamp({ type, ...data }, this.#run.clock.now()) as unknown as EventOf<K>;
   }
 
   /** Adds the fields of `AgentEventBase`, in place. A copy of each delta would be slow. */
   stamp<F extends object>(fields: F, at: number): F & AgentEventBase {
     const event = fields as F & { -readonly [K in keyof AgentEventBase]: AgentEventBase[K] };
-    const { runId, sessionId, userId, agentPath, iteration } = this.#run;
+    const { runId, sessionId, userId, agentPath, totals } = this.#run;
     event.runId = runId;
     event.sessionId = sessionId;
     if (userId) event.userId = userId;
     event.agentPath = agentPath;
     event.seq = ++this.#seq;
-    event.iteration = iteration;
+    event.iteration = totals.iteration;
     event.at = at;
     return event;
   }
@@ -112,7 +120,7 @@ export class Outbox {
           return ask({ at, to: 'model', messages: args[0], hook });
         case 'reject':
           if (reject) return reject(args[0]);
-          this.#run.haltWith(
+          this.#run.ending.haltWith(
             new AgentError('HOOK_REJECTED', args[0] ?? 'A hook rejected the call.'),
           );
           // The later hooks of this event have nothing more to judge.
@@ -136,7 +144,7 @@ export class Outbox {
   /** Returns the reply that readers have and the log has not, without its tool calls. */
   unstoredReply(): Msg | undefined {
     const reply = this.#shownReply;
-    if (!reply || this.#run.conversation.has(reply.id)) return undefined;
+    if (!reply || this.#run.log.conversation.has(reply.id)) return undefined;
     const content = reply.content.filter(({ type }) => type !== 'tool_use');
     if (!content.length) return undefined;
     return withMetadata({ ...reply, content }, { partial: 'aborted' });
@@ -186,12 +194,12 @@ export class Outbox {
 
   #forReaders(events: EventBatch): EventBatch {
     const run = this.#run;
-    const parts = partsWith(run.setup, 'mapEvent');
-    if (!parts.length) return events;
+    const mapping = middlewareWith(run.setup, 'mapEvent');
+    if (!mapping.length) return events;
     const readersEvents: AgentEvent[] = [];
     // No call per delta, because there are thousands of them.
     for (const event of events)
-      readersEvents.push('delta' in event ? event : mapEvent(run, parts, event));
+      readersEvents.push('delta' in event ? event : mapEvent(run, mapping, event));
     return readersEvents;
   }
 }
@@ -204,17 +212,24 @@ function fromOwnAgent(event: AgentEvent, depth: number): AgentEvent {
   return { ...event, agentPath: event.agentPath.slice(depth) };
 }
 
-function mapEvent(run: Run, parts: readonly Middleware[], original: AgentEvent): AgentEvent {
+function mapEvent(
+  run: OutboxRun,
+  mapping: readonly Middleware[],
+  original: AgentEvent,
+): AgentEvent {
   // A child agent has mapped its own events already.
   if (original.runId !== run.runId) return original;
-  return parts.reduceRight((event, part) => {
+  return mapping.reduceRight((event, middleware) => {
+    run.isMapping = true;
     try {
-      const readersEvent = markHandled(part.mapEvent!(event, run)) ?? event;
+      const readersEvent = markHandled(middleware.mapEvent!(event, run.forMiddleware)) ?? event;
       if (readersEvent !== event) checkReadersEvent(readersEvent, event);
       return readersEvent;
     } catch (cause) {
-      const message = `${memberName('mapEvent', part)} failed: ${errorText(cause)}`;
+      const message = `${memberName('mapEvent', middleware)} failed: ${errorText(cause)}`;
       throw new AgentError('HOOK_ERROR', message, { cause });
+    } finally {
+      run.isMapping = false;
     }
   }, original);
 }

@@ -55,8 +55,8 @@ export function runSetup(base: AgentBase, use: readonly Middleware[]): RunSetup 
 }
 
 /** Returns the middleware that has this member. */
-export function partsWith(setup: RunSetup, key: keyof Middleware): readonly Middleware[] {
-  return (setup.members[key] ??= setup.use.filter((part) => part[key]));
+export function middlewareWith(setup: RunSetup, key: keyof Middleware): readonly Middleware[] {
+  return (setup.members[key] ??= setup.use.filter((middleware) => middleware[key]));
 }
 
 /** Names a member of a middleware, for errors. */
@@ -70,10 +70,10 @@ function wrappedModel(
 ): ChatModel {
   // Replies are measured inside the wrappers, because one may collect a whole reply.
   const inner = boundedModel(model, { now, replyLength: limits.replyLength });
-  return use.reduceRight((next, part) => {
-    if (!part.wrapModel) return next;
-    const result = part.wrapModel(next);
-    const who = memberName('wrapModel', part);
+  return use.reduceRight((next, middleware) => {
+    if (!middleware.wrapModel) return next;
+    const result = middleware.wrapModel(next);
+    const who = memberName('wrapModel', middleware);
     checkFields(who, { result }, { result: chatModel });
     // If the wrapper hangs after an abort, the outer wrappers still end.
     return wrapperModel(result, who);

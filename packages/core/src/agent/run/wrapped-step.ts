@@ -1,5 +1,5 @@
 import { checkFields } from '../../error/check-fields.ts';
-import { array, func, oneOf, string } from '../../error/kinds.ts';
+import { array, oneOf, string } from '../../error/kinds.ts';
 import type { FieldTable } from '../../error/option-table.ts';
 import {
   isNotStarted,
@@ -7,14 +7,17 @@ import {
   notStarted,
   interruptedResult,
   wrappedResult,
+  type ToolCall,
+  type ToolOutcome,
 } from '../../tool/tool-call.ts';
-import type { ToolCall, ToolOutcome } from '../../tool/tool-call.ts';
 import type { InnerStep, Middleware, Wrap } from '../middleware.ts';
 import { markHandled } from '../../wait/mark-handled.ts';
 import { isNext } from '../next.ts';
-import { callState } from './open-calls.ts';
-import type { Run } from './run.ts';
-import { memberName, partsWith } from './run-setup.ts';
+import { memberName, middlewareWith } from './run-setup.ts';
+import { misconfigured } from '../../error/agent-error.ts';
+import { isObjectOrArray } from '../../message/json.ts';
+import type { LiveRun } from './live-run.ts';
+import type { Haltable } from '../../wait/halt.ts';
 
 /** All wrappers but `wrapModel`, which wraps an object. */
 type WrapperKey = Exclude<keyof Middleware & `wrap${string}`, 'wrapModel'>;
@@ -22,107 +25,104 @@ type WrapperKey = Exclude<keyof Middleware & `wrap${string}`, 'wrapModel'>;
 /** Wrappers that call their `next` once. */
 type StepKey = Exclude<WrapperKey, 'wrapTool'>;
 
-/** What each wrapper gets, and what it returns. */
-type StepTypes = {
-  readonly [K in WrapperKey]: NonNullable<Middleware[K]> extends Wrap<infer In, infer Out>
-    ? { readonly in: In; readonly out: Out }
-    : never;
-};
-type Step<K extends WrapperKey> = InnerStep<StepTypes[K]['in'], StepTypes[K]['out']>;
-type ToolStep = Step<'wrapTool'>;
-type Wrappers = {
-  readonly [K in WrapperKey]?: Wrap<StepTypes[K]['in'], StepTypes[K]['out']>;
-};
+/** The parts of a run around a step. */
+type WrappedRun = Pick<LiveRun, 'alive' | 'calls' | 'ending' | 'forMiddleware' | 'setup' | 'waits'>;
+
+/** What a wrapper gets, and what it returns. */
+type In<K extends WrapperKey> = Parameters<NonNullable<Middleware[K]>>[0];
+type Out<K extends WrapperKey> = Awaited<ReturnType<NonNullable<Middleware[K]>>>;
 
 /**
  * Runs the step `inner` inside the wrappers `key` of all middleware. The first one is the
  * outermost. `recover`: returns the outcome of a wrapper or of the step if it fails.
  */
 export function runWrapped<K extends StepKey>(
-  run: Run,
+  run: WrappedRun,
   key: K,
-  input: StepTypes[K]['in'],
-  inner: Step<K>,
-  recover?: (thrown: unknown) => Promise<StepTypes[K]['out']>,
-): Promise<StepTypes[K]['out']> {
-  const parts = partsWith(run.setup, key);
-  const withRecovery = (step: Step<K>): Step<K> =>
+  input: In<K>,
+  inner: InnerStep<In<K>, Out<K>>,
+  recover?: (thrown: unknown) => Promise<Out<K>>,
+): Promise<Out<K>> {
+  const withRecovery = (step: typeof inner): typeof inner =>
     recover ? (value) => step(value).catch(recover) : step;
-  if (!parts.length) return withRecovery(inner)(input);
-  const innermost: Step<K> = (value) => run.waits.duringStep(() => inner(value));
-  const wrap = (next: Step<K>, part: Middleware): Step<K> => {
-    const where = memberName(key, part);
+  const wrapping = middlewareWith(run.setup, key);
+  if (!wrapping.length) return withRecovery(inner)(input);
+  const innermost: typeof inner = (value) => run.waits.duringStep(() => inner(value));
+  const wrap = (next: typeof inner, middleware: Middleware): typeof inner => {
+    const where = memberName(key, middleware);
     // If a wrapper hangs after an abort, the outer wrappers still end.
     return withRecovery((value) =>
       run.waits.forWrapper(
         where,
         next,
-        (nextOnce) => callWrapper(run, part, key, nextOnce, value),
-        (outcome) => checkOutcome(run, key, where, outcome),
+        (nextOnce) => callWrapper(run, middleware, key, value, nextOnce),
+        (outcome) => checkOutcome(run.ending, key, where, outcome),
       ),
     );
   };
-  return parts.reduceRight(wrap, innermost)(input);
+  return wrapping.reduceRight(wrap, innermost)(input);
 }
 
 /**
  * Runs one tool call inside `wrapTool` of all middleware. They may call `next` several times. Other
  * tool calls run at the same time, so a wrapper does not wait for their steps.
  */
-export function runWrappedTool(run: Run, call: ToolCall, inner: ToolStep): Promise<ToolOutcome> {
-  const wrap = (next: ToolStep, part: Middleware): ToolStep => {
+export function runWrappedTool(
+  run: WrappedRun,
+  call: ToolCall,
+  inner: InnerStep<ToolCall, ToolOutcome>,
+): Promise<ToolOutcome> {
+  const wrap = (next: typeof inner, middleware: Middleware): typeof inner => {
     // The wrapper may do other work before it waits for its `next`, or may not wait at all.
-    const handledNext: ToolStep = (input) => markHandled(next(input));
+    const handledNext: typeof inner = (input) => markHandled(next(input));
     return async (input) => {
       const { toolUse } = input;
       try {
-        const work = callWrapper(run, part, 'wrapTool', handledNext, input);
+        const work = callWrapper(run, middleware, 'wrapTool', input, handledNext);
         const outcome = await run.waits.forCode(work);
         const isOpen = isSuspension(outcome) || isNotStarted(outcome);
         return isOpen ? outcome : wrappedResult(toolUse, outcome);
       } catch (error) {
         if (!run.waits.isAbort(error)) throw error;
-        return callState(run, toolUse)?.started ? interruptedResult(toolUse) : notStarted;
+        return run.calls.stateOf(toolUse)?.started ? interruptedResult(toolUse) : notStarted;
       }
     };
   };
-  return partsWith(run.setup, 'wrapTool').reduceRight(wrap, inner)(call);
+  return middlewareWith(run.setup, 'wrapTool').reduceRight(wrap, inner)(call);
 }
 
-/** Runs what a middleware puts in the place of the step `next`. */
+/** Calls a wrapper. Throws `CONFIGURATION` if it returns no promise, such as a function. */
 function callWrapper<K extends WrapperKey>(
-  run: Run,
-  part: Middleware,
+  run: WrappedRun,
+  middleware: Middleware,
   key: K,
-  next: Step<K>,
-  input: StepTypes[K]['in'],
-): Promise<StepTypes[K]['out']> {
-  const wrappers: Wrappers = part;
-  const outer = wrappers[key]!(next);
-  if (typeof outer !== 'function') {
-    // It may be a promise that rejects: an async wrapper of the shape `(input, next)`.
-    markHandled(outer);
-    checkFields(memberName(key, part), { result: outer }, { result: func });
-  }
-  return outer(input, run, run.alive().steps);
+  input: In<K>,
+  next: InnerStep<In<K>, Out<K>>,
+): Promise<Out<K>> {
+  const wrappers: { readonly [W in WrapperKey]?: Wrap<In<W>, Out<W>> } = middleware;
+  const outcome = wrappers[key]!(input, next, run.alive().forMiddleware);
+  if (isObjectOrArray(outcome)) return outcome;
+  const kind = typeof outcome === 'function' ? 'a function' : 'no promise';
+  const shape = `async ${key}(input, next, run) { … return next(input); }`;
+  throw misconfigured(`${memberName(key, middleware)} returned ${kind}. Its shape is ${shape}.`);
 }
 
 /** Fields of what wrappers return. The other wrappers return a `Next`. */
-const outcomeFields: { readonly [K in StepKey]?: FieldTable<StepTypes[K]['out']> } = {
+const outcomeFields: { readonly [K in StepKey]?: FieldTable<Out<K>> } = {
   wrapRun: { text: string, reason: string },
   wrapInput: { messages: array },
   wrapRequest: { messages: array, tools: array },
 };
 
 const nextStep = { to: oneOf('model', 'tools') };
-const ending = { kind: string, reason: string };
+const endingFields = { kind: string, reason: string };
 
 /** Throws `CONFIGURATION` unless a wrapper returned what its step returns. */
-function checkOutcome(run: Run, key: StepKey, where: string, outcome: unknown): void {
+function checkOutcome(ending: Haltable, key: StepKey, where: string, outcome: unknown): void {
   // After an abort, nothing is stored.
-  if (key === 'wrapInput') run.signal.throwIfAborted();
+  if (key === 'wrapInput') ending.signal.throwIfAborted();
   const fields = Object(outcome) as object;
-  const nextFields = 'to' in fields ? nextStep : ending;
+  const nextFields = 'to' in fields ? nextStep : endingFields;
   // `wrapRequest` may make a `Next` in place of a request.
   const ownFields = key === 'wrapRequest' && isNext(fields) ? undefined : outcomeFields[key];
   checkFields(`The result of ${where}`, outcome, ownFields ?? nextFields);

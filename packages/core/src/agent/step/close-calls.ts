@@ -10,21 +10,26 @@ import {
 } from '../../tool/tool-call.ts';
 import type { ToolOutcome } from '../../tool/tool-call.ts';
 import type { Next } from '../next.ts';
-import { callState, isOpen, suspendCall } from '../run/open-calls.ts';
-import type { Run } from '../run/run.ts';
-import { append, reload } from '../run/run-log.ts';
+import type { LiveRun } from '../run/live-run.ts';
+import type { Haltable } from '../../wait/halt.ts';
 
-/** Number of ticks of `run.timerYield` that a tool call counts for. */
+/** The parts of a run with which a tool call ends. */
+type ClosingRun = Pick<
+  LiveRun,
+  'author' | 'calls' | 'clock' | 'ending' | 'log' | 'outbox' | 'waits'
+>;
+
+/** Number of ticks of `run.clock` that a tool call counts for. */
 const ticksOfCall = 10;
 
 /** Ends or suspends a tool call, or leaves it open. */
 export async function recordOutcome(
-  run: Run,
+  run: ClosingRun,
   toolUse: ToolUse,
   outcome: ToolOutcome,
   options?: WriteOptions,
 ): Promise<void> {
-  if (isSuspension(outcome)) suspendCall(run, toolUse, outcome);
+  if (isSuspension(outcome)) run.calls.suspend(toolUse, outcome);
   else if (hasResult(outcome)) await closeCall(run, toolUse, outcome, options);
 }
 
@@ -33,28 +38,31 @@ export async function recordOutcome(
  * log. `jumpOfRound` later carries out what the hooks ask for.
  */
 export async function closeCall(
-  run: Run,
+  run: ClosingRun,
   toolUse: ToolUse,
   result: ToolResult,
   options?: WriteOptions,
 ): Promise<void> {
   // Another middleware may have closed it.
-  if (!isOpen(run, toolUse)) return;
-  const pause = run.timerYield.tick(run.monotonicNow(), ticksOfCall);
+  if (!run.calls.isOpen(toolUse)) return;
+  const pause = run.clock.tick(ticksOfCall);
   if (pause) await pause;
   const event = await askAboutResult(run, { toolUse, result });
-  const message = run.message('tool', [{ ...event.result, toolUseId: toolUse.id }]);
+  const message = run.author.createMessage('tool', [{ ...event.result, toolUseId: toolUse.id }]);
   try {
-    await append(run, [message], options);
+    await run.log.append([message], options);
   } catch (error) {
-    if (!run.waits.isAbort(error)) await reload(run);
+    if (!run.waits.isAbort(error)) await run.log.reload();
     throw error;
   }
   await run.outbox.tellReaders([event]);
 }
 
 /** Says that the tools come next. Each call beyond `limits.replyCalls` gets an error result. */
-export async function goToTools(run: Run, reply?: Msg): Promise<Next> {
+export async function goToTools(
+  run: ClosingRun & Pick<LiveRun, 'options'>,
+  reply?: Msg,
+): Promise<Next> {
   const { replyCalls } = run.options.limits;
   const problem = `A reply may have ${replyCalls} tool calls. Make this call again later.`;
   for (const toolUse of reply ? toolUsesOf(reply).slice(replyCalls) : [])
@@ -68,17 +76,17 @@ export async function goToTools(run: Run, reply?: Msg): Promise<Next> {
  * observe the error.
  */
 async function askAboutResult(
-  run: Run,
+  run: ClosingRun,
   fields: { readonly toolUse: ToolUse; readonly result: ToolResult },
 ): Promise<EventOf<'post-acting'>> {
   // What hooks ask for at an interrupted call is dropped.
-  const request = fields.result.state === 'interrupted' ? {} : run.roundJump;
+  const request = fields.result.state === 'interrupted' ? {} : run.calls.roundJump;
   try {
     return await run.outbox.askHooks('post-acting', fields, request);
   } catch (error) {
-    if (!run.failure && run.waits.isAbort(error)) throw error;
+    if (!run.ending.failure && run.waits.isAbort(error)) throw error;
     const { toolUse, result: toolsResult } = fields;
-    const failed = failCall(run, toolUse, error, 'A hook failed after this call ended.');
+    const failed = failCall(run.ending, toolUse, error, 'A hook failed after this call ended.');
     const result = toolsResult.state === 'interrupted' ? toolsResult : failed;
     const event = run.outbox.event('post-acting', { toolUse, result });
     try {
@@ -94,8 +102,13 @@ async function askAboutResult(
  * Makes the agent call fail because of a tool call. Returns the result of the tool call for the
  * model. `message` must not quote an exception that did not come from the tool.
  */
-export function failCall(run: Run, toolUse: ToolUse, error: unknown, message: string): ToolResult {
-  run.fail(error);
+export function failCall(
+  ending: Haltable,
+  toolUse: ToolUse,
+  error: unknown,
+  message: string,
+): ToolResult {
+  ending.fail(error);
   return errorResult(toolUse, message);
 }
 
@@ -109,18 +122,19 @@ export function failCall(run: Run, toolUse: ToolUse, error: unknown, message: st
  * `keepsCalls` leaves the calls open. So does a run that ends before `settle` has begun it in the
  * log: it changes nothing there.
  */
-export async function interruptOpenCalls(run: Run): Promise<void> {
+export async function interruptOpenCalls(run: LiveRun): Promise<void> {
   if (run.status.openRunId !== run.runId) return;
-  const keepsPending = run.failure && run.failure.code !== 'CALL_TIMEOUT';
+  const keepsPending = run.ending.failure && run.ending.failure.code !== 'CALL_TIMEOUT';
   let failure: unknown;
-  for (const toolUse of run.conversation.openToolUses()) {
-    const state = callState(run, toolUse);
+  for (const toolUse of run.log.conversation.openToolUses()) {
+    const state = run.calls.stateOf(toolUse);
     if (keepsPending && state?.pending) continue;
     // The run may end before it has carried out a decision.
-    const result = decidedResult(toolUse, state, run.tools) ?? interruptedResult(toolUse, state);
+    const result =
+      decidedResult(toolUse, state, run.tools.current) ?? interruptedResult(toolUse, state);
     await closeCall(run, toolUse, result).catch((error: unknown) => void (failure ??= error));
   }
-  run.conversation.sort();
-  failure = run.failure ?? failure;
+  run.log.conversation.sort();
+  failure = run.ending.failure ?? failure;
   if (failure) throw failure;
 }

@@ -5,10 +5,8 @@ import type { StopReason } from '../../event/agent-result.ts';
 import { textOf, toolUsesOf, type Msg } from '../../message/msg.ts';
 import { interruptOpenCalls } from './close-calls.ts';
 import type { EndBase, Ending } from '../next.ts';
-import { pendingCallsOf } from '../run/open-calls.ts';
-import type { Run } from '../run/run.ts';
+import type { LiveRun } from '../run/live-run.ts';
 import { isRejection } from '../../wait/halt.ts';
-import { append, edit } from '../run/run-log.ts';
 import { revise } from './jump.ts';
 
 // If something stops a run, `endStopped` says how it ends. `finish` carries out each ending.
@@ -19,26 +17,26 @@ import { revise } from './jump.ts';
  * the recovery message (AgentScope: `handleInterrupt`). If a failure stopped the agent call,
  * rejects with it, after it has closed the open tool calls.
  */
-export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
-  if (run.aborted) run.enterStage('aborting');
-  if (partial) await append(run, [partial]);
-  const { halt } = run;
+export async function endStopped(run: LiveRun, partial?: Msg): Promise<Ending> {
+  if (run.ending.aborted) run.ending.enterStage('aborting');
+  if (partial) await run.log.append([partial]);
+  const { halt } = run.ending;
   switch (halt.kind) {
     case 'failed':
       await interruptOpenCalls(run);
       throw halt.error;
     case 'rejected': {
       const { error } = halt;
-      const message = run.message('assistant', error.message);
+      const message = run.author.createMessage('assistant', error.message);
       return { kind: 'custom', reason: 'rejected', error: error.toJSON(), message };
     }
     case 'suspended': {
-      const last = run.messages.findLast(({ role }) => role !== 'tool');
+      const last = run.log.messages.findLast(({ role }) => role !== 'tool');
       const message = last?.role === 'assistant' ? last : undefined;
       return { kind: 'unanswered', reason: 'suspended', message };
     }
     case 'interrupted': {
-      const { message = run.message('assistant', run.options.recoveryMessage) } = halt;
+      const { message = run.author.createMessage('assistant', run.options.recoveryMessage) } = halt;
       return { kind: 'custom', reason: 'interrupted', message };
     }
     case 'aborted':
@@ -51,10 +49,10 @@ export async function endStopped(run: Run, partial?: Msg): Promise<Ending> {
 }
 
 /** Returns how an exception ends the run, or throws it. */
-export async function endThrown(run: Run, thrown: unknown): Promise<Ending> {
+export async function endThrown(run: LiveRun, thrown: unknown): Promise<Ending> {
   if (run.waits.isAbort(thrown)) return endStopped(run, run.outbox.unstoredReply());
   if (isRejection(thrown)) {
-    run.haltWith(thrown);
+    run.ending.haltWith(thrown);
     return endStopped(run);
   }
   // A wrapper may fail after the log has got the reply with its tool calls.
@@ -69,7 +67,7 @@ const withoutAnswer: readonly StopReason[] = ['aborted', 'interrupted', 'rejecte
 export type RunOutcome = EndBase & { readonly message?: Msg | undefined };
 
 /** Carries out an ending. If the run is aborted meanwhile, ends it as aborted. */
-export async function finish(run: Run, ending: Ending): Promise<RunOutcome> {
+export async function finish(run: LiveRun, ending: Ending): Promise<RunOutcome> {
   try {
     return await carryOut(run, ending);
   } catch (thrown) {
@@ -79,16 +77,16 @@ export async function finish(run: Run, ending: Ending): Promise<RunOutcome> {
   }
 }
 
-async function carryOut(run: Run, ending: Ending): Promise<RunOutcome> {
+async function carryOut(run: LiveRun, ending: Ending): Promise<RunOutcome> {
   const { reason, keepsCalls = reason === 'suspended' } = ending;
   if (!keepsCalls) await interruptOpenCalls(run);
-  run.enterStage('ending');
+  run.ending.enterStage('ending');
   const message = await answerAfterHooks(run, ending);
   // If the agent call was aborted before its answer, the message is empty.
-  const isNew = message.content.length > 0 && !run.conversation.has(message.id);
+  const isNew = message.content.length > 0 && !run.log.conversation.has(message.id);
   if (isNew && reason !== 'rejected') {
     // `writeEnd` writes the answer together with the end of the run, unless it has to wait before.
-    await append(run, [message], { later: !run.progress.beforeEnd.length });
+    await run.log.append([message], { later: !run.log.beforeEnd.length });
     // A wrapper may end the run with a reply whose tool calls do not run.
     if (!keepsCalls && toolUsesOf(message).length) await interruptOpenCalls(run);
   }
@@ -98,7 +96,7 @@ async function carryOut(run: Run, ending: Ending): Promise<RunOutcome> {
 /**
  * Tells hooks and readers how the run ends. Returns the answer as the `post-call` hooks left it.
  */
-async function answerAfterHooks(run: Run, ending: Ending): Promise<Msg> {
+async function answerAfterHooks(run: LiveRun, ending: Ending): Promise<Msg> {
   const { kind, reason } = ending;
   const isCustom = kind === 'custom';
   const isNew = isCustom || kind === 'answer';
@@ -109,29 +107,29 @@ async function answerAfterHooks(run: Run, ending: Ending): Promise<Msg> {
   // Only now, because an abort in a wrapper must not drop a text that readers have.
   if (isReplaced && isNew) await outbox.emit('step-reset', { reason: kind, replacement: message });
   else if (isCustom) await outbox.sendText(message);
-  if (reason === 'suspended') await outbox.emit('suspended', { pending: pendingCallsOf(run) });
+  if (reason === 'suspended') await outbox.emit('suspended', { pending: run.calls.pending });
   // An earlier run passed a stored answer through the hooks.
   if (kind === 'stored') await outbox.emit('post-call', { message });
   if (kind === 'stored' || withoutAnswer.includes(reason)) return message;
   const { event } = await revise(run, 'post-call', { message });
-  const isChanged = event.message !== message && run.conversation.has(event.message.id);
-  if (isChanged) await edit(run, { replace: [event.message] });
+  const isChanged = event.message !== message && run.log.conversation.has(event.message.id);
+  if (isChanged) await run.log.edit({ replace: [event.message] });
   return event.message;
 }
 
 /** Returns the message with which a run ends, before the `post-call` hooks. */
-function messageOf(run: Run, { kind, reason, message }: Ending): Msg {
-  if (!message) return run.message('assistant', []);
+function messageOf(run: Pick<LiveRun, 'author' | 'log'>, { kind, reason, message }: Ending): Msg {
+  if (!message) return run.author.createMessage('assistant', []);
   if (kind === 'answer') return newAnswer(run, message);
   return kind === 'custom' ? withMetadata(newAnswer(run, message), { reason }) : message;
 }
 
 /** Returns the answer with ids of its own, unless the current turn has stored it already. */
-function newAnswer(run: Run, message: Msg): Msg {
-  const { messages, questionId } = run;
+function newAnswer(run: Pick<LiveRun, 'author' | 'log'>, message: Msg): Msg {
+  const { messages, questionId } = run.log;
   const turn = messages.slice(messages.findLastIndex(({ id }) => id === questionId) + 1);
   const isStored = turn.some(
     ({ id, content }) => id === message.id && isSameJson(content, message.content),
   );
-  return isStored ? run.asReply(message) : run.asNewReply(message);
+  return isStored ? run.author.asReply(message) : run.author.asNewReply(message);
 }

@@ -5,12 +5,11 @@ import type { Jump, JumpReason, ModifiableEvent } from '../../event/hook.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { EndBase, Next } from '../next.ts';
 import type { JumpRequest } from '../run/outbox.ts';
-import type { Run } from '../run/run.ts';
-import { append } from '../run/run-log.ts';
+import type { LiveRun } from '../run/live-run.ts';
 import { goToTools } from './close-calls.ts';
 
 // What hooks ask for: `stop`, `jumpTo` and `gotoReasoning`. At most events, it is carried out at
-// once. At tool calls, it waits in `run.roundJump` until the round ends. Middleware may close a
+// once. At tool calls, it waits in `run.calls.roundJump` until the round ends. Middleware may close a
 // call outside of a round. Then it waits until the next model request.
 
 /** An event after its hooks, and what they asked for. */
@@ -24,7 +23,7 @@ export interface RevisedEvent<K extends ModifiableEvent> {
  * readers get a `step-reset` first. Carries out what the hooks asked for.
  */
 export async function revise<K extends ModifiableEvent>(
-  run: Run,
+  run: LiveRun,
   type: K,
   data: EventData<K>,
 ): Promise<RevisedEvent<K>> {
@@ -34,7 +33,7 @@ export async function revise<K extends ModifiableEvent>(
   let event = await outbox.askHooks(type, data, request);
   let { message } = event as { readonly message?: Msg };
   if (message && original && message !== original) {
-    message = run.asChanged(message, original);
+    message = run.author.asChanged(message, original);
     await outbox.emit('step-reset', { reason: type, replacement: message });
     event = outbox.stamp({ ...event, message }, (event as AgentEvent).at);
   }
@@ -44,14 +43,14 @@ export async function revise<K extends ModifiableEvent>(
 }
 
 /** Carries out what hooks asked for at tool calls, if they did. */
-export async function jumpOfRound(run: Run): Promise<Next | undefined> {
-  const { jump: requestedJump } = run.roundJump;
-  run.roundJump = {};
-  return requestedJump && jump(run, requestedJump, run.lastReply);
+export async function jumpOfRound(run: LiveRun): Promise<Next | undefined> {
+  const { jump: requestedJump } = run.calls.roundJump;
+  run.calls.roundJump = {};
+  return requestedJump && jump(run, requestedJump, run.log.lastReply);
 }
 
 /** Carries out a hook's jump. `reply`: the model's last one, which the log may not have yet. */
-export async function jump(run: Run, requestedJump: Jump, reply?: Msg): Promise<Next> {
+export async function jump(run: LiveRun, requestedJump: Jump, reply?: Msg): Promise<Next> {
   const { at, to, reason = 'stopped-by-hook' } = requestedJump;
   const stoppedAt = reason === 'stopped-by-hook' ? at : undefined;
   const end: EndBase<JumpReason> = { reason, keepsCalls: to === 'stop', stoppedAt };
@@ -59,7 +58,7 @@ export async function jump(run: Run, requestedJump: Jump, reply?: Msg): Promise<
   const messages = messagesOf(run, requestedJump, reply);
   const isAnswered = to === 'end' && messages.at(-1)?.role !== 'tool';
   const last = isAnswered ? messages.pop() : undefined;
-  await append(run, messages);
+  await run.log.append(messages);
   if (to === 'model') return { to, mustAsk: true };
   if (to === 'tools') return goToTools(run, reply);
   if (last) return { ...end, kind: 'custom', message: last };
@@ -70,14 +69,18 @@ export async function jump(run: Run, requestedJump: Jump, reply?: Msg): Promise<
  * Returns the messages that the log gets before a jump: the reply, then those of the hook. If they
  * are invalid, the error names the hook.
  */
-function messagesOf(run: Run, { at, to, messages: jumpInput, hook }: Jump, reply?: Msg): Msg[] {
+function messagesOf(
+  run: Pick<LiveRun, 'log' | 'options'>,
+  { at, to, messages: jumpInput, hook }: Jump,
+  reply?: Msg,
+): Msg[] {
   try {
     const messages = [...parseInput(jumpInput, run.options).messages];
-    const isNew = reply?.content.length && !run.conversation.has(reply.id);
+    const isNew = reply?.content.length && !run.log.conversation.has(reply.id);
     // At the end, `finish` stores the reply after the `post-call` hooks, unless another answer
     // follows.
     if (isNew && (to !== 'end' || messages.length)) messages.unshift(reply);
-    checkNewIds(messages, run.messages, eachTime);
+    checkNewIds(messages, run.log.messages, eachTime);
     return messages;
   } catch (cause) {
     const { code, message, details } = AgentError.from(cause);

@@ -4,10 +4,11 @@ import { omitUndefined } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ReplySlot, ModelRequest } from '../../model/chat-model.ts';
 import { ReplyAssembler, type ReplyPiece } from '../../model/reply/reply-assembler.ts';
-import type { Run } from '../run/run.ts';
+import type { LiveRun } from '../run/live-run.ts';
+import type { MessageAuthor } from '../run/message-author.ts';
 
 /**
- * Result of `steps.ask()`: a reply of the model. `incomplete`: an interrupt or abort ended the
+ * Result of `run.model.ask()`: a reply of the model. `incomplete`: an interrupt or abort ended the
  * reply; `message` is the part that readers have, if any.
  */
 export type AskResult =
@@ -24,7 +25,7 @@ type SummaryChunk = { readonly type: 'summary-chunk' } & EventData<'summary-chun
  * network read. Rejects with the model's `AgentError`.
  */
 export async function readReply(
-  run: Run,
+  run: LiveRun,
   request: ModelRequest,
   toEvent: ToEvent = (piece) => piece,
 ): Promise<AskResult> {
@@ -33,7 +34,7 @@ export async function readReply(
   const messageId = generateId();
   const reply = new ReplyAssembler({
     messageId,
-    toolUseId: (proposedId) => run.conversation.toolUseId(proposedId, generateId),
+    toolUseId: (proposedId) => run.log.conversation.toolUseId(proposedId, generateId),
   });
   let isShown = false;
   const incomplete = (): AskResult => {
@@ -41,13 +42,15 @@ export async function readReply(
     return { type: 'incomplete', message };
   };
   try {
-    if (run.stopped) return incomplete();
-    const context = { signal: run.stopSignal, run, replyLength, replySlot: replySlotOf(run) };
+    if (run.ending.stopped) return incomplete();
+    const { stopSignal: signal } = run.ending;
+    const replySlot = replySlotOf(run);
+    const context = { signal, run: run.forMiddleware, replyLength, replySlot };
     for await (const deltas of run.model.stream(request, context)) {
       const events: AgentEvent[] = [];
-      const at = run.now();
+      const at = run.clock.now();
       for (const delta of deltas) {
-        if (run.aborted) break;
+        if (run.ending.aborted) break;
         const piece = reply.add(delta);
         const fields = piece && toEvent(piece);
         if (!fields) continue;
@@ -59,35 +62,39 @@ export async function readReply(
         isShown = true;
         await run.outbox.tellReaders(events);
       }
-      if (run.stopped) return incomplete();
+      if (run.ending.stopped) return incomplete();
     }
     const { failure } = reply;
     if (failure) throw failure;
   } catch (error) {
-    if (run.stopped) return incomplete();
+    if (run.ending.stopped) return incomplete();
     throw AgentError.from(error);
   } finally {
-    run.addUsage(reply.usage);
+    run.totals.addUsage(reply.usage);
   }
-  const message = complete(run, reply, messageId);
+  const message = complete(run.author, reply, messageId);
   if (isShown) run.outbox.noteShown(message);
   return { type: 'complete', message };
 }
 
 /** Returns the slot for the state of the next reply, if the memory stores such states. */
-function replySlotOf(run: Run): ReplySlot | undefined {
-  const last = run.messages.at(-1);
+function replySlotOf(run: Pick<LiveRun, 'log' | 'setup' | 'waits'>): ReplySlot | undefined {
+  const last = run.log.messages.at(-1);
   return run.setup.log?.replies?.slotAfter(last?.id ?? '', run.waits);
 }
 
-function complete(run: Run, reply: ReplyAssembler, id: string): Msg {
+function complete(author: MessageAuthor, reply: ReplyAssembler, id: string): Msg {
   const { finishReason, usage, metadata: fields } = reply;
   const metadata = omitUndefined({ ...fields, finishReason, usage: usage && { ...usage } });
-  return run.message('assistant', reply.content({ partial: false }), { id, metadata });
+  return author.createMessage('assistant', reply.content({ partial: false }), { id, metadata });
 }
 
-function incompleteReply(run: Run, reply: ReplyAssembler, id: string): Msg | undefined {
+function incompleteReply(
+  { author, ending }: Pick<LiveRun, 'author' | 'ending'>,
+  reply: ReplyAssembler,
+  id: string,
+): Msg | undefined {
   const content = reply.content({ partial: true });
-  const metadata = { partial: run.stopped! };
-  return content.length ? run.message('assistant', content, { id, metadata }) : undefined;
+  const metadata = { partial: ending.stopped! };
+  return content.length ? author.createMessage('assistant', content, { id, metadata }) : undefined;
 }

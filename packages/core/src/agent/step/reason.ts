@@ -5,8 +5,7 @@ import type { ModelRequest } from '../../model/chat-model.ts';
 import type { Reply } from '../middleware.ts';
 import { isNext, type Next } from '../next.ts';
 import type { RequestDraft } from '../request-draft.ts';
-import type { Run } from '../run/run.ts';
-import { append } from '../run/run-log.ts';
+import type { LiveRun } from '../run/live-run.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
 import { goToTools, interruptOpenCalls } from './close-calls.ts';
 import { endStopped } from './finish.ts';
@@ -14,11 +13,11 @@ import { jumpOfRound, revise } from './jump.ts';
 import { readReply } from './read-reply.ts';
 
 /** Asks the model once and returns what follows its reply. */
-export async function reason(run: Run, mustAsk = false): Promise<Next> {
-  if (run.stopped) return endStopped(run);
+export async function reason(run: LiveRun, mustAsk = false): Promise<Next> {
+  if (run.ending.stopped) return endStopped(run);
   // Messages from callers and hooks may contain tool calls without results, and results without
   // tool calls. If a hook asked for a `stop`, they stay open.
-  if (!run.roundJump.jump) await interruptOpenCalls(run);
+  if (!run.calls.roundJump.jump) await interruptOpenCalls(run);
   const next = await jumpOfRound(run);
   if (next) return next;
   // A wrapper may have asked again without storing the reply that readers have.
@@ -33,22 +32,22 @@ export async function reason(run: Run, mustAsk = false): Promise<Next> {
  * Makes the next model request from the log, and passes it through `wrapRequest`.
  * `mustAsk`: no middleware may answer in the model's place.
  */
-async function nextRequest(run: Run, mustAsk: boolean): Promise<ModelRequest | Next> {
+async function nextRequest(run: LiveRun, mustAsk: boolean): Promise<ModelRequest | Next> {
   const { iterations, resultLength } = run.options.limits;
-  const listing = run.tools.whenListed?.(run.signal);
+  const listing = run.tools.current.whenListed?.(run.ending.signal);
   if (listing) {
     await listing;
-    run.signal.throwIfAborted();
+    run.ending.signal.throwIfAborted();
   }
-  const messages = shortenResults(run.requestMessages, resultLength);
+  const messages = shortenResults(run.prompt.messages, resultLength);
   const draft: RequestDraft = {
     messages,
-    fixedCount: messages.length - run.messages.length,
-    tools: run.toolSchemas,
+    fixedCount: messages.length - run.log.messages.length,
+    tools: run.tools.schemas,
     options: run.options.generate,
     mustAsk,
     addedLater: [],
-    limit: run.iteration >= iterations ? 'max-iterations' : undefined,
+    limit: run.totals.iteration >= iterations ? 'max-iterations' : undefined,
   };
   return runWrapped(run, 'wrapRequest', draft, (last) => innerRequest(run, last, messages));
 }
@@ -58,13 +57,13 @@ async function nextRequest(run: Run, mustAsk: boolean): Promise<ModelRequest | N
  * request before middleware changed them.
  */
 async function innerRequest(
-  run: Run,
+  run: LiveRun,
   draft: RequestDraft,
   log: readonly Msg[],
 ): Promise<ModelRequest | Next> {
   const { messages, tools, options, limit } = draft;
   if (limit) return { kind: 'limit', reason: limit, draft };
-  run.iteration += 1;
+  run.totals.iteration += 1;
   try {
     // To check the log again would be slow.
     if (messages !== log) checkRequest(messages);
@@ -72,26 +71,29 @@ async function innerRequest(
     return next ?? { ...event.options, messages: event.messages, tools: event.tools };
   } catch (thrown) {
     // The iteration does not count, because readers have seen none of its events.
-    if (run.waits.isAbort(thrown)) run.iteration -= 1;
+    if (run.waits.isAbort(thrown)) run.totals.iteration -= 1;
     throw thrown;
   }
 }
 
 /** Passes a reply through `wrapReply`, and says what follows it. */
-export function afterReply(run: Run, reply: Reply): Promise<Next> {
+export function afterReply(run: LiveRun, reply: Reply): Promise<Next> {
   return runWrapped(run, 'wrapReply', reply, ({ message, ...last }) => {
     const isReplaced = message !== reply.message;
-    return innerReply(run, { ...last, message: isReplaced ? run.asNewReply(message) : message });
+    return innerReply(run, {
+      ...last,
+      message: isReplaced ? run.author.asNewReply(message) : message,
+    });
   });
 }
 
 /** Passes a reply of the model through the `post-reasoning` hooks. Appends it if it calls tools. */
-async function innerReply(run: Run, reply: Reply): Promise<Next> {
+async function innerReply(run: LiveRun, reply: Reply): Promise<Next> {
   if (!reply.request) return { kind: 'custom', reason: reply.reason, message: reply.message };
   const { event, next } = await revise(run, 'post-reasoning', { message: reply.message });
   if (next) return next;
   const { message } = event;
   if (!toolUsesOf(message).length) return { kind: 'answer', reason: 'stop', message };
-  await append(run, [message]);
+  await run.log.append([message]);
   return goToTools(run, message);
 }

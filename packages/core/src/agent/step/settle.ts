@@ -12,10 +12,9 @@ import { closeCall } from './close-calls.ts';
 import { endStopped } from './finish.ts';
 import { jump } from './jump.ts';
 import type { Ending, Next } from '../next.ts';
-import type { JumpRequest } from '../run/outbox.ts';
-import type { Run } from '../run/run.ts';
-import { append, edit, note, openLog } from '../run/run-log.ts';
+import type { JumpRequest, Outbox } from '../run/outbox.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
+import type { LiveRun } from '../run/live-run.ts';
 
 /**
  * The input of a run, as it was sent. `admitted`: what `wrapInput` made of it, if that began before
@@ -27,10 +26,10 @@ export interface RunInput {
 }
 
 /** Admits the input, adds it to the log and says what comes first. */
-export async function settle(run: Run, { sent, admitted }: RunInput): Promise<Next> {
-  if (run.failure) return endStopped(run);
+export async function settle(run: LiveRun, { sent, admitted }: RunInput): Promise<Next> {
+  if (run.ending.failure) return endStopped(run);
   const input = await (admitted ?? admitInput(run, sent));
-  await openLog(run);
+  await run.log.open();
   const { messages, requestedJump } = await preCall(run, input.messages);
   return runWrapped(run, 'wrapSettle', { ...input, messages }, (value) =>
     innerSettle(run, value, requestedJump),
@@ -38,7 +37,7 @@ export async function settle(run: Run, { sent, admitted }: RunInput): Promise<Ne
 }
 
 /** Passes an input through the wrappers of input, before anything is stored. */
-export function admitInput(run: Run, sent: ParsedInput): Promise<ParsedInput> {
+export function admitInput(run: LiveRun, sent: ParsedInput): Promise<ParsedInput> {
   return runWrapped(run, 'wrapInput', sent, async (input) => input);
 }
 
@@ -46,27 +45,29 @@ export function admitInput(run: Run, sent: ParsedInput): Promise<ParsedInput> {
  * Adds the input to the log. Afterwards each tool call in the log has a result or runs next, so the
  * loop can ask the model.
  */
-async function innerSettle(run: Run, input: SettleInput, requestedJump?: Jump): Promise<Next> {
+async function innerSettle(run: LiveRun, input: SettleInput, requestedJump?: Jump): Promise<Next> {
   const { messages, decisions, closes = [] } = input;
-  checkNewIds(messages, run.messages);
+  checkNewIds(messages, run.log.messages);
   const closedIds = closes.map(({ toolUse }) => toolUse.id);
-  const openCalls = run.openCalls.filter(({ toolUse }) => !closedIds.includes(toolUse.id));
+  const openCalls = run.calls.open.filter(({ toolUse }) => !closedIds.includes(toolUse.id));
   if (messages.length) checkOpenCalls(openCalls, decisions);
   const resumption = messages.length || decisions.length ? undefined : findResumption(run);
-  if (resumption && !run.stopped) await removeLeftovers(run, resumption);
+  if (resumption && !run.ending.stopped) await removeLeftovers(run, resumption);
   const notes = decisions.map((decision) => ({ kind: 'decision', decision }) as const);
   // New messages are written together with the notes. Without messages, nothing else would tell
   // another process that a run has begun.
-  await note(run, [{ kind: 'run-begin', runId: run.runId }, ...notes], { write: !messages.length });
+  await run.log.note([{ kind: 'run-begin', runId: run.runId }, ...notes], {
+    write: !messages.length,
+  });
   run.status.openRunId = run.runId;
   // The new message comes first, so that no failure can lose it. `interruptOpenCalls` later moves
   // the results of open calls before this message.
-  await append(run, messages);
+  await run.log.append(messages);
   for (const { toolUse, result } of closes)
     await closeCall(run, toolUse, wrappedResult(toolUse, result));
-  run.questionId = run.messages.findLast(isQuestion)?.id;
+  run.log.questionId = run.log.messages.findLast(isQuestion)?.id;
   if (requestedJump) return jump(run, requestedJump);
-  if (resumption?.answer) return storedAnswer(run, resumption.answer);
+  if (resumption?.answer) return storedAnswer(run.outbox, resumption.answer);
   const isActing = decisions[0] || resumption?.type === 'open-calls';
   return { to: isActing ? 'tools' : 'model' };
 }
@@ -75,18 +76,22 @@ async function innerSettle(run: Run, input: SettleInput, requestedJump?: Jump): 
  * Passes the input through the `pre-call` hooks, then to the readers. Returns the input, and what
  * the hooks asked for.
  */
-async function preCall(run: Run, input: readonly Msg[]) {
+async function preCall(
+  run: Pick<LiveRun, 'ending' | 'log' | 'options' | 'outbox' | 'waits'>,
+  input: readonly Msg[],
+) {
   const request: JumpRequest = {};
   const { outbox, options } = run;
   const keepInput = async (event: EventOf<'pre-call'>) => ({ ...event, input });
   const renew = options.preCallHooks === 'notify' ? keepInput : undefined;
   const event = await outbox.askHooks('pre-call', { input }, request, renew);
   // After an abort, a hook that still runs has not judged the input.
-  if (run.waits.abandoned) run.signal.throwIfAborted();
-  if (run.halt.kind === 'rejected') throw run.halt.error;
+  if (run.waits.abandoned) run.ending.signal.throwIfAborted();
+  const { halt } = run.ending;
+  if (halt.kind === 'rejected') throw halt.error;
   await outbox.tellReaders([event]);
   const added = event.input.filter((message) => !input.includes(message));
-  checkNewIds(added, run.messages, 'A pre-call hook must create a new message each time.');
+  checkNewIds(added, run.log.messages, 'A pre-call hook must create a new message each time.');
   return { messages: event.input, requestedJump: request.jump };
 }
 
@@ -111,11 +116,11 @@ function checkOpenCalls(openCalls: readonly OpenCall[], decisions: readonly Deci
  * Returns how an agent call without input continues from the log. Throws `INVALID_INPUT` if there
  * is nothing to continue.
  */
-function findResumption(run: Run): Resumption {
+function findResumption(run: Pick<LiveRun, 'log' | 'options' | 'setup'>): Resumption {
   const { log, status } = run.setup;
   // Only a log stores whether the run of its last answer has ended.
   const openRunId = log ? status.openRunId : undefined;
-  const resumption = resumptionOf({ messages: run.messages, openRunId }, run.options.name);
+  const resumption = resumptionOf({ messages: run.log.messages, openRunId }, run.options.name);
   if (resumption.type !== 'nothing') return resumption;
   throw new AgentError(
     'INVALID_INPUT',
@@ -127,15 +132,18 @@ function findResumption(run: Run): Resumption {
  * Removes partial replies and messages of an interrupt from the end of the log. The note of the new
  * run, which comes next, stores this change.
  */
-async function removeLeftovers(run: Run, { removed }: Resumption): Promise<void> {
+async function removeLeftovers(
+  { log, outbox }: Pick<LiveRun, 'log' | 'outbox'>,
+  { removed }: Resumption,
+): Promise<void> {
   if (!removed.length) return;
-  await edit(run, { remove: removed.map(({ id }) => id) }, { later: true });
-  await run.outbox.emit('step-reset', { reason: 'resume' });
+  await log.edit({ remove: removed.map(({ id }) => id) }, { later: true });
+  await outbox.emit('step-reset', { reason: 'resume' });
 }
 
 /** Ends with an answer that an earlier run stored. Readers get it again. */
-async function storedAnswer(run: Run, message: Msg): Promise<Ending> {
-  await run.outbox.emit('step-reset', { reason: 'resume' });
-  await run.outbox.sendText(message);
+async function storedAnswer(outbox: Outbox, message: Msg): Promise<Ending> {
+  await outbox.emit('step-reset', { reason: 'resume' });
+  await outbox.sendText(message);
   return { kind: 'stored', reason: 'stop', message };
 }

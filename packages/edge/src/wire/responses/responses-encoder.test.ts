@@ -311,7 +311,7 @@ test.for(['interrupt', 'abort', 'failing guard', 'replacement', 'other result'] 
           return { ...event, message: { ...event.message, content } };
         },
       },
-      wrapRun: (next) => async (input) => {
+      wrapRun: async (input, next) => {
         const result = await next(input);
         const content = [{ type: 'text', text: 'lo' } as const];
         if (what !== 'other result') return result;

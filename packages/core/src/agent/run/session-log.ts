@@ -1,0 +1,156 @@
+import type { LogNote } from '../../memory/log/log-record.ts';
+import { replaceMessage, rewriteMessages, type WriteOptions } from '../../memory/memory.ts';
+import type { JsonValue } from '../../message/json.ts';
+import { withMetadata } from '../../message/metadata.ts';
+import type { Msg } from '../../message/msg.ts';
+import { Conversation } from '../../message/conversation.ts';
+import type { Run } from '../seam/run.ts';
+import type { LiveRun } from './live-run.ts';
+
+/** A change of the conversation. Messages are replaced first, and appended last. */
+export interface LogEdit {
+  /** Ids of the messages to remove. */
+  readonly remove?: readonly string[];
+  /** Messages that take the places of those with the same ids. */
+  readonly replace?: readonly Msg[];
+  readonly append?: readonly Msg[];
+}
+
+/** The parts of a run that its log needs. */
+type LogRun = Pick<
+  LiveRun,
+  'calls' | 'ending' | 'forMiddleware' | 'runId' | 'setup' | 'status' | 'waits'
+>;
+
+/** Everything that a run reads from the log of its session, and writes to it. */
+export class SessionLog {
+  /** Empty until the run has read the log. */
+  conversation: Conversation = new Conversation();
+  /** Id of the question: the newest user message when the agent call began. */
+  questionId: string | undefined;
+  /** Whether the run has read the conversation. */
+  isOpen = false;
+  /** Work to do before the log gets the end of the run. */
+  readonly beforeEnd: ((run: Run) => Promise<void>)[] = [];
+  readonly #run: LogRun;
+  /** Settles once the agent has its state from the log. */
+  #restoring: Promise<unknown> | undefined;
+  /** Whether the end of the run was written, or failed to be. */
+  #isClosed = false;
+  /** Copy of the session's values for code that runs after the end of the run. */
+  #leftState: Record<string, JsonValue> | undefined;
+
+  constructor(run: LogRun) {
+    this.#run = run;
+  }
+
+  get messages(): readonly Msg[] {
+    return this.conversation.messages;
+  }
+
+  /** The newest assistant message of the conversation. */
+  get lastReply(): Msg | undefined {
+    return this.messages.findLast(({ role }) => role === 'assistant');
+  }
+
+  /** The session's values. Code that still runs after the end of the run gets a copy. */
+  get state(): Record<string, JsonValue> {
+    const { status, ending, waits } = this.#run;
+    const isLeft = ending.stage === 'over' && waits.abandoned;
+    if (isLeft) this.#leftState ??= structuredClone(status.state);
+    return this.#leftState ?? status.state;
+  }
+
+  /**
+   * Updates the agent's state from the log, and waits for all earlier writes. Reads the log only
+   * once. Does not wait before `log.restore`: a write may wait for an earlier read that hangs,
+   * and `log.restore` starts a new read in its place.
+   */
+  restore(): Promise<unknown> {
+    const { status, ending, waits, setup } = this.#run;
+    const { log, tools, unwritten } = setup;
+    return (this.#restoring ??= waits.forRead(
+      Promise.all([log?.restore(status, tools, ending.signal), Promise.allSettled(unwritten)]),
+    ));
+  }
+
+  /** Reads the messages of the log. */
+  async open(): Promise<void> {
+    await this.restore();
+    const { waits, setup } = this.#run;
+    const { memory, keptConversation } = setup;
+    this.conversation = keptConversation.take(await waits.forRead(memory.read()));
+    this.isOpen = true;
+  }
+
+  /** Reads the messages again after a failed write, which the memory may have kept. */
+  async reload(): Promise<void> {
+    const { waits, setup } = this.#run;
+    const messages = await waits.forRead(setup.memory.read()).catch(() => this.messages);
+    this.conversation.replace(messages);
+  }
+
+  /** Appends messages to the log, then to the conversation. */
+  append(messages: readonly Msg[], options?: WriteOptions): Promise<void> {
+    return this.edit({ append: messages }, options);
+  }
+
+  /**
+   * Changes the conversation. A replaced message changes in the conversation before the log,
+   * because another change of the same message may run at the same time. Adds the run's id to user
+   * messages, so that the log shows where each turn begins.
+   */
+  async edit(
+    { remove = [], replace = [], append: newMessages = [] }: LogEdit,
+    options?: WriteOptions,
+  ): Promise<void> {
+    const { conversation } = this;
+    const { runId, waits, setup, calls } = this.#run;
+    const { memory } = setup;
+    for (const message of replace) {
+      conversation.replace(this.messages.map((one) => (one.id === message.id ? message : one)));
+      await waits.forWrite(replaceMessage(memory, message));
+    }
+    if (!remove.length && !newMessages.length) return;
+    const added = newMessages.map((one) =>
+      one.role === 'user' ? withMetadata(one, { runId }) : one,
+    );
+    await waits.forWrite(rewriteMessages(memory, remove, added, options), () => {
+      const removed = remove.length ? this.messages.filter(({ id }) => remove.includes(id)) : [];
+      if (removed[0]) conversation.replace(this.messages.filter((one) => !removed.includes(one)));
+      conversation.add(added);
+      calls.applyMessages(removed, added);
+    });
+  }
+
+  /** Adds notes to the log and applies them to the states of the open tool calls. */
+  note(notes: readonly LogNote[], options?: { readonly write?: boolean }): Promise<void> {
+    const { calls, waits, setup } = this.#run;
+    calls.applyNotes(notes);
+    return waits.forWrite(setup.log?.note(notes, options));
+  }
+
+  /**
+   * Writes the end of the run to the log, once. If the run has failed meanwhile, rejects with its
+   * failure, because its end then has the reason `error`.
+   */
+  async writeEnd(reason: string): Promise<void> {
+    const { runId, status, ending, setup, waits, forMiddleware } = this.#run;
+    if (ending.failure && reason !== 'error') throw ending.failure;
+    if (this.#isClosed) return;
+    // The work may store something, so it gets the time of a store. If it fails, so does the run.
+    let failure: unknown;
+    const keepFirst = (error: unknown): void => void (failure ??= error);
+    for (const work of this.beforeEnd)
+      await waits.forRead(Promise.resolve(forMiddleware).then(work)).catch(keepFirst);
+    this.beforeEnd.length = 0;
+    if (failure) throw failure;
+    this.#isClosed = true;
+    await waits.forWrite(setup.memory.flush?.({ runId, reason, calls: status.calls }));
+  }
+
+  /** Keeps the conversation for the next run. */
+  keep(): void {
+    this.#run.setup.keptConversation.keep(this.conversation);
+  }
+}

@@ -1,0 +1,122 @@
+import type { JsonValue } from '../../message/json.ts';
+import type { Msg } from '../../message/msg.ts';
+import { runInfo, type RunInfo, type Usage } from '../../model/chat-model.ts';
+import type { CompletedOptions } from '../kernel-options.ts';
+import type { LiveRun } from '../run/live-run.ts';
+import { callsOf, type RunCalls } from './calls.ts';
+import { endingOf, type RunEnding } from './ending.ts';
+import { eventsOf, type RunEvents } from './events.ts';
+import { inboxOf, type RunInbox } from './inbox.ts';
+import { logOf, type RunLog } from './log.ts';
+import { modelOf, type RunModel } from './model.ts';
+import { promptOf, type RunPrompt } from './prompt.ts';
+import type { Run } from './run.ts';
+import { toolsOfRun, type RunTools } from './tools.ts';
+import { waitOf, type RunWait } from './wait.ts';
+
+/** The `run` that middleware and hooks get. Makes each group at its first use. */
+export class RunObject implements Run {
+  readonly #live: LiveRun;
+  #log: RunLog | undefined;
+  #prompt: RunPrompt | undefined;
+  #tools: RunTools | undefined;
+  #model: RunModel | undefined;
+  #calls: RunCalls | undefined;
+  #events: RunEvents | undefined;
+  #ending: RunEnding | undefined;
+  #wait: RunWait | undefined;
+  #inbox: RunInbox | undefined;
+  readonly runId: string;
+  readonly sessionId: string;
+  readonly userId: string | undefined;
+  readonly agentPath: readonly string[];
+  readonly options: CompletedOptions;
+  readonly signal: AbortSignal;
+  readonly stopSignal: AbortSignal;
+  readonly now: () => number;
+  readonly monotonicNow: () => number;
+  readonly createMessage: Run['createMessage'];
+
+  constructor(live: LiveRun) {
+    this.#live = live;
+    this.runId = live.runId;
+    this.sessionId = live.sessionId;
+    this.userId = live.userId;
+    this.agentPath = live.agentPath;
+    this.options = live.options;
+    this.signal = live.ending.signal;
+    this.stopSignal = live.ending.stopSignal;
+    this.now = live.clock.now;
+    this.monotonicNow = live.clock.monotonicNow;
+    this.createMessage = (...args) => live.author.createMessage(...args);
+  }
+
+  /** Returns what is behind the `run` that middleware got, or `undefined` for another object. */
+  static liveRunOf(run: object): LiveRun | undefined {
+    return #live in run ? run.#live : undefined;
+  }
+
+  get resumes(): string | undefined {
+    return this.#live.resumes;
+  }
+
+  get iteration(): number {
+    return this.#live.totals.iteration;
+  }
+
+  get usage(): Usage {
+    return this.#live.totals.usage;
+  }
+
+  get messages(): readonly Msg[] {
+    return this.#live.log.messages;
+  }
+
+  get questionId(): string | undefined {
+    return this.#live.log.questionId;
+  }
+
+  get state(): Record<string, JsonValue> {
+    return this.#live.log.state;
+  }
+
+  get log(): RunLog {
+    return (this.#log ??= logOf(this.#live));
+  }
+
+  get prompt(): RunPrompt {
+    return (this.#prompt ??= promptOf(this.#live));
+  }
+
+  get tools(): RunTools {
+    return (this.#tools ??= toolsOfRun(this.#live));
+  }
+
+  get model(): RunModel {
+    return (this.#model ??= modelOf(this.#live));
+  }
+
+  get calls(): RunCalls {
+    return (this.#calls ??= callsOf(this.#live));
+  }
+
+  get events(): RunEvents {
+    return (this.#events ??= eventsOf(this.#live));
+  }
+
+  get ending(): RunEnding {
+    return (this.#ending ??= endingOf(this.#live));
+  }
+
+  get wait(): RunWait {
+    return (this.#wait ??= waitOf(this.#live));
+  }
+
+  get inbox(): RunInbox {
+    return (this.#inbox ??= inboxOf(this.#live));
+  }
+
+  toJSON(): RunInfo {
+    return runInfo(this);
+  }
+}
