@@ -73,7 +73,7 @@ test('a search finds its pages among the first three', async () => {
     ['How do I ask a person for approval, xyzzy?', ['Ask a person for approval']],
     ['CORS', ['Find out what went wrong', 'Questions']],
     ['CORS error', ['Find out what went wrong', 'Questions']],
-    ['Content-Security-Policy', ['Questions']],
+    ['Content-Security-Policy', ['Browsers']],
     ['evals', ['Evaluate an agent (evals)']],
     ['several processes', ['Stores and what they promise']],
     ['different system prompt for each user', ['Give each user a system prompt']],
