@@ -26,9 +26,9 @@ const schema = z.looseObject({});
 
 const pages = {
   'isoloop, endpoint': `
-    export { agentEndpoint } from '@isoloop/web-worker/react';
-    export { useAgentObject } from '@isoloop/web-worker/object';`,
-  'isoloop, worker': `export { useAgentObject } from '@isoloop/web-worker/object';`,
+    export { agentEndpoint } from '@isoloop/react';
+    export { useAgentObject } from '@isoloop/react/object';`,
+  'isoloop, worker': `export { useAgentObject } from '@isoloop/react/object';`,
   'AI SDK': `export { useObject } from '@ai-sdk/react';`,
 };
 

@@ -12,9 +12,9 @@ const { parseAst } = await import(resolve('rolldown/parseAst'));
 
 const dist = new URL('../packages/core/dist/', import.meta.url).pathname;
 const entry = `
-  import { Agent } from '${dist}kernel.js';
+  import { Agent } from '${dist}agent/index.js';
   import { tool } from '${dist}index.js';
-  import { openai } from '${dist}openai.js';
+  import { openai } from '${dist}model/openai/index.js';
   console.log(Agent, tool, openai);`;
 
 /** Files of each part. A list names the functions; `true` means all of them. */
@@ -49,7 +49,8 @@ const parts = {
   'checks of decisions': { 'event/pending-call.js': ['checkDecision'] },
   'checks of what hooks return': { 'event/check-event.js': true },
   'hooks and their controls': {
-    'event/hook-dispatcher.js': ['#pass', '#handle', 'handlersOf', 'handlers', 'freeze'],
+    'event/hook-dispatcher.js': ['#pass', '#handle', 'handlersOf', 'handlers'],
+    'message/freeze.js': true,
     'event/hook-controls.js': true,
   },
   'jumps of hooks': { 'agent/step/jump.js': true },
@@ -58,10 +59,10 @@ const parts = {
     'agent/run/inbox.js': true,
   },
   'errors with codes': { 'error/agent-error.js': ['errorText', 'missingPart'] },
-  'assembly of replies': { 'model/reply-assembler.js': true },
+  'assembly of replies': { 'model/reply/reply-assembler.js': true },
   'limits of replies and time': {
-    'model/reply-length.js': true,
-    'model/bounded-model.js': true,
+    'model/reply/reply-length.js': true,
+    'model/reply/bounded-model.js': true,
     'wait/deadline.js': true,
     'wait/call-timeout.js': true,
     'wait/timer-yield.js': true,

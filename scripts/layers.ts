@@ -42,7 +42,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
     'host',
     'testing',
   ],
-  'web-worker': ['wire', 'store', 'move', 'page', 'session', 'tabs', 'worker', 'react'],
+  'web-worker': ['wire', 'store', 'move', 'page', 'session', 'tabs', 'worker'],
   edge: ['http', 'store', 'proxy', 'turn', 'wire', 'completions', 'session', 'routes'],
   inspector: ['steps', 'source', 'replay', 'view'],
 };
@@ -124,6 +124,7 @@ const allowedPackages: Readonly<Record<string, readonly string[]>> = {
   recall: ['core'],
   mcp: ['core'],
   'web-worker': ['core'],
+  react: ['core'],
   inspector: ['core', 'web-worker'],
   edge: ['core'],
 };

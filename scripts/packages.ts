@@ -9,6 +9,7 @@ export const packageFolders: readonly string[] = [
   'recall',
   'mcp',
   'web-worker',
+  'react',
   'inspector',
   'edge',
 ];
@@ -19,8 +20,8 @@ export const packageFolders: readonly string[] = [
  */
 export const entryPeers: Readonly<Record<string, readonly string[]>> = {
   '@isoloop/core/schema': ['@cfworker/json-schema'],
-  '@isoloop/web-worker/object': ['react'],
-  '@isoloop/web-worker/react': ['react'],
+  '@isoloop/react/object': ['react'],
+  '@isoloop/react': ['react'],
   '@isoloop/edge/jwt': ['jose'],
 };
 

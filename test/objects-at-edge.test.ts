@@ -18,7 +18,7 @@ import { createTextStreamResponse, Output, streamText, toTextStream } from 'ai';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import * as z from 'zod';
 import { fetchOfPieces, recordedPieces } from './support/recorded-pieces.ts';
-import { objectsIn } from '../packages/web-worker/src/react/object/objects-in.ts';
+import { objectsIn } from '../packages/react/src/object/objects-in.ts';
 
 const trip = z.object({ city: z.string(), days: z.number() });
 const rome = { city: 'Rome', days: 3 };

@@ -1,4 +1,4 @@
-import { agentEndpoint, useAgentChat, type UIMessage } from '@isoloop/web-worker/react';
+import { agentEndpoint, useAgentChat, type UIMessage } from '@isoloop/react';
 import { createElement, type ReactNode } from 'react';
 import { renderToString } from 'react-dom/server';
 import { expect, test } from 'vitest';

@@ -108,7 +108,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
   browser: {
     include: [
       ...inEngines,
-      'packages/{web-worker,inspector}/src/**/*.test.ts',
+      'packages/{web-worker,react,inspector}/src/**/*.test.ts',
       'test/left-behind/page.test.ts',
       'test/sent-requests/page.test.ts',
     ],
@@ -118,8 +118,9 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
       'packages/core/src/entries.engine.test.ts',
       'test/scenarios/{react-agent,timer-yield}.engine.test.ts',
       'packages/web-worker/src/page/{connect-agent,use-chat,follow-agent,page-life}.test.ts',
-      'packages/web-worker/src/react/{deleted-chat,previous-user,use-agent-chat,use-agent-chat-tabs}.test.ts',
-      'packages/web-worker/src/react/shared/shared-answers.test.ts',
+      'packages/react/src/agent-chat/{deleted-chat,previous-user}.test.ts',
+      'packages/react/src/hooks/{use-agent-chat,use-agent-chat-tabs}.test.ts',
+      'packages/react/src/shared/shared-answers.test.ts',
       'packages/web-worker/src/store/{indexed-db-store,indexed-db-sessions,lost-connection}.test.ts',
       'packages/web-worker/src/tabs/{tabs-chat,tabs-use-chat}.test.ts',
       'packages/web-worker/src/worker/{forged-claims,shared-worker}.test.ts',

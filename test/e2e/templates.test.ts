@@ -16,7 +16,7 @@ const folder = mkdtempSync(`${tmpdir()}/isoloop-templates-`);
 const said = 'The tools say:';
 
 beforeAll(async () => {
-  const names = ['core', 'web-worker', 'edge', 'create-isoloop'];
+  const names = ['core', 'react', 'web-worker', 'edge', 'create-isoloop'];
   await run(
     root,
     'npm',
@@ -113,7 +113,7 @@ let assistant: Promise<string> | undefined;
 
 /** Opens the template `assistant`, whose project is created once and built with `settings`. */
 async function openAssistant(settings = '') {
-  assistant ??= create('assistant', ['core', 'web-worker']);
+  assistant ??= create('assistant', ['core', 'react', 'web-worker']);
   const project = await assistant;
   if (settings) {
     writeFileSync(`${project}/.env.local`, settings);
@@ -296,7 +296,7 @@ let both: Promise<string> | undefined;
 
 /** Opens the template `both`, whose project is created once. */
 async function openBoth(modelUrl?: string) {
-  both ??= create('both', ['core', 'web-worker', 'edge']);
+  both ??= create('both', ['core', 'react', 'web-worker', 'edge']);
   const { url, token } = await serve(await both, modelUrl);
   const context = await newContext();
   const page = await context.newPage();

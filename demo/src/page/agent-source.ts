@@ -1,5 +1,5 @@
 import { agentWorker } from '@isoloop/web-worker';
-import { agentEndpoint, type AgentSource } from '@isoloop/web-worker/react';
+import { agentEndpoint, type AgentSource } from '@isoloop/react';
 import { pageParts } from './page-parts.ts';
 import type { Home, ModelChoice } from './settings.ts';
 

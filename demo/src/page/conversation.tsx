@@ -4,7 +4,7 @@ import {
   type AgentChatStatus,
   type AgentTimelineEvent,
   type UIMessage,
-} from '@isoloop/web-worker/react';
+} from '@isoloop/react';
 import { Suspense, useCallback, useEffect, useRef, useState } from 'react';
 import { contextWindow, offlineWindow } from '../context-window.ts';
 import { agentSource } from './agent-source.ts';

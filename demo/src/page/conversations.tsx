@@ -1,4 +1,4 @@
-import type { AgentSessionEntry, AgentSessions } from '@isoloop/web-worker/react';
+import type { AgentSessionEntry, AgentSessions } from '@isoloop/react';
 import { useEffect, useRef, useState, type FormEvent, type KeyboardEvent } from 'react';
 import { isBranch, isVersionOf } from './branches.ts';
 import { objectPrefix } from './object-prefix.ts';

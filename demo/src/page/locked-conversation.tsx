@@ -1,7 +1,7 @@
 import { SessionMemory } from '@isoloop/core';
 import { toUiMessages, typedMessages } from '@isoloop/core/stream';
 import { IndexedDbStore } from '@isoloop/web-worker';
-import type { UIMessage } from '@isoloop/web-worker/react';
+import type { UIMessage } from '@isoloop/react';
 import { useEffect, useState } from 'react';
 import type { Draft } from './draft.ts';
 import { KeyNotice } from './notices.tsx';

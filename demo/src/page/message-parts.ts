@@ -4,7 +4,7 @@ import {
   type DynamicToolUIPart,
   type ToolUIPart,
   type UIMessage,
-} from '@isoloop/web-worker/react';
+} from '@isoloop/react';
 import * as z from 'zod/mini';
 import type { Theme } from './theme.ts';
 

@@ -1,4 +1,4 @@
-import { isToolUIPart, type AgentApproval, type UIMessage } from '@isoloop/web-worker/react';
+import { isToolUIPart, type AgentApproval, type UIMessage } from '@isoloop/react';
 import { Suspense, useEffect, useRef, useState, type ComponentType } from 'react';
 import { languageOf } from '../offline/language.ts';
 import type { Versions } from './branches.ts';

@@ -1,4 +1,4 @@
-import type { AgentApproval, UIMessage } from '@isoloop/web-worker/react';
+import type { AgentApproval, UIMessage } from '@isoloop/react';
 import { useEffect, useRef, useState, type ReactNode } from 'react';
 import type { Versions } from './branches.ts';
 import { Examples, type ExampleAct } from './examples.tsx';

@@ -1,5 +1,5 @@
 import { agentWorker, IndexedDbSessions } from '@isoloop/web-worker';
-import { useAgentObject } from '@isoloop/web-worker/object';
+import { useAgentObject } from '@isoloop/react/object';
 import { useEffect, useId, useRef, useState, type ReactNode } from 'react';
 import type { Invitation } from '../invitation.ts';
 import { objectPrefix } from './object-prefix.ts';

@@ -1,4 +1,4 @@
-import type { AgentChatStatus } from '@isoloop/web-worker/react';
+import type { AgentChatStatus } from '@isoloop/react';
 import { useSyncExternalStore } from 'react';
 import { offlineFix } from './readable-error.ts';
 import type { Home } from './settings.ts';

@@ -1,4 +1,4 @@
-import type { UIMessage } from '@isoloop/web-worker/react';
+import type { UIMessage } from '@isoloop/react';
 
 /**
  * Messages that the page has shown last. They outlive the connection to the agent, so that a move

@@ -1,4 +1,4 @@
-import type { UIMessage } from '@isoloop/web-worker/react';
+import type { UIMessage } from '@isoloop/react';
 import type { ReactNode } from 'react';
 import { contextWindow } from '../context-window.ts';
 import { Composer } from './composer.tsx';

@@ -1,4 +1,4 @@
-import type { AgentTimelineEvent } from '@isoloop/web-worker/react';
+import type { AgentTimelineEvent } from '@isoloop/react';
 import type { Home } from './settings.ts';
 
 /** The mark of a killed worker, or of a killed Durable Object, in the timeline. */

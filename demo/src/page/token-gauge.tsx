@@ -1,5 +1,5 @@
 import { estimateTokens } from '@isoloop/core/tokens';
-import { isToolUIPart, type UIMessage } from '@isoloop/web-worker/react';
+import { isToolUIPart, type UIMessage } from '@isoloop/react';
 import { useMemo } from 'react';
 
 export interface TokenGaugeProps {

@@ -1,4 +1,4 @@
-import { getToolName } from '@isoloop/web-worker/react';
+import { getToolName } from '@isoloop/react';
 import { useEffect, useRef, useState, type FormEvent } from 'react';
 import type { ToolPart } from './message-parts.ts';
 

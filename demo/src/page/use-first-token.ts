@@ -1,4 +1,4 @@
-import type { AgentChatStatus } from '@isoloop/web-worker/react';
+import type { AgentChatStatus } from '@isoloop/react';
 import { useEffect, useRef, useState } from 'react';
 
 /** Measures the time from the last question to the first delta of its answer, in milliseconds. */

@@ -1,4 +1,4 @@
-import { useMovableSession } from '@isoloop/web-worker/react';
+import { useMovableSession } from '@isoloop/react';
 import { useState } from 'react';
 import { conversations } from './places.ts';
 import type { Home, Settings } from './settings.ts';

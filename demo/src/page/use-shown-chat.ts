@@ -1,4 +1,4 @@
-import type { AgentChatHelpers, UIMessage } from '@isoloop/web-worker/react';
+import type { AgentChatHelpers, UIMessage } from '@isoloop/react';
 import { useCallback, useEffect, useState } from 'react';
 import { isConnectionError, readableError } from './readable-error.ts';
 

@@ -70,6 +70,29 @@ test.for(places)(
   },
 );
 
+test.for(places)('%s: a client gets typed tool parts with `typed: true`', async (place) => {
+  const replies = [{ toolCalls: [{ name: 'weather', input: { city: 'Rome' } }] }, 'Mild.'];
+  const agent = { tools: [weather], use: [keepDataParts()] };
+  const { user, fetch, chat } = boundEndpoint(place, replies, agent);
+  const transportWith = (body: object) =>
+    new DefaultChatTransport<UIMessage>({
+      api: 'https://edge.test/api/chat',
+      headers: { authorization: `Bearer ${user}` },
+      body,
+      fetch: fetch as typeof globalThis.fetch,
+    });
+  const view = chat({ transport: transportWith({ typed: true }) });
+  await view.sendMessage({ text: 'Is it warm?' });
+  const { parts } = view.messages.at(-1) as Message;
+  expect(parts.find(({ type }) => type === 'tool-weather')).toMatchObject({
+    state: 'output-available',
+    output: { degrees: 12 },
+  });
+  const wrong = chat({ transport: transportWith({ typed: 'yes' }) });
+  await wrong.sendMessage({ text: 'Is it warm?' });
+  expect(wrong.error?.message).toContain('`typed` must be a boolean');
+});
+
 test('the types of the tools come from the handler, from its factory, and from a session agent', () => {
   type Tools = {
     weather: {

@@ -1,11 +1,7 @@
 import { expect, test } from 'vitest';
 import { missingRefusals, type TestedEntry, type Wrong } from '../../../test/unknown-options.ts';
 import * as page from './index.ts';
-import * as inspector from '../../inspector/src/index.ts';
 import * as move from './move.ts';
-import * as object from './object.ts';
-import * as react from './react.ts';
-import { handlersIn } from './react/use-agent-chat.ts';
 import * as worker from './worker.ts';
 
 const connected = new EventTarget() as Worker;
@@ -29,14 +25,6 @@ const entries: Readonly<Record<string, TestedEntry>> = {
     },
     checked: 'pageApprovals pageModel',
   },
-  './inspector': {
-    exports: inspector,
-    calls: {
-      endpointSource: (wrong) => inspector.endpointSource('/api/chat', wrong),
-      workerSource: (wrong) => inspector.workerSource(connected, wrong),
-    },
-    others: { data: 'defineInspector' },
-  },
   './move': {
     exports: move,
     calls: {
@@ -47,18 +35,6 @@ const entries: Readonly<Record<string, TestedEntry>> = {
     checked: 'movableSessions',
     others: { data: 'moveSession' },
   },
-  './react': {
-    exports: react,
-    calls: {
-      agentEndpoint: (wrong) => react.agentEndpoint('/api/chat', wrong),
-      useAgentChat: (wrong) => handlersIn(wrong),
-      useOperatorMessages: (wrong) => react.useOperatorMessages(undefined, 's', wrong),
-      useMovableSession: (wrong) => react.useMovableSession({} as Wrong, 's', wrong),
-    },
-    others: { data: 'getToolName isToolUIPart useAgentEvents' },
-  },
-  // Their tests show it for an endpoint. A worker's connection refuses the options itself.
-  './object': { exports: object, others: { React: 'useAgentObject', data: 'useChatObject' } },
   './worker': {
     exports: worker,
     calls: {

@@ -6,7 +6,7 @@ interface Made {
 }
 
 /**
- * Records the listeners, timers, ports, channels and workers that the sources of this package make
+ * Records the listeners, timers, ports, channels and workers that the sources of the page make
  * from now on. Returns a function that names those that were not removed.
  */
 export function watchLeftBehind(): () => readonly string[] {
@@ -26,7 +26,7 @@ export function watchLeftBehind(): () => readonly string[] {
     });
   };
   const isOwn = (): boolean =>
-    /web-worker\/src\/[^.]*\.ts|comlink/.test(new Error('made').stack ?? '');
+    /(?:web-worker|react)\/src\/[^.]*\.ts|comlink/.test(new Error('made').stack ?? '');
   const dropAllOf = (target: unknown): void => {
     for (const [key, each] of made) if (each.target === target) made.delete(key);
   };

@@ -3,7 +3,7 @@ import {
   type AgentChatHelpers,
   type AgentSource,
   type UseAgentChatOptions,
-} from '@isoloop/web-worker/react';
+} from '@isoloop/react';
 import { getToolName, isToolUIPart, type UIMessage } from 'ai';
 import { agentWorker, type AgentWorkerOptions } from '@isoloop/web-worker';
 import { createElement, StrictMode, Suspense, useEffect, type ReactNode } from 'react';

@@ -4,7 +4,7 @@ import {
   useAgentChat,
   type AgentChatHelpers,
   type AgentSource,
-} from '@isoloop/web-worker/react';
+} from '@isoloop/react';
 import { getToolName, isToolUIPart, type UIMessage } from 'ai';
 import { StrictMode, useEffect } from 'react';
 import { createRoot } from 'react-dom/client';

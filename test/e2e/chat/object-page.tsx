@@ -1,5 +1,5 @@
-import { useAgentObject, type AgentObjectHelpers } from '@isoloop/web-worker/object';
-import { agentEndpoint } from '@isoloop/web-worker/react';
+import { useAgentObject, type AgentObjectHelpers } from '@isoloop/react/object';
+import { agentEndpoint } from '@isoloop/react';
 import { StrictMode, useEffect } from 'react';
 import { createRoot } from 'react-dom/client';
 

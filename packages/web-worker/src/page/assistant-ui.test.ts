@@ -9,7 +9,7 @@ import { tool } from '@isoloop/core';
 import { hasApprovalResponse } from '@isoloop/core/stream';
 import type { DataPart } from '@isoloop/core/message';
 import { agentWorker, connectAgent, pageTools, type RemoteAgent } from '@isoloop/web-worker';
-import { useAgentChat } from '@isoloop/web-worker/react';
+import { useAgentChat } from '@isoloop/react';
 import type { UIMessage } from 'ai';
 import { createElement as h, useEffect, type ReactNode } from 'react';
 import { createRoot } from 'react-dom/client';

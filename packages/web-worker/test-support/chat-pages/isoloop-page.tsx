@@ -1,4 +1,4 @@
-import { agentEndpoint, useAgentChat } from '@isoloop/web-worker/react';
+import { agentEndpoint, useAgentChat } from '@isoloop/react';
 import type { ReactNode } from 'react';
 import { ChatView } from './chat-view.tsx';
 

@@ -1,5 +1,5 @@
 import { agentWorker } from '@isoloop/web-worker';
-import { useAgentChat } from '@isoloop/web-worker/react';
+import { useAgentChat } from '@isoloop/react';
 import { ConversationList, useSessionId } from './conversation-list.tsx';
 import { Conversation } from './conversation.tsx';
 import type { Assistant } from './worker.ts';

@@ -4,7 +4,7 @@ import {
   useAgentChat,
   useMovableSession,
   type MovableSession,
-} from '@isoloop/web-worker/react';
+} from '@isoloop/react';
 import { useEffect, useState } from 'react';
 import { forgetToken, WithAccess, type Access } from './access.tsx';
 import { ConversationList, useSessionId } from './conversation-list.tsx';

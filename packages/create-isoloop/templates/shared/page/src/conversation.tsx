@@ -1,4 +1,4 @@
-import type { AgentChatHelpers, AgentUIMessage } from '@isoloop/web-worker/react';
+import type { AgentChatHelpers, AgentUIMessage } from '@isoloop/react';
 import { useState } from 'react';
 import { MessageForm, type Draft } from './message-form.tsx';
 import { Part } from './part.tsx';

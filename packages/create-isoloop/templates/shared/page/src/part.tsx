@@ -1,9 +1,4 @@
-import {
-  getToolName,
-  isToolUIPart,
-  type AgentApproval,
-  type AgentUIMessage,
-} from '@isoloop/web-worker/react';
+import { getToolName, isToolUIPart, type AgentApproval, type AgentUIMessage } from '@isoloop/react';
 import type { Assistant } from './worker.ts';
 
 type AnyPart = AgentUIMessage<Assistant>['parts'][number];

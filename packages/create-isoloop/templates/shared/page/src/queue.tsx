@@ -1,4 +1,4 @@
-import type { AgentChatHelpers, QueuedMessage } from '@isoloop/web-worker/react';
+import type { AgentChatHelpers, QueuedMessage } from '@isoloop/react';
 
 interface QueueProps {
   readonly queued: readonly QueuedMessage[];
