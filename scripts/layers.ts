@@ -129,6 +129,9 @@ const allowedPackages: Readonly<Record<string, readonly string[]>> = {
   edge: ['core'],
 };
 
+/** Entries that load an optional peer. A package that used them would need it, too. */
+const needsPeer: readonly string[] = ['@isoloop/core/schema', '@isoloop/core/open-telemetry'];
+
 /** Returns the imports that break the layer rule, as lines `path:line: why`. */
 export function layerViolations(files: readonly SourceFile[]): readonly string[] {
   return files.flatMap(({ path, source }) =>
@@ -143,7 +146,8 @@ function violation(path: string, { specifier, typeOnly }: ModuleImport): string 
   const from = /^packages\/([^/]+)\/src\//.exec(path)?.[1];
   if (from === undefined) return undefined;
   const named = /^@isoloop\/([^/]+)/.exec(specifier)?.[1];
-  if (named !== undefined) return isTest(path) ? undefined : packageViolation(from, named);
+  if (named !== undefined)
+    return isTest(path) ? undefined : namedViolation(from, named, { specifier, typeOnly });
   if (!specifier.startsWith('.')) return undefined;
   const target = posix.join(posix.dirname(path), specifier);
   if (!target.startsWith(`packages/${from}/src/`)) return outsideViolation(path, from, target);
@@ -161,6 +165,22 @@ function outsideViolation(path: string, from: string, target: string): string | 
   return isTest(path)
     ? undefined
     : `${from} must not import ${target}, which is outside its sources`;
+}
+
+function namedViolation(
+  from: string,
+  to: string,
+  found: Pick<ModuleImport, 'specifier' | 'typeOnly'>,
+): string | undefined {
+  return packageViolation(from, to) ?? peerViolation(from, found);
+}
+
+function peerViolation(
+  from: string,
+  { specifier, typeOnly }: Pick<ModuleImport, 'specifier' | 'typeOnly'>,
+): string | undefined {
+  if (typeOnly || !needsPeer.includes(specifier)) return undefined;
+  return `${from} must not import values of ${specifier}, which needs an optional peer`;
 }
 
 function packageViolation(from: string, to: string): string | undefined {

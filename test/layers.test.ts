@@ -110,6 +110,14 @@ test('an entry of core exports only its own folder, and nothing imports it', () 
   ).toEqual([]);
 });
 
+test('no package needs an optional peer of core', () => {
+  const path = 'packages/edge/src/a.ts';
+  expect(check(path, `import { jsonSchema } from '@isoloop/core/schema';`)[0]).toContain(
+    'needs an optional peer',
+  );
+  expect(check(path, `import type { Schema } from '@isoloop/core/schema';`)).toEqual([]);
+});
+
 test('packages depend one way', () => {
   const core = `import { a } from '@isoloop/core/agent';`;
   const guards = `import { b } from '@isoloop/guards';`;

@@ -32,7 +32,7 @@ import {
 import { isAnswerReason } from '@isoloop/core/event';
 import { isFromProgram, shortenText, cleanText, fence } from '@isoloop/core/message';
 import { recallOnce, lastQuestion } from './recall-once.ts';
-import { objectInput } from '@isoloop/core/schema';
+import { objectInput } from '@isoloop/core/host';
 import { Deadline, syncValue } from '@isoloop/core/wait';
 import type { LongTermMemory, LongTermRecord } from './long-term-store.ts';
 import { estimateTokens } from '@isoloop/core/tokens';

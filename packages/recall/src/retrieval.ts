@@ -2,7 +2,7 @@ import { checkFields, checkOptions, reportFailure, natural } from '@isoloop/core
 import { AgentError, textOf, tool, type Tool, type Middleware } from '@isoloop/core';
 import { isFromProgram } from '@isoloop/core/message';
 import { maxTimeoutMs } from '@isoloop/core/wait';
-import { objectInput, textIn } from '@isoloop/core/schema';
+import { objectInput, textIn } from '@isoloop/core/host';
 import { providedValue } from '@isoloop/core/tool';
 import { lastQuestion, recallOnce, type ReportFailure } from './recall-once.ts';
 import {

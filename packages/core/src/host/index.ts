@@ -97,3 +97,5 @@ export type { AnswerEnding } from '../stream/answer-ending.ts';
 export { JsonReader } from '../stream/object/json-reader.ts';
 export { ObjectReader } from '../stream/object/object-reader.ts';
 export { interruptedText } from '../stream/ui/ui-parts.ts';
+export { outputToolName } from '../schema/output-format.ts';
+export { objectInput, readSchema, textIn } from '../schema/schema.ts';

@@ -17,7 +17,9 @@ export function pauseNextCall(agent: Agent, request: string | Msg | InterruptReq
   const remove = agent.addHook({
     on: {
       // `loadState()` withdraws the request.
-      'run-start': (_event, run) => void (status.pauseNext && run.ending.interrupt(request)),
+      'run-start'(_event, run) {
+        if (status.pauseNext) run.ending.interrupt(request);
+      },
       suspended() {
         status.pauseNext = false;
         remove();

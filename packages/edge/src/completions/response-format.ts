@@ -1,6 +1,6 @@
-import { fieldError } from '@isoloop/core/host';
+import { fieldError, readSchema } from '@isoloop/core/host';
 import { isRecord } from '@isoloop/core/message';
-import { readSchema, type StandardSchema } from '@isoloop/core/schema';
+import type { StandardSchema } from '@isoloop/core/schema';
 import type { JsonObject, JsonValue } from '@isoloop/core';
 import { checkName, fieldsOf, type RequestBody } from '../http/request-body.ts';
 import type { OpenAiApi } from '../turn/client-tools.ts';

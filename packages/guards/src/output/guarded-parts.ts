@@ -1,6 +1,6 @@
 import type { ModelDelta } from '@isoloop/core';
 import { addExtras, type BlockExtras, type TextDelta } from '@isoloop/core/model';
-import { outputToolName } from '@isoloop/core/schema';
+import { outputToolName } from '@isoloop/core/host';
 import type { RuleWindow } from './rule-window.ts';
 
 /** A part of a reply that the rules check. */

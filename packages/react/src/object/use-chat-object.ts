@@ -1,5 +1,4 @@
-import { ObjectReader } from '@isoloop/core/host';
-import { outputToolName } from '@isoloop/core/schema';
+import { ObjectReader, outputToolName } from '@isoloop/core/host';
 import { type DeepPartial, getToolName, isToolUIPart, type UIMessage } from '@isoloop/core/stream';
 import type { AgentChatHelpers, AgentConversation } from '../hooks/use-agent-chat.ts';
 

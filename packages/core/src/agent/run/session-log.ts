@@ -140,7 +140,9 @@ export class SessionLog {
     if (this.#isClosed) return;
     // The work may store something, so it gets the time of a store. If it fails, so does the run.
     let failure: unknown;
-    const keepFirst = (error: unknown): void => void (failure ??= error);
+    const keepFirst = (error: unknown): void => {
+      failure ??= error;
+    };
     for (const work of this.beforeEnd)
       await waits.forRead(Promise.resolve(forMiddleware).then(work)).catch(keepFirst);
     this.beforeEnd.length = 0;

@@ -7,8 +7,8 @@ import {
   isSuspension,
   errorResult,
   interruptedResult,
+  type ToolOutcome,
 } from '../../tool/tool-call.ts';
-import type { ToolOutcome } from '../../tool/tool-call.ts';
 import type { Next } from '../next.ts';
 import type { LiveRun } from '../run/live-run.ts';
 import type { Haltable } from '../../wait/halt.ts';
@@ -132,7 +132,11 @@ export async function interruptOpenCalls(run: LiveRun): Promise<void> {
     // The run may end before it has carried out a decision.
     const result =
       decidedResult(toolUse, state, run.tools.current) ?? interruptedResult(toolUse, state);
-    await closeCall(run, toolUse, result).catch((error: unknown) => void (failure ??= error));
+    try {
+      await closeCall(run, toolUse, result);
+    } catch (error) {
+      failure ??= error;
+    }
   }
   run.log.conversation.sort();
   failure = run.ending.failure ?? failure;

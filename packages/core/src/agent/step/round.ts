@@ -169,8 +169,10 @@ async function askAboutCall(
 ): Promise<PreparedCall | ToolOutcome> {
   let rejection: ToolResult | undefined;
   let prepared = originalCall;
-  const reject = (reason?: string) =>
-    void (rejection ??= deniedResult(originalCall.toolUse, reason));
+  const reject = (reason?: string): void => {
+    // Of several rejections, the first one counts.
+    rejection ??= deniedResult(originalCall.toolUse, reason);
+  };
   const renew = async (returned: EventOf<'pre-acting'>): Promise<EventOf<'pre-acting'>> => {
     if (returned.toolUse === prepared.toolUse) return returned;
     // The tool call keeps its id, because the result must name the id that the model chose.
