@@ -52,7 +52,8 @@ export function endpoint(
 async function respond(c: Context<EdgeEnv>, routes: Route | Routes): Promise<Response> {
   try {
     const route = typeof routes === 'function' ? routes : routeOf(routes, c.req.method);
-    return route ? await route(c) : wrongMethod(c, Object.keys(routes).join(', '));
+    if (!route) return wrongMethod(c, Object.keys(routes).join(', '));
+    return await route(c);
   } catch (error) {
     return errorResponse(error, c.var);
   }
